@@ -1,0 +1,132 @@
+/* stc.h: the public C interface of libstc, the stencil compiler. The stc command is written on it.
+ *
+ *   context   memory and message callbacks; nothing is global, two contexts may be used in two threads
+ *   program   a compiled .stn, .sir or .kir: its artifact and its manifest
+ *   plan      a program on a device with fixed params: checked and loaded once, run many times
+ *
+ * Strings returned belong to the object asked and live as long as it does. No function exits or prints; each that can fail
+ * returns a status and reports through the context's message callback.
+ */
+#ifndef STC_H
+#define STC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface and of the compiler. */
+#define STC_VERSION "0.1.0"
+
+/* What a call came to; also the command's exit code. */
+typedef enum StcStatus {
+  STC_OK = 0,
+  STC_CHECK_FAILED = 1,   /* --check found a difference above the tolerance */
+  STC_USAGE = 2,          /* malformed options */
+  STC_INPUT = 3,          /* the program, IR text or data file is wrong */
+  STC_DEVICE = 4,         /* no such device or library, out of device memory, launch failed */
+  STC_IO = 5,             /* a file could not be read or written */
+  STC_MEMORY = 6,         /* out of host memory */
+  STC_INTERNAL = 7,       /* a mistake in stc itself, for example a pass that made invalid IR */
+  STC_INTERRUPTED = 130   /* stopped by Ctrl-C (stc_plan_cancel) */
+} StcStatus;
+
+typedef enum StcMessageKind { STC_ERROR, STC_WARNING, STC_REMARK, STC_NOTE } StcMessageKind;
+
+/* A message; the pointers live until the callback returns. line and column count from 1, 0 means no place. */
+typedef struct StcMessage {
+  StcMessageKind kind;
+  const char *file;
+  int line, column;
+  const char *source;     /* the text of the line, or NULL */
+  const char *text;
+} StcMessage;
+
+typedef struct StcConfig {
+  void *(*realloc)(void *user, void *p, size_t size);   /* size 0 frees; NULL: the C heap */
+  void (*message)(void *user, const StcMessage *m);     /* NULL: to stderr */
+  void *user;
+} StcConfig;
+
+typedef struct StcContext StcContext;
+typedef struct StcProgram StcProgram;
+typedef struct StcPlan StcPlan;
+
+/* `config` may be NULL. NULL when out of memory. */
+StcContext *stc_context_new(const StcConfig *config);
+void stc_context_free(StcContext *c);
+
+/* How to compile. Zero-initialise it, then set what you want; 0 and NULL mean the default. Arrays are in the program's order of dimensions, slowest first. */
+typedef struct StcOptions {
+  const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
+  const char *mcpu;       /* "sm_90", "gfx942", ... */
+  const char *real;       /* "f32" or "f64" */
+  const char *schedule;   /* "naive" or "overlap" */
+  int T;                  /* time steps a tile */
+  int block[3], elems[3]; /* threads a block, points a thread */
+  int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
+  bool no_contract, fast_math;
+  const char *passes;     /* a pipeline in place of the default one */
+  const char *print_before, *print_after;
+  bool print_all, verify_each, time_passes, stats, remarks;
+} StcOptions;
+
+/* Compiles `text` (`name` is used in messages and, without ending, as the program's name; the ending .sir or .kir makes it IR text). On success *out is the program,
+ * to be freed with stc_program_free before its context. */
+StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, const StcOptions *o, StcProgram **out);
+StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out);
+void stc_program_free(StcProgram *p);
+
+/* What to make of a program. "ast" only from a .stn. "obj" is the artifact: PTX text, a code object, a host object. */
+typedef enum StcEmit { STC_EMIT_AST, STC_EMIT_SIR, STC_EMIT_KIR, STC_EMIT_LLVM, STC_EMIT_ASM, STC_EMIT_OBJ } StcEmit;
+StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size_t *size);
+/* The manifest, docs/manifest.md, as JSON text; the artifact's C header (host only). */
+StcStatus stc_program_manifest(StcProgram *p, const char **json);
+StcStatus stc_program_header(StcProgram *p, const char **text);
+
+/* Fields in order of declaration; NULL / -1 beyond the last. */
+int stc_program_field_count(const StcProgram *p);
+const char *stc_program_field_name(const StcProgram *p, int field);
+int stc_program_find_field(const StcProgram *p, const char *name);
+int stc_program_rank(const StcProgram *p);
+int64_t stc_program_steps(const StcProgram *p);
+
+/* Prepares `p` to run on `device`: "ref", "sim", "host", "cuda", "cuda:1", "hip", ... with params overridden by the n strings "NAME=VALUE". A program compiled for another
+ * architecture than the device's is compiled again for it. */
+StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *const *defines, StcPlan **out);
+void stc_plan_free(StcPlan *plan);
+
+typedef enum StcType { STC_BOOL = 1, STC_I8, STC_I16, STC_I32, STC_I64, STC_F16, STC_BF16, STC_F32, STC_F64 } StcType;
+/* Type, shape (rank places) and role of a field under this plan. */
+typedef struct StcFieldInfo { const char *name; StcType type; int rank; int64_t shape[3]; int64_t bytes; bool input, temp, has_init; } StcFieldInfo;
+StcStatus stc_plan_field(StcPlan *plan, int field, StcFieldInfo *out);
+
+/* Copies the field's values in from / out to host memory of `bytes` bytes (C order; must be the field's size). A field set this way replaces its init. */
+StcStatus stc_plan_set(StcPlan *plan, int field, const void *data, size_t bytes);
+StcStatus stc_plan_get(StcPlan *plan, int field, void *data, size_t bytes);
+/* Device memory holding the field now (a device pointer on cuda and hip); valid until the next run. */
+StcStatus stc_plan_pointer(StcPlan *plan, int field, void **pointer);
+
+/* What a run took. seconds: kernels and the host part only, without copies in and out. */
+typedef struct StcRunInfo { double seconds; int64_t points, steps, launches; double gpts; } StcRunInfo;
+/* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the last run stopped. `info` may be NULL. Error if a field has neither
+ * init nor data. */
+StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
+/* Called now and then during runs with the number of steps done and asked; return true to go on. */
+void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
+/* Seconds that compiling for this plan took, and a description of device and schedule ("overlap T=4 block=8x32 elems=4x1"). */
+double stc_plan_compile_seconds(const StcPlan *plan);
+const char *stc_plan_device(const StcPlan *plan);
+const char *stc_plan_schedule(const StcPlan *plan);
+
+/* Writes one line about each device there is, and about each that is not why, to `to`. */
+StcStatus stc_devices(StcContext *c, FILE *to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

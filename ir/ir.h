@@ -1,0 +1,440 @@
+/* ir/ir.h: the two intermediate representations of stc and what they stand on. Read from top to bottom it is the table of contents of this folder:
+ *
+ *   memory and errors     arena.c  diag.c
+ *   types, affine bounds  type.c   affine.c
+ *   modules               module.c (construction, cloning, verified edits)
+ *   text                  print.c  parse.c        what is printed parses back to the same module
+ *   verifier              verify.c
+ *   execution             eval.c (one op on scalars)  interp.c (stencil IR, the definition of right)  simulate.c (kernel IR)
+ *   targets               target.c (what passes may ask about a target)
+ *
+ * ir/ includes nothing of the other folders. There is no global mutable state; two threads may work on two arenas at once.
+ */
+#ifndef STC_IR_H
+#define STC_IR_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* The highest rank of a grid. */
+enum { MAX_RANK = 3 };
+
+/* ---------------------------------------------------------------- memory: arena.c */
+
+/* A growing heap that is freed as a whole; one for each compilation. */
+typedef struct Arena Arena;
+/* Reallocates `p` (NULL = new) to `size` bytes (0 = free, returns NULL); returns NULL when out of memory. */
+typedef void *(*ReallocFn)(void *user, void *p, size_t size);
+
+/* Makes an empty arena that takes its memory from `fn` (NULL: the C heap). NULL when out of memory. Free with arena_free. */
+Arena *arena_new(ReallocFn fn, void *user);
+void arena_free(Arena *a);
+/* Where arena_alloc longjmps (value 1) when memory runs out; NULL: abort(). The jmp_buf stays the caller's. */
+void arena_on_oom(Arena *a, jmp_buf *handler);
+/* `size` zeroed bytes, aligned to 16; never NULL. They live as long as the arena. */
+void *arena_alloc(Arena *a, size_t size);
+/* A copy of the string `s` / of its first `n` bytes / printf into the arena. */
+char *arena_strdup(Arena *a, const char *s);
+char *arena_strndup(Arena *a, const char *s, size_t n);
+char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Moves the `old_n` elements of `size` bytes at `p` to a place for `new_n`, the new ones zeroed. */
+void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n, size_t size);
+/* Bytes handed out so far (for -stats). */
+size_t arena_used(const Arena *a);
+
+#define ARENA_NEW(arena, T)     ((T *)arena_alloc((arena), sizeof(T)))
+#define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
+/* Appends `x` to the arena array `v` of `n` elements, whose capacity is the next power of two. */
+#define ARENA_PUSH(arena, v, n, x) \
+  (((n) & ((n) - 1)) == 0 ? (void)((v) = arena_grow((arena), (v), (size_t)(n), (n) ? (size_t)(n) * 2 : 1, sizeof *(v))) : (void)0, (v)[(n)++] = (x))
+
+/* A string that grows in an arena. Start with {arena}; `s` is always a C string once something was added. */
+typedef struct Str { Arena *arena; char *s; size_t n, cap; } Str;
+void str_add(Str *b, const char *s);
+void str_addf(Str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_addv(Str *b, const char *fmt, va_list ap);
+
+/* ---------------------------------------------------------------- errors: diag.c */
+
+/* A place in a source text: `file` indexes the Diags' sources, line and col count from 1; line 0 means no place. */
+typedef struct Loc { int32_t file, line, col; } Loc;
+
+typedef enum DiagKind { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE } DiagKind;
+
+/* One message as it is handed to a sink. All pointers live until the sink returns. */
+typedef struct Diag {
+  DiagKind kind;
+  const char *file;      /* file name, NULL if the message has no place */
+  int line, col;         /* from 1, 0 if the message has no place */
+  const char *source;    /* the text of that line without its newline, NULL if there is none */
+  const char *message;   /* one line: what is wrong, what was expected, and the fix where there is one */
+} Diag;
+typedef void (*DiagFn)(void *user, const Diag *d);
+
+/* Collects the messages of one compilation. */
+typedef struct Diags Diags;
+/* Errors after this many are counted but not shown, and the parser gives up (LANGUAGE rule 9). */
+enum { MAX_ERRORS = 20 };
+
+/* `fn` is called for each message as it comes (NULL: diag_print to stderr). Lives in `a`. */
+Diags *diags_new(Arena *a, DiagFn fn, void *user);
+/* Registers the source `text` (not copied) under `name` and returns its file index. */
+int diags_add_source(Diags *d, const char *name, const char *text);
+/* Reports; a note belongs to the message before it. */
+void diag_error(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_warning(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_remark(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void diag_note(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Number of errors so far, shown or not. */
+int diags_errors(const Diags *d);
+/* Are remarks passed on? Off at first (`-Rpass` turns it on). */
+void diags_enable_remarks(Diags *d, bool on);
+/* Writes "FILE:LINE:COL: error: MESSAGE", the source line and a caret under the column. Colours if `color`. */
+void diag_print(FILE *to, const Diag *d, bool color);
+
+static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }
+
+/* ---------------------------------------------------------------- types: type.c */
+
+/* A type is a small number: the scalars below; numbers from TY_COMPOSITE on are left for structs and vectors. */
+typedef uint16_t Type;
+enum { TY_NONE, TY_BOOL, TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_COMPOSITE };
+
+const char *type_name(Type t);           /* "f32"; "none" for TY_NONE */
+Type type_from_name(const char *s);      /* TY_NONE if it names no type */
+int type_size(Type t);                   /* bytes in memory; bool is 1 */
+static inline bool type_is_float(Type t) { return t >= TY_F16 && t <= TY_F64; }
+static inline bool type_is_int(Type t) { return t >= TY_I8 && t <= TY_I64; }
+
+/* A constant: i for bool (0, 1) and integers (sign-extended to 64 bits), f for floats (already rounded to the type). */
+typedef union Const { int64_t i; double f; } Const;
+/* The constant `x` of type `from` as type `to`, by the rules of OP_CONVERT (see eval.c). */
+Const const_convert(Const x, Type from, Type to);
+/* Equal bit for bit (so NaN equals itself and -0 differs from 0). */
+bool const_same(Const a, Const b, Type t);
+
+/* ---------------------------------------------------------------- affine bounds: affine.c */
+
+/* c + sum of coef * scalar: a grid bound. Terms are sorted by scalar, without zero coefficients. `scalar` indexes Module.scalars and
+ * names an integer param. Values are immutable: the functions below build new ones in the arena. */
+typedef struct AffineTerm { int64_t coef; int32_t scalar; } AffineTerm;
+typedef struct Affine { int64_t c; int32_t n; const AffineTerm *t; } Affine;
+
+Affine affine_const(int64_t c);
+Affine affine_scalar(Arena *a, int scalar);
+Affine affine_add(Arena *a, Affine x, Affine y);
+Affine affine_sub(Arena *a, Affine x, Affine y);
+Affine affine_scale(Arena *a, Affine x, int64_t k);
+Affine affine_add_const(Affine x, int64_t c);
+bool affine_equal(Affine x, Affine y);
+/* If x - y is a constant whatever the params are, sets *diff to it and returns true. */
+bool affine_diff(Affine x, Affine y, int64_t *diff);
+/* The value with `scalars[i].i` for scalar i. On overflow of 64 bits sets *overflow (if not NULL) and returns INT64_MIN. */
+int64_t affine_eval(Affine x, const Const *scalars, bool *overflow);
+
+/* A box of grid points: lo[d] <= p[d] <= hi[d], both inclusive, for d < rank; empty if some hi < lo. */
+typedef struct Box { int rank; Affine lo[MAX_RANK], hi[MAX_RANK]; } Box;
+bool box_equal(const Box *x, const Box *y);
+/* hi - lo + 1 of dimension d; may come out negative for an empty box. */
+Affine box_extent(Arena *a, const Box *b, int d);
+/* 1 if x lies inside y for all params, 0 if for none it can be told, -1 if it can never (a constant difference is wrong). */
+int box_inside(const Box *x, const Box *y);
+
+/* ---------------------------------------------------------------- modules: module.c */
+
+typedef struct Value Value;
+typedef struct Op Op;
+typedef struct Block Block;
+
+typedef enum Opcode {
+#define OP(ID, name, level, nops, result, form, flags) OP_##ID,
+#include "ops.def"
+#undef OP
+  OP_COUNT
+} Opcode;
+
+typedef enum OpLevel { LEVEL_SIR = 1, LEVEL_KIR = 2, LEVEL_BOTH = 3 } OpLevel;
+typedef enum OpResult { RESULT_SAME, RESULT_OP1, RESULT_BOOL, RESULT_I32, RESULT_I64, RESULT_ANY, RESULT_NONE, RESULT_MULTI } OpResult;
+typedef enum OpForm { FORM_PLAIN, FORM_CONST, FORM_SCALAR, FORM_ACCESS, FORM_DIM, FORM_GLOBAL, FORM_ARRAY, FORM_BOX, FORM_MAP, FORM_FOR, FORM_IF } OpForm;
+enum { OPF_PURE = 1, OPF_TERM = 2, OPF_COMM = 4 };
+
+/* A row of the op table. */
+typedef struct OpInfo { const char *name; OpLevel level; int noperands; OpResult result; OpForm form; int flags; } OpInfo;
+extern const OpInfo op_info[OP_COUNT];
+Opcode opcode_from_name(const char *s);   /* OP_COUNT if it names no op */
+
+/* An SSA value: result `index` of op `def`, or argument `index` of block `block` (then def is NULL). `id` is the number it prints as,
+ * unique in its apply or kernel after module_renumber. */
+struct Value { Type type; int32_t id; int32_t index; Op *def; Block *block; };
+
+enum { FOR_UNROLL = 1, FOR_PARALLEL = 2 };   /* Op.flags of a for: replicate the body; iterations are independent */
+
+/* An operation. Which of sym, off, ver, cval, box, flags mean something is said by its form (ops.def). Operands and results live in the arena. */
+struct Op {
+  Opcode code;
+  Loc loc;                       /* the source it came from */
+  int32_t nresults, noperands, nblocks;
+  Value **results, **operands;
+  Block **blocks;                /* nested code of for and if */
+  int32_t sym;                   /* scalar, field, buffer, array or dimension, by form */
+  int32_t ver;                   /* version, FORM_ARRAY; history level of an access (0: now) */
+  int64_t off[MAX_RANK];         /* constant offsets, in grid points; the stride of a for in off[0] */
+  int32_t flags;                 /* of a for */
+  Const cval;                    /* of a const, of results[0]->type */
+  const Box *box;
+  Op *prev, *next;
+  Block *parent;
+};
+
+/* A straight line of ops, the last of them a yield (a kernel's body and a for or if without results may end without one). */
+struct Block { int32_t nargs; Value **args; Op *first, *last; Op *parent; };
+
+/* A launch-time scalar, in order of declaration: a param (its value may be overridden), or a top-level let (computed from earlier ones).
+ * `expr` computes the value or the param's default and yields it; NULL for a param without a default. Only const, scalar and pure ops. */
+typedef struct Scalar { const char *name; Type type; bool is_param; Block *expr; Loc loc; } Scalar;
+
+typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_PERIODIC, OUTSIDE_CONST } OutsideRule;
+
+/* A field: a dense array over `box`, C order, last dimension contiguous.
+ * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is beyond. */
+typedef struct Field {
+  const char *name;
+  Type type;
+  Box box;
+  OutsideRule outside;
+  Const outside_value;           /* of `type` */
+  bool input, temp;
+  int32_t history;               /* older time levels kept; 0 for now */
+  Loc loc;
+} Field;
+
+/* One region of a stencil with its own equations. targets[i] (a field index) gets operand i of the body's yield at every point of box. */
+typedef struct Piece { Box box; int32_t ntargets; int32_t *targets; Block *body; Loc loc; } Piece;
+
+/* Constant distances of a box from the tile it belongs to, in grid points: [tile.lo - lo[d], tile.hi + hi[d]]; all >= 0 for compute regions. */
+typedef struct Extent { int64_t lo[MAX_RANK], hi[MAX_RANK]; } Extent;
+
+/* A stencil: all pieces read the old values, pieces do not overlap, points in none keep theirs. */
+typedef struct Stencil {
+  const char *name;
+  int32_t ntargets; int32_t *targets;      /* the union of the pieces' targets, in order of declaration */
+  int32_t npieces; Piece *pieces;
+  int32_t level;                 /* time level inside the time tile, 0 .. Module.time_tile-1 (pass time-tile) */
+  bool has_extent;
+  Extent extent;                 /* the region on which its targets must be computed, about the output tile (pass halo) */
+  Loc loc;
+} Stencil;
+
+/* A condition on the params that launching must check: value >= 0, else `message` (a format-free sentence). */
+typedef struct Check { Affine value; const char *message; Loc loc; } Check;
+
+/* ---- kernel IR */
+
+/* A slot of global memory with the shape and type of `field`. copy 0 holds the field's present value, copy 1 is the other half of a pair. */
+typedef struct Buffer { const char *name; int32_t field; int32_t copy; } Buffer;
+
+typedef enum Space { SPACE_SHARED, SPACE_PRIVATE } Space;   /* one a block; one a thread */
+
+/* An array of a kernel. Cells within pad_lo/pad_hi of a border are don't-care cells: nobody needs to write them, and what
+ * is read from them unwritten is stale (simulate.c), not an error. storage names the array whose memory this one shares (shared-alloc), -1 its own. */
+typedef struct Array {
+  const char *name;
+  Type type;
+  Space space;
+  int32_t rank;
+  int32_t shape[MAX_RANK];
+  int32_t pad_lo[MAX_RANK], pad_hi[MAX_RANK];
+  int32_t storage;
+} Array;
+
+typedef enum KArgKind { KARG_BUFFER, KARG_SCALAR, KARG_STEP } KArgKind;
+/* An argument of a kernel: a pointer to buffer `index`, the value of scalar `index`, or the number of the launch's first step (i64). */
+typedef struct KArg { KArgKind kind; int32_t index; bool reads, writes; } KArg;
+
+/* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0, extent[d]) / tile[d]). */
+typedef struct Kernel {
+  const char *name;
+  int32_t rank;
+  int32_t threads[MAX_RANK];     /* threads a block; all 1 on a target that is not SIMT */
+  Affine extent[MAX_RANK];       /* points to cover */
+  int32_t tile[MAX_RANK];        /* points a block covers */
+  int32_t steps;                 /* time steps a launch advances; 0 for an init */
+  int32_t nargs; KArg *args;     /* see kernel_set_args */
+  int32_t narrays; Array *arrays;
+  Block *body;
+  Loc loc;
+} Kernel;
+
+typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
+/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. */
+typedef struct HostOp { HostOpKind kind; int32_t a, b; } HostOp;
+/* What is done to advance by `steps` time steps (0: the init sequence). */
+typedef struct HostSeq { int32_t steps; int32_t nops; HostOp *ops; } HostSeq;
+/* Algorithm 5, the host part: run init; then, while steps remain, the first of seqs (sorted by falling steps, the last has steps 1) that does not
+ * advance too far. The `step` argument is the number of steps done before the sequence. */
+typedef struct Host { HostSeq init; int32_t nseqs; HostSeq *seqs; } Host;
+
+/* A program, in stencil IR (steps, inits used) or kernel IR (buffers, kernels, host used); the declarations are common. */
+typedef struct Module {
+  Arena *arena;
+  const char *name;              /* file name of the source, without directory and ending */
+  OpLevel level;                 /* LEVEL_SIR or LEVEL_KIR */
+  bool contract;                 /* mul and add may become fma */
+  bool fast_math;                /* reassociation and approximation allowed */
+  int32_t nscalars; Scalar *scalars;
+  Box grid;                      /* grid.rank is the program's rank */
+  int64_t steps;                 /* time steps asked for by the program */
+  int32_t nfields; Field *fields;
+  int32_t nchecks; Check *checks;
+  /* stencil IR */
+  int32_t time_tile;             /* steps one run through `stencils` makes; 1 at first */
+  int32_t ninits; Stencil *inits;
+  int32_t nstencils; Stencil *stencils;
+  /* kernel IR */
+  int32_t nbuffers; Buffer *buffers;
+  int32_t nkernels; Kernel *kernels;
+  Host host;
+} Module;
+
+Module *module_new(Arena *a, const char *name, OpLevel level);
+/* A module of `level` that shares the declarations (scalars, grid, fields, checks, flags) of `m`, without its code. */
+Module *module_derive(const Module *m, OpLevel level);
+/* Index of the scalar, field, buffer or kernel of that name, or -1. */
+int module_find_scalar(const Module *m, const char *name);
+int module_find_field(const Module *m, const char *name);
+int module_find_buffer(const Module *m, const char *name);
+int module_find_kernel(const Module *m, const char *name);
+/* Numbers all values in order of printing, from 0 in every piece, expression and kernel. */
+void module_renumber(Module *m);
+
+Block *block_new(Arena *a, Op *parent);
+Value *block_add_arg(Arena *a, Block *b, Type t);
+/* A copy of `b` and all nested in it; `map`[id] (indexed by Value.id, may be NULL) gives the replacement of values defined outside. Needs renumbered values. */
+Block *block_clone(Arena *a, const Block *b, Op *parent, Value **map);
+
+/* Where new ops go: before `before`, or at the end of `block` if that is NULL. Ops built get `loc`. */
+typedef struct Builder { Arena *arena; Block *block; Op *before; Loc loc; } Builder;
+Builder builder_at_end(Arena *a, Block *b);
+Builder builder_before(Arena *a, Op *op);
+
+/* Makes an op with `n` operands and (unless RESULT says otherwise) one result of the type its table row derives; for RESULT_ANY give it as `t`. */
+Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands);
+Value *build_const(Builder *b, Type t, Const c);
+Value *build_int(Builder *b, Type t, int64_t i);
+Value *build_float(Builder *b, Type t, double f);
+Value *build_scalar(Builder *b, Type t, int scalar);
+Value *build1(Builder *b, Opcode code, Value *x);
+Value *build2(Builder *b, Opcode code, Value *x, Value *y);
+Value *build3(Builder *b, Opcode code, Value *x, Value *y, Value *z);
+Value *build_convert(Builder *b, Type t, Value *x);        /* x itself if it is of that type */
+Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank);
+Value *build_dim(Builder *b, Opcode code, int dim);        /* index, thread, block */
+Value *build_step(Builder *b);
+Value *build_inside(Builder *b, int rank, Value *const *coords, const Box *box);
+Value *build_map(Builder *b, Opcode code, Value *coord, int64_t off, Affine lo, Affine hi);
+/* off may be NULL for all zero. */
+Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords, const int64_t *off);
+Op *build_store(Builder *b, int buffer, Value *v, int rank, Value *const *coords, const int64_t *off);
+Value *build_aload(Builder *b, Type t, int array, int ver, int rank, Value *const *idx, const int64_t *off);
+Op *build_astore(Builder *b, int array, int ver, Value *v, int rank, Value *const *idx, const int64_t *off);
+Op *build_barrier(Builder *b);
+/* A for with its block (induction variable of lo's type, then one argument for each of the n initial values; results likewise), still empty. */
+Op *build_for(Builder *b, Value *lo, Value *hi, int64_t stride, int flags, int n, Value *const *init);
+/* An if with two empty blocks and n results of the types given. */
+Op *build_if(Builder *b, Value *cond, int n, const Type *types);
+Op *build_yield(Builder *b, int n, Value *const *values);
+
+void op_insert(Block *b, Op *before, Op *op);   /* before == NULL: at the end */
+void op_unlink(Op *op);                          /* takes it out of its block */
+/* Replaces the value in all operands below `b`, nested blocks included. Returns how many. */
+int block_replace_uses(Block *b, const Value *old, Value *by);
+
+/* Calls fn for every op in `b` in order, nested ones after their parent. fn may unlink the op it is given. */
+void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user);
+
+/* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step) and its extents: first buffers by
+ * index, then scalars by index, then the step. Call when the body is complete and after passes that change it. */
+void kernel_set_args(Module *m, Kernel *k);
+/* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where array `array` starts. */
+int64_t kernel_shared_bytes(const Kernel *k);
+int64_t kernel_array_offset(const Kernel *k, int array);
+
+/* ---------------------------------------------------------------- text: print.c, parse.c */
+
+/* The module as text (deterministic; ends in a newline), in its arena. Renumbers. */
+char *module_print(Module *m);
+void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int indent);
+void affine_print(Str *s, const Module *m, Affine x);         /* "N - 2" */
+void box_print(Str *s, const Module *m, const Box *b);        /* "[1 .. N - 2, 0 .. 7]" */
+/* A constant so that it reads back bit for bit: floats shortest, inf and nan by name, nan with payload as hex. */
+void const_print(Str *s, Const c, Type t);
+
+/* Reads text of either level, reporting errors to `d` under the name `file`. NULL after an error. The result is verified. */
+Module *module_parse(Arena *a, Diags *d, const char *file, const char *text);
+
+/* ---------------------------------------------------------------- verifier: verify.c */
+
+/* Checks all rules of the module's level, naming kernel or stencil, op and rule in each error; true if there was none. */
+bool module_verify(const Module *m, Diags *d);
+
+/* ---------------------------------------------------------------- execution: eval.c, interp.c, simulate.c */
+
+/* One pure op on constants: operand types as in `op`; the definition of every op's arithmetic. f32 functions beyond + - * / sqrt fma
+ * are computed in f64 and rounded; min and max are IEEE 754-2019 minimumNumber and maximumNumber. Not for access, index, step, thread, block, inside, idx.*. */
+Const eval_op(const Op *op, const Const *operands);
+/* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated; as NumPy's "reflect") or OP_WRAP. */
+int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
+
+/* Values for a run. */
+typedef struct Binding {
+  Const *scalars;                /* values of all Module.scalars, see module_bind */
+  void **fields;                 /* element 0 of each field's array (NULL for temp), C order, row strides dense */
+} Binding;
+
+/* An override of a param, as by -DN=4096. */
+typedef struct Define { const char *name; const char *value; } Define;
+/* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or out-of-range value, missing value, failed check). `out` has
+ * nscalars places. */
+bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
+/* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
+int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
+
+/* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out) and `steps` time steps on the
+ * arrays in `b`, in place. The definition of right: no tiling, every stencil into fresh arrays. False after an error. */
+bool interp_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
+
+/* What the simulator found, apart from the results. */
+typedef struct SimStats { int64_t launches, blocks, barriers, loads, stores, aloads, astores, ops; } SimStats;
+typedef struct SimOptions {
+  uint64_t seed;                 /* order of blocks and of threads between barriers */
+  int max_reports;               /* stop after so many faults (0: 1) */
+} SimOptions;
+/* Runs the kernel IR module `m` with the host part's plan on the arrays in `b` (results end up there), block by block, thread by thread between barriers. Faults: race
+ * (shared, and global between threads of a launch), access outside a buffer or an array, barrier not reached by all threads, read of memory
+ * nobody wrote, stale value in a global store. Each is a diag_error that names kernel, buffer or array with cell, block, thread and source line.
+ * False if there was a fault. `stats` may be NULL. Fields given in `b` count as written; temp fields' buffers as not. */
+bool sim_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats, Diags *d);
+
+/* ---------------------------------------------------------------- targets: target.c */
+
+/* What passes may ask about a target; filled by the backend (or by a test). */
+typedef struct TargetInfo {
+  const char *name, *cpu;        /* for messages only: no pass may compare them */
+  bool simt;                     /* kernels are run by blocks of threads (GPU); else by one thread a block, loops inside (CPU) */
+  int32_t lanes;                 /* threads a warp or wave; vector width in bytes / 4 on a CPU */
+  int32_t max_threads;           /* threads a block */
+  int32_t max_block[MAX_RANK];   /* threads a block along hardware x, y, z */
+  int64_t max_grid[MAX_RANK];    /* blocks along hardware x, y, z */
+  int64_t shared_bytes;          /* a block may take without special leave (48 KiB on CUDA); on a CPU: cache for one tile */
+  int64_t max_shared_bytes;      /* a block may take at most */
+  int64_t shared_per_core;       /* of one multiprocessor */
+  int32_t max_threads_per_core;
+  int32_t registers_per_core;    /* 32 bit */
+  int32_t cores;                 /* multiprocessors, or CPU cores */
+} TargetInfo;
+
+#endif

@@ -1,0 +1,86 @@
+/* passes/passes.h: everything that rewrites IR. One pass a file; the file's name is the pass's name is the dump's name is the test folder's name.
+ *
+ *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
+ *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
+ *
+ *   stencil IR -> stencil IR
+ *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
+ *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
+ *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile
+ *
+ *   stencil IR -> kernel IR, one for each schedule family
+ *   lower-naive.c     a thread a point, one launch a stencil a step
+ *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
+ *   lower-loops.c     the same schedules for targets without (CPU): loops over cache-sized tiles
+ *   (lower.c: what the three share: buffers, accesses with outside rules, bodies, host part)
+ *
+ *   kernel IR -> kernel IR
+ *   shared-alloc.c    versions of an array that are never alive at once share storage
+ *   barriers.c        a barrier where a dependence crosses threads, and nowhere else
+ *   specialize.c      a version without tests for the tiles that touch no edge of any region
+ *
+ * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for stencil computations
+ * on GPU architectures", ICS 2012.
+ */
+#ifndef STC_PASSES_H
+#define STC_PASSES_H
+
+#include "ir/ir.h"
+
+/* How a program is to be run. What the user leaves open is 0 (family: NULL). Dimensions are the program's, slowest first. */
+typedef struct Schedule {
+  const char *family;            /* "naive" or "overlap" */
+  int32_t T;                     /* time steps a tile */
+  int32_t block[MAX_RANK];       /* B: threads a block (SIMT), or points a tile computes (loops) */
+  int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */
+} Schedule;
+
+/* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
+typedef struct PassContext {
+  Arena *arena;
+  Diags *diags;
+  const TargetInfo *target;
+  const Schedule *schedule;      /* as asked for; lowerings use schedule_resolve */
+  Str *stats;                    /* where -stats text goes, NULL: nowhere */
+} PassContext;
+
+/* One "name=value" of a pass's own options in a pipeline. */
+typedef struct PassOption { const char *name, *value; } PassOption;
+
+/* A pass. `run` returns the new module (or `m`, changed in place), or NULL after reporting an error. */
+typedef struct Pass {
+  const char *name;
+  const char *help;              /* two lines at most */
+  OpLevel from, to;              /* level of the module taken and given (LEVEL_BOTH: any, unchanged) */
+  const char *const *options;    /* names of its options, NULL-terminated; NULL: none */
+  Module *(*run)(PassContext *c, Module *m, int noptions, const PassOption *options);
+} Pass;
+
+/* The pass table, ended by a row without a name. */
+extern const Pass pass_table[];
+const Pass *pass_find(const char *name);
+
+/* What to do around passes. print is called with the module's text after (before) each pass that was named. */
+typedef struct PassHooks {
+  const char *print_before, *print_after;   /* comma-separated names, "" none */
+  bool print_all, verify_each, time, stats;
+  FILE *to;                                  /* where dumps, times and statistics go (NULL: stderr) */
+} PassHooks;
+
+/* Runs the comma-separated pipeline on `m`. NULL after an error (unknown pass or option, wrong level, the pass's own). h may be NULL. */
+Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Module *m);
+/* The pipeline that the schedule in `c` stands for, from stencil IR to finished kernel IR on c->target. */
+const char *passes_default_pipeline(PassContext *c, const Module *m);
+
+/* Fills what `want` leaves open with a choice that is legal on the target and sensible, and checks what it fixes. Errors say what was asked,
+ * what the target allows and the nearest legal choice. */
+bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
+
+/* ---- Algorithm 2: halo.c */
+
+/* Computes the extents of `n` consecutive stencil instances in order of execution, such that after them all non-temp targets are right on
+ * the output tile, into st[i].extent, and the extent on which each field must be there before the first of them into need (Module.nfields; has[f] false: not
+ * at all). Purely from the accesses. Mirror accesses reach as far to both sides. */
+void halo_compute(const Module *m, int n, Stencil *st, Extent *need, bool *has);
+
+#endif
