@@ -1,0 +1,31 @@
+/* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context, the module, and the options
+ * given in the pipeline (n of them, checked against the table's names); it returns the new module, `m` changed in place, or NULL after reporting
+ * an error. One file a pass: pass_time_tile is in time-tile.c and so on.
+ */
+#ifndef STC_PASSES_REGISTRY_H
+#define STC_PASSES_REGISTRY_H
+
+#include "passes/passes.h"
+
+/* Stencil IR to stencil IR. time-tile has the option t (levels, default 1). */
+Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
+
+/* Stencil IR to kernel IR. */
+Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o);
+
+/* Either level. */
+Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
+
+/* Kernel IR to kernel IR. */
+Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
+
+/* The value of option `name` as an integer in [lo, hi], `otherwise` if it was not given. Reports a malformed one as an error of pass `pass`, then
+ * sets *ok to false (never to true). */
+int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo, int64_t hi, int64_t otherwise, bool *ok);
+
+#endif
