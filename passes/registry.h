@@ -28,4 +28,7 @@ Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
  * sets *ok to false (never to true). */
 int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo, int64_t hi, int64_t otherwise, bool *ok);
 
+/* Adds the line "N PASS: what" to the statistics, if they are kept. `what` is a format for the rest, such as "barriers in kernel %s". */
+void pass_stat(PassContext *c, int64_t n, const char *pass, const char *what, ...) __attribute__((format(printf, 4, 5)));
+
 #endif

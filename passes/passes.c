@@ -1,0 +1,266 @@
+/* passes.c: the pass table, pipelines, and what is done around passes: printing, verifying, timing, statistics. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "passes/registry.h"
+
+static const char *const time_tile_options[] = {"t", NULL};
+
+const Pass pass_table[] = {
+  {"simplify", "fold constants, merge common values, remove dead ops", LEVEL_BOTH, LEVEL_BOTH, NULL, pass_simplify},
+  {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR, time_tile_options, pass_time_tile},
+  {"halo", "find the region each stencil instance must compute, backwards from the\noutput tile (Algorithm 2)", LEVEL_SIR, LEVEL_SIR, NULL,
+   pass_halo},
+  {"lower-naive", "to kernels with a thread a point, one launch a stencil a step", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_naive},
+  {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_overlap},
+  {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_loops},
+  {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
+  {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},
+  {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR, NULL, pass_specialize},
+  {NULL, NULL, 0, 0, NULL, NULL},
+};
+
+/* The row of pass_table named `name`, or NULL. */
+const Pass *pass_find(const char *name) {
+  for (const Pass *p = pass_table; p->name; p++)
+    if (strcmp(p->name, name) == 0)
+      return p;
+  return NULL;
+}
+
+/* The last of the `n` options named `name` as an integer; see registry.h. */
+int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
+                        bool *ok) {
+  int64_t result = otherwise;
+  for (int i = 0; i < n; i++) {
+    if (strcmp(o[i].name, name) != 0)
+      continue;
+    char *end;
+    errno = 0;
+    long long v = strtoll(o[i].value, &end, 10);
+    if (errno || end == o[i].value || *end || v < lo || v > hi) {
+      diag_error(c->diags, no_loc(), "pass '%s': option %s=%s is not an integer from %" PRId64 " to %" PRId64, pass, name, o[i].value, lo, hi);
+      *ok = false;
+    } else {
+      result = v;
+    }
+  }
+  return result;
+}
+
+/* Adds a line to the statistics; see registry.h. */
+void pass_stat(PassContext *c, int64_t n, const char *pass, const char *what, ...) {
+  if (!c->stats)
+    return;
+  str_addf(c->stats, "%8" PRId64 " %s: ", n, pass);
+  va_list ap;
+  va_start(ap, what);
+  str_addv(c->stats, what, ap);
+  va_end(ap);
+  str_add(c->stats, "\n");
+}
+
+/* One element of a pipeline: the pass, its options, the milliseconds its runs took. */
+typedef struct Step { const Pass *pass; int noptions; PassOption *options; double ms; } Step;
+
+/* A pipeline being read: `at` is the next character. */
+typedef struct Reader { PassContext *c; const char *pipeline, *at; } Reader;
+
+/* Milliseconds on a clock that only goes forward. */
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* The characters up to the next of `ends` or the end of the text, without surrounding blanks, in the arena. */
+static char *read_until(Reader *r, const char *ends) {
+  r->at += strspn(r->at, " \t\n");
+  size_t n = strcspn(r->at, ends);
+  const char *from = r->at;
+  r->at += n;
+  while (n && strchr(" \t\n", from[n - 1]))
+    n--;
+  return arena_strndup(r->c->arena, from, n);
+}
+
+/* The names of all passes, ", " between them. */
+static const char *pass_names(Arena *a) {
+  Str s = {.arena = a};
+  for (const Pass *p = pass_table; p->name; p++)
+    str_addf(&s, "%s%s", p == pass_table ? "" : ", ", p->name);
+  return s.s;
+}
+
+/* Does `p` have an option `name`? */
+static bool pass_has_option(const Pass *p, const char *name) {
+  for (const char *const *o = p->options; o && *o; o++)
+    if (strcmp(*o, name) == 0)
+      return true;
+  return false;
+}
+
+/* The names of the options of `p`, for a message. */
+static const char *option_names(Arena *a, const Pass *p) {
+  Str s = {.arena = a};
+  for (const char *const *o = p->options; o && *o; o++)
+    str_addf(&s, "%s%s", s.n ? ", " : "it has ", *o);
+  return s.s ? s.s : "it has none";
+}
+
+/* Reads "(a=1, b=2)" behind the name of the step's pass. */
+static bool read_options(Reader *r, Step *s) {
+  r->at++;
+  for (;;) {
+    char *name = read_until(r, "=,()");
+    if (*r->at != '=') {
+      diag_error(r->c->diags, no_loc(), "pipeline '%s': expected '=' after option '%s' of pass '%s'; write %s(%s=VALUE)", r->pipeline, name,
+                 s->pass->name, s->pass->name, *name ? name : "NAME");
+      return false;
+    }
+    if (!pass_has_option(s->pass, name)) {
+      diag_error(r->c->diags, no_loc(), "pass '%s' has no option '%s'; %s", s->pass->name, name, option_names(r->c->arena, s->pass));
+      return false;
+    }
+    r->at++;
+    PassOption o = {name, read_until(r, ",()")};
+    ARENA_PUSH(r->c->arena, s->options, s->noptions, o);
+    if (*r->at != ',' && *r->at != ')') {
+      diag_error(r->c->diags, no_loc(), "pipeline '%s': expected ')' after the options of pass '%s'", r->pipeline, s->pass->name);
+      return false;
+    }
+    if (*r->at++ == ')')
+      return true;
+  }
+}
+
+/* Reads one "name" or "name(options)". */
+static bool read_step(Reader *r, Step *s) {
+  char *name = read_until(r, ",()");
+  *s = (Step){.pass = pass_find(name)};
+  if (!s->pass) {
+    diag_error(r->c->diags, no_loc(), "pipeline '%s': there is no pass '%s'; there are %s", r->pipeline, name, pass_names(r->c->arena));
+    return false;
+  }
+  if (*r->at == '(' && !read_options(r, s))
+    return false;
+  r->at += strspn(r->at, " \t\n");
+  if (*r->at && *r->at != ',') {
+    diag_error(r->c->diags, no_loc(), "pipeline '%s': expected ',' after pass '%s'", r->pipeline, name);
+    return false;
+  }
+  return true;
+}
+
+/* Reads a whole pipeline into *steps; the number of steps, or -1 after an error. */
+static int read_pipeline(PassContext *c, const char *pipeline, Step **steps) {
+  Reader r = {c, pipeline, pipeline};
+  int n = 0;
+  *steps = NULL;
+  if (!pipeline[strspn(pipeline, " \t\n")])
+    return 0;
+  for (;;) {
+    Step s;
+    if (!read_step(&r, &s))
+      return -1;
+    ARENA_PUSH(c->arena, *steps, n, s);
+    if (!*r.at)
+      return n;
+    r.at++;
+  }
+}
+
+/* Is `name` in the comma-separated `list` (NULL: empty)? */
+static bool list_has(const char *list, const char *name) {
+  size_t n = strlen(name);
+  for (const char *p = list; p && *p; p = strchr(p, ',')) {
+    p += *p == ',';
+    if (strncmp(p, name, n) == 0 && (p[n] == ',' || !p[n]))
+      return true;
+  }
+  return false;
+}
+
+/* Are all names in `list` passes? Reports those that are not, `hook` being the option they were given to. */
+static bool check_names(PassContext *c, const char *hook, const char *list) {
+  bool ok = true;
+  for (const char *p = list; p && *p;) {
+    size_t n = strcspn(p, ",");
+    const char *name = arena_strndup(c->arena, p, n);
+    if (n && !pass_find(name)) {
+      diag_error(c->diags, no_loc(), "%s: there is no pass '%s'; there are %s", hook, name, pass_names(c->arena));
+      ok = false;
+    }
+    p += n + (p[n] == ',');
+  }
+  return ok;
+}
+
+/* Writes the module under a comment line that says when. */
+static void dump(FILE *to, const char *when, const char *pass, Module *m) {
+  fprintf(to, "// ---- %s %s\n%s", when, pass, module_print(m));
+}
+
+/* "stencil IR" or "kernel IR". */
+static const char *level_name(OpLevel l) { return l == LEVEL_SIR ? "stencil IR" : "kernel IR"; }
+
+/* Runs one step with what `h` asks for around it. NULL after an error. */
+static Module *run_step(PassContext *c, const PassHooks *h, FILE *to, Step *s, Module *m) {
+  const char *name = s->pass->name;
+  if (!(s->pass->from & m->level)) {
+    diag_error(c->diags, no_loc(), "pass '%s' takes %s, but the module is %s here; %s", name, level_name(s->pass->from), level_name(m->level),
+               m->level == LEVEL_SIR ? "put a lower-* pass before it" : "put it before the lower-* pass");
+    return NULL;
+  }
+  if (list_has(h->print_before, name))
+    dump(to, "before", name, m);
+  double start = now_ms();
+  int errors = diags_errors(c->diags);
+  m = s->pass->run(c, m, s->noptions, s->options);
+  s->ms = now_ms() - start;
+  if (!m || diags_errors(c->diags) > errors)
+    return NULL;
+  if (h->print_all || list_has(h->print_after, name))
+    dump(to, "after", name, m);
+  if (h->verify_each && !module_verify(m, c->diags)) {
+    diag_error(c->diags, no_loc(), "pass '%s' made an invalid module; this is a mistake in stc, see it with -print-after=%s", name, name);
+    return NULL;
+  }
+  return m;
+}
+
+/* Writes the time of each step and their sum. */
+static void print_times(FILE *to, int n, const Step *s) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) {
+    fprintf(to, "%10.3f ms  %s\n", s[i].ms, s[i].pass->name);
+    sum += s[i].ms;
+  }
+  fprintf(to, "%10.3f ms  all passes\n", sum);
+}
+
+/* Runs the comma-separated pipeline on `m`; see passes.h. */
+Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Module *m) {
+  static const PassHooks none = {0};
+  h = h ? h : &none;
+  FILE *to = h->to ? h->to : stderr;
+  Step *steps;
+  int n = read_pipeline(c, pipeline, &steps);
+  if (n < 0 || !check_names(c, "-print-before", h->print_before) || !check_names(c, "-print-after", h->print_after))
+    return NULL;
+  Str text = {.arena = c->arena};
+  PassContext with = *c;
+  if (h->stats && !c->stats)
+    with.stats = &text;
+  for (int i = 0; i < n && m; i++)
+    m = run_step(&with, h, to, &steps[i], m);
+  if (h->time)
+    print_times(to, n, steps);
+  if (text.s)
+    fputs(text.s, to);
+  return m;
+}
