@@ -32,7 +32,7 @@ typedef enum StcStatus {
   STC_IO = 5,             /* a file could not be read or written */
   STC_MEMORY = 6,         /* out of host memory */
   STC_INTERNAL = 7,       /* a mistake in stc itself, for example a pass that made invalid IR */
-  STC_INTERRUPTED = 130   /* stopped by Ctrl-C (stc_plan_cancel) */
+  STC_INTERRUPTED = 130   /* stopped by Ctrl-C (a progress callback that returned false) */
 } StcStatus;
 
 typedef enum StcMessageKind { STC_ERROR, STC_WARNING, STC_REMARK, STC_NOTE } StcMessageKind;
@@ -73,20 +73,30 @@ typedef struct StcOptions {
   const char *passes;     /* a pipeline in place of the default one */
   const char *print_before, *print_after;
   bool print_all, verify_each, time_passes, stats, remarks;
+  int ndefines;           /* params overridden, as "NAME=VALUE": new defaults, also in the manifest */
+  const char *const *defines;
 } StcOptions;
 
-/* Compiles `text` (`name` is used in messages and, without ending, as the program's name; the ending .sir or .kir makes it IR text). On success *out is the program,
- * to be freed with stc_program_free before its context. */
+/* Reads and checks `text` (`name` is used in messages and, without directory and ending, as the program's name; the ending .sir or .kir makes it IR text) and the
+ * options. The passes and the code generator run when something is asked that needs them, for the target known then: stc_program_emit for options->march, a plan for its
+ * device. `text`, `name` and the options are copied. On success *out is the program, to be freed with stc_program_free before its context. */
 StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, const StcOptions *o, StcProgram **out);
 StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out);
 void stc_program_free(StcProgram *p);
 
-/* What to make of a program. "ast" only from a .stn. "obj" is the artifact: PTX text, a code object, a host object. */
+/* What to make of a program. "ast" only from a .stn. "sir" is the program as read, or what options->passes made of it. "obj" is the artifact: PTX text, a code object, a
+ * host object. The bytes are followed by a NUL that `size` does not count. */
 typedef enum StcEmit { STC_EMIT_AST, STC_EMIT_SIR, STC_EMIT_KIR, STC_EMIT_LLVM, STC_EMIT_ASM, STC_EMIT_OBJ } StcEmit;
 StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size_t *size);
 /* The manifest, docs/manifest.md, as JSON text; the artifact's C header (host only). */
 StcStatus stc_program_manifest(StcProgram *p, const char **json);
 StcStatus stc_program_header(StcProgram *p, const char **text);
+/* The program's name, the artifact's ending ("ptx", "hsaco" or "o") and the target's architecture; the last two are NULL after an error. */
+const char *stc_program_name(const StcProgram *p);
+const char *stc_program_suffix(StcProgram *p);
+const char *stc_program_arch(StcProgram *p);
+/* Does every device that keeps to -fno-contract give the same bits: only + - * / sqrt and other correctly rounded operations? */
+bool stc_program_is_exact(const StcProgram *p);
 
 /* Fields in order of declaration; NULL / -1 beyond the last. */
 int stc_program_field_count(const StcProgram *p);
@@ -95,7 +105,7 @@ int stc_program_find_field(const StcProgram *p, const char *name);
 int stc_program_rank(const StcProgram *p);
 int64_t stc_program_steps(const StcProgram *p);
 
-/* Prepares `p` to run on `device`: "ref", "sim", "host", "cuda", "cuda:1", "hip", ... with params overridden by the n strings "NAME=VALUE". A program compiled for another
+/* Prepares `p` to run on `device`: "ref", "sim", "host", "host:8" (threads), "cuda", "cuda:1", "hip", ... with params overridden by the n strings "NAME=VALUE". A program compiled for another
  * architecture than the device's is compiled again for it. */
 StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *const *defines, StcPlan **out);
 void stc_plan_free(StcPlan *plan);
@@ -125,6 +135,9 @@ const char *stc_plan_schedule(const StcPlan *plan);
 
 /* Writes one line about each device there is, and about each that is not why, to `to`. */
 StcStatus stc_devices(StcContext *c, FILE *to);
+
+/* The versions of stc and of LLVM, "stc 0.1.0 (LLVM 22.1.0)". */
+const char *stc_version(void);
 
 #ifdef __cplusplus
 }

@@ -393,6 +393,7 @@ int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
 typedef struct Binding {
   Const *scalars;                /* values of all Module.scalars, see module_bind */
   void **fields;                 /* element 0 of each field's array (NULL for temp), C order, row strides dense */
+  int64_t first_step;            /* steps done before this run: what `step` is in its first step */
 } Binding;
 
 /* An override of a param, as by -DN=4096. */
