@@ -1,0 +1,152 @@
+/* ir/arena.c: memory that is freed as a whole, and strings that grow in it. */
+#include "ir/ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_ALIGN = 16, FIRST_CHUNK = 16 << 10, LARGEST_CHUNK = 1 << 20 };
+
+/* A piece of memory got from the user's function; its bytes follow the header, which keeps them aligned. */
+typedef struct Chunk { struct Chunk *next; size_t size, used; size_t unused_; } Chunk;
+_Static_assert(sizeof(Chunk) % ARENA_ALIGN == 0 || sizeof(void *) != 8, "bytes after the header are aligned");
+
+struct Arena {
+  ReallocFn fn;
+  void *user;
+  Chunk *chunks;
+  size_t next_size, used;
+  jmp_buf *oom;
+};
+
+/* The C heap as a ReallocFn. */
+static void *heap_realloc(void *user, void *p, size_t size) {
+  (void)user;
+  if (size == 0) {
+    free(p);
+    return NULL;
+  }
+  return realloc(p, size);
+}
+
+Arena *arena_new(ReallocFn fn, void *user) {
+  if (!fn)
+    fn = heap_realloc;
+  Arena *a = fn(user, NULL, sizeof *a);
+  if (a)
+    *a = (Arena){.fn = fn, .user = user, .next_size = FIRST_CHUNK};
+  return a;
+}
+
+void arena_free(Arena *a) {
+  if (!a)
+    return;
+  for (Chunk *c = a->chunks, *next; c; c = next) {
+    next = c->next;
+    a->fn(a->user, c, 0);
+  }
+  a->fn(a->user, a, 0);
+}
+
+void arena_on_oom(Arena *a, jmp_buf *handler) { a->oom = handler; }
+
+/* Leaves by the arena's out-of-memory handler. */
+static _Noreturn void out_of_memory(Arena *a) {
+  if (a->oom)
+    longjmp(*a->oom, 1);
+  abort();
+}
+
+/* Puts a new chunk with room for `size` bytes in front. */
+static void add_chunk(Arena *a, size_t size) {
+  size_t room = size > a->next_size ? size : a->next_size;
+  if (room > SIZE_MAX - sizeof(Chunk))
+    out_of_memory(a);
+  Chunk *c = a->fn(a->user, NULL, sizeof(Chunk) + room);
+  if (!c)
+    out_of_memory(a);
+  *c = (Chunk){.next = a->chunks, .size = room};
+  a->chunks = c;
+  if (a->next_size < LARGEST_CHUNK)
+    a->next_size *= 2;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+  if (size > SIZE_MAX / 2)
+    out_of_memory(a);
+  size = size ? (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : ARENA_ALIGN;
+  if (!a->chunks || a->chunks->size - a->chunks->used < size)
+    add_chunk(a, size);
+  Chunk *c = a->chunks;
+  char *p = (char *)(c + 1) + c->used;
+  c->used += size;
+  a->used += size;
+  memset(p, 0, size);
+  return p;
+}
+
+size_t arena_used(const Arena *a) { return a->used; }
+
+char *arena_strndup(Arena *a, const char *s, size_t n) {
+  char *p = arena_alloc(a, n + 1);
+  if (n)
+    memcpy(p, s, n);
+  return p;
+}
+
+char *arena_strdup(Arena *a, const char *s) { return arena_strndup(a, s, strlen(s)); }
+
+char *arena_printf(Arena *a, const char *fmt, ...) {
+  Str b = {.arena = a};
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(&b, fmt, ap);
+  va_end(ap);
+  return b.s;
+}
+
+void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n, size_t size) {
+  if (size && new_n > SIZE_MAX / 2 / size)
+    out_of_memory(a);
+  void *q = arena_alloc(a, new_n * size);
+  size_t keep = old_n < new_n ? old_n : new_n;
+  if (p && keep)
+    memcpy(q, p, keep * size);
+  return q;
+}
+
+/* Makes room in `b` for `more` bytes and the closing zero. */
+static void str_reserve(Str *b, size_t more) {
+  if (b->s && more < b->cap - b->n)
+    return;
+  size_t cap = b->cap ? b->cap * 2 : 64;
+  while (cap - b->n <= more)
+    cap *= 2;
+  b->s = arena_grow(b->arena, b->s, b->s ? b->n + 1 : 0, cap, 1);
+  b->cap = cap;
+}
+
+void str_add(Str *b, const char *s) {
+  size_t n = strlen(s);
+  str_reserve(b, n);
+  memcpy(b->s + b->n, s, n + 1);
+  b->n += n;
+}
+
+void str_addv(Str *b, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  if (n < 0)
+    n = 0;
+  str_reserve(b, (size_t)n);
+  vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
+  va_end(again);
+  b->n += (size_t)n;
+}
+
+void str_addf(Str *b, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(b, fmt, ap);
+  va_end(ap);
+}

@@ -1,0 +1,183 @@
+/* ir/build.c: making ops. */
+#include "ir/ir.h"
+
+
+Builder builder_at_end(Arena *a, Block *b) { return (Builder){.arena = a, .block = b}; }
+Builder builder_before(Arena *a, Op *op) { return (Builder){.arena = a, .block = op->parent, .before = op, .loc = op->loc}; }
+
+/* Gives `op` the results of the `n` types. */
+static void set_results(Arena *a, Op *op, int n, const Type *types) {
+  op->nresults = n;
+  op->results = ARENA_ARRAY(a, Value *, n);
+  for (int i = 0; i < n; i++) {
+    op->results[i] = ARENA_NEW(a, Value);
+    *op->results[i] = (Value){.type = types[i], .index = i, .def = op};
+  }
+}
+
+/* The result type that `code`'s row derives from the operands, or `t` where it is free; TY_NONE for none. */
+static Type result_type(Opcode code, Type t, int n, Value *const *operands) {
+  switch (op_info[code].result) {
+  case RESULT_SAME: return n > 0 ? operands[0]->type : t;
+  case RESULT_OP1: return n > 1 ? operands[1]->type : t;
+  case RESULT_BOOL: return TY_BOOL;
+  case RESULT_I32: return TY_I32;
+  case RESULT_I64: return TY_I64;
+  case RESULT_ANY: return t;
+  default: return TY_NONE;
+  }
+}
+
+Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands) {
+  Op *op = ARENA_NEW(b->arena, Op);
+  op->code = code;
+  op->loc = b->loc;
+  op->noperands = n;
+  op->operands = ARENA_ARRAY(b->arena, Value *, n);
+  for (int i = 0; i < n; i++)
+    op->operands[i] = operands[i];
+  OpResult rule = op_info[code].result;
+  if (rule != RESULT_NONE && rule != RESULT_MULTI)
+    set_results(b->arena, op, 1, (Type[]){result_type(code, t, n, operands)});
+  op_insert(b->block, b->before, op);
+  return op;
+}
+
+Value *build_const(Builder *b, Type t, Const c) {
+  Op *op = build_op(b, OP_CONST, t, 0, NULL);
+  op->cval = c;
+  return op->results[0];
+}
+
+Value *build_int(Builder *b, Type t, int64_t i) { return build_const(b, t, const_convert((Const){.i = i}, TY_I64, t)); }
+Value *build_float(Builder *b, Type t, double f) { return build_const(b, t, const_convert((Const){.f = f}, TY_F64, t)); }
+
+Value *build_scalar(Builder *b, Type t, int scalar) {
+  Op *op = build_op(b, OP_SCALAR, t, 0, NULL);
+  op->sym = scalar;
+  return op->results[0];
+}
+
+Value *build1(Builder *b, Opcode code, Value *x) { return build_op(b, code, x->type, 1, (Value *[]){x})->results[0]; }
+Value *build2(Builder *b, Opcode code, Value *x, Value *y) { return build_op(b, code, x->type, 2, (Value *[]){x, y})->results[0]; }
+
+Value *build3(Builder *b, Opcode code, Value *x, Value *y, Value *z) {
+  return build_op(b, code, y->type, 3, (Value *[]){x, y, z})->results[0];
+}
+
+Value *build_convert(Builder *b, Type t, Value *x) { return x->type == t ? x : build_op(b, OP_CONVERT, t, 1, &x)->results[0]; }
+
+/* Sets the `rank` constant offsets of `op`; NULL: all zero. */
+static void set_offsets(Op *op, int rank, const int64_t *off) {
+  for (int d = 0; off && d < rank; d++)
+    op->off[d] = off[d];
+}
+
+Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank) {
+  Op *op = build_op(b, OP_ACCESS, t, 0, NULL);
+  op->sym = field;
+  set_offsets(op, rank, off);
+  return op->results[0];
+}
+
+Value *build_dim(Builder *b, Opcode code, int dim) {
+  Op *op = build_op(b, code, TY_NONE, 0, NULL);
+  op->sym = dim;
+  return op->results[0];
+}
+
+Value *build_step(Builder *b) { return build_op(b, OP_STEP, TY_NONE, 0, NULL)->results[0]; }
+
+Value *build_inside(Builder *b, int rank, Value *const *coords, const Box *box) {
+  Op *op = build_op(b, OP_INSIDE, TY_NONE, rank, coords);
+  Box *copy = ARENA_NEW(b->arena, Box);
+  *copy = *box;
+  op->box = copy;
+  return op->results[0];
+}
+
+Value *build_map(Builder *b, Opcode code, Value *coord, int64_t off, Affine lo, Affine hi) {
+  Op *op = build_op(b, code, TY_NONE, 1, &coord);
+  Box *box = ARENA_NEW(b->arena, Box);
+  box->rank = 1;
+  box->lo[0] = lo;
+  box->hi[0] = hi;
+  op->box = box;
+  op->off[0] = off;
+  return op->results[0];
+}
+
+Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords, const int64_t *off) {
+  Op *op = build_op(b, OP_LOAD, t, rank, coords);
+  op->sym = buffer;
+  set_offsets(op, rank, off);
+  return op->results[0];
+}
+
+/* Makes a store op: `v` and then the `rank` coordinates as operands. */
+static Op *build_storing(Builder *b, Opcode code, int sym, Value *v, int rank, Value *const *coords, const int64_t *off) {
+  Value *operands[MAX_RANK + 1] = {v};
+  for (int d = 0; d < rank; d++)
+    operands[d + 1] = coords[d];
+  Op *op = build_op(b, code, TY_NONE, rank + 1, operands);
+  op->sym = sym;
+  set_offsets(op, rank, off);
+  return op;
+}
+
+Op *build_store(Builder *b, int buffer, Value *v, int rank, Value *const *coords, const int64_t *off) {
+  return build_storing(b, OP_STORE, buffer, v, rank, coords, off);
+}
+
+Value *build_aload(Builder *b, Type t, int array, int ver, int rank, Value *const *idx, const int64_t *off) {
+  Op *op = build_op(b, OP_ALOAD, t, rank, idx);
+  op->sym = array;
+  op->ver = ver;
+  set_offsets(op, rank, off);
+  return op->results[0];
+}
+
+Op *build_astore(Builder *b, int array, int ver, Value *v, int rank, Value *const *idx, const int64_t *off) {
+  Op *op = build_storing(b, OP_ASTORE, array, v, rank, idx, off);
+  op->ver = ver;
+  return op;
+}
+
+Op *build_barrier(Builder *b) { return build_op(b, OP_BARRIER, TY_NONE, 0, NULL); }
+
+/* Gives `op` `n` empty nested blocks. */
+static void set_blocks(Arena *a, Op *op, int n) {
+  op->nblocks = n;
+  op->blocks = ARENA_ARRAY(a, Block *, n);
+  for (int i = 0; i < n; i++)
+    op->blocks[i] = block_new(a, op);
+}
+
+Op *build_for(Builder *b, Value *lo, Value *hi, int64_t stride, int flags, int n, Value *const *init) {
+  Value **operands = ARENA_ARRAY(b->arena, Value *, n + 2);
+  Type *types = ARENA_ARRAY(b->arena, Type, n);
+  operands[0] = lo;
+  operands[1] = hi;
+  for (int i = 0; i < n; i++) {
+    operands[i + 2] = init[i];
+    types[i] = init[i]->type;
+  }
+  Op *op = build_op(b, OP_FOR, TY_NONE, n + 2, operands);
+  op->off[0] = stride;
+  op->flags = flags;
+  set_results(b->arena, op, n, types);
+  set_blocks(b->arena, op, 1);
+  block_add_arg(b->arena, op->blocks[0], lo->type);
+  for (int i = 0; i < n; i++)
+    block_add_arg(b->arena, op->blocks[0], types[i]);
+  return op;
+}
+
+Op *build_if(Builder *b, Value *cond, int n, const Type *types) {
+  Op *op = build_op(b, OP_IF, TY_NONE, 1, &cond);
+  set_results(b->arena, op, n, types);
+  set_blocks(b->arena, op, 2);
+  return op;
+}
+
+Op *build_yield(Builder *b, int n, Value *const *values) { return build_op(b, OP_YIELD, TY_NONE, n, values); }

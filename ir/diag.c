@@ -1,0 +1,128 @@
+/* ir/diag.c: messages about a source text, with the line and a caret. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+/* A text that places refer to. */
+typedef struct Source { const char *name, *text; } Source;
+
+struct Diags {
+  Arena *arena;
+  DiagFn fn;
+  void *user;
+  int nsources;
+  Source *sources;
+  int errors;
+  bool remarks;
+  bool hidden;        /* the message before was not shown, so its notes are not either */
+};
+
+/* The sink used when there is none: standard error. */
+static void print_to_stderr(void *user, const Diag *d) {
+  (void)user;
+  diag_print(stderr, d, false);
+}
+
+Diags *diags_new(Arena *a, DiagFn fn, void *user) {
+  Diags *d = ARENA_NEW(a, Diags);
+  d->arena = a;
+  d->fn = fn ? fn : print_to_stderr;
+  d->user = user;
+  return d;
+}
+
+int diags_add_source(Diags *d, const char *name, const char *text) {
+  Source s = {arena_strdup(d->arena, name), text};
+  ARENA_PUSH(d->arena, d->sources, d->nsources, s);
+  return d->nsources - 1;
+}
+
+int diags_errors(const Diags *d) { return d->errors; }
+void diags_enable_remarks(Diags *d, bool on) { d->remarks = on; }
+
+/* A copy of line `line` (from 1) of `text`, NULL if the text has fewer lines. */
+static const char *source_line(Arena *a, const char *text, int line) {
+  for (int i = 1; i < line; i++) {
+    text = strchr(text, '\n');
+    if (!text)
+      return NULL;
+    text++;
+  }
+  return arena_strndup(a, text, strcspn(text, "\r\n"));
+}
+
+/* Decides by kind, number of errors so far and the message before whether a message is shown, and counts it. */
+static bool is_shown(Diags *d, DiagKind kind) {
+  if (kind == DIAG_NOTE)
+    return !d->hidden;
+  if (kind == DIAG_ERROR)
+    d->hidden = ++d->errors > MAX_ERRORS;
+  else
+    d->hidden = kind == DIAG_REMARK && !d->remarks;
+  return !d->hidden;
+}
+
+/* Formats one message and hands it to the sink. */
+static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap) {
+  if (!is_shown(d, kind))
+    return;
+  Str s = {.arena = d->arena};
+  str_addv(&s, fmt, ap);
+  Diag m = {.kind = kind, .message = s.s};
+  if (at.line > 0 && at.file >= 0 && at.file < d->nsources) {
+    m.file = d->sources[at.file].name;
+    m.line = at.line;
+    m.col = at.col;
+    if (d->sources[at.file].text)
+      m.source = source_line(d->arena, d->sources[at.file].text, at.line);
+  }
+  d->fn(d->user, &m);
+}
+
+void diag_error(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_ERROR, at, fmt, ap);
+  va_end(ap);
+}
+
+void diag_warning(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_WARNING, at, fmt, ap);
+  va_end(ap);
+}
+
+void diag_remark(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_REMARK, at, fmt, ap);
+  va_end(ap);
+}
+
+void diag_note(Diags *d, Loc at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(d, DIAG_NOTE, at, fmt, ap);
+  va_end(ap);
+}
+
+/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. */
+static void print_caret(FILE *to, const Diag *d, bool color) {
+  fprintf(to, "%s\n", d->source);
+  for (int i = 0; i < d->col - 1 && d->source[i]; i++)
+    fputc(d->source[i] == '\t' ? '\t' : ' ', to);
+  fprintf(to, "%s^%s\n", color ? "\033[1;32m" : "", color ? "\033[0m" : "");
+}
+
+void diag_print(FILE *to, const Diag *d, bool color) {
+  static const char *const names[] = {"error", "warning", "remark", "note"};
+  static const char *const colors[] = {"\033[1;31m", "\033[1;35m", "\033[1;34m", "\033[1;36m"};
+  if (d->file)
+    fprintf(to, "%s:%d:%d: ", d->file, d->line, d->col);
+  else
+    fprintf(to, "stc: ");
+  fprintf(to, "%s%s:%s %s\n", color ? colors[d->kind] : "", names[d->kind], color ? "\033[0m" : "", d->message);
+  if (d->source && d->col > 0)
+    print_caret(to, d, color);
+}

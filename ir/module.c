@@ -1,0 +1,314 @@
+/* ir/module.c: the op table, modules, and what is asked of or done to blocks and kernels as a whole. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+enum { PURE = OPF_PURE, TERM = OPF_TERM, COMM = OPF_COMM };
+
+const OpInfo op_info[OP_COUNT] = {
+#define OP(ID, name, level, nops, result, form, flags) {name, LEVEL_##level, nops, RESULT_##result, FORM_##form, flags},
+#include "ops.def"
+#undef OP
+};
+
+Opcode opcode_from_name(const char *s) {
+  int code = 0;
+  while (code < OP_COUNT && strcmp(op_info[code].name, s))
+    code++;
+  return (Opcode)code;
+}
+
+Module *module_new(Arena *a, const char *name, OpLevel level) {
+  Module *m = ARENA_NEW(a, Module);
+  m->arena = a;
+  m->name = arena_strdup(a, name);
+  m->level = level;
+  m->contract = true;
+  m->time_tile = 1;
+  return m;
+}
+
+Module *module_derive(const Module *m, OpLevel level) {
+  Module *r = ARENA_NEW(m->arena, Module);
+  *r = *m;
+  r->level = level;
+  r->time_tile = 1;
+  r->ninits = r->nstencils = r->nbuffers = r->nkernels = 0;
+  r->inits = r->stencils = NULL;
+  r->buffers = NULL;
+  r->kernels = NULL;
+  r->host = (Host){{0}, 0, NULL};
+  return r;
+}
+
+/* A module_find_ function: the index in `list` of the element of that name, -1 if there is none. */
+#define DEFINE_FIND(function, list, count)                \
+  int function(const Module *m, const char *name) {       \
+    for (int i = 0; i < m->count; i++)                    \
+      if (!strcmp(m->list[i].name, name))                 \
+        return i;                                         \
+    return -1;                                            \
+  }
+DEFINE_FIND(module_find_scalar, scalars, nscalars)
+DEFINE_FIND(module_find_field, fields, nfields)
+DEFINE_FIND(module_find_buffer, buffers, nbuffers)
+DEFINE_FIND(module_find_kernel, kernels, nkernels)
+
+/* ---- numbering */
+
+/* Numbers the values that `b` defines, from `next`; returns the number after the last. */
+static int32_t renumber_block(Block *b, int32_t next) {
+  for (int i = 0; i < b->nargs; i++)
+    b->args[i]->id = next++;
+  for (Op *op = b->first; op; op = op->next) {
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = next++;
+    for (int i = 0; i < op->nblocks; i++)
+      next = renumber_block(op->blocks[i], next);
+  }
+  return next;
+}
+
+/* Numbers the bodies of `n` stencils. */
+static void renumber_stencils(int n, Stencil *st) {
+  for (int i = 0; i < n; i++)
+    for (int p = 0; p < st[i].npieces; p++)
+      renumber_block(st[i].pieces[p].body, 0);
+}
+
+void module_renumber(Module *m) {
+  for (int i = 0; i < m->nscalars; i++)
+    if (m->scalars[i].expr)
+      renumber_block(m->scalars[i].expr, 0);
+  renumber_stencils(m->ninits, m->inits);
+  renumber_stencils(m->nstencils, m->stencils);
+  for (int i = 0; i < m->nkernels; i++)
+    renumber_block(m->kernels[i].body, 0);
+}
+
+/* ---- blocks */
+
+Block *block_new(Arena *a, Op *parent) {
+  Block *b = ARENA_NEW(a, Block);
+  b->parent = parent;
+  return b;
+}
+
+Value *block_add_arg(Arena *a, Block *b, Type t) {
+  Value *v = ARENA_NEW(a, Value);
+  *v = (Value){.type = t, .index = b->nargs, .block = b};
+  ARENA_PUSH(a, b->args, b->nargs, v);
+  return v;
+}
+
+void op_insert(Block *b, Op *before, Op *op) {
+  op->parent = b;
+  op->next = before;
+  op->prev = before ? before->prev : b->last;
+  *(op->prev ? &op->prev->next : &b->first) = op;
+  *(before ? &before->prev : &b->last) = op;
+}
+
+void op_unlink(Op *op) {
+  Block *b = op->parent;
+  if (!b)
+    return;
+  *(op->prev ? &op->prev->next : &b->first) = op->next;
+  *(op->next ? &op->next->prev : &b->last) = op->prev;
+  op->prev = op->next = NULL;
+  op->parent = NULL;
+}
+
+int block_replace_uses(Block *b, const Value *old, Value *by) {
+  int n = 0;
+  for (Op *op = b->first; op; op = op->next) {
+    for (int i = 0; i < op->noperands; i++)
+      if (op->operands[i] == old) {
+        op->operands[i] = by;
+        n++;
+      }
+    for (int i = 0; i < op->nblocks; i++)
+      n += block_replace_uses(op->blocks[i], old, by);
+  }
+  return n;
+}
+
+void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user) {
+  for (Op *op = b->first, *next; op; op = next) {
+    next = op->next;
+    fn(user, op);
+    for (int i = 0; i < op->nblocks && op->parent; i++)
+      block_walk(op->blocks[i], fn, user);
+  }
+}
+
+/* ---- cloning */
+
+/* A value of the original and its copy. */
+typedef struct Pair { const Value *from; Value *to; } Pair;
+
+/* What cloning carries: the pairs by Value.id (n places) and the caller's map of values defined outside. */
+typedef struct Cloner { Arena *arena; int32_t n; Pair *pairs; Value **map; } Cloner;
+
+/* One more than the highest id of the values that `b` and its nested blocks define. */
+static int32_t id_bound(const Block *b) {
+  int32_t n = 0;
+  for (int i = 0; i < b->nargs; i++)
+    n = b->args[i]->id >= n ? b->args[i]->id + 1 : n;
+  for (const Op *op = b->first; op; op = op->next) {
+    for (int i = 0; i < op->nresults; i++)
+      n = op->results[i]->id >= n ? op->results[i]->id + 1 : n;
+    for (int i = 0; i < op->nblocks; i++) {
+      int32_t inner = id_bound(op->blocks[i]);
+      n = inner > n ? inner : n;
+    }
+  }
+  return n;
+}
+
+/* What stands for `v` in the copy. */
+static Value *mapped(const Cloner *c, Value *v) {
+  if (v->id < c->n && c->pairs[v->id].from == v)
+    return c->pairs[v->id].to;
+  return c->map && c->map[v->id] ? c->map[v->id] : v;
+}
+
+/* Copies `v`, defined by `op` or as an argument of `b`, and remembers the pair. */
+static Value *clone_value(Cloner *c, const Value *v, Op *op, Block *b) {
+  Value *r = ARENA_NEW(c->arena, Value);
+  *r = *v;
+  r->def = op;
+  r->block = b;
+  c->pairs[v->id] = (Pair){v, r};
+  return r;
+}
+
+static Block *clone_block(Cloner *c, const Block *b, Op *parent);
+
+/* Copies `op` to the end of `into`. */
+static void clone_op(Cloner *c, const Op *op, Block *into) {
+  Op *r = ARENA_NEW(c->arena, Op);
+  *r = *op;
+  r->operands = ARENA_ARRAY(c->arena, Value *, op->noperands);
+  for (int i = 0; i < op->noperands; i++)
+    r->operands[i] = mapped(c, op->operands[i]);
+  r->results = ARENA_ARRAY(c->arena, Value *, op->nresults);
+  for (int i = 0; i < op->nresults; i++)
+    r->results[i] = clone_value(c, op->results[i], r, NULL);
+  r->blocks = ARENA_ARRAY(c->arena, Block *, op->nblocks);
+  for (int i = 0; i < op->nblocks; i++)
+    r->blocks[i] = clone_block(c, op->blocks[i], r);
+  op_insert(into, NULL, r);
+}
+
+/* Copies `b` as a block of `parent`. */
+static Block *clone_block(Cloner *c, const Block *b, Op *parent) {
+  Block *r = block_new(c->arena, parent);
+  r->nargs = b->nargs;
+  r->args = ARENA_ARRAY(c->arena, Value *, b->nargs ? 1 << (32 - __builtin_clz((unsigned)b->nargs)) : 1);
+  for (int i = 0; i < b->nargs; i++)
+    r->args[i] = clone_value(c, b->args[i], NULL, r);
+  for (const Op *op = b->first; op; op = op->next)
+    clone_op(c, op, r);
+  return r;
+}
+
+Block *block_clone(Arena *a, const Block *b, Op *parent, Value **map) {
+  Cloner c = {a, id_bound(b), NULL, map};
+  c.pairs = ARENA_ARRAY(a, Pair, c.n);
+  return clone_block(&c, b, parent);
+}
+
+/* ---- kernels */
+
+/* What a kernel's body was seen to use. */
+typedef struct Uses { const Module *module; bool *reads, *writes, *scalars; bool step; } Uses;
+
+/* Notes the params in `x`. */
+static void use_affine(Uses *u, Affine x) {
+  for (int i = 0; i < x.n; i++)
+    u->scalars[x.t[i].scalar] = true;
+}
+
+/* Notes the params in `b`'s bounds. */
+static void use_box(Uses *u, const Box *b) {
+  for (int d = 0; d < b->rank; d++) {
+    use_affine(u, b->lo[d]);
+    use_affine(u, b->hi[d]);
+  }
+}
+
+/* Notes what one op uses (a block_walk callback). */
+static void use_op(void *user, Op *op) {
+  Uses *u = user;
+  if (op->code == OP_LOAD)
+    u->reads[op->sym] = true;
+  else if (op->code == OP_STORE)
+    u->writes[op->sym] = true;
+  else if (op->code == OP_SCALAR)
+    u->scalars[op->sym] = true;
+  else if (op->code == OP_STEP)
+    u->step = true;
+  if (op->box)
+    use_box(u, op->box);
+}
+
+/* Appends an argument to `k`. */
+static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
+
+void kernel_set_args(Module *m, Kernel *k) {
+  Uses u = {.module = m, .reads = ARENA_ARRAY(m->arena, bool, m->nbuffers), .writes = ARENA_ARRAY(m->arena, bool, m->nbuffers),
+            .scalars = ARENA_ARRAY(m->arena, bool, m->nscalars)};
+  block_walk(k->body, use_op, &u);
+  for (int d = 0; d < k->rank; d++)
+    use_affine(&u, k->extent[d]);
+  k->nargs = 0;
+  k->args = NULL;
+  for (int i = 0; i < m->nbuffers; i++)
+    if (u.reads[i] || u.writes[i]) {
+      push_arg(m, k, (KArg){KARG_BUFFER, i, u.reads[i], u.writes[i]});
+      use_box(&u, &m->fields[m->buffers[i].field].box);
+    }
+  for (int i = 0; i < m->nscalars; i++)
+    if (u.scalars[i])
+      push_arg(m, k, (KArg){KARG_SCALAR, i, true, false});
+  if (u.step)
+    push_arg(m, k, (KArg){KARG_STEP, 0, true, false});
+}
+
+/* Bytes of one array, at most INT64_MAX / 64. */
+static int64_t array_bytes(const Array *a) {
+  int64_t n = type_size(a->type);
+  for (int d = 0; d < a->rank; d++)
+    if (__builtin_mul_overflow(n, (int64_t)a->shape[d], &n) || n > INT64_MAX / 64)
+      return INT64_MAX / 64;
+  return n < 0 ? 0 : n;
+}
+
+/* The array whose memory array `i` of `k` uses in the end. */
+static int storage_root(const Kernel *k, int i) {
+  for (int hops = 0; hops < k->narrays && k->arrays[i].storage >= 0; hops++)
+    i = k->arrays[i].storage;
+  return i;
+}
+
+/* Bytes of the memory that array `root` owns: those of the largest array in it, rounded up to 16. */
+static int64_t slot_bytes(const Kernel *k, int root) {
+  int64_t most = 0;
+  for (int i = 0; i < k->narrays; i++)
+    if (storage_root(k, i) == root && array_bytes(&k->arrays[i]) > most)
+      most = array_bytes(&k->arrays[i]);
+  return (most + 15) / 16 * 16;
+}
+
+/* Bytes of shared memory owned by the first `n` arrays of `k`. */
+static int64_t bytes_before(const Kernel *k, int n) {
+  int64_t sum = 0;
+  for (int i = 0; i < n; i++)
+    if (k->arrays[i].space == SPACE_SHARED && k->arrays[i].storage < 0 && __builtin_add_overflow(sum, slot_bytes(k, i), &sum))
+      return INT64_MAX;
+  return sum;
+}
+
+int64_t kernel_shared_bytes(const Kernel *k) { return bytes_before(k, k->narrays); }
+int64_t kernel_array_offset(const Kernel *k, int array) { return bytes_before(k, storage_root(k, array)); }
