@@ -1,0 +1,241 @@
+/* bind.c: a module meets its launch-time values: scalars evaluated, overrides and checks applied, extents measured. */
+#include "ir/ir.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bounds of grids and fields must lie in [-MAX_COORD, MAX_COORD], so that a coordinate plus any offset stays far from 64-bit overflow. */
+static const int64_t MAX_COORD = INT64_C(1) << 60;
+
+/* ---- overrides */
+
+/* "a, b, c": the names of the params of `m`, for messages; in m's arena. */
+static const char *param_list(const Module *m) {
+  Str s = {m->arena, NULL, 0, 0};
+  str_add(&s, "");
+  for (int i = 0; i < m->nscalars; i++)
+    if (m->scalars[i].is_param)
+      str_addf(&s, "%s%s", s.n ? ", " : "", m->scalars[i].name);
+  return s.n ? s.s : "none";
+}
+
+/* Reads the integer `text`, decimal or 0x hexadecimal, into *out. 0 if it is one in [lo, hi], 1 if malformed, 2 if out of range. */
+static int read_int(const char *text, int64_t lo, int64_t hi, int64_t *out) {
+  const char *digits = text + (*text == '-' || *text == '+');
+  if (*digits < '0' || *digits > '9')
+    return 1;
+  bool hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+  char *end;
+  errno = 0;
+  long long v = strtoll(text, &end, hex ? 16 : 10);
+  if (*end)
+    return 1;
+  if (errno == ERANGE || v < lo || v > hi)
+    return 2;
+  *out = v;
+  return 0;
+}
+
+/* Reads the float `text` of type `t`, rounded once, into *out. 0 if well, 1 if malformed, 2 if too large for the type. */
+static int read_float(const char *text, Type t, double *out) {
+  if (!*text || strchr(" \t\n\v\f\r", *text))
+    return 1;
+  char *end;
+  errno = 0;
+  double v = t == TY_F64 ? strtod(text, &end) : (double)strtof(text, &end);
+  if (*end)
+    return 1;
+  if (errno == ERANGE && isinf(v))
+    return 2;
+  *out = v;
+  return 0;
+}
+
+/* Reads `text` as a value of type `t`: 0 if well, 1 if malformed, 2 if out of range. */
+static int read_value(const char *text, Type t, Const *out) {
+  if (t == TY_BOOL) {
+    bool yes = !strcmp(text, "true") || !strcmp(text, "1"), no = !strcmp(text, "false") || !strcmp(text, "0");
+    out->i = yes;
+    return yes || no ? 0 : 1;
+  }
+  if (type_is_float(t))
+    return read_float(text, t, &out->f);
+  int bits = type_size(t) * 8;
+  int64_t hi = (int64_t)(UINT64_MAX >> (65 - bits));
+  return read_int(text, -hi - 1, hi, &out->i);
+}
+
+/* What a value of type `t` looks like, for messages. */
+static const char *value_form(Type t) {
+  return t == TY_BOOL ? "true or false" : type_is_float(t) ? "a number such as 0.25 or 1e-3" : "an integer such as 4096";
+}
+
+/* Reads the override `def` of scalar `s` into *out. */
+static bool apply_define(const Scalar *s, const Define *def, Const *out, Diags *d) {
+  int bad = read_value(def->value, s->type, out);
+  if (bad == 1)
+    diag_error(d, no_loc(), "-D%s=%s: '%s' is not %s, which param %s : %s needs", def->name, def->value, def->value, value_form(s->type),
+               s->name, type_name(s->type));
+  if (bad == 2)
+    diag_error(d, no_loc(), "-D%s=%s: the value is out of range for param %s : %s", def->name, def->value, s->name, type_name(s->type));
+  return !bad;
+}
+
+/* Checks that every override names a param. */
+static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) {
+  bool ok = true;
+  for (int i = 0; i < n; i++) {
+    int s = module_find_scalar(m, defs[i].name);
+    if (s >= 0 && m->scalars[s].is_param)
+      continue;
+    ok = false;
+    if (s >= 0)
+      diag_error(d, no_loc(), "-D%s=%s: '%s' is computed by the program and cannot be set; the params are: %s", defs[i].name, defs[i].value,
+                 defs[i].name, param_list(m));
+    else
+      diag_error(d, no_loc(), "-D%s=%s: the program has no param '%s'; the params are: %s", defs[i].name, defs[i].value, defs[i].name,
+                 param_list(m));
+  }
+  return ok;
+}
+
+/* ---- scalars */
+
+/* The value that the expression `b` yields, with the scalars before it in `scalars`. Numbers the values of `b` from 0, as printing does. */
+static Const eval_expr(Arena *a, const Block *b, const Const *scalars) {
+  int n = 0;
+  for (const Op *op = b->first; op; op = op->next)
+    n += op->nresults;
+  Const *value = ARENA_ARRAY(a, Const, n + 1);
+  Const none = {0};
+  n = 0;
+  for (const Op *op = b->first; op; op = op->next) {
+    Const in[3] = {{0}};
+    for (int i = 0; i < op->noperands && i < 3; i++)
+      in[i] = value[op->operands[i]->id];
+    if (op->code == OP_YIELD)
+      return in[0];
+    op->results[0]->id = n;
+    value[n++] = op->code == OP_CONST ? op->cval : op->code == OP_SCALAR ? scalars[op->sym] : eval_op(op, in);
+  }
+  return none;
+}
+
+/* Evaluates scalar `i` of `m` into out[i]: the last override of its name, or its expression. */
+static bool bind_scalar(const Module *m, int i, int n, const Define *defs, Const *out, Diags *d) {
+  const Scalar *s = &m->scalars[i];
+  for (int k = n - 1; k >= 0 && s->is_param; k--)
+    if (!strcmp(defs[k].name, s->name))
+      return apply_define(s, &defs[k], &out[i], d);
+  if (!s->expr) {
+    diag_error(d, s->loc, "param '%s' has no value: give it one with -D%s=VALUE", s->name, s->name);
+    return false;
+  }
+  out[i] = eval_expr(m->arena, s->expr, out);
+  return true;
+}
+
+/* ---- checks and extents */
+
+/* Does one of the first `n` terms of `x` name the scalar? */
+static bool names_scalar(Affine x, int n, int scalar) {
+  for (int i = 0; i < n; i++)
+    if (x.t[i].scalar == scalar)
+      return true;
+  return false;
+}
+
+/* " (with N = 3, M = 4)" for the scalars in x and y, or "" if there are none. */
+static const char *with_params(const Module *m, Affine x, Affine y, const Const *scalars) {
+  Str s = {m->arena, NULL, 0, 0};
+  for (int i = 0; i < x.n + y.n; i++) {
+    int scalar = i < x.n ? x.t[i].scalar : y.t[i - x.n].scalar;
+    if (i >= x.n && names_scalar(x, x.n, scalar))
+      continue;
+    str_addf(&s, "%s%s = %lld", s.n ? ", " : "", m->scalars[scalar].name, (long long)scalars[scalar].i);
+  }
+  return s.n ? arena_printf(m->arena, " (with %s)", s.s) : "";
+}
+
+/* All checks of the module; every one that fails is reported. */
+static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
+  bool ok = true;
+  for (int i = 0; i < m->nchecks; i++) {
+    const Check *c = &m->checks[i];
+    bool overflow = false;
+    int64_t v = affine_eval(c->value, scalars, &overflow);
+    if (v >= 0 && !overflow)
+      continue;
+    ok = false;
+    diag_error(d, c->loc, "%s%s", c->message, with_params(m, c->value, affine_const(0), scalars));
+  }
+  return ok;
+}
+
+/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field called `what`, and checks that they are small enough to reckon with. */
+static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b, int k, const Const *scalars, int64_t *lo, int64_t *hi, Diags *d) {
+  bool overflow = false;
+  *lo = affine_eval(b->lo[k], scalars, &overflow);
+  *hi = affine_eval(b->hi[k], scalars, &overflow);
+  if (!overflow && *lo >= -MAX_COORD && *hi >= -MAX_COORD && *lo <= MAX_COORD && *hi <= MAX_COORD)
+    return true;
+  diag_error(d, loc, "%s: the bounds of dimension %d lie beyond 2^60%s", what, k, with_params(m, b->lo[k], b->hi[k], scalars));
+  return false;
+}
+
+/* The grid must have a point in every dimension. */
+static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
+  for (int k = 0; k < m->grid.rank; k++) {
+    int64_t lo, hi;
+    if (!eval_bounds(m, "grid", no_loc(), &m->grid, k, scalars, &lo, &hi, d))
+      return false;
+    if (hi < lo) {
+      diag_error(d, no_loc(), "dimension %d of the grid is empty, [%lld .. %lld]%s: a grid needs at least one point in every dimension", k,
+                 (long long)lo, (long long)hi, with_params(m, m->grid.lo[k], m->grid.hi[k], scalars));
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The field's array must be small enough that its bytes can be counted in 62 bits. */
+static bool check_field(const Module *m, const Field *f, const Const *scalars, Diags *d) {
+  int64_t bytes = type_size(f->type);
+  const char *what = arena_printf(m->arena, "field '%s'", f->name);
+  for (int k = 0; k < f->box.rank; k++) {
+    int64_t lo, hi;
+    if (!eval_bounds(m, what, f->loc, &f->box, k, scalars, &lo, &hi, d))
+      return false;
+    int64_t n = hi < lo ? 0 : hi - lo + 1;
+    if (__builtin_mul_overflow(bytes, n, &bytes) || bytes > INT64_MAX / 2) {
+      diag_error(d, f->loc, "field '%s' has too many points for 64-bit addresses%s", f->name,
+                 with_params(m, f->box.lo[k], f->box.hi[k], scalars));
+      return false;
+    }
+  }
+  return true;
+}
+
+bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d) {
+  if (!check_defines(m, n, defs, d))
+    return false;
+  bool ok = true;
+  for (int i = 0; i < m->nscalars; i++)
+    ok = bind_scalar(m, i, n, defs, out, d) && ok;
+  ok = ok && check_grid(m, out, d);
+  for (int i = 0; ok && i < m->nfields; i++)
+    ok = check_field(m, &m->fields[i], out, d);
+  return ok && run_checks(m, out, d);
+}
+
+int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {
+  int64_t points = 1;
+  for (int k = 0; k < f->box.rank; k++) {
+    int64_t lo = affine_eval(f->box.lo[k], scalars, NULL), hi = affine_eval(f->box.hi[k], scalars, NULL);
+    shape[k] = hi < lo ? 0 : hi - lo + 1;
+    points *= shape[k];
+  }
+  return points;
+}
