@@ -229,8 +229,10 @@ typedef struct Stencil {
   Loc loc;
 } Stencil;
 
-/* A condition on the params that launching must check: value >= 0, else `message` (a format-free sentence). */
-typedef struct Check { Affine value; const char *message; Loc loc; } Check;
+/* A condition on the params that launching must check: value >= 0, else `message` (a format-free sentence). It concerns the points of the boxes in
+ * unless_empty (NULL: none): if one of them is empty under the params the condition holds whatever `value` is. module_bind honours this.
+ * Text form: check N - 2 >= 0 unless empty [1 .. N - 2] unless empty [M - 1] "message" */
+typedef struct Check { Affine value; const char *message; Loc loc; const Box *unless_empty[2]; } Check;
 
 /* ---- kernel IR */
 
