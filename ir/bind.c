@@ -159,14 +159,25 @@ static const char *with_params(const Module *m, Affine x, Affine y, const Const 
   return s.n ? arena_printf(m->arena, " (with %s)", s.s) : "";
 }
 
-/* All checks of the module; every one that fails is reported. */
+/* Has `b` (NULL: no) an empty dimension under the scalars? */
+static bool is_empty(const Box *b, const Const *scalars) {
+  for (int k = 0; b && k < b->rank; k++) {
+    bool overflow = false;
+    int64_t lo = affine_eval(b->lo[k], scalars, &overflow), hi = affine_eval(b->hi[k], scalars, &overflow);
+    if (!overflow && hi < lo)
+      return true;
+  }
+  return false;
+}
+
+/* All checks of the module that concern points there are; every one that fails is reported. */
 static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
   bool ok = true;
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
     bool overflow = false;
     int64_t v = affine_eval(c->value, scalars, &overflow);
-    if (v >= 0 && !overflow)
+    if ((v >= 0 && !overflow) || is_empty(c->unless_empty[0], scalars) || is_empty(c->unless_empty[1], scalars))
       continue;
     ok = false;
     diag_error(d, c->loc, "%s%s", c->message, with_params(m, c->value, affine_const(0), scalars));
