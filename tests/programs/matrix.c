@@ -1,0 +1,378 @@
+/* tests/programs/matrix.c: a program on every device and under many schedules against the reference interpreter.
+ *
+ *   matrix [--reduced|--long] [--device=sim|host] [--real=f32|f64] [-v] FILE.stn
+ *
+ * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, several shapes of blocks and elements, extents from one point to a few tiles, and after
+ * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of device "ref". The fields
+ * start from the program's inits or from random values. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
+ * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value for each stencil run.
+ * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was planned, with some for each of T = 1, 2, 3 and device.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/stc.h"
+
+enum { MAX_FIELDS = 16, MAX_EXTENTS = 8, NSTEPS = 5, MAX_MESSAGES = 4096, MODES = 2 };
+
+/* What is special about a program: its smallest extent, and the units in the last place allowed a stencil run (0: exact). */
+typedef struct Quirk { const char *program; int64_t min; double ulps; } Quirk;
+static const Quirk quirks[] = {
+  {"pieces1d", 6, 0}, {"borders", 2, 0}, {"functions", 1, 4}, {NULL, 1, 0},
+};
+
+/* Threads a block and points a thread; on devices without threads their product is the tile. */
+typedef struct Shape { int block[3], elems[3]; } Shape;
+static const Shape shapes[3][5] = {
+  {{{32}, {1}}, {{64}, {3}}, {{128}, {4}}, {{96}, {2}}, {{256}, {2}}},
+  {{{8, 8}, {1, 1}}, {{4, 16}, {5, 2}}, {{8, 32}, {8, 2}}, {{16, 16}, {3, 3}}, {{7, 9}, {5, 4}}},
+  {{{4, 4, 4}, {1, 1, 1}}, {{4, 4, 8}, {2, 3, 2}}, {{4, 8, 8}, {5, 3, 3}}, {{2, 4, 16}, {5, 3, 1}}, {{8, 8, 8}, {3, 3, 3}}},
+};
+static const int64_t extents[3][MAX_EXTENTS][3] = {
+  {{1}, {2}, {3}, {5}, {7}, {33}, {100}, {260}},
+  {{1, 1}, {1, 7}, {3, 2}, {5, 9}, {7, 6}, {17, 19}, {21, 33}, {40, 37}},
+  {{1, 1, 1}, {2, 3, 1}, {6, 6, 6}, {4, 7, 5}, {9, 10, 11}, {13, 7, 12}, {11, 17, 9}, {14, 15, 17}},
+};
+static const int tiles[] = {1, 2, 3, 5, 8};
+
+/* One program's test: what was asked, and what came of it. messages holds the last messages of the library. */
+typedef struct Test {
+  const char *path;
+  const Quirk *quirk;
+  bool reduced, everything, verbose;
+  const char *only_device, *only_real;
+  StcContext *context;
+  char messages[MAX_MESSAGES];
+  int planned, compared, illegal, failures;
+  int by_T[2][9];
+} Test;
+
+/* The values of all fields after each of the NSTEPS runs; data[s][f] is NULL for temp fields. */
+typedef struct Trace { int nfields; StcFieldInfo field[MAX_FIELDS]; char *data[NSTEPS][MAX_FIELDS]; } Trace;
+
+/* Keeps message `m` in the Test `user`, to be shown with a failure. */
+static void keep_message(void *user, const StcMessage *m) {
+  Test *t = user;
+  size_t n = strlen(t->messages);
+  snprintf(t->messages + n, MAX_MESSAGES - n, "  %s:%d:%d: %s\n", m->file ? m->file : "-", m->line, m->column, m->text);
+}
+
+/* Counts a failure and prints it, the first few of a program only. */
+static void fail(Test *t, const char *fmt, ...) {
+  va_list ap;
+  if (t->failures++ >= 5) return;
+  va_start(ap, fmt);
+  printf("FAIL %s: ", t->path);
+  vprintf(fmt, ap);
+  printf("\n%s", t->messages);
+  va_end(ap);
+}
+
+/* The next number of a fixed sequence with state *s (xorshift*). */
+static uint64_t next_random(uint64_t *s) {
+  *s ^= *s >> 12;
+  *s ^= *s << 25;
+  *s ^= *s >> 27;
+  return *s * UINT64_C(2685821657736338717);
+}
+
+/* Fills `n` values of type `type` at `data`: floats in [0.25, 0.75), integers of all sizes, bools. */
+static void fill_random(StcType type, char *data, int64_t n, uint64_t *seed) {
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t r = next_random(seed);
+    float f = 0.25f + (float)(r >> 40) / 33554432.0f;
+    double d = 0.25 + (double)(r >> 11) / 18014398509481984.0;
+    uint32_t w = (uint32_t)(r >> 32);
+    switch (type) {
+    case STC_F32: memcpy(data + i * 4, &f, 4); break;
+    case STC_F64: memcpy(data + i * 8, &d, 8); break;
+    case STC_I64: memcpy(data + i * 8, &r, 8); break;
+    case STC_I32: memcpy(data + i * 4, &w, 4); break;
+    default: data[i] = (char)(r >> 63); break;
+    }
+  }
+}
+
+/* Number of values of a field. */
+static int64_t field_points(const StcFieldInfo *f) {
+  int64_t n = 1;
+  for (int d = 0; d < f->rank; d++) n *= f->shape[d];
+  return n;
+}
+
+/* Gives every field but temps random values, the same for every plan with equal shapes. */
+static StcStatus set_fields(StcPlan *plan, const Trace *tr) {
+  for (int f = 0; f < tr->nfields; f++) {
+    const StcFieldInfo *info = &tr->field[f];
+    uint64_t seed = UINT64_C(88172645463325252) + (uint64_t)f;
+    if (info->temp) continue;
+    char *data = malloc((size_t)info->bytes + 1);
+    fill_random(info->type, data, field_points(info), &seed);
+    StcStatus s = stc_plan_set(plan, f, data, (size_t)info->bytes);
+    free(data);
+    if (s != STC_OK) return s;
+  }
+  return STC_OK;
+}
+
+/* Runs the plan through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random fields first. */
+static StcStatus trace_plan(StcPlan *plan, int T, int mode, Trace *tr) {
+  const int64_t steps[NSTEPS] = {0, 1, T - 1, T, 3 * T + 1};
+  StcStatus s = STC_OK;
+  while (stc_plan_field(plan, tr->nfields, &tr->field[tr->nfields]) == STC_OK && tr->nfields < MAX_FIELDS - 1) tr->nfields++;
+  if (mode == 1) s = set_fields(plan, tr);
+  for (int i = 0; i < NSTEPS && s == STC_OK; i++) {
+    s = stc_plan_run(plan, steps[i], NULL);
+    for (int f = 0; f < tr->nfields && s == STC_OK; f++) {
+      if (tr->field[f].temp) continue;
+      tr->data[i][f] = calloc((size_t)tr->field[f].bytes + 1, 1);
+      s = stc_plan_get(plan, f, tr->data[i][f], (size_t)tr->field[f].bytes);
+    }
+  }
+  return s;
+}
+
+static void trace_free(Trace *tr) {
+  for (int i = 0; i < NSTEPS; i++)
+    for (int f = 0; f < MAX_FIELDS; f++) free(tr->data[i][f]);
+  memset(tr, 0, sizeof *tr);
+}
+
+/* Value `i` of a field of float type as a double. */
+static double float_at(StcType type, const char *data, int64_t i) {
+  float f = 0;
+  double d = 0;
+  if (type == STC_F64) { memcpy(&d, data + i * 8, 8); return d; }
+  memcpy(&f, data + i * 4, 4);
+  return f;
+}
+
+/* Index of the first value of field `info` that differs between a and b by more than `allowed` units in the last place of the largest value (0: at
+ * all; NaNs are alike), or -1. */
+static int64_t first_difference(const StcFieldInfo *info, const char *a, const char *b, double allowed) {
+  int64_t n = field_points(info), size = n ? info->bytes / n : 0;
+  bool is_float = info->type == STC_F32 || info->type == STC_F64;
+  double largest = 0, eps = info->type == STC_F64 ? 0x1p-52 : 0x1p-23;
+  if (n == 0 || memcmp(a, b, (size_t)info->bytes) == 0) return -1;
+  for (int64_t i = 0; i < n && is_float; i++) largest = fmax(largest, fabs(float_at(info->type, a, i)));
+  for (int64_t i = 0; i < n; i++) {
+    if (memcmp(a + i * size, b + i * size, (size_t)size) == 0) continue;
+    if (!is_float) return i;
+    double x = float_at(info->type, a, i), y = float_at(info->type, b, i);
+    if (isnan(x) && isnan(y)) continue;
+    if (!(fabs(x - y) <= allowed * eps * largest)) return i;
+  }
+  return -1;
+}
+
+/* Compares two traces made with `T`; `what` says which run it was. */
+static void compare(Test *t, const char *what, int T, const Trace *ref, const Trace *got) {
+  const int64_t total[NSTEPS] = {0, 1, T, 2 * T, 5 * T + 1};
+  for (int i = 0; i < NSTEPS; i++)
+    for (int f = 0; f < ref->nfields; f++) {
+      if (ref->field[f].temp) continue;
+      double allowed = t->quirk->ulps * 4 * (double)(total[i] + 1);
+      int64_t at = first_difference(&ref->field[f], ref->data[i][f], got->data[i][f], allowed);
+      if (at < 0) continue;
+      double x = 0, y = 0;
+      if (ref->field[f].type >= STC_F32) {
+        x = float_at(ref->field[f].type, ref->data[i][f], at);
+        y = float_at(ref->field[f].type, got->data[i][f], at);
+      }
+      fail(t, "%s: after %lld steps field %s differs at value %lld: ref %.17g, got %.17g", what, (long long)total[i], ref->field[f].name,
+           (long long)at, x, y);
+      return;
+    }
+}
+
+/* The defines "N=..", "M=..", "L=.." of extents e. Returns how many. */
+static int make_defines(int rank, const int64_t *e, char text[3][32], const char *list[3]) {
+  for (int d = 0; d < rank; d++) {
+    snprintf(text[d], 32, "%c=%lld", "NML"[d], (long long)e[d]);
+    list[d] = text[d];
+  }
+  return rank;
+}
+
+/* Is extent list entry e large enough for the program, and among those wanted in a reduced run? */
+static bool extents_wanted(const Test *t, int rank, int i) {
+  for (int d = 0; d < rank; d++)
+    if (extents[rank - 1][i][d] < t->quirk->min) return false;
+  return t->everything || (t->reduced ? i == 0 || i == 3 || i == 5 : i < 7);
+}
+
+/* One program compiled, on one device with one extent: plans, runs and compares with `ref`. `what` describes it. */
+static void run_one(Test *t, StcProgram *p, const char *device, const char *what, int T, int mode, const int64_t *e, const Trace *ref) {
+  char text[3][32];
+  const char *list[3];
+  char full[512];
+  StcPlan *plan = NULL;
+  Trace got = {0};
+  int rank = stc_program_rank(p), n = make_defines(rank, e, text, list);
+  snprintf(full, sizeof full, "%s extents %lldx%lldx%lld %s", what, (long long)e[0], (long long)(rank > 1 ? e[1] : 1),
+           (long long)(rank > 2 ? e[2] : 1), mode ? "random" : "init");
+  t->messages[0] = 0;
+  t->planned++;
+  StcStatus s = stc_plan_new(p, device, n, list, &plan);
+  if (s == STC_USAGE) {
+    t->illegal++;
+    return;
+  }
+  if (s == STC_OK) s = trace_plan(plan, T, mode, &got);
+  if (s != STC_OK) fail(t, "%s: status %d", full, (int)s);
+  else {
+    compare(t, full, T, ref, &got);
+    t->compared++;
+    t->by_T[device[0] == 'h'][T]++;
+  }
+  stc_plan_free(plan);
+  trace_free(&got);
+}
+
+/* One schedule on one device at all extents; refs[mode][i] are the reference's traces (nfields 0: extent not wanted). `turn` picks the mode by extent. */
+static void run_schedule(Test *t, const StcOptions *o, const char *device, int T, int turn, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+  char what[256];
+  StcProgram *p = NULL;
+  snprintf(what, sizeof what, "%s %s %s T=%d block %dx%dx%d elems %dx%dx%d", device, o->real, o->schedule, T, o->block[0], o->block[1],
+           o->block[2], o->elems[0], o->elems[1], o->elems[2]);
+  t->messages[0] = 0;
+  StcStatus s = stc_compile_file(t->context, t->path, o, &p);
+  if (t->verbose) printf("%s: status %d\n%s", what, (int)s, t->messages);
+  if (s == STC_USAGE) {
+    t->illegal++;
+    t->planned++;
+    return;
+  }
+  if (s != STC_OK) {
+    fail(t, "%s: compiling gives status %d", what, (int)s);
+    return;
+  }
+  for (int i = 0; i < MAX_EXTENTS; i++) {
+    int mode = (i + turn) % MODES;
+    if (refs[mode][i].nfields) run_one(t, p, device, what, T, mode, extents[rank - 1][i], &refs[mode][i]);
+  }
+  stc_program_free(p);
+}
+
+/* Options for schedule `family` with T and shape `s` (NULL: stc's own choice) on `device`. */
+static StcOptions options_for(const char *device, const char *real, const char *family, int T, const Shape *s) {
+  StcOptions o = {.real = real, .schedule = family, .no_contract = true, .verify_each = true};
+  bool threads = device[0] == 's';
+  o.march = threads ? "nvptx" : "host";
+  if (family[0] == 'n') return o;
+  o.T = T;
+  for (int d = 0; d < 3 && s; d++) {
+    o.block[d] = threads ? s->block[d] : s->block[d] * s->elems[d];
+    o.elems[d] = threads ? s->elems[d] : 0;
+  }
+  return o;
+}
+
+/* All schedules with time tile `T` in type `real` on `device`. */
+static void run_device(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+  int T = tiles[k];
+  StcOptions o;
+  if (t->only_device && strcmp(t->only_device, device) != 0) return;
+  if (T == 1) {
+    o = options_for(device, real, "naive", 1, NULL);
+    run_schedule(t, &o, device, 1, 0, rank, refs);
+  }
+  if (T <= 2 || t->everything) {
+    o = options_for(device, real, "overlap", T, NULL);
+    run_schedule(t, &o, device, T, 1, rank, refs);
+  }
+  for (int s = 0; s < 5; s++) {
+    bool wanted = t->everything || s == (k + (real[1] == '6')) % 4 + (T == 8 && rank != 2) || (T >= 5 && s == 2);
+    if (!wanted || (t->reduced && T >= 5 && s != 2)) continue;
+    o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
+    run_schedule(t, &o, device, T, s, rank, refs);
+  }
+}
+
+/* The reference's traces for T at all wanted extents. False after a failure. */
+static bool make_references(Test *t, const char *real, int T, int *rank, Trace refs[MODES][MAX_EXTENTS]) {
+  StcOptions o = {.real = real, .no_contract = true};
+  StcProgram *p = NULL;
+  StcStatus s = stc_compile_file(t->context, t->path, &o, &p);
+  if (s != STC_OK) {
+    fail(t, "compiling for the reference gives status %d", (int)s);
+    return false;
+  }
+  *rank = stc_program_rank(p);
+  for (int i = 0; i < MAX_EXTENTS; i++)
+    for (int mode = 0; mode < MODES && extents_wanted(t, *rank, i); mode++) {
+      char text[3][32];
+      const char *list[3];
+      StcPlan *plan = NULL;
+      int n = make_defines(*rank, extents[*rank - 1][i], text, list);
+      s = stc_plan_new(p, "ref", n, list, &plan);
+      if (s == STC_OK) s = trace_plan(plan, T, mode, &refs[mode][i]);
+      if (s != STC_OK) fail(t, "reference, extent %d: status %d", i, (int)s);
+      stc_plan_free(plan);
+      if (s != STC_OK) return false;
+    }
+  stc_program_free(p);
+  return true;
+}
+
+/* Everything about type `real`. */
+static void run_real(Test *t, const char *real) {
+  int n = t->reduced ? 4 : 5;
+  if (t->only_real && strcmp(t->only_real, real) != 0) return;
+  for (int k = 0; k < n; k++) {
+    Trace refs[MODES][MAX_EXTENTS] = {0};
+    int rank = 0;
+    if (make_references(t, real, tiles[k], &rank, refs)) {
+      run_device(t, "sim", real, k, rank, refs);
+      run_device(t, "host", real, k, rank, refs);
+    }
+    for (int m = 0; m < MODES; m++)
+      for (int i = 0; i < MAX_EXTENTS; i++) trace_free(&refs[m][i]);
+  }
+}
+
+/* Says what was done; false if too little was. */
+static bool report(Test *t) {
+  bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
+  for (int device = 0; device < 2; device++)
+    for (int T = 1; T <= 3; T++)
+      if (!t->by_T[device][T] && (!t->only_device || (t->only_device[0] == 'h') == device)) enough = false;
+  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures\n", t->path, t->planned, t->compared, t->illegal, t->failures);
+  if (!enough) printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
+  return enough && t->failures == 0;
+}
+
+/* The row of `quirks` for the program at `path`. */
+static const Quirk *find_quirk(const char *path) {
+  const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  const Quirk *q = quirks;
+  while (q->program && (strncmp(q->program, base, strlen(q->program)) != 0 || strcmp(base + strlen(q->program), ".stn") != 0)) q++;
+  return q;
+}
+
+int main(int argc, char **argv) {
+  Test t = {0};
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--reduced") == 0) t.reduced = true;
+    else if (strcmp(argv[i], "--long") == 0) t.everything = true;
+    else if (strcmp(argv[i], "-v") == 0) t.verbose = true;
+    else if (strncmp(argv[i], "--device=", 9) == 0) t.only_device = argv[i] + 9;
+    else if (strncmp(argv[i], "--real=", 7) == 0) t.only_real = argv[i] + 7;
+    else t.path = argv[i];
+  }
+  if (!t.path) {
+    fprintf(stderr, "usage: matrix [--reduced|--long] [--device=sim|host] [--real=f32|f64] [-v] FILE.stn\n");
+    return 2;
+  }
+  StcConfig config = {.message = keep_message, .user = &t};
+  t.quirk = find_quirk(t.path);
+  t.context = stc_context_new(&config);
+  run_real(&t, "f32");
+  run_real(&t, "f64");
+  bool ok = report(&t);
+  stc_context_free(t.context);
+  return ok ? 0 : 1;
+}
