@@ -174,7 +174,7 @@ static void compare(Test *t, const char *what, int T, const Trace *ref, const Tr
   for (int i = 0; i < NSTEPS; i++)
     for (int f = 0; f < ref->nfields; f++) {
       if (ref->field[f].temp) continue;
-      double allowed = t->quirk->ulps * 4 * (double)(total[i] + 1);
+      double allowed = t->quirk->ulps * (double)(total[i] + 1);
       int64_t at = first_difference(&ref->field[f], ref->data[i][f], got->data[i][f], allowed);
       if (at < 0) continue;
       double x = 0, y = 0;

@@ -1,0 +1,29 @@
+/* tests/fuzz/fuzz_stn.c: a libFuzzer target for the frontend. Any text must give a verified module or an error, never a crash; the module's
+ * printed text must parse back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+
+/* Takes a message and forgets it. */
+static void ignore_message(void *user, const Diag *d) {
+  (void)user;
+  (void)d;
+}
+
+/* Compiles the `size` bytes at `data` as a program; a module that does not print and parse back is a crash. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  Arena *a = arena_new(NULL, NULL);
+  char *text = arena_strndup(a, (const char *)data, size);
+  Diags *d = diags_new(a, ignore_message, NULL);
+  FrontendOptions o = {TY_F32, true, false};
+  Module *m = frontend_compile(a, d, "fuzz.stn", text, &o);
+  if (!m && diags_errors(d) == 0) abort();
+  if (m) {
+    char *first = module_print(m);
+    Module *back = module_parse(a, d, "fuzz.sir", first);
+    if (!back || strcmp(first, module_print(back)) != 0) abort();
+  }
+  arena_free(a);
+  return 0;
+}

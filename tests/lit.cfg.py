@@ -1,0 +1,24 @@
+# How lit runs the tests of the stc command: `%stc` is the command, FileCheck, not and split-file are LLVM 22's.
+import os
+
+import lit.formats
+
+config.name = "stc"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".stn", ".sir", ".kir", ".test"]
+config.excludes = ["programs", "fuzz", "bench", "gpu", "unit", "standin", "Inputs", "CMakeFiles"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = config.stc_test_exec_root
+config.environment["PATH"] = config.llvm_tools + os.pathsep + config.environment["PATH"]
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+if config.stc_sanitize:
+    config.available_features.add("sanitize")
+config.substitutions.append(("%stc", config.stc))
+config.substitutions.append(("%examples", os.path.join(config.stc_source_root, "examples")))
+config.substitutions.append(("%programs", os.path.join(config.test_source_root, "programs")))
+config.substitutions.append(("%standin", os.path.join(config.test_exec_root, "standin")))
+config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%objdump", os.path.join(config.llvm_tools, "llvm-objdump")))
+config.substitutions.append(("%readobj", os.path.join(config.llvm_tools, "llvm-readobj")))

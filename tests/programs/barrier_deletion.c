@@ -1,0 +1,146 @@
+/* tests/programs/barrier_deletion.c: no barrier is there by rote.
+ *
+ *   barrier_deletion [-v] FILE.stn...
+ *
+ * For each program: compiles it under the overlap schedule, T = 2, to kernel IR; runs that on the simulator, which must find no fault; then deletes each
+ * barrier from the text in turn and runs again, which must report a race each time. There must be at least one barrier in each program.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/stc.h"
+
+enum { MAX_TEXT = 8192 };
+
+/* What is known of the run: the messages of the last call, and the failures so far. */
+typedef struct Test { StcContext *context; char messages[MAX_TEXT]; int failures; bool verbose; } Test;
+
+/* Blocks, points a thread and extents by rank; the first that stc finds legal is taken. Extents span at least three tiles, so that there are tiles at
+ * the edge and tiles inside. */
+typedef struct Shape { int block[3], elems[3]; const char *defines[3]; } Shape;
+static const Shape shapes[3][3] = {
+  {{{32}, {1}, {"N=100"}}, {{32}, {2}, {"N=160"}}, {{64}, {4}, {"N=900"}}},
+  {{{8, 8}, {1, 1}, {"N=17", "M=17"}}, {{8, 8}, {2, 2}, {"N=40", "M=40"}}, {{8, 16}, {4, 2}, {"N=80", "M=80"}}},
+  {{{8, 8, 8}, {1, 1, 1}, {"N=14", "M=14", "L=14"}}, {{8, 8, 8}, {2, 2, 2}, {"N=30", "M=30", "L=30"}}, {{8, 8, 8}, {2, 2, 2}, {"N=30", "M=30", "L=30"}}},
+};
+
+/* Keeps message `m` in the Test `user`. */
+static void keep_message(void *user, const StcMessage *m) {
+  Test *t = user;
+  size_t n = strlen(t->messages);
+  snprintf(t->messages + n, MAX_TEXT - n, "%d:%d: %s\n", m->line, m->column, m->text);
+}
+
+/* Prints a failure of `path` with the last messages. */
+static void fail(Test *t, const char *path, const char *fmt, ...) {
+  va_list ap;
+  t->failures++;
+  va_start(ap, fmt);
+  printf("FAIL %s: ", path);
+  vprintf(fmt, ap);
+  printf("\n%s", t->messages);
+  va_end(ap);
+}
+
+/* Runs kernel IR `text` for three steps on the simulator. */
+static StcStatus simulate(Test *t, const char *text, const Shape *shape, int rank) {
+  StcOptions o = {.march = "nvptx"};
+  StcProgram *p = NULL;
+  StcPlan *plan = NULL;
+  t->messages[0] = 0;
+  StcStatus s = stc_compile_string(t->context, "deleted.kir", text, &o, &p);
+  if (s == STC_OK) s = stc_plan_new(p, "sim", rank, shape->defines, &plan);
+  if (s == STC_OK) s = stc_plan_run(plan, 3, NULL);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  return s;
+}
+
+/* The start of the line of the `n`-th barrier in `text`, from 0; NULL if there are fewer. */
+static const char *find_barrier(const char *text, int n) {
+  for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    const char *word = line + strspn(line, " \t");
+    if (strncmp(word, "barrier", 7) == 0 && strchr(" \t\r\n", word[7]) && n-- == 0) return line;
+  }
+  return NULL;
+}
+
+/* A copy of `text` without the line at `line`. */
+static char *without_line(const char *text, const char *line) {
+  size_t before = (size_t)(line - text), after = strcspn(line, "\n") + 1;
+  char *s = malloc(strlen(text) + 1);
+  memcpy(s, text, before);
+  strcpy(s + before, line + after);
+  return s;
+}
+
+/* Compiles the program at `path` with the first legal shape, which is set. NULL after a failure. */
+static StcProgram *compile(Test *t, const char *path, const Shape **shape) {
+  StcOptions naive = {.march = "nvptx", .schedule = "naive"};
+  StcProgram *p = NULL;
+  t->messages[0] = 0;
+  StcStatus s = stc_compile_file(t->context, path, &naive, &p);
+  int rank = s == STC_OK ? stc_program_rank(p) : 0;
+  if (s == STC_OK) stc_program_free(p);
+  for (int i = 0; i < 3 && rank; i++) {
+    StcOptions o = {.march = "nvptx", .schedule = "overlap", .T = 2};
+    memcpy(o.block, shapes[rank - 1][i].block, sizeof o.block);
+    memcpy(o.elems, shapes[rank - 1][i].elems, sizeof o.elems);
+    t->messages[0] = 0;
+    s = stc_compile_file(t->context, path, &o, &p);
+    *shape = &shapes[rank - 1][i];
+    if (s == STC_OK) return p;
+    if (s != STC_USAGE) break;
+  }
+  fail(t, path, "compiling gives status %d", (int)s);
+  return NULL;
+}
+
+/* Tests all barriers of the kernel IR `text` of `path`. Returns their number. */
+static int delete_each(Test *t, const char *path, const char *text, const Shape *shape, int rank) {
+  int n = 0;
+  for (const char *line; (line = find_barrier(text, n)); n++) {
+    char *shorter = without_line(text, line);
+    StcStatus s = simulate(t, shorter, shape, rank);
+    if (s == STC_OK || !strstr(t->messages, "race")) fail(t, path, "without barrier %d the simulator reports no race, status %d", n, (int)s);
+    else if (t->verbose) printf("%s: without barrier %d: %s", path, n, t->messages);
+    free(shorter);
+  }
+  return n;
+}
+
+/* Tests one program. */
+static void test_program(Test *t, const char *path) {
+  const Shape *shape = NULL;
+  const char *bytes = NULL;
+  size_t size = 0;
+  StcProgram *p = compile(t, path, &shape);
+  if (!p) return;
+  int rank = stc_program_rank(p), n = 0;
+  t->messages[0] = 0;
+  if (stc_program_emit(p, STC_EMIT_KIR, &bytes, &size) != STC_OK) fail(t, path, "no kernel IR");
+  else {
+    char *text = calloc(size + 1, 1);
+    memcpy(text, bytes, size);
+    if (simulate(t, text, shape, rank) != STC_OK) fail(t, path, "the simulator finds a fault in the kernel as printed");
+    else n = delete_each(t, path, text, shape, rank);
+    free(text);
+    if (n == 0) fail(t, path, "no barrier found");
+  }
+  printf("%s: %d barriers\n", path, n);
+  stc_program_free(p);
+}
+
+int main(int argc, char **argv) {
+  Test t = {0};
+  StcConfig config = {.message = keep_message, .user = &t};
+  t.context = stc_context_new(&config);
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "-v") == 0) t.verbose = true;
+    else test_program(&t, argv[i]);
+  }
+  stc_context_free(t.context);
+  return t.failures || argc < 2 ? 1 : 0;
+}
