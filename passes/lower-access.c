@@ -1,0 +1,116 @@
+/* lower-access.c: one access of a field made into kernel IR, with the field's outside rule, from coordinates that the caller gives.
+ *
+ * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access can leave the field's region. */
+#include "passes/lower.h"
+
+/* Is x + off <= y whatever the params are? */
+static bool always_below(Affine x, int64_t off, Affine y) {
+  int64_t diff;
+  return affine_diff(y, x, &diff) && off <= diff;
+}
+
+Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Rules r = {{OUTSIDE_NONE}};
+  for (int d = 0; d < m->grid.rank; d++) {
+    bool stays = always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d]);
+    r.dim[d] = stays ? OUTSIDE_NONE : f->outside;
+  }
+  return r;
+}
+
+bool rules_none(const Rules *r) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (r->dim[d] != OUTSIDE_NONE)
+      return false;
+  return true;
+}
+
+/* The scalar `s` as i64. */
+static Value *scalar_i64(Builder *b, const Module *m, int s) { return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s)); }
+
+Value *build_affine(Builder *b, const Module *m, Affine x) {
+  Value *sum = NULL;
+  for (int i = 0; i < x.n; i++) {
+    Value *term = scalar_i64(b, m, x.t[i].scalar);
+    if (x.t[i].coef != 1)
+      term = build2(b, OP_MUL, term, build_int(b, TY_I64, x.t[i].coef));
+    sum = sum ? build2(b, OP_ADD, sum, term) : term;
+  }
+  if (!sum)
+    return build_int(b, TY_I64, x.c);
+  return x.c ? build2(b, OP_ADD, sum, build_int(b, TY_I64, x.c)) : sum;
+}
+
+/* The op that brings a coordinate into a region by `rule`. */
+static Opcode map_op(OutsideRule rule) {
+  switch (rule) {
+  case OUTSIDE_CLAMP: return OP_CLAMP;
+  case OUTSIDE_MIRROR: return OP_MIRROR;
+  case OUTSIDE_PERIODIC: return OP_WRAP;
+  default: return OP_GUARD;
+  }
+}
+
+/* x + off as an op of its own. */
+static Value *plus(Builder *b, Value *x, int64_t off) { return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x; }
+
+/* `v` where at + off lies in the field's region in the dimensions whose rule is CONST, else the field's constant. */
+static Value *or_constant(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at, const int64_t *off, Value *v) {
+  const Field *f = &m->fields[field];
+  Box box = {0};
+  Value *coords[MAX_RANK];
+  for (int d = 0; d < m->grid.rank; d++)
+    if (rules->dim[d] == OUTSIDE_CONST) {
+      box.lo[box.rank] = f->box.lo[d];
+      box.hi[box.rank] = f->box.hi[d];
+      coords[box.rank++] = plus(b, at[d], off[d]);
+    }
+  if (!box.rank)
+    return v;
+  return build3(b, OP_SELECT, build_inside(b, box.rank, coords, &box), v, build_const(b, f->type, f->outside_value));
+}
+
+Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded) {
+  const Field *f = &m->fields[field];
+  Value *coords[MAX_RANK];
+  int64_t rest[MAX_RANK] = {0};
+  for (int d = 0; d < m->grid.rank; d++) {
+    if (rules->dim[d] == OUTSIDE_NONE && !guarded) {
+      coords[d] = at[d];
+      rest[d] = off[d];
+    } else {
+      coords[d] = build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], f->box.hi[d]);
+    }
+  }
+  Value *v = build_load(b, f->type, buffer, m->grid.rank, coords, rest);
+  return or_constant(b, m, field, rules, at, off, v);
+}
+
+/* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside it if the field's region is not left, else the one as far
+ * away as the point that the rule gives. The guard keeps the address of cells whose value nobody needs inside the array. */
+static Value *ruled_cell(Builder *b, const Field *f, const Array *array, int d, OutsideRule rule, Value *at, Value *cell, int64_t off) {
+  Value *beyond = plus(b, at, off);
+  Box line = {.rank = 1, .lo = {f->box.lo[d]}, .hi = {f->box.hi[d]}};
+  Value *moved = build_map(b, map_op(rule), at, off, f->box.lo[d], f->box.hi[d]);
+  Value *far = build2(b, OP_ADD, cell, build_convert(b, TY_I32, build2(b, OP_SUB, moved, at)));
+  int64_t last = array->shape[d] - 1 - array->pad_lo[d];
+  Value *safe = build_map(b, OP_GUARD, far, 0, affine_const(-array->pad_lo[d]), affine_const(last));
+  return build3(b, OP_SELECT, build_inside(b, 1, &beyond, &line), plus(b, cell, off), safe);
+}
+
+Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules, Value *const *at, Value *const *cell,
+                    const int64_t *off) {
+  const Field *f = &m->fields[field];
+  const Array *a = &k->arrays[array];
+  Value *idx[MAX_RANK];
+  int64_t rest[MAX_RANK];
+  for (int d = 0; d < m->grid.rank; d++) {
+    OutsideRule rule = rules->dim[d];
+    bool leads = rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR;
+    idx[d] = leads ? ruled_cell(b, f, a, d, rule, at[d], cell[d], off[d]) : cell[d];
+    rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];
+  }
+  Value *v = build_aload(b, f->type, array, ver, m->grid.rank, idx, rest);
+  return or_constant(b, m, field, rules, at, off, v);
+}

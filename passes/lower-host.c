@@ -1,0 +1,127 @@
+/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the remainder of the time steps. */
+#include "passes/lower.h"
+
+#include <ctype.h>
+
+/* Adds the buffer of `copy` of field `f`. */
+static void add_buffer(Lowering *lo, int f, int copy) {
+  Module *out = lo->out;
+  const char *name = out->fields[f].name;
+  Buffer b = {copy ? arena_printf(out->arena, "%s.next", name) : name, f, copy};
+  lo->copy[copy][f] = out->nbuffers;
+  ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
+}
+
+/* Copies the checks of the module, so that more can be added. */
+static void own_checks(Module *out) {
+  const Check *checks = out->checks;
+  int n = out->nchecks;
+  out->checks = NULL;
+  out->nchecks = 0;
+  for (int i = 0; i < n; i++)
+    ARENA_PUSH(out->arena, out->checks, out->nchecks, checks[i]);
+}
+
+Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches) {
+  Lowering *lo = ARENA_NEW(c->arena, Lowering);
+  *lo = (Lowering){.c = c, .m = m, .out = module_derive(m, LEVEL_KIR)};
+  own_checks(lo->out);
+  for (int copy = 0; copy < 2; copy++)
+    lo->copy[copy] = ARENA_ARRAY(c->arena, int32_t, m->nfields);
+  for (int f = 0; f < m->nfields; f++) {
+    bool first = !m->fields[f].temp, second = false;
+    for (int i = 0; i < n; i++) {
+      first = first || launches[i]->use[f].loaded || launches[i]->use[f].stored;
+      second = second || launches[i]->use[f].paired;
+    }
+    lo->copy[0][f] = lo->copy[1][f] = -1;
+    if (first)
+      add_buffer(lo, f, 0);
+    if (second)
+      add_buffer(lo, f, 1);
+  }
+  return lo;
+}
+
+int load_buffer(const Lowering *lo, int field) { return lo->copy[0][field]; }
+int store_buffer(const Lowering *lo, const Launch *l, int field) { return lo->copy[l->use[field].paired][field]; }
+
+/* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit. */
+static char *identifier(Arena *a, const char *name) {
+  char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) || !name[0] ? "_" : "", name);
+  for (char *p = s; *p; p++)
+    if (!isalnum((unsigned char)*p))
+      *p = '_';
+  return s;
+}
+
+/* An identifier for `name` that no kernel has yet. */
+static const char *unique_name(const Module *out, const char *name) {
+  const char *base = identifier(out->arena, name), *s = base;
+  for (int i = 2; module_find_kernel(out, s) >= 0; i++)
+    s = arena_printf(out->arena, "%s_%d", base, i);
+  return s;
+}
+
+int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
+  Module *out = lo->out;
+  Kernel k = {.name = unique_name(out, name), .rank = out->grid.rank, .steps = steps, .body = block_new(out->arena, NULL), .loc = loc};
+  for (int d = 0; d < MAX_RANK; d++)
+    k.threads[d] = k.tile[d] = 1;
+  ARENA_PUSH(out->arena, out->kernels, out->nkernels, k);
+  return out->nkernels - 1;
+}
+
+int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo, const int32_t *pad_hi) {
+  Array a = {.name = name, .type = t, .space = space, .rank = k->rank, .storage = -1};
+  for (int d = 0; d < k->rank; d++) {
+    a.pad_lo[d] = pad_lo ? pad_lo[d] : 0;
+    a.pad_hi[d] = pad_hi ? pad_hi[d] : 0;
+    a.shape[d] = cells[d] + a.pad_lo[d] + a.pad_hi[d];
+  }
+  ARENA_PUSH(lo->out->arena, k->arrays, k->narrays, a);
+  return k->narrays - 1;
+}
+
+/* Adds an op to a sequence. */
+static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
+
+void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
+  for (int f = 0; f < lo->m->nfields; f++)
+    if (l->use[f].paired)
+      push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[1][f]});
+}
+
+void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){HOST_LAUNCH, k, 0}); }
+
+HostSeq *host_seq(Lowering *lo, int steps) {
+  Host *h = &lo->out->host;
+  ARENA_PUSH(lo->out->arena, h->seqs, h->nseqs, ((HostSeq){.steps = steps}));
+  return &h->seqs[h->nseqs - 1];
+}
+
+/* Adds the check that kernel `k` needs no more blocks in dimension `d` than the target starts, if one can ever be missing. */
+static void check_grid(Lowering *lo, const Kernel *k, int d) {
+  Module *out = lo->out;
+  int64_t limit = lo->c->target->max_grid[k->rank - 1 - d], points;
+  if (limit <= 0 || limit >= INT32_MAX || __builtin_mul_overflow(limit, (int64_t)k->tile[d], &points))
+    return;
+  Check check = {.value = affine_sub(out->arena, affine_const(points), k->extent[d]), .loc = k->loc};
+  if (!check.value.n && check.value.c >= 0)
+    return;
+  for (int i = 0; i < out->nchecks; i++)
+    if (affine_equal(out->checks[i].value, check.value) && !out->checks[i].unless_empty[0])
+      return;
+  check.message = arena_printf(out->arena, "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; take a larger "
+                               "-block or -elems, or a smaller grid", (long long)limit, d, k->name, k->tile[d]);
+  ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
+}
+
+Module *lowering_finish(Lowering *lo) {
+  for (int i = 0; i < lo->out->nkernels; i++) {
+    kernel_set_args(lo->out, &lo->out->kernels[i]);
+    for (int d = 0; d < lo->out->grid.rank; d++)
+      check_grid(lo, &lo->out->kernels[i], d);
+  }
+  return lo->out;
+}

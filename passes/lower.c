@@ -1,0 +1,225 @@
+/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil instances can share a launch. */
+#include "passes/lower.h"
+
+int stencil_target(const Stencil *st, int field) {
+  for (int i = 0; i < st->ntargets; i++)
+    if (st->targets[i] == field)
+      return i;
+  return -1;
+}
+
+int piece_target(const Piece *p, int field) {
+  for (int i = 0; i < p->ntargets; i++)
+    if (p->targets[i] == field)
+      return i;
+  return -1;
+}
+
+bool stencil_keeps(const Module *m, const Stencil *st, int field) {
+  for (int i = 0; i < st->npieces; i++)
+    if (piece_target(&st->pieces[i], field) >= 0 && box_inside(&m->fields[field].box, &st->pieces[i].box) == 1)
+      return false;
+  return true;
+}
+
+void stencil_accesses(const Stencil *st, AccessFn fn, void *user) {
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      if (op->code == OP_ACCESS)
+        fn(user, &st->pieces[i], op->sym, op->off);
+}
+
+int launch_version(const Launch *l, int field, int i) {
+  int v = 0;
+  for (int k = 0; k < i; k++)
+    v += stencil_target(&l->st[k], field) >= 0;
+  return v;
+}
+
+/* ---- time levels */
+
+const Stencil *last_level(const Module *m, int32_t *n) {
+  *n = m->nstencils / (m->time_tile > 0 ? m->time_tile : 1);
+  return m->stencils + (m->nstencils - *n);
+}
+
+Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo) {
+  Stencil *r = ARENA_ARRAY(m->arena, Stencil, (int64_t)n * T);
+  for (int level = 0; level < T; level++)
+    for (int i = 0; i < n; i++) {
+      r[level * n + i] = st[i];
+      r[level * n + i].level = level;
+      r[level * n + i].extent = (Extent){{0}, {0}};
+    }
+  if (halo)
+    halo_compute(m, n * T, r, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
+  return r;
+}
+
+/* ---- analysing */
+
+/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own value of version 0 is needed, and
+ * far[f] if other points' are. */
+typedef struct Scan { Launch *l; int i; bool temps_global; int32_t *versions; bool *own, *far; } Scan;
+
+/* Does the launch have a version 0 of `field`? */
+static bool has_before(const Scan *s, int field) { return !s->l->m->fields[field].temp || s->temps_global; }
+
+/* Keeps the first reason. */
+static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
+
+/* Does [alo, ahi] always lie inside [lo, hi]? */
+static bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
+  int64_t below, above;
+  return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
+}
+
+/* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
+static void wrap_dimension(Launch *l, int d, const Field *f) {
+  if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))
+    reject(l, arena_printf(l->m->arena, "periodic field '%s' has other bounds in dimension %d than another periodic field", f->name, d));
+  l->wraps[d] = true;
+  l->wrap_lo[d] = f->box.lo[d];
+  l->wrap_hi[d] = f->box.hi[d];
+}
+
+/* Notes a near access to `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's region. */
+static void note_near(Scan *s, const Box *box, int field, const int64_t *off, const Rules *rules) {
+  Launch *l = s->l;
+  const Field *f = &l->m->fields[field];
+  FieldUse *u = &l->use[field];
+  u->near[s->versions[field]] = s->i;
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    u->reach_lo[d] = -off[d] > u->reach_lo[d] ? (int32_t)-off[d] : u->reach_lo[d];
+    u->reach_hi[d] = off[d] > u->reach_hi[d] ? (int32_t)off[d] : u->reach_hi[d];
+    OutsideRule rule = rules->dim[d];
+    if (rule == OUTSIDE_NONE || rule == OUTSIDE_CONST)
+      continue;
+    if (!range_inside(box->lo[d], box->hi[d], f->box.lo[d], f->box.hi[d]))
+      reject(l, arena_printf(l->m->arena, "field '%s' is read through its outside rule from points that may be far outside of its region", f->name));
+    if (rule == OUTSIDE_PERIODIC)
+      wrap_dimension(l, d, f);
+  }
+}
+
+/* Notes one access (a stencil_accesses callback). */
+static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  Scan *s = user;
+  Rules rules = access_rules(s->l->m, &piece->box, field, off);
+  bool own = rules_none(&rules);
+  for (int d = 0; d < s->l->m->grid.rank; d++)
+    own = own && off[d] == 0;
+  if (s->versions[field] > 0) {
+    if (!own)
+      note_near(s, &piece->box, field, off, &rules);
+  } else if (has_before(s, field)) {
+    s->l->use[field].loaded = true;
+    *(own ? &s->own[field] : &s->far[field]) = true;
+  }
+}
+
+/* Notes what instance `i` reads and keeps, then advances the versions of its targets. */
+static void note_instance(Scan *s) {
+  Launch *l = s->l;
+  const Stencil *st = &l->st[s->i];
+  for (int f = 0; f < l->m->nfields; f++)
+    s->own[f] = false;
+  stencil_accesses(st, note_access, s);
+  for (int t = 0; t < st->ntargets; t++) {
+    int f = st->targets[t];
+    if (s->versions[f] == 0 && has_before(s, f) && stencil_keeps(l->m, st, f))
+      l->use[f].loaded = s->own[f] = true;
+  }
+  for (int f = 0; f < l->m->nfields; f++)
+    l->use[f].own_loads += s->own[f];
+  for (int t = 0; t < st->ntargets; t++)
+    s->versions[st->targets[t]]++;
+}
+
+/* Grows `hull` to contain `x`. */
+static void grow(Extent *hull, const Extent *x, int rank) {
+  for (int d = 0; d < rank; d++) {
+    hull->lo[d] = x->lo[d] > hull->lo[d] ? x->lo[d] : hull->lo[d];
+    hull->hi[d] = x->hi[d] > hull->hi[d] ? x->hi[d] : hull->hi[d];
+  }
+}
+
+/* Makes room for the versions and sets the hull. */
+static void measure(Launch *l) {
+  int rank = l->m->grid.rank;
+  for (int f = 0; f < l->m->nfields; f++) {
+    FieldUse *u = &l->use[f];
+    u->versions = launch_version(l, f, l->n);
+    u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
+    for (int v = 0; v <= u->versions; v++)
+      u->near[v] = -1;
+  }
+  for (int i = 0; i < l->n; i++)
+    grow(&l->hull, &l->st[i].extent, rank);
+}
+
+/* Where halo cells are images, all that is written must be reached by wrapping. */
+static void check_images(Launch *l) {
+  for (int f = 0; f < l->m->nfields; f++)
+    for (int d = 0; d < l->m->grid.rank; d++) {
+      const Box *box = &l->m->fields[f].box;
+      if (l->wraps[d] && l->use[f].versions && !range_inside(box->lo[d], box->hi[d], l->wrap_lo[d], l->wrap_hi[d]))
+        reject(l, arena_printf(l->m->arena, "field '%s' is not known to lie inside the periodic fields' region in dimension %d",
+                               l->m->fields[f].name, d));
+    }
+}
+
+/* Has the launch a halo? */
+static bool has_halo(const Launch *l) {
+  for (int d = 0; d < l->m->grid.rank; d++)
+    if (l->hull.lo[d] || l->hull.hi[d])
+      return true;
+  return false;
+}
+
+Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global) {
+  Launch *l = ARENA_NEW(m->arena, Launch);
+  *l = (Launch){.m = m, .n = n, .st = st, .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
+  l->first_level = n ? st[0].level : 0;
+  l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
+  measure(l);
+  Scan s = {.l = l, .temps_global = temps_global, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
+            .own = ARENA_ARRAY(m->arena, bool, m->nfields), .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
+  for (s.i = 0; s.i < n; s.i++)
+    note_instance(&s);
+  check_images(l);
+  for (int f = 0; f < m->nfields; f++) {
+    FieldUse *u = &l->use[f];
+    u->stored = u->versions && (!m->fields[f].temp || temps_global);
+    u->paired = u->stored && (s.far[f] || has_halo(l));
+  }
+  return l;
+}
+
+/* ---- sizes */
+
+int64_t launch_width(const Launch *l, int d, int64_t cells) { return cells - l->hull.lo[d] - l->hull.hi[d]; }
+
+/* Bytes of one array for near accesses to `field`, rounded up to 16. */
+static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
+  const FieldUse *u = &l->use[field];
+  int64_t bytes = type_size(l->m->fields[field].type);
+  for (int d = 0; d < l->m->grid.rank; d++)
+    if (__builtin_mul_overflow(bytes, (int64_t)cells[d] + u->reach_lo[d] + u->reach_hi[d], &bytes))
+      return INT64_MAX / 64;
+  return bytes > INT64_MAX / 64 ? INT64_MAX / 64 : (bytes + 15) / 16 * 16;
+}
+
+int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
+  int64_t most = 0;
+  for (int i = 0; i < l->n; i++) {
+    int64_t live = 0;
+    for (int f = 0; f < l->m->nfields; f++) {
+      int v = launch_version(l, f, i + 1);
+      if (v > 0 && l->use[f].near[v] > i && live < INT64_MAX / 2)
+        live += near_bytes(l, f, cells);
+    }
+    most = live > most ? live : most;
+  }
+  return most;
+}

@@ -1,0 +1,146 @@
+/* passes/lower.h: what the lowerings from stencil IR to kernel IR share (private to passes/). Nothing here knows about threads.
+ *
+ *   lower.c          Launch: what one launch (a sequence of stencil instances) reads from global memory, keeps in the tile and writes back
+ *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
+ *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
+ *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
+ *
+ * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch that have written it so far;
+ * version 0 is what global memory held before. A *near* access of a version above 0 needs another point's value (or goes through an outside
+ * rule), an *own* access the point's own. A *cell* is a place of the block's tile, a *coordinate* a place of the grid; an *image* is a cell whose
+ * coordinate lies beyond a periodic edge: it computes the point that it wraps to.
+ */
+#ifndef STC_PASSES_LOWER_H
+#define STC_PASSES_LOWER_H
+
+#include "passes/passes.h"
+
+/* ---------------------------------------------------------------- lower-access.c */
+
+/* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the field's own, or OUTSIDE_NONE where the
+ * access stays inside the field's region for all params (or the field has no rule, and staying inside is checked at launch). */
+typedef struct Rules { OutsideRule dim[MAX_RANK]; } Rules;
+Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off);
+/* Does no dimension have a rule? */
+bool rules_none(const Rules *r);
+
+/* A value of an affine bound, i64. */
+Value *build_affine(Builder *b, const Module *m, Affine x);
+
+/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped). Where no rule holds the address is made legal
+ * by idx.guard if `guarded`, and taken as it is if not (then the code must run for points of the access's piece only). */
+Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded);
+
+/* The access to version `ver` of `field` in array `array` of kernel `k` (pads as in the array), whose cell `cell` (i32, without the pad) holds the point `at`
+ * (i64, wrapped): cell + off, or for clamp and mirror the cell that the rule leads to. `off` is within the pads. */
+Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules, Value *const *at, Value *const *cell,
+                    const int64_t *off);
+
+/* ---------------------------------------------------------------- lower.c */
+
+/* What a launch does with one field. */
+typedef struct FieldUse {
+  int32_t versions;              /* how many instances write it; 0: it is only read, or not used */
+  bool loaded;                   /* version 0 is read from global memory */
+  bool stored;                   /* it is to be in global memory after the launch */
+  bool paired;                   /* it is read from one buffer and stored to another, which the host then swaps */
+  int32_t own_loads;             /* instances that need the point's own value of version 0 */
+  int32_t *near;                 /* [version]: the last instance with a near access to it, -1: none; versions + 1 places, near[0] unused */
+  int32_t reach_lo[MAX_RANK], reach_hi[MAX_RANK];   /* how far near accesses reach down and up, in cells */
+} FieldUse;
+
+/* A launch: `n` instances in order, their extents known, and what follows from them. */
+typedef struct Launch {
+  const Module *m;
+  int32_t n; const Stencil *st;
+  int32_t first_level, steps;    /* of the instances: level of the first, time steps they make */
+  Extent hull;                   /* of the instances' extents: what a tile computes beyond its output */
+  bool wraps[MAX_RANK];          /* halo cells beyond the edge are images in this dimension, */
+  Affine wrap_lo[MAX_RANK], wrap_hi[MAX_RANK];      /* of the points of this range */
+  FieldUse *use;                 /* Module.nfields */
+  const char *illegal;           /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
+} Launch;
+
+/* Analyses the `n` instances at `st`. Temp fields live in the launch only, unless `temps_global` (then they are loaded and stored as the others). Lives in
+ * the module's arena, as `st` must. */
+Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global);
+/* The version of `field` that instance `i` reads. */
+int launch_version(const Launch *l, int field, int i);
+/* Does `st` leave `field`, one of its targets, as it was at some points of the field's region? */
+bool stencil_keeps(const Module *m, const Stencil *st, int field);
+/* Is `field` a target of `st`? Of the piece? (index in its list, or -1) */
+int stencil_target(const Stencil *st, int field);
+int piece_target(const Piece *p, int field);
+/* Points of a tile of `cells` cells in dimension d that the launch can give out: equation (1) of the paper, W = B * E - halo. May be <= 0. */
+int64_t launch_width(const Launch *l, int d, int64_t cells);
+/* Bytes that the arrays for near accesses take at once, at least, for tiles of `cells` cells (equation (3)): the most over all instances. */
+int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
+
+/* Calls fn for each access in the bodies of `st`. */
+typedef void (*AccessFn)(void *user, const Piece *piece, int field, const int64_t *off);
+void stencil_accesses(const Stencil *st, AccessFn fn, void *user);
+
+/* The instances of one time step of a module that was time-tiled or not: those of the last level, whose number is *n. */
+const Stencil *last_level(const Module *m, int32_t *n);
+/* The `n` stencils at `st` (one time step) repeated T times with levels, sharing the bodies, and with extents by Algorithm 2 if `halo`. */
+Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo);
+
+/* ---------------------------------------------------------------- lower-body.c */
+
+/* How code for the equations at one point gets at what they use. index[d] is the point's coordinate (i64, wrapped in an image) and step its time step, i64.
+ * access builds the value of `field` at offset `off` under `rules` for an access out of a piece. Equal accesses of a Point are built once:
+ * the same Point must only be used where code of its earlier uses dominates. */
+typedef struct Point Point;
+struct Point {
+  const Module *m;
+  Value *index[MAX_RANK];
+  Value *step;
+  Value *(*access)(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
+  void *user;
+  int32_t nseen; struct SeenAccess *seen;
+};
+
+/* Value number i of the result is the new value of target i of `piece` at the point. */
+Value **piece_values(Point *p, Builder *b, const Piece *piece);
+/* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it is in none, `old(p, b, field)`
+ * (NULL result, or old itself NULL: it does not matter). The piece with the fewest fixed dimensions is asked first. */
+Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field));
+
+/* ---------------------------------------------------------------- lower-host.c */
+
+/* A kernel IR module in the making, and where its buffers are: copy[c][f] is the index of copy c of field f, -1: none. */
+typedef struct Lowering {
+  PassContext *c;
+  const Module *m;               /* stencil IR */
+  Module *out;
+  int32_t *copy[2];
+} Lowering;
+
+/* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one at least). */
+Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches);
+/* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an empty body are set. */
+int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
+/* Adds an array to kernel `k` and returns its index. `cells` is its shape without the pads (rank places); pads may be NULL. */
+int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo, const int32_t *pad_hi);
+/* The buffer that launches read `field` from; that launch `l` writes it to. */
+int load_buffer(const Lowering *lo, int field);
+int store_buffer(const Lowering *lo, const Launch *l, int field);
+/* Adds to `seq` the launch of kernel `k`; the swaps that have to follow launch `l`. */
+void host_launch(Lowering *lo, HostSeq *seq, int k);
+void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
+/* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
+HostSeq *host_seq(Lowering *lo, int steps);
+/* Adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments. Returns the module. */
+Module *lowering_finish(Lowering *lo);
+
+/* ---------------------------------------------------------------- lower-naive.c */
+
+/* What the inits and the stencils of a step launch when each stencil is alone in a launch: a Launch for each. An init of several targets becomes a kernel for
+ * each target, so that those of fields with data can be left out; then no target that an equation reads is written in place. */
+Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits);
+/* Adds the kernels of the inits and their launches, as naive_launches gave them, to the init sequence. `block` is the threads a block. */
+void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block);
+/* The whole module, a launch a stencil a step. */
+Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
+
+#endif
