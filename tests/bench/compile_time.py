@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Compile time of every example for NVIDIA: seconds of the whole process, least of several.
+
+  compile_time.py [--check] STC
+
+Prints a markdown table. --check fails if a program takes longer than its limit: 0.3 s, or 0.6 s with mathematical functions from libclc, doubled to leave
+room for a busy machine.
+"""
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = sorted(glob.glob(os.path.join(HERE, "..", "..", "examples", "*.stn"))) + [os.path.join(HERE, "..", "programs", "functions.stn")]
+SLACK = 2.0
+
+
+def limit(path):
+    """Seconds allowed for the program at `path`."""
+    return 0.6 if os.path.basename(path) == "functions.stn" else 0.3
+
+
+def seconds(stc, path, out, repeat):
+    """The least wall time of `repeat` compilations."""
+    best = 1e9
+    for _ in range(repeat):
+        start = time.perf_counter()
+        subprocess.run([stc, "-march=nvptx", "-o", out, path], check=True)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def main():
+    flags = [a for a in sys.argv[1:] if a.startswith("--")]
+    stc = [a for a in sys.argv[1:] if not a.startswith("--")][0]
+    slow = []
+    print("| program | seconds | limit |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in PROGRAMS:
+            took = seconds(stc, path, os.path.join(folder, "out.ptx"), 5)
+            name = os.path.splitext(os.path.basename(path))[0]
+            print("| %s | %.3f | %.1f |" % (name, took, limit(path)), flush=True)
+            if took > SLACK * limit(path):
+                slow.append(name)
+    if slow:
+        print("too slow: " + ", ".join(slow))
+    return 1 if slow and "--check" in flags else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

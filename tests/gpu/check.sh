@@ -1,0 +1,106 @@
+#!/bin/bash
+# Every example on a CUDA device against the reference.
+#
+#   tests/gpu/check.sh STC [FOLDER-OF-EXAMPLES]
+#
+# Needs the stc program, bash, and a CUDA device. Small sizes under naive and overlap with several T, blocks and elements, f32 and f64, and one large size,
+# all bit for bit (-fno-contract --check); then memcheck and racecheck by compute-sanitizer where it is found. Prints a line for each failure and the totals;
+# exit status 1 if anything failed. JOBS runs go at a time (default 8).
+set -u
+stc=$(readlink -f "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+examples=${2:-$here/../../examples}
+export stc work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+jobs=${JOBS:-8}
+
+# one LABEL COMMAND...: runs it; a failure goes to its own file in $work.
+one() {
+  local label=$1 status=0
+  shift
+  timeout 120 "$@" >"$work/log.$BASHPID" 2>&1 || status=$?
+  if [ $status = 0 ]; then echo "$label" >>"$work/passed"
+  elif [ $status != 1 ] && grep -qi "legal\|halo\|does not fit\|shared memory" "$work/log.$BASHPID"; then echo "$label" >>"$work/illegal"
+  else
+    { echo "FAIL ($status) $label: $*"; tail -15 "$work/log.$BASHPID"; } >"$work/fail.$BASHPID"
+    cat "$work/fail.$BASHPID"
+  fi
+  rm -f "$work/log.$BASHPID"
+}
+export -f one
+
+# rank FILE: the rank of a program, by its params.
+rank() {
+  case $(grep -o '\<L = ' "$1" | head -1)$(grep -o '\<M = ' "$1" | head -1) in
+    *L*) echo 3 ;;
+    *M*) echo 2 ;;
+    *) echo 1 ;;
+  esac
+}
+
+# grid RANK SMALL|LARGE|ODD: -D options.
+grid() {
+  case $1-$2 in
+    1-small) echo -DN=1000 ;; 2-small) echo -DN=100 -DM=130 ;; 3-small) echo -DN=33 -DM=30 -DL=45 ;;
+    1-odd) echo -DN=257 ;; 2-odd) echo -DN=3 -DM=71 ;; 3-odd) echo -DN=5 -DM=2 -DL=40 ;;
+    1-large) echo -DN=5000001 ;; 2-large) echo -DN=2050 -DM=3001 ;; 3-large) echo -DN=130 -DM=200 -DL=257 ;;
+  esac
+}
+
+# shapes RANK: blocks and elements tried.
+shapes() {
+  case $1 in
+    1) echo "128:4 256:2 96:3" ;;
+    2) echo "8x32:8x2 16x16:3x3 4x32:12x1" ;;
+    3) echo "4x4x32:6x6x1 4x8x16:5x3x2 8x8x8:3x3x3" ;;
+  esac
+}
+
+# list: all runs as lines "LABEL<tab>ARGUMENTS".
+list() {
+  local f name r size real T shape
+  for f in "$examples"/*.stn; do
+    name=$(basename "$f" .stn) r=$(rank "$f")
+    for real in f32 f64; do
+      for size in small odd; do
+        echo "$name $real $size naive|$(grid "$r" $size) -freal=$real -schedule=naive --steps=7 $f"
+        echo "$name $real $size default|$(grid "$r" $size) -freal=$real --steps=7 $f"
+        for T in 1 2 3 5 8; do
+          for shape in $(shapes "$r"); do
+            echo "$name $real $size T=$T $shape|$(grid "$r" $size) -freal=$real -schedule=overlap -T=$T -block=${shape%:*} -elems=${shape#*:} --steps=$((2 * T + 1)) $f"
+          done
+        done
+      done
+    done
+    echo "$name f32 large|$(grid "$r" large) --steps=5 $f"
+    echo "$name f32 large naive|$(grid "$r" large) -schedule=naive --steps=3 $f"
+  done
+}
+
+total=$(list | wc -l)
+echo "$total runs against the reference, $jobs at a time"
+list | while IFS='|' read -r label arguments; do printf '%s\0%s\0' "$label" "$arguments"; done |
+  xargs -0 -n 2 -P "$jobs" bash -c 'one "$0" "$stc" run --device=cuda -fno-contract --check $1'
+passed=$(wc -l <"$work/passed" 2>/dev/null || echo 0)
+illegal=$(wc -l <"$work/illegal" 2>/dev/null || echo 0)
+failed=$(ls "$work" | grep -c '^fail\.')
+echo "against the reference: $passed passed, $illegal refused as illegal, $failed failed"
+
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)
+if [ -n "$sanitizer" ]; then
+  export sanitizer
+  rm -f "$work/passed"
+  for f in "$examples"/*.stn; do
+    for tool in memcheck racecheck; do
+      for schedule in -schedule=naive "-schedule=overlap -T=2" "-schedule=overlap -T=3"; do
+        printf '%s\0%s\0' "$tool $(basename "$f" .stn) $schedule" "--tool $tool --error-exitcode 9 $stc run --device=cuda $(grid "$(rank "$f")" small) $schedule --steps=4 $f"
+      done
+    done
+  done | xargs -0 -n 2 -P "$jobs" bash -c 'one "$0" "$sanitizer" $1'
+  clean=$(wc -l <"$work/passed" 2>/dev/null || echo 0)
+  failed=$(ls "$work" | grep -c '^fail\.')
+  echo "compute-sanitizer: $clean clean; failures in all: $failed"
+else
+  echo "compute-sanitizer: not found"
+fi
+[ "$failed" = 0 ] && [ "$passed" -gt $((total / 2)) ]
