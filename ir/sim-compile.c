@@ -1,0 +1,289 @@
+/* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under known params. */
+#include "ir/simulate.h"
+
+/* A translation at work. loops: slots of the induction variables around the place reached. */
+typedef struct Compiler {
+  Sim *s;
+  SimKernel *k;
+  int nloops;
+  int32_t *loops;
+} Compiler;
+
+/* Appends an instruction and returns its number. */
+static int emit(Compiler *c, int code, const Op *op, int dst, int x, int y, int z) {
+  SimInsn insn = {.code = code, .dst = dst, .a = x, .b = y, .c = z, .op = op};
+  ARENA_PUSH(c->s->arena, c->k->insns, c->k->ninsns, insn);
+  return c->k->ninsns - 1;
+}
+
+/* A new slot. */
+static int32_t new_slot(Compiler *c) { return c->k->nslots++; }
+
+/* A new slot for the value `v`. */
+static int32_t define(Compiler *c, Value *v) {
+  v->id = c->k->nslots - 1;
+  return new_slot(c);
+}
+
+/* The place of `op` whose coordinates are its operands from `first` on. */
+static SimPlace *new_place(Compiler *c, const Op *op, int first) {
+  SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
+  for (int i = first; i < op->noperands && p->rank < MAX_RANK; i++) {
+    p->off[p->rank] = op->off[p->rank];
+    p->idx[p->rank++] = sim_slot(op->operands[i]);
+  }
+  return p;
+}
+
+/* Sets the bounds of `p` to those of `b` under the params. */
+static void place_bounds(Compiler *c, SimPlace *p, const Box *b) {
+  for (int k = 0; k < p->rank; k++) {
+    p->lo[k] = affine_eval(b->lo[k], c->s->b->scalars, NULL);
+    p->hi[k] = affine_eval(b->hi[k], c->s->b->scalars, NULL);
+  }
+}
+
+static void compile_block(Compiler *c, const Block *b);
+
+/* load and store: bounds and strides are the field's. */
+static void compile_global(Compiler *c, const Op *op, bool store) {
+  const Field *f = &c->s->m->fields[c->s->m->buffers[op->sym].field];
+  SimPlace *p = new_place(c, op, store);
+  place_bounds(c, p, &f->box);
+  int64_t shape[MAX_RANK], stride = 1;
+  field_shape(f, c->s->b->scalars, shape);
+  for (int k = p->rank - 1; k >= 0; k--) {
+    p->stride[k] = stride;
+    stride *= shape[k];
+  }
+  c->k->writes[op->sym] = c->k->writes[op->sym] || store;
+  int at = store ? emit(c, SIM_STORE, op, 0, sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_LOAD, op, define(c, op->results[0]), 0, 0, 0);
+  c->k->insns[at].place = p;
+}
+
+/* aload and astore: bounds and strides are the array's. */
+static void compile_array(Compiler *c, const Op *op, bool store) {
+  const SimArray *a = &c->k->arrays[op->sym];
+  SimPlace *p = new_place(c, op, store);
+  for (int k = 0; k < p->rank; k++) {
+    p->hi[k] = a->array->shape[k] - 1;
+    p->stride[k] = a->stride[k];
+  }
+  bool shared = a->array->space == SPACE_SHARED;
+  int at = store ? emit(c, shared ? SIM_SSTORE : SIM_PSTORE, op, 0, sim_slot(op->operands[0]), 0, 0)
+                 : emit(c, shared ? SIM_SLOAD : SIM_PLOAD, op, define(c, op->results[0]), 0, 0, 0);
+  c->k->insns[at].place = p;
+}
+
+/* inside and idx.*. */
+static void compile_coordinate(Compiler *c, const Op *op) {
+  SimPlace *p = new_place(c, op, 0);
+  place_bounds(c, p, op->box);
+  int a = op->noperands ? p->idx[0] : 0;
+  int at = emit(c, op->code == OP_INSIDE ? SIM_INSIDE : SIM_MAP, op, define(c, op->results[0]), a, a, a);
+  c->k->insns[at].place = p;
+}
+
+/* A barrier, with the loops it stands in. */
+static void compile_barrier(Compiler *c, const Op *op) {
+  SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
+  p->nloops = c->nloops;
+  p->loops = ARENA_ARRAY(c->s->arena, int32_t, c->nloops + 1);
+  for (int i = 0; i < c->nloops; i++)
+    p->loops[i] = c->loops[i];
+  int at = emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
+  c->k->insns[at].place = p;
+}
+
+/* The yield that ends `b`, or NULL. */
+static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
+
+/* Moves the `n` values that `b` yields to the slots at `to`, stale if slot x or y is. All are read before any is written if `swap`. */
+static void move_yields(Compiler *c, const Block *b, int n, const int32_t *to, int x, int y, bool swap) {
+  const Op *yield = block_yield(b);
+  int32_t *from = ARENA_ARRAY(c->s->arena, int32_t, n + 1);
+  for (int i = 0; i < n; i++) {
+    from[i] = sim_slot(yield->operands[i]);
+    if (!swap || n < 2)
+      continue;
+    int32_t tmp = new_slot(c);
+    emit(c, SIM_MOVE, yield, tmp, from[i], 0, 0);
+    from[i] = tmp;
+  }
+  for (int i = 0; i < n; i++)
+    emit(c, SIM_MOVE, yield, to[i], from[i], x, y);
+}
+
+/* The slots of the results of `op`, new. */
+static int32_t *define_results(Compiler *c, const Op *op) {
+  int32_t *to = ARENA_ARRAY(c->s->arena, int32_t, op->nresults + 1);
+  for (int i = 0; i < op->nresults; i++)
+    to[i] = define(c, op->results[i]);
+  return to;
+}
+
+/* if: SIM_IF else; then; jump end; else: ...; end: SIM_LEAVE. */
+static void compile_if(Compiler *c, const Op *op) {
+  int cond = sim_slot(op->operands[0]);
+  int32_t *to = define_results(c, op);
+  int test = emit(c, SIM_IF, op, 0, cond, cond, cond);
+  compile_block(c, op->blocks[0]);
+  move_yields(c, op->blocks[0], op->nresults, to, cond, cond, false);
+  int jump = emit(c, SIM_JUMP, op, 0, 0, 0, 0);
+  c->k->insns[test].target = c->k->ninsns;
+  compile_block(c, op->blocks[1]);
+  move_yields(c, op->blocks[1], op->nresults, to, cond, cond, false);
+  c->k->insns[jump].target = c->k->ninsns;
+  emit(c, SIM_LEAVE, op, 0, cond, cond, cond);
+}
+
+/* for: SIM_ENTER; arguments set; head: SIM_FOR end; body; arguments moved; SIM_NEXT head; end: results set; SIM_LEAVE. */
+static void compile_for(Compiler *c, const Op *op) {
+  const Block *body = op->blocks[0];
+  int lo = sim_slot(op->operands[0]), hi = sim_slot(op->operands[1]), n = op->nresults;
+  int32_t *args = ARENA_ARRAY(c->s->arena, int32_t, n + 1);
+  int32_t iv = define(c, body->args[0]);
+  emit(c, SIM_ENTER, op, 0, lo, hi, 0);
+  emit(c, SIM_MOVE, op, iv, lo, 0, 0);
+  for (int i = 0; i < n; i++) {
+    args[i] = define(c, body->args[i + 1]);
+    emit(c, SIM_MOVE, op, args[i], sim_slot(op->operands[i + 2]), 0, 0);
+  }
+  int head = emit(c, SIM_FOR, op, 0, iv, hi, 0);
+  int outer = c->nloops;
+  ARENA_PUSH(c->s->arena, c->loops, c->nloops, iv);
+  compile_block(c, body);
+  c->nloops = outer;
+  move_yields(c, body, n, args, 0, 0, true);
+  int next = emit(c, SIM_NEXT, op, iv, iv, 0, 0);
+  c->k->insns[next].target = head;
+  c->k->insns[head].target = c->k->ninsns;
+  int32_t *to = define_results(c, op);
+  for (int i = 0; i < n; i++)
+    emit(c, SIM_MOVE, op, to[i], args[i], lo, hi);
+  emit(c, SIM_LEAVE, op, 0, lo, hi, 0);
+}
+
+/* Any other pure op. */
+static void compile_pure(Compiler *c, const Op *op) {
+  int x = op->noperands > 0 ? sim_slot(op->operands[0]) : 0;
+  int y = op->noperands > 1 ? sim_slot(op->operands[1]) : x, z = op->noperands > 2 ? sim_slot(op->operands[2]) : x;
+  emit(c, (int)exec_code(op), op, define(c, op->results[0]), x, y, z);
+}
+
+/* One op. */
+static void compile_op(Compiler *c, const Op *op) {
+  switch (op->code) {
+  case OP_CONST: case OP_SCALAR: case OP_STEP: case OP_THREAD: case OP_BLOCK: {
+    SimPreset preset = {define(c, op->results[0]), op};
+    ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, preset);
+    break;
+  }
+  case OP_LOAD: compile_global(c, op, false); break;
+  case OP_STORE: compile_global(c, op, true); break;
+  case OP_ALOAD: compile_array(c, op, false); break;
+  case OP_ASTORE: compile_array(c, op, true); break;
+  case OP_INSIDE: case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: compile_coordinate(c, op); break;
+  case OP_BARRIER: compile_barrier(c, op); break;
+  case OP_IF: compile_if(c, op); break;
+  case OP_FOR: compile_for(c, op); break;
+  case OP_YIELD: break;
+  default: compile_pure(c, op); break;
+  }
+}
+
+/* All ops of a block. */
+static void compile_block(Compiler *c, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next)
+    compile_op(c, op);
+}
+
+/* Cells of `a`. */
+static int64_t array_cells(const Array *a) {
+  int64_t n = 1;
+  for (int k = 0; k < a->rank; k++)
+    n *= a->shape[k];
+  return n;
+}
+
+/* The array whose storage array `i` of the kernel lives in, in the end. */
+static int storage_root(const Kernel *k, int i) {
+  for (int hops = 0; k->arrays[i].storage >= 0 && hops < k->narrays; hops++)
+    i = k->arrays[i].storage;
+  return i;
+}
+
+/* Gives each private array its cells; those that share storage start at the same one, and the group has room for its largest. */
+static void place_private(SimKernel *k) {
+  const Kernel *kernel = k->kernel;
+  for (int i = 0; i < kernel->narrays; i++) {
+    if (kernel->arrays[i].space != SPACE_PRIVATE || storage_root(kernel, i) != i)
+      continue;
+    int64_t room = 0;
+    for (int j = 0; j < kernel->narrays; j++) {
+      if (storage_root(kernel, j) != i)
+        continue;
+      k->arrays[j].base = k->private_cells;
+      room = array_cells(&kernel->arrays[j]) > room ? array_cells(&kernel->arrays[j]) : room;
+    }
+    k->private_cells += room;
+  }
+}
+
+/* Lays out the kernel's arrays. */
+static bool place_arrays(Sim *s, SimKernel *k) {
+  const Kernel *kernel = k->kernel;
+  k->arrays = ARENA_ARRAY(s->arena, SimArray, kernel->narrays + 1);
+  k->shared_bytes = kernel_shared_bytes(kernel);
+  k->granule = 8;
+  for (int i = 0; i < kernel->narrays; i++) {
+    const Array *a = &kernel->arrays[i];
+    if (!exec_type(a->type)) {
+      diag_error(s->d, kernel->loc, "the simulator has no values of type %s (array '%s')", type_name(a->type), a->name);
+      return false;
+    }
+    k->arrays[i].array = a;
+    int64_t stride = 1;
+    for (int d = a->rank - 1; d >= 0; d--) {
+      k->arrays[i].stride[d] = stride;
+      stride *= a->shape[d];
+    }
+    if (a->space == SPACE_SHARED && type_size(a->type) < k->granule)
+      k->granule = type_size(a->type);
+    if (a->space == SPACE_SHARED)
+      k->arrays[i].base = kernel_array_offset(kernel, i);
+  }
+  for (int i = 0; i < kernel->narrays; i++)
+    k->arrays[i].granules = type_size(kernel->arrays[i].type) / k->granule;
+  place_private(k);
+  return true;
+}
+
+/* The numbers of blocks and threads. */
+static bool place_grid(Sim *s, SimKernel *k) {
+  const Kernel *kernel = k->kernel;
+  k->nthreads = 1;
+  k->nblocks = 1;
+  bool fits = true;
+  for (int d = 0; d < kernel->rank; d++) {
+    int64_t extent = affine_eval(kernel->extent[d], s->b->scalars, NULL);
+    k->blocks[d] = extent <= 0 ? 0 : (extent - 1) / kernel->tile[d] + 1;
+    k->nthreads *= kernel->threads[d];
+    fits = fits && !__builtin_mul_overflow(k->nblocks, k->blocks[d], &k->nblocks);
+  }
+  if (fits && k->nblocks < SIM_MANY / k->nthreads)
+    return true;
+  diag_error(s->d, kernel->loc, "kernel '%s' has more than 2^32 threads: too many to simulate; take a smaller grid", kernel->name);
+  return false;
+}
+
+bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out) {
+  *out = (SimKernel){.kernel = kernel, .nslots = 1};
+  out->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
+  if (!place_grid(s, out) || !place_arrays(s, out))
+    return false;
+  Compiler c = {.s = s, .k = out};
+  compile_block(&c, kernel->body);
+  emit(&c, SIM_END, NULL, 0, 0, 0, 0);
+  return true;
+}

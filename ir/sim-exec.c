@@ -1,0 +1,247 @@
+/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to its next barrier. */
+#include "ir/simulate.h"
+
+uint64_t sim_random(Sim *s, uint64_t n) {
+  s->random += UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t z = s->random;
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return (z ^ (z >> 31)) % n;
+}
+
+/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides. */
+static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code, Const x, Const y, uint32_t sx, uint32_t sy, uint32_t sz) {
+  switch (code) {
+  case EX_SELECT: return sx ? sx : x.i ? sy : sz;
+  case EX_AND: return (!sx && !x.i) || (!sy && !y.i) ? 0 : sx ? sx : sy;
+  case EX_OR: return (!sx && x.i) || (!sy && y.i) ? 0 : sx ? sx : sy;
+  default: return sx ? sx : sy ? sy : sz;
+  }
+}
+
+/* inside: do all coordinates lie in the box? */
+static void run_inside(SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  bool inside = true;
+  uint32_t stale = 0;
+  for (int k = 0; k < p->rank; k++) {
+    int64_t x = t->slot[p->idx[k]].i;
+    inside = inside && x >= p->lo[k] && x <= p->hi[k];
+    stale = stale ? stale : t->stale[p->idx[k]];
+  }
+  t->slot[i->dst].i = inside;
+  t->stale[i->dst] = stale;
+}
+
+/* idx.*: the coordinate brought into the box; a guard that moves it makes it stale. */
+static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  int64_t x = (int64_t)((uint64_t)t->slot[i->a].i + (uint64_t)p->off[0]);
+  int64_t to = x >= p->lo[0] && x <= p->hi[0] ? x : eval_map(i->op->code, x, p->lo[0], p->hi[0]);
+  bool moved = to != x && i->op->code == OP_GUARD;
+  t->slot[i->dst].i = to;
+  t->stale[i->dst] = t->stale[i->a] ? t->stale[i->a] : moved ? (uint32_t)(i - s->k->insns) + 1 : 0;
+}
+
+/* A load or store. */
+static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
+  switch (i->code) {
+  case SIM_LOAD: sim_load(s, t, i); break;
+  case SIM_STORE: sim_store(s, t, i); break;
+  case SIM_SLOAD: sim_shared_load(s, t, i); break;
+  case SIM_SSTORE: sim_shared_store(s, t, i); break;
+  case SIM_PLOAD: sim_private_load(s, t, i); break;
+  default: sim_private_store(s, t, i); break;
+  }
+}
+
+/* The beginning and the end of code under the condition of slots a and b. */
+static void enter(SimThread *t, const SimInsn *i) {
+  uint32_t stale = t->stale[i->a] ? t->stale[i->a] : t->stale[i->b];
+  t->doubt += stale != 0;
+  t->doubt_origin = stale ? stale : t->doubt_origin;
+}
+
+static void leave(SimThread *t, const SimInsn *i) { t->doubt -= t->stale[i->a] || t->stale[i->b]; }
+
+/* Jumps, loops and conditions: the number of the instruction that comes after `i`, which is number `pc`. */
+static int32_t run_control(SimThread *t, const SimInsn *i, int32_t pc) {
+  switch (i->code) {
+  case SIM_JUMP: return i->target;
+  case SIM_IF: enter(t, i); return t->slot[i->a].i ? pc + 1 : i->target;
+  case SIM_ENTER: enter(t, i); return pc + 1;
+  case SIM_LEAVE: leave(t, i); return pc + 1;
+  case SIM_FOR: return t->slot[i->a].i < t->slot[i->b].i ? pc + 1 : i->target;
+  default:
+    if (__builtin_add_overflow(t->slot[i->a].i, i->op->off[0], &t->slot[i->a].i))
+      t->slot[i->a].i = INT64_MAX;
+    return i->target;
+  }
+}
+
+/* Runs `t` to its next barrier or its end, or until the run stops. */
+static void run_thread(Sim *s, SimThread *t) {
+  const SimInsn *insns = s->k->insns;
+  Const *slot = t->slot;
+  uint32_t *stale = t->stale;
+  int32_t pc = t->pc;
+  int64_t ops = 0;
+  for (t->state = SIM_RUNNING; t->state == SIM_RUNNING && !s->stop; ops++) {
+    const SimInsn *i = &insns[pc++];
+    switch (i->code) {
+#define X(NAME) \
+    case EX_##NAME: \
+      stale[i->dst] = stale_apply(EX_##NAME, slot[i->a], slot[i->b], stale[i->a], stale[i->b], stale[i->c]); \
+      slot[i->dst] = exec_apply(EX_##NAME, i->op, slot[i->a], slot[i->b], slot[i->c]); \
+      break;
+      EXEC_CODES(X)
+#undef X
+    case SIM_MOVE:
+      slot[i->dst] = slot[i->a];
+      stale[i->dst] = stale[i->a] ? stale[i->a] : stale[i->b] ? stale[i->b] : stale[i->c];
+      break;
+    case SIM_INSIDE: run_inside(t, i); break;
+    case SIM_MAP: run_map(s, t, i); break;
+    case SIM_LOAD: case SIM_STORE: case SIM_SLOAD: case SIM_SSTORE: case SIM_PLOAD: case SIM_PSTORE: run_memory(s, t, i); break;
+    case SIM_BARRIER: t->state = SIM_WAITING; break;
+    case SIM_END: t->state = SIM_DONE; break;
+    default: pc = run_control(t, i, pc - 1); break;
+    }
+  }
+  t->pc = pc;
+  s->stats.ops += ops;
+}
+
+/* The barrier that `t` waits at, or NULL. */
+static const SimInsn *barrier_of(const Sim *s, const SimThread *t) { return t->state == SIM_WAITING ? &s->k->insns[t->pc - 1] : NULL; }
+
+/* Are both at the same barrier in the same iteration of the loops around it? */
+static bool same_barrier(const Sim *s, const SimThread *x, const SimThread *y) {
+  const SimInsn *i = barrier_of(s, x);
+  if (i != barrier_of(s, y))
+    return false;
+  for (int k = 0; i && k < i->place->nloops; k++)
+    if (x->slot[i->place->loops[k]].i != y->slot[i->place->loops[k]].i)
+      return false;
+  return true;
+}
+
+/* Where `t` is instead of at `barrier`. */
+static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *barrier) {
+  const SimInsn *i = barrier_of(s, t);
+  if (!i)
+    return "has finished";
+  if (i == barrier)
+    return "is at it in another iteration of the loop around it";
+  return arena_printf(s->arena, "waits at the barrier of line %d", i->op->loc.line);
+}
+
+/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. */
+static bool meet(Sim *s) {
+  const SimThread *first = &s->k->threads[0];
+  for (int n = 1; n < s->k->nthreads && !s->stop; n++) {
+    const SimThread *t = &s->k->threads[n];
+    if (same_barrier(s, first, t))
+      continue;
+    const SimThread *here = first->state == SIM_WAITING ? first : t, *away = here == first ? t : first;
+    const SimInsn *barrier = barrier_of(s, here);
+    sim_fault(s, here, barrier, "divergent barrier: this thread waits at it, but thread %s %s", sim_thread_text(s, away->number),
+              whereabouts(s, away, barrier));
+    return false;
+  }
+  return first->state == SIM_WAITING && !s->stop;
+}
+
+/* Puts the threads in a new random order. */
+static void shuffle(Sim *s) {
+  for (int32_t n = s->k->nthreads - 1; n > 0; n--) {
+    int32_t other = (int32_t)sim_random(s, (uint64_t)n + 1), x = s->k->order[n];
+    s->k->order[n] = s->k->order[other];
+    s->k->order[other] = x;
+  }
+}
+
+/* The value of a preset of thread `number`. */
+static Const preset_value(const Sim *s, const Op *op, uint32_t number) {
+  switch (op->code) {
+  case OP_CONST: return op->cval;
+  case OP_SCALAR: return s->b->scalars[op->sym];
+  case OP_STEP: return exec_i(s->step);
+  case OP_BLOCK: return exec_i(s->block[op->sym]);
+  default: break;
+  }
+  for (int k = s->k->kernel->rank - 1; k > op->sym; k--)
+    number /= (uint32_t)s->k->kernel->threads[k];
+  return exec_i(number % (uint32_t)s->k->kernel->threads[op->sym]);
+}
+
+/* Fills the presets of all threads: those that change from block to block, or the others. */
+static void fill_presets(Sim *s, bool blocks) {
+  for (int n = 0; n < s->k->nthreads; n++)
+    for (int i = 0; i < s->k->npresets; i++)
+      if ((s->k->presets[i].op->code == OP_BLOCK) == blocks)
+        s->k->threads[n].slot[s->k->presets[i].slot] = preset_value(s, s->k->presets[i].op, (uint32_t)n);
+}
+
+/* Runs block `number`. */
+static void run_block(Sim *s, int64_t number) {
+  const SimKernel *k = s->k;
+  s->block_number = number;
+  for (int d = k->kernel->rank - 1; d >= 0; d--) {
+    s->block[d] = number % k->blocks[d];
+    number /= k->blocks[d];
+  }
+  s->block_epoch++;
+  s->stats.blocks++;
+  fill_presets(s, true);
+  for (int n = 0; n < k->nthreads; n++) {
+    s->k->threads[n].pc = 0;
+    s->k->threads[n].doubt = 0;
+  }
+  do {
+    s->interval++;
+    shuffle(s);
+    for (int n = 0; n < k->nthreads && !s->stop; n++)
+      run_thread(s, &s->k->threads[s->k->order[n]]);
+    s->stats.barriers += s->k->threads[0].state == SIM_WAITING;
+  } while (!s->stop && meet(s));
+}
+
+/* Makes the threads and the shared memory of s->k. */
+static void prepare(Sim *s) {
+  SimKernel *k = s->k;
+  size_t n = (size_t)k->nthreads, slots = (size_t)k->nslots, cells = (size_t)k->private_cells;
+  Const *slot = ARENA_ARRAY(s->arena, Const, n * slots);
+  uint32_t *stale = ARENA_ARRAY(s->arena, uint32_t, n * slots);
+  SimCell *cell = ARENA_ARRAY(s->arena, SimCell, n * cells + 1);
+  k->threads = ARENA_ARRAY(s->arena, SimThread, n);
+  k->order = ARENA_ARRAY(s->arena, int32_t, n);
+  for (size_t i = 0; i < n; i++) {
+    k->threads[i] = (SimThread){.slot = slot + i * slots, .stale = stale + i * slots, .cells = cell + i * cells, .number = (uint32_t)i};
+    k->order[i] = (int32_t)i;
+  }
+  k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);
+  k->granules = ARENA_ARRAY(s->arena, SimGranule, (size_t)k->shared_bytes / (size_t)k->granule + 2);
+  k->block_order = ARENA_ARRAY(s->arena, int64_t, k->nblocks + 1);
+}
+
+/* Makes k->block_order a random permutation. */
+static void shuffle_blocks(Sim *s) {
+  int64_t *order = s->k->block_order;
+  for (int64_t n = 0; n < s->k->nblocks; n++) {
+    int64_t other = (int64_t)sim_random(s, (uint64_t)n + 1);
+    order[n] = order[other];
+    order[other] = n;
+  }
+}
+
+void sim_launch(Sim *s) {
+  s->launch++;
+  s->stats.launches++;
+  if (!s->k->threads)
+    prepare(s);
+  shuffle_blocks(s);
+  fill_presets(s, false);
+  for (int64_t n = 0; n < s->k->nblocks && !s->stop; n++)
+    run_block(s, s->k->block_order[n]);
+}

@@ -1,0 +1,288 @@
+/* sim-memory.c: the simulator's loads and stores: bounds, races, initialisation, versions, staleness. */
+#include "ir/simulate.h"
+
+/* ---- places */
+
+/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a fault if it lies outside. */
+static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const char *what, const char *name, int64_t *element, uint32_t *stale) {
+  const SimPlace *p = i->place;
+  *element = 0;
+  *stale = 0;
+  for (int k = 0; k < p->rank; k++) {
+    int64_t x;
+    bool far = __builtin_add_overflow(t->slot[p->idx[k]].i, p->off[k], &x);
+    if (far || x < p->lo[k] || x > p->hi[k]) {
+      sim_fault(s, t, i, "%s '%s' at %s lies outside: dimension %d goes from %lld to %lld", what, name, sim_place_text(s, t, i), k,
+                (long long)p->lo[k], (long long)p->hi[k]);
+      return false;
+    }
+    *element += (x - p->lo[k]) * p->stride[k];
+    *stale = *stale ? *stale : t->stale[p->idx[k]];
+  }
+  return true;
+}
+
+/* Gives the load `i` its value. */
+static void give(SimThread *t, const SimInsn *i, Const v, uint32_t stale) {
+  t->slot[i->dst] = v;
+  t->stale[i->dst] = stale;
+}
+
+/* The origin of staleness that instruction `i` itself is. */
+static uint32_t origin_of(const Sim *s, const SimInsn *i) { return (uint32_t)(i - s->k->insns) + 1; }
+
+/* Gives the load `i` a stale zero. */
+static void give_nothing(Sim *s, SimThread *t, const SimInsn *i) { give(t, i, exec_i(0), origin_of(s, i)); }
+
+/* ---- races */
+
+/* Notes that `me` reads in period `now`; if another wrote in it, returns 1 and who in *other. */
+static inline int touch_read(SimTouch *t, uint32_t now, uint32_t me, uint32_t *other) {
+  bool race = t->wrote == now && t->writer != me;
+  *other = t->writer;
+  t->reader = t->read == now && t->reader != me ? SIM_MANY : me;
+  t->read = now;
+  return race;
+}
+
+/* Notes that `me` writes in period `now`; if another wrote (read) in it, returns 1 (2) and who in *other. */
+static inline int touch_write(SimTouch *t, uint32_t now, uint32_t me, uint32_t *other) {
+  bool wrote = t->wrote == now && t->writer != me, read = t->read == now && t->reader != me;
+  *other = wrote ? t->writer : t->reader;
+  t->writer = me;
+  t->wrote = now;
+  return wrote ? 1 : read ? 2 : 0;
+}
+
+/* ---- global memory */
+
+SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written) {
+  const Field *f = &s->m->fields[s->m->buffers[buffer].field];
+  int64_t shape[MAX_RANK];
+  SimMemory *m = ARENA_NEW(s->arena, SimMemory);
+  m->data = data;
+  m->type = f->type;
+  m->born = written;
+  m->elements = field_shape(f, s->b->scalars, shape);
+  m->pages = ARENA_ARRAY(s->arena, SimPage *, m->elements / SIM_PAGE + 1);
+  return m;
+}
+
+void sim_memory_forget(SimMemory *m) {
+  m->born = false;
+  for (int64_t i = 0; i <= m->elements / SIM_PAGE; i++)
+    if (m->pages[i])
+      memset(m->pages[i]->written, 0, SIM_PAGE);
+}
+
+int64_t sim_memory_hole(const SimMemory *m) {
+  for (int64_t i = 0; i < m->elements; i++) {
+    const SimPage *page = m->pages[i / SIM_PAGE];
+    if (page ? !page->written[i % SIM_PAGE] : !m->born)
+      return i;
+    if (!page)
+      i += SIM_PAGE - 1;
+  }
+  return -1;
+}
+
+/* The bookkeeping of element `i`'s page. */
+static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
+  SimPage **page = &m->pages[i / SIM_PAGE];
+  if (!*page) {
+    *page = ARENA_NEW(s->arena, SimPage);
+    memset((*page)->written, m->born, SIM_PAGE);
+  }
+  return *page;
+}
+
+/* The number of `t` among all threads of the launch. */
+static uint32_t global_number(const Sim *s, const SimThread *t) { return (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number; }
+
+/* "thread [1] of block [0]" for the thread of that number in the launch. */
+static const char *who_text(Sim *s, uint32_t number) {
+  if (number == SIM_MANY)
+    return "several threads";
+  uint32_t n = (uint32_t)s->k->nthreads;
+  return arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, number % n), sim_block_text(s, number / n));
+}
+
+void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
+  const char *name = s->m->buffers[i->op->sym].name;
+  SimMemory *m = s->memory[i->op->sym];
+  int64_t element;
+  uint32_t stale, other;
+  s->stats.loads++;
+  if (!find_element(s, t, i, "load of", name, &element, &stale)) {
+    give_nothing(s, t, i);
+    return;
+  }
+  if (!m->born || m->pages[element / SIM_PAGE] || s->k->writes[i->op->sym]) {
+    SimPage *page = page_of(s, m, element);
+    if (s->k->writes[i->op->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
+      sim_fault(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
+                who_text(s, other));
+    if (!page->written[element % SIM_PAGE]) {
+      sim_fault(s, t, i, "read of uninitialised memory: nobody wrote '%s' at %s", name, sim_place_text(s, t, i));
+      give_nothing(s, t, i);
+      return;
+    }
+  }
+  give(t, i, exec_get(m->type, m->data, element), stale);
+}
+
+/* Reports what is stale about the store `i`: its value, its coordinates (`at`), or the condition it is under. */
+static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint32_t at) {
+  uint32_t value = t->stale[i->a];
+  const char *name = s->m->buffers[i->op->sym].name;
+  if (!value && !at && !t->doubt)
+    return;
+  uint32_t origin = value ? value : at ? at : t->doubt_origin;
+  sim_fault(s, t, i, "a stale %s reaches '%s' at %s: %s", value ? "value" : at ? "coordinate" : "condition", name, sim_place_text(s, t, i),
+            sim_origin_text(s, origin));
+}
+
+void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const Buffer *buffer = &s->m->buffers[i->op->sym];
+  SimMemory *m = s->memory[i->op->sym];
+  int64_t element;
+  uint32_t stale, other;
+  s->stats.stores++;
+  if (!find_element(s, t, i, "store to", buffer->name, &element, &stale))
+    return;
+  check_stale_store(s, t, i, stale);
+  SimPage *page = page_of(s, m, element);
+  int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);
+  if (race)
+    sim_fault(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
+              who_text(s, other), race == 1 ? "writes" : "reads");
+  if (s->keep && s->keep[buffer->field])
+    return;
+  page->written[element % SIM_PAGE] = 1;
+  exec_put(m->type, m->data, element, t->slot[i->a]);
+}
+
+/* ---- shared arrays */
+
+/* Is the cell that `i` means one of the array's don't-care cells? */
+static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
+  for (int k = 0; k < a->rank; k++) {
+    int64_t x = t->slot[i->place->idx[k]].i + i->place->off[k];
+    if (x < a->pad_lo[k] || x >= a->shape[k] - a->pad_hi[k])
+      return true;
+  }
+  return false;
+}
+
+/* A race of `t` at `i` with thread `other` of the block. */
+static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, const char *theirs, uint32_t other) {
+  const char *who = other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other));
+  sim_fault(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", s->k->kernel->arrays[i->op->sym].name,
+            sim_place_text(s, t, i), mine, who, theirs);
+}
+
+/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none): staleness in a don't-care cell, else a fault. */
+static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, int owner) {
+  const Array *a = &s->k->kernel->arrays[array];
+  if (!in_pad(t, i, a)) {
+    const char *space = a->space == SPACE_SHARED ? "shared" : "private";
+    const char *why = owner < 0 ? "nobody in this block wrote it"
+                                : arena_printf(s->arena, "it holds a value of array '%s', which shares its storage", s->k->kernel->arrays[owner].name);
+    sim_fault(s, t, i, "read of uninitialised %s array '%s' at %s: %s", space, a->name, sim_place_text(s, t, i), why);
+  }
+  give_nothing(s, t, i);
+}
+
+void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
+  int array = i->op->sym;
+  const SimArray *a = &s->k->arrays[array];
+  int64_t cell;
+  uint32_t stale, other, racer = 0;
+  s->stats.aloads++;
+  if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
+    give_nothing(s, t, i);
+    return;
+  }
+  SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
+  bool written = true, right = true, race = false;
+  int owner = -1;
+  for (int n = 0; n < a->granules; n++) {
+    if (touch_read(&g[n].touch, s->interval, t->number, &other)) {
+      race = true;
+      racer = other;
+    }
+    bool alive = g[n].block == s->block_epoch;
+    if (!alive || g[n].owner != array)
+      written = false;
+    if (alive && g[n].owner != array)
+      owner = g[n].owner;
+    right = right && g[n].ver == i->op->ver;
+    stale = stale ? stale : g[n].stale;
+  }
+  if (race)
+    fault_shared_race(s, t, i, "reads", "writes", racer);
+  if (!written)
+    give_unwritten(s, t, i, array, owner);
+  else
+    give(t, i, exec_get(a->array->type, s->k->shared + a->base, cell), right ? stale : origin_of(s, i));
+}
+
+/* The staleness of what astore `i` writes: of its value, its coordinates, or the condition it is under. */
+static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) {
+  return t->stale[i->a] ? t->stale[i->a] : at ? at : t->doubt ? t->doubt_origin : 0;
+}
+
+void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->op->sym];
+  int64_t cell;
+  uint32_t stale, other, racer = 0;
+  int race = 0;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
+    return;
+  SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
+  stale = stored_stale(t, i, stale);
+  for (int n = 0; n < a->granules; n++) {
+    int hit = touch_write(&g[n].touch, s->interval, t->number, &other);
+    if (hit) {
+      race = hit;
+      racer = other;
+    }
+    g[n].block = s->block_epoch;
+    g[n].owner = i->op->sym;
+    g[n].ver = i->op->ver;
+    g[n].stale = stale;
+  }
+  if (race)
+    fault_shared_race(s, t, i, "writes", race == 1 ? "writes" : "reads", racer);
+  exec_put(a->array->type, s->k->shared + a->base, cell, t->slot[i->a]);
+}
+
+/* ---- private arrays */
+
+void sim_private_load(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->op->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.aloads++;
+  if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
+    give_nothing(s, t, i);
+    return;
+  }
+  const SimCell *c = &t->cells[a->base + cell];
+  bool alive = c->block == s->block_epoch;
+  if (!alive || c->owner != i->op->sym)
+    give_unwritten(s, t, i, i->op->sym, alive ? c->owner : -1);
+  else
+    give(t, i, c->value, c->ver != i->op->ver ? origin_of(s, i) : stale ? stale : c->stale);
+}
+
+void sim_private_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->op->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
+    return;
+  t->cells[a->base + cell] = (SimCell){t->slot[i->a], s->block_epoch, i->op->sym, i->op->ver, stored_stale(t, i, stale)};
+}

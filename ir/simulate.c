@@ -1,0 +1,178 @@
+/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the host part (the paper's Algorithm 5):
+ * buffers, launches, swaps, results. */
+#include "ir/simulate.h"
+
+#include <stdlib.h>
+
+/* Translates all kernels. */
+static bool compile_kernels(Sim *s) {
+  s->kernels = ARENA_ARRAY(s->arena, SimKernel, s->m->nkernels + 1);
+  for (int i = 0; i < s->m->nkernels; i++)
+    if (!sim_compile(s, &s->m->kernels[i], &s->kernels[i]))
+      return false;
+  return true;
+}
+
+/* Gives each buffer its memory: copy 0 the field's array, others (and temp fields) memory of their own, whose addresses go to own[i] for the caller to free. */
+static bool make_memory(Sim *s, char **own) {
+  s->memory = ARENA_ARRAY(s->arena, SimMemory *, s->m->nbuffers + 1);
+  for (int i = 0; i < s->m->nbuffers; i++) {
+    const Buffer *b = &s->m->buffers[i];
+    const Field *f = &s->m->fields[b->field];
+    int64_t shape[MAX_RANK], points = field_shape(f, s->b->scalars, shape);
+    bool given = b->copy == 0 && !f->temp;
+    char *data = given ? s->b->fields[b->field] : calloc((size_t)points + 1, (size_t)type_size(f->type));
+    if (!given)
+      own[i] = data;
+    if (!exec_type(f->type))
+      diag_error(s->d, f->loc, "the simulator has no values of type %s (field '%s')", type_name(f->type), f->name);
+    else if (!data && given && points)
+      diag_error(s->d, f->loc, "field '%s' has no array to run on", f->name);
+    else if (!data && !given)
+      diag_error(s->d, f->loc, "out of memory for buffer '%s' of %lld points", b->name, (long long)points);
+    else {
+      s->memory[i] = sim_memory_new(s, i, data, given);
+      continue;
+    }
+    return false;
+  }
+  return true;
+}
+
+/* Does kernel `k` write no buffer but those of fields whose inits are left out? */
+static bool only_kept(const Sim *s, const SimKernel *k) {
+  bool any = false;
+  for (int i = 0; i < s->m->nbuffers; i++) {
+    if (!k->writes[i])
+      continue;
+    any = true;
+    if (!s->keep || !s->keep[s->m->buffers[i].field])
+      return false;
+  }
+  return any;
+}
+
+/* Exchanges the memory of buffers `a` and `b`. The half that now waits to be written holds nothing any more. */
+static void swap(Sim *s, int a, int b) {
+  if (s->keep && s->keep[s->m->buffers[a].field])
+    return;
+  SimMemory *m = s->memory[a];
+  s->memory[a] = s->memory[b];
+  s->memory[b] = m;
+  sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
+}
+
+/* Runs the sequence once, beginning at step `step`. Temp fields hold nothing at its start. */
+static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (s->m->fields[s->m->buffers[i].field].temp)
+      sim_memory_forget(s->memory[i]);
+  s->step = step;
+  for (int i = 0; i < seq->nops && !s->stop; i++) {
+    const HostOp *op = &seq->ops[i];
+    if (op->kind == HOST_SWAP) {
+      swap(s, op->a, op->b);
+      continue;
+    }
+    s->k = &s->kernels[op->a];
+    if (!only_kept(s, s->k))
+      sim_launch(s);
+  }
+}
+
+/* The inits and then the time steps: always the longest sequence that does not go too far. */
+static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
+  const Host *h = &s->m->host;
+  s->keep = skip_init;
+  if (run_inits)
+    run_sequence(s, &h->init, s->b->first_step);
+  s->keep = NULL;
+  for (int64_t done = 0; done < steps && !s->stop;) {
+    int i = 0;
+    while (i < h->nseqs && (h->seqs[i].steps > steps - done || h->seqs[i].steps < 1))
+      i++;
+    if (i == h->nseqs) {
+      diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name, (long long)(steps - done));
+      return false;
+    }
+    run_sequence(s, &h->seqs[i], s->b->first_step + done);
+    done += h->seqs[i].steps;
+  }
+  return s->faults == 0;
+}
+
+/* "[3, 4]": the grid point of element `i` of field `f`. */
+static const char *element_text(Sim *s, const Field *f, int64_t i) {
+  int64_t shape[MAX_RANK], at[MAX_RANK] = {0};
+  field_shape(f, s->b->scalars, shape);
+  for (int k = f->box.rank - 1; k >= 0; k--) {
+    at[k] = i % shape[k] + affine_eval(f->box.lo[k], s->b->scalars, NULL);
+    i /= shape[k];
+  }
+  Str t = {s->arena, NULL, 0, 0};
+  for (int k = 0; k < f->box.rank; k++)
+    str_addf(&t, "%s%lld", k ? ", " : "[", (long long)at[k]);
+  str_add(&t, "]");
+  return t.s;
+}
+
+/* Brings the values of fields whose buffers were swapped an odd number of times back to the caller's arrays; all their elements must have been written. */
+static bool return_results(Sim *s) {
+  for (int i = 0; i < s->m->nbuffers; i++) {
+    const Buffer *b = &s->m->buffers[i];
+    const Field *f = &s->m->fields[b->field];
+    SimMemory *m = s->memory[i];
+    if (b->copy || f->temp || m->data == s->b->fields[b->field])
+      continue;
+    int64_t hole = sim_memory_hole(m);
+    if (hole >= 0) {
+      diag_error(s->d, f->loc, "buffer '%s' has no value at %s after the last swap: no kernel wrote it", b->name, element_text(s, f, hole));
+      return false;
+    }
+    memcpy(s->b->fields[b->field], m->data, (size_t)m->elements * (size_t)type_size(m->type));
+  }
+  return true;
+}
+
+/* sim_run with its memory in s->arena and own[i]. */
+static bool run_module(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
+  return compile_kernels(s) && make_memory(s, own) && run_host(s, steps, run_inits, skip_init) && return_results(s);
+}
+
+/* Runs in a new arena, which is freed; also when memory runs out. */
+static bool run_in_arena(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
+  jmp_buf oom;
+  Arena *arena = arena_new(NULL, NULL);
+  if (!arena || setjmp(oom)) {
+    diag_error(s->d, no_loc(), "out of memory for the simulator's bookkeeping: take a smaller grid");
+    if (arena)
+      arena_free(arena);
+    return false;
+  }
+  arena_on_oom(arena, &oom);
+  s->arena = arena;
+  bool ok = run_module(s, own, steps, run_inits, skip_init);
+  arena_free(arena);
+  return ok;
+}
+
+bool sim_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats,
+             Diags *d) {
+  if (m->level != LEVEL_KIR) {
+    diag_error(d, no_loc(), "the simulator runs kernel IR, and module '%s' is stencil IR: lower it, or use --device=ref", m->name);
+    return false;
+  }
+  char **own = calloc((size_t)m->nbuffers + 1, sizeof *own);
+  if (!own) {
+    diag_error(d, no_loc(), "out of memory");
+    return false;
+  }
+  Sim s = {.m = m, .b = b, .d = d, .random = o ? o->seed : 0, .max_faults = o && o->max_reports > 0 ? o->max_reports : 1};
+  bool ok = run_in_arena(&s, own, steps, run_inits, skip_init);
+  for (int i = 0; i < m->nbuffers; i++)
+    free(own[i]);
+  free(own);
+  if (stats)
+    *stats = s.stats;
+  return ok;
+}

@@ -1,0 +1,158 @@
+/* simulate.h: the parts of the simulator of kernel IR (private to ir/).
+ *
+ *   simulate.c      the host part: buffers, launches, swaps, results
+ *   sim-compile.c   a kernel to a flat list of instructions with jumps, so that a thread can stop at a barrier
+ *   sim-exec.c      threads, blocks, barriers
+ *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
+ *   sim-fault.c     the words of a fault
+ *
+ * Every value carries its origin of staleness: 0 for a true value, else 1 + the number of the instruction that first could not give one. */
+#ifndef STC_SIMULATE_H
+#define STC_SIMULATE_H
+
+#include "ir/exec.h"
+
+/* What an instruction does; below EX_COUNT it is the pure op of that ExecCode. */
+typedef enum SimCode {
+  SIM_INSIDE = EX_COUNT,
+  SIM_MAP,
+  SIM_LOAD, SIM_STORE,           /* global memory */
+  SIM_SLOAD, SIM_SSTORE,         /* shared arrays */
+  SIM_PLOAD, SIM_PSTORE,         /* private arrays */
+  SIM_BARRIER,
+  SIM_MOVE,                      /* dst = a, stale also if b or c is */
+  SIM_JUMP,                      /* to target */
+  SIM_IF,                        /* to target unless a; what follows up to SIM_LEAVE is under a stale condition if a is stale */
+  SIM_ENTER,                     /* likewise, if a or b is stale (the bounds of a loop) */
+  SIM_LEAVE,                     /* the end of what SIM_IF or SIM_ENTER with the same a and b began */
+  SIM_FOR,                       /* to target unless a < b */
+  SIM_NEXT,                      /* a += the stride, then to target */
+  SIM_END
+} SimCode;
+
+/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie (SIM_INSIDE: is asked to lie) in
+ * [lo[k], hi[k]]; stride[k] elements apart in memory. For a barrier, `loops` are the slots of the induction variables around it. */
+typedef struct SimPlace {
+  int rank;
+  int32_t idx[MAX_RANK];
+  int64_t lo[MAX_RANK], hi[MAX_RANK], off[MAX_RANK], stride[MAX_RANK];
+  int nloops;
+  int32_t *loops;
+} SimPlace;
+
+/* An instruction on slots of the thread. Unused operands repeat a used one or are slot 0, which holds a true 0. */
+typedef struct SimInsn {
+  int32_t code, dst, a, b, c, target;
+  const Op *op;
+  const SimPlace *place;
+} SimInsn;
+
+/* A slot that holds the same value while a block runs: filled by the op (const, scalar, step, thread, block) beforehand. */
+typedef struct SimPreset { int32_t slot; const Op *op; } SimPreset;
+
+/* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's. granules: granules a cell. */
+typedef struct SimArray { const Array *array; int64_t base, stride[MAX_RANK]; int granules; } SimArray;
+
+
+/* Who touched an element or granule last: `writer` in the launch or barrier interval `wrote`, `reader` (SIM_MANY: several) in `read`. */
+typedef struct SimTouch { uint32_t wrote, writer, read, reader; } SimTouch;
+#define SIM_MANY UINT32_MAX
+
+/* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. */
+enum { SIM_PAGE = 1024 };
+typedef struct SimPage { uint8_t written[SIM_PAGE]; SimTouch touch[SIM_PAGE]; } SimPage;
+
+/* A piece of global memory. born: elements whose page was not made yet count as written. */
+typedef struct SimMemory { char *data; Type type; bool born; int64_t elements; SimPage **pages; } SimMemory;
+
+/* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the origin `stale`. */
+typedef struct SimGranule { uint32_t block; int32_t owner, ver; uint32_t stale; SimTouch touch; } SimGranule;
+
+/* A cell of a private array; the same. */
+typedef struct SimCell { Const value; uint32_t block; int32_t owner, ver; uint32_t stale; } SimCell;
+
+typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_DONE } SimState;
+
+/* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost. */
+typedef struct SimThread {
+  Const *slot;
+  uint32_t *stale;
+  SimCell *cells;
+  SimState state;
+  int32_t pc, doubt;
+  uint32_t doubt_origin, number;
+} SimThread;
+
+/* A kernel made ready under the params. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
+ * What follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks, both shuffled again and again. */
+typedef struct SimKernel {
+  const Kernel *kernel;
+  int32_t ninsns, nslots, npresets, nthreads;
+  SimInsn *insns;
+  SimPreset *presets;
+  SimArray *arrays;
+  int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
+  int granule;
+  bool *writes;
+  SimThread *threads;
+  int32_t *order;
+  int64_t *block_order;
+  char *shared;
+  SimGranule *granules;
+} SimKernel;
+
+/* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to field f are dropped (inits of fields
+ * that have data already). */
+typedef struct Sim {
+  Arena *arena;
+  const Module *m;
+  const Binding *b;
+  Diags *d;
+  SimStats stats;
+  uint64_t random;
+  int faults, max_faults;
+  bool stop;
+  SimMemory **memory;
+  SimKernel *kernels;
+  const bool *keep;
+  SimKernel *k;                  /* the kernel being run, from here on */
+  int64_t step;
+  uint32_t launch, block_epoch, interval;
+  int64_t block[MAX_RANK], block_number;
+} Sim;
+
+/* The slot of a value that sim_compile numbered. */
+static inline int32_t sim_slot(const Value *v) { return v->id + 1; }
+
+/* Translates `kernel` under the scalars in `s`; false after an error. Numbers the kernel's values. */
+bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out);
+
+/* Runs all blocks of s->k in shuffled order. */
+void sim_launch(Sim *s);
+/* A number in [0, n) of the run's sequence. */
+uint64_t sim_random(Sim *s, uint64_t n);
+
+/* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a stale 0. */
+void sim_load(Sim *s, SimThread *t, const SimInsn *i);
+void sim_store(Sim *s, SimThread *t, const SimInsn *i);
+void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i);
+void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i);
+void sim_private_load(Sim *s, SimThread *t, const SimInsn *i);
+void sim_private_store(Sim *s, SimThread *t, const SimInsn *i);
+/* Memory for buffer `buffer` on `data`; written: its elements have values. */
+SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
+/* Makes all elements count as never written. */
+void sim_memory_forget(SimMemory *memory);
+/* The number of the first element that was never written, or -1. */
+int64_t sim_memory_hole(const SimMemory *memory);
+
+/* Reports a fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])", and stops the run if it was the last allowed. */
+void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* "[3, 4]": the element that instruction `i` of `t` means; the coordinates of thread `number` of a block; of block `number`. In s->arena. */
+const char *sim_place_text(Sim *s, const SimThread *t, const SimInsn *i);
+const char *sim_thread_text(Sim *s, uint32_t number);
+const char *sim_block_text(Sim *s, int64_t number);
+/* "the region computed ... was too small": why a value of that origin is stale. */
+const char *sim_origin_text(Sim *s, uint32_t origin);
+
+#endif
