@@ -1,7 +1,6 @@
 /* ir/build.c: making ops. */
 #include "ir/ir.h"
 
-
 Builder builder_at_end(Arena *a, Block *b) { return (Builder){.arena = a, .block = b}; }
 Builder builder_before(Arena *a, Op *op) { return (Builder){.arena = a, .block = op->parent, .before = op, .loc = op->loc}; }
 

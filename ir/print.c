@@ -1,0 +1,524 @@
+/* ir/print.c: modules as text. What is printed parses back (parse.c) to a module that prints the same; docs/ir.md describes the form.
+ *
+ * The printer also takes modules that the verifier would refuse, so that a broken pass can be looked at: what does not exist prints as `?`. */
+#include "ir/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words */
+
+bool name_is_plain(const char *s) {
+  bool start = true;
+  for (; *s; s++) {
+    bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_', digit = *s >= '0' && *s <= '9';
+    if (*s == '.' ? start || !s[1] || s[1] == '.' : !letter && (start || !digit))
+      return false;
+    start = false;
+  }
+  return !start;
+}
+
+/* The string `s` in quotes. */
+static void print_string(Str *b, const char *s) {
+  str_add(b, "\"");
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c == '"' || c == '\\')
+      str_addf(b, "\\%c", c);
+    else if (c < 32 || c == 127)
+      str_addf(b, "\\x%02x", c);
+    else
+      str_addf(b, "%c", c);
+  }
+  str_add(b, "\"");
+}
+
+/* A symbol: @name, or @"name" if it is not a plain word. */
+static void print_symbol(Str *b, const char *name) {
+  str_add(b, "@");
+  if (!name)
+    str_add(b, "?");
+  else if (name_is_plain(name))
+    str_add(b, name);
+  else
+    print_string(b, name);
+}
+
+static const char *scalar_name(const Module *m, int i) { return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL; }
+static const char *field_name(const Module *m, int i) { return i >= 0 && i < m->nfields ? m->fields[i].name : NULL; }
+static const char *buffer_name(const Module *m, int i) { return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL; }
+static const char *array_name(const Kernel *k, int i) { return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL; }
+static const char *kernel_name(const Module *m, int i) { return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL; }
+
+/* A parenthesised list of fields. */
+static void print_fields(Str *b, const Module *m, int n, const int32_t *fields) {
+  str_add(b, "(");
+  for (int i = 0; i < n; i++) {
+    str_add(b, i ? ", " : "");
+    print_symbol(b, field_name(m, fields[i]));
+  }
+  str_add(b, ")");
+}
+
+/* "[-1, 0]" */
+static void print_offsets(Str *b, int n, const int64_t *off) {
+  str_add(b, "[");
+  for (int d = 0; d < n; d++)
+    str_addf(b, "%s%lld", d ? ", " : "", (long long)off[d]);
+  str_add(b, "]");
+}
+
+/* The `n` int32_t in brackets. */
+static void print_sizes(Str *b, int n, const int32_t *size) {
+  str_add(b, "[");
+  for (int d = 0; d < n; d++)
+    str_addf(b, "%s%d", d ? ", " : "", (int)size[d]);
+  str_add(b, "]");
+}
+
+/* ---- constants */
+
+/* `x` with `digits` significant digits and a decimal point whatever the locale. */
+static void format_float(char *out, size_t size, double x, int digits) {
+  snprintf(out, size, "%.*g", digits, x);
+  for (char *s = out; *s; s++)
+    if (!strchr("0123456789e+-", *s))
+      *s = '.';
+}
+
+/* A finite float of type `t` with as few digits as read back to it. */
+static void print_finite(Str *b, double x, Type t) {
+  char text[64];
+  int most = t == TY_F64 ? 17 : 9;
+  for (int digits = 1; digits <= most; digits++) {
+    Const back;
+    format_float(text, sizeof text, x, digits);
+    if (const_parse_float(text, t, &back) && back.f == x)
+      break;
+  }
+  str_add(b, text);
+  if (!strpbrk(text, ".e"))
+    str_add(b, ".0");
+}
+
+/* A NaN: by name if it is the plain one, else by the bits of its f64 form. */
+static void print_nan(Str *b, double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  if ((bits & 0x7fffffffffffffff) == NAN_BITS)
+    str_add(b, bits >> 63 ? "-nan" : "nan");
+  else
+    str_addf(b, "0x%016llx", (unsigned long long)bits);
+}
+
+void const_print(Str *s, Const c, Type t) {
+  if (t == TY_BOOL)
+    str_add(s, c.i ? "true" : "false");
+  else if (!type_is_float(t))
+    str_addf(s, "%lld", (long long)c.i);
+  else if (isnan(c.f))
+    print_nan(s, c.f);
+  else if (isinf(c.f))
+    str_add(s, c.f < 0 ? "-inf" : "inf");
+  else
+    print_finite(s, c.f, t);
+}
+
+/* ---- affine bounds */
+
+/* |k| of any int64_t. */
+static unsigned long long magnitude(int64_t k) { return k < 0 ? 0 - (unsigned long long)k : (unsigned long long)k; }
+
+void affine_print(Str *s, const Module *m, Affine x) {
+  for (int i = 0; i < x.n; i++) {
+    int64_t k = x.t[i].coef;
+    const char *name = scalar_name(m, x.t[i].scalar);
+    str_add(s, i ? (k < 0 ? " - " : " + ") : k < 0 ? "-" : "");
+    if (magnitude(k) != 1)
+      str_addf(s, "%llu * ", magnitude(k));
+    if (name && name_is_plain(name))
+      str_add(s, name);
+    else
+      print_symbol(s, name);
+  }
+  if (!x.n)
+    str_addf(s, "%lld", (long long)x.c);
+  else if (x.c)
+    str_addf(s, " %c %llu", x.c < 0 ? '-' : '+', magnitude(x.c));
+}
+
+void box_print(Str *s, const Module *m, const Box *b) {
+  str_add(s, "[");
+  for (int d = 0; d < b->rank; d++) {
+    str_add(s, d ? ", " : "");
+    affine_print(s, m, b->lo[d]);
+    str_add(s, " .. ");
+    affine_print(s, m, b->hi[d]);
+  }
+  str_add(s, "]");
+}
+
+/* ---- ops */
+
+/* What printing an op needs to know: the module, and the kernel (NULL outside of one). */
+typedef struct Printer { Str *s; const Module *m; const Kernel *k; } Printer;
+
+static void print_indent(Str *s, int indent) {
+  for (int i = 0; i < indent; i++)
+    str_add(s, "  ");
+}
+
+static void print_value(Str *s, const Value *v) {
+  if (v)
+    str_addf(s, "%%%d", (int)v->id);
+  else
+    str_add(s, "%?");
+}
+
+/* `n` values with commas between. */
+static void print_values(Str *s, int n, Value *const *v) {
+  for (int i = 0; i < n; i++) {
+    str_add(s, i ? ", " : "");
+    print_value(s, v[i]);
+  }
+}
+
+/* "[%i, %j] + [-1, 0]" of a memory op whose indices are its last `n` operands. */
+static void print_place(Str *s, const Op *op, int n) {
+  str_add(s, "[");
+  print_values(s, n, op->operands + op->noperands - n);
+  str_add(s, "]");
+  bool any = false;
+  for (int d = 0; d < n && d < MAX_RANK; d++)
+    any |= op->off[d] != 0;
+  if (any) {
+    str_add(s, " + ");
+    print_offsets(s, n < MAX_RANK ? n : MAX_RANK, op->off);
+  }
+}
+
+/* A memory op: name, value to store, symbol, place. */
+static void print_memory(Printer *p, const Op *op, const char *symbol) {
+  bool stores = op_info[op->code].result == RESULT_NONE && op->noperands > 0;
+  str_add(p->s, " ");
+  if (stores) {
+    print_value(p->s, op->operands[0]);
+    str_add(p->s, ", ");
+  }
+  print_symbol(p->s, symbol);
+  print_place(p->s, op, op->noperands - stores);
+  if (op_info[op->code].form == FORM_ARRAY)
+    str_addf(p->s, " v%d", (int)op->ver);
+}
+
+/* The operand, offset and box of idx.*, or the operands and box of inside. */
+static void print_boxed(Printer *p, const Op *op) {
+  str_add(p->s, " ");
+  print_values(p->s, op->noperands, op->operands);
+  if (op_info[op->code].form == FORM_MAP && op->off[0])
+    str_addf(p->s, " + %lld", (long long)op->off[0]);
+  str_add(p->s, " in ");
+  if (op->box)
+    box_print(p->s, p->m, op->box);
+  else
+    str_add(p->s, "?");
+}
+
+/* The head of a for: " %i = %lo to %hi step 1 unroll parallel with %x = %init". */
+static void print_for_head(Printer *p, const Op *op) {
+  const Block *b = op->nblocks ? op->blocks[0] : NULL;
+  str_add(p->s, " ");
+  print_value(p->s, b && b->nargs ? b->args[0] : NULL);
+  str_add(p->s, " = ");
+  print_values(p->s, op->noperands < 1 ? 0 : 1, op->operands);
+  str_add(p->s, " to ");
+  print_values(p->s, op->noperands < 2 ? 0 : 1, op->operands + 1);
+  str_addf(p->s, " step %lld", (long long)op->off[0]);
+  str_add(p->s, op->flags & FOR_UNROLL ? " unroll" : "");
+  str_add(p->s, op->flags & FOR_PARALLEL ? " parallel" : "");
+  for (int i = 2; i < op->noperands; i++) {
+    str_add(p->s, i == 2 ? " with " : ", ");
+    print_value(p->s, b && i - 1 < b->nargs ? b->args[i - 1] : NULL);
+    str_add(p->s, " = ");
+    print_value(p->s, op->operands[i]);
+  }
+}
+
+/* What stands between an op's name and its types, by form. */
+static void print_attributes(Printer *p, const Op *op) {
+  switch (op_info[op->code].form) {
+  case FORM_CONST:
+    str_add(p->s, " ");
+    const_print(p->s, op->cval, op->nresults ? op->results[0]->type : TY_NONE);
+    break;
+  case FORM_SCALAR:
+    str_add(p->s, " ");
+    print_symbol(p->s, scalar_name(p->m, op->sym));
+    break;
+  case FORM_ACCESS:
+    str_add(p->s, " ");
+    print_symbol(p->s, field_name(p->m, op->sym));
+    print_offsets(p->s, p->m->grid.rank, op->off);
+    if (op->ver)
+      str_addf(p->s, " v%d", (int)op->ver);
+    break;
+  case FORM_DIM: str_addf(p->s, " %d", (int)op->sym); break;
+  case FORM_GLOBAL: print_memory(p, op, buffer_name(p->m, op->sym)); break;
+  case FORM_ARRAY: print_memory(p, op, array_name(p->k, op->sym)); break;
+  case FORM_BOX: case FORM_MAP: print_boxed(p, op); break;
+  case FORM_FOR: print_for_head(p, op); break;
+  default:
+    str_add(p->s, op->noperands ? " " : "");
+    print_values(p->s, op->noperands, op->operands);
+  }
+}
+
+static void print_block(Printer *p, const Block *b, int indent);
+
+/* The nested blocks of `op` in braces. */
+static void print_nested(Printer *p, const Op *op, int indent) {
+  for (int i = 0; i < op->nblocks; i++) {
+    str_add(p->s, i ? " else {\n" : " {\n");
+    print_block(p, op->blocks[i], indent + 1);
+    print_indent(p->s, indent);
+    str_add(p->s, "}");
+  }
+}
+
+static void print_op(Printer *p, const Op *op, int indent) {
+  print_indent(p->s, indent);
+  print_values(p->s, op->nresults, op->results);
+  str_addf(p->s, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
+  print_attributes(p, op);
+  for (int i = 0; i < op->nresults && op_info[op->code].form != FORM_FOR; i++)
+    str_addf(p->s, "%s%s", i ? ", " : " : ", type_name(op->results[i]->type));
+  print_nested(p, op, indent);
+  str_add(p->s, "\n");
+}
+
+static void print_block(Printer *p, const Block *b, int indent) {
+  for (const Op *op = b->first; op; op = op->next)
+    print_op(p, op, indent);
+}
+
+void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int indent) {
+  str_add(s, "");
+  print_block(&(Printer){s, m, k}, b, indent);
+}
+
+/* ---- declarations */
+
+static void print_scalar(Str *s, const Module *m, const Scalar *x) {
+  str_add(s, x->is_param ? "  param " : "  let ");
+  print_symbol(s, x->name);
+  str_addf(s, " : %s", type_name(x->type));
+  if (x->expr) {
+    str_add(s, " = {\n");
+    block_print(s, m, NULL, x->expr, 2);
+    str_add(s, "  }");
+  }
+  str_add(s, "\n");
+}
+
+static void print_field(Str *s, const Module *m, const Field *f) {
+  static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside const "};
+  str_add(s, "  field ");
+  print_symbol(s, f->name);
+  str_addf(s, " : %s on ", type_name(f->type));
+  box_print(s, m, &f->box);
+  str_add(s, rules[f->outside]);
+  if (f->outside == OUTSIDE_CONST)
+    const_print(s, f->outside_value, f->type);
+  str_add(s, f->input ? " input" : "");
+  str_add(s, f->temp ? " temp" : "");
+  if (f->history)
+    str_addf(s, " history %d", (int)f->history);
+  str_add(s, "\n");
+}
+
+static void print_check(Str *s, const Module *m, const Check *c) {
+  str_add(s, "  check ");
+  affine_print(s, m, c->value);
+  str_add(s, " >= 0 ");
+  for (int i = 0; i < 2; i++)
+    if (c->unless_empty[i]) {
+      str_add(s, "unless empty ");
+      box_print(s, m, c->unless_empty[i]);
+      str_add(s, " ");
+    }
+  print_string(s, c->message);
+  str_add(s, "\n");
+}
+
+static void print_extent(Str *s, int rank, const Extent *e) {
+  str_add(s, " extent [");
+  for (int d = 0; d < rank; d++)
+    str_addf(s, "%s%lld .. %lld", d ? ", " : "", (long long)(0 - (unsigned long long)e->lo[d]), (long long)e->hi[d]);
+  str_add(s, "]");
+}
+
+static void print_stencil(Str *s, const Module *m, const Stencil *st, const char *keyword) {
+  str_addf(s, "  %s ", keyword);
+  print_symbol(s, st->name);
+  str_add(s, " ");
+  print_fields(s, m, st->ntargets, st->targets);
+  if (st->level)
+    str_addf(s, " level %d", (int)st->level);
+  if (st->has_extent)
+    print_extent(s, m->grid.rank, &st->extent);
+  str_add(s, " {\n");
+  for (int i = 0; i < st->npieces; i++) {
+    const Piece *p = &st->pieces[i];
+    str_add(s, "    piece ");
+    box_print(s, m, &p->box);
+    str_add(s, " ");
+    print_fields(s, m, p->ntargets, p->targets);
+    str_add(s, " {\n");
+    block_print(s, m, NULL, p->body, 3);
+    str_add(s, "    }\n");
+  }
+  str_add(s, "  }\n");
+}
+
+/* ---- kernels and the host part */
+
+static void print_args(Str *s, const Module *m, const Kernel *k) {
+  str_add(s, "    args (");
+  for (int i = 0; i < k->nargs; i++) {
+    const KArg *a = &k->args[i];
+    str_add(s, i ? ", " : "");
+    if (a->kind == KARG_STEP) {
+      str_add(s, "step");
+    } else if (a->kind == KARG_SCALAR) {
+      str_add(s, "scalar ");
+      print_symbol(s, scalar_name(m, a->index));
+    } else {
+      str_add(s, a->reads && a->writes ? "reads writes " : a->reads ? "reads " : a->writes ? "writes " : "buffer ");
+      print_symbol(s, buffer_name(m, a->index));
+    }
+  }
+  str_add(s, ")\n");
+}
+
+static void print_array(Str *s, const Kernel *k, const Array *a) {
+  str_addf(s, "    %s ", a->space == SPACE_SHARED ? "shared" : "private");
+  print_symbol(s, a->name);
+  str_addf(s, " : %s", type_name(a->type));
+  print_sizes(s, a->rank, a->shape);
+  bool padded = false;
+  for (int d = 0; d < a->rank; d++)
+    padded |= a->pad_lo[d] || a->pad_hi[d];
+  for (int d = 0; d < a->rank && padded; d++)
+    str_addf(s, "%s%d .. %d%s", d ? ", " : " pad [", (int)a->pad_lo[d], (int)a->pad_hi[d], d == a->rank - 1 ? "]" : "");
+  if (a->storage >= 0) {
+    str_add(s, " in ");
+    print_symbol(s, array_name(k, a->storage));
+  }
+  str_add(s, "\n");
+}
+
+static void print_kernel(Str *s, const Module *m, const Kernel *k) {
+  str_add(s, "  kernel ");
+  print_symbol(s, k->name);
+  str_add(s, " threads ");
+  print_sizes(s, k->rank, k->threads);
+  str_add(s, " covers [");
+  for (int d = 0; d < k->rank; d++) {
+    str_add(s, d ? ", " : "");
+    affine_print(s, m, k->extent[d]);
+  }
+  str_add(s, "] by ");
+  print_sizes(s, k->rank, k->tile);
+  str_addf(s, " steps %d {\n", (int)k->steps);
+  print_args(s, m, k);
+  for (int i = 0; i < k->narrays; i++)
+    print_array(s, k, &k->arrays[i]);
+  block_print(s, m, k, k->body, 2);
+  str_add(s, "  }\n");
+}
+
+static void print_sequence(Str *s, const Module *m, const HostSeq *q) {
+  str_add(s, " {\n");
+  for (int i = 0; i < q->nops; i++) {
+    const HostOp *op = &q->ops[i];
+    if (op->kind == HOST_LAUNCH) {
+      str_add(s, "      launch ");
+      print_symbol(s, kernel_name(m, op->a));
+    } else {
+      str_add(s, "      swap ");
+      print_symbol(s, buffer_name(m, op->a));
+      str_add(s, ", ");
+      print_symbol(s, buffer_name(m, op->b));
+    }
+    str_add(s, "\n");
+  }
+  str_add(s, "    }\n");
+}
+
+static void print_host(Str *s, const Module *m) {
+  str_add(s, "  host {\n    init");
+  print_sequence(s, m, &m->host.init);
+  for (int i = 0; i < m->host.nseqs; i++) {
+    str_addf(s, "    steps %d", (int)m->host.seqs[i].steps);
+    print_sequence(s, m, &m->host.seqs[i]);
+  }
+  str_add(s, "  }\n");
+}
+
+/* ---- modules */
+
+/* What both levels have: flags, scalars, grid, fields, checks. */
+static void print_declarations(Str *s, const Module *m) {
+  str_add(s, m->contract ? "  contract\n" : "");
+  str_add(s, m->fast_math ? "  fast_math\n" : "");
+  for (int i = 0; i < m->nscalars; i++)
+    print_scalar(s, m, &m->scalars[i]);
+  str_add(s, "  grid ");
+  box_print(s, m, &m->grid);
+  str_addf(s, " steps %lld\n", (long long)m->steps);
+  for (int i = 0; i < m->nfields; i++)
+    print_field(s, m, &m->fields[i]);
+  for (int i = 0; i < m->nchecks; i++)
+    print_check(s, m, &m->checks[i]);
+}
+
+/* The code of a stencil IR module. */
+static void print_stencils(Str *s, const Module *m) {
+  if (m->time_tile != 1)
+    str_addf(s, "  time_tile %d\n", (int)m->time_tile);
+  for (int i = 0; i < m->ninits; i++)
+    print_stencil(s, m, &m->inits[i], "init");
+  for (int i = 0; i < m->nstencils; i++)
+    print_stencil(s, m, &m->stencils[i], "stencil");
+}
+
+/* The code of a kernel IR module. */
+static void print_kernels(Str *s, const Module *m) {
+  for (int i = 0; i < m->nbuffers; i++) {
+    str_add(s, "  buffer ");
+    print_symbol(s, m->buffers[i].name);
+    str_add(s, " : ");
+    print_symbol(s, field_name(m, m->buffers[i].field));
+    str_addf(s, " copy %d\n", (int)m->buffers[i].copy);
+  }
+  for (int i = 0; i < m->nkernels; i++)
+    print_kernel(s, m, &m->kernels[i]);
+  print_host(s, m);
+}
+
+char *module_print(Module *m) {
+  Str s = {.arena = m->arena};
+  module_renumber(m);
+  str_addf(&s, "%s module ", m->level == LEVEL_KIR ? "kernel" : "stencil");
+  print_string(&s, m->name);
+  str_add(&s, " {\n");
+  print_declarations(&s, m);
+  if (m->level == LEVEL_KIR)
+    print_kernels(&s, m);
+  else
+    print_stencils(&s, m);
+  str_add(&s, "}\n");
+  return s.s;
+}

@@ -1,0 +1,50 @@
+/* ir/text.h: what the files about the text form share (print.c, read.c, parse.c). */
+#ifndef STC_IR_TEXT_H
+#define STC_IR_TEXT_H
+
+#include "ir/ir.h"
+
+/* The bits of the NaN that is printed by name, without its sign. */
+#define NAN_BITS UINT64_C(0x7ff8000000000000)
+
+/* Is `s` a word that needs no quotes: letters, digits and underscores, dots between them, no digit first? */
+bool name_is_plain(const char *s);
+
+/* Reads the decimal number `text` (all of it, with an optional sign; no locale) as a float of type `t`, rounded once. False if it is malformed or too large. */
+bool const_parse_float(const char *text, Type t, Const *out);
+
+/* ---------------------------------------------------------------- tokens: read.c */
+
+typedef enum TokenKind {
+  TOK_END, TOK_WORD, TOK_VALUE, TOK_SYMBOL, TOK_STRING, TOK_NUMBER, TOK_PUNCT
+} TokenKind;
+
+/* A token: `text` is the word, the name after % or @, what a string stands for, the digits of a number, or the punctuation (".." and ">=" are one). */
+typedef struct Token { TokenKind kind; const char *text; Loc loc; } Token;
+
+/* A text being read, one token ahead. After the first error, which is the only one reported, there are only TOK_END. */
+typedef struct Reader { Arena *arena; Diags *diags; const char *at; Loc loc; Token tok; bool failed; } Reader;
+
+/* Starts to read `text`, which `diags` knows as `file`. */
+Reader reader_start(Arena *a, Diags *d, int file, const char *text);
+/* Steps to the next token and returns the one left behind. */
+Token reader_next(Reader *r);
+/* Reports the error and ends the text; does nothing after an error. */
+void reader_error(Reader *r, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Is the present token the word / the punctuation `s`? The accept functions step over it if so, the expect functions report if not. */
+bool reader_at_word(const Reader *r, const char *s);
+bool reader_at(const Reader *r, const char *s);
+bool reader_accept_word(Reader *r, const char *s);
+bool reader_accept(Reader *r, const char *s);
+void reader_expect_word(Reader *r, const char *s);
+void reader_expect(Reader *r, const char *s);
+/* The text of a token of this kind, stepped over; reports "expected WHAT" and returns "" if it is another. */
+const char *reader_expect_kind(Reader *r, TokenKind kind, const char *what);
+/* An integer with optional minus within [min, max]; min after an error. */
+int64_t reader_int(Reader *r, int64_t min, int64_t max);
+/* A constant of type `t`, as const_print writes it. */
+Const reader_const(Reader *r, Type t);
+/* A type's name. */
+Type reader_type(Reader *r);
+
+#endif
