@@ -285,8 +285,8 @@ static Op *finish_op(Parser *p, Builder *b, Opcode code, Values operands) {
 /* Operands, and nothing else. */
 static Op *parse_plain(Parser *p, Builder *b, Opcode code) {
   Loc at = p->r.tok.loc;
-  Values v = parse_values(p);
   int want = op_info[code].noperands;
+  Values v = want ? parse_values(p) : (Values){0, NULL};
   if (want >= 0 && v.n != want)
     reader_error(&p->r, at, "'%s' takes %d operands, found %d", op_info[code].name, want, v.n);
   return finish_op(p, b, code, v);
