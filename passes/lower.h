@@ -100,6 +100,10 @@ struct Point {
   int32_t nseen; struct SeenAccess *seen;
 };
 
+/* The value of `field` at `off` under `rules`, built by p->access unless an equal access was. */
+Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
+/* Does a body of the `n` stencils use the step number? (If not, Point.step may be NULL.) */
+bool stencils_use_step(int n, const Stencil *st);
 /* Value number i of the result is the new value of target i of `piece` at the point. */
 Value **piece_values(Point *p, Builder *b, const Piece *piece);
 /* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it is in none, `old(p, b, field)`
@@ -138,6 +142,8 @@ Module *lowering_finish(Lowering *lo);
 /* What the inits and the stencils of a step launch when each stencil is alone in a launch: a Launch for each. An init of several targets becomes a kernel for
  * each target, so that those of fields with data can be left out; then no target that an equation reads is written in place. */
 Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits);
+/* Was temp field `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere by any of them. */
+Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at);
 /* Adds the kernels of the inits and their launches, as naive_launches gave them, to the init sequence. `block` is the threads a block. */
 void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block);
 /* The whole module, a launch a stencil a step. */
