@@ -1,4 +1,4 @@
-/* ir/text.h: what the files about the text form share (print.c, read.c, parse.c). */
+/* ir/text.h: what the files about the text form share (print.c, read.c, parse-code.c, parse.c). */
 #ifndef STC_IR_TEXT_H
 #define STC_IR_TEXT_H
 
@@ -46,5 +46,44 @@ int64_t reader_int(Reader *r, int64_t min, int64_t max);
 Const reader_const(Reader *r, Type t);
 /* A type's name. */
 Type reader_type(Reader *r);
+
+/* ---------------------------------------------------------------- code: parse-code.c */
+
+enum { NAME_BUCKETS = 1024, MAX_SIZE = INT32_MAX };
+
+/* A name in scope. */
+typedef struct NamedValue { const char *name; Value *value; struct NamedValue *shadow, *before; } NamedValue;
+
+/* The parser: its tokens, the module and the kernel (NULL outside) being made, and the values in scope, hashed by name and chained in order. */
+typedef struct Parser {
+  Reader r;
+  Arena *arena;
+  Module *m;
+  Kernel *k;
+  int depth;
+  bool has_grid, has_time_tile, has_host;
+  NamedValue *bucket[NAME_BUCKETS], *newest;
+} Parser;
+
+/* Reads a symbol that `find` must know as a `what`; -1 after an error. */
+int text_ref(Parser *p, int (*find)(const Module *, const char *), const char *what);
+/* Reads a symbol that is being declared and that `find` must not know yet as a `what`. */
+const char *text_new_symbol(Parser *p, int (*find)(const Module *, const char *), const char *what);
+/* Index of the array of that name in the kernel being parsed, -1 if there is none. */
+int text_find_array(const Parser *p, const char *name);
+/* Reads an affine bound, "2 * N - M + 1". */
+Affine text_affine(Parser *p);
+/* Reads "[1 .. N - 2, 0 .. 7]"; a bound alone means one point. */
+Box text_box(Parser *p);
+/* Reads a box of the grid's rank. */
+Box text_grid_box(Parser *p);
+/* Reads a bracketed list of at most MAX_RANK integers in [min, max]; returns how many. */
+int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]);
+/* Reads a list of exactly `rank` sizes of at least 1. */
+void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]);
+/* Reads ops up to the end of the block or of the text. */
+void text_ops(Parser *p, Block *b);
+/* Reads ops in braces. */
+void text_block(Parser *p, Block *b);
 
 #endif
