@@ -1,0 +1,450 @@
+/* ir/verify-code.c: the rules of code: levels, operands, results, types, scope. Code is checked block by block with the set of values in scope. */
+#include "ir/verify.h"
+
+void verify_fail(Verifier *v, Loc at, const char *fmt, ...) {
+  Str s = {.arena = v->m->arena};
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(&s, fmt, ap);
+  va_end(ap);
+  v->errors++;
+  diag_error(v->d, at.line ? at : v->loc, "%s%s%s", v->where, *v->where ? ": " : "", s.s);
+}
+
+/* Reports a broken rule of `op`. */
+static __attribute__((format(printf, 3, 4))) void fail_op(Verifier *v, const Op *op, const char *fmt, ...) {
+  Str s = {.arena = v->m->arena};
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(&s, fmt, ap);
+  va_end(ap);
+  verify_fail(v, op->loc, "op '%s': %s", op_info[op->code].name, s.s);
+}
+
+/* ---- the set of values in scope */
+
+/* The place of `x` in the table, or the free place where it would go. */
+static size_t find_place(const Verifier *v, const Value *x) {
+  size_t i = ((size_t)(uintptr_t)x >> 4) * 0x9e3779b1u & v->mask;
+  while (v->table[i] && v->table[i] != x)
+    i = (i + 1) & v->mask;
+  return i;
+}
+
+/* Puts `x` in scope; false if it is there already. */
+static bool enter(Verifier *v, const Value *x) {
+  size_t i = find_place(v, x);
+  if (v->table[i])
+    return false;
+  v->table[i] = x;
+  v->stack[v->depth++] = x;
+  return true;
+}
+
+/* Takes all values out of scope but the `depth` oldest; newest first, so no search meets a hole. */
+static void leave_to(Verifier *v, int depth) {
+  while (v->depth > depth)
+    v->table[find_place(v, v->stack[--v->depth])] = NULL;
+}
+
+/* Number of values that `b` and its nested blocks define. */
+static size_t count_values(const Block *b) {
+  size_t n = (size_t)b->nargs;
+  for (const Op *op = b->first; op; op = op->next) {
+    n += (size_t)op->nresults;
+    for (int i = 0; i < op->nblocks; i++)
+      n += op->blocks[i] ? count_values(op->blocks[i]) : 0;
+  }
+  return n;
+}
+
+/* Makes the set empty, with room for the values of `b`. */
+static void start_scope(Verifier *v, const Block *b) {
+  size_t n = count_values(b), size = 16;
+  while (size < 2 * n)
+    size *= 2;
+  v->mask = size - 1;
+  v->table = ARENA_ARRAY(v->m->arena, const Value *, size);
+  v->stack = ARENA_ARRAY(v->m->arena, const Value *, n + 1);
+  v->depth = 0;
+}
+
+/* ---- constants and bounds */
+
+bool verify_is_value(Const c, Type t) {
+  Type widest = type_is_float(t) ? TY_F64 : TY_I64;
+  return const_same(c, const_convert(c, widest, t), t);
+}
+
+void verify_affine(Verifier *v, Loc at, Affine x) {
+  for (int i = 0; i < x.n; i++) {
+    int s = x.t[i].scalar;
+    if (s < 0 || s >= v->m->nscalars)
+      verify_fail(v, at, "a bound names scalar number %d, which does not exist", s);
+    else if (!v->m->scalars[s].is_param || !type_is_int(v->m->scalars[s].type))
+      verify_fail(v, at, "a bound names '%s', which is not an integer param", v->m->scalars[s].name);
+    else if (x.t[i].coef == 0 || (i && x.t[i - 1].scalar >= s))
+      verify_fail(v, at, "the terms of a bound are not sorted or one is zero");
+  }
+}
+
+void verify_box(Verifier *v, Loc at, const Box *b, int rank) {
+  if (b->rank != rank) {
+    verify_fail(v, at, "a box has %d dimensions where %d are needed", b->rank, rank);
+    return;
+  }
+  for (int d = 0; d < rank; d++) {
+    verify_affine(v, at, b->lo[d]);
+    verify_affine(v, at, b->hi[d]);
+  }
+}
+
+/* ---- operands */
+
+/* Has operand `i` of `op` the type `t`? Reports if not; `what` says what the operand is. */
+static void expect_type(Verifier *v, const Op *op, int i, Type t, const char *what) {
+  Type is = op->operands[i]->type;
+  if (is != t)
+    fail_op(v, op, "%s (operand %d) is %s, must be %s", what, i, type_name(is), type_name(t));
+}
+
+/* Have all operands of `op` the type of operand 0? */
+static void expect_same(Verifier *v, const Op *op) {
+  for (int i = 1; i < op->noperands; i++)
+    if (op->operands[i]->type != op->operands[0]->type)
+      fail_op(v, op, "operand %d is %s, operand 0 is %s; they must agree", i, type_name(op->operands[i]->type), type_name(op->operands[0]->type));
+}
+
+/* Is operand `i` a 32 or 64 bit integer? */
+static void expect_index(Verifier *v, const Op *op, int i) {
+  Type t = op->operands[i]->type;
+  if (t != TY_I32 && t != TY_I64)
+    fail_op(v, op, "operand %d is %s, must be i32 or i64", i, type_name(t));
+}
+
+/* Are the operands of `op` of one numeric type (floats only, if so asked)? */
+static void expect_numeric(Verifier *v, const Op *op, bool floats_only) {
+  Type t = op->operands[0]->type;
+  if (!type_is_float(t) && (floats_only || !type_is_int(t)))
+    fail_op(v, op, "operand 0 is %s, must be %s", type_name(t), floats_only ? "a float" : "an integer or a float");
+  expect_same(v, op);
+}
+
+/* Are all operands of `op` bool? */
+static void expect_bool(Verifier *v, const Op *op) {
+  for (int i = 0; i < op->noperands; i++)
+    expect_type(v, op, i, TY_BOOL, "an operand of logic");
+}
+
+/* Has the result of `op` the type `t` of the `what` called `name`? */
+static void expect_result(Verifier *v, const Op *op, Type t, const char *what, const char *name) {
+  if (op->results[0]->type != t)
+    fail_op(v, op, "the result is %s, but %s '%s' is %s", type_name(op->results[0]->type), what, name, type_name(t));
+}
+
+/* ---- ops by kind */
+
+/* Checks the `n` constant offsets of `op`. */
+static void check_offsets(Verifier *v, const Op *op, int n, int64_t limit) {
+  for (int d = 0; d < n && d < MAX_RANK; d++)
+    if (op->off[d] > limit || op->off[d] < -limit)
+      fail_op(v, op, "offset %lld is out of range", (long long)op->off[d]);
+}
+
+/* Operands and result of arithmetic, comparison and logic. */
+static void check_arithmetic(Verifier *v, const Op *op) {
+  if (op->code == OP_CONVERT)
+    return;
+  if (op->code == OP_SELECT) {
+    expect_type(v, op, 0, TY_BOOL, "the condition");
+    if (op->operands[1]->type != op->operands[2]->type)
+      fail_op(v, op, "operand 1 is %s, operand 2 is %s; they must agree", type_name(op->operands[1]->type), type_name(op->operands[2]->type));
+  } else if (op->code >= OP_ADD && op->code <= OP_MAX) {
+    expect_numeric(v, op, false);
+  } else if (op->code >= OP_FMA && op->code <= OP_COPYSIGN) {
+    expect_numeric(v, op, true);
+  } else if (op->code == OP_EQ || op->code == OP_NE) {
+    expect_same(v, op);
+  } else if (op->code >= OP_LT && op->code <= OP_GE) {
+    expect_numeric(v, op, false);
+  } else if (op->code >= OP_AND && op->code <= OP_NOT) {
+    expect_bool(v, op);
+  }
+}
+
+static void check_const(Verifier *v, const Op *op) {
+  Type t = op->results[0]->type;
+  if (t == TY_NONE || t >= TY_COMPOSITE || !verify_is_value(op->cval, t))
+    fail_op(v, op, "the constant is not a value of type %s", type_name(t));
+}
+
+static void check_scalar_use(Verifier *v, const Op *op) {
+  if (op->sym < 0 || op->sym >= v->m->nscalars) {
+    fail_op(v, op, "there is no scalar number %d", op->sym);
+    return;
+  }
+  const Scalar *s = &v->m->scalars[op->sym];
+  expect_result(v, op, s->type, "scalar", s->name);
+  if (v->context == CONTEXT_EXPR && op->sym >= v->scalar)
+    fail_op(v, op, "scalar '%s' is declared later and cannot be used yet", s->name);
+}
+
+static void check_access(Verifier *v, const Op *op) {
+  if (op->sym < 0 || op->sym >= v->m->nfields) {
+    fail_op(v, op, "there is no field number %d", op->sym);
+    return;
+  }
+  const Field *f = &v->m->fields[op->sym];
+  expect_result(v, op, f->type, "field", f->name);
+  check_offsets(v, op, v->m->grid.rank, MAX_OFFSET);
+  if (op->ver < 0 || op->ver > f->history)
+    fail_op(v, op, "field '%s' keeps %d older levels, level %d is asked for", f->name, f->history, op->ver);
+}
+
+static void check_dim(Verifier *v, const Op *op) {
+  if (op->sym < 0 || op->sym >= v->m->grid.rank)
+    fail_op(v, op, "dimension %d, but the grid has rank %d", op->sym, v->m->grid.rank);
+}
+
+/* inside and idx.*: integer coordinates and a box of as many dimensions. */
+static void check_boxed(Verifier *v, const Op *op) {
+  for (int i = 0; i < op->noperands; i++)
+    expect_index(v, op, i);
+  if (!op->box) {
+    fail_op(v, op, "the box is missing");
+    return;
+  }
+  if (op->noperands < 1 || op->noperands > MAX_RANK) {
+    fail_op(v, op, "%d coordinates, must be 1 to %d", op->noperands, MAX_RANK);
+    return;
+  }
+  verify_box(v, op->loc, op->box, op->noperands);
+  if (op_info[op->code].form == FORM_MAP)
+    check_offsets(v, op, 1, MAX_OFFSET);
+}
+
+/* The last `rank` operands of the memory op are its indices, of type `t`; a store's first is the value, of type `element`. */
+static void check_place(Verifier *v, const Op *op, int rank, Type t, Type element, const char *name) {
+  int stores = op_info[op->code].result == RESULT_NONE;
+  if (op->noperands != rank + stores) {
+    fail_op(v, op, "%d indices, but '%s' has rank %d", op->noperands - stores, name, rank);
+    return;
+  }
+  for (int i = stores; i < op->noperands; i++)
+    expect_type(v, op, i, t, "an index");
+  if (stores)
+    expect_type(v, op, 0, element, "the value to store");
+  else
+    expect_result(v, op, element, "the element of", name);
+  check_offsets(v, op, rank, t == TY_I32 ? INT32_MAX : MAX_OFFSET);
+}
+
+static void check_global(Verifier *v, const Op *op) {
+  if (op->sym < 0 || op->sym >= v->m->nbuffers) {
+    fail_op(v, op, "there is no buffer number %d", op->sym);
+    return;
+  }
+  const Buffer *b = &v->m->buffers[op->sym];
+  if (b->field < 0 || b->field >= v->m->nfields)
+    return;
+  const Field *f = &v->m->fields[b->field];
+  check_place(v, op, v->m->grid.rank, TY_I64, f->type, b->name);
+  if (op->code == OP_STORE && f->input && v->k->steps > 0)
+    fail_op(v, op, "field '%s' is input and cannot be written", f->name);
+}
+
+static void check_array_use(Verifier *v, const Op *op) {
+  if (op->sym < 0 || op->sym >= v->k->narrays) {
+    fail_op(v, op, "there is no array number %d", op->sym);
+    return;
+  }
+  const Array *a = &v->k->arrays[op->sym];
+  check_place(v, op, a->rank, TY_I32, a->type, a->name);
+  if (op->ver < 0)
+    fail_op(v, op, "version %d is negative", op->ver);
+}
+
+/* A for's operands, block arguments and results. */
+static void check_for(Verifier *v, const Op *op) {
+  if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 || op->blocks[0]->nargs != op->noperands - 1) {
+    fail_op(v, op, "%d operands, %d results, %d blocks do not make a loop", op->noperands, op->nresults, op->nblocks);
+    return;
+  }
+  expect_index(v, op, 0);
+  expect_type(v, op, 1, op->operands[0]->type, "the upper bound");
+  if (op->blocks[0]->args[0]->type != op->operands[0]->type)
+    fail_op(v, op, "the induction variable is not of the bounds' type");
+  for (int i = 0; i < op->nresults; i++)
+    if (op->operands[i + 2]->type != op->results[i]->type || op->blocks[0]->args[i + 1]->type != op->results[i]->type)
+      fail_op(v, op, "initial value, argument and result %d differ in type", i);
+  if (op->off[0] <= 0)
+    fail_op(v, op, "the step is %lld, must be at least 1", (long long)op->off[0]);
+  if (op->flags & ~(FOR_UNROLL | FOR_PARALLEL))
+    fail_op(v, op, "unknown flags %d", op->flags);
+}
+
+static void check_if(Verifier *v, const Op *op) {
+  expect_type(v, op, 0, TY_BOOL, "the condition");
+  if (op->nblocks != 2)
+    fail_op(v, op, "%d blocks, must be 2", op->nblocks);
+  for (int i = 0; i < op->nblocks; i++)
+    if (op->blocks[i]->nargs)
+      fail_op(v, op, "its blocks take no arguments");
+}
+
+/* Checks what depends on the op's form. */
+static void check_form(Verifier *v, const Op *op) {
+  switch (op_info[op->code].form) {
+  case FORM_PLAIN: check_arithmetic(v, op); break;
+  case FORM_CONST: check_const(v, op); break;
+  case FORM_SCALAR: check_scalar_use(v, op); break;
+  case FORM_ACCESS: check_access(v, op); break;
+  case FORM_DIM: check_dim(v, op); break;
+  case FORM_GLOBAL: check_global(v, op); break;
+  case FORM_ARRAY: check_array_use(v, op); break;
+  case FORM_BOX: case FORM_MAP: check_boxed(v, op); break;
+  case FORM_FOR: check_for(v, op); break;
+  case FORM_IF: check_if(v, op); break;
+  }
+}
+
+/* ---- any op */
+
+/* May `op` stand in the present context? */
+static bool check_level(Verifier *v, const Op *op) {
+  const OpInfo *info = &op_info[op->code];
+  bool ok = v->context == CONTEXT_EXPR   ? info->level == LEVEL_BOTH && info->flags && op->code != OP_STEP
+            : v->context == CONTEXT_PIECE ? (info->level & LEVEL_SIR) != 0
+                                          : (info->level & LEVEL_KIR) != 0;
+  if (!ok)
+    fail_op(v, op, "may not stand in %s", v->context == CONTEXT_EXPR ? "a scalar's expression" : v->context == CONTEXT_PIECE ? "stencil IR" : "kernel IR");
+  return ok;
+}
+
+/* Are the operands there, as many as the table says, and in scope? */
+static bool check_operands(Verifier *v, const Op *op) {
+  int want = op_info[op->code].noperands, errors = v->errors;
+  if (want >= 0 && op->noperands != want) {
+    fail_op(v, op, "%d operands, must be %d", op->noperands, want);
+    return false;
+  }
+  for (int i = 0; i < op->noperands; i++) {
+    const Value *x = op->operands[i];
+    if (!x)
+      fail_op(v, op, "operand %d is missing", i);
+    else if (!v->table[find_place(v, x)])
+      fail_op(v, op, "operand %d (%%%d) is not defined before it in its block or one around it", i, x->id);
+  }
+  return v->errors == errors;
+}
+
+/* The result type that the table derives for `op`, TY_NONE if it is free. */
+static Type derived_type(const Op *op) {
+  switch (op_info[op->code].result) {
+  case RESULT_SAME: return op->operands[0]->type;
+  case RESULT_OP1: return op->operands[1]->type;
+  case RESULT_BOOL: return TY_BOOL;
+  case RESULT_I32: return TY_I32;
+  case RESULT_I64: return TY_I64;
+  default: return TY_NONE;
+  }
+}
+
+/* Are the results there, tied to `op`, and of the types the table derives? */
+static bool check_results(Verifier *v, const Op *op) {
+  OpResult rule = op_info[op->code].result;
+  if (rule != RESULT_MULTI && op->nresults != (rule != RESULT_NONE)) {
+    fail_op(v, op, "%d results, must be %d", op->nresults, rule != RESULT_NONE);
+    return false;
+  }
+  for (int i = 0; i < op->nresults; i++) {
+    const Value *x = op->results[i];
+    if (!x || x->def != op || x->index != i || x->type == TY_NONE || x->type >= TY_COMPOSITE) {
+      fail_op(v, op, "result %d is not a value made by this op", i);
+      return false;
+    }
+  }
+  Type t = derived_type(op);
+  if (t != TY_NONE && op->results[0]->type != t)
+    fail_op(v, op, "the result is %s, must be %s", type_name(op->results[0]->type), type_name(t));
+  return true;
+}
+
+/* Are the nested blocks there and tied to `op`? */
+static bool check_blocks(Verifier *v, const Op *op) {
+  for (int i = 0; i < op->nblocks; i++)
+    if (!op->blocks[i] || op->blocks[i]->parent != op) {
+      fail_op(v, op, "block %d does not belong to this op", i);
+      return false;
+    }
+  return true;
+}
+
+static void check_block(Verifier *v, const Block *b, const char *what, int n, const Type *types);
+
+/* Checks what the blocks of `op` hold and yield. */
+static void check_nested(Verifier *v, const Op *op) {
+  Type *types = ARENA_ARRAY(v->m->arena, Type, op->nresults);
+  for (int i = 0; i < op->nresults; i++)
+    types[i] = op->results[i]->type;
+  for (int i = 0; i < op->nblocks; i++)
+    check_block(v, op->blocks[i], op_info[op->code].name, op->nresults, types);
+}
+
+static void check_op(Verifier *v, const Op *op) {
+  if ((unsigned)op->code >= OP_COUNT) {
+    verify_fail(v, op->loc, "there is no op number %d", (int)op->code);
+    return;
+  }
+  bool sound = check_level(v, op) && check_operands(v, op) && check_results(v, op) && check_blocks(v, op);
+  if (sound) {
+    check_form(v, op);
+    check_nested(v, op);
+  }
+  for (int i = 0; i < op->nresults; i++)
+    if (op->results[i] && !enter(v, op->results[i]))
+      fail_op(v, op, "result %d (%%%d) is defined twice", i, op->results[i]->id);
+}
+
+/* Checks that `b` ends by yielding values of the `n` types; `what` says what it belongs to. Only a block without results may lack the yield. */
+static void check_yield(Verifier *v, const Block *b, const char *what, int n, const Type *types) {
+  const Op *y = b->last && b->last->code == OP_YIELD ? b->last : NULL;
+  Loc at = b->last ? b->last->loc : no_loc();
+  if (!y && n)
+    verify_fail(v, at, "a block of %s must end in a yield of %d values", what, n);
+  if (!y)
+    return;
+  if (y->noperands != n)
+    fail_op(v, y, "%d values, but %s needs %d", y->noperands, what, n);
+  for (int i = 0; i < n && i < y->noperands; i++)
+    if (y->operands[i] && y->operands[i]->type != types[i])
+      fail_op(v, y, "value %d is %s, but %s needs %s", i, type_name(y->operands[i]->type), what, type_name(types[i]));
+}
+
+/* Checks the ops of `b` in order; at its end its values leave the scope. */
+static void check_block(Verifier *v, const Block *b, const char *what, int n, const Type *types) {
+  int depth = v->depth;
+  for (int i = 0; i < b->nargs; i++)
+    if (!b->args[i] || b->args[i]->block != b || b->args[i]->def || b->args[i]->index != i || !enter(v, b->args[i]))
+      verify_fail(v, no_loc(), "argument %d of a block of %s is not tied to it", i, what);
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->parent != b || (op->next ? op->next->prev != op : b->last != op)) {
+      verify_fail(v, op->loc, "the op list of a block of %s is broken", what);
+      break;
+    }
+    check_op(v, op);
+    if (op->code == OP_YIELD && op->next)
+      fail_op(v, op, "must be the last op of its block");
+  }
+  check_yield(v, b, what, n, types);
+  leave_to(v, depth);
+}
+
+void verify_body(Verifier *v, const Block *b, const char *what, int n, const Type *types) {
+  if (!b || b->parent || b->nargs) {
+    verify_fail(v, no_loc(), "%s has no body, or one with arguments or a parent", what);
+    return;
+  }
+  start_scope(v, b);
+  check_block(v, b, what, n, types);
+}
