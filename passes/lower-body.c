@@ -12,17 +12,25 @@ static bool same_access(const struct SeenAccess *x, const struct SeenAccess *y) 
   return x->field == y->field;
 }
 
-/* The value of the access `op` out of `piece`, built unless the point has it. */
-static Value *point_access(Point *p, Builder *b, const Piece *piece, const Op *op) {
-  struct SeenAccess s = {.field = op->sym, .rules = access_rules(p->m, &piece->box, op->sym, op->off)};
+Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  struct SeenAccess s = {.field = field, .rules = *rules};
   for (int d = 0; d < p->m->grid.rank; d++)
-    s.off[d] = op->off[d];
+    s.off[d] = off[d];
   for (int i = 0; i < p->nseen; i++)
     if (same_access(&p->seen[i], &s))
       return p->seen[i].value;
   s.value = p->access(p, b, s.field, s.off, &s.rules);
   ARENA_PUSH(b->arena, p->seen, p->nseen, s);
   return s.value;
+}
+
+bool stencils_use_step(int n, const Stencil *st) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_STEP)
+          return true;
+  return false;
 }
 
 /* A copy of the pure op `op` on the values that `map` has for its operands. */
@@ -56,7 +64,8 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
       for (int i = 0; i < op->noperands; i++)
         out[i] = map[op->operands[i]->id];
     } else if (op->code == OP_ACCESS) {
-      map[op->results[0]->id] = point_access(p, b, piece, op);
+      Rules rules = access_rules(p->m, &piece->box, op->sym, op->off);
+      map[op->results[0]->id] = point_access(p, b, op->sym, op->off, &rules);
     } else {
       map[op->results[0]->id] = op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
     }

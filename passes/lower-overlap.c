@@ -1,0 +1,318 @@
+/* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
+ *
+ * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to the block's edge comes out wrong there
+ * and is not used: instance i is right on its extent about the output tile (Algorithm 2), and only the tile's own W = B * E - halo points (equation 1)
+ * are stored at the end. A thread keeps its own values in a private array `rF`; a version of F that is accessed by other points is in the shared array
+ * `sF.version` (equation 3). What was not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B, so that
+ * neighbouring threads touch neighbouring cells. */
+#include "passes/lower.h"
+#include "passes/registry.h"
+
+#include <string.h>
+
+/* A kernel in the making. g0[d] is the coordinate of the thread's element 0, in i64; own[f] and near[f][v] are the arrays of field f, -1: none. */
+typedef struct Tile {
+  Lowering *lo;
+  const Launch *l;
+  const Schedule *s;
+  Kernel *k;
+  Builder b;
+  int rank;
+  Value *thread[MAX_RANK], *g0[MAX_RANK], *step;
+  int32_t *own, **near;
+} Tile;
+
+/* One cell of the block, inside the loops over a thread's elements: builder there, element, cell, coordinate, and coordinate with images wrapped. */
+typedef struct Cell { Builder b; Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK]; } Cell;
+
+/* What accesses of instance `i` at a cell look at. */
+typedef struct CellUse { const Tile *t; int i; const Cell *cell; } CellUse;
+
+/* ---- arrays */
+
+/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is written in place: then it is read
+ * by its own thread only. */
+static bool is_cached(const Launch *l, int f) {
+  const FieldUse *u = &l->use[f];
+  return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
+}
+
+/* Makes the kernel's arrays. */
+static void make_arrays(Tile *t) {
+  const Module *m = t->l->m;
+  Arena *a = m->arena;
+  int32_t cells[MAX_RANK];
+  t->own = ARENA_ARRAY(a, int32_t, m->nfields);
+  t->near = ARENA_ARRAY(a, int32_t *, m->nfields);
+  for (int d = 0; d < t->rank; d++)
+    cells[d] = t->s->block[d] * t->s->elems[d];
+  for (int f = 0; f < m->nfields; f++) {
+    const FieldUse *u = &t->l->use[f];
+    const Field *field = &m->fields[f];
+    t->own[f] = -1;
+    if (u->versions || is_cached(t->l, f))
+      t->own[f] = kernel_array(t->lo, t->k, arena_printf(a, "r%s", field->name), field->type, SPACE_PRIVATE, t->s->elems, NULL, NULL);
+    t->near[f] = ARENA_ARRAY(a, int32_t, u->versions + 1);
+    for (int v = 0; v <= u->versions; v++) {
+      t->near[f][v] = -1;
+      if (u->near[v] >= 0)
+        t->near[f][v] = kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, cells, u->reach_lo, u->reach_hi);
+    }
+  }
+}
+
+/* ---- cells */
+
+/* Opens the loops over the thread's elements. */
+static Cell open_cell(Tile *t) {
+  Cell c = {.b = t->b};
+  for (int d = 0; d < t->rank; d++) {
+    if (t->s->elems[d] == 1) {
+      c.e[d] = build_int(&c.b, TY_I32, 0);
+      c.l[d] = t->thread[d];
+      c.g[d] = t->g0[d];
+    } else {
+      Op *loop = build_for(&c.b, build_int(&c.b, TY_I32, 0), build_int(&c.b, TY_I32, t->s->elems[d]), 1, FOR_UNROLL, 0, NULL);
+      Loc loc = c.b.loc;
+      c.b = builder_at_end(c.b.arena, loop->blocks[0]);
+      c.b.loc = loc;
+      c.e[d] = loop->blocks[0]->args[0];
+      Value *first = build2(&c.b, OP_MUL, c.e[d], build_int(&c.b, TY_I32, t->s->block[d]));
+      c.l[d] = build2(&c.b, OP_ADD, t->thread[d], first);
+      c.g[d] = build2(&c.b, OP_ADD, t->g0[d], build_convert(&c.b, TY_I64, first));
+    }
+    c.w[d] = t->l->wraps[d] ? build_map(&c.b, OP_WRAP, c.g[d], 0, t->l->wrap_lo[d], t->l->wrap_hi[d]) : c.g[d];
+  }
+  return c;
+}
+
+/* The cell's own value of version `v` of field `f`. */
+static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v) {
+  return build_aload(b, t->l->m->fields[f].type, t->own[f], v, t->rank, c->e, NULL);
+}
+
+/* Point.access: routes the access to global memory, the thread's own array or the shared array. */
+static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const CellUse *u = p->user;
+  const Tile *t = u->t;
+  int v = launch_version(t->l, field, u->i);
+  bool own = rules_none(rules);
+  for (int d = 0; d < t->rank; d++)
+    own = own && off[d] == 0;
+  if (v == 0 && p->m->fields[field].temp)
+    return build_const(b, p->m->fields[field].type, (Const){0});
+  if (own && (v > 0 || is_cached(t->l, field)))
+    return own_value(t, b, u->cell, field, v);
+  if (v == 0)
+    return access_global(b, p->m, field, load_buffer(t->lo, field), rules, u->cell->w, off, true);
+  return access_array(b, p->m, field, t->k, t->near[field][v], v, rules, u->cell->w, u->cell->l, off);
+}
+
+/* The value that the point keeps where no piece writes `field`; none of a temp that nothing has written. */
+static Value *old_value(Point *p, Builder *b, int field) {
+  const CellUse *u = p->user;
+  static const int64_t here[MAX_RANK];
+  static const Rules none;
+  if (p->m->fields[field].temp && launch_version(u->t->l, field, u->i) == 0)
+    return NULL;
+  return point_access(p, b, field, here, &none);
+}
+
+/* ---- code */
+
+/* Computes the block's and thread's place. */
+static void place_block(Tile *t) {
+  const Module *m = t->l->m;
+  for (int d = 0; d < t->rank; d++) {
+    t->thread[d] = build_dim(&t->b, OP_THREAD, d);
+    Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
+    Value *start = build2(&t->b, OP_ADD, tile, build_affine(&t->b, m, affine_add_const(m->grid.lo[d], -t->l->hull.lo[d])));
+    t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->thread[d]));
+  }
+  t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
+}
+
+/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one that will write it in place. */
+static Value *load_in_place(const Tile *t, Cell *c, int f) {
+  const Field *field = &t->l->m->fields[f];
+  Op *test = build_if(&c->b, build_inside(&c->b, t->rank, c->g, &field->box), 1, &field->type);
+  Builder in = builder_at_end(c->b.arena, test->blocks[0]), out = builder_at_end(c->b.arena, test->blocks[1]);
+  in.loc = out.loc = c->b.loc;
+  build_yield(&in, 1, (Value *[]){build_load(&in, field->type, load_buffer(t->lo, f), t->rank, c->g, NULL)});
+  build_yield(&out, 1, (Value *[]){build_const(&out, field->type, (Const){0})});
+  return test->results[0];
+}
+
+/* Fills the private arrays of the fields whose value before the launch is kept. */
+static void load_cached(Tile *t) {
+  static const int64_t here[MAX_RANK];
+  static const Rules none;
+  bool any = false;
+  for (int f = 0; f < t->l->m->nfields; f++)
+    any = any || is_cached(t->l, f);
+  if (!any)
+    return;
+  Cell c = open_cell(t);
+  for (int f = 0; f < t->l->m->nfields; f++) {
+    if (!is_cached(t->l, f))
+      continue;
+    bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
+    Value *v = in_place ? load_in_place(t, &c, f) : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true);
+    build_astore(&c.b, t->own[f], 0, v, t->rank, c.e, NULL);
+  }
+}
+
+/* Algorithm 4's statement part: instance `i` at each of the thread's cells, into the private arrays. */
+static void compute(Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  Cell c = open_cell(t);
+  CellUse use = {t, i, &c};
+  Point p = {.m = t->l->m, .access = cell_access, .user = &use};
+  for (int d = 0; d < t->rank; d++)
+    p.index[d] = c.w[d];
+  int64_t level = st->level - t->l->first_level;
+  p.step = t->step && level ? build2(&c.b, OP_ADD, t->step, build_int(&c.b, TY_I64, level)) : t->step;
+  Value **values = stencil_values(&p, &c.b, st, old_value);
+  for (int k = 0; k < st->ntargets; k++)
+    build_astore(&c.b, t->own[st->targets[k]], launch_version(t->l, st->targets[k], i + 1), values[k], t->rank, c.e, NULL);
+}
+
+/* Makes the new values of instance `i` known to the block, those of fields that other points will read. */
+static void publish(Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  bool any = false;
+  for (int k = 0; k < st->ntargets; k++)
+    any = any || t->near[st->targets[k]][launch_version(t->l, st->targets[k], i + 1)] >= 0;
+  if (!any)
+    return;
+  Cell c = open_cell(t);
+  for (int k = 0; k < st->ntargets; k++) {
+    int f = st->targets[k], v = launch_version(t->l, f, i + 1), array = t->near[f][v];
+    if (array < 0)
+      continue;
+    int64_t pad[MAX_RANK] = {0};
+    for (int d = 0; d < t->rank; d++)
+      pad[d] = t->k->arrays[array].pad_lo[d];
+    build_astore(&c.b, array, v, own_value(t, &c.b, &c, f, v), t->rank, c.l, pad);
+  }
+}
+
+/* Is the cell one of the tile's own, not of its halo? NULL: always. */
+static Value *in_tile(const Tile *t, Cell *c) {
+  Value *all = NULL;
+  for (int d = 0; d < t->rank; d++) {
+    int64_t ends[2] = {t->l->hull.lo[d], t->l->hull.lo[d] + t->k->tile[d]};
+    bool tested[2] = {t->l->hull.lo[d] > 0, t->l->hull.hi[d] > 0};
+    for (int end = 0; end < 2; end++)
+      if (tested[end]) {
+        Value *test = build2(&c->b, end ? OP_LT : OP_GE, c->l[d], build_int(&c->b, TY_I32, ends[end]));
+        all = all ? build2(&c->b, OP_AND, all, test) : test;
+      }
+  }
+  return all;
+}
+
+/* The final store of all fields whose region equals that of field `f`, if `f` is the first of them. */
+static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
+  const Module *m = t->l->m;
+  for (int g = 0; g < f; g++)
+    if (t->l->use[g].stored && box_equal(&m->fields[g].box, &m->fields[f].box))
+      return;
+  Value *test = build_inside(&c->b, t->rank, c->g, &m->fields[f].box);
+  if (mine)
+    test = build2(&c->b, OP_AND, mine, test);
+  Builder in = builder_at_end(c->b.arena, build_if(&c->b, test, 0, NULL)->blocks[0]);
+  in.loc = c->b.loc;
+  for (int g = f; g < m->nfields; g++)
+    if (t->l->use[g].stored && box_equal(&m->fields[g].box, &m->fields[f].box))
+      build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions), t->rank, c->g, NULL);
+}
+
+/* The end of Algorithm 4: the tile's points go to global memory, the halo is masked, images are never stored. */
+static void store_tile(Tile *t) {
+  Cell c = open_cell(t);
+  Value *mine = in_tile(t, &c);
+  for (int f = 0; f < t->l->m->nfields; f++)
+    if (t->l->use[f].stored)
+      store_like(t, &c, mine, f);
+}
+
+/* Adds the kernel for launch `l`. Its index. */
+static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s) {
+  const char *name = arena_printf(lo->out->arena, "%s_overlap_t%d", l->m->name, l->steps);
+  int index = lowering_kernel(lo, name, l->steps, l->n ? l->st[0].loc : no_loc());
+  Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};
+  for (int d = 0; d < t.rank; d++) {
+    t.k->threads[d] = s->block[d];
+    t.k->tile[d] = (int32_t)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+    t.k->extent[d] = box_extent(lo->out->arena, &l->m->grid, d);
+  }
+  make_arrays(&t);
+  t.b = builder_at_end(lo->out->arena, t.k->body);
+  t.b.loc = t.k->loc;
+  place_block(&t);
+  load_cached(&t);
+  for (int i = 0; i < l->n; i++) {
+    t.b.loc = l->st[i].loc;
+    compute(&t, i);
+    publish(&t, i);
+  }
+  store_tile(&t);
+  return index;
+}
+
+/* Adds the sequence for launch `l`, an empty one if it has no instances. */
+static void overlap_seq(Lowering *lo, const Launch *l, const Schedule *s) {
+  if (!l->n) {
+    host_seq(lo, 1);
+    return;
+  }
+  int kernel = overlap_kernel(lo, l, s);
+  HostSeq *seq = host_seq(lo, l->steps);
+  host_launch(lo, seq, kernel);
+  host_swaps(lo, seq, l);
+}
+
+/* Algorithms 1 and 5: a kernel for T steps, one for the steps that remain, made from the instances of the last level, and the inits. */
+static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  Launch **inits = naive_launches(m, m->ninits, m->inits, true);
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + 2);
+  all[0] = launch_new(m, m->nstencils, m->stencils, false);
+  all[1] = launch_new(m, n, st, false);
+  for (int i = 0; i < m->ninits; i++)
+    all[i + 2] = inits[i];
+  Lowering *lo = lowering_new(c, m, m->ninits + 2, all);
+  lower_inits(lo, inits, s->block);
+  if (m->time_tile > 1)
+    overlap_seq(lo, all[0], s);
+  overlap_seq(lo, all[1], s);
+  return lowering_finish(lo);
+}
+
+/* Does every instance have the region that pass halo gives it? */
+static bool check_extents(PassContext *c, const Module *m) {
+  for (int i = 0; i < m->nstencils; i++)
+    if (!m->stencils[i].has_extent) {
+      diag_error(c->diags, m->stencils[i].loc, "pass 'lower-overlap': stencil '%s' has no extent; run pass halo first", m->stencils[i].name);
+      return false;
+    }
+  return true;
+}
+
+Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)n, (void)o;
+  Schedule want = *c->schedule, s;
+  want.family = "overlap";
+  want.T = m->time_tile;
+  if (!schedule_resolve(c, m, &want, &s))
+    return NULL;
+  if (!c->target->simt) {
+    diag_error(c->diags, no_loc(), "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
+    return NULL;
+  }
+  if (strcmp(s.family, "naive") == 0)
+    return lower_naive(c, m, &s);
+  return check_extents(c, m) ? lower_overlap(c, m, &s) : NULL;
+}

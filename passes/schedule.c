@@ -1,0 +1,413 @@
+/* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B * E - halo points in
+ * each dimension), shared memory (equation 3), and defaults for what was left open. */
+#include "passes/lower.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The state of a resolution: what is wanted, and what is chosen so far. */
+typedef struct Resolve {
+  PassContext *c;
+  const Module *m;
+  const TargetInfo *target;
+  int rank;
+  Schedule want, *out;
+} Resolve;
+
+/* Limits of any request (so that numbers of cells fit 32 bits); words of registers that a thread's private arrays may take by default. */
+enum { MAX_ELEMS = 64, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10, REGISTER_WORDS = 32 };
+
+/* ---- texts for messages */
+
+/* "8x32" of the `rank` numbers. */
+static const char *shape_text(Arena *a, const int32_t *v, int rank) {
+  Str s = {.arena = a};
+  for (int d = 0; d < rank; d++)
+    str_addf(&s, "%s%d", d ? "x" : "", v[d]);
+  return s.s;
+}
+
+/* "nvptx sm_80". */
+static const char *target_text(Arena *a, const TargetInfo *t) { return arena_printf(a, "%s%s%s", t->name, t->cpu && *t->cpu ? " " : "", t->cpu ? t->cpu : ""); }
+
+/* "-T=4 -block=8x32 -elems=4x1": the options that mean schedule `s`. */
+static const char *options_text(const Resolve *r, const Schedule *s) {
+  Arena *a = r->c->arena;
+  const char *elems = r->target->simt ? arena_printf(a, " -elems=%s", shape_text(a, s->elems, r->rank)) : "";
+  return arena_printf(a, "-T=%d -block=%s%s", s->T, shape_text(a, s->block, r->rank), elems);
+}
+
+/* ---- what a choice costs */
+
+/* The launch that makes T steps, with the module's own extents if it has them. */
+static Launch *launch_of(const Resolve *r, int T) {
+  int32_t n;
+  const Stencil *st = last_level(r->m, &n);
+  bool known = r->m->time_tile == T && n > 0;
+  for (int i = 0; i < r->m->nstencils; i++)
+    known = known && r->m->stencils[i].has_extent;
+  return known ? launch_new(r->m, r->m->nstencils, r->m->stencils, false) : launch_new(r->m, n * T, repeat_levels(r->m, n, st, T, true), false);
+}
+
+/* Cells of a block, by dimension. */
+static void cells_of(const Schedule *s, int rank, int32_t *cells) {
+  for (int d = 0; d < rank; d++)
+    cells[d] = s->block[d] * s->elems[d];
+}
+
+/* Bytes a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a field at once. */
+static int64_t block_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
+  int32_t cells[MAX_RANK];
+  int64_t bytes = 0;
+  cells_of(s, r->rank, cells);
+  if (r->target->simt)
+    return launch_array_bytes(l, cells);
+  for (int f = 0; f < r->m->nfields; f++)
+    bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
+  for (int d = 0; d < r->rank; d++)
+    if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
+      return INT64_MAX;
+  return bytes;
+}
+
+/* 32-bit words of a thread's registers that the private arrays take for each element. */
+static int64_t element_words(const Resolve *r, const Launch *l) {
+  int64_t words = 0;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].versions || l->use[f].own_loads > 1)
+      words += (type_size(r->m->fields[f].type) + 3) / 4;
+  return words > 0 ? words : 1;
+}
+
+/* Has the tile points to give out in all dimensions? */
+static bool has_width(const Resolve *r, const Launch *l, const Schedule *s) {
+  for (int d = 0; d < r->rank; d++)
+    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+      return false;
+  return true;
+}
+
+/* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
+static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
+  double cells = (double)s->block[d] * s->elems[d], width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+  return width > 0 ? cells / width : 1e6 * (1 - width);
+}
+
+/* Points computed for each point given out. */
+static double redundancy(const Resolve *r, const Launch *l, const Schedule *s) {
+  double product = 1;
+  for (int d = 0; d < r->rank; d++)
+    product *= dimension_redundancy(l, s, d);
+  return product;
+}
+
+/* Does the schedule run on the target, whatever it is worth? */
+static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
+  return !l->illegal && has_width(r, l, s) && (!r->target->simt || block_bytes(r, l, s) <= r->target->max_shared_bytes);
+}
+
+/* ---- defaults */
+
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. */
+static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}}, cells[MAX_RANK][MAX_RANK] = {{16384}, {64, 1024}, {16, 32, 256}};
+  const int32_t *table = r->target->simt ? threads[r->rank - 1] : cells[r->rank - 1];
+  int64_t product = 1;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
+    s->elems[d] = 1;
+    if (r->target->simt && d < r->rank && !r->want.block[d])
+      while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
+        s->block[d] /= 2;
+    product *= s->block[d];
+  }
+  for (int d = 0; d < r->rank; d++)
+    while (!r->want.block[d] && s->block[d] > 1 && (r->target->simt ? product > r->target->max_threads : l && block_bytes(r, l, s) > r->target->shared_bytes)) {
+      s->block[d] /= 2;
+      product /= 2;
+    }
+}
+
+/* The dimension in which more elements a thread would help most, -1: none that is open. */
+static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (!r->want.elems[d] && dimension_redundancy(l, s, d) > (best < 0 ? 1.0 : dimension_redundancy(l, s, best)))
+      best = d;
+  return best;
+}
+
+/* The number of elements of a thread. */
+static int64_t elements(const Schedule *s, int rank) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++)
+    n *= s->elems[d];
+  return n;
+}
+
+/* Elements a thread: as wanted, else doubled where the halo weighs most, as long as registers and half of a core's shared memory allow, further only
+ * until the tile is larger than its halo. */
+static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
+  int64_t comfortable = r->target->shared_bytes < r->target->shared_per_core / 4 || !r->target->shared_per_core ? r->target->shared_bytes
+                                                                                                           : r->target->shared_per_core / 4;
+  for (int d = 0; d < MAX_RANK; d++)
+    s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
+  if (!r->target->simt)
+    return;
+  for (int d; (d = widest_gain(r, l, s)) >= 0;) {
+    Schedule more = *s;
+    more.elems[d] *= 2;
+    bool wide = has_width(r, l, s);
+    if (elements(&more, r->rank) > MAX_ELEMS || (wide && redundancy(r, l, s) <= 1.35))
+      break;
+    if (wide && (elements(&more, r->rank) * element_words(r, l) > REGISTER_WORDS || block_bytes(r, l, &more) > comfortable))
+      break;
+    *s = more;
+  }
+}
+
+/* Chooses block and elements for T steps. */
+static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
+  s->T = T;
+  default_block(r, l, s);
+  default_elems(r, l, s);
+}
+
+/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest. */
+static int default_levels(const Resolve *r) {
+  static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
+  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2};
+  int T = (r->target->simt ? most_threads : most_loops)[r->rank - 1];
+  if (r->m->steps > 0 && r->m->steps < T)
+    T = (int)r->m->steps;
+  for (; T > 1; T--) {
+    Schedule s;
+    Launch *l = launch_of(r, T);
+    if (l->illegal)
+      continue;
+    choose_tile(r, l, T, &s);
+    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= modest[r->rank - 1])
+      break;
+  }
+  return T;
+}
+
+/* ---- checks of what was asked */
+
+/* Reports an error about the schedule. */
+#define schedule_error(r, ...) (diag_error((r)->c->diags, no_loc(), __VA_ARGS__), false)
+
+/* One number of an option: at least 1, and none beyond the rank but 1. */
+static bool check_number(const Resolve *r, const char *option, const int32_t *v, int d) {
+  if (v[d] < 0)
+    return schedule_error(r, "%s: %d is not a number of %s; give at least 1", option, v[d], r->target->simt ? "threads or points" : "points");
+  if (d >= r->rank && v[d] > 1)
+    return schedule_error(r, "%s has more than the program's %d dimension%s; leave the last ones out", option, r->rank, r->rank > 1 ? "s" : "");
+  return true;
+}
+
+/* What is wrong whatever the program's accesses are. */
+static bool check_request(const Resolve *r) {
+  const Schedule *w = &r->want;
+  if (strcmp(w->family, "naive") && strcmp(w->family, "overlap"))
+    return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive and overlap", w->family);
+  if (w->T < 0 || w->T > MAX_LEVELS)
+    return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
+  for (int d = 0; d < MAX_RANK; d++) {
+    if (!check_number(r, "-block", w->block, d) || !check_number(r, "-elems", w->elems, d))
+      return false;
+    if (w->elems[d] > 1 && !r->target->simt)
+      return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block", target_text(r->c->arena, r->target));
+    if (w->elems[d] > 1 && !strcmp(w->family, "naive"))
+      return schedule_error(r, "-elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap");
+    if (w->elems[d] > MAX_ELEMS)
+      return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d, MAX_ELEMS);
+    if (w->block[d] > MAX_BLOCK)
+      return schedule_error(r, "-block: %d %s in dimension %d; at most %d are possible", w->block[d], r->target->simt ? "threads" : "points", d, MAX_BLOCK);
+  }
+  return true;
+}
+
+/* Cuts the block down to what the target starts: each dimension first, then the slowest ones until the product fits. */
+static void nearest_block(const TargetInfo *t, int rank, int32_t *block) {
+  for (int d = 0; d < rank; d++)
+    if (block[d] > t->max_block[rank - 1 - d])
+      block[d] = t->max_block[rank - 1 - d];
+  for (int d = 0; d < rank; d++) {
+    int64_t others = 1;
+    for (int k = 0; k < rank; k++)
+      others *= k == d ? 1 : block[k];
+    if (others * block[d] > t->max_threads)
+      block[d] = others < t->max_threads ? (int32_t)(t->max_threads / others) : 1;
+  }
+}
+
+/* Are there not too many threads? */
+static bool check_threads(const Resolve *r) {
+  static const char axis[] = "xyz";
+  const TargetInfo *t = r->target;
+  Arena *a = r->c->arena;
+  int32_t nearest[MAX_RANK];
+  int64_t threads = 1;
+  memcpy(nearest, r->out->block, sizeof nearest);
+  nearest_block(t, r->rank, nearest);
+  for (int d = 0; d < r->rank && t->simt; d++) {
+    int hardware = r->rank - 1 - d;
+    if (r->out->block[d] > t->max_block[hardware])
+      return schedule_error(r, "-block=%s asks for %d threads in dimension %d (the hardware's %c); target %s allows %d; the nearest legal choice is -block=%s",
+                            shape_text(a, r->out->block, r->rank), r->out->block[d], d, axis[hardware], target_text(a, t), t->max_block[hardware],
+                            shape_text(a, nearest, r->rank));
+    threads *= r->out->block[d];
+  }
+  if (t->simt && threads > t->max_threads)
+    return schedule_error(r, "-block=%s asks for %" PRId64 " threads a block; target %s allows %d; the nearest legal choice is -block=%s",
+                          shape_text(a, r->out->block, r->rank), threads, target_text(a, t), t->max_threads, shape_text(a, nearest, r->rank));
+  return true;
+}
+
+/* The schedule with the most levels below those of `s` that is legal, all else equal; false if there is none. */
+static bool fewer_levels(const Resolve *r, const Schedule *s, Schedule *legal) {
+  *legal = *s;
+  while (--legal->T >= 1)
+    if (is_legal(r, launch_of(r, legal->T), legal))
+      return true;
+  return false;
+}
+
+/* The smallest tile that is larger than the halo of launch `l`, in place of that of `s`; false if it is not legal either. */
+static bool larger_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *legal) {
+  *legal = *s;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t halo = l->hull.lo[d] + l->hull.hi[d], per = s->block[d];
+    if (halo < per * s->elems[d])
+      continue;
+    if (halo / per + 1 > MAX_ELEMS && r->target->simt)
+      return false;
+    *(r->target->simt ? &legal->elems[d] : &legal->block[d]) = (int32_t)(r->target->simt ? halo / per + 1 : halo + 1);
+  }
+  return is_legal(r, l, legal);
+}
+
+/* The tile of `s` with fewer elements a thread, so that it fits the shared memory; false if there is none. */
+static bool smaller_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *legal) {
+  *legal = *s;
+  for (;;) {
+    int widest = 0;
+    for (int d = 1; d < r->rank; d++)
+      widest = legal->elems[d] > legal->elems[widest] ? d : widest;
+    if (legal->elems[widest] == 1)
+      return false;
+    legal->elems[widest]--;
+    if (is_legal(r, l, legal))
+      return true;
+  }
+}
+
+/* "; the nearest legal choices are OPTIONS or OPTIONS" of those that there are. */
+static const char *nearest_text(const Resolve *r, bool has_x, const Schedule *x, bool has_y, const Schedule *y) {
+  Arena *a = r->c->arena;
+  if (has_x && has_y)
+    return arena_printf(a, "; the nearest legal choices are %s and %s", options_text(r, x), options_text(r, y));
+  if (has_x || has_y)
+    return arena_printf(a, "; the nearest legal choice is %s", options_text(r, has_x ? x : y));
+  return "; no choice near it is legal, use -schedule=naive";
+}
+
+/* Is the tile larger than its halo (W >= 1 in equation 1)? */
+static bool check_width(const Resolve *r, const Launch *l) {
+  const Schedule *s = r->out;
+  Schedule more, fewer;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t cells = (int64_t)s->block[d] * s->elems[d], lo = l->hull.lo[d], hi = l->hull.hi[d];
+    if (launch_width(l, d, cells) >= 1)
+      continue;
+    bool has_more = larger_tile(r, l, s, &more), has_fewer = fewer_levels(r, s, &fewer);
+    return schedule_error(r, "%s: a tile of %" PRId64 " points in dimension %d is not larger than its halo, which is %" PRId64 " + %" PRId64 " points there for %d time step%s%s",
+                          options_text(r, s), cells, d, lo, hi, s->T, s->T > 1 ? "s" : "", nearest_text(r, has_more, &more, has_fewer, &fewer));
+  }
+  return true;
+}
+
+/* Does the block fit the shared memory (equation 3)? */
+static bool check_shared(const Resolve *r, const Launch *l) {
+  const Schedule *s = r->out;
+  Schedule less, fewer;
+  int64_t bytes = block_bytes(r, l, s);
+  if (!r->target->simt || bytes <= r->target->max_shared_bytes)
+    return true;
+  bool has_less = smaller_tile(r, l, s, &less), has_fewer = fewer_levels(r, s, &fewer);
+  return schedule_error(r, "%s asks for %" PRId64 " bytes of shared memory a block; target %s allows %" PRId64 "%s", options_text(r, s), bytes,
+                        target_text(r->c->arena, r->target), r->target->max_shared_bytes, nearest_text(r, has_less, &less, has_fewer, &fewer));
+}
+
+/* ---- families */
+
+/* One launch a stencil a step. */
+static bool resolve_naive(Resolve *r) {
+  Schedule *s = r->out;
+  if (r->want.T)
+    return schedule_error(r, "-T=%d: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap", r->want.T);
+  s->family = "naive";
+  s->T = 1;
+  default_block(r, NULL, s);
+  return check_threads(r);
+}
+
+/* What cannot share a launch goes one stencil a launch, if the user can live with T = 1. */
+static bool fall_back(Resolve *r, const Launch *l) {
+  if (r->want.T > 1)
+    return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, l->illegal);
+  for (int d = 0; d < r->rank; d++)
+    if (r->want.elems[d] > 1)
+      return schedule_error(r, "-elems: the program's stencils go one a launch, a point a thread: %s; leave -elems out", l->illegal);
+  diag_remark(r->c->diags, no_loc(), "schedule overlap: each stencil becomes a launch of its own, because %s", l->illegal);
+  r->want.T = 0;
+  return resolve_naive(r);
+}
+
+/* How many levels: as asked, but no more than there are steps to run. */
+static int resolve_levels(const Resolve *r) {
+  int T = r->want.T;
+  if (!T)
+    return default_levels(r);
+  if (r->m->time_tile <= 1 && r->m->steps > 0 && T > r->m->steps) {
+    diag_remark(r->c->diags, no_loc(), "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, r->m->steps, r->m->steps);
+    T = (int)r->m->steps;
+  }
+  return T;
+}
+
+/* Overlapped tiles. */
+static bool resolve_overlap(Resolve *r) {
+  Schedule *s = r->out;
+  Launch *one = launch_of(r, 1);
+  if (one->illegal)
+    return fall_back(r, one);
+  s->family = "overlap";
+  s->T = resolve_levels(r);
+  Launch *l = s->T == 1 ? one : launch_of(r, s->T);
+  if (l->illegal)
+    return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
+  choose_tile(r, l, s->T, s);
+  return check_threads(r) && check_width(r, l) && check_shared(r, l);
+}
+
+bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out) {
+  Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .out = out};
+  if (want)
+    r.want = *want;
+  if (!r.want.family)
+    r.want.family = "overlap";
+  *out = (Schedule){0};
+  if (!check_request(&r))
+    return false;
+  return strcmp(r.want.family, "naive") == 0 ? resolve_naive(&r) : resolve_overlap(&r);
+}
+
+const char *passes_default_pipeline(PassContext *c, const Module *m) {
+  bool naive = c->schedule && c->schedule->family && strcmp(c->schedule->family, "naive") == 0;
+  (void)m;
+  if (!c->target->simt)
+    return naive ? "simplify,lower-loops,simplify,shared-alloc,simplify" : "simplify,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
+  return naive ? "simplify,lower-naive,simplify" : "simplify,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
+}
