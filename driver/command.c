@@ -1,0 +1,82 @@
+/* driver/command.c: `stc FILE`: compiling to files. */
+#include "driver/driver.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* What -emit= takes: the rows of StcEmit by name, then manifest and header. */
+static const char *const emit_names[] = {"ast", "sir", "kir", "llvm", "asm", "obj", "manifest", "header", NULL};
+enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_UNKNOWN };
+
+/* The number of the name, EMIT_UNKNOWN if there is none such. */
+static int find_emit(const char *name) {
+  int i = 0;
+  while (emit_names[i] && strcmp(emit_names[i], name) != 0) i++;
+  return i;
+}
+
+/* The bytes of one kind of output. */
+static StcStatus emit_bytes(StcProgram *p, int what, const char **bytes, size_t *size) {
+  StcStatus s;
+  if (what <= STC_EMIT_OBJ) return stc_program_emit(p, (StcEmit)what, bytes, size);
+  s = what == EMIT_MANIFEST ? stc_program_manifest(p, bytes) : stc_program_header(p, bytes);
+  *size = s ? 0 : strlen(*bytes);
+  return s;
+}
+
+/* -emit=WHAT: one output to stdout or -o. */
+static StcStatus emit_one(const Command *c, StcProgram *p) {
+  const char *bytes, *to = c->out ? c->out : "-";
+  size_t size;
+  int what = find_emit(c->emit);
+  StcStatus s = emit_bytes(p, what, &bytes, &size);
+  if (s) return s;
+  if (strcmp(to, "-") == 0 && isatty(STDOUT_FILENO) && memchr(bytes, 0, size))
+    return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit), STC_USAGE;
+  return file_write(c->context, to, bytes, size) ? STC_OK : STC_IO;
+}
+
+/* `path` with its ending (if it has one) replaced. */
+static const char *with_ending(Arena *a, const char *path, const char *ending) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  size_t n = dot && dot > base ? (size_t)(dot - path) : strlen(path);
+  return arena_printf(a, "%.*s.%s", (int)n, path, ending);
+}
+
+/* Writes one file beside the artifact. */
+static StcStatus write_beside(const Command *c, StcProgram *p, int what, const char *path) {
+  const char *bytes;
+  size_t size;
+  StcStatus s = emit_bytes(p, what, &bytes, &size);
+  return s ? s : file_write(c->context, path, bytes, size) ? STC_OK : STC_IO;
+}
+
+/* The artifact, its manifest, and on the host its header. */
+static StcStatus emit_artifact(const Command *c, StcProgram *p) {
+  const char *suffix = stc_program_suffix(p);
+  if (!suffix) return STC_USAGE;
+  const char *out = c->out ? c->out : arena_printf(c->arena, "%s.%s", stc_program_name(p), suffix);
+  if (strcmp(out, "-") == 0) return context_error(c->context, "-o -: an artifact has a manifest beside it; use -emit=obj -o - for the artifact alone"), STC_USAGE;
+  const char *json = with_ending(c->arena, out, "json"), *header = with_ending(c->arena, out, "h");
+  bool host = strcmp(stc_program_arch(p), "host") == 0;
+  if (strcmp(json, out) == 0 || (host && strcmp(header, out) == 0))
+    return context_error(c->context, "-o %s: that is the name of the %s beside the artifact; give the artifact another ending, such as .%s", out, strcmp(json, out) == 0 ? "manifest" : "header", suffix),
+           STC_USAGE;
+  StcStatus s = write_beside(c, p, STC_EMIT_OBJ, out);
+  if (!s) s = write_beside(c, p, EMIT_MANIFEST, json);
+  if (!s && host) s = write_beside(c, p, EMIT_HEADER, header);
+  return s;
+}
+
+StcStatus command_compile(const Command *c) {
+  StcProgram *p;
+  if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
+    const char *near = near_match(c->emit, emit_names);
+    return context_error(c->context, "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest and header%s%s%s", c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""), STC_USAGE;
+  }
+  StcStatus s = stc_compile_file(c->context, c->file, &c->options, &p);
+  if (s) return s;
+  s = c->emit ? emit_one(c, p) : emit_artifact(c, p);
+  stc_program_free(p);
+  return s;
+}

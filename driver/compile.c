@@ -1,0 +1,418 @@
+/* driver/compile.c: a program from its text to its artifact.
+ *
+ *   .stn -> frontend -> stencil IR -> passes -> kernel IR -> codegen -> PTX, code object, object
+ *   .sir -> module_parse ---^            .kir -> module_parse ---^
+ */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The kind of source that the ending of `name` announces. */
+static SourceKind source_kind(const char *name) {
+  const char *dot = strrchr(name, '.');
+  if (dot && strcmp(dot, ".sir") == 0) return SOURCE_SIR;
+  if (dot && strcmp(dot, ".kir") == 0) return SOURCE_KIR;
+  return SOURCE_STN;
+}
+
+/* `path` without directory and ending. */
+static const char *stem(Arena *a, const char *path) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  return dot && dot > base ? arena_strndup(a, base, (size_t)(dot - base)) : arena_strdup(a, base);
+}
+
+/* A copy of `s` in `a`; NULL of NULL. */
+static const char *keep(Arena *a, const char *s) { return s ? arena_strdup(a, s) : NULL; }
+
+/* The options with all strings copied into `a`. */
+static StcOptions options_copy(Arena *a, const StcOptions *o) {
+  StcOptions c = o ? *o : (StcOptions){0};
+  c.march = keep(a, c.march);
+  c.mcpu = keep(a, c.mcpu);
+  c.real = keep(a, c.real);
+  c.schedule = keep(a, c.schedule);
+  c.passes = keep(a, c.passes);
+  c.print_before = keep(a, c.print_before);
+  c.print_after = keep(a, c.print_after);
+  const char **defines = ARENA_ARRAY(a, const char *, c.ndefines + 1);
+  for (int i = 0; i < c.ndefines; i++) defines[i] = arena_strdup(a, c.defines[i]);
+  c.defines = defines;
+  return c;
+}
+
+bool define_parse(Arena *a, const char *text, Define *out) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text || !equals[1]) return false;
+  *out = (Define){arena_strndup(a, text, (size_t)(equals - text)), arena_strdup(a, equals + 1)};
+  return true;
+}
+
+/* Is `s` (NULL: yes) one of the two names? */
+static bool one_of(const char *s, const char *x, const char *y) { return !s || strcmp(s, x) == 0 || strcmp(s, y) == 0; }
+
+/* Checks the options that no other part checks, and fills language, schedule and defines from them. */
+static StcStatus options_take(StcProgram *p) {
+  const StcOptions *o = &p->options;
+  StcContext *c = p->w.context;
+  if (!one_of(o->real, "f32", "f64")) return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
+  if (!one_of(o->schedule, "naive", "overlap")) return context_error(c, "-schedule=%s: the schedules are naive and overlap", o->schedule), STC_USAGE;
+  if (o->opt_level < 0 || o->opt_level > 4) return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
+  if (o->T < 0) return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
+  if (o->T > 1 && o->schedule && strcmp(o->schedule, "naive") == 0)
+    return context_error(c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out", o->T), STC_USAGE;
+  p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
+  p->schedule = (Schedule){o->schedule, o->T, {0}, {0}};
+  for (int d = 0; d < MAX_RANK; d++) {
+    if (o->block[d] < 0 || o->elems[d] < 0) return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
+    p->schedule.block[d] = o->block[d];
+    p->schedule.elems[d] = o->elems[d];
+  }
+  p->defines = ARENA_ARRAY(p->w.arena, Define, o->ndefines + 1);
+  for (int i = 0; i < o->ndefines; i++)
+    if (!define_parse(p->w.arena, o->defines[i], &p->defines[i])) return context_error(c, "-D%s: write -DNAME=VALUE", o->defines[i]), STC_USAGE;
+  return STC_OK;
+}
+
+/* An IR text keeps its own floating-point flags; options may only take leave away or give it when said so. */
+static void module_set_flags(const StcProgram *p, Module *m) {
+  if (p->options.no_contract) m->contract = false;
+  if (p->options.fast_math) m->fast_math = true;
+}
+
+Module *program_read(StcProgram *p, Workspace *w) {
+  if (p->kind == SOURCE_STN) return frontend_compile(w->arena, w->diags, p->file, p->text, &p->language);
+  Module *m = module_parse(w->arena, w->diags, p->file, p->text);
+  OpLevel want = p->kind == SOURCE_SIR ? LEVEL_SIR : LEVEL_KIR;
+  if (m && m->level != want) {
+    diag_error(w->diags, no_loc(), "%s holds %s IR; rename it to %s.%s", p->file, want == LEVEL_SIR ? "kernel" : "stencil", p->name,
+               want == LEVEL_SIR ? "kir" : "sir");
+    return NULL;
+  }
+  if (m) module_set_flags(p, m);
+  return m;
+}
+
+/* Checks -block and -elems against the program's rank. */
+static StcStatus check_rank(const StcProgram *p) {
+  int rank = p->module->grid.rank;
+  for (int d = rank; d < MAX_RANK; d++)
+    if (p->options.block[d] || p->options.elems[d])
+      return context_error(p->w.context, "-block or -elems has %d numbers, but the program's grid has rank %d: give one for each dimension, slowest first", d + 1, rank),
+             STC_USAGE;
+  return STC_OK;
+}
+
+/* The part of compiling that runs under the guard. */
+static StcStatus program_fill(void *arg) {
+  StcProgram *p = arg;
+  StcStatus s = options_take(p);
+  if (s) return s;
+  if (p->options.march && !program_target(p)) return STC_USAGE;
+  double start = clock_seconds();
+  p->module = program_read(p, &p->w);
+  p->frontend_seconds = clock_seconds() - start;
+  if (!p->module) return STC_INPUT;
+  if ((s = check_rank(p))) return s;
+  if (p->options.time_passes) fprintf(stderr, "%10.6f s  frontend\n", p->frontend_seconds);
+  Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
+  if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags)) return STC_INPUT;
+  return STC_OK;
+}
+
+/* What stc_compile_* hand to program_copy. */
+typedef struct CopyArgs { StcProgram *p; const char *name, *path; const char *text; const StcOptions *o; } CopyArgs;
+
+/* Copies name, text (or reads the file) and options into the program. */
+static StcStatus program_copy(void *arg) {
+  CopyArgs *c = arg;
+  StcProgram *p = c->p;
+  Arena *a = p->w.arena;
+  p->file = arena_strdup(a, c->name);
+  p->name = stem(a, c->name);
+  p->kind = source_kind(c->name);
+  p->options = options_copy(a, c->o);
+  diags_enable_remarks(p->w.diags, p->options.remarks);
+  if (c->path) {
+    size_t size;
+    p->text = file_read(&p->w, c->path, &size);
+    if (!p->text) return STC_IO;
+    if (strlen(p->text) != size) return context_error(p->w.context, "%s: holds a NUL byte; a program is text", c->path), STC_INPUT;
+  } else {
+    p->text = arena_strdup(a, c->text);
+  }
+  return STC_OK;
+}
+
+/* Makes the program from `text`, or from the file `path` if that is not NULL. */
+static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const StcOptions *o, StcProgram **out) {
+  *out = NULL;
+  StcProgram *p = c->realloc(c->user, NULL, sizeof *p);
+  if (!p) return context_error(c, "out of memory"), STC_MEMORY;
+  memset(p, 0, sizeof *p);
+  if (!workspace_open(&p->w, c, false)) {
+    c->realloc(c->user, p, 0);
+    return context_error(c, "out of memory"), STC_MEMORY;
+  }
+  CopyArgs args = {p, name, path, text, o};
+  StcStatus s = workspace_guard(&p->w, program_copy, &args);
+  if (!s) s = workspace_guard(&p->w, program_fill, p);
+  if (s)
+    stc_program_free(p);
+  else
+    *out = p;
+  return s;
+}
+
+StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, const StcOptions *o, StcProgram **out) {
+  return compile(c, name ? name : "program.stn", NULL, text, o, out);
+}
+
+StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out) {
+  return compile(c, strcmp(path, "-") == 0 ? "stdin.stn" : path, path, NULL, o, out);
+}
+
+void stc_program_free(StcProgram *p) {
+  if (!p) return;
+  StcContext *c = p->w.context;
+  workspace_close(&p->w);
+  c->realloc(c->user, p, 0);
+}
+
+const Target *program_target(StcProgram *p) {
+  if (!p->target) p->target = target_find(p->w.arena, p->w.diags, p->options.march ? p->options.march : "host", p->options.mcpu);
+  return p->target;
+}
+
+/* Errors of kernel `k` (from a .kir, or from passes with a free hand) that keep it from running on a target. */
+static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
+  int64_t threads = 1, shared = kernel_shared_bytes(k);
+  for (int i = 0; i < k->rank; i++) threads *= k->threads[i];
+  if (!t->simt && threads > 1) {
+    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s runs one: make it for a GPU, or run it with --device=sim", k->name, (long long)threads, t->name, t->cpu);
+    return false;
+  }
+  if (t->simt && threads > t->max_threads) {
+    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s allows %d", k->name, (long long)threads, t->name, t->cpu, (int)t->max_threads);
+    return false;
+  }
+  for (int i = 0; t->simt && i < k->rank; i++)
+    if (k->threads[i] > t->max_block[k->rank - 1 - i]) {
+      diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name, (int)k->threads[i], i, t->name, t->cpu, (int)t->max_block[k->rank - 1 - i]);
+      return false;
+    }
+  if (t->simt && shared > t->max_shared_bytes) {
+    diag_error(d, k->loc, "kernel %s takes %lld bytes of shared memory a block, but %s %s allows %lld", k->name, (long long)shared, t->name, t->cpu, (long long)t->max_shared_bytes);
+    return false;
+  }
+  return true;
+}
+
+/* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. */
+static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default) {
+  Str stats = {w->arena, NULL, 0, 0};
+  PassContext c = {w->arena, w->diags, target, &p->schedule, p->options.stats ? &stats : NULL};
+  PassHooks hooks = {p->options.print_before ? p->options.print_before : "", p->options.print_after ? p->options.print_after : "",
+                     p->options.print_all, p->options.verify_each, p->options.time_passes, p->options.stats, NULL};
+  const char *pipeline = p->options.passes;
+  if (!pipeline && by_default) pipeline = passes_default_pipeline(&c, m);
+  if (!pipeline && by_default) return NULL;
+  if (pipeline) m = passes_run(&c, &hooks, pipeline, m);
+  if (stats.s) fputs(stats.s, stderr);
+  return m;
+}
+
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out) {
+  double start = clock_seconds();
+  diags_enable_remarks(w->diags, p->options.remarks);
+  bool muted = w->muted;
+  w->muted = true;
+  Module *m = program_read(p, w);
+  w->muted = muted;
+  if (!m) return STC_INPUT;
+  const TargetInfo *info = target_info(t);
+  m = run_passes(p, w, info, m, p->kind != SOURCE_KIR);
+  if (!m) return STC_INPUT;
+  if (m->level != LEVEL_KIR) {
+    diag_error(w->diags, no_loc(), "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap", p->options.passes);
+    return STC_USAGE;
+  }
+  for (int i = 0; i < m->nkernels; i++)
+    if (!kernel_fits(&m->kernels[i], info, w->diags)) return STC_INPUT;
+  *out = (Compiled){t, m, clock_seconds() - start};
+  return STC_OK;
+}
+
+Module *program_kernels(StcProgram *p) {
+  Compiled code;
+  const Target *t = program_target(p);
+  if (!p->kernels && t && program_compile(p, &p->w, t, &code) == STC_OK) p->kernels = code.module;
+  return p->kernels;
+}
+
+CodegenOptions program_codegen_options(const StcProgram *p) {
+  return (CodegenOptions){p->options.opt_level ? p->options.opt_level - 1 : 3, p->options.time_passes, NULL};
+}
+
+/* Keeps `text` as the answer to `what`. False if it is NULL. */
+static bool keep_text(StcProgram *p, StcEmit what, const char *text) {
+  p->bytes[what] = text;
+  p->sizes[what] = text ? strlen(text) : 0;
+  return text != NULL;
+}
+
+/* The syntax tree; only a .stn has one. */
+static bool emit_ast(StcProgram *p) {
+  if (p->kind != SOURCE_STN) {
+    context_error(p->w.context, "%s is IR text: a syntax tree is made from a .stn only", p->file);
+    return false;
+  }
+  p->w.muted = true;
+  char *text = frontend_dump_ast(p->w.arena, p->w.diags, p->file, p->text, &p->language);
+  p->w.muted = false;
+  return keep_text(p, STC_EMIT_AST, text);
+}
+
+/* Stencil IR: as read, or after the passes that were asked for. */
+static bool emit_sir(StcProgram *p) {
+  Module *m = p->module;
+  if (p->options.passes) {
+    const Target *t = program_target(p);
+    p->w.muted = true;
+    m = t ? program_read(p, &p->w) : NULL;
+    p->w.muted = false;
+    m = m ? run_passes(p, &p->w, target_info(t), m, false) : NULL;
+  }
+  if (m && m->level != LEVEL_SIR) {
+    context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);
+    return false;
+  }
+  return m && keep_text(p, STC_EMIT_SIR, module_print(m));
+}
+
+/* Kernel IR of the program's own target. */
+static bool emit_kir(StcProgram *p) {
+  Module *m = program_kernels(p);
+  return m && keep_text(p, STC_EMIT_KIR, module_print(m));
+}
+
+/* LLVM IR, assembly or the artifact. */
+static bool emit_code(StcProgram *p, StcEmit what) {
+  Module *m = program_kernels(p);
+  CodegenOptions o = program_codegen_options(p);
+  EmitKind kind = what == STC_EMIT_LLVM ? EMIT_LLVM : what == STC_EMIT_ASM ? EMIT_ASM : EMIT_OBJ;
+  char *bytes;
+  size_t size;
+  if (!m || !codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size)) return false;
+  char *copy = arena_alloc(p->w.arena, size + 1);
+  if (size) memcpy(copy, bytes, size);
+  p->bytes[what] = copy;
+  p->sizes[what] = size;
+  return true;
+}
+
+/* What stc_program_emit hands to its guarded part. */
+typedef struct EmitArgs { StcProgram *p; StcEmit what; const char *text; } EmitArgs;
+
+/* Makes p->bytes[what] if it is not there. */
+static StcStatus emit_guarded(void *arg) {
+  EmitArgs *e = arg;
+  StcProgram *p = e->p;
+  bool ok = p->bytes[e->what] != NULL;
+  if (!ok) switch (e->what) {
+    case STC_EMIT_AST: ok = emit_ast(p); break;
+    case STC_EMIT_SIR: ok = emit_sir(p); break;
+    case STC_EMIT_KIR: ok = emit_kir(p); break;
+    case STC_EMIT_LLVM: case STC_EMIT_ASM: case STC_EMIT_OBJ: ok = emit_code(p, e->what); break;
+  }
+  return ok ? STC_OK : STC_INPUT;
+}
+
+StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size_t *size) {
+  EmitArgs args = {p, what, NULL};
+  StcStatus s = workspace_guard(&p->w, emit_guarded, &args);
+  *bytes = s ? NULL : p->bytes[what];
+  if (size) *size = s ? 0 : p->sizes[what];
+  return s;
+}
+
+/* Makes the manifest. */
+static StcStatus manifest_guarded(void *arg) {
+  EmitArgs *e = arg;
+  Module *m = program_kernels(e->p);
+  if (!m) return STC_INPUT;
+  e->text = manifest_text(&e->p->w, e->p, m, e->p->target);
+  return STC_OK;
+}
+
+StcStatus stc_program_manifest(StcProgram *p, const char **json) {
+  EmitArgs args = {p, 0, NULL};
+  StcStatus s = workspace_guard(&p->w, manifest_guarded, &args);
+  *json = args.text;
+  return s;
+}
+
+/* Makes the header. */
+static StcStatus header_guarded(void *arg) {
+  EmitArgs *e = arg;
+  Module *m = program_kernels(e->p);
+  if (!m) return STC_INPUT;
+  if (strcmp(target_arch(e->p->target), "host") != 0) {
+    context_error(e->p->w.context, "a C header is made for -march=host only; %s artifacts are launched from their manifest", target_arch(e->p->target));
+    return STC_USAGE;
+  }
+  e->text = header_text(&e->p->w, e->p, m);
+  return STC_OK;
+}
+
+StcStatus stc_program_header(StcProgram *p, const char **text) {
+  EmitArgs args = {p, 0, NULL};
+  StcStatus s = workspace_guard(&p->w, header_guarded, &args);
+  *text = args.text;
+  return s;
+}
+
+const char *stc_program_name(const StcProgram *p) { return p->name; }
+
+/* Finds the target under the guard. */
+static StcStatus target_guarded(void *arg) { return program_target(arg) ? STC_OK : STC_USAGE; }
+
+const char *stc_program_suffix(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_suffix(p->target); }
+const char *stc_program_arch(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target); }
+
+int stc_program_field_count(const StcProgram *p) { return p->module->nfields; }
+const char *stc_program_field_name(const StcProgram *p, int field) { return field >= 0 && field < p->module->nfields ? p->module->fields[field].name : NULL; }
+int stc_program_find_field(const StcProgram *p, const char *name) { return module_find_field(p->module, name); }
+int stc_program_rank(const StcProgram *p) { return p->module->grid.rank; }
+int64_t stc_program_steps(const StcProgram *p) { return p->module->steps; }
+
+/* Clears the bool at `user` if `op` is one whose result differs between devices. */
+static void check_exact(void *user, Op *op) {
+  switch (op->code) {
+    case OP_EXP: case OP_LOG: case OP_POW: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: *(bool *)user = false; break;
+    default: break;
+  }
+}
+
+/* Clears *exact if `op` is floating-point arithmetic that contraction or reassociation may change. */
+static void check_integer(void *user, Op *op) {
+  for (int i = 0; i < op->nresults; i++)
+    if (type_is_float(op->results[i]->type) && (op->code == OP_MUL || op->code == OP_DIV || op->code == OP_ADD || op->code == OP_SUB)) *(bool *)user = false;
+}
+
+/* Walks all bodies of the program that run on the device. */
+static void walk_bodies(const Module *m, void (*fn)(void *user, Op *op), void *user) {
+  for (int s = 0; s < m->ninits + m->nstencils; s++) {
+    const Stencil *st = s < m->ninits ? &m->inits[s] : &m->stencils[s - m->ninits];
+    for (int i = 0; i < st->npieces; i++) block_walk(st->pieces[i].body, fn, user);
+  }
+  for (int k = 0; k < m->nkernels; k++) block_walk(m->kernels[k].body, fn, user);
+}
+
+bool stc_program_is_exact(const StcProgram *p) {
+  bool exact = true, integer = true;
+  walk_bodies(p->module, check_exact, &exact);
+  walk_bodies(p->module, check_integer, &integer);
+  bool strict = !p->module->contract && !p->module->fast_math;
+  return exact && (strict || integer);
+}

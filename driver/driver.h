@@ -1,0 +1,252 @@
+/* driver/driver.h: what ties the parts together. Table of contents of this folder:
+ *
+ *   stc.h           the public C interface (libstc)
+ *   context.c       contexts, messages, running out of memory, the version
+ *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
+ *   plan.c          a program on a device: checks, memory, the time loop of Algorithm 5
+ *   device.c        the table of devices
+ *   device-ref.c    the interpreter of stencil IR
+ *   device-sim.c    the simulator of kernel IR
+ *   device-host.c   this CPU: JIT and a pool of threads that pull tiles
+ *   device-cuda.c   NVIDIA: libcuda.so.1 by dlopen
+ *   device-hip.c    AMD: libamdhip64.so by dlopen
+ *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
+ *   expression.c    launch-time expressions as C text and as a JSON tree
+ *   files.c         files written whole or not at all   npy.c  png.c  random.c  fields in and out
+ *   check.c         comparing with the reference
+ *   options.c       the command's options as a table    command.c  run.c  its commands
+ *   main.c          the command
+ */
+#ifndef STC_DRIVER_H
+#define STC_DRIVER_H
+
+#include "backend/backend.h"
+#include "driver/stc.h"
+#include "frontend/frontend.h"
+#include "ir/ir.h"
+#include "passes/passes.h"
+
+#include <signal.h>
+
+/* ---------------------------------------------------------------- contexts: context.c */
+
+struct StcContext { ReallocFn realloc; void (*message)(void *user, const StcMessage *m); void *user; };
+
+/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. */
+typedef struct Workspace { StcContext *context; Arena *arena; Diags *diags; bool muted; } Workspace;
+/* Fills `w`, which must not move afterwards. False when out of memory. */
+bool workspace_open(Workspace *w, StcContext *c, bool muted);
+void workspace_close(Workspace *w);
+/* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
+StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
+/* Reports an error without a place. */
+void context_error(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Seconds on a clock that only goes forward. */
+double clock_seconds(void);
+
+/* ---------------------------------------------------------------- programs: compile.c */
+
+typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
+
+/* What a program was read from, and how it is to be compiled; all strings are the program's own. */
+struct StcProgram {
+  Workspace w;
+  SourceKind kind;
+  const char *file, *name, *text;
+  StcOptions options;
+  FrontendOptions language;
+  Schedule schedule;
+  Define *defines;               /* options.ndefines of them */
+  Module *module;                /* as read: stencil IR before any pass; kernel IR for a .kir */
+  double frontend_seconds;
+  const Target *target;          /* of options.march; found when first needed */
+  Module *kernels;               /* the kernel IR for `target`; made when first needed */
+  const char *bytes[STC_EMIT_OBJ + 1];   /* what stc_program_emit gave, kept */
+  size_t sizes[STC_EMIT_OBJ + 1];
+};
+
+/* A program's kernel IR for one target. */
+typedef struct Compiled { const Target *target; Module *module; double seconds; } Compiled;
+
+/* The program's target (options.march, or the host). NULL after an error. */
+const Target *program_target(StcProgram *p);
+/* The program's source read again into `w`: a module that passes may change. NULL after an error. */
+Module *program_read(StcProgram *p, Workspace *w);
+/* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for) and checks that the kernels fit the target. */
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out);
+/* The program's kernel IR for its own target. NULL after an error. */
+Module *program_kernels(StcProgram *p);
+/* The code generator's options. */
+CodegenOptions program_codegen_options(const StcProgram *p);
+/* Splits "NAME=VALUE" into *out (strings in `a`). False if it is malformed. */
+bool define_parse(Arena *a, const char *text, Define *out);
+
+/* ---------------------------------------------------------------- devices: device.c and device-*.c */
+
+typedef struct Device Device;
+
+/* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along the program's dimension d. */
+typedef struct Launch { int32_t index; const Kernel *kernel; int64_t blocks[MAX_RANK]; void **args; } Launch;
+
+/* What a device that runs whole modules is given. */
+typedef struct WholeRun { const Binding *binding; int64_t steps; bool run_inits; const bool *skip_init; } WholeRun;
+
+/* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole (run) on host arrays, or has
+ * memory and launches kernels. */
+typedef struct DeviceKind {
+  const char *name;
+  const char *help;
+  const char *arch;              /* what it runs: "nvptx", "amdgpu", "host"; NULL: whatever is asked */
+  bool whole;
+  const char *index;             /* what the number after the colon means; NULL: none may be given */
+  StcStatus (*open)(Device *d);                                     /* finds it; fills limits, cpu and description */
+  void (*close)(Device *d);
+  StcStatus (*load)(Device *d, const StcProgram *p, const Compiled *code);
+  StcStatus (*run)(Device *d, const WholeRun *r);                   /* whole only */
+  StcStatus (*alloc)(Device *d, size_t size, void **memory);        /* the rest: not whole */
+  void (*release)(Device *d, void *memory, size_t size);
+  StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
+  StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
+  StcStatus (*launch)(Device *d, const Launch *l);
+  StcStatus (*start)(Device *d);                                    /* starts the clock */
+  StcStatus (*wait)(Device *d);                                     /* until all launches are done */
+  StcStatus (*stop)(Device *d, double *seconds);                    /* waits; seconds since start */
+  void (*list)(FILE *to);                                           /* a line for each device there is, or why there is none */
+} DeviceKind;
+
+/* A device in use by one plan. */
+struct Device {
+  const DeviceKind *kind;
+  Workspace *w;
+  int index;                     /* what came after the colon; -1 nothing */
+  const char *cpu;               /* the target's name for it, NULL the default */
+  TargetInfo limits;             /* of the device at hand; 0 where unknown */
+  const char *description;
+  void *state;
+};
+
+extern const DeviceKind device_ref, device_sim, device_host, device_cuda, device_hip;
+/* The table, ended by NULL. */
+extern const DeviceKind *const device_table[];
+/* Finds "name" or "name:INDEX" and opens it into *out. */
+StcStatus device_open(Workspace *w, const char *name, Device *out);
+/* The name among `names` (NULL-terminated) that looks most like `name`, or NULL if none is near. */
+const char *near_match(const char *name, const char *const *names);
+
+/* ---------------------------------------------------------------- plans: plan.c */
+
+/* A piece of memory with the shape of a field: a buffer's, or a field's that no kernel uses. */
+typedef struct Slot { int32_t field; void *memory; size_t size; } Slot;
+
+struct StcPlan {
+  StcProgram *program;
+  Workspace w;
+  Device device;
+  Compiled code;                 /* module NULL on ref */
+  Module *module;                /* the declarations; what ref runs */
+  const char *schedule;
+  Const *scalars;
+  int64_t points;                /* of the grid */
+  int32_t nslots; Slot *slots;
+  int32_t *slot_of_field;        /* the slot that holds the field's present value; -1 none (temp) */
+  int32_t *slot_of_buffer;       /* the slot that a buffer of the module stands for now */
+  bool *given;                   /* field set from outside */
+  bool inits_done;
+  int64_t done;                  /* steps run so far */
+  int64_t launches;
+  double compile_seconds;
+  bool (*progress)(void *user, int64_t done, int64_t of);
+  void *progress_user;
+};
+
+/* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
+StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
+/* Which fields have an init (module_fields places). */
+void fields_with_init(const Module *m, bool *has);
+/* "overlap T=4 block=8x32 elems=4x1": what the kernels of `m` are. */
+const char *schedule_describe(Arena *a, const Module *m);
+
+/* ---------------------------------------------------------------- artifacts: manifest.c header.c expression.c */
+
+/* The manifest of the kernels `m` for `t` as JSON text in the arena; docs/manifest.md says what stands in it. */
+char *manifest_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t);
+/* The C header of the host artifact. */
+char *header_text(Workspace *w, const StcProgram *p, const Module *m);
+/* An affine bound as C text with each scalar's name prefixed by `prefix`. */
+char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix);
+/* A scalar's expression as C text (helper functions as in the header that header.c writes), each scalar's name prefixed by `prefix`. */
+char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix);
+/* The C type of a scalar type: "float", "int64_t". */
+const char *c_type(Type t);
+/* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size. */
+size_t kernel_arg_size(const Module *m, const KArg *a);
+/* Dynamic shared bytes that launching `k` on `t` must ask for; the rest is static. */
+int64_t dynamic_shared_bytes(const Kernel *k, const Target *t);
+
+/* ---------------------------------------------------------------- files and fields: files.c npy.c png.c random.c check.c */
+
+/* A file on its way: written under a temporary name beside `path` and moved to it by file_commit. Path "-" is stdout. */
+typedef struct OutFile { FILE *to; char path[4096], temporary[4096]; } OutFile;
+/* Each false after a message. file_abandon removes what was written. */
+bool file_create(StcContext *c, const char *path, OutFile *f);
+bool file_commit(StcContext *c, OutFile *f);
+void file_abandon(OutFile *f);
+/* Writes the whole file at once. */
+bool file_write(StcContext *c, const char *path, const void *bytes, size_t size);
+/* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */
+char *file_read(Workspace *w, const char *path, size_t *size);
+
+/* The dtype that NumPy gives the type: "<f4". */
+const char *npy_descr(StcType t);
+/* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. `field` errors name the file and the field. */
+StcStatus npy_read(StcContext *c, const char *path, const StcFieldInfo *f, void *data);
+StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
+
+/* Fills the field with numbers that depend on seed and element alone: floats uniform in [0, 1), integers 0..99, bools. */
+void random_fill(const StcFieldInfo *f, uint64_t seed, void *data);
+/* Fills the field with one value, given as text. False if the text is no such value. */
+bool value_fill(const StcFieldInfo *f, const char *text, void *data);
+/* Element `i` of the field as a double. */
+double field_value(const StcFieldInfo *f, const void *data, int64_t i);
+
+/* Writes the field as a picture: dark blue the least, yellow the greatest value. 3-D: the middle slice of dimension 0; 1-D: a band. At most 4096 pixels a side. */
+StcStatus png_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
+
+/* The largest error of a field against the reference, relative to the largest magnitude in the reference; `at` is its element. */
+typedef struct FieldError { double error, got, want; int64_t at; } FieldError;
+FieldError field_compare(const StcFieldInfo *f, const void *got, const void *want);
+/* The tolerance that --check takes by itself for a field of type `t`: 0 if `exact`. */
+double default_tolerance(StcType t, bool exact);
+
+/* ---------------------------------------------------------------- the command: options.c command.c run.c */
+
+typedef struct FieldOption { const char *field, *value; } FieldOption;
+
+/* The commands; a set of them is an or. */
+typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16 } CommandKind;
+
+/* The command line, parsed. */
+typedef struct Command {
+  CommandKind kind;
+  Arena *arena;
+  StcContext *context;
+  StcOptions options;
+  const char *file, *out, *emit, *device, *topic;
+  int64_t steps;                 /* -1: the program's */
+  bool check, time, quiet;
+  const char *tolerance;         /* NULL: the default */
+  int nin, nout, npng;
+  FieldOption *in, *outs, *pngs;
+  int ndefines;
+  const char **defines;
+} Command;
+
+/* Parses argv. STC_USAGE after a message that names the option and what is near it. */
+StcStatus command_parse(Command *c, int argc, char **argv);
+/* Writes the help on `topic` ("run", "devices", NULL: all). STC_USAGE if there is no such topic. */
+StcStatus help_print(FILE *to, const char *topic);
+/* What the commands do; *stop becomes nonzero when the user wants to end. */
+StcStatus command_compile(const Command *c);
+StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
+
+#endif

@@ -1,0 +1,293 @@
+/* driver/options.c: the command line. The table below is all there is to it: parsing, help and near matches are made from it. */
+#include "driver/driver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How an option takes its value: not at all, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2). */
+typedef enum Takes { TAKES_NOTHING, TAKES_VALUE, TAKES_OPTIONAL, TAKES_ATTACHED } Takes;
+
+/* A row: `set` stores the value (NULL if it has none) and returns NULL, or what would have been right. */
+typedef struct OptionRow {
+  const char *name;
+  Takes takes;
+  int commands;
+  const char *(*set)(Command *c, const char *value);
+  const char *usage, *help;      /* help NULL: not in the help text */
+} OptionRow;
+
+/* ---------------------------------------------------------------- setters */
+
+/* An integer in [least, most]; false if `s` is none. */
+static bool parse_int(const char *s, int64_t least, int64_t most, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long n = strtoll(s, &end, 10);
+  *out = n;
+  return end != s && !*end && !errno && n >= least && n <= most;
+}
+
+/* "8x32" or "8,32" into up to three numbers from 1. */
+static bool parse_shape(const char *s, int out[3]) {
+  for (int d = 0; d < 3; d++) {
+    char *end;
+    errno = 0;
+    long n = strtol(s, &end, 10);
+    if (end == s || errno || n < 1 || n > 1 << 30) return false;
+    out[d] = (int)n;
+    if (!*end) return true;
+    if (*end != 'x' && *end != ',') return false;
+    s = end + 1;
+  }
+  return false;
+}
+
+/* Appends "F=VALUE" to a list of field options. */
+static const char *add_field(Command *c, FieldOption **list, int *n, const char *value) {
+  const char *equals = strchr(value, '=');
+  if (!equals || equals == value || !equals[1]) return "FIELD=VALUE";
+  FieldOption o = {arena_strndup(c->arena, value, (size_t)(equals - value)), equals + 1};
+  ARENA_PUSH(c->arena, *list, *n, o);
+  return NULL;
+}
+
+static const char *set_march(Command *c, const char *v) { return c->options.march = v, NULL; }
+static const char *set_mcpu(Command *c, const char *v) { return c->options.mcpu = v, NULL; }
+static const char *set_out(Command *c, const char *v) { return c->out = v, NULL; }
+static const char *set_emit(Command *c, const char *v) { return c->emit = v, NULL; }
+static const char *set_real(Command *c, const char *v) { return c->options.real = v, NULL; }
+static const char *set_schedule(Command *c, const char *v) { return c->options.schedule = v, NULL; }
+static const char *set_passes(Command *c, const char *v) { return c->options.passes = v, NULL; }
+static const char *set_print_before(Command *c, const char *v) { return c->options.print_before = v, NULL; }
+static const char *set_print_after(Command *c, const char *v) { return c->options.print_after = v, NULL; }
+static const char *set_print_all(Command *c, const char *v) { return (void)v, c->options.print_all = true, NULL; }
+static const char *set_verify(Command *c, const char *v) { return (void)v, c->options.verify_each = true, NULL; }
+static const char *set_time_passes(Command *c, const char *v) { return (void)v, c->options.time_passes = true, NULL; }
+static const char *set_stats(Command *c, const char *v) { return (void)v, c->options.stats = true, NULL; }
+static const char *set_remarks(Command *c, const char *v) { return (void)v, c->options.remarks = true, NULL; }
+static const char *set_no_contract(Command *c, const char *v) { return (void)v, c->options.no_contract = true, NULL; }
+static const char *set_fast_math(Command *c, const char *v) { return (void)v, c->options.fast_math = true, NULL; }
+static const char *set_block(Command *c, const char *v) { return parse_shape(v, c->options.block) ? NULL : "one to three numbers from 1, such as 8x32"; }
+static const char *set_elems(Command *c, const char *v) { return parse_shape(v, c->options.elems) ? NULL : "one to three numbers from 1, such as 4x1"; }
+static const char *set_device(Command *c, const char *v) { return c->device = v, NULL; }
+static const char *set_in(Command *c, const char *v) { return add_field(c, &c->in, &c->nin, v); }
+static const char *set_outs(Command *c, const char *v) { return add_field(c, &c->outs, &c->nout, v); }
+static const char *set_png(Command *c, const char *v) { return add_field(c, &c->pngs, &c->npng, v); }
+static const char *set_time(Command *c, const char *v) { return (void)v, c->time = true, NULL; }
+static const char *set_quiet(Command *c, const char *v) { return (void)v, c->quiet = true, NULL; }
+static const char *set_help(Command *c, const char *v) {
+  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_DEVICES ? "devices" : NULL;
+  return (void)v, c->kind = CMD_HELP, NULL;
+}
+static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
+
+/* -DNAME=VALUE. */
+static const char *set_define(Command *c, const char *v) {
+  Define d;
+  if (!define_parse(c->arena, v, &d)) return "NAME=VALUE";
+  ARENA_PUSH(c->arena, c->defines, c->ndefines, v);
+  return NULL;
+}
+
+/* -O0 .. -O3. */
+static const char *set_level(Command *c, const char *v) {
+  int64_t n;
+  if (!parse_int(v, 0, 3, &n)) return "0, 1, 2 or 3";
+  c->options.opt_level = (int)n + 1;
+  return NULL;
+}
+
+/* -T=N. */
+static const char *set_T(Command *c, const char *v) {
+  int64_t n;
+  if (!parse_int(v, 1, 1 << 20, &n)) return "a number of time steps from 1";
+  c->options.T = (int)n;
+  return NULL;
+}
+
+/* --steps=N. */
+static const char *set_steps(Command *c, const char *v) { return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0"; }
+
+/* --check[=TOL]. */
+static const char *set_check(Command *c, const char *v) {
+  char *end;
+  c->check = true;
+  c->tolerance = v;
+  return !v || (strtod(v, &end) >= 0 && end != v && !*end) ? NULL : "a relative error from 0, such as 1e-6";
+}
+
+/* ---------------------------------------------------------------- the table */
+
+enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES };
+
+static const OptionRow rows[] = {
+    {"march", TAKES_VALUE, BOTH, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to simulate"},
+    {"mcpu", TAKES_VALUE, BOTH, set_mcpu, "-mcpu=CPU", "sm_70 .. sm_90 and on, gfx90a, gfx942, ...; default sm_80, gfx90a, the device at hand"},
+    {"o", TAKES_VALUE, CMD_COMPILE, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
+    {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
+    {"device", TAKES_VALUE, CMD_RUN, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
+    {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
+    {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy", "start field F from a file, random:SEED, zero or a number"},
+    {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
+    {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
+    {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]", "run the reference too and compare; exit 1 above the tolerance"},
+    {"time", TAKES_NOTHING, CMD_RUN, set_time, "--time", "print one line of JSON with what the run took"},
+    {"quiet", TAKES_NOTHING, CMD_RUN, set_quiet, "--quiet", "no progress bar"},
+    {"D", TAKES_ATTACHED, BOTH, set_define, "-DNAME=VALUE", "set a param"},
+    {"freal", TAKES_VALUE, BOTH, set_real, "-freal=f64", "what the type `real` means, default f32"},
+    {"O", TAKES_ATTACHED, BOTH, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
+    {"schedule", TAKES_VALUE, BOTH, set_schedule, "-schedule=S", "naive or overlap"},
+    {"T", TAKES_VALUE, BOTH, set_T, "-T=N", "time steps a tile"},
+    {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (points a tile on the host), slowest dimension first"},
+    {"elems", TAKES_VALUE, BOTH, set_elems, "-elems=AxBxC", "points a thread"},
+    {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree with the reference bit for bit"},
+    {"ffast-math", TAKES_NOTHING, BOTH, set_fast_math, "-ffast-math", "reassociate and approximate"},
+    {"passes", TAKES_VALUE, BOTH, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
+    {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B", "print the IR before these passes (-print-after= after them)"},
+    {"print-after", TAKES_VALUE, BOTH, set_print_after, NULL, NULL},
+    {"print-after-all", TAKES_NOTHING, BOTH, set_print_all, "-print-after-all", "... after every pass"},
+    {"verify-each", TAKES_NOTHING, BOTH, set_verify, "-verify-each", "verify the IR after every pass"},
+    {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes", "print the time of each stage (-stats: what each did, -Rpass: its remarks)"},
+    {"stats", TAKES_NOTHING, BOTH, set_stats, NULL, NULL},
+    {"Rpass", TAKES_NOTHING, BOTH, set_remarks, NULL, NULL},
+    {"help", TAKES_NOTHING, ALL, set_help, NULL, NULL},
+    {"h", TAKES_NOTHING, ALL, set_help, NULL, NULL},
+    {"version", TAKES_NOTHING, ALL, set_version, NULL, NULL},
+};
+enum { NROWS = sizeof rows / sizeof rows[0] };
+
+/* ---------------------------------------------------------------- parsing */
+
+/* The row that `text` (without dashes) uses, and its attached value or NULL. A TAKES_ATTACHED row matches by its first letter when nothing matches whole. */
+static const OptionRow *find_row(const char *text, const char **value) {
+  const char *equals = strchr(text, '=');
+  size_t n = equals ? (size_t)(equals - text) : strlen(text);
+  *value = equals ? equals + 1 : NULL;
+  for (int i = 0; i < NROWS; i++)
+    if (rows[i].takes != TAKES_ATTACHED && strlen(rows[i].name) == n && memcmp(rows[i].name, text, n) == 0) return &rows[i];
+  for (int i = 0; i < NROWS; i++)
+    if (rows[i].takes == TAKES_ATTACHED && rows[i].name[0] == text[0] && (text[0] == 'D' || (text[1] >= '0' && text[1] <= '9') || !text[1])) {
+      *value = text[1] ? text + 1 : NULL;
+      return &rows[i];
+    }
+  return NULL;
+}
+
+/* Reports an unknown option with the nearest that there is. */
+static StcStatus unknown_option(Command *c, const char *arg) {
+  const char *names[NROWS + 1], *text = arg + 1 + (arg[1] == '-');
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+  int n = 0;
+  for (int i = 0; i < NROWS; i++)
+    if (rows[i].commands & c->kind) names[n++] = rows[i].name;
+  names[n] = NULL;
+  const char *near = near_match(name, names);
+  if (near)
+    context_error(c->context, "unknown option %s; is %s%s meant?", arg, arg[1] == '-' ? "--" : "-", near);
+  else
+    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg, c->kind == CMD_RUN ? " run" : "");
+  return STC_USAGE;
+}
+
+/* Handles the option argv[*i], stepping over a value of its own. */
+static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
+  const char *arg = argv[*i], *value;
+  const OptionRow *row = find_row(arg + 1 + (arg[1] == '-'), &value);
+  if (!row) return unknown_option(c, arg);
+  if (!(row->commands & c->kind))
+    return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg, row->commands & CMD_RUN ? "`stc run`" : "compiling (stc FILE)", row->commands & CMD_RUN ? " run" : ""), STC_USAGE;
+  if (row->takes == TAKES_NOTHING && value) return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
+  if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc) value = argv[++*i];
+  if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && (!value || !*value))
+    return context_error(c->context, "%s needs a value: %s", arg, row->usage ? row->usage : "-print-after=PASS"), STC_USAGE;
+  const char *right = row->set(c, value);
+  return right ? (context_error(c->context, "%s: expected %s", arg, right), STC_USAGE) : STC_OK;
+}
+
+/* The command that the first word names, and whether it does. */
+static bool command_word(Command *c, const char *word) {
+  if (strcmp(word, "run") == 0) c->kind = CMD_RUN;
+  else if (strcmp(word, "devices") == 0) c->kind = CMD_DEVICES;
+  else if (strcmp(word, "help") == 0) c->kind = CMD_HELP;
+  else return false;
+  return true;
+}
+
+StcStatus command_parse(Command *c, int argc, char **argv) {
+  c->kind = CMD_COMPILE;
+  c->steps = -1;
+  int i = 1;
+  if (argc > 1 && command_word(c, argv[1])) i = 2;
+  if (c->kind == CMD_HELP) {
+    c->topic = argc > 2 ? argv[2] : NULL;
+    return STC_OK;
+  }
+  for (; i < argc && c->kind != CMD_HELP && c->kind != CMD_VERSION; i++) {
+    if (argv[i][0] == '-' && argv[i][1]) {
+      StcStatus s = take_option(c, argc, argv, &i);
+      if (s) return s;
+    } else if (c->file || c->kind == CMD_DEVICES) {
+      return context_error(c->context, c->file ? "two files, %s and %s: one at a time" : "%s%s: `stc devices` takes no file", c->file ? c->file : "", argv[i]), STC_USAGE;
+    } else {
+      c->file = argv[i];
+    }
+  }
+  c->options.ndefines = c->ndefines;
+  c->options.defines = c->defines;
+  if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN) && !c->file)
+    return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)", c->kind == CMD_RUN ? "stc run [options]" : "stc [options]"), STC_USAGE;
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- help */
+
+/* The rows for exactly the commands in `commands` that have help, one a line. */
+static void print_rows(FILE *to, int commands) {
+  for (int i = 0; i < NROWS; i++)
+    if (rows[i].commands == commands && rows[i].help) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
+}
+
+/* The help on compiling. */
+static void print_main_help(FILE *to) {
+  fputs("stc: a compiler for stencil programs (.stn) on GPUs and CPUs\n\n"
+        "  stc [options] FILE       compile to PTX, an AMD code object or a host object, with a manifest (.json) beside it\n"
+        "  stc run [options] FILE   compile and run; `stc help run` lists its options\n"
+        "  stc devices              list what there is to run on\n"
+        "  stc help [COMMAND]       this text, or that on a command;  stc --version  the versions of stc and LLVM\n\n"
+        "FILE is a program (.stn) or IR text (.sir, .kir). Options:\n",
+        to);
+  print_rows(to, CMD_COMPILE);
+  print_rows(to, BOTH);
+  fputs("\nExit codes: 0 done, 1 --check failed, 2 usage, 3 wrong input, 4 device, 5 file, 6 memory, 7 stc's own mistake, 130 Ctrl-C\n", to);
+}
+
+/* The help on running. */
+static void print_run_help(FILE *to) {
+  fputs("stc run [options] FILE: compile a stencil program and run it\n\n"
+        "  stc run examples/gray_scott.stn --png V=v.png\n"
+        "  stc run --device=cuda -DN=8192 --in A=random:1 --check --time jacobi.stn\n\n",
+        to);
+  print_rows(to, CMD_RUN);
+  fputs("\nCompiling, as for `stc FILE`:\n", to);
+  print_rows(to, BOTH);
+}
+
+/* The help on devices. */
+static void print_devices_help(FILE *to) {
+  fputs("stc devices: list what `stc run --device=` can name here, and why the rest cannot be used\n\n", to);
+  for (int i = 0; device_table[i]; i++) fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
+}
+
+StcStatus help_print(FILE *to, const char *topic) {
+  if (!topic || strcmp(topic, "compile") == 0 || strcmp(topic, "help") == 0)
+    print_main_help(to);
+  else if (strcmp(topic, "run") == 0)
+    print_run_help(to);
+  else if (strcmp(topic, "devices") == 0)
+    print_devices_help(to);
+  else
+    return STC_USAGE;
+  return STC_OK;
+}
