@@ -1,0 +1,27 @@
+/* passes/crossing.h: can two accesses of a kernel's array meet in one cell from two threads of a block? (for barriers.c) */
+#ifndef STC_PASSES_CROSSING_H
+#define STC_PASSES_CROSSING_H
+
+#include "passes/analysis.h"
+
+/* An aload or astore: the array, the array that owns its storage, and its cell: index[d] is a linear form, the constant offset included; exact[d] says that
+ * the form did not wrap. looped: inside a for. */
+typedef struct Access {
+  const Op *op;
+  int32_t array, root;
+  bool write, looped;
+  bool exact[MAX_RANK];
+  Linear index[MAX_RANK];
+} Access;
+
+/* The question, for the kernel of `ranges`: scratch memory for its threads. */
+typedef struct Crossing { Ranges *ranges; bool *step[MAX_RANK]; } Crossing;
+
+Crossing *crossing_new(Arena *a, Ranges *r);
+/* The access that `op`, an aload or astore, makes. */
+Access *access_new(Crossing *c, const Op *op, bool looped);
+/* May different threads of a block touch the same memory by x and y, at least one of them writing? x and y may be the same access, in
+ * different iterations of the fors around it. */
+bool accesses_cross(Crossing *c, const Access *x, const Access *y);
+
+#endif
