@@ -444,29 +444,29 @@ static void build_write_back(const Tile *t, Builder *b) {
   }
 }
 
-/* Sets the shape of kernel `k` for tiles of `width` points, and the coordinates of the tile's cells. */
-static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *width) {
+/* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they give out fewer), and the coordinates of the tile's cells. */
+static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
   const Launch *l = t->l;
   for (int d = 0; d < t->rank; d++) {
-    t->width[d] = width[d];
-    t->cells[d] = (int32_t)(l->hull.lo[d] + width[d] + l->hull.hi[d]);
+    t->width[d] = (int32_t)launch_width(l, d, block[d]);
+    t->cells[d] = block[d];
     if (d == t->rank - 1) t->cells[d] = (t->cells[d] + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS;
     k->threads[d] = 1;
-    k->tile[d] = width[d];
+    k->tile[d] = t->width[d];
     k->extent[d] = box_extent(t->lo->out->arena, &l->m->grid, d);
-    Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), i64(b, width[d]));
+    Value *origin = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), i64(b, t->width[d]));
     t->base[d] = build2(b, OP_ADD, origin, build_affine(b, l->m, affine_add_const(l->m->grid.lo[d], -l->hull.lo[d])));
   }
 }
 
-/* Builds the kernel of launch `l`, whose step begins with stencil `first`, for target `only` (-1: all), with tiles of `width` points, and adds its launch to `seq`. */
-static void lower_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Stencil *first, int only, const char *name, const int32_t *width, int steps) {
+/* Builds the kernel of launch `l`, whose step begins with stencil `first`, for target `only` (-1: all), with tiles that compute `block` points, and adds its launch to `seq`. */
+static void lower_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Stencil *first, int only, const char *name, const int32_t *block, int steps) {
   Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .first = first};
   t.kernel = lowering_kernel(lo, name, steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);
   b.loc = k->loc;
-  place_tile(&t, k, &b, width);
+  place_tile(&t, k, &b, block);
   make_arrays(&t);
   for (int i = 0; i < l->n; i++) build_instance(&t, &b, i);
   build_write_back(&t, &b);
@@ -476,34 +476,34 @@ static void lower_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sten
 /* ---------------------------------------------------------------- modules */
 
 /* The init sequence: a kernel for each target of each init, so that one can be left out whose field has data. */
-static void lower_loop_inits(Lowering *lo, Launch *const *launches, const int32_t *width) {
+static void lower_loop_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
   const Module *m = lo->m;
   for (int i = 0; i < m->ninits; i++) {
     const Stencil *st = launches[i]->st;
     for (int k = 0; k < st->ntargets; k++) {
       const char *name = st->ntargets == 1 ? arena_printf(m->arena, "init_%s", st->name)
                                            : arena_printf(m->arena, "init_%s_%s", st->name, m->fields[st->targets[k]].name);
-      lower_launch(lo, &lo->out->host.init, launches[i], launches[0]->st, st->ntargets == 1 ? -1 : st->targets[k], name, width, 0);
+      lower_launch(lo, &lo->out->host.init, launches[i], launches[0]->st, st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);
   }
 }
 
 /* The step sequence of the naive schedule: a launch a stencil. */
-static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, const int32_t *width) {
+static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, const int32_t *block) {
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {
     const char *name = arena_printf(lo->m->arena, "%s_naive_%s", lo->m->name, launches[i]->st->name);
-    lower_launch(lo, seq, launches[i], launches[0]->st, -1, name, width, i == n - 1);
+    lower_launch(lo, seq, launches[i], launches[0]->st, -1, name, block, i == n - 1);
     host_swaps(lo, seq, launches[i]);
   }
 }
 
 /* A step sequence of the overlap schedule: all instances of `l` in one launch. */
-static void lower_loop_tile(Lowering *lo, const Launch *l, const int32_t *width) {
+static void lower_loop_tile(Lowering *lo, const Launch *l, const int32_t *block) {
   HostSeq *seq = host_seq(lo, l->steps);
   const char *name = arena_printf(lo->m->arena, "%s_overlap_t%d", lo->m->name, l->steps);
-  lower_launch(lo, seq, l, l->st, -1, name, width, l->steps);
+  lower_launch(lo, seq, l, l->st, -1, name, block, l->steps);
   host_swaps(lo, seq, l);
 }
 
