@@ -1,10 +1,16 @@
 /* frontend/frontend.h: text -> AST -> checked AST -> stencil IR. Table of contents of this folder:
  *
- *   lex.c     characters to tokens
- *   parse.c   tokens to the AST (ast.h), recovering from errors
- *   check.c   names, types, regions, offsets; op macros expanded; constants folded
- *   lower.c   checked AST to a stencil IR module
- *   dump.c    the AST as text (-emit=ast)
+ *   lex.c           characters to tokens
+ *   parse.c         tokens to declarations (ast.h), recovering from errors
+ *   parse_expr.c    tokens to expressions
+ *   symbol.c        names and what they stand for
+ *   check.c         declarations: every name resolved, constants computed
+ *   check_expr.c    expressions: names resolved, op macros expanded
+ *   check_type.c    expressions: types; literals adapted to the type they meet
+ *   check_region.c  regions, offsets, launch checks, what temp fields hold
+ *   fold.c          constant expressions and affine bounds
+ *   lower.c         checked program to a stencil IR module; the two functions below
+ *   dump.c          the checked program as text (-emit=ast)
  *
  * The language is described in docs/language.md.
  */

@@ -1,0 +1,266 @@
+/* frontend/ast.h: the syntax tree and what the parts of the front end hand each other (private to frontend/).
+ *
+ *   lex.c           Token           characters to tokens
+ *   parse.c         Decl            tokens to declarations
+ *   parse_expr.c    Expr            tokens to expressions
+ *   symbol.c        Symbol          names and what they stand for
+ *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
+ *   check_expr.c                    expressions: names resolved, macros expanded
+ *   check_type.c                    expressions: types, literals adapted
+ *   check_region.c                  regions, offsets, launch checks, what temp fields hold
+ *   fold.c                          constant expressions and affine bounds
+ *   lower.c                         Checked to a stencil IR module
+ *   dump.c                          Checked as text
+ */
+#ifndef STC_AST_H
+#define STC_AST_H
+
+#include "frontend/frontend.h"
+
+/* ---------------------------------------------------------------- tokens: lex.c */
+
+typedef enum Tok {
+  TOK_EOF, TOK_NAME, TOK_INT, TOK_FLOAT,
+  TOK_LPAREN, TOK_RPAREN, TOK_LBRACKET, TOK_RBRACKET, TOK_LBRACE, TOK_RBRACE,
+  TOK_COMMA, TOK_SEMI, TOK_COLON, TOK_ASSIGN, TOK_DOTS, TOK_DOT, TOK_AT,
+  TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH, TOK_PERCENT, TOK_NOT, TOK_AND, TOK_OR,
+  TOK_EQ, TOK_NE, TOK_LT, TOK_LE, TOK_GT, TOK_GE
+} Tok;
+
+/* A token: its text as written (arena), and whether it is the first of its line. */
+typedef struct Token { Tok kind; Loc loc; const char *text; bool first; } Token;
+
+/* All tokens of `text`, source `file` of `d`, the last one TOK_EOF. Characters that begin no token are reported and left out. */
+Token *lex(Arena *a, Diags *d, int file, const char *text);
+
+/* Numbers of all characters that may be in a name are its start's too, but for digits. */
+bool is_keyword(const char *s);                /* a word that begins a declaration or an expression: param, let, if, ... */
+bool is_reserved(const char *s);               /* a keyword, a type or a built-in function: no program may declare it */
+/* Of the keywords and built-ins, number i; NULL beyond the last. */
+const char *reserved_word(int i);
+
+/* ---------------------------------------------------------------- the tree: parse.c, parse_expr.c */
+
+/* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested brackets, of the tree after
+ * macros are expanded; nodes of all expanded expressions; amount of an offset. */
+enum { MAX_HEIGHT = 1000, MAX_NESTING = 200, MAX_DEPTH = 3000, MAX_NODES = 1 << 18, MAX_OFFSET = 1 << 30 };
+
+/* Types of expressions that have not met a type yet: of integer literals alone, of literals with a float among them. */
+enum { TY_LITERAL_INT = 0xfffe, TY_LITERAL_FLOAT = 0xffff };
+static inline bool type_is_literal(Type t) { return t >= TY_LITERAL_INT; }
+
+typedef enum ExprKind {
+  /* parsed and checked */
+  EXPR_BAD,        /* was reported */
+  EXPR_INT,        /* name: the literal as written */
+  EXPR_FLOAT,
+  EXPR_BOOL,       /* value.i */
+  EXPR_OP,         /* op on kids; neg of a literal stays one */
+  /* parsed only */
+  EXPR_NAME,       /* name */
+  EXPR_ACCESS,     /* name[kids] */
+  EXPR_CALL,       /* name(kids) */
+  /* checked only */
+  EXPR_CONST,      /* sym, a const or an element of a table: its value */
+  EXPR_SCALAR,     /* sym, a param or a top-level let */
+  EXPR_FIELD,      /* sym, a field, at off */
+  EXPR_INDEX,      /* coordinate of dimension value.i */
+  EXPR_STEP,
+  EXPR_LOCAL       /* sym, a let of this block */
+} ExprKind;
+
+typedef struct Expr Expr;
+typedef struct Symbol Symbol;
+
+/* A node of an expression. The parser makes it; the checker makes a new tree with types, names resolved and macros expanded. */
+struct Expr {
+  ExprKind kind;
+  Type type;                     /* checked only; TY_NONE of EXPR_BAD */
+  Opcode op;                     /* of EXPR_OP; a conversion is OP_CONVERT, an if OP_SELECT */
+  Loc loc;
+  int32_t height;                /* levels of the tree below, this one included */
+  int32_t n; Expr **kids;
+  const char *name;
+  Symbol *sym;
+  Const value;
+  int64_t off[MAX_RANK];
+};
+
+/* lo .. hi of one dimension; hi NULL: the one point lo. */
+typedef struct Range { Expr *lo, *hi; } Range;
+/* [ranges] as written. */
+typedef struct RegionExpr { Loc loc; int32_t n; Range *ranges; } RegionExpr;
+
+/* A line of a block: let NAME [: type] = value, or NAME = value. */
+typedef struct Stmt { bool is_let; Loc loc; const char *name; Type type; Expr *value; } Stmt;
+/* [region] = value (one statement without a name), or [region] { statements }. */
+typedef struct PieceDecl { Loc loc; RegionExpr *region; int32_t n; Stmt *stmts; bool is_block; } PieceDecl;
+
+typedef enum DeclKind {
+  DECL_BAD,        /* could not be parsed: the name counts as declared and is never reported again */
+  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_STENCIL, DECL_INIT
+} DeclKind;
+
+typedef struct Name { const char *s; Loc loc; } Name;
+
+/* A declaration; one of each name. */
+typedef struct Decl {
+  DeclKind kind;
+  Loc loc;                       /* of the name */
+  const char *name;
+  Type type;                     /* TY_NONE: not given */
+  Expr *value;                   /* param, const, let, op: value; grid: steps; table: extent; field: constant of outside */
+  RegionExpr *region;            /* grid, region, field (NULL: the grid) */
+  Name on;                       /* field: region by name */
+  int32_t nnames; Name *names;   /* op: parameters; stencil: targets */
+  int32_t nvalues; Expr **values;/* table */
+  OutsideRule outside;
+  bool input, temp;
+  int32_t npieces; PieceDecl *pieces;
+} Decl;
+
+typedef struct Parse { Arena *arena; Diags *d; const Token *t; Type real; int32_t nesting; int32_t ndecls; Decl **decls; } Parse;
+
+/* Tokens to p->decls in order of the text. Errors are reported; what could not be read comes as DECL_BAD where it had a name. */
+void parse_program(Parse *p);
+/* One expression at p->t; reports and returns NULL if there is none. */
+Expr *parse_expr(Parse *p);
+/* A node of `n` kids; NULL after reporting that it nests too deeply, or if a kid is NULL. */
+Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids);
+
+/* Helpers of both parsers. */
+bool parse_is(const Parse *p, Tok kind);                    /* is the next token of that kind */
+bool parse_is_word(const Parse *p, const char *word);
+bool parse_accept(Parse *p, Tok kind);                      /* takes it if so */
+/* Takes a token of that kind, else reports "expected WHAT, found ...". */
+bool parse_expect(Parse *p, Tok kind, const char *what);
+void parse_error(Parse *p, const char *expected);           /* "expected WHAT, found TOKEN" at the next token */
+void parse_unsupported(Parse *p, Loc loc, const char *what);/* "WHAT are not supported yet" */
+bool parse_enter(Parse *p);                                 /* one more bracket level; false after reporting too many */
+/* A type's name at the next token; TY_NONE after reporting. */
+Type parse_type(Parse *p);
+/* The type that the name stands for, f16 and the like included; TY_NONE if it is none. */
+Type type_of_word(const char *s, Type real);
+
+/* ---------------------------------------------------------------- names: symbol.c */
+
+typedef enum SymbolKind { SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_STENCIL, SYM_LOCAL } SymbolKind;
+
+enum { MAX_COVER = 64 };
+
+/* Boxes on all of whose points a temp field has been written. */
+typedef struct Cover { int n; Box box[MAX_COVER]; } Cover;
+
+struct Symbol {
+  SymbolKind kind;
+  const char *name;
+  Loc loc;
+  bool used;
+  Type type;                     /* of the value; const: TY_LITERAL_* if it adapts */
+  int32_t index;                 /* param, let: scalar; field: field */
+  const Decl *decl;
+  Expr *value;                   /* local: as parsed */
+  bool is_affine; Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
+  Box box;                       /* grid, region, field */
+  const Cover *cover; int32_t cover_stencil;   /* temp field: what the stencils before number cover_stencil of Checker.checked have written; -1: not known */
+  int32_t n; Symbol **elems;     /* table */
+  bool have[TY_COMPOSITE]; Const memo[TY_COMPOSITE];   /* const and element: its value by type */
+  Expr *checked;                 /* local: its checked value */
+  Value *lowered;                /* local: its value while a piece is lowered */
+  Symbol *chain, *next;          /* of its hash bucket; in order of declaration */
+};
+
+/* Global names, in order of declaration from `first`, hashed by name. */
+typedef struct Symbols { Symbol *bucket[1024], *first, *last; } Symbols;
+Symbol *symbols_find(const Symbols *s, const char *name);
+void symbols_add(Symbols *s, Symbol *sym);
+/* The symbol or reserved word nearest to `name` by few changed letters, of those `fits` accepts (NULL: all; it gets NULL for a reserved word); NULL if there is none near. */
+const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *));
+const char *symbol_kind_name(SymbolKind k);    /* "a field" */
+
+/* ---------------------------------------------------------------- checked program: check*.c */
+
+/* One assignment of a piece; a let comes with `local`, a target with field `target`. */
+typedef struct Assign { Loc loc; Symbol *local; int32_t target; Expr *value; } Assign;
+typedef struct CheckedPiece { Loc loc; Box box; int32_t n; Assign *assigns; } CheckedPiece;
+typedef struct CheckedStencil { const char *name; Loc loc; bool is_init; int32_t ntargets; int32_t *targets; int32_t npieces; CheckedPiece *pieces; } CheckedStencil;
+
+/* A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller` (NULL: the piece itself). */
+typedef struct Env Env;
+struct Env { const Decl *decl; Expr *const *args; const Env *caller; Loc call; };
+
+/* What an expression may contain: constants only; launch-time scalars too; fields, idx, step and lets too. */
+typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_BODY } Allowed;
+
+typedef struct Checker {
+  Arena *arena;
+  Diags *d;
+  int32_t file;                  /* of the source, in Loc */
+  Module *m;
+  Type real;
+  Symbols syms;
+  const Symbol *grid;            /* NULL before it is declared */
+  Expr **scalar_value;           /* by scalar: checked value, NULL if none */
+  int32_t nchecked; CheckedStencil *checked;
+  /* where the checker is */
+  Allowed allowed;
+  const char *what;              /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
+  bool in_init;
+  const Box *region;             /* region of the piece in hand */
+  const CheckedStencil *stencil;
+  Symbol *locals;                /* lets of the block in hand, linked by next, newest first */
+  int32_t depth, nodes;
+  bool gave_up;                  /* too many nodes: reported once */
+  bool grid_failed;              /* a grid was declared, but wrongly; or its lack was reported */
+  int32_t nreported; struct { Loc loc; const char *message; } reported[MAX_ERRORS];
+} Checker;
+
+/* Checks all declarations into c->m and c->checked. */
+void check_program(Checker *c, int n, Decl *const *decls);
+
+/* `e` as seen from `env`, moved by `shift` (Module rank places), with types. Never NULL: EXPR_BAD after reporting. */
+Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+/* Gives the operation `e` its type from its checked kids, none of them bad, adapting literals among them; e->type is the target of a conversion. EXPR_BAD after reporting. */
+Expr *check_types(Checker *c, const Env *env, Expr *e);
+/* Gives a checked expression the type `want` if it is made of literals; else its type must be `want`. `to` names what it is for ("field 'A'"). EXPR_BAD after reporting. */
+Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to);
+/* A checked value for a place without a type of its own: literals become real. */
+Expr *check_value(Checker *c, Expr *e);
+/* Checks `e` in its place: only what `allowed` says may occur; `what` says in messages what it is. */
+Expr *check_in(Checker *c, const Expr *e, const Env *env, Allowed allowed, const char *what);
+/* An integer constant. False after reporting. */
+bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what, int64_t *out);
+/* The macro's body names only its parameters and what is declared. */
+void check_op_body(Checker *c, const Decl *op);
+/* "undefined name", with what may have been meant. */
+Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *));
+/* Reports an error met while `env` was expanded, with notes of the macro calls that led there; the same error at the same place only once. Returns EXPR_BAD. */
+Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The literal int or float expression as an expression of type `t`; EXPR_BAD after reporting that it does not fit. */
+Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t);
+
+/* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
+bool check_region(Checker *c, const RegionExpr *r, Box *out);
+/* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them in messages. */
+bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer, const char *outer_text);
+/* An access to `field` at `off` from c->region stays where the field has values; of a temp field, values written before in this step. Errors are followed by notes of `env`. */
+void check_access(Checker *c, Loc loc, Symbol *field, const int64_t *off, const Env *env);
+/* The box of the name of a grid, region or field; NULL after reporting that it is none. */
+const Box *check_region_name(Checker *c, Loc loc, const char *name);
+/* No two pieces of `s` overlap. */
+void check_overlap(Checker *c, const CheckedStencil *s);
+/* The value of a checked constant expression (kinds INT, FLOAT, BOOL, OP, CONST). False if it is none. */
+bool fold_const(Checker *c, const Expr *e, Const *out);
+/* The checked integer expression as an affine form; false if it is none, or too large. */
+bool fold_affine(Checker *c, const Expr *e, Affine *out);
+/* The literal as written, as type t; false if it is an integer beyond t's range. */
+bool fold_literal(const Expr *e, Type t, Const *out);
+
+/* ---------------------------------------------------------------- lower.c, dump.c */
+
+/* Fills scalars' expressions, inits and stencils of c->m. */
+void lower_program(Checker *c);
+/* The checked program as an indented tree. */
+char *dump_program(Checker *c);
+
+#endif

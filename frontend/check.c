@@ -1,0 +1,417 @@
+/* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+/* A symbol for the declared name; NULL after reporting that the name is taken. */
+static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
+  const Symbol *old = symbols_find(&c->syms, d->name);
+  if (old) {
+    if (kind != SYM_BAD || old->kind != SYM_BAD) {
+      diag_error(c->d, d->loc, "the name '%s' is taken; all names of a program differ", d->name);
+      diag_note(c->d, old->loc, "'%s' is %s declared here", d->name, symbol_kind_name(old->kind));
+    }
+    return NULL;
+  }
+  Symbol *s = ARENA_NEW(c->arena, Symbol);
+  *s = (Symbol){.kind = kind, .name = d->name, .loc = d->loc, .decl = d, .type = d->type, .cover_stencil = -1};
+  symbols_add(&c->syms, s);
+  return s;
+}
+
+/* ---- scalars and constants */
+
+/* The type of a value without one of its own: of integer literals i64, of float literals real. */
+static Type scalar_type(const Checker *c, Type t) { return t == TY_LITERAL_INT ? TY_I64 : t == TY_LITERAL_FLOAT ? c->real : t; }
+
+/* Adds a scalar of type `t` with its checked value (NULL: none) and makes `s` stand for it. */
+static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param) {
+  Scalar x = {.name = s->name, .type = t, .is_param = is_param, .loc = s->loc};
+  int n = c->m->nscalars;
+  ARENA_PUSH(c->arena, c->scalar_value, n, value);
+  s->type = t;
+  s->index = c->m->nscalars;
+  ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
+  s->is_affine = type_is_int(t) && (is_param || fold_affine(c, value, &s->affine));
+  if (s->is_affine && is_param)
+    s->affine = affine_scalar(c->arena, s->index);
+}
+
+/* param, and let at top level. */
+static void check_scalar(Checker *c, const Decl *d) {
+  bool is_param = d->kind == DECL_PARAM;
+  Expr *e = d->value ? check_in(c, d->value, NULL, ALLOW_SCALAR, is_param ? "a param's default" : "a let outside a stencil") : NULL;
+  Symbol *s = declare(c, is_param ? SYM_PARAM : SYM_LET, d);
+  if (!s)
+    return;
+  Type t = d->type != TY_NONE || !e ? d->type : is_param ? scalar_type(c, e->type) : e->type;
+  if (!e && t == TY_NONE)
+    t = TY_I64;
+  if (e && !is_param)
+    t = d->type != TY_NONE ? t : type_is_literal(t) ? c->real : t;
+  if (e)
+    e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", d->name));
+  if (e && e->kind == EXPR_BAD)
+    s->kind = SYM_BAD;
+  else
+    add_scalar(c, s, t, e, is_param);
+}
+
+/* Computes constant `s` from its expression as type `t`. False after reporting. */
+static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
+  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a constant");
+  e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", s->name));
+  if (e->kind == EXPR_BAD)
+    return false;
+  s->have[t] = fold_const(c, e, &s->memo[t]);
+  if (!s->have[t])
+    check_error(c, NULL, value->loc, "the value of '%s' must be a constant", s->name);
+  return s->have[t];
+}
+
+/* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
+static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
+  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a constant");
+  s->type = given != TY_NONE ? given : e->type;
+  if (e->kind == EXPR_BAD)
+    return false;
+  if (!type_is_literal(s->type))
+    return compute(c, s, value, s->type);
+  bool is_int = s->type == TY_LITERAL_INT;
+  if (is_int && !compute(c, s, value, TY_I64))
+    return false;
+  int64_t i = is_int ? s->memo[TY_I64].i : 0;
+  s->have[TY_I32] = is_int && i >= INT32_MIN && i <= INT32_MAX;
+  s->memo[TY_I32].i = i;
+  return compute(c, s, value, TY_F64) && compute(c, s, value, TY_F32);
+}
+
+/* const NAME = VALUE. */
+static void check_constant(Checker *c, const Decl *d) {
+  Symbol tmp = {.name = d->name};
+  bool ok = compute_all(c, &tmp, d->value, d->type);
+  Symbol *s = declare(c, ok ? SYM_CONST : SYM_BAD, d);
+  if (!s)
+    return;
+  s->type = tmp.type;
+  memcpy(s->have, tmp.have, sizeof tmp.have);
+  memcpy(s->memo, tmp.memo, sizeof tmp.memo);
+}
+
+/* const NAME[n] = {VALUES}. */
+static void check_table(Checker *c, const Decl *d) {
+  int64_t n;
+  bool ok = check_const_int(c, d->value, NULL, "a table's length", &n);
+  if (ok && n != d->nvalues) {
+    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, d->nvalues, d->nvalues == 1 ? "" : "s", (long long)n);
+    ok = false;
+  }
+  Symbol **elems = ARENA_ARRAY(c->arena, Symbol *, d->nvalues);
+  for (int i = 0; i < d->nvalues; i++) {
+    elems[i] = ARENA_NEW(c->arena, Symbol);
+    *elems[i] = (Symbol){.kind = SYM_CONST, .name = arena_printf(c->arena, "%s[%d]", d->name, i), .loc = d->values[i]->loc};
+    ok = compute_all(c, elems[i], d->values[i], d->type) && ok;
+  }
+  Symbol *s = declare(c, ok ? SYM_TABLE : SYM_BAD, d);
+  if (s)
+    s->n = d->nvalues, s->elems = elems;
+}
+
+/* ---- grid, regions, fields */
+
+/* Is the grid there? Reports once if none was declared before `d`. */
+static bool have_grid(Checker *c, const Decl *d) {
+  if (!c->grid && !c->grid_failed)
+    diag_error(c->d, d->loc, "'%s' needs a grid, which must be declared before it: grid G = [0 .. N-1], STEPS;", d->name);
+  c->grid_failed = !c->grid;
+  return c->grid;
+}
+
+/* grid NAME = [bounds], STEPS. */
+static void check_grid(Checker *c, const Decl *d) {
+  Box box;
+  int64_t steps = 0;
+  if (c->grid) {
+    diag_error(c->d, d->loc, "a program has one grid; '%s' is the second, use region for a part of the grid", d->name);
+    diag_note(c->d, c->grid->loc, "the grid is declared here");
+    declare(c, SYM_BAD, d);
+    return;
+  }
+  bool ok = check_region(c, d->region, &box);
+  ok = check_const_int(c, d->value, NULL, "the number of time steps", &steps) && ok;
+  if (ok && steps < 0)
+    diag_error(c->d, d->value->loc, "the number of time steps is %lld; it cannot be negative", (long long)steps);
+  Symbol *s = declare(c, ok ? SYM_GRID : SYM_BAD, d);
+  c->grid_failed = !ok || !s;
+  if (c->grid_failed)
+    return;
+  c->m->grid = s->box = box;
+  c->m->steps = steps;
+  c->grid = s;
+}
+
+/* region NAME = [bounds]. */
+static void check_named_region(Checker *c, const Decl *d) {
+  Box box;
+  bool ok = have_grid(c, d) && check_region(c, d->region, &box) && check_inside(c, d->region->loc, &box, "the region", &c->m->grid, "the grid");
+  Symbol *s = declare(c, ok ? SYM_REGION : SYM_BAD, d);
+  if (s && ok)
+    s->box = box;
+}
+
+/* The region of field `d`. False after reporting. */
+static bool field_box(Checker *c, const Decl *d, Box *out) {
+  const Box *named = d->on.s ? check_region_name(c, d->on.loc, d->on.s) : &c->m->grid;
+  if (d->region)
+    return check_region(c, d->region, out) && check_inside(c, d->region->loc, out, "the region", &c->m->grid, "the grid");
+  if (named)
+    *out = *named;
+  return named;
+}
+
+/* The constant beyond the edges of field `d`, if its rule is one. False after reporting. */
+static bool outside_value(Checker *c, const Decl *d, Const *out) {
+  if (d->outside != OUTSIDE_CONST)
+    return true;
+  Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
+  e = check_coerce(c, e, d->type, arena_printf(c->arena, "field '%s'", d->name));
+  return e->kind != EXPR_BAD && fold_const(c, e, out);
+}
+
+/* field NAME : TYPE attributes. */
+static void check_field(Checker *c, const Decl *d) {
+  Field f = {.name = d->name, .type = d->type, .outside = d->outside, .input = d->input, .temp = d->temp, .loc = d->loc};
+  bool ok = have_grid(c, d) && field_box(c, d, &f.box) && outside_value(c, d, &f.outside_value);
+  if (ok && d->input && d->temp) {
+    diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
+    ok = false;
+  }
+  Symbol *s = declare(c, ok ? SYM_FIELD : SYM_BAD, d);
+  if (!s || !ok)
+    return;
+  s->box = f.box;
+  s->index = c->m->nfields;
+  ARENA_PUSH(c->arena, c->m->fields, c->m->nfields, f);
+}
+
+/* ---- macros */
+
+/* op NAME(PARAMS) = BODY. */
+static void check_op(Checker *c, const Decl *d) {
+  for (int i = 0; i < d->nnames; i++) {
+    const Symbol *taken = symbols_find(&c->syms, d->names[i].s);
+    if (taken && taken->kind != SYM_BAD) {
+      diag_error(c->d, d->names[i].loc, "the parameter '%s' has the name of %s; names are not shadowed, choose another", d->names[i].s, symbol_kind_name(taken->kind));
+      diag_note(c->d, taken->loc, "'%s' is declared here", taken->name);
+    }
+    for (int j = 0; j < i; j++)
+      if (!strcmp(d->names[i].s, d->names[j].s))
+        diag_error(c->d, d->names[i].loc, "there are two parameters '%s'", d->names[i].s);
+  }
+  int before = diags_errors(c->d);
+  check_op_body(c, d);
+  declare(c, diags_errors(c->d) == before ? SYM_OP : SYM_BAD, d);
+}
+
+/* ---- stencils */
+
+static bool is_field(const Symbol *s) { return s && s->kind == SYM_FIELD; }
+
+/* The field that the name of a target stands for, NULL after reporting. */
+static Symbol *target_field(Checker *c, Name name, bool is_init) {
+  Symbol *s = symbols_find(&c->syms, name.s);
+  if (!s) {
+    check_undefined(c, NULL, name.loc, name.s, is_field);
+    return NULL;
+  }
+  s->used = true;
+  if (s->kind == SYM_BAD)
+    return NULL;
+  if (s->kind != SYM_FIELD)
+    check_error(c, NULL, name.loc, "'%s' is %s; only fields can be targets", name.s, symbol_kind_name(s->kind));
+  else if (c->m->fields[s->index].input && !is_init)
+    check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
+  else if (c->m->fields[s->index].temp && is_init)
+    check_error(c, NULL, name.loc, "'%s' is a temp field, which holds nothing before the first step; an init cannot set it", name.s);
+  else
+    return s;
+  return NULL;
+}
+
+/* Fills s->targets from `d`. False if one was reported. */
+static bool check_targets(Checker *c, const Decl *d, CheckedStencil *s) {
+  bool ok = true;
+  for (int i = 0; i < d->nnames; i++) {
+    const Symbol *f = target_field(c, d->names[i], s->is_init);
+    bool twice = false;
+    for (int j = 0; f && j < s->ntargets; j++)
+      twice = twice || s->targets[j] == f->index;
+    if (twice)
+      check_error(c, NULL, d->names[i].loc, "'%s' is a target twice", f->name);
+    if (f && !twice)
+      ARENA_PUSH(c->arena, s->targets, s->ntargets, f->index);
+    ok = ok && f && !twice;
+  }
+  return ok;
+}
+
+/* let NAME = VALUE in a block. */
+static void check_local(Checker *c, const Stmt *st, CheckedPiece *p) {
+  Expr *e = st->value ? check_in(c, st->value, NULL, ALLOW_BODY, "a let") : NULL;
+  if (e)
+    e = st->type != TY_NONE ? check_coerce(c, e, st->type, arena_printf(c->arena, "'%s'", st->name)) : check_value(c, e);
+  const Symbol *taken = symbols_find(&c->syms, st->name);
+  for (const Symbol *l = c->locals; l && !taken; l = l->next)
+    taken = strcmp(l->name, st->name) ? NULL : l;
+  if (taken && taken->kind != SYM_BAD) {
+    diag_error(c->d, st->loc, "the name '%s' is taken; a let cannot have the name of anything declared before", st->name);
+    diag_note(c->d, taken->loc, "'%s' is %s declared here", st->name, symbol_kind_name(taken->kind));
+    return;
+  }
+  Symbol *s = ARENA_NEW(c->arena, Symbol);
+  bool ok = e && e->kind != EXPR_BAD;
+  *s = (Symbol){.kind = ok ? SYM_LOCAL : SYM_BAD, .name = st->name, .loc = st->loc, .type = ok ? e->type : TY_NONE, .value = st->value, .next = c->locals};
+  c->locals = s;
+  Assign a = {.loc = st->loc, .local = s, .target = -1, .value = e};
+  ARENA_PUSH(c->arena, p->assigns, p->n, a);
+}
+
+/* Is the field a target of `s`? */
+static bool is_target(const CheckedStencil *s, int field) {
+  for (int i = 0; i < s->ntargets; i++)
+    if (s->targets[i] == field)
+      return true;
+  return false;
+}
+
+/* The field that statement `st` assigns to, -1 after reporting. */
+static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
+  const Symbol *f = symbols_find(&c->syms, st->name);
+  if (!f) {
+    check_undefined(c, NULL, st->loc, st->name, is_field);
+  } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
+    check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let')", st->name, symbol_kind_name(f->kind));
+  } else if (f->kind == SYM_FIELD && !is_target(c->stencil, f->index)) {
+    check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", st->name, c->stencil->name, c->stencil->name);
+  } else if (f->kind == SYM_FIELD) {
+    for (int i = 0; i < p->n; i++)
+      if (p->assigns[i].target == f->index)
+        check_error(c, NULL, st->loc, "'%s' is assigned twice in this block", st->name);
+    return f->index;
+  }
+  return -1;
+}
+
+/* TARGET = VALUE in a block, or (`field` given) the one expression of a piece. */
+static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p) {
+  if (field < 0)
+    field = assigned_field(c, st, p);
+  Expr *e = st->value ? check_in(c, st->value, NULL, ALLOW_BODY, "a value") : NULL;
+  if (field < 0)
+    return;
+  const Field *f = &c->m->fields[field];
+  if (e)
+    e = check_coerce(c, e, f->type, arena_printf(c->arena, "field '%s'", f->name));
+  Assign a = {.loc = st->loc, .target = field, .value = e};
+  ARENA_PUSH(c->arena, p->assigns, p->n, a);
+  check_inside(c, p->loc, &p->box, "the region", &f->box, arena_printf(c->arena, "field '%s' on", f->name));
+}
+
+/* Warns of lets that nothing uses. */
+static void unused_locals(Checker *c) {
+  for (const Symbol *s = c->locals; s; s = s->next)
+    if (!s->used && s->kind == SYM_LOCAL)
+      diag_warning(c->d, s->loc, "'%s' is never used", s->name);
+}
+
+/* One piece of c->stencil, added to `s`. */
+static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
+  CheckedPiece p = {.loc = d->loc};
+  if (!check_region(c, d->region, &p.box))
+    return;
+  c->region = &p.box;
+  c->locals = NULL;
+  if (!d->is_block && d->n && s->ntargets > 1)
+    check_error(c, NULL, d->stmts[0].loc, "'%s' has %d targets; write a block that assigns to each: { %s = ...; }", s->name, s->ntargets, c->m->fields[s->targets[0]].name);
+  else
+    for (int i = 0; i < d->n; i++) {
+      if (d->stmts[i].is_let)
+        check_local(c, &d->stmts[i], &p);
+      else
+        check_assign(c, &d->stmts[i], d->is_block ? -1 : s->targets[0], &p);
+    }
+  if (diags_errors(c->d) == 0)
+    unused_locals(c);
+  c->region = NULL;
+  c->locals = NULL;
+  ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
+}
+
+/* Reports targets of `s` that no piece assigns. */
+static void check_assigned(Checker *c, const CheckedStencil *s) {
+  for (int t = 0; t < s->ntargets; t++) {
+    bool found = false;
+    for (int i = 0; i < s->npieces; i++)
+      for (int j = 0; j < s->pieces[i].n; j++)
+        found = found || s->pieces[i].assigns[j].target == s->targets[t];
+    if (!found)
+      check_error(c, NULL, s->loc, "'%s' never assigns to its target '%s'", s->name, c->m->fields[s->targets[t]].name);
+  }
+}
+
+/* stencil and init. */
+static void check_stencil(Checker *c, const Decl *d) {
+  CheckedStencil *s = ARENA_NEW(c->arena, CheckedStencil);
+  *s = (CheckedStencil){.name = d->name, .loc = d->loc, .is_init = d->kind == DECL_INIT};
+  bool ok = have_grid(c, d) && check_targets(c, d, s);
+  declare(c, SYM_STENCIL, d);
+  if (!ok)
+    return;
+  int before = diags_errors(c->d);
+  c->stencil = s;
+  c->in_init = s->is_init;
+  for (int i = 0; i < d->npieces; i++)
+    check_piece(c, &d->pieces[i], s);
+  c->stencil = NULL;
+  c->in_init = false;
+  if (diags_errors(c->d) == before) {
+    check_assigned(c, s);
+    check_overlap(c, s);
+  }
+  ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
+}
+
+/* ---- the program */
+
+/* Any declaration. */
+static void check_decl(Checker *c, const Decl *d) {
+  switch (d->kind) {
+  case DECL_BAD:
+    declare(c, SYM_BAD, d);
+    break;
+  case DECL_PARAM: case DECL_LET: check_scalar(c, d); break;
+  case DECL_CONST: check_constant(c, d); break;
+  case DECL_TABLE: check_table(c, d); break;
+  case DECL_GRID: check_grid(c, d); break;
+  case DECL_REGION: check_named_region(c, d); break;
+  case DECL_FIELD: check_field(c, d); break;
+  case DECL_OP: check_op(c, d); break;
+  case DECL_STENCIL: case DECL_INIT: check_stencil(c, d); break;
+  }
+}
+
+/* Warns of names that nothing uses. */
+static void unused_names(Checker *c) {
+  for (const Symbol *s = c->syms.first; s; s = s->next)
+    if (!s->used && s->kind != SYM_STENCIL && s->kind != SYM_GRID)
+      diag_warning(c->d, s->loc, "'%s' is never used", s->name);
+}
+
+void check_program(Checker *c, int n, Decl *const *decls) {
+  for (int i = 0; i < n && diags_errors(c->d) < MAX_ERRORS; i++)
+    check_decl(c, decls[i]);
+  if (!c->grid && !diags_errors(c->d))
+    diag_error(c->d, (Loc){c->file, 1, 1}, "the program has no grid; declare one: grid G = [0 .. N-1], STEPS;");
+  if (!diags_errors(c->d))
+    unused_names(c);
+}

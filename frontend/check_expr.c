@@ -1,0 +1,380 @@
+/* frontend/check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+static const int64_t nowhere[MAX_RANK];
+
+/* A node at `loc` that was reported. */
+static Expr *bad(Checker *c, Loc loc) {
+  Expr *e = ARENA_NEW(c->arena, Expr);
+  e->loc = loc;
+  return e;
+}
+
+/* A checked leaf. */
+static Expr *leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) {
+  Expr *e = ARENA_NEW(c->arena, Expr);
+  *e = (Expr){.kind = kind, .type = t, .loc = loc, .height = 1, .sym = sym, .name = sym ? sym->name : NULL};
+  if (sym)
+    sym->used = true;
+  return e;
+}
+
+/* Has the same error been reported at the same place? Remembers it if not. */
+static bool is_repeated(Checker *c, Loc loc, const char *message) {
+  for (int i = 0; i < c->nreported; i++)
+    if (c->reported[i].loc.line == loc.line && c->reported[i].loc.col == loc.col && !strcmp(c->reported[i].message, message))
+      return true;
+  if (c->nreported < MAX_ERRORS) {
+    c->reported[c->nreported].loc = loc;
+    c->reported[c->nreported++].message = message;
+  }
+  return false;
+}
+
+Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
+  Str s = {.arena = c->arena};
+  va_list ap;
+  va_start(ap, fmt);
+  str_addv(&s, fmt, ap);
+  va_end(ap);
+  if (is_repeated(c, loc, s.s))
+    return bad(c, loc);
+  diag_error(c->d, loc, "%s", s.s);
+  for (int shown = 0; env && shown < 3; env = env->caller, shown++)
+    diag_note(c->d, env->call, "in the expansion of '%s' here", env->decl->name);
+  return bad(c, loc);
+}
+
+Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
+  const char *near = symbols_nearest(&c->syms, c->locals, name, fits);
+  if (near)
+    return check_error(c, env, loc, "'%.60s' is not declared; did you mean '%s'?", name, near);
+  return check_error(c, env, loc, "'%.60s' is not declared; names are declared before they are used", name);
+}
+
+Expr *check_in(Checker *c, const Expr *e, const Env *env, Allowed allowed, const char *what) {
+  Allowed old_allowed = c->allowed;
+  const char *old_what = c->what;
+  c->allowed = allowed;
+  c->what = what;
+  Expr *r = check_expr(c, e, env, nowhere);
+  c->allowed = old_allowed;
+  c->what = old_what;
+  return r;
+}
+
+bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what, int64_t *out) {
+  Const k;
+  Expr *r = check_in(c, e, env, ALLOW_CONST, what);
+  if (r->kind == EXPR_BAD)
+    return false;
+  if (r->type == TY_LITERAL_INT)
+    r = check_adapt(c, env, r, TY_I64);
+  if (r->kind == EXPR_BAD)
+    return false;
+  if (!type_is_int(r->type) || !fold_const(c, r, &k)) {
+    check_error(c, env, e->loc, "%s must be an integer constant", what);
+    return false;
+  }
+  *out = k.i;
+  return true;
+}
+
+/* Reports a value that has no place where the checker is. */
+static Expr *not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
+  if (c->allowed == ALLOW_CONST)
+    return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what, name);
+  return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it", c->what, name);
+}
+
+/* The value of a scalar, a let's or a param's. */
+static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
+  return c->allowed == ALLOW_CONST ? not_allowed(c, env, loc, sym->name) : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+}
+
+/* An access to a field at the total offset. */
+static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *off) {
+  sym->used = true;
+  if (c->allowed != ALLOW_BODY)
+    return not_allowed(c, env, loc, sym->name);
+  for (int d = 0; d < c->m->grid.rank; d++)
+    if (off[d] > MAX_OFFSET || off[d] < -MAX_OFFSET)
+      return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d], d);
+  Expr *e = leaf(c, EXPR_FIELD, sym->type, loc, sym);
+  memcpy(e->off, off, sizeof e->off);
+  check_access(c, loc, sym, off, env);
+  return e;
+}
+
+/* A let of the block: its value at this point, or moved by `shift` its expression evaluated there. */
+static Expr *local(Checker *c, Loc loc, Symbol *sym, const int64_t *shift) {
+  sym->used = true;
+  if (sym->kind == SYM_BAD || c->allowed != ALLOW_BODY)
+    return sym->kind == SYM_BAD ? bad(c, loc) : not_allowed(c, NULL, loc, sym->name);
+  if (!memcmp(shift, nowhere, sizeof nowhere))
+    return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
+  return check_coerce(c, check_expr(c, sym->value, NULL, shift), sym->type, "the let");
+}
+
+/* The argument bound to the name, NULL if it is no parameter of the macro in hand. */
+static const Expr *argument(const Env *env, const char *name) {
+  for (int i = 0; env && i < env->decl->nnames; i++)
+    if (!strcmp(env->decl->names[i].s, name))
+      return env->args[i];
+  return NULL;
+}
+
+/* The let of that name in the block in hand; macros do not see it. */
+static Symbol *find_local(const Checker *c, const Env *env, const char *name) {
+  for (Symbol *s = env ? NULL : c->locals; s; s = s->next)
+    if (!strcmp(s->name, name))
+      return s;
+  return NULL;
+}
+
+/* The value of the global symbol, written bare. */
+static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
+  sym->used = true;
+  switch (sym->kind) {
+  case SYM_BAD: return bad(c, loc);
+  case SYM_PARAM: case SYM_LET: return scalar(c, env, loc, sym);
+  case SYM_CONST: return leaf(c, EXPR_CONST, sym->type, loc, sym);
+  case SYM_FIELD: return field(c, env, loc, sym, shift);
+  case SYM_TABLE: return check_error(c, env, loc, "'%s' is a table; its values are '%s[0]' to '%s[%d]'", sym->name, sym->name, sym->name, sym->n - 1);
+  case SYM_OP: return check_error(c, env, loc, "'%s' is a macro and needs its arguments: '%s(...)'", sym->name, sym->name);
+  default: return check_error(c, env, loc, "'%s' is %s, not a value", sym->name, symbol_kind_name(sym->kind));
+  }
+}
+
+/* A bare name. */
+static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  const Expr *arg = argument(env, e->name);
+  if (arg)
+    return check_expr(c, arg, env->caller, shift);
+  Symbol *sym = find_local(c, env, e->name);
+  if (sym)
+    return local(c, e->loc, sym, shift);
+  sym = symbols_find(&c->syms, e->name);
+  if (sym)
+    return global(c, env, e->loc, sym, shift);
+  if (!strcmp(e->name, "step")) {
+    if (c->in_init)
+      return check_error(c, env, e->loc, "'step' has no meaning in an init, which runs before the first step");
+    return c->allowed == ALLOW_BODY ? leaf(c, EXPR_STEP, TY_I64, e->loc, NULL) : not_allowed(c, env, e->loc, "step");
+  }
+  if (is_reserved(e->name))
+    return check_error(c, env, e->loc, "'%s' needs arguments: '%s(...)'", e->name, e->name);
+  return check_undefined(c, env, e->loc, e->name, NULL);
+}
+
+/* The constant offsets of the access `e` added to `shift`. */
+static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t *out) {
+  int rank = c->m->grid.rank;
+  if (e->n != rank) {
+    check_error(c, env, e->loc, "'%s' has %d offset%s, but the grid has %d dimension%s", e->name, e->n, e->n == 1 ? "" : "s", rank, rank == 1 ? "" : "s");
+    return false;
+  }
+  memcpy(out, shift, sizeof nowhere);
+  for (int d = 0; d < rank; d++) {
+    int64_t k;
+    if (!check_const_int(c, e->kids[d], env, "an offset", &k))
+      return false;
+    if (k > MAX_OFFSET || k < -MAX_OFFSET) {
+      check_error(c, env, e->kids[d]->loc, "the offset %lld is too large", (long long)k);
+      return false;
+    }
+    out[d] += k;
+  }
+  return true;
+}
+
+/* An element of a table. */
+static Expr *element(Checker *c, const Expr *e, const Env *env, Symbol *table) {
+  int64_t i;
+  table->used = true;
+  if (e->n != 1)
+    return check_error(c, env, e->loc, "the table '%s' takes one index", table->name);
+  if (!check_const_int(c, e->kids[0], env, "a table's index", &i))
+    return bad(c, e->loc);
+  if (i < 0 || i >= table->n)
+    return check_error(c, env, e->kids[0]->loc, "index %lld is outside the table '%s' of %d values; indices begin at 0", (long long)i, table->name, table->n);
+  return leaf(c, EXPR_CONST, table->elems[i]->type, e->loc, table->elems[i]);
+}
+
+/* name[...]. */
+static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  int64_t off[MAX_RANK];
+  const Expr *arg = argument(env, e->name);
+  if (arg)
+    return offsets(c, e, env, shift, off) ? check_expr(c, arg, env->caller, off) : bad(c, e->loc);
+  Symbol *sym = find_local(c, env, e->name);
+  if (!sym)
+    sym = symbols_find(&c->syms, e->name);
+  if (!sym)
+    return is_reserved(e->name) ? check_error(c, env, e->loc, "'%s' takes no offset", e->name) : check_undefined(c, env, e->loc, e->name, NULL);
+  sym->used = true;
+  if (sym->kind == SYM_BAD)
+    return bad(c, e->loc);
+  if (sym->kind == SYM_TABLE)
+    return element(c, e, env, sym);
+  if (sym->kind != SYM_FIELD)
+    return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name, symbol_kind_name(sym->kind));
+  return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : bad(c, e->loc);
+}
+
+/* Reports a wrong number of arguments. */
+static Expr *wrong_count(Checker *c, const Expr *e, const Env *env, int want) {
+  return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, want, want == 1 ? "" : "s", e->n);
+}
+
+/* idx(d), of the point moved by `shift`. */
+static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  int64_t d;
+  if (e->n != 1)
+    return wrong_count(c, e, env, 1);
+  if (c->allowed != ALLOW_BODY)
+    return not_allowed(c, env, e->loc, "idx");
+  if (!check_const_int(c, e->kids[0], env, "the dimension of idx", &d))
+    return bad(c, e->loc);
+  if (d < 0 || d >= c->m->grid.rank)
+    return check_error(c, env, e->kids[0]->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, c->m->grid.rank - 1);
+  Expr *x = leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
+  x->value.i = d;
+  if (!shift[d])
+    return x;
+  Expr *by = leaf(c, EXPR_INT, TY_I64, e->loc, NULL), *sum = leaf(c, EXPR_OP, TY_I64, e->loc, NULL);
+  by->name = arena_printf(c->arena, "%lld", (long long)(shift[d] < 0 ? -shift[d] : shift[d]));
+  sum->op = shift[d] < 0 ? OP_SUB : OP_ADD;
+  sum->n = sum->height = 2;
+  sum->kids = ARENA_ARRAY(c->arena, Expr *, 2);
+  sum->kids[0] = x;
+  sum->kids[1] = by;
+  return sum;
+}
+
+/* A built-in function: the op it is and its number of arguments. */
+typedef struct Builtin { const char *name; Opcode op; int n; } Builtin;
+
+/* The built-in function of that name, NULL if there is none. */
+static const Builtin *find_builtin(const char *s) {
+  static const Builtin table[] = {
+    {"min", OP_MIN, 2}, {"max", OP_MAX, 2}, {"abs", OP_ABS, 1}, {"sqrt", OP_SQRT, 1}, {"rsqrt", OP_RSQRT, 1}, {"exp", OP_EXP, 1}, {"log", OP_LOG, 1},
+    {"pow", OP_POW, 2}, {"sin", OP_SIN, 1}, {"cos", OP_COS, 1}, {"tan", OP_TAN, 1}, {"tanh", OP_TANH, 1}, {"floor", OP_FLOOR, 1}, {"ceil", OP_CEIL, 1},
+    {"fma", OP_FMA, 3}, {"copysign", OP_COPYSIGN, 2}, {"select", OP_SELECT, 3}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (!strcmp(s, table[i].name))
+      return &table[i];
+  return NULL;
+}
+
+/* The macro `sym` applied. */
+static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
+  sym->used = true;
+  if (e->n != sym->decl->nnames)
+    return wrong_count(c, e, env, sym->decl->nnames);
+  Env inner = {sym->decl, e->kids, env, e->loc};
+  return check_expr(c, sym->decl->value, &inner, shift);
+}
+
+/* A call that is neither a conversion nor built in. */
+static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  Symbol *sym = symbols_find(&c->syms, e->name);
+  if (!sym && !argument(env, e->name) && !find_local(c, env, e->name))
+    return check_undefined(c, env, e->loc, e->name, NULL);
+  if (!sym || (sym->kind != SYM_OP && sym->kind != SYM_BAD))
+    return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'", e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
+  return sym->kind == SYM_BAD ? bad(c, e->loc) : expand(c, e, env, shift, sym);
+}
+
+/* The node `op` at e's place on e's checked kids. */
+static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env *env, const int64_t *shift) {
+  Expr *x = leaf(c, EXPR_OP, to, e->loc, NULL);
+  bool ok = true;
+  x->op = op;
+  x->n = e->n;
+  x->kids = ARENA_ARRAY(c->arena, Expr *, e->n);
+  for (int i = 0; i < e->n; i++) {
+    x->kids[i] = check_expr(c, e->kids[i], env, shift);
+    ok = ok && x->kids[i]->kind != EXPR_BAD;
+  }
+  return ok ? check_types(c, env, x) : bad(c, e->loc);
+}
+
+/* name(...). */
+static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  Type to = type_of_word(e->name, c->real);
+  const Builtin *f = find_builtin(e->name);
+  if (to == TY_I8 || to == TY_I16 || to == TY_F16 || to == TY_BF16)
+    return check_error(c, env, e->loc, "the types f16, bf16, i8 and i16 are not supported yet");
+  if (!strcmp(e->name, "idx"))
+    return index_value(c, e, env, shift);
+  if (!strcmp(e->name, "step"))
+    return check_error(c, env, e->loc, "'step' takes no arguments");
+  if (to == TY_NONE && !f)
+    return call_symbol(c, e, env, shift);
+  int want = f ? f->n : 1;
+  if (e->n != want)
+    return wrong_count(c, e, env, want);
+  return operation(c, e, f ? f->op : OP_CONVERT, to, env, shift);
+}
+
+/* Reports once that the expressions have become too large. */
+static Expr *give_up(Checker *c, const Expr *e, const Env *env) {
+  c->gave_up = true;
+  while (env && env->caller)
+    env = env->caller;
+  Loc at = env ? env->call : e->loc;
+  if (c->depth >= MAX_DEPTH)
+    return check_error(c, NULL, at, "this expression is more than %d levels deep when its macros are expanded; split it with let or a temp field", MAX_DEPTH);
+  return check_error(c, NULL, at, "the program's expressions have more than %d operations when their macros are expanded; split them with let or temp fields", MAX_NODES);
+}
+
+/* The node by its kind. */
+static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  Expr *x;
+  switch (e->kind) {
+  case EXPR_INT: case EXPR_FLOAT: case EXPR_BOOL:
+    x = leaf(c, e->kind, e->kind == EXPR_INT ? TY_LITERAL_INT : e->kind == EXPR_FLOAT ? TY_LITERAL_FLOAT : TY_BOOL, e->loc, NULL);
+    x->name = e->name;
+    x->value = e->value;
+    return x;
+  case EXPR_NAME: return name(c, e, env, shift);
+  case EXPR_ACCESS: return access(c, e, env, shift);
+  case EXPR_CALL: return call(c, e, env, shift);
+  case EXPR_OP: return operation(c, e, e->op, TY_NONE, env, shift);
+  default: return bad(c, e->loc);
+  }
+}
+
+Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  if (c->gave_up)
+    return bad(c, e->loc);
+  if (c->depth >= MAX_DEPTH || c->nodes >= MAX_NODES)
+    return give_up(c, e, env);
+  c->depth++;
+  c->nodes++;
+  Expr *r = check_node(c, e, env, shift);
+  c->depth--;
+  return r;
+}
+
+/* Is the name, used in the body of `op`, its parameter or declared? */
+static void check_op_name(Checker *c, const Decl *op, const Expr *e) {
+  for (int i = 0; i < op->nnames; i++)
+    if (!strcmp(op->names[i].s, e->name))
+      return;
+  if (!is_reserved(e->name) && !symbols_find(&c->syms, e->name))
+    check_undefined(c, NULL, e->loc, e->name, NULL);
+}
+
+/* All names in the part `e` of the body of `op`. */
+static void check_op_names(Checker *c, const Decl *op, const Expr *e) {
+  if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_CALL)
+    check_op_name(c, op, e);
+  for (int i = 0; i < e->n; i++)
+    check_op_names(c, op, e->kids[i]);
+}
+
+void check_op_body(Checker *c, const Decl *op) { check_op_names(c, op, op->value); }

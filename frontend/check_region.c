@@ -1,0 +1,329 @@
+/* frontend/check_region.c: regions, offsets and launch checks, and what temp fields hold. */
+#include "frontend/ast.h"
+
+/* Bounds are compared where they can be without the params; where they cannot, the comparison becomes a check at launch. */
+
+/* The region as messages show it. */
+static const char *box_text(Checker *c, const Box *b) {
+  Str s = {.arena = c->arena};
+  box_print(&s, c->m, b);
+  return s.s;
+}
+
+/* "A[-1, 0]". */
+static const char *access_text(Checker *c, const char *name, const int64_t *off) {
+  Str s = {.arena = c->arena};
+  str_addf(&s, "%s[", name);
+  for (int d = 0; d < c->m->grid.rank; d++)
+    str_addf(&s, "%s%lld", d ? ", " : "", (long long)off[d]);
+  str_add(&s, "]");
+  return s.s;
+}
+
+/* Has the box points, whatever the params (1), has it none (-1), or does it depend (0)? */
+static int has_points(const Box *b) {
+  int all = 1;
+  for (int d = 0; d < b->rank; d++) {
+    int64_t k;
+    if (!affine_diff(b->hi[d], b->lo[d], &k))
+      all = 0;
+    else if (k < 0)
+      return -1;
+  }
+  return all;
+}
+
+/* A guard for a check about the points of `b` (NULL: of none): a copy of b if it can be empty. */
+static const Box *guard(Checker *c, const Box *b) {
+  if (!b || has_points(b) > 0)
+    return NULL;
+  Box *copy = ARENA_NEW(c->arena, Box);
+  *copy = *b;
+  return copy;
+}
+
+static bool same_guard(const Box *x, const Box *y) { return x == y || (x && y && box_equal(x, y)); }
+
+/* Is the launch check value >= 0 about the points of x and y among the last ones added? */
+static bool is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
+  const Box *gx = guard(c, x), *gy = guard(c, y);
+  for (int i = c->m->nchecks - 1; i >= 0 && i >= c->m->nchecks - 64; i--) {
+    const Check *o = &c->m->checks[i];
+    if (affine_equal(o->value, value) && same_guard(o->unless_empty[0], gx) && same_guard(o->unless_empty[1], gy))
+      return true;
+  }
+  return false;
+}
+
+/* Adds the launch check value >= 0 about the points of x and y. */
+static void add_check(Checker *c, Loc loc, Affine value, const Box *x, const Box *y, const char *message) {
+  Check k = {value, message, loc, {guard(c, x), guard(c, y)}};
+  ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
+}
+
+/* The amount by which side `upper` of dimension d of `inner`, moved by `off`, lies inside `outer`: >= 0 if it does. */
+static Affine room(Checker *c, const Box *inner, int64_t off, const Box *outer, int d, bool upper) {
+  return upper ? affine_sub(c->arena, outer->hi[d], affine_add_const(inner->hi[d], off))
+               : affine_sub(c->arena, affine_add_const(inner->lo[d], off), outer->lo[d]);
+}
+
+bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer, const char *outer_text) {
+  bool ok = true;
+  for (int side = 0; side < 2 * inner->rank; side++) {
+    int d = side / 2;
+    Affine r = room(c, inner, 0, outer, d, side % 2);
+    if (r.n ? is_checked(c, r, inner, NULL) : r.c >= 0)
+      continue;
+    const char *message = arena_printf(c->arena, "%s %s reaches beyond %s %s at the %s end of dimension %d", inner_text, box_text(c, inner), outer_text, box_text(c, outer),
+                                       side % 2 ? "upper" : "lower", d);
+    if (r.n) {
+      add_check(c, loc, r, inner, NULL, message);
+    } else {
+      check_error(c, NULL, loc, "%s, by %llu", message, 0 - (unsigned long long)r.c);
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+/* Is it something with a region? */
+static bool is_region(const Symbol *s) { return s && (s->kind == SYM_GRID || s->kind == SYM_REGION || s->kind == SYM_FIELD); }
+
+const Box *check_region_name(Checker *c, Loc loc, const char *name) {
+  Symbol *s = symbols_find(&c->syms, name);
+  if (!s) {
+    check_undefined(c, NULL, loc, name, is_region);
+    return NULL;
+  }
+  s->used = true;
+  if (is_region(s))
+    return &s->box;
+  if (s->kind != SYM_BAD)
+    check_error(c, NULL, loc, "'%s' is %s, not a region", name, symbol_kind_name(s->kind));
+  return NULL;
+}
+
+/* One bound. */
+static bool bound(Checker *c, const Expr *e, Affine *out) {
+  Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, "a bound");
+  if (x->kind != EXPR_BAD && x->type == TY_LITERAL_INT)
+    x = check_adapt(c, NULL, x, TY_I64);
+  if (x->kind == EXPR_BAD)
+    return false;
+  if (fold_affine(c, x, out))
+    return true;
+  check_error(c, NULL, e->loc, "a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 * N - 1");
+  return false;
+}
+
+/* If the region is one bare name that stands for a region: that name's symbol. */
+static const Symbol *bare_region(Checker *c, const RegionExpr *r) {
+  if (r->n != 1 || r->ranges[0].hi || r->ranges[0].lo->kind != EXPR_NAME)
+    return NULL;
+  const Symbol *s = symbols_find(&c->syms, r->ranges[0].lo->name);
+  return is_region(s) ? s : NULL;
+}
+
+bool check_region(Checker *c, const RegionExpr *r, Box *out) {
+  const Symbol *s = bare_region(c, r);
+  if (s) {
+    *out = *check_region_name(c, r->loc, s->name);
+    return true;
+  }
+  int rank = c->m->grid.rank ? c->m->grid.rank : r->n;
+  if (r->n != rank) {
+    check_error(c, NULL, r->loc, "this region has %d dimension%s, but the grid has %d", r->n, r->n == 1 ? "" : "s", rank);
+    return false;
+  }
+  if (rank > MAX_RANK) {
+    check_error(c, NULL, r->loc, "a grid has 1 to %d dimensions, not %d", MAX_RANK, rank);
+    return false;
+  }
+  *out = (Box){.rank = rank};
+  bool ok = true;
+  for (int d = 0; d < rank; d++) {
+    const Range *x = &r->ranges[d];
+    ok = bound(c, x->lo, &out->lo[d]) && ok;
+    if (x->hi)
+      ok = bound(c, x->hi, &out->hi[d]) && ok;
+    else
+      out->hi[d] = out->lo[d];
+  }
+  if (ok && has_points(out) < 0)
+    diag_warning(c->d, r->loc, "the region %s is empty", box_text(c, out));
+  return ok;
+}
+
+/* Bounds one access to `f` at `off` by f's region, by its constants or by launch checks. */
+static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
+  for (int side = 0; side < 2 * c->region->rank; side++) {
+    int d = side / 2;
+    Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
+    if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
+      continue;
+    const char *message = arena_printf(c->arena, "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
+                                       access_text(c, f->name, off), box_text(c, c->region), box_text(c, &f->box), f->name, side % 2 ? "upper" : "lower", d);
+    if (r.n)
+      add_check(c, loc, r, c->region, NULL, message);
+    else
+      check_error(c, env, loc, "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside clamp, mirror, periodic or a constant", message,
+                  0 - (unsigned long long)r.c, f->name);
+  }
+}
+
+/* ---- pieces that overlap */
+
+/* Is the sum of the coefficients positive: does the value grow as all params grow? */
+static bool grows(Affine x) {
+  int64_t sum = 0;
+  for (int i = 0; i < x.n; i++)
+    sum += x.t[i].coef;
+  return sum > 0;
+}
+
+/* Two pieces of `s` have no point in common, by their constants, or by a launch check of the first comparison that large params satisfy. */
+static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *p, const CheckedPiece *q) {
+  Affine unknown = affine_const(-1);
+  bool maybe = false;
+  if (has_points(&p->box) < 0 || has_points(&q->box) < 0)
+    return;
+  for (int side = 0; side < 2 * p->box.rank; side++) {
+    const Box *low = side % 2 ? &q->box : &p->box, *high = side % 2 ? &p->box : &q->box;
+    Affine gap = affine_add_const(affine_sub(c->arena, high->lo[side / 2], low->hi[side / 2]), -1);
+    if (!gap.n && gap.c >= 0)
+      return;
+    if (gap.n && grows(gap) && !maybe) {
+      unknown = gap;
+      maybe = true;
+    }
+  }
+  const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", box_text(c, &p->box), box_text(c, &q->box), s->name);
+  if (maybe)
+    add_check(c, q->loc, unknown, &p->box, &q->box, message);
+  else
+    check_error(c, NULL, q->loc, "%s, or may for some params; make one end before the other begins", message);
+}
+
+void check_overlap(Checker *c, const CheckedStencil *s) {
+  for (int i = 0; i < s->npieces; i++)
+    for (int j = 0; j < i; j++)
+      keep_apart(c, s, &s->pieces[j], &s->pieces[i]);
+}
+
+/* ---- temp fields */
+
+/* Is `field` a target of the piece? */
+static bool assigns(const CheckedPiece *p, int field) {
+  for (int i = 0; i < p->n; i++)
+    if (!p->assigns[i].local && p->assigns[i].target == field)
+      return true;
+  return false;
+}
+
+/* Adds a box, unless it is there or there are too many. */
+static void cover_add(Cover *k, const Box *b) {
+  for (int i = 0; i < k->n; i++)
+    if (box_equal(&k->box[i], b))
+      return;
+  if (k->n < MAX_COVER)
+    k->box[k->n++] = *b;
+}
+
+/* If p and q agree but for one dimension, in which q begins at the latest behind p's end, adds the box from p's beginning to q's end. */
+static void cover_join(Cover *k, const Box *p, const Box *q) {
+  int differ = -1;
+  for (int d = 0; d < p->rank; d++) {
+    if (affine_equal(p->lo[d], q->lo[d]) && affine_equal(p->hi[d], q->hi[d]))
+      continue;
+    if (differ >= 0)
+      return;
+    differ = d;
+  }
+  int64_t gap;
+  if (differ < 0 || !affine_diff(q->lo[differ], p->hi[differ], &gap) || gap > 1)
+    return;
+  Box b = *p;
+  b.hi[differ] = q->hi[differ];
+  cover_add(k, &b);
+}
+
+/* What earlier stencils of the step have written of `field`. */
+static Cover *cover_of(Checker *c, int field) {
+  Cover *k = ARENA_NEW(c->arena, Cover);
+  for (int i = 0; i < c->nchecked; i++)
+    for (int j = 0; !c->checked[i].is_init && j < c->checked[i].npieces; j++)
+      if (assigns(&c->checked[i].pieces[j], field))
+        cover_add(k, &c->checked[i].pieces[j].box);
+  for (int i = 0; i < k->n; i++) {
+    for (int j = 0; j < i; j++) {
+      Box p = k->box[i], q = k->box[j];
+      cover_join(k, &p, &q);
+      cover_join(k, &q, &p);
+    }
+  }
+  return k;
+}
+
+/* The points of f's region that an access at `off` from c->region can read, f's outside rule applied, or a few more. */
+static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
+  Box need = *c->region;
+  OutsideRule rule = c->m->fields[f->index].outside;
+  for (int d = 0; d < need.rank; d++) {
+    int64_t lo, hi;
+    need.lo[d] = affine_add_const(need.lo[d], off[d]);
+    need.hi[d] = affine_add_const(need.hi[d], off[d]);
+    if (rule == OUTSIDE_NONE)
+      continue;
+    bool lo_in = affine_diff(need.lo[d], f->box.lo[d], &lo) && lo >= 0, hi_in = affine_diff(f->box.hi[d], need.hi[d], &hi) && hi >= 0;
+    bool whole = (rule == OUTSIDE_MIRROR || rule == OUTSIDE_PERIODIC) && !(lo_in && hi_in);
+    if (whole || !lo_in)
+      need.lo[d] = f->box.lo[d];
+    if (whole || !hi_in)
+      need.hi[d] = f->box.hi[d];
+  }
+  return need;
+}
+
+/* The read of temp field `f` is of values written before in this step. */
+static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
+  if (f->cover_stencil != c->nchecked) {
+    f->cover = cover_of(c, f->index);
+    f->cover_stencil = c->nchecked;
+  }
+  const Cover *k = f->cover;
+  Box need = reach(c, f, off);
+  const Box *maybe = NULL;
+  for (int i = 0; i < k->n; i++) {
+    int in = box_inside(&need, &k->box[i]);
+    if (in > 0)
+      return;
+    if (in == 0)
+      maybe = &k->box[i];
+  }
+  const char *read = access_text(c, f->name, off);
+  if (!k->n) {
+    check_error(c, env, loc, "temp field '%s' is read before a stencil of this step has written it; temp fields keep nothing from step to step", f->name);
+  } else if (!maybe) {
+    check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s%s", read, f->name, box_text(c, &need),
+                box_text(c, &k->box[k->n - 1]), k->n > 1 ? " and other parts" : "");
+  } else {
+    for (int side = 0; side < 2 * need.rank; side++) {
+      Affine r = room(c, &need, 0, maybe, side / 2, side % 2);
+      if (r.n && !is_checked(c, r, c->region, NULL))
+        add_check(c, loc, r, c->region, NULL, arena_printf(c->arena, "the access %s reads temp field '%s' on %s, but the step has written it only on %s", read, f->name,
+                                                           box_text(c, &need), box_text(c, maybe)));
+    }
+  }
+}
+
+void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
+  const Field *field = &c->m->fields[f->index];
+  if (!c->region)
+    return;
+  if (field->outside == OUTSIDE_NONE)
+    stay_inside(c, loc, f, off, env);
+  if (field->temp && c->in_init)
+    check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
+  else if (field->temp && !diags_errors(c->d))
+    read_temp(c, loc, f, off, env);
+}

@@ -1,0 +1,223 @@
+/* frontend/check_type.c: types of operations; literals take the type they meet. */
+#include "frontend/ast.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How the operation is written: "'+'", "'if'", "'sqrt'". */
+static const char *spelling(Checker *c, Opcode op) {
+  static const struct { Opcode op; const char *s; } marks[] = {
+    {OP_ADD, "+"}, {OP_SUB, "-"}, {OP_MUL, "*"}, {OP_DIV, "/"}, {OP_REM, "%"}, {OP_NEG, "-"}, {OP_EQ, "=="}, {OP_NE, "!="}, {OP_LT, "<"}, {OP_LE, "<="}, {OP_GT, ">"},
+    {OP_GE, ">="}, {OP_AND, "&&"}, {OP_OR, "||"}, {OP_NOT, "!"}, {OP_SELECT, "if"}};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (marks[i].op == op)
+      return arena_printf(c->arena, "'%s'", marks[i].s);
+  return arena_printf(c->arena, "'%s'", op_info[op].name);
+}
+
+/* A type as messages name it. */
+static const char *type_text(Type t) {
+  return t == TY_LITERAL_INT ? "an integer literal" : t == TY_LITERAL_FLOAT ? "a floating-point literal" : type_name(t);
+}
+
+/* The expression as messages name it: its name, or "...". */
+static const char *text(const Expr *e) {
+  switch (e->kind) {
+  case EXPR_SCALAR: case EXPR_FIELD: case EXPR_LOCAL: case EXPR_CONST: return e->name;
+  case EXPR_STEP: return "step";
+  case EXPR_INDEX: return e->value.i == 0 ? "idx(0)" : e->value.i == 1 ? "idx(1)" : "idx(2)";
+  default: return "...";
+  }
+}
+
+/* How to convert `e` to type t, as a program would say it. */
+static const char *cure(Checker *c, const Expr *e, Type t) {
+  if (t == c->real)
+    return arena_printf(c->arena, "real(%s) or %s(%s)", text(e), type_name(t), text(e));
+  return arena_printf(c->arena, "%s(%s)", type_name(t), text(e));
+}
+
+static bool is_float(Type t) { return t == TY_LITERAL_FLOAT || (t < TY_COMPOSITE && type_is_float(t)); }
+static bool is_int(Type t) { return t == TY_LITERAL_INT || (t < TY_COMPOSITE && type_is_int(t)); }
+static bool is_number(Type t) { return is_float(t) || is_int(t); }
+
+/* A const's value, or an element's, as type t. */
+static Expr *adapt_const(Checker *c, const Env *env, Expr *e, Type t) {
+  if (!e->sym->have[t])
+    return check_error(c, env, e->loc, "the constant '%s' does not fit the type %s", e->name, type_name(t));
+  e->type = t;
+  return e;
+}
+
+/* A literal as type t. */
+static Expr *adapt_literal(Checker *c, const Env *env, Expr *e, Type t) {
+  Const k;
+  if (!fold_literal(e, t, &k) || (type_is_float(t) && isinf(k.f)))
+    return check_error(c, env, e->loc, "the literal %.40s does not fit the type %s", e->name, type_name(t));
+  e->type = t;
+  return e;
+}
+
+Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
+  if (!type_is_literal(e->type))
+    return e;
+  if (t == TY_BOOL || (e->type == TY_LITERAL_FLOAT && type_is_int(t))) {
+    const char *fix = t == TY_BOOL ? "write a comparison" : "write an integer literal, or convert the other side";
+    return check_error(c, env, e->loc, "%s cannot become %s; %s", type_text(e->type), type_name(t), fix);
+  }
+  if (e->kind == EXPR_CONST)
+    return adapt_const(c, env, e, t);
+  if (e->kind != EXPR_OP)
+    return adapt_literal(c, env, e, t);
+  e->type = t;
+  for (int i = e->op == OP_SELECT; i < e->n; i++) {
+    e->kids[i] = check_adapt(c, env, e->kids[i], t);
+    if (e->kids[i]->kind == EXPR_BAD)
+      return e->kids[i];
+  }
+  return e;
+}
+
+/* Reports that kids x and y of `e` are of different types, with the conversion of the narrower or integer one. */
+static Expr *mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
+  bool x_wider = is_float(x->type) != is_float(y->type) ? is_float(x->type) : x->type > y->type;
+  const Expr *narrow = x_wider ? y : x, *wide = x_wider ? x : y;
+  if (x->type == TY_BOOL || y->type == TY_BOOL)
+    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", spelling(c, e->op), type_text(x->type), type_text(y->type));
+  if (type_is_literal(x->type) || type_is_literal(y->type)) {
+    const Expr *i = type_is_literal(x->type) ? y : x;
+    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", spelling(c, e->op), type_text(x->type), type_text(y->type), cure(c, i, c->real));
+  }
+  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", spelling(c, e->op), type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
+}
+
+/* Gives kids `first` .. n-1 of `e` one type, to which literals adapt, and returns it; TY_NONE after reporting. */
+static Type unify(Checker *c, const Env *env, Expr *e, int first) {
+  Expr **k = e->kids;
+  int lead = first;
+  for (int i = first + 1; i < e->n; i++) {
+    Type t = k[lead]->type, u = k[i]->type;
+    bool fits = t == u || (type_is_literal(t) && type_is_literal(u)) || (type_is_literal(u) && is_number(t) && (is_float(t) || is_int(u))) ||
+                (type_is_literal(t) && is_number(u) && (is_float(u) || is_int(t)));
+    if (!fits) {
+      mixed(c, env, e, k[lead], k[i]);
+      return TY_NONE;
+    }
+    if (type_is_literal(t) && (!type_is_literal(u) || u == TY_LITERAL_FLOAT))
+      lead = i;
+  }
+  Type t = k[lead]->type;
+  for (int i = first; i < e->n && !type_is_literal(t); i++) {
+    k[i] = check_adapt(c, env, k[i], t);
+    if (k[i]->kind == EXPR_BAD)
+      return TY_NONE;
+  }
+  return t;
+}
+
+/* The operation `e` as an expression of type t, EXPR_BAD for TY_NONE. */
+static Expr *typed(Expr *e, Type t) {
+  e->type = t;
+  if (t == TY_NONE)
+    e->kind = EXPR_BAD;
+  return e;
+}
+
+/* + - * / min max abs, unary minus. */
+static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
+  for (int i = 0; i < e->n; i++)
+    if (!is_number(e->kids[i]->type))
+      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s", spelling(c, e->op), type_text(e->kids[i]->type));
+  return typed(e, unify(c, env, e, 0));
+}
+
+/* %: integers; of literals an i64. */
+static Expr *remainder_of(Checker *c, const Env *env, Expr *e) {
+  for (int i = 0; i < e->n; i++)
+    if (!is_int(e->kids[i]->type))
+      return check_error(c, env, e->loc, "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)", type_text(e->kids[i]->type));
+  Type t = unify(c, env, e, 0);
+  typed(e, t);
+  return t == TY_LITERAL_INT ? check_adapt(c, env, e, TY_I64) : e;
+}
+
+/* sqrt and the like: floats; integer literals count as floats. */
+static Expr *function(Checker *c, const Env *env, Expr *e) {
+  for (int i = 0; i < e->n; i++) {
+    const Expr *k = e->kids[i];
+    if (!is_number(k->type))
+      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s", spelling(c, e->op), type_text(k->type));
+    if (!is_float(k->type) && k->type != TY_LITERAL_INT)
+      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s", spelling(c, e->op), type_text(k->type), cure(c, k, c->real));
+  }
+  Type t = unify(c, env, e, 0);
+  return typed(e, t == TY_LITERAL_INT ? TY_LITERAL_FLOAT : t);
+}
+
+/* Comparisons; literals alone are compared as i64 or real. */
+static Expr *comparison(Checker *c, const Env *env, Expr *e) {
+  bool order = e->op != OP_EQ && e->op != OP_NE;
+  for (int i = 0; i < e->n && order; i++)
+    if (!is_number(e->kids[i]->type))
+      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain", spelling(c, e->op), type_text(e->kids[i]->type));
+  Type t = unify(c, env, e, 0);
+  for (int i = 0; i < e->n && type_is_literal(t); i++) {
+    e->kids[i] = check_adapt(c, env, e->kids[i], t == TY_LITERAL_INT ? TY_I64 : c->real);
+    if (e->kids[i]->kind == EXPR_BAD)
+      return e->kids[i];
+  }
+  return typed(e, t == TY_NONE ? TY_NONE : TY_BOOL);
+}
+
+/* && || !. */
+static Expr *logic(Checker *c, const Env *env, Expr *e) {
+  for (int i = 0; i < e->n; i++)
+    if (e->kids[i]->type != TY_BOOL)
+      return check_error(c, env, e->loc, "%s needs bool operands, but this one is %s; write a comparison such as x != 0", spelling(c, e->op), type_text(e->kids[i]->type));
+  return typed(e, TY_BOOL);
+}
+
+/* if and select. */
+static Expr *choice(Checker *c, const Env *env, Expr *e) {
+  if (e->kids[0]->type != TY_BOOL)
+    return check_error(c, env, e->kids[0]->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", type_text(e->kids[0]->type));
+  return typed(e, unify(c, env, e, 1));
+}
+
+/* Conversions. A literal of fitting kind is rounded once, to the type it is converted to. */
+static Expr *conversion(Checker *c, const Env *env, Expr *e) {
+  Type to = e->type;
+  Expr *k = e->kids[0];
+  if (type_is_literal(k->type)) {
+    bool direct = type_is_float(to) || (type_is_int(to) && k->type == TY_LITERAL_INT);
+    k = check_adapt(c, env, k, direct ? to : k->type == TY_LITERAL_INT ? TY_I64 : TY_F64);
+    if (k->kind == EXPR_BAD)
+      return k;
+  }
+  e->kids[0] = k;
+  return k->type == to ? k : e;
+}
+
+Expr *check_types(Checker *c, const Env *env, Expr *e) {
+  switch (e->op) {
+  case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_NEG: case OP_MIN: case OP_MAX: case OP_ABS: return arithmetic(c, env, e);
+  case OP_REM: return remainder_of(c, env, e);
+  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return comparison(c, env, e);
+  case OP_AND: case OP_OR: case OP_NOT: return logic(c, env, e);
+  case OP_SELECT: return choice(c, env, e);
+  case OP_CONVERT: return conversion(c, env, e);
+  default: return function(c, env, e);
+  }
+}
+
+Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to) {
+  if (e->kind == EXPR_BAD || want == TY_NONE || e->type == want)
+    return e;
+  if (type_is_literal(e->type) && want != TY_BOOL && (type_is_float(want) || e->type == TY_LITERAL_INT))
+    return check_adapt(c, NULL, e, want);
+  if (want == TY_BOOL)
+    return check_error(c, NULL, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to, type_text(e->type));
+  return check_error(c, NULL, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want), type_text(e->type), cure(c, e, want));
+}
+
+Expr *check_value(Checker *c, Expr *e) { return type_is_literal(e->type) ? check_coerce(c, e, c->real, "the value") : e; }

@@ -1,0 +1,110 @@
+/* frontend/dump.c: the checked program as an indented tree, one node a line: what it is, its type, <line:column>. */
+#include "frontend/ast.h"
+
+/* Where the tree goes. */
+typedef struct Dump { Checker *c; Str s; } Dump;
+
+/* " <line:col>" and the end of the line. */
+static void place(Dump *d, Loc at) { str_addf(&d->s, " <%d:%d>\n", at.line, at.col); }
+
+/* The beginning of a line at depth `depth`; deep lines keep the indent of level 40. */
+static void indent(Dump *d, int depth) { str_addf(&d->s, "%*s", 2 * (depth < 40 ? depth : 40), ""); }
+
+/* " NAME : TYPE". */
+static void named(Dump *d, const char *what, const char *name, Type t) { str_addf(&d->s, "%s '%s' : %s", what, name, type_name(t)); }
+
+/* "[-1, 0]". */
+static void offsets(Dump *d, const Expr *e) {
+  str_add(&d->s, "[");
+  for (int i = 0; i < d->c->m->grid.rank; i++)
+    str_addf(&d->s, "%s%lld", i ? ", " : "", (long long)e->off[i]);
+  str_add(&d->s, "]");
+}
+
+/* What the node is, with its own data. */
+static void head(Dump *d, const Expr *e) {
+  Const k = {0};
+  switch (e->kind) {
+  case EXPR_SCALAR: str_addf(&d->s, "scalar %s", e->name); break;
+  case EXPR_FIELD: str_addf(&d->s, "access %s", e->name); offsets(d, e); break;
+  case EXPR_INDEX: str_addf(&d->s, "idx %d", (int)e->value.i); break;
+  case EXPR_STEP: str_add(&d->s, "step"); break;
+  case EXPR_LOCAL: str_addf(&d->s, "let %s", e->name); break;
+  case EXPR_OP: str_add(&d->s, op_info[e->op].name); break;
+  default:
+    str_addf(&d->s, "const %s", e->kind == EXPR_CONST ? e->name : "");
+    str_add(&d->s, e->kind == EXPR_CONST ? " = " : "");
+    if (fold_const(d->c, e, &k))
+      const_print(&d->s, k, e->type);
+  }
+}
+
+/* The expression and those below it. */
+static void expr(Dump *d, const Expr *e, int depth) {
+  indent(d, depth);
+  head(d, e);
+  str_addf(&d->s, " : %s", type_name(e->type));
+  place(d, e->loc);
+  for (int i = 0; i < e->n; i++)
+    expr(d, e->kids[i], depth + 1);
+}
+
+/* Grid, scalars and fields. */
+static void declarations(Dump *d) {
+  const Module *m = d->c->m;
+  for (int i = 0; i < m->nscalars; i++) {
+    named(d, m->scalars[i].is_param ? "param" : "let", m->scalars[i].name, m->scalars[i].type);
+    place(d, m->scalars[i].loc);
+    if (d->c->scalar_value[i])
+      expr(d, d->c->scalar_value[i], 1);
+  }
+  str_addf(&d->s, "grid '%s' ", d->c->grid->name);
+  box_print(&d->s, m, &m->grid);
+  str_addf(&d->s, " steps %lld", (long long)m->steps);
+  place(d, d->c->grid->loc);
+  static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside "};
+  for (int i = 0; i < m->nfields; i++) {
+    const Field *f = &m->fields[i];
+    named(d, "field", f->name, f->type);
+    str_add(&d->s, " on ");
+    box_print(&d->s, m, &f->box);
+    str_add(&d->s, rules[f->outside]);
+    if (f->outside == OUTSIDE_CONST)
+      const_print(&d->s, f->outside_value, f->type);
+    str_addf(&d->s, "%s%s", f->input ? " input" : "", f->temp ? " temp" : "");
+    place(d, f->loc);
+  }
+}
+
+/* One piece. */
+static void piece(Dump *d, const CheckedPiece *p) {
+  str_add(&d->s, "  piece ");
+  box_print(&d->s, d->c->m, &p->box);
+  place(d, p->loc);
+  for (int i = 0; i < p->n; i++) {
+    const Assign *a = &p->assigns[i];
+    indent(d, 2);
+    if (a->local)
+      named(d, "let", a->local->name, a->local->type);
+    else
+      named(d, "assign", d->c->m->fields[a->target].name, d->c->m->fields[a->target].type);
+    place(d, a->loc);
+    expr(d, a->value, 3);
+  }
+}
+
+char *dump_program(Checker *c) {
+  Dump d = {c, {.arena = c->arena}};
+  declarations(&d);
+  for (int i = 0; i < c->nchecked; i++) {
+    const CheckedStencil *s = &c->checked[i];
+    str_addf(&d.s, "%s '%s' (", s->is_init ? "init" : "stencil", s->name);
+    for (int t = 0; t < s->ntargets; t++)
+      str_addf(&d.s, "%s%s", t ? ", " : "", c->m->fields[s->targets[t]].name);
+    str_add(&d.s, ")");
+    place(&d, s->loc);
+    for (int j = 0; j < s->npieces; j++)
+      piece(&d, &s->pieces[j]);
+  }
+  return d.s.s;
+}

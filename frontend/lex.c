@@ -1,0 +1,172 @@
+/* frontend/lex.c: characters to tokens. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+/* Where the lexer is in the text. */
+typedef struct Lexer { Arena *arena; Diags *d; const char *p, *line_start; Loc loc; bool first; int n; Token *tokens; } Lexer;
+
+/* The place of character `p` of the present line. */
+static Loc place(const Lexer *x, const char *p) { return (Loc){x->loc.file, x->loc.line, (int32_t)(p - x->line_start) + 1}; }
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Steps over a newline at x->p. */
+static void newline(Lexer *x) {
+  x->loc.line++;
+  x->line_start = ++x->p;
+  x->first = true;
+}
+
+/* Steps over a comment that begins at x->p with slash and star. */
+static void block_comment(Lexer *x) {
+  Loc start = place(x, x->p);
+  x->p += 2;
+  while (*x->p && !(x->p[0] == '*' && x->p[1] == '/')) {
+    if (*x->p == '\n')
+      newline(x);
+    else
+      x->p++;
+  }
+  if (*x->p)
+    x->p += 2;
+  else
+    diag_error(x->d, start, "this comment is not closed; end it with */");
+}
+
+/* Steps over blanks and comments. */
+static void skip_blanks(Lexer *x) {
+  for (;;) {
+    if (*x->p == '\n')
+      newline(x);
+    else if (*x->p == ' ' || *x->p == '\t' || *x->p == '\r' || *x->p == '\f' || *x->p == '\v')
+      x->p++;
+    else if (x->p[0] == '/' && x->p[1] == '/')
+      x->p += strcspn(x->p, "\n");
+    else if (x->p[0] == '/' && x->p[1] == '*')
+      block_comment(x);
+    else
+      return;
+  }
+}
+
+/* Appends a token of `n` characters from x->p on and steps over it. */
+static void add(Lexer *x, Tok kind, int n) {
+  Token t = {kind, place(x, x->p), arena_strndup(x->arena, x->p, (size_t)n), x->first};
+  ARENA_PUSH(x->arena, x->tokens, x->n, t);
+  x->first = false;
+  x->p += n;
+}
+
+/* Digits from p on. */
+static const char *digits(const char *p) {
+  while (is_digit(*p))
+    p++;
+  return p;
+}
+
+/* A number at x->p: digits, a fraction unless it is the start of "..", an exponent. */
+static void number(Lexer *x) {
+  const char *p = digits(x->p);
+  bool is_float = false;
+  if (*p == '.' && p[1] != '.') {
+    is_float = true;
+    p = digits(p + 1);
+  }
+  if (*p == 'e' || *p == 'E') {
+    const char *q = p + 1 + (p[1] == '+' || p[1] == '-');
+    if (is_digit(*q)) {
+      is_float = true;
+      p = digits(q);
+    }
+  }
+  const char *junk = p;
+  while (is_letter(*p) || is_digit(*p))
+    p++;
+  if (p != junk)
+    diag_error(x->d, place(x, junk), "'%.*s' cannot follow a number; literals have no suffix, they adapt to the type they meet", (int)(p - junk < 40 ? p - junk : 40), junk);
+  Tok kind = is_float ? TOK_FLOAT : TOK_INT;
+  Token t = {kind, place(x, x->p), arena_strndup(x->arena, x->p, (size_t)(junk - x->p)), x->first};
+  ARENA_PUSH(x->arena, x->tokens, x->n, t);
+  x->first = false;
+  x->p = p;
+}
+
+/* A name or keyword at x->p. */
+static void word(Lexer *x) {
+  int n = 0;
+  while (is_letter(x->p[n]) || is_digit(x->p[n]))
+    n++;
+  add(x, TOK_NAME, n);
+}
+
+/* The kind of the mark at p and its length; TOK_EOF if there is none. */
+static Tok mark(const char *p, int *n) {
+  static const struct { char s[3]; Tok kind; } marks[] = {
+    {"..", TOK_DOTS}, {"==", TOK_EQ}, {"!=", TOK_NE}, {"<=", TOK_LE}, {">=", TOK_GE}, {"&&", TOK_AND}, {"||", TOK_OR},
+    {"(", TOK_LPAREN}, {")", TOK_RPAREN}, {"[", TOK_LBRACKET}, {"]", TOK_RBRACKET}, {"{", TOK_LBRACE}, {"}", TOK_RBRACE}, {",", TOK_COMMA},
+    {";", TOK_SEMI}, {":", TOK_COLON}, {"=", TOK_ASSIGN}, {".", TOK_DOT}, {"@", TOK_AT}, {"+", TOK_PLUS}, {"-", TOK_MINUS}, {"*", TOK_STAR},
+    {"/", TOK_SLASH}, {"%", TOK_PERCENT}, {"!", TOK_NOT}, {"<", TOK_LT}, {">", TOK_GT}};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    *n = (int)strlen(marks[i].s);
+    if (!strncmp(p, marks[i].s, (size_t)*n))
+      return marks[i].kind;
+  }
+  return TOK_EOF;
+}
+
+/* Reports the character at x->p that begins no token, steps over it and over those like it that follow. */
+static void bad_character(Lexer *x) {
+  unsigned char c = (unsigned char)*x->p;
+  Loc at = place(x, x->p);
+  if (c == '&' || c == '|')
+    diag_error(x->d, at, "'%c' is no operator; logic is written '%c%c'", c, c, c);
+  else if (c > ' ' && c < 127)
+    diag_error(x->d, at, "unexpected character '%c'", c);
+  else
+    diag_error(x->d, at, "unexpected byte 0x%02x; outside comments programs are plain ASCII", c);
+  do
+    x->p++;
+  while ((unsigned char)*x->p == c || (c >= 128 && (unsigned char)*x->p >= 128));
+}
+
+Token *lex(Arena *a, Diags *d, int file, const char *text) {
+  Lexer x = {.arena = a, .d = d, .p = text, .line_start = text, .loc = {file, 1, 1}, .first = true};
+  if (!strncmp(text, "\xef\xbb\xbf", 3))
+    x.p = x.line_start = text + 3;
+  for (skip_blanks(&x); *x.p; skip_blanks(&x)) {
+    int n;
+    Tok kind = mark(x.p, &n);
+    if (is_letter(*x.p))
+      word(&x);
+    else if (is_digit(*x.p) || (*x.p == '.' && is_digit(x.p[1])))
+      number(&x);
+    else if (kind != TOK_EOF)
+      add(&x, kind, n);
+    else
+      bad_character(&x);
+  }
+  add(&x, TOK_EOF, 0);
+  return x.tokens;
+}
+
+/* Keywords first, then types, then functions. */
+static const char *const words[] = {
+  "param", "const", "grid", "region", "field", "stencil", "init", "op", "let", "if", "then", "else", "true", "false", "struct", "fn", "var", "for", "until", "reduce",
+  "real", "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "bool",
+  "idx", "step", "min", "max", "abs", "sqrt", "rsqrt", "exp", "log", "pow", "sin", "cos", "tan", "tanh", "floor", "ceil", "fma", "copysign", "select", "sum", "prod"};
+enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 20 };
+
+const char *reserved_word(int i) { return i < NWORDS ? words[i] : NULL; }
+
+/* Is s among the first n words? */
+static bool among(const char *s, int n) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(s, words[i]))
+      return true;
+  return false;
+}
+
+bool is_keyword(const char *s) { return among(s, NKEYWORDS); }
+bool is_reserved(const char *s) { return among(s, NWORDS); }

@@ -1,0 +1,152 @@
+/* frontend/lower.c: checked program to stencil IR; and the two entries of the front end. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+/* If `op` computes on constants alone, puts the constant in its place. */
+static Value *fold(Builder *b, Op *op) {
+  Const in[3];
+  for (int i = 0; i < op->noperands; i++) {
+    const Op *def = op->operands[i]->def;
+    if (def->code != OP_CONST)
+      return op->results[0];
+    in[i] = def->cval;
+  }
+  Const r = eval_op(op, in);
+  op_unlink(op);
+  return build_const(b, op->results[0]->type, r);
+}
+
+static Value *lower_expr(Checker *c, Builder *b, const Expr *e);
+
+/* An operation. */
+static Value *lower_op(Checker *c, Builder *b, const Expr *e) {
+  Value *kids[3];
+  for (int i = 0; i < e->n; i++)
+    kids[i] = lower_expr(c, b, e->kids[i]);
+  b->loc = e->loc;
+  return fold(b, build_op(b, e->op, e->type, e->n, kids));
+}
+
+/* The ops that compute `e`, at the end of b's block. */
+static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
+  Const k = {0};
+  b->loc = e->loc;
+  switch (e->kind) {
+  case EXPR_SCALAR: return build_scalar(b, e->type, e->sym->index);
+  case EXPR_FIELD: return build_access(b, e->type, e->sym->index, e->off, c->m->grid.rank);
+  case EXPR_INDEX: return build_dim(b, OP_INDEX, (int)e->value.i);
+  case EXPR_STEP: return build_step(b);
+  case EXPR_LOCAL: return e->sym->lowered;
+  case EXPR_OP: return lower_op(c, b, e);
+  default: fold_const(c, e, &k); return build_const(b, e->type, k);
+  }
+}
+
+/* Takes constants that folding left without use out of the block. */
+static void drop_unused_constants(Block *b) {
+  for (Op *op = b->last, *prev; op; op = prev) {
+    prev = op->prev;
+    if (op->code == OP_CONST && !op->results[0]->id)
+      op_unlink(op);
+    for (int i = 0; i < op->noperands; i++)
+      op->operands[i]->id = 1;
+  }
+}
+
+/* The expression of scalar `i`. */
+static void lower_scalar(Checker *c, int i) {
+  Scalar *s = &c->m->scalars[i];
+  if (!c->scalar_value[i])
+    return;
+  s->expr = block_new(c->arena, NULL);
+  Builder b = builder_at_end(c->arena, s->expr);
+  Value *v = lower_expr(c, &b, c->scalar_value[i]);
+  b.loc = s->loc;
+  build_yield(&b, 1, &v);
+  drop_unused_constants(s->expr);
+}
+
+/* One piece; its targets come in the order of the stencil's. */
+static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece *p) {
+  Piece out = {.box = p->box, .loc = p->loc, .body = block_new(c->arena, NULL)};
+  Builder b = builder_at_end(c->arena, out.body);
+  Value **by_assign = ARENA_ARRAY(c->arena, Value *, p->n), **yields = NULL;
+  for (int i = 0; i < p->n; i++) {
+    by_assign[i] = lower_expr(c, &b, p->assigns[i].value);
+    if (p->assigns[i].local)
+      p->assigns[i].local->lowered = by_assign[i];
+  }
+  int n = 0;
+  for (int t = 0; t < s->ntargets; t++)
+    for (int i = 0; i < p->n; i++)
+      if (p->assigns[i].target == s->targets[t]) {
+        ARENA_PUSH(c->arena, yields, n, by_assign[i]);
+        ARENA_PUSH(c->arena, out.targets, out.ntargets, s->targets[t]);
+      }
+  b.loc = p->loc;
+  build_yield(&b, n, yields);
+  drop_unused_constants(out.body);
+  return out;
+}
+
+/* One stencil or init. */
+static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
+  Stencil out = {.name = s->name, .loc = s->loc, .ntargets = s->ntargets, .targets = s->targets};
+  for (int i = 0; i < s->npieces; i++) {
+    Piece p = lower_piece(c, s, &s->pieces[i]);
+    ARENA_PUSH(c->arena, out.pieces, out.npieces, p);
+  }
+  return out;
+}
+
+void lower_program(Checker *c) {
+  Module *m = c->m;
+  for (int i = 0; i < m->nscalars; i++)
+    lower_scalar(c, i);
+  for (int i = 0; i < c->nchecked; i++) {
+    Stencil s = lower_stencil(c, &c->checked[i]);
+    if (c->checked[i].is_init)
+      ARENA_PUSH(c->arena, m->inits, m->ninits, s);
+    else
+      ARENA_PUSH(c->arena, m->stencils, m->nstencils, s);
+  }
+  m->time_tile = 1;
+  module_renumber(m);
+}
+
+/* The file's name without directory and ending. */
+static const char *program_name(Arena *a, const char *file) {
+  const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
+  return arena_strndup(a, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
+}
+
+/* Text to checked program. NULL after an error. */
+static Checker *front(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {
+  int before = diags_errors(d), source = diags_add_source(d, file, text);
+  Checker *c = ARENA_NEW(a, Checker);
+  c->arena = a;
+  c->d = d;
+  c->file = source;
+  c->m = module_new(a, program_name(a, file), LEVEL_SIR);
+  c->m->contract = o && o->contract;
+  c->m->fast_math = o && o->fast_math;
+  c->real = o && o->real != TY_NONE ? o->real : TY_F32;
+  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text), .real = c->real};
+  parse_program(&p);
+  check_program(c, p.ndecls, p.decls);
+  return diags_errors(d) == before ? c : NULL;
+}
+
+Module *frontend_compile(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {
+  Checker *c = front(a, d, file, text, o);
+  if (!c)
+    return NULL;
+  lower_program(c);
+  return module_verify(c->m, d) ? c->m : NULL;
+}
+
+char *frontend_dump_ast(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {
+  Checker *c = front(a, d, file, text, o);
+  return c ? dump_program(c) : NULL;
+}

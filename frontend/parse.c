@@ -1,0 +1,521 @@
+/* frontend/parse.c: tokens to declarations, going on after errors. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+/* A declaration called `name`, at once in the list as DECL_BAD; it gets its kind when it is complete. */
+static Decl *declare(Parse *p, Name name) {
+  Decl *d = ARENA_NEW(p->arena, Decl);
+  d->name = name.s;
+  d->loc = name.loc;
+  ARENA_PUSH(p->arena, p->decls, p->ndecls, d);
+  return d;
+}
+
+/* A new name at the next token, `what` says of what. */
+static bool new_name(Parse *p, const char *what, Name *out) {
+  if (!parse_is(p, TOK_NAME)) {
+    parse_error(p, what);
+    return false;
+  }
+  if (is_reserved(p->t->text)) {
+    diag_error(p->d, p->t->loc, "expected %s, but '%s' is a word of the language; choose another name", what, p->t->text);
+    return false;
+  }
+  *out = (Name){p->t->text, p->t->loc};
+  p->t++;
+  return true;
+}
+
+Type type_of_word(const char *s, Type real) { return !strcmp(s, "real") ? real : type_from_name(s); }
+
+/* Is the type part of the language, but not here yet? */
+static bool is_small_type(Type t) { return t == TY_I8 || t == TY_I16 || t == TY_F16 || t == TY_BF16; }
+
+Type parse_type(Parse *p) {
+  Type t = parse_is(p, TOK_NAME) ? type_of_word(p->t->text, p->real) : TY_NONE;
+  if (t == TY_NONE) {
+    parse_error(p, "a type (real, f32, f64, i32, i64 or bool)");
+    return TY_NONE;
+  }
+  if (is_small_type(t)) {
+    parse_unsupported(p, p->t->loc, "the types f16, bf16, i8 and i16");
+    return TY_NONE;
+  }
+  p->t++;
+  if (!parse_is(p, TOK_LBRACKET))
+    return t;
+  parse_unsupported(p, p->t->loc, "vector types");
+  return TY_NONE;
+}
+
+/* ": TYPE" if there is one; false after reporting. */
+static bool optional_type(Parse *p, Type *out) {
+  *out = TY_NONE;
+  if (!parse_accept(p, TOK_COLON))
+    return true;
+  *out = parse_type(p);
+  return *out != TY_NONE;
+}
+
+/* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at the end of a line is reported there. */
+static bool end(Parse *p, bool paper) {
+  if (parse_accept(p, TOK_SEMI) || (paper && (p->t->first || parse_is(p, TOK_EOF))))
+    return true;
+  if (!p->t->first && !parse_is(p, TOK_EOF)) {
+    parse_error(p, "';'");
+    return false;
+  }
+  Loc at = p->t[-1].loc;
+  at.col += (int32_t)strlen(p->t[-1].text);
+  diag_error(p->d, at, "expected ';' at the end of the declaration");
+  return true;
+}
+
+/* "= EXPR". NULL after reporting. */
+static Expr *initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
+
+/* param NAME [: TYPE] [= EXPR] after the word. */
+static bool param(Parse *p) {
+  Name name;
+  if (!new_name(p, "a param's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (parse_is(p, TOK_LBRACKET)) {
+    parse_unsupported(p, p->t->loc, "launch-time arrays");
+    return false;
+  }
+  if (!optional_type(p, &d->type) || (parse_is(p, TOK_ASSIGN) && !(d->value = initializer(p))))
+    return false;
+  d->kind = DECL_PARAM;
+  return true;
+}
+
+/* "{a, b, c}" of a table. */
+static bool table_values(Parse *p, Decl *d) {
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !parse_expect(p, TOK_LBRACE, "'{' before the table's values"))
+    return false;
+  do {
+    Expr *e = parse_expr(p);
+    if (!e)
+      return false;
+    ARENA_PUSH(p->arena, d->values, d->nvalues, e);
+  } while (parse_accept(p, TOK_COMMA) && !parse_is(p, TOK_RBRACE));
+  return parse_expect(p, TOK_RBRACE, "',' or '}'");
+}
+
+/* const NAME [: TYPE] = EXPR, or const NAME[n] [: TYPE] = {EXPR, ...}, after the word. */
+static bool constant(Parse *p) {
+  Name name;
+  if (!new_name(p, "a constant's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  bool table = parse_accept(p, TOK_LBRACKET);
+  if (table && (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'")))
+    return false;
+  if (!optional_type(p, &d->type))
+    return false;
+  if (table ? !table_values(p, d) : !(d->value = initializer(p)))
+    return false;
+  d->kind = table ? DECL_TABLE : DECL_CONST;
+  return true;
+}
+
+/* let NAME [: TYPE] = EXPR after the word. */
+static bool top_let(Parse *p) {
+  Name name;
+  if (!new_name(p, "a name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!optional_type(p, &d->type) || !(d->value = initializer(p)))
+    return false;
+  d->kind = DECL_LET;
+  return true;
+}
+
+/* Declarations parted by commas, each read by `one`, up to the semicolon. */
+static bool declarations(Parse *p, bool (*one)(Parse *)) {
+  p->t++;
+  do
+    if (!one(p))
+      return false;
+  while (parse_accept(p, TOK_COMMA));
+  return end(p, false);
+}
+
+/* One dimension's bounds. */
+static bool range(Parse *p, Range *out) {
+  *out = (Range){parse_expr(p), NULL};
+  if (!out->lo)
+    return false;
+  return !parse_accept(p, TOK_DOTS) || (out->hi = parse_expr(p)) != NULL;
+}
+
+/* [lo .. hi, ...]. NULL after reporting. */
+static RegionExpr *region_expr(Parse *p) {
+  RegionExpr *r = ARENA_NEW(p->arena, RegionExpr);
+  r->loc = p->t->loc;
+  if (!parse_expect(p, TOK_LBRACKET, "a region '[lo .. hi, ...]'"))
+    return NULL;
+  do {
+    Range x;
+    if (!range(p, &x))
+      return NULL;
+    ARENA_PUSH(p->arena, r->ranges, r->n, x);
+  } while (parse_accept(p, TOK_COMMA));
+  return parse_expect(p, TOK_RBRACKET, "'..', ',' or ']'") ? r : NULL;
+}
+
+/* The paper's [lo, hi] for one dimension in place of [lo .. hi]. */
+static bool paper_bounds(Parse *p, RegionExpr *r) {
+  bool dots = true;
+  for (int i = 0; i < r->n; i++)
+    dots = dots && r->ranges[i].hi;
+  if (dots)
+    return true;
+  if (r->n != 2 || r->ranges[0].hi || r->ranges[1].hi) {
+    diag_error(p->d, r->loc, "write the bounds of each dimension as lo .. hi");
+    return false;
+  }
+  r->ranges[0].hi = r->ranges[1].lo;
+  r->n = 1;
+  return true;
+}
+
+/* [grid] NAME = [bounds], STEPS; at the name. */
+static bool grid(Parse *p, bool paper) {
+  Name name;
+  if (!new_name(p, "the grid's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = region_expr(p)))
+    return false;
+  if (!parse_expect(p, TOK_COMMA, "',' and the number of time steps") || !(d->value = parse_expr(p)))
+    return false;
+  if (paper && !paper_bounds(p, d->region))
+    return false;
+  d->kind = DECL_GRID;
+  return end(p, paper);
+}
+
+/* region NAME = [bounds]; after the word. */
+static bool region(Parse *p) {
+  Name name;
+  if (!new_name(p, "the region's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = region_expr(p)))
+    return false;
+  d->kind = DECL_REGION;
+  return end(p, false);
+}
+
+/* outside RULE, after the word. */
+static bool outside(Parse *p, Decl *d) {
+  static const char *const rules[] = {"clamp", "mirror", "periodic"};
+  for (int i = 0; i < 3; i++) {
+    if (parse_is_word(p, rules[i])) {
+      d->outside = (OutsideRule)(OUTSIDE_CLAMP + i);
+      p->t++;
+      return true;
+    }
+  }
+  if (parse_is(p, TOK_SEMI)) {
+    parse_error(p, "'clamp', 'mirror', 'periodic' or a constant after 'outside'");
+    return false;
+  }
+  d->outside = OUTSIDE_CONST;
+  return (d->value = parse_expr(p)) != NULL;
+}
+
+/* on GRID-OR-REGION, after the word. */
+static bool on(Parse *p, Decl *d) {
+  if (parse_is(p, TOK_LBRACKET))
+    return (d->region = region_expr(p)) != NULL;
+  if (!parse_is(p, TOK_NAME)) {
+    parse_error(p, "a region or its name after 'on'");
+    return false;
+  }
+  d->on = (Name){p->t->text, p->t->loc};
+  p->t++;
+  return true;
+}
+
+/* One attribute of a field; its word is the next token. False after reporting. */
+static bool attribute(Parse *p, Decl *d) {
+  const Token *t = p->t++;
+  bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"), is_temp = !strcmp(t->text, "temp");
+  if ((is_on && (d->region || d->on.s)) || (is_outside && d->outside) || (is_input && d->input) || (is_temp && d->temp)) {
+    diag_error(p->d, t->loc, "'%s' is given twice", t->text);
+    return false;
+  }
+  d->input |= is_input;
+  d->temp |= is_temp;
+  if (is_on || is_outside)
+    return is_on ? on(p, d) : outside(p, d);
+  if (!strcmp(t->text, "history"))
+    parse_unsupported(p, t->loc, "older time levels (history)");
+  else if (!is_input && !is_temp)
+    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, input and temp", t->text);
+  return is_input || is_temp;
+}
+
+/* [field] NAME, ... : TYPE attributes; at the first name. */
+static bool field(Parse *p, bool paper) {
+  int first = p->ndecls;
+  Decl common = {0};
+  do {
+    Name name;
+    if (!new_name(p, "a field's name", &name))
+      return false;
+    declare(p, name);
+  } while (parse_accept(p, TOK_COMMA));
+  if (!parse_expect(p, TOK_COLON, "':' and the field's type") || (common.type = parse_type(p)) == TY_NONE)
+    return false;
+  while (parse_is(p, TOK_NAME) && !is_keyword(p->t->text) && !(paper && p->t->first))
+    if (!attribute(p, &common))
+      return false;
+  for (int i = first; i < p->ndecls; i++) {
+    Decl *d = p->decls[i];
+    common.name = d->name;
+    common.loc = d->loc;
+    *d = common;
+    d->kind = DECL_FIELD;
+  }
+  return end(p, paper);
+}
+
+/* "(NAME, ...)" into d->names. */
+static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
+  if (!parse_expect(p, TOK_LPAREN, "'('"))
+    return false;
+  if (fresh && parse_accept(p, TOK_RPAREN))
+    return true;
+  do {
+    Name name;
+    if (!new_name(p, what, &name))
+      return false;
+    ARENA_PUSH(p->arena, d->names, d->nnames, name);
+  } while (parse_accept(p, TOK_COMMA));
+  return parse_expect(p, TOK_RPAREN, "',' or ')'");
+}
+
+/* op NAME(PARAMS) = EXPR; after the word. */
+static bool op(Parse *p) {
+  Name name;
+  if (!new_name(p, "the macro's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!names(p, d, "a parameter's name", true) || !(d->value = initializer(p)))
+    return false;
+  d->kind = DECL_OP;
+  return end(p, false);
+}
+
+/* Does the token begin a declaration wherever it stands? */
+static bool begins_declaration(const Token *t) {
+  static const char *const starts[] = {"param", "const", "grid", "region", "field", "stencil", "init", "op", "struct", "fn", "until", "reduce"};
+  if (t->kind != TOK_NAME || !t->first)
+    return false;
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    if (!strcmp(t->text, starts[i]))
+      return true;
+  return false;
+}
+
+/* After an error: steps over the next semicolon, or up to a closing brace or the start of a declaration. */
+static void skip(Parse *p) {
+  int depth = 0;
+  for (; !parse_is(p, TOK_EOF) && !begins_declaration(p->t); p->t++) {
+    if (parse_is(p, TOK_LBRACE) || parse_is(p, TOK_LPAREN) || parse_is(p, TOK_LBRACKET))
+      depth++;
+    else if (depth && (parse_is(p, TOK_RBRACE) || parse_is(p, TOK_RPAREN) || parse_is(p, TOK_RBRACKET)))
+      depth--;
+    else if (parse_is(p, TOK_RBRACE))
+      return;
+    else if (!depth && parse_accept(p, TOK_SEMI))
+      return;
+  }
+}
+
+/* let NAME [: TYPE] = EXPR; or NAME = EXPR; of a block, into *s. False after an error behind the name, which leaves s->value NULL. */
+static bool statement(Parse *p, Stmt *s) {
+  if (parse_is_word(p, "var") || parse_is_word(p, "for")) {
+    parse_unsupported(p, p->t->loc, "var and for");
+    return false;
+  }
+  s->is_let = parse_is_word(p, "let");
+  p->t += s->is_let;
+  Name name;
+  if (!new_name(p, s->is_let ? "a name" : "'let', a target's name or '}'", &name))
+    return false;
+  s->name = name.s;
+  s->loc = name.loc;
+  if (s->is_let && !optional_type(p, &s->type))
+    return false;
+  s->value = initializer(p);
+  if (s->value && end(p, false))
+    return true;
+  s->value = NULL;
+  return false;
+}
+
+/* Is p at the end of a block, or where going on makes no sense? */
+static bool at_block_end(const Parse *p) {
+  return parse_is(p, TOK_RBRACE) || parse_is(p, TOK_EOF) || begins_declaration(p->t) || diags_errors(p->d) >= MAX_ERRORS;
+}
+
+/* The statements of a block up to its closing brace; the opening one is taken. */
+static bool block(Parse *p, PieceDecl *piece) {
+  piece->is_block = true;
+  while (!at_block_end(p)) {
+    Stmt s = {0};
+    p->nesting = 0;
+    const Token *before = p->t;
+    if (!statement(p, &s)) {
+      s.value = NULL;
+      skip(p);
+      p->t += p->t == before && !at_block_end(p);
+    }
+    if (s.name)
+      ARENA_PUSH(p->arena, piece->stmts, piece->n, s);
+  }
+  return parse_expect(p, TOK_RBRACE, "'}'");
+}
+
+/* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`. */
+static bool piece(Parse *p, Decl *d, bool paper) {
+  PieceDecl x = {.loc = p->t->loc};
+  bool ok = (x.region = region_expr(p)) != NULL;
+  if (ok && parse_accept(p, TOK_LBRACE)) {
+    ok = block(p, &x);
+    parse_accept(p, TOK_SEMI);
+  } else if (ok) {
+    Stmt s = {.loc = p->t->loc};
+    ok = parse_expect(p, TOK_ASSIGN, "'=' or '{'") && (s.value = parse_expr(p)) && end(p, paper);
+    if (ok)
+      ARENA_PUSH(p->arena, x.stmts, x.n, s);
+  }
+  if (x.region)
+    ARENA_PUSH(p->arena, d->pieces, d->npieces, x);
+  return ok;
+}
+
+/* The pieces of a stencil up to its closing brace; the opening one is taken. */
+static bool pieces(Parse *p, Decl *d) {
+  while (!at_block_end(p)) {
+    p->nesting = 0;
+    if (!parse_is(p, TOK_LBRACKET)) {
+      parse_error(p, "a piece '[REGION] = ...' (a stencil whose region stands inside its braces), or '}'");
+      return false;
+    }
+    if (!piece(p, d, false)) {
+      d->kind = DECL_BAD;
+      skip(p);
+    }
+  }
+  return parse_expect(p, TOK_RBRACE, "'}'");
+}
+
+/* [stencil | init] NAME(TARGETS)[REGION] = EXPR; and the forms with braces, at the name. */
+static bool stencil(Parse *p, DeclKind kind, bool paper) {
+  Name name;
+  if (!new_name(p, kind == DECL_INIT ? "the init's name" : "the stencil's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!names(p, d, "a target field's name", false))
+    return false;
+  d->kind = kind;
+  bool ok;
+  if (parse_is(p, TOK_LBRACKET)) {
+    ok = piece(p, d, paper);
+  } else {
+    ok = parse_expect(p, TOK_LBRACE, "a region '[lo .. hi, ...]', or '{' and pieces") && pieces(p, d);
+    parse_accept(p, TOK_SEMI);
+  }
+  if (!ok)
+    d->kind = DECL_BAD;
+  return ok;
+}
+
+/* Reports a construct that is not here yet, declares its name, and steps over it. */
+static bool unsupported(Parse *p, const char *what) {
+  const Token *word = p->t++;
+  parse_unsupported(p, word->loc, what);
+  if (strcmp(word->text, "until") && parse_is(p, TOK_NAME) && !is_reserved(p->t->text))
+    declare(p, (Name){p->t->text, p->t->loc});
+  while (!parse_is(p, TOK_EOF) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_LBRACE) && !begins_declaration(p->t))
+    p->t++;
+  bool braces = parse_accept(p, TOK_LBRACE);
+  skip(p);
+  if (braces)
+    parse_accept(p, TOK_RBRACE);
+  parse_accept(p, TOK_SEMI);
+  return true;
+}
+
+/* A declaration without keyword, as in the paper, at its name. */
+static bool paper_declaration(Parse *p) {
+  Tok next = p->t[1].kind;
+  if (next == TOK_ASSIGN)
+    return grid(p, true);
+  if (next == TOK_COLON || next == TOK_COMMA)
+    return field(p, true);
+  if (next == TOK_LPAREN)
+    return stencil(p, DECL_STENCIL, true);
+  const char *near = symbols_nearest(NULL, NULL, p->t->text, NULL);
+  if (near && is_keyword(near))
+    diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
+  else
+    parse_error(p, "a declaration (param, const, let, grid, region, field, op, stencil or init)");
+  return false;
+}
+
+/* The declaration at p->t. False after an error that leaves the rest of it unread. */
+static bool declaration(Parse *p) {
+  static const struct { const char *word, *what; } later[] = {
+    {"struct", "struct types"}, {"fn", "functions (fn)"}, {"until", "until conditions"}, {"reduce", "reductions over a region (reduce)"}, {"var", "var and for"}, {"for", "var and for"}};
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    if (parse_is_word(p, later[i].word))
+      return unsupported(p, later[i].what);
+  if (parse_is_word(p, "param"))
+    return declarations(p, param);
+  if (parse_is_word(p, "const"))
+    return declarations(p, constant);
+  if (parse_is_word(p, "let"))
+    return declarations(p, top_let);
+  static const struct { const char *word; int kind; } rest[] = {
+    {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT}};
+  int kind = DECL_BAD;
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+    if (parse_is_word(p, rest[i].word))
+      kind = rest[i].kind;
+  p->t += kind != DECL_BAD;
+  switch (kind) {
+  case DECL_GRID: return grid(p, false);
+  case DECL_REGION: return region(p);
+  case DECL_FIELD: return field(p, false);
+  case DECL_OP: return op(p);
+  case DECL_STENCIL: case DECL_INIT: return stencil(p, (DeclKind)kind, false);
+  default: break;
+  }
+  if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
+    return paper_declaration(p);
+  parse_error(p, "a declaration (param, const, let, grid, region, field, op, stencil or init)");
+  return false;
+}
+
+void parse_program(Parse *p) {
+  while (!parse_is(p, TOK_EOF) && diags_errors(p->d) < MAX_ERRORS) {
+    const Token *before = p->t;
+    p->nesting = 0;
+    if (parse_accept(p, TOK_SEMI))
+      continue;
+    if (!declaration(p)) {
+      skip(p);
+      while (parse_accept(p, TOK_RBRACE))
+        ;
+    }
+    p->t += p->t == before && !parse_is(p, TOK_EOF);
+  }
+}

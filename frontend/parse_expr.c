@@ -1,0 +1,234 @@
+/* frontend/parse_expr.c: tokens to expressions, by recursive descent with C's precedences. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+bool parse_is(const Parse *p, Tok kind) { return p->t->kind == kind; }
+bool parse_is_word(const Parse *p, const char *word) { return p->t->kind == TOK_NAME && !strcmp(p->t->text, word); }
+
+bool parse_accept(Parse *p, Tok kind) {
+  if (!parse_is(p, kind))
+    return false;
+  p->t++;
+  return true;
+}
+
+void parse_error(Parse *p, const char *expected) {
+  const Token *t = p->t;
+  if (t->kind == TOK_EOF)
+    diag_error(p->d, t->loc, "expected %s, found the end of the file", expected);
+  else
+    diag_error(p->d, t->loc, "expected %s, found '%.60s'", expected, t->text);
+}
+
+bool parse_expect(Parse *p, Tok kind, const char *what) {
+  if (parse_accept(p, kind))
+    return true;
+  parse_error(p, what);
+  return false;
+}
+
+void parse_unsupported(Parse *p, Loc loc, const char *what) { diag_error(p->d, loc, "%s are not supported yet", what); }
+
+bool parse_enter(Parse *p) {
+  if (p->nesting < MAX_NESTING) {
+    p->nesting++;
+    return true;
+  }
+  diag_error(p->d, p->t->loc, "this nests more than %d levels deep; split it with let", MAX_NESTING);
+  return false;
+}
+
+Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids) {
+  Expr *e = ARENA_NEW(p->arena, Expr);
+  *e = (Expr){.kind = kind, .loc = loc, .height = 1, .n = n, .kids = ARENA_ARRAY(p->arena, Expr *, n)};
+  for (int i = 0; i < n; i++) {
+    if (!kids[i])
+      return NULL;
+    e->kids[i] = kids[i];
+    if (e->height <= kids[i]->height)
+      e->height = kids[i]->height + 1;
+  }
+  if (e->height <= MAX_HEIGHT)
+    return e;
+  diag_error(p->d, loc, "this expression is more than %d levels deep; split it with let", MAX_HEIGHT);
+  return NULL;
+}
+
+/* A leaf with the text of the next token, which it takes. */
+static Expr *leaf(Parse *p, ExprKind kind) {
+  Expr *e = expr_new(p, kind, p->t->loc, 0, NULL);
+  e->name = p->t->text;
+  p->t++;
+  return e;
+}
+
+/* An operation on `n` kids. */
+static Expr *operation(Parse *p, Opcode op, Loc loc, int n, Expr *const *kids) {
+  Expr *e = expr_new(p, EXPR_OP, loc, n, kids);
+  if (e)
+    e->op = op;
+  return e;
+}
+
+/* Expressions parted by commas up to the token `close`, as a node of kind `kind` called `name`; the opening bracket is taken. */
+static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const char *expected) {
+  Expr **kids = NULL;
+  int n = 0;
+  if (!parse_enter(p))
+    return NULL;
+  if (!parse_is(p, close)) {
+    do {
+      Expr *e = parse_expr(p);
+      if (!e)
+        return NULL;
+      ARENA_PUSH(p->arena, kids, n, e);
+    } while (parse_accept(p, TOK_COMMA));
+  }
+  if (!parse_expect(p, close, expected))
+    return NULL;
+  p->nesting--;
+  Expr *e = expr_new(p, kind, name->loc, n, kids);
+  if (e)
+    e->name = name->text;
+  return e;
+}
+
+/* Is the call at p->t (after its opening bracket) of `name` a reduction over offsets, sum(r in ...)? */
+static bool is_reduction(const Parse *p, const char *name) {
+  if (!strcmp(name, "sum") || !strcmp(name, "prod"))
+    return true;
+  return (!strcmp(name, "min") || !strcmp(name, "max")) && parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME && !strcmp(p->t[1].text, "in");
+}
+
+/* What may not follow a value yet: a component, a member, a time level. */
+static bool check_suffix(Parse *p) {
+  const char *what = parse_is(p, TOK_LBRACKET) ? "vector types and their components"
+                     : parse_is(p, TOK_DOT)    ? "struct types and their members"
+                     : parse_is(p, TOK_AT)     ? "older time levels (history, 'A@1')"
+                                               : NULL;
+  if (what)
+    parse_unsupported(p, p->t->loc, what);
+  return !what;
+}
+
+/* A name, a call or an access; the next token is the name. */
+static Expr *name_or_call(Parse *p) {
+  const Token *name = p->t;
+  Expr *e;
+  if (p->t[1].kind == TOK_LPAREN) {
+    p->t += 2;
+    if (is_reduction(p, name->text)) {
+      parse_unsupported(p, name->loc, "reductions over offsets (sum, prod, min, max)");
+      return NULL;
+    }
+    e = list(p, EXPR_CALL, name, TOK_RPAREN, "',' or ')'");
+  } else if (p->t[1].kind == TOK_LBRACKET) {
+    p->t += 2;
+    e = list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'");
+  } else {
+    e = leaf(p, EXPR_NAME);
+  }
+  return e && check_suffix(p) ? e : NULL;
+}
+
+/* if c then a else b; the next token is the if. */
+static Expr *conditional(Parse *p) {
+  Loc loc = p->t++->loc;
+  Expr *kids[3] = {NULL, NULL, NULL};
+  static const char *const words[] = {"then", "else"};
+  if (!parse_enter(p))
+    return NULL;
+  for (int i = 0; i < 3; i++) {
+    kids[i] = parse_expr(p);
+    if (!kids[i])
+      return NULL;
+    if (i == 2)
+      break;
+    if (!parse_is_word(p, words[i])) {
+      parse_error(p, i ? "'else' (an if always has both values)" : "'then'");
+      return NULL;
+    }
+    p->t++;
+  }
+  p->nesting--;
+  return operation(p, OP_SELECT, loc, 3, kids);
+}
+
+/* (e); the next token is the bracket. */
+static Expr *parenthesized(Parse *p) {
+  p->t++;
+  if (!parse_enter(p))
+    return NULL;
+  Expr *e = parse_expr(p);
+  if (!e || !parse_expect(p, TOK_RPAREN, "')'"))
+    return NULL;
+  p->nesting--;
+  return check_suffix(p) ? e : NULL;
+}
+
+/* A literal, a name, a call, an access, a bracket, an if. */
+static Expr *primary(Parse *p) {
+  if (parse_is(p, TOK_INT) || parse_is(p, TOK_FLOAT))
+    return leaf(p, parse_is(p, TOK_INT) ? EXPR_INT : EXPR_FLOAT);
+  if (parse_is_word(p, "true") || parse_is_word(p, "false")) {
+    Expr *e = leaf(p, EXPR_BOOL);
+    e->value.i = e->name[0] == 't';
+    return e;
+  }
+  if (parse_is_word(p, "if"))
+    return conditional(p);
+  if (parse_is(p, TOK_LPAREN))
+    return parenthesized(p);
+  if (parse_is(p, TOK_LBRACE)) {
+    parse_unsupported(p, p->t->loc, "vector and struct values '{...}'");
+    return NULL;
+  }
+  if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
+    return name_or_call(p);
+  parse_error(p, "an expression");
+  return NULL;
+}
+
+/* Signs and nots before a primary. */
+static Expr *unary(Parse *p) {
+  if (parse_is(p, TOK_PLUS)) {
+    diag_error(p->d, p->t->loc, "there is no unary '+'; leave it out");
+    return NULL;
+  }
+  if (!parse_is(p, TOK_MINUS) && !parse_is(p, TOK_NOT))
+    return primary(p);
+  const Token *t = p->t++;
+  if (!parse_enter(p))
+    return NULL;
+  Expr *e = unary(p);
+  p->nesting--;
+  return e ? operation(p, t->kind == TOK_MINUS ? OP_NEG : OP_NOT, t->loc, 1, &e) : NULL;
+}
+
+/* A binary operator: its precedence, higher binds tighter. */
+typedef struct Binary { Tok tok; Opcode op; int level; } Binary;
+
+/* The row of the operator at p->t, NULL if there is none. */
+static const Binary *binary_at(const Parse *p) {
+  static const Binary table[] = {
+    {TOK_OR, OP_OR, 1}, {TOK_AND, OP_AND, 2}, {TOK_EQ, OP_EQ, 3}, {TOK_NE, OP_NE, 3}, {TOK_LT, OP_LT, 4}, {TOK_LE, OP_LE, 4}, {TOK_GT, OP_GT, 4},
+    {TOK_GE, OP_GE, 4}, {TOK_PLUS, OP_ADD, 5}, {TOK_MINUS, OP_SUB, 5}, {TOK_STAR, OP_MUL, 6}, {TOK_SLASH, OP_DIV, 6}, {TOK_PERCENT, OP_REM, 6}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (table[i].tok == p->t->kind)
+      return &table[i];
+  return NULL;
+}
+
+/* Operators of at least `level`, from left to right. */
+static Expr *binary(Parse *p, int level) {
+  Expr *left = unary(p);
+  for (const Binary *row = binary_at(p); left && row && row->level >= level; row = binary_at(p)) {
+    Loc loc = p->t++->loc;
+    Expr *right = binary(p, row->level + 1);
+    left = right ? operation(p, row->op, loc, 2, (Expr *[]){left, right}) : NULL;
+  }
+  return left;
+}
+
+Expr *parse_expr(Parse *p) { return binary(p, 1); }
