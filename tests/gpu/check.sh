@@ -20,7 +20,7 @@ one() {
   shift
   timeout 120 "$@" >"$work/log.$BASHPID" 2>&1 || status=$?
   if [ $status = 0 ]; then echo "$label" >>"$work/passed"
-  elif [ $status != 1 ] && grep -qi "legal\|halo\|does not fit\|shared memory" "$work/log.$BASHPID"; then echo "$label" >>"$work/illegal"
+  elif [ $status != 1 ] && grep -qi "nearest legal\|near it is legal\|share a launch\|go one a launch" "$work/log.$BASHPID"; then echo "$label" >>"$work/illegal"
   else
     { echo "FAIL ($status) $label: $*"; tail -15 "$work/log.$BASHPID"; } >"$work/fail.$BASHPID"
     cat "$work/fail.$BASHPID"

@@ -197,6 +197,12 @@ static int make_defines(int rank, const int64_t *e, char text[3][32], const char
   return rank;
 }
 
+/* Does the status, with the messages kept, say that the schedule asked for is illegal for the program? */
+static bool refused(const Test *t, StcStatus s) {
+  bool schedule = strstr(t->messages, "legal") || strstr(t->messages, "share a launch") || strstr(t->messages, "go one a launch");
+  return (s == STC_USAGE || s == STC_INPUT) && schedule;
+}
+
 /* Is extent list entry e large enough for the program, and among those wanted in a reduced run? */
 static bool extents_wanted(const Test *t, int rank, int i) {
   for (int d = 0; d < rank; d++)
@@ -217,7 +223,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   t->messages[0] = 0;
   t->planned++;
   StcStatus s = stc_plan_new(p, device, n, list, &plan);
-  if (s == STC_USAGE) {
+  if (refused(t, s)) {
     t->illegal++;
     return;
   }
@@ -241,7 +247,7 @@ static void run_schedule(Test *t, const StcOptions *o, const char *device, int T
   t->messages[0] = 0;
   StcStatus s = stc_compile_file(t->context, t->path, o, &p);
   if (t->verbose) printf("%s: status %d\n%s", what, (int)s, t->messages);
-  if (s == STC_USAGE) {
+  if (refused(t, s)) {
     t->illegal++;
     t->planned++;
     return;
