@@ -1,0 +1,118 @@
+/* ir_eval_test.c: the arithmetic of every op and the outside rules (ir/eval.c). */
+#include "tests/unit/ir_testing.h"
+
+/* The result of `code` on operands of type `t`, of type `to` where the table leaves it free. */
+static Const eval(Opcode code, Type t, int n, Const x, Const y, Const z, Type to) {
+  Arena *a = arena_new(NULL, NULL);
+  Builder b = builder_at_end(a, block_new(a, NULL));
+  Value *v[3] = {build_const(&b, code == OP_SELECT ? TY_BOOL : t, x), build_const(&b, t, y), build_const(&b, t, z)};
+  Const r = eval_op(build_op(&b, code, to, n, v), (Const[]){x, y, z});
+  arena_free(a);
+  return r;
+}
+
+/* A binary op on integers / floats of type `t`, and a unary one on floats. */
+static int64_t ints(Opcode code, Type t, int64_t x, int64_t y) {
+  return eval(code, t, 2, (Const){.i = x}, (Const){.i = y}, (Const){0}, t).i;
+}
+static double floats(Opcode code, Type t, double x, double y) {
+  return eval(code, t, 2, (Const){.f = x}, (Const){.f = y}, (Const){0}, t).f;
+}
+static double unary(Opcode code, Type t, double x) { return eval(code, t, 1, (Const){.f = x}, (Const){0}, (Const){0}, t).f; }
+static bool compares(Opcode code, double x, double y) {
+  return eval(code, TY_F64, 2, (Const){.f = x}, (Const){.f = y}, (Const){0}, TY_BOOL).i;
+}
+
+static void test_integers(void **state) {
+  (void)state;
+  assert_int_equal(ints(OP_ADD, TY_I32, INT32_MAX, 1), INT32_MIN);
+  assert_int_equal(ints(OP_ADD, TY_I64, INT64_MAX, 1), INT64_MIN);
+  assert_int_equal(ints(OP_SUB, TY_I8, -128, 1), 127);
+  assert_int_equal(ints(OP_MUL, TY_I64, INT64_MAX, 2), -2);
+  assert_int_equal(ints(OP_DIV, TY_I32, -7, 2), -3);
+  assert_int_equal(ints(OP_REM, TY_I32, -7, 2), -1);
+  assert_int_equal(ints(OP_DIV, TY_I64, 5, 0), 0);
+  assert_int_equal(ints(OP_REM, TY_I64, 5, 0), 0);
+  assert_int_equal(ints(OP_DIV, TY_I64, INT64_MIN, -1), INT64_MIN);
+  assert_int_equal(ints(OP_DIV, TY_I32, INT32_MIN, -1), INT32_MIN);
+  assert_int_equal(ints(OP_REM, TY_I64, INT64_MIN, -1), 0);
+  assert_int_equal(ints(OP_MIN, TY_I64, -1, 1), -1);
+  assert_int_equal(ints(OP_MAX, TY_I64, -1, 1), 1);
+  assert_int_equal(eval(OP_NEG, TY_I32, 1, (Const){.i = INT32_MIN}, (Const){0}, (Const){0}, TY_I32).i, INT32_MIN);
+  assert_int_equal(eval(OP_ABS, TY_I64, 1, (Const){.i = INT64_MIN}, (Const){0}, (Const){0}, TY_I64).i, INT64_MIN);
+}
+
+static void test_floats(void **state) {
+  (void)state;
+  assert_true(floats(OP_ADD, TY_F32, 0.1f, 0.2f) == (double)(0.1f + 0.2f));
+  assert_true(floats(OP_ADD, TY_F64, 0.1, 0.2) == 0.1 + 0.2);
+  assert_true(floats(OP_DIV, TY_F32, 1, 3) == (double)(1.0f / 3.0f));
+  assert_true(isinf(floats(OP_DIV, TY_F64, 1, 0)));
+  assert_true(floats(OP_REM, TY_F64, -7.5, 2) == -1.5);
+  assert_true(signbit(unary(OP_NEG, TY_F64, 0.0)));
+  assert_true(unary(OP_RSQRT, TY_F32, 3) == (double)(1.0f / sqrtf(3.0f)));
+  assert_true(unary(OP_SIN, TY_F32, 1) == (double)(float)sin(1));
+  assert_true(floats(OP_POW, TY_F64, 2, 10) == 1024);
+  assert_true(floats(OP_COPYSIGN, TY_F64, 3, -0.0) == -3);
+  assert_true(unary(OP_FLOOR, TY_F64, -0.5) == -1 && unary(OP_CEIL, TY_F64, -0.5) == 0);
+  Const e = {.f = 0x1p-30};
+  Const one = {.f = 1 + 0x1p-12}, minus = {.f = -(1 + 0x1p-11)};
+  assert_true(eval(OP_FMA, TY_F32, 3, one, one, minus, TY_F32).f == 0x1p-24);
+  assert_true(eval(OP_FMA, TY_F64, 3, e, e, (Const){.f = 1}, TY_F64).f == 1 + 0x1p-60);
+}
+
+static void test_min_max(void **state) {
+  (void)state;
+  assert_true(floats(OP_MIN, TY_F32, NAN, 2) == 2 && floats(OP_MIN, TY_F32, 2, NAN) == 2);
+  assert_true(floats(OP_MAX, TY_F64, NAN, 2) == 2 && isnan(floats(OP_MAX, TY_F64, NAN, NAN)));
+  assert_true(signbit(floats(OP_MIN, TY_F64, 0.0, -0.0)) && signbit(floats(OP_MIN, TY_F64, -0.0, 0.0)));
+  assert_true(!signbit(floats(OP_MAX, TY_F64, 0.0, -0.0)) && !signbit(floats(OP_MAX, TY_F64, -0.0, 0.0)));
+}
+
+static void test_compare(void **state) {
+  (void)state;
+  assert_true(compares(OP_LT, 1, 2) && !compares(OP_LT, 2, 2) && compares(OP_LE, 2, 2) && compares(OP_GT, 3, 2) && compares(OP_GE, 2, 2));
+  assert_true(!compares(OP_LT, NAN, 2) && !compares(OP_GE, NAN, 2) && !compares(OP_EQ, NAN, NAN) && compares(OP_NE, NAN, NAN));
+  assert_true(compares(OP_EQ, 0.0, -0.0));
+}
+
+static void test_logic(void **state) {
+  (void)state;
+  for (int x = 0; x < 2; x++)
+    for (int y = 0; y < 2; y++) {
+      assert_int_equal(ints(OP_AND, TY_BOOL, x, y), x & y);
+      assert_int_equal(ints(OP_OR, TY_BOOL, x, y), x | y);
+    }
+  assert_int_equal(eval(OP_NOT, TY_BOOL, 1, (Const){.i = 1}, (Const){0}, (Const){0}, TY_BOOL).i, 0);
+  assert_true(eval(OP_SELECT, TY_F64, 3, (Const){.i = 1}, (Const){.f = 4}, (Const){.f = 5}, TY_F64).f == 4);
+  assert_true(eval(OP_SELECT, TY_F64, 3, (Const){.i = 0}, (Const){.f = 4}, (Const){.f = 5}, TY_F64).f == 5);
+  assert_int_equal(eval(OP_CONVERT, TY_F64, 1, (Const){.f = 1e20}, (Const){0}, (Const){0}, TY_I32).i, INT32_MAX);
+}
+
+/* Checks `code` on -7 .. 7 of [0, 3] against `want`. */
+static void check_map(Opcode code, const int64_t want[15]) {
+  for (int x = -7; x <= 7; x++)
+    assert_int_equal(eval_map(code, x + 10, 10, 13), want[x + 7] + 10);
+}
+
+static void test_maps(void **state) {
+  (void)state;
+  check_map(OP_CLAMP, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3});
+  check_map(OP_GUARD, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3});
+  check_map(OP_MIRROR, (int64_t[]){1, 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1});
+  check_map(OP_WRAP, (int64_t[]){1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
+  const Opcode codes[] = {OP_CLAMP, OP_GUARD, OP_MIRROR, OP_WRAP};
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(eval_map(codes[i], 99, 5, 5), 5);
+    assert_int_equal(eval_map(codes[i], 99, 5, 2), 5);
+    int64_t r = eval_map(codes[i], INT64_MIN, INT64_MIN / 2, INT64_MAX / 2);
+    assert_true(r >= INT64_MIN / 2 && r <= INT64_MAX / 2);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    TEST(test_integers), TEST(test_floats), TEST(test_min_max), TEST(test_compare), TEST(test_logic), TEST(test_maps),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
