@@ -172,10 +172,17 @@ const char *schedule_describe(Arena *a, const Module *m);
 char *manifest_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t);
 /* The C header of the host artifact. */
 char *header_text(Workspace *w, const StcProgram *p, const Module *m);
-/* An affine bound as C text with each scalar's name prefixed by `prefix`. */
+/* The params' defaults, those that the program's -D changed included, and the lets; known[i] is false for a param without a default and what depends on one. */
+void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *known);
+/* Is scalar `i` set by -D? Its text, or NULL. */
+const char *scalar_define(const StcProgram *p, const Module *m, int i);
+/* An affine bound as C text, each scalar's name behind `prefix`. */
 char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix);
-/* A scalar's expression as C text (helper functions as in the header that header.c writes), each scalar's name prefixed by `prefix`. */
-char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix);
+/* A scalar's expression as C statements, one for each op, that end in `RESULT = value;`, each scalar's name behind `prefix`. The helper functions they call
+ * are in c_helpers. */
+char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix, const char *result);
+/* C source of those helper functions: the arithmetic of the IR where C's differs. */
+extern const char c_helpers[];
 /* The C type of a scalar type: "float", "int64_t". */
 const char *c_type(Type t);
 /* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size. */

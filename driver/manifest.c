@@ -1,7 +1,344 @@
+/* driver/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON. docs/manifest.md describes it field by field. */
 #include "driver/driver.h"
-char *manifest_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t) { (void)p; (void)m; (void)t; return arena_strdup(w->arena, "{}\n"); }
-char *header_text(Workspace *w, const StcProgram *p, const Module *m) { (void)p; (void)m; return arena_strdup(w->arena, "\n"); }
-size_t kernel_arg_size(const Module *m, const KArg *a) {
-  return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8;
+
+#include <jansson.h>
+#include <llvm/Config/llvm-config.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA_VERSION = 1 };
+
+/* What every part of the manifest is made from. */
+typedef struct Writer { Arena *arena; const StcProgram *program; const Module *m; const Target *target; } Writer;
+
+size_t kernel_arg_size(const Module *m, const KArg *a) { return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8; }
+
+/* ---------------------------------------------------------------- values and formulas */
+
+/* Sets a key; a NULL value (out of memory) shows when the text is made. */
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+/* A constant as a JSON value; what JSON cannot say is a string. */
+static json_t *constant(Const c, Type t) {
+  if (t == TY_BOOL) return json_boolean(c.i != 0);
+  if (!type_is_float(t)) return json_integer(c.i);
+  return isfinite(c.f) ? json_real(c.f) : json_string(isnan(c.f) ? "nan" : c.f > 0 ? "inf" : "-inf");
 }
-int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) { int64_t n = kernel_shared_bytes(k); return target_info(t)->simt && n > target_info(t)->shared_bytes ? n : 0; }
+
+/* The text of a bound: "N - 2". */
+static const char *affine_text(const Writer *w, Affine x) {
+  Str s = {w->arena, NULL, 0, 0};
+  affine_print(&s, w->m, x);
+  return s.s;
+}
+
+/* A bound: its text and its terms. */
+static json_t *affine(const Writer *w, Affine x) {
+  json_t *o = json_object(), *terms = json_array();
+  for (int i = 0; i < x.n; i++) {
+    json_t *t = json_object();
+    set(t, "param", json_string(w->m->scalars[x.t[i].scalar].name));
+    set(t, "coefficient", json_integer(x.t[i].coef));
+    json_array_append_new(terms, t);
+  }
+  set(o, "text", json_string(affine_text(w, x)));
+  set(o, "constant", json_integer(x.c));
+  set(o, "terms", terms);
+  return o;
+}
+
+/* The number of points of `b` along dimension d. */
+static Affine extent(const Writer *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
+
+/* A box: lower and upper bounds, both inclusive. */
+static json_t *box(const Writer *w, const Box *b) {
+  json_t *o = json_object(), *lo = json_array(), *hi = json_array();
+  for (int d = 0; d < b->rank; d++) {
+    json_array_append_new(lo, affine(w, b->lo[d]));
+    json_array_append_new(hi, affine(w, b->hi[d]));
+  }
+  set(o, "lower", lo);
+  set(o, "upper", hi);
+  return o;
+}
+
+/* The place of `v`'s op among those of the expression. */
+static int place(const Block *b, const Value *v) {
+  int i = 0;
+  for (const Op *op = b->first; op && op != v->def; op = op->next) i++;
+  return i;
+}
+
+/* A launch-time expression as a list of operations; arguments are places in the list, the last element is the value. */
+static json_t *expression(const Writer *w, const Block *b) {
+  json_t *list = json_array();
+  for (const Op *op = b->first; op && op->code != OP_YIELD; op = op->next) {
+    json_t *o = json_object(), *args = json_array();
+    set(o, "op", json_string(op_info[op->code].name));
+    set(o, "type", json_string(type_name(op->results[0]->type)));
+    if (op->code == OP_CONST) set(o, "value", constant(op->cval, op->results[0]->type));
+    if (op->code == OP_SCALAR) set(o, "scalar", json_string(w->m->scalars[op->sym].name));
+    for (int i = 0; i < op->noperands; i++) json_array_append_new(args, json_integer(place(b, op->operands[i])));
+    set(o, "arguments", args);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* ---------------------------------------------------------------- declarations */
+
+/* Params and lets, in the order in which they are to be computed. */
+static json_t *scalars(const Writer *w) {
+  const Module *m = w->m;
+  Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
+  bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
+  json_t *list = json_array();
+  scalar_defaults(w->program, m, values, known);
+  for (int i = 0; i < m->nscalars; i++) {
+    const Scalar *s = &m->scalars[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(s->name));
+    set(o, "kind", json_string(s->is_param ? "param" : "let"));
+    set(o, "type", json_string(type_name(s->type)));
+    if (s->is_param) set(o, "default", known[i] ? constant(values[i], s->type) : json_null());
+    if (s->expr && !scalar_define(w->program, m, i)) set(o, "expression", expression(w, s->expr));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* Distance in elements between neighbours along dimension d, as text. */
+static const char *stride_text(const Writer *w, const Box *b, int d) {
+  Str s = {w->arena, NULL, 0, 0};
+  for (int e = d + 1; e < b->rank; e++) str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, extent(w, b, e)));
+  return s.s ? s.s : "1";
+}
+
+/* The strides of an array over `b`, in elements. */
+static json_t *strides(const Writer *w, const Box *b) {
+  json_t *list = json_array();
+  for (int d = 0; d < b->rank; d++) json_array_append_new(list, json_string(stride_text(w, b, d)));
+  return list;
+}
+
+/* "none", "clamp" and so on. */
+static const char *outside_name(OutsideRule r) {
+  static const char *const names[] = {"none", "clamp", "mirror", "periodic", "constant"};
+  return names[r];
+}
+
+/* One field. */
+static json_t *field(const Writer *w, const Field *f, bool has_init) {
+  json_t *o = json_object(), *extents = json_array();
+  for (int d = 0; d < f->box.rank; d++) json_array_append_new(extents, affine(w, extent(w, &f->box, d)));
+  set(o, "name", json_string(f->name));
+  set(o, "type", json_string(type_name(f->type)));
+  set(o, "npy", json_string(npy_descr((StcType)f->type)));
+  set(o, "region", box(w, &f->box));
+  set(o, "extents", extents);
+  set(o, "strides", strides(w, &f->box));
+  set(o, "units", json_string("elements"));
+  set(o, "outside", json_string(outside_name(f->outside)));
+  if (f->outside == OUTSIDE_CONST) set(o, "outside_value", constant(f->outside_value, f->type));
+  set(o, "input", json_boolean(f->input));
+  set(o, "temp", json_boolean(f->temp));
+  set(o, "init", json_boolean(has_init));
+  return o;
+}
+
+/* All fields. */
+static json_t *fields(const Writer *w) {
+  json_t *list = json_array();
+  bool *init = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
+  fields_with_init(w->m, init);
+  for (int i = 0; i < w->m->nfields; i++) json_array_append_new(list, field(w, &w->m->fields[i], init[i]));
+  return list;
+}
+
+/* All buffers that the launcher allocates. */
+static json_t *buffers(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nbuffers; i++) {
+    const Buffer *b = &w->m->buffers[i];
+    const Field *f = &w->m->fields[b->field];
+    json_t *o = json_object();
+    Str bytes = {w->arena, NULL, 0, 0};
+    str_addf(&bytes, "%d", type_size(f->type));
+    for (int d = 0; d < f->box.rank; d++) str_addf(&bytes, " * max(%s, 0)", affine_text(w, extent(w, &f->box, d)));
+    set(o, "name", json_string(b->name));
+    set(o, "field", json_string(f->name));
+    set(o, "copy", json_integer(b->copy));
+    set(o, "type", json_string(type_name(f->type)));
+    set(o, "element_bytes", json_integer(type_size(f->type)));
+    set(o, "bytes", json_string(bytes.s));
+    set(o, "alignment", json_integer(type_size(f->type)));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* What must hold of the params: value >= 0, unless one of the regions is empty. */
+static json_t *checks(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nchecks; i++) {
+    const Check *c = &w->m->checks[i];
+    json_t *o = json_object(), *empty = json_array();
+    set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
+    set(o, "value", affine(w, c->value));
+    for (int j = 0; j < 2; j++)
+      if (c->unless_empty[j]) json_array_append_new(empty, box(w, c->unless_empty[j]));
+    set(o, "unless_empty", empty);
+    set(o, "message", json_string(c->message));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+/* "read", "write" or "read_write". */
+static const char *access_name(const KArg *a) { return a->reads && a->writes ? "read_write" : a->writes ? "write" : "read"; }
+
+/* One argument; *offset is where the next one may begin in the kernarg segment. */
+static json_t *argument(const Writer *w, const KArg *a, size_t *offset) {
+  static const char *const kinds[] = {"buffer", "scalar", "step"};
+  const Module *m = w->m;
+  json_t *o = json_object();
+  size_t size = kernel_arg_size(m, a);
+  *offset = (*offset + size - 1) / size * size;
+  set(o, "kind", json_string(kinds[a->kind]));
+  if (a->kind == KARG_BUFFER) {
+    const Field *f = &m->fields[m->buffers[a->index].field];
+    set(o, "buffer", json_string(m->buffers[a->index].name));
+    set(o, "type", json_string("pointer"));
+    set(o, "element", json_string(type_name(f->type)));
+    set(o, "access", json_string(access_name(a)));
+    set(o, "strides", strides(w, &f->box));
+    set(o, "pointer_alignment", json_integer(type_size(f->type)));
+  } else if (a->kind == KARG_SCALAR) {
+    set(o, "scalar", json_string(m->scalars[a->index].name));
+    set(o, "type", json_string(type_name(m->scalars[a->index].type)));
+  } else {
+    set(o, "type", json_string("i64"));
+    set(o, "units", json_string("time steps done before this launch"));
+  }
+  set(o, "offset", json_integer((json_int_t)*offset));
+  set(o, "bytes", json_integer((json_int_t)size));
+  set(o, "alignment", json_integer((json_int_t)size));
+  *offset += size;
+  return o;
+}
+
+/* The grid along one dimension. */
+static json_t *grid(const Writer *w, const Kernel *k, int d) {
+  static const char *const axes[] = {"x", "y", "z"};
+  json_t *o = json_object();
+  set(o, "dimension", json_integer(d));
+  set(o, "axis", json_string(axes[k->rank - 1 - d]));
+  set(o, "text", json_string(arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, k->extent[d]), (int)k->tile[d])));
+  set(o, "extent", affine(w, k->extent[d]));
+  set(o, "tile", json_integer(k->tile[d]));
+  return o;
+}
+
+/* The threads of a block by hardware axis. */
+static json_t *block(const Kernel *k) {
+  json_t *o = json_object();
+  static const char *const axes[] = {"x", "y", "z"};
+  for (int i = 0; i < 3; i++) set(o, axes[i], json_integer(i < k->rank ? k->threads[k->rank - 1 - i] : 1));
+  return o;
+}
+
+/* One kernel. */
+static json_t *kernel(const Writer *w, const Kernel *k) {
+  json_t *o = json_object(), *arguments = json_array(), *grids = json_array();
+  size_t offset = 0;
+  int64_t dynamic = dynamic_shared_bytes(k, w->target), shared = kernel_shared_bytes(k);
+  bool simt = target_info(w->target)->simt;
+  for (int i = 0; i < k->nargs; i++) json_array_append_new(arguments, argument(w, &k->args[i], &offset));
+  for (int d = 0; d < k->rank; d++) json_array_append_new(grids, grid(w, k, d));
+  set(o, "name", json_string(k->name));
+  if (strcmp(target_arch(w->target), "amdgpu") == 0) set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));
+  set(o, "steps", json_integer(k->steps));
+  set(o, "block", block(k));
+  set(o, "grid", grids);
+  set(o, "static_shared_bytes", json_integer(simt ? shared - dynamic : 0));
+  set(o, "dynamic_shared_bytes", json_integer(dynamic));
+  if (!simt) set(o, "scratch_bytes", json_integer(shared));
+  set(o, "arguments", arguments);
+  set(o, "argument_bytes", json_integer((json_int_t)offset));
+  return o;
+}
+
+/* All kernels. */
+static json_t *kernels(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nkernels; i++) json_array_append_new(list, kernel(w, &w->m->kernels[i]));
+  return list;
+}
+
+/* ---------------------------------------------------------------- the host part */
+
+/* A sequence of launches and swaps. */
+static json_t *sequence(const Writer *w, const HostSeq *s) {
+  json_t *o = json_object(), *ops = json_array();
+  for (int i = 0; i < s->nops; i++) {
+    json_t *op = json_object();
+    if (s->ops[i].kind == HOST_LAUNCH)
+      set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
+    else
+      set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
+    json_array_append_new(ops, op);
+  }
+  set(o, "steps", json_integer(s->steps));
+  set(o, "operations", ops);
+  return o;
+}
+
+/* Init and the sequences of the time loop. */
+static json_t *host(const Writer *w) {
+  json_t *o = json_object(), *list = json_array();
+  for (int i = 0; i < w->m->host.nseqs; i++) json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
+  set(o, "init", sequence(w, &w->m->host.init));
+  set(o, "sequences", list);
+  return o;
+}
+
+/* The target and what the artifact is. */
+static json_t *target(const Writer *w) {
+  json_t *o = json_object();
+  set(o, "arch", json_string(target_arch(w->target)));
+  set(o, "cpu", json_string(target_info(w->target)->cpu));
+  set(o, "triple", json_string(target_triple(w->target)));
+  set(o, "artifact", json_string(target_suffix(w->target)));
+  set(o, "lanes", json_integer(target_info(w->target)->lanes));
+  return o;
+}
+
+char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
+  Writer w = {ws->arena, p, m, t};
+  json_t *o = json_object();
+  set(o, "schema", json_string("stc-manifest"));
+  set(o, "schema_version", json_integer(SCHEMA_VERSION));
+  set(o, "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING));
+  set(o, "program", json_string(p->name));
+  set(o, "target", target(&w));
+  set(o, "floating_point", json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math));
+  set(o, "schedule", json_string(schedule_describe(ws->arena, m)));
+  set(o, "rank", json_integer(m->grid.rank));
+  set(o, "grid", box(&w, &m->grid));
+  set(o, "steps", json_integer(m->steps));
+  set(o, "scalars", scalars(&w));
+  set(o, "checks", checks(&w));
+  set(o, "fields", fields(&w));
+  set(o, "buffers", buffers(&w));
+  set(o, "kernels", kernels(&w));
+  set(o, "host", host(&w));
+  char *text = json_dumps(o, JSON_INDENT(2)), *copy;
+  json_decref(o);
+  if (!text) return NULL;
+  copy = arena_printf(ws->arena, "%s\n", text);
+  free(text);
+  return copy;
+}

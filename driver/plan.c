@@ -176,8 +176,6 @@ static StcStatus plan_fill(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = device_open(&p->w, args->device, &p->device);
-  p->module = p->program->module;
-  if (!s) s = bind(p, args->n, args->defines);
   if (!s) s = make_code(p);
   if (!s) s = bind(p, args->n, args->defines);
   if (s) return s;
