@@ -306,15 +306,15 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
 static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p) {
   if (field < 0)
     field = assigned_field(c, st, p);
-  Expr *e = st->value ? check_in(c, st->value, NULL, ALLOW_BODY, "a value") : NULL;
-  if (field < 0)
+  const Field *f = field < 0 ? NULL : &c->m->fields[field];
+  bool inside = !f || check_inside(c, p->loc, &p->box, "the region", &f->box, arena_printf(c->arena, "the region of field '%s',", f->name));
+  Expr *e = st->value && inside ? check_in(c, st->value, NULL, ALLOW_BODY, "a value") : NULL;
+  if (!f)
     return;
-  const Field *f = &c->m->fields[field];
   if (e)
     e = check_coerce(c, e, f->type, arena_printf(c->arena, "field '%s'", f->name));
   Assign a = {.loc = st->loc, .target = field, .value = e};
   ARENA_PUSH(c->arena, p->assigns, p->n, a);
-  check_inside(c, p->loc, &p->box, "the region", &f->box, arena_printf(c->arena, "field '%s' on", f->name));
 }
 
 /* Warns of lets that nothing uses. */

@@ -42,14 +42,16 @@ static const Box *guard(Checker *c, const Box *b) {
   return copy;
 }
 
-static bool same_guard(const Box *x, const Box *y) { return x == y || (x && y && box_equal(x, y)); }
+/* Is a check under guard `weak` made whenever one under `strong` is? */
+static bool guards_more(const Box *weak, const Box *strong) { return !weak || (strong && box_equal(weak, strong)); }
 
-/* Is the launch check value >= 0 about the points of x and y among the last ones added? */
+/* Does one of the last launch checks added imply value >= 0 about the points of x and y? */
 static bool is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
   const Box *gx = guard(c, x), *gy = guard(c, y);
   for (int i = c->m->nchecks - 1; i >= 0 && i >= c->m->nchecks - 64; i--) {
     const Check *o = &c->m->checks[i];
-    if (affine_equal(o->value, value) && same_guard(o->unless_empty[0], gx) && same_guard(o->unless_empty[1], gy))
+    int64_t more;
+    if (affine_diff(value, o->value, &more) && more >= 0 && guards_more(o->unless_empty[0], gx) && guards_more(o->unless_empty[1], gy))
       return true;
   }
   return false;

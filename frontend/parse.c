@@ -438,6 +438,15 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   return ok;
 }
 
+/* Steps over an opening brace up to and with the closing one. */
+static void skip_braces(Parse *p) {
+  int depth = 0;
+  do {
+    depth += parse_is(p, TOK_LBRACE) - parse_is(p, TOK_RBRACE);
+    p->t++;
+  } while (depth && !parse_is(p, TOK_EOF));
+}
+
 /* Reports a construct that is not here yet, declares its name, and steps over it. */
 static bool unsupported(Parse *p, const char *what) {
   const Token *word = p->t++;
@@ -446,10 +455,8 @@ static bool unsupported(Parse *p, const char *what) {
     declare(p, (Name){p->t->text, p->t->loc});
   while (!parse_is(p, TOK_EOF) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_LBRACE) && !begins_declaration(p->t))
     p->t++;
-  bool braces = parse_accept(p, TOK_LBRACE);
-  skip(p);
-  if (braces)
-    parse_accept(p, TOK_RBRACE);
+  if (parse_is(p, TOK_LBRACE))
+    skip_braces(p);
   parse_accept(p, TOK_SEMI);
   return true;
 }
