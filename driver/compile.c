@@ -222,6 +222,16 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   return m;
 }
 
+/* What the schedule comes to for `m`, unless kernels or passes are given. Remarks are left to the passes, which resolve it again. */
+static bool resolve(StcProgram *p, Workspace *w, const TargetInfo *target, const Module *m, Schedule *out) {
+  PassContext c = {w->arena, w->diags, target, &p->schedule, NULL};
+  if (p->kind == SOURCE_KIR || p->options.passes) return true;
+  diags_enable_remarks(w->diags, false);
+  bool ok = schedule_resolve(&c, m, &p->schedule, out);
+  diags_enable_remarks(w->diags, p->options.remarks);
+  return ok;
+}
+
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
@@ -231,6 +241,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
   w->muted = muted;
   if (!m) return STC_INPUT;
   const TargetInfo *info = target_info(t);
+  *out = (Compiled){.target = t};
+  if (!resolve(p, w, info, m, &out->schedule)) return STC_INPUT;
   m = run_passes(p, w, info, m, p->kind != SOURCE_KIR);
   if (!m) return STC_INPUT;
   if (m->level != LEVEL_KIR) {
@@ -239,14 +251,18 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
   }
   for (int i = 0; i < m->nkernels; i++)
     if (!kernel_fits(&m->kernels[i], info, w->diags)) return STC_INPUT;
-  *out = (Compiled){t, m, clock_seconds() - start};
+  out->module = m;
+  out->seconds = clock_seconds() - start;
   return STC_OK;
 }
 
 Module *program_kernels(StcProgram *p) {
   Compiled code;
   const Target *t = program_target(p);
-  if (!p->kernels && t && program_compile(p, &p->w, t, &code) == STC_OK) p->kernels = code.module;
+  if (!p->kernels && t && program_compile(p, &p->w, t, &code) == STC_OK) {
+    p->kernels = code.module;
+    p->resolved = code.schedule;
+  }
   return p->kernels;
 }
 

@@ -61,12 +61,13 @@ struct StcProgram {
   double frontend_seconds;
   const Target *target;          /* of options.march; found when first needed */
   Module *kernels;               /* the kernel IR for `target`; made when first needed */
+  Schedule resolved;             /* and its schedule */
   const char *bytes[STC_EMIT_OBJ + 1];   /* what stc_program_emit gave, kept */
   size_t sizes[STC_EMIT_OBJ + 1];
 };
 
-/* A program's kernel IR for one target. */
-typedef struct Compiled { const Target *target; Module *module; double seconds; } Compiled;
+/* A program's kernel IR for one target. `schedule` is what its schedule came to; family NULL where kernels or passes were given. */
+typedef struct Compiled { const Target *target; Module *module; Schedule schedule; double seconds; } Compiled;
 
 /* The program's target (options.march, or the host). NULL after an error. */
 const Target *program_target(StcProgram *p);
@@ -163,8 +164,8 @@ struct StcPlan {
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
 /* Which fields have an init (module_fields places). */
 void fields_with_init(const Module *m, bool *has);
-/* "overlap T=4 block=8x32 elems=4x1": what the kernels of `m` are. */
-const char *schedule_describe(Arena *a, const Module *m);
+/* "overlap T=4 block=8x32 elems=4x1": the schedule `s`, or if its family is NULL what the kernels of `m` look like. */
+const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
 
 /* ---------------------------------------------------------------- artifacts: manifest.c header.c expression.c */
 

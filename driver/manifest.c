@@ -325,7 +325,7 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "program", json_string(p->name));
   set(o, "target", target(&w));
   set(o, "floating_point", json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math));
-  set(o, "schedule", json_string(schedule_describe(ws->arena, m)));
+  set(o, "schedule", json_string(schedule_describe(ws->arena, m, &p->resolved)));
   set(o, "rank", json_integer(m->grid.rank));
   set(o, "grid", box(&w, &m->grid));
   set(o, "steps", json_integer(m->steps));

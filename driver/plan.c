@@ -13,21 +13,16 @@ static const char *times_text(Arena *a, const int32_t *n, int rank) {
   return s.s;
 }
 
-const char *schedule_describe(Arena *a, const Module *m) {
-  if (m->host.nseqs == 0 || m->host.seqs[0].nops == 0) return "nothing to launch";
-  const HostSeq *seq = &m->host.seqs[0];
-  const Kernel *k = NULL;
-  for (int i = 0; i < seq->nops && !k; i++)
-    if (seq->ops[i].kind == HOST_LAUNCH) k = &m->kernels[seq->ops[i].a];
-  if (!k) return "nothing to launch";
-  return arena_printf(a, "T=%d block=%s tile=%s", (int)seq->steps, times_text(a, k->threads, k->rank), times_text(a, k->tile, k->rank));
-}
-
-/* The family, as asked for or as its kernels show, and the numbers. */
-static const char *describe(StcPlan *p) {
-  if (!p->code.module) return "reference";
-  const char *family = p->program->kind == SOURCE_KIR || p->program->options.passes ? "given" : p->program->options.schedule ? p->program->options.schedule : "default";
-  return arena_printf(p->w.arena, "%s %s", family, schedule_describe(p->w.arena, p->code.module));
+const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
+  int rank = m->grid.rank;
+  if (s->family && strcmp(s->family, "naive") == 0) return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
+  if (s->family) return arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));
+  const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
+  for (int i = 0; seq && i < seq->nops; i++) {
+    const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;
+    if (k) return arena_printf(a, "given T=%d block=%s tile=%s", (int)seq->steps, times_text(a, k->threads, k->rank), times_text(a, k->tile, k->rank));
+  }
+  return "nothing to launch";
 }
 
 void fields_with_init(const Module *m, bool *has) {
@@ -134,7 +129,7 @@ static StcStatus make_code(StcPlan *p) {
   double start = clock_seconds();
   if (p->device.kind == &device_ref) {
     p->w.muted = true;
-    Compiled as_read = {NULL, program_read(p->program, &p->w), 0};
+    Compiled as_read = {.module = program_read(p->program, &p->w)};
     p->w.muted = false;
     p->module = as_read.module;
     s = as_read.module ? p->device.kind->load(&p->device, p->program, &as_read) : STC_INPUT;
@@ -185,7 +180,7 @@ static StcStatus plan_fill(void *arg) {
     s = plan_blocks(p, &p->code.module->kernels[i], blocks);
   }
   p->given = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
-  p->schedule = describe(p);
+  p->schedule = p->code.module ? schedule_describe(p->w.arena, p->code.module, &p->code.schedule) : "none";
   return s ? s : make_slots(p);
 }
 
