@@ -162,6 +162,7 @@ struct Symbol {
   Expr *value;                   /* local: as parsed */
   bool is_affine; Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
   Box box;                       /* grid, region, field */
+  bool set_by_init, warned;      /* field: an init before this one sets it; that an init reads it unset was reported */
   const Cover *cover; int32_t cover_stencil;   /* temp field: what the stencils before number cover_stencil of Checker.checked have written; -1: not known */
   int32_t n; Symbol **elems;     /* table */
   bool have[TY_COMPOSITE]; Const memo[TY_COMPOSITE];   /* const and element: its value by type */
@@ -201,6 +202,7 @@ typedef struct Checker {
   Symbols syms;
   const Symbol *grid;            /* NULL before it is declared */
   Expr **scalar_value;           /* by scalar: checked value, NULL if none */
+  Const *defaults; bool *has_default;   /* by scalar: what an integer param is unless overridden, if that is known now */
   int32_t nchecked; CheckedStencil *checked;
   /* where the checker is */
   Allowed allowed;
@@ -211,6 +213,8 @@ typedef struct Checker {
   Symbol *locals;                /* lets of the block in hand, linked by next, newest first */
   int32_t depth, nodes;
   bool gave_up;                  /* too many nodes: reported once */
+  bool parse_failed;             /* parts of the program could not be read, so what seems missing may be there */
+  Loc last_leave;                /* where an access out of its region was reported last */
   bool grid_failed;              /* a grid was declared, but wrongly; or its lack was reported */
   int32_t nreported; struct { Loc loc; const char *message; } reported[MAX_ERRORS];
 } Checker;

@@ -24,6 +24,20 @@ static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
 /* The type of a value without one of its own: of integer literals i64, of float literals real. */
 static Type scalar_type(const Checker *c, Type t) { return t == TY_LITERAL_INT ? TY_I64 : t == TY_LITERAL_FLOAT ? c->real : t; }
 
+/* Notes what scalar `n` is unless overridden, if `value` is an integer that follows from the defaults of those before. */
+static void add_default(Checker *c, int n, Type t, const Expr *value) {
+  Affine x;
+  Const k = {0};
+  bool known = value && type_is_int(t) && fold_affine(c, value, &x);
+  for (int i = 0; known && i < x.n; i++)
+    known = c->has_default[x.t[i].scalar];
+  if (known)
+    k.i = affine_eval(x, c->defaults, NULL);
+  int count = n;
+  ARENA_PUSH(c->arena, c->defaults, count, k);
+  ARENA_PUSH(c->arena, c->has_default, n, known);
+}
+
 /* Adds a scalar of type `t` with its checked value (NULL: none) and makes `s` stand for it. */
 static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param) {
   Scalar x = {.name = s->name, .type = t, .is_param = is_param, .loc = s->loc};
@@ -32,6 +46,7 @@ static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param
   s->type = t;
   s->index = c->m->nscalars;
   ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
+  add_default(c, s->index, t, value);
   s->is_affine = type_is_int(t) && (is_param || fold_affine(c, value, &s->affine));
   if (s->is_affine && is_param)
     s->affine = affine_scalar(c->arena, s->index);
@@ -59,7 +74,7 @@ static void check_scalar(Checker *c, const Decl *d) {
 
 /* Computes constant `s` from its expression as type `t`. False after reporting. */
 static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
-  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a constant");
+  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a const");
   e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", s->name));
   if (e->kind == EXPR_BAD)
     return false;
@@ -71,7 +86,7 @@ static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
 
 /* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
 static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
-  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a constant");
+  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a const");
   s->type = given != TY_NONE ? given : e->type;
   if (e->kind == EXPR_BAD)
     return false;
@@ -375,9 +390,12 @@ static void check_stencil(Checker *c, const Decl *d) {
   c->stencil = NULL;
   c->in_init = false;
   if (diags_errors(c->d) == before) {
-    check_assigned(c, s);
+    if (!c->parse_failed)
+      check_assigned(c, s);
     check_overlap(c, s);
   }
+  for (int i = 0; i < d->nnames && s->is_init; i++)
+    symbols_find(&c->syms, d->names[i].s)->set_by_init = true;
   ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
 }
 

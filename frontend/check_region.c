@@ -165,11 +165,13 @@ static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off
       continue;
     const char *message = arena_printf(c->arena, "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
                                        access_text(c, f->name, off), box_text(c, c->region), box_text(c, &f->box), f->name, side % 2 ? "upper" : "lower", d);
-    if (r.n)
+    if (r.n) {
       add_check(c, loc, r, c->region, NULL, message);
-    else
+    } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
+      c->last_leave = loc;
       check_error(c, env, loc, "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside clamp, mirror, periodic or a constant", message,
                   0 - (unsigned long long)r.c, f->name);
+    }
   }
 }
 
@@ -183,10 +185,20 @@ static bool grows(Affine x) {
   return sum > 0;
 }
 
-/* Two pieces of `s` have no point in common, by their constants, or by a launch check of the first comparison that large params satisfy. */
+/* Is x >= 0 under the params' defaults? */
+static bool holds_by_default(const Checker *c, Affine x) {
+  for (int i = 0; i < x.n; i++)
+    if (!c->has_default[x.t[i].scalar])
+      return false;
+  bool overflow = false;
+  return affine_eval(x, c->defaults, &overflow) >= 0 && !overflow;
+}
+
+/* Two pieces of `s` have no point in common, by their constants, or by a launch check of one comparison: the first that the params' defaults
+ * satisfy, or if there is none the first that large params do. */
 static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *p, const CheckedPiece *q) {
   Affine unknown = affine_const(-1);
-  bool maybe = false;
+  int rank = 0;
   if (has_points(&p->box) < 0 || has_points(&q->box) < 0)
     return;
   for (int side = 0; side < 2 * p->box.rank; side++) {
@@ -194,13 +206,14 @@ static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *
     Affine gap = affine_add_const(affine_sub(c->arena, high->lo[side / 2], low->hi[side / 2]), -1);
     if (!gap.n && gap.c >= 0)
       return;
-    if (gap.n && grows(gap) && !maybe) {
+    int likely = !gap.n ? 0 : holds_by_default(c, gap) ? 2 : grows(gap);
+    if (likely > rank) {
       unknown = gap;
-      maybe = true;
+      rank = likely;
     }
   }
   const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", box_text(c, &p->box), box_text(c, &q->box), s->name);
-  if (maybe)
+  if (rank)
     add_check(c, q->loc, unknown, &p->box, &q->box, message);
   else
     check_error(c, NULL, q->loc, "%s, or may for some params; make one end before the other begins", message);
@@ -318,10 +331,22 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
   }
 }
 
+/* Is the field a target of `s`? */
+static bool is_target(const CheckedStencil *s, int field) {
+  for (int i = 0; i < s->ntargets; i++)
+    if (s->targets[i] == field)
+      return true;
+  return false;
+}
+
 void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
   const Field *field = &c->m->fields[f->index];
   if (!c->region)
     return;
+  if (c->in_init && !f->set_by_init && !f->warned && is_target(c->stencil, f->index)) {
+    f->warned = true;
+    diag_warning(c->d, loc, "this init reads its own target '%s', which no init before it has set", f->name);
+  }
   if (field->outside == OUTSIDE_NONE)
     stay_inside(c, loc, f, off, env);
   if (field->temp && c->in_init)

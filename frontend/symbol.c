@@ -64,6 +64,15 @@ static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const
   }
 }
 
+/* Does the word belong to what is not supported yet? */
+static bool is_later(const char *s) {
+  static const char *const words[] = {"struct", "fn", "var", "for", "until", "reduce", "f16", "bf16", "i8", "i16", "sum", "prod"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (!strcmp(s, words[i]))
+      return true;
+  return false;
+}
+
 const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *)) {
   size_t length = strlen(name);
   int best = length <= 1 ? 1 : length <= 3 ? 2 : 3;
@@ -72,7 +81,7 @@ const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *
   if (s)
     nearest_symbol(s->first, name, fits, &best, &out);
   for (int i = 0; (!fits || fits(NULL)) && reserved_word(i); i++) {
-    int k = distance(name, reserved_word(i));
+    int k = is_later(reserved_word(i)) ? best : distance(name, reserved_word(i));
     if (k < best) {
       best = k;
       out = reserved_word(i);
