@@ -1,0 +1,95 @@
+/* tests/unit/frontend_later_test.c: what is reserved for later: each construct is recognised and refused by name, with line, column and text. */
+#include "frontend_cases.h"
+
+static const FrontendCase cases[] = {
+  {"vector_type",
+   GRID1
+   "field V : f32[3] on G;\n"
+   INNER1 "A;\n",
+   "4:14: error: vector types are not supported yet\n"},
+  {"struct_type",
+   "struct S { a, b : f32; c : f32[3] }\n"
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G;\n"
+   INNER1 "A;\n",
+   "1:1: error: struct types are not supported yet\n"},
+  {"half_field",
+   GRID1
+   "field H : f16 on G;\n"
+   INNER1 "A;\n",
+   "4:11: error: the types f16, bf16, i8 and i16 are not supported yet\n"},
+  {"half_conversion",
+   GRID1 INNER1 "f32(bf16(A));\n",
+   "4:30: error: the types f16, bf16, i8 and i16 are not supported yet\n"},
+  {"small_int",
+   GRID1
+   "field H : i8 on G;\n"
+   INNER1 "A;\n",
+   "4:11: error: the types f16, bf16, i8 and i16 are not supported yet\n"},
+  {"fn",
+   "fn flux(a : f32, b : f32) : f32 {\n"
+   "  let c = a;\n"
+   "  return c * b;\n"
+   "}\n"
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G;\n"
+   INNER1 "flux(A, A);\n",
+   "1:1: error: functions (fn) are not supported yet\n"},
+  {"fn_expression",
+   "fn flux(a : f32, b : f32) : f32 = a * b;\n"
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G;\n"
+   INNER1 "A;\n",
+   "1:1: error: functions (fn) are not supported yet\n"},
+  {"var",
+   GRID1 "stencil s(A)[G] { var x = 1.0; A = 1; }\n",
+   "4:19: error: var and for are not supported yet\n"},
+  {"for",
+   GRID1 "stencil s(A)[G] { for (i in 0 .. 3) { } A = 1; }\n",
+   "4:19: error: var and for are not supported yet\n"},
+  {"sum",
+   GRID1 INNER1 "sum(r in 1 .. 4) A[r];\n",
+   "4:26: error: reductions over offsets (sum, prod, min, max) are not supported yet\n"},
+  {"min_over_offsets",
+   GRID1 INNER1 "min(r in -1 .. 1) A[r];\n",
+   "4:26: error: reductions over offsets (sum, prod, min, max) are not supported yet\n"},
+  {"launch_time_array",
+   "param src[10] : f32;\n"
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G;\n"
+   INNER1 "A;\n",
+   "1:10: error: launch-time arrays are not supported yet\n"},
+  {"history",
+   GRID1
+   "field U : f32 on G history 2;\n"
+   INNER1 "A;\n",
+   "4:20: error: older time levels (history) are not supported yet\n"},
+  {"old_level",
+   GRID1 INNER1 "A@1[1];\n",
+   "4:27: error: older time levels (history, 'A@1') are not supported yet\n"},
+  {"until",
+   GRID1
+   INNER1 "A;\n"
+   "until max(abs(A - A@1)) over G < 1e-6 every 64;\n",
+   "5:1: error: until conditions are not supported yet\n"},
+  {"reduce",
+   GRID1
+   INNER1 "A;\n"
+   "reduce total = sum(A) over G every 100;\n",
+   "5:1: error: reductions over a region (reduce) are not supported yet\n"},
+  {"component",
+   GRID1 INNER1 "A[0][3];\n",
+   "4:30: error: vector types and their components are not supported yet\n"},
+  {"member",
+   GRID1 INNER1 "A.xx;\n",
+   "4:27: error: struct types and their members are not supported yet\n"},
+  {"constructor",
+   GRID1 INNER1 "{A, A};\n",
+   "4:26: error: vector and struct values '{...}' are not supported yet\n"},
+};
+
+int main(void) { return run_cases("frontend_later", cases, sizeof cases / sizeof *cases); }

@@ -1,0 +1,117 @@
+/* tests/unit/frontend_limits_test.c: programs beyond every limit of the front end: an error each, in little time, and never a crash. */
+#include "frontend_cases.h"
+
+/* `n` times `piece` at the end of s. */
+static void repeat(Str *s, const char *piece, int n) {
+  for (int i = 0; i < n; i++)
+    str_add(s, piece);
+}
+
+/* Compiles the program and checks all messages. */
+static void expect(Str *program, const char *messages) {
+  FrontendCase t = {"", program->s, messages};
+  void *state = &t;
+  check_case(&state);
+}
+
+/* A program begun: one field that may be read anywhere, and the start of its stencil. */
+static Str begin(Arena *a, const char *declarations) {
+  Str s = {.arena = a};
+  str_addf(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G outside clamp;\n%sstencil s(A)[G] =\n", declarations);
+  return s;
+}
+
+/* Deep brackets, signs, calls, ifs and offsets; the error is at the token behind the one that is too deep. */
+static void test_nesting(void **state) {
+  static const struct { const char *open; int column; } cases[] = {
+    {"(", 201 + 1}, {"-", 201 + 1}, {"abs(", 201 * 4 + 1}, {"A[", 201 * 2 + 1}, {"if A > 0 then ", 200 * 14 + 4}, {"if A > 0 then 0 else ", 200 * 21 + 4}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Arena *a = arena_new(NULL, NULL);
+    Str s = begin(a, "");
+    repeat(&s, cases[i].open, 100000);
+    expect(&s, arena_printf(a, "5:%d: error: this nests more than 200 levels deep; split it with let\n", cases[i].column));
+    arena_free(a);
+  }
+}
+
+/* A sum of more terms than a tree may have levels. */
+static void test_height(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str s = begin(a, "");
+  repeat(&s, "A +\n", 999);
+  str_add(&s, "A;\n");
+  expect(&s, "");
+  Str t = begin(a, "");
+  repeat(&t, "A +\n", 1000);
+  str_add(&t, "A;\n");
+  expect(&t, "1004:3: error: this expression is more than 1000 levels deep; split it with let\n");
+  arena_free(a);
+}
+
+/* Macros that double what they are given. */
+static void test_expansion(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str ops = {.arena = a};
+  str_add(&ops, "op d0(X) = X[1] + X;\n");
+  for (int i = 1; i < 40; i++)
+    str_addf(&ops, "op d%d(X) = d%d(X) + d%d(X[1]);\n", i, i - 1, i - 1);
+  Str s = begin(a, ops.s);
+  str_add(&s, "d39(A);\n");
+  expect(&s, "45:1: error: the program's expressions have more than 262144 operations when their macros are expanded; split them with let or temp fields\n");
+  arena_free(a);
+}
+
+/* A chain of macros, each calling the one before. */
+static void test_depth(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str ops = {.arena = a};
+  str_add(&ops, "op d0(X) = X;\n");
+  for (int i = 1; i < 5000; i++)
+    str_addf(&ops, "op d%d(X) = d%d(X);\n", i, i - 1);
+  Str s = begin(a, ops.s);
+  str_add(&s, "d4999(A);\n");
+  expect(&s, "5005:1: error: this expression is more than 3000 levels deep when its macros are expanded; split it with let or a temp field\n");
+  arena_free(a);
+}
+
+/* Long chains of constants and lets are no deeper than one of them. */
+static void test_chains(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str chain = {.arena = a};
+  str_add(&chain, "const c0 = 1;\nlet l0 : i64 = 1;\n");
+  for (int i = 1; i < 5000; i++)
+    str_addf(&chain, "const c%d = c%d + 0;\nlet l%d = l%d + 1;\n", i, i - 1, i, i - 1);
+  Str s = begin(a, chain.s);
+  str_add(&s, "c4999 * A + f32(l4999);\n");
+  expect(&s, "");
+  arena_free(a);
+}
+
+/* No more than 20 errors are shown. */
+static void test_many_errors(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str s = {.arena = a}, want = {.arena = a};
+  str_add(&s, "grid G = [0 .. 3], 1;\nfield A : f32;\nstencil s(A)[G] {\n");
+  for (int i = 0; i < 25; i++) {
+    str_addf(&s, "let v%d = unknown%d;\n", i, i);
+    if (i < 20)
+      str_addf(&want, "%d:%d: error: 'unknown%d' is not declared; names are declared before they are used\n", i + 4, i < 10 ? 10 : 11, i);
+  }
+  str_add(&s, "A = 1;\n}\n");
+  expect(&s, want.s);
+  arena_free(a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_nesting), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_chains), cmocka_unit_test(test_many_errors),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

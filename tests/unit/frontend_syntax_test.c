@@ -1,0 +1,146 @@
+/* tests/unit/frontend_syntax_test.c: what the lexer and the parser say, with line, column and text. */
+#include "frontend_cases.h"
+
+static const FrontendCase cases[] = {
+  {"character",
+   GRID1 INNER1 "A # 2;\n",
+   "4:28: error: unexpected character '#'\n"
+   "4:30: error: expected ';', found '2'\n"},
+  {"non_ascii",
+   GRID1 INNER1 "A \xc2\xb7 2;\n",
+   "4:28: error: unexpected byte 0xc2; outside comments programs are plain ASCII\n"
+   "4:31: error: expected ';', found '2'\n"},
+  {"single_and",
+   GRID1 INNER1 "if A > 0 & A < 1 then A else A;\n",
+   "4:35: error: '&' is no operator; logic is written '&&'\n"
+   "4:37: error: expected 'then', found 'A'\n"},
+  {"open_comment",
+   GRID1
+   INNER1 "A;\n"
+   "/* never closed\n",
+   "5:1: error: this comment is not closed; end it with */\n"},
+  {"suffix",
+   GRID1 INNER1 "0.5f * A;\n",
+   "4:29: error: 'f' cannot follow a number; literals have no suffix, they adapt to the type they meet\n"},
+  {"missing_semicolon",
+   "param N = 10\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G;\n"
+   "stencil s(A)[G] = A;\n",
+   "1:13: error: expected ';' at the end of the declaration\n"},
+  {"missing_semicolon_inside",
+   GRID1 INNER1 "A 2;\n",
+   "4:28: error: expected ';', found '2'\n"},
+  {"end_of_file",
+   GRID1 INNER1 "A +\n",
+   "5:1: error: expected an expression, found the end of the file\n"},
+  {"missing_operand",
+   GRID1 INNER1 "A * ;\n",
+   "4:30: error: expected an expression, found ';'\n"},
+  {"missing_bracket",
+   GRID1 INNER1 "2 * (A + 1;\n",
+   "4:36: error: expected ')', found ';'\n"},
+  {"missing_offset_bracket",
+   GRID1 INNER1 "A[1 + A;\n",
+   "4:33: error: expected ',' or ']', found ';'\n"},
+  {"unary_plus",
+   GRID1 INNER1 "+A;\n",
+   "4:26: error: there is no unary '+'; leave it out\n"},
+  {"keyword_as_value",
+   GRID1 INNER1 "let;\n",
+   "4:26: error: expected an expression, found 'let'\n"},
+  {"if_without_then",
+   GRID1 INNER1 "if A > 0 A else 0;\n",
+   "4:35: error: expected 'then', found 'A'\n"},
+  {"if_without_else",
+   GRID1 INNER1 "if A > 0 then A;\n",
+   "4:41: error: expected 'else' (an if always has both values), found ';'\n"},
+  {"misspelled_keyword",
+   GRID1 "stencl s(A)[G] = A;\n",
+   "4:1: error: expected a declaration, found 'stencl'; did you mean 'stencil'?\n"},
+  {"no_declaration",
+   "42;\n",
+   "1:1: error: expected a declaration (param, const, let, grid, region, field, op, stencil or init), found '42'\n"},
+  {"stray_brace",
+   GRID1
+   INNER1 "A;\n"
+   "}\n",
+   "5:1: error: expected a declaration (param, const, let, grid, region, field, op, stencil or init), found '}'\n"},
+  {"reserved_name",
+   "param min = 3;\n",
+   "1:7: error: expected a param's name, but 'min' is a word of the language; choose another name\n"},
+  {"keyword_name",
+   "param if = 3;\n",
+   "1:7: error: expected a param's name, but 'if' is a word of the language; choose another name\n"},
+  {"missing_name",
+   "param = 3;\n",
+   "1:7: error: expected a param's name, found '='\n"},
+  {"unknown_type",
+   "param x : float = 3;\n",
+   "1:11: error: expected a type (real, f32, f64, i32, i64 or bool), found 'float'\n"},
+  {"missing_type",
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A on G;\n"
+   "stencil s(A)[G] = A;\n",
+   "3:9: error: expected ':' and the field's type, found 'on'\n"},
+  {"missing_steps",
+   "grid G = [0 .. 9];\n",
+   "1:18: error: expected ',' and the number of time steps, found ';'\n"},
+  {"missing_region_bracket",
+   "grid G = [0 .. 9, 4;\n",
+   "1:20: error: expected '..', ',' or ']', found ';'\n"},
+  {"missing_target",
+   GRID1 "stencil s()[G] = A;\n",
+   "4:11: error: expected a target field's name, found ')'\n"},
+  {"missing_region",
+   GRID1 "stencil s(A) = A;\n",
+   "4:14: error: expected a region '[lo .. hi, ...]', or '{' and pieces, found '='\n"},
+  {"piece_without_region",
+   GRID1 "stencil s(A) { A = 1; }\n",
+   "4:16: error: expected a piece '[REGION] = ...' (a stencil whose region stands inside its braces), or '}', found 'A'\n"},
+  {"region_twice",
+   GRID1 "stencil s(A)[G] { [1] = A; }\n",
+   "4:19: error: expected 'let', a target's name or '}', found '['\n"},
+  {"block_not_closed",
+   GRID1 "stencil s(A)[G] { A = 1;\n",
+   "5:1: error: expected '}', found the end of the file\n"},
+  {"attribute_twice",
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G on G;\n",
+   "3:20: error: 'on' is given twice\n"},
+  {"unknown_attribute",
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G const;\n"
+   "field B : f32 on G constant;\n",
+   "3:20: error: expected ';', found 'const'\n"
+   "4:20: error: 'constant' is no attribute of a field; there are on, outside, input and temp\n"},
+  {"outside_what",
+   "param N = 10;\n"
+   "grid G = [0 .. N-1], 4;\n"
+   "field A : f32 on G outside;\n",
+   "3:27: error: expected 'clamp', 'mirror', 'periodic' or a constant after 'outside', found ';'\n"},
+  {"paper_bounds",
+   "G = [0, 9, 0, 9], 4\n",
+   "1:5: error: write the bounds of each dimension as lo .. hi\n"},
+  {"recovery",
+   GRID1
+   "stencil s(A)[G] {\n"
+   "  let a = ;\n"
+   "  let b = 2 3;\n"
+   "  A = (a + b;\n"
+   "}\n"
+   "field B f32;\n"
+   "stencil t(A)[G] = A + ;\n"
+   "stencil u(A)[G] = B + C;\n",
+   "5:11: error: expected an expression, found ';'\n"
+   "6:13: error: expected ';', found '3'\n"
+   "7:13: error: expected ')', found ';'\n"
+   "9:9: error: expected ':' and the field's type, found 'f32'\n"
+   "10:23: error: expected an expression, found ';'\n"
+   "11:23: error: 'C' is not declared; names are declared before they are used\n"},
+};
+
+int main(void) { return run_cases("frontend_syntax", cases, sizeof cases / sizeof *cases); }
