@@ -254,10 +254,9 @@ static Op *simplify_op(Simplifier *s, Op *op) {
     return op->next;
   uint64_t hash = hash_op(op);
   Op *same = find_available(s, op, hash);
-  if (same)
-    return replace_op(s, op, same->results[0], &s->stats.merged);
-  make_available(s, op, hash);
-  return op->next;
+  if (!same)
+    make_available(s, op, hash);
+  return same && same != op ? replace_op(s, op, same->results[0], &s->stats.merged) : op->next;
 }
 
 /* Simplifies a block; what becomes available in it ends with it. */

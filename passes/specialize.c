@@ -11,8 +11,9 @@
 
 #include "passes/analysis.h"
 
-/* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; constants beyond MAX_CONST are not reasoned about. */
-enum { MAX_PARTS = 8, MAX_BOUNDS = 8 };
+/* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; no tile is wider than MAX_WIDTH (where bounds
+ * seem so, they are those of a type), and constants beyond MAX_CONST are not reasoned about. */
+enum { MAX_PARTS = 8, MAX_BOUNDS = 8, MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
 /* lo[i] <= u and u <= hi[j] for all i, j, where u = sum of coef[d] * block_d. */
@@ -122,7 +123,7 @@ static bool analyse_coordinate(Specializer *s, const Value *v, int64_t off, Coor
   }
   inner.t = t;
   Interval r = linear_interval(s->ranges, inner);
-  if (!ok || !r.known || !is_moderate(r.lo) || !is_moderate(r.hi))
+  if (!ok || !r.known || !is_moderate(r.lo) || !is_moderate(r.hi) || r.hi - r.lo > MAX_WIDTH)
     return false;
   if (type_size(v->type) < 8) {
     Interval value = value_interval(s->ranges, v);
