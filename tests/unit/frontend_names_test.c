@@ -200,6 +200,15 @@ static const FrontendCase cases[] = {
    "op lap(X) = X[-1] + X[1] - 2 * X;\n"
    INNER1 "lap(B);\n",
    "5:30: error: 'B' is not declared; names are declared before they are used\n"},
+  {"table_rank",
+   "const w[2] = {1, 2};\n" GRID1 INNER1 "A * w[0, 1];\n",
+   "5:30: error: the table 'w' takes one index\n"},
+  {"let_in_macro_is_unseen",
+   GRID1 "op d(X) = X + q;\nstencil s(A)[G] { let q = 1; A = d(A); }\n",
+   "4:15: error: 'q' is not declared; names are declared before they are used\n"},
+  {"offset_of_an_argument_that_is_a_value",
+   GRID1 "op d(X) = X[1] - X;\n" INNER1 "d(2 * N);\n",
+   "4:16: error: field 'A' is f32, but this value is i64; convert it: real(...) or f32(...)\n"},
 };
 
 int main(void) { return run_cases("frontend_names", cases, sizeof cases / sizeof *cases); }

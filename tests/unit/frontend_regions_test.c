@@ -105,6 +105,12 @@ static const FrontendCase cases[] = {
    "stencil t(T)[G] = T + A;\n"
    INNER1 "T;\n",
    "5:19: error: temp field 'T' is read before a stencil of this step has written it; temp fields keep nothing from step to step\n"},
+  {"temp_in_init",
+   GRID1 "field T : f32 on G temp;\ninit i(A)[G] = T;\nstencil t(T)[G] = A;\n",
+   "5:16: error: temp field 'T' has no values before the first step; an init cannot read it\n"},
+  {"init_reads_unset",
+   GRID1 "field B : f32 on G;\ninit i(A, B)[G] { A = 1; B = 2 * A; }\nstencil s(A)[G] = B;\n",
+   "5:34: warning: this init reads its own target 'A', which no init before it has set\n"},
 };
 
 int main(void) { return run_cases("frontend_regions", cases, sizeof cases / sizeof *cases); }

@@ -141,6 +141,24 @@ static const FrontendCase cases[] = {
    "9:9: error: expected ':' and the field's type, found 'f32'\n"
    "10:23: error: expected an expression, found ';'\n"
    "11:23: error: 'C' is not declared; names are declared before they are used\n"},
+  {"missing_value",
+   "param N;\nconst c;\n",
+   "2:8: error: expected '=', found ';'\n"},
+  {"on_what",
+   "grid G = [0 .. 3], 1;\nfield A : f32 on 3;\n",
+   "2:18: error: expected a region or its name after 'on', found '3'\n"},
+  {"macro_without_brackets",
+   "op d = 3;\n",
+   "1:6: error: expected '(', found '='\n"},
+  {"table_without_braces",
+   "const w[2] = 3;\n",
+   "1:14: error: expected '{' before the table's values, found '3'\n"},
+  {"missing_grid_bounds",
+   "grid G = 3, 4;\n",
+   "1:10: error: expected a region '[lo .. hi, ...]', found '3'\n"},
+  {"two_declarations_of_a_line",
+   "grid G = [0 .. 3], 1 field A : f32;\n",
+   "1:22: error: expected ';', found 'field'\n"},
 };
 
 int main(void) { return run_cases("frontend_syntax", cases, sizeof cases / sizeof *cases); }

@@ -162,6 +162,22 @@ static const FrontendCase cases[] = {
    "4:20: error: '*' mixes f32 and i64; convert one side: real(N) or f32(N)\n"
    "5:15: note: in the expansion of 'd' here\n"
    "6:26: note: in the expansion of 'e' here\n"},
+  {"bool_in_comparison",
+   GRID1 INNER1 "if (A > 0) == 1 then A else 0;\n",
+   "4:37: error: '==' mixes bool and an integer literal; bool and numbers do not mix, write a comparison or a conversion\n"},
+  {"composed_offset_too_large",
+   "grid G = [0 .. 3], 1;\nfield A : f32 outside clamp;\nop far(X) = X[1000000000];\nstencil s(A)[G] = far(far(A));\n",
+   "4:27: error: the offset 2000000000 in dimension 0 is too large\n"},
+  {"const_of_wrong_type",
+   "const c : i64 = 1.5;\nconst b : bool = 1;\n" GRID1 INNER1 "A;\n",
+   "1:17: error: 'c' is i64, but this value is a floating-point literal; convert it: i64(...)\n"
+   "2:18: error: 'b' is bool, but this value is an integer literal; write a comparison such as x != 0\n"},
+  {"param_of_wrong_type",
+   "param n : f32 = 1;\nparam m : i32 = n;\n" GRID1 INNER1 "A;\n",
+   "2:17: error: 'm' is i32, but this value is f32; convert it: i32(n)\n"},
+  {"let_of_wrong_type",
+   GRID1 "stencil s(A)[1 .. N-2] { let a : f64 = A; A = f32(a); }\n",
+   "4:40: error: 'a' is f64, but this value is f32; convert it: f64(A)\n"},
 };
 
 int main(void) { return run_cases("frontend_types", cases, sizeof cases / sizeof *cases); }
