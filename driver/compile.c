@@ -175,6 +175,8 @@ StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o,
 void stc_program_free(StcProgram *p) {
   if (!p) return;
   StcContext *c = p->w.context;
+  for (Build *b = p->builds; b; b = b->next)
+    if (b->jit) jit_free(b->jit);
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);
 }
@@ -268,6 +270,28 @@ Module *program_kernels(StcProgram *p) {
 
 CodegenOptions program_codegen_options(const StcProgram *p) {
   return (CodegenOptions){p->options.opt_level ? p->options.opt_level - 1 : 3, p->options.time_passes, NULL};
+}
+
+/* What build_artifact hands to its guarded part. */
+typedef struct ArtifactArgs { StcProgram *p; Build *b; } ArtifactArgs;
+
+/* Makes the artifact. */
+static StcStatus artifact_guarded(void *arg) {
+  ArtifactArgs *args = arg;
+  StcProgram *p = args->p;
+  Build *b = args->b;
+  CodegenOptions o = program_codegen_options(p);
+  char *bytes;
+  if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size)) return STC_INTERNAL;
+  char *copy = arena_alloc(p->w.arena, b->size + 1);
+  if (b->size) memcpy(copy, bytes, b->size);
+  b->bytes = copy;
+  return STC_OK;
+}
+
+StcStatus build_artifact(StcProgram *p, Build *b) {
+  ArtifactArgs args = {p, b};
+  return b->bytes ? STC_OK : workspace_guard(&p->w, artifact_guarded, &args);
 }
 
 /* Keeps `text` as the answer to `what`. False if it is NULL. */

@@ -207,13 +207,11 @@ static StcStatus find_function(Device *d, const Compiled *code, int i) {
 }
 
 /* Compiles to PTX, loads it, finds the kernels, makes the events. */
-static StcStatus cuda_load(Device *d, const StcProgram *p, const Compiled *code) {
+static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   CudaState *s = d->state;
-  CodegenOptions o = program_codegen_options(p);
-  char *bytes;
-  size_t size;
-  if (!codegen(d->w->arena, d->w->diags, code->module, code->target, EMIT_OBJ, &o, &bytes, &size)) return STC_INTERNAL;
-  StcStatus st = load_ptx(d, arena_strndup(d->w->arena, bytes, size));
+  const Compiled *code = &b->code;
+  StcStatus st = build_artifact(p, b);
+  if (!st) st = load_ptx(d, b->bytes);
   s->functions = ARENA_ARRAY(d->w->arena, void *, code->module->nkernels + 1);
   s->dynamic = ARENA_ARRAY(d->w->arena, unsigned, code->module->nkernels + 1);
   for (int i = 0; i < code->module->nkernels && !st; i++) st = find_function(d, code, i);

@@ -164,17 +164,16 @@ static void hip_close(Device *d) {
 }
 
 /* Links a code object, loads it, finds the kernels, makes the events. */
-static StcStatus hip_load(Device *d, const StcProgram *p, const Compiled *code) {
+static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   HipState *s = d->state;
-  CodegenOptions o = program_codegen_options(p);
-  char *bytes;
-  size_t size;
-  if (!codegen(d->w->arena, d->w->diags, code->module, code->target, EMIT_OBJ, &o, &bytes, &size)) return STC_INTERNAL;
+  const Compiled *code = &b->code;
+  StcStatus st = build_artifact(p, b);
+  if (st) return st;
   int n = code->module->nkernels;
   s->code = code;
   s->functions = ARENA_ARRAY(d->w->arena, void *, n + 1);
   s->dynamic = ARENA_ARRAY(d->w->arena, unsigned, n + 1);
-  StcStatus st = check(d, s->hip.module_load(&s->module, bytes), "loading the code object");
+  st = check(d, s->hip.module_load(&s->module, b->bytes), "loading the code object");
   for (int i = 0; i < n && !st; i++) {
     s->dynamic[i] = (unsigned)dynamic_shared_bytes(&code->module->kernels[i], code->target);
     st = check(d, s->hip.module_function(&s->functions[i], s->module, code->module->kernels[i].name), code->module->kernels[i].name);

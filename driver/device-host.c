@@ -32,7 +32,7 @@ struct Pool {
 };
 
 /* The state of a host device. */
-typedef struct HostState { Jit *jit; const Module *module; Pool pool; bool pool_made; double start; } HostState;
+typedef struct HostState { HostKernelFn *functions; Pool pool; bool pool_made; double start; } HostState;
 
 /* Runs tiles until none is left, `chunk` at a time. */
 static void pull_tiles(Pool *p, char *scratch) {
@@ -153,26 +153,39 @@ static StcStatus host_open(Device *d) {
   return STC_OK;
 }
 
-/* Ends the threads, then drops the code. */
+/* Ends the threads. */
 static void host_close(Device *d) {
   HostState *s = d->state;
-  if (!s) return;
-  if (s->pool_made) pool_stop(&s->pool);
-  if (s->jit) jit_free(s->jit);
+  if (s && s->pool_made) pool_stop(&s->pool);
 }
 
-/* Compiles the kernels into this process and starts the pool with scratch for the greediest of them. */
-static StcStatus host_load(Device *d, const StcProgram *p, const Compiled *code) {
+/* What compiling hands to its guarded part. */
+typedef struct JitArgs { StcProgram *program; Build *build; } JitArgs;
+
+/* Compiles the kernels into this process, into the program's memory: all plans share the code. */
+static StcStatus make_jit(void *arg) {
+  JitArgs *a = arg;
+  CodegenOptions o = program_codegen_options(a->program);
+  Workspace *w = &a->program->w;
+  if (!a->build->jit) a->build->jit = jit_new(w->arena, w->diags, a->build->code.module, a->build->code.target, &o);
+  return a->build->jit ? STC_OK : STC_INTERNAL;
+}
+
+/* Finds the kernels' code and starts the pool with scratch for the greediest of them. */
+static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   HostState *s = d->state;
-  CodegenOptions o = program_codegen_options(p);
+  const Module *m = b->code.module;
   int64_t scratch = 0;
-  s->module = code->module;
-  for (int i = 0; i < s->module->nkernels; i++) {
-    int64_t bytes = kernel_shared_bytes(&s->module->kernels[i]);
+  JitArgs args = {p, b};
+  StcStatus st = workspace_guard(&p->w, make_jit, &args);
+  if (st) return st;
+  s->functions = ARENA_ARRAY(d->w->arena, HostKernelFn, m->nkernels + 1);
+  for (int i = 0; i < m->nkernels; i++) {
+    int64_t bytes = kernel_shared_bytes(&m->kernels[i]);
     scratch = bytes > scratch ? bytes : scratch;
+    s->functions[i] = jit_find(b->jit, m->kernels[i].name);
+    if (!s->functions[i]) return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", m->kernels[i].name), STC_INTERNAL;
   }
-  s->jit = jit_new(d->w->arena, d->w->diags, code->module, code->target, &o);
-  if (!s->jit) return STC_INTERNAL;
   s->pool_made = true;
   if (!pool_start(&s->pool, d->limits.cores, (size_t)scratch))
     return diag_error(d->w->diags, no_loc(), "no threads or no memory for %d workers with %lld bytes of scratch each", (int)d->limits.cores, (long long)scratch), STC_MEMORY;
@@ -206,9 +219,7 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
 /* Runs all tiles of the kernel and waits for them. */
 static StcStatus host_launch(Device *d, const Launch *l) {
   HostState *s = d->state;
-  HostKernelFn fn = jit_find(s->jit, l->kernel->name);
-  if (!fn) return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", l->kernel->name), STC_INTERNAL;
-  pool_launch(&s->pool, fn, l);
+  pool_launch(&s->pool, s->functions[l->index], l);
   return STC_OK;
 }
 

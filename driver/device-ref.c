@@ -11,10 +11,11 @@ static StcStatus ref_open(Device *d) {
 static void ref_close(Device *d) { (void)d; }
 
 /* Keeps the module as it was read: no pass touches what the reference runs. */
-static StcStatus ref_load(Device *d, const StcProgram *p, const Compiled *code) {
+static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
+  (void)b;
   if (p->kind == SOURCE_KIR)
     return diag_error(d->w->diags, no_loc(), "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from", p->file), STC_USAGE;
-  d->state = code->module;
+  d->state = p->module;
   return STC_OK;
 }
 

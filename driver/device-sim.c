@@ -14,9 +14,9 @@ static void sim_close(Device *d) { (void)d; }
 typedef struct SimState { const Module *module; StcStatus fault; } SimState;
 
 /* Keeps the kernel IR. */
-static StcStatus sim_load(Device *d, const StcProgram *p, const Compiled *code) {
+static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
   SimState *s = ARENA_NEW(d->w->arena, SimState);
-  *s = (SimState){code->module, p->kind == SOURCE_KIR || p->options.passes ? STC_INPUT : STC_INTERNAL};
+  *s = (SimState){b->code.module, p->kind == SOURCE_KIR || p->options.passes ? STC_INPUT : STC_INTERNAL};
   d->state = s;
   return STC_OK;
 }

@@ -48,6 +48,13 @@ double clock_seconds(void);
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
+/* A program's kernel IR for one target. `schedule` is what its schedule came to; family NULL where kernels or passes were given. */
+typedef struct Compiled { const Target *target; Module *module; Schedule schedule; double seconds; } Compiled;
+
+/* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that device share it. Code objects and
+ * JIT code are made by the device when it first loads it. */
+typedef struct Build { const char *device; Compiled code; char *bytes; size_t size; Jit *jit; struct Build *next; } Build;
+
 /* What a program was read from, and how it is to be compiled; all strings are the program's own. */
 struct StcProgram {
   Workspace w;
@@ -62,12 +69,10 @@ struct StcProgram {
   const Target *target;          /* of options.march; found when first needed */
   Module *kernels;               /* the kernel IR for `target`; made when first needed */
   Schedule resolved;             /* and its schedule */
+  Build *builds;                 /* for the devices that plans were made on */
   const char *bytes[STC_EMIT_OBJ + 1];   /* what stc_program_emit gave, kept */
   size_t sizes[STC_EMIT_OBJ + 1];
 };
-
-/* A program's kernel IR for one target. `schedule` is what its schedule came to; family NULL where kernels or passes were given. */
-typedef struct Compiled { const Target *target; Module *module; Schedule schedule; double seconds; } Compiled;
 
 /* The program's target (options.march, or the host). NULL after an error. */
 const Target *program_target(StcProgram *p);
@@ -79,6 +84,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
 Module *program_kernels(StcProgram *p);
 /* The code generator's options. */
 CodegenOptions program_codegen_options(const StcProgram *p);
+/* The artifact of `b` in b->bytes, made when first needed. */
+StcStatus build_artifact(StcProgram *p, Build *b);
 /* Splits "NAME=VALUE" into *out (strings in `a`). False if it is malformed. */
 bool define_parse(Arena *a, const char *text, Define *out);
 
@@ -102,7 +109,7 @@ typedef struct DeviceKind {
   const char *index;             /* what the number after the colon means; NULL: none may be given */
   StcStatus (*open)(Device *d);                                     /* finds it; fills limits, cpu and description */
   void (*close)(Device *d);
-  StcStatus (*load)(Device *d, const StcProgram *p, const Compiled *code);
+  StcStatus (*load)(Device *d, StcProgram *p, Build *b);            /* ref: b is NULL */
   StcStatus (*run)(Device *d, const WholeRun *r);                   /* whole only */
   StcStatus (*alloc)(Device *d, size_t size, void **memory);        /* the rest: not whole */
   void (*release)(Device *d, void *memory, size_t size);
@@ -120,6 +127,7 @@ struct Device {
   const DeviceKind *kind;
   Workspace *w;
   int index;                     /* what came after the colon; -1 nothing */
+  const char *name;              /* "cuda:1" */
   const char *cpu;               /* the target's name for it, NULL the default */
   TargetInfo limits;             /* of the device at hand; 0 where unknown */
   const char *description;
@@ -143,7 +151,7 @@ struct StcPlan {
   StcProgram *program;
   Workspace w;
   Device device;
-  Compiled code;                 /* module NULL on ref */
+  Build *build;                  /* NULL on ref */
   Module *module;                /* the declarations; what ref runs */
   const char *schedule;
   Const *scalars;

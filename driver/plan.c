@@ -72,7 +72,7 @@ static StcStatus add_slot(StcPlan *p, int field, int *slot) {
 
 /* Memory for every buffer of the kernels, and for every field that no kernel touches but the user may. */
 static StcStatus make_slots(StcPlan *p) {
-  const Module *m = p->module, *k = p->code.module;
+  const Module *m = p->module, *k = p->build ? p->build->code.module : NULL;
   int nbuffers = k && !p->device.kind->whole ? k->nbuffers : 0;
   p->slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + 1);
   p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
@@ -95,7 +95,7 @@ static StcStatus make_slots(StcPlan *p) {
 }
 
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
-  const TargetInfo *t = target_info(p->code.target);
+  const TargetInfo *t = target_info(p->build->code.target);
   for (int d = 0; d < k->rank; d++) {
     bool overflow = false;
     int64_t points = affine_eval(k->extent[d], p->scalars, &overflow);
@@ -110,36 +110,48 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
   return STC_OK;
 }
 
-/* Which target the plan's kernels are made for: the device's own; where it takes any (sim), the one asked for, or a GPU of the middle size. */
-static StcStatus choose_target(StcPlan *p, const Target **out) {
-  const StcOptions *o = &p->program->options;
-  const DeviceKind *k = p->device.kind;
-  const char *arch = k->arch ? k->arch : o->march ? o->march : "nvptx";
+/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a GPU of the middle size. */
+static const Target *choose_target(StcProgram *p, const Device *d) {
+  const StcOptions *o = &p->options;
+  const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
   bool same = !o->march || strcmp(o->march, arch) == 0;
-  const char *cpu = same && o->mcpu ? o->mcpu : k->arch ? p->device.cpu : NULL;
+  const char *cpu = same && o->mcpu ? o->mcpu : d->kind->arch ? d->cpu : NULL;
   const Target *t = target_find(p->w.arena, p->w.diags, arch, cpu);
+  return t && d->kind->arch ? target_with_limits(p->w.arena, t, &d->limits) : t;
+}
+
+/* What finding a build hands to its guarded part. */
+typedef struct BuildArgs { StcProgram *p; const Device *d; Build *out; } BuildArgs;
+
+/* The program's build for the device, made if there is none yet. It lives in the program's memory. */
+static StcStatus find_build(void *arg) {
+  BuildArgs *a = arg;
+  StcProgram *p = a->p;
+  for (a->out = p->builds; a->out; a->out = a->out->next)
+    if (strcmp(a->out->device, a->d->name) == 0) return STC_OK;
+  const Target *t = choose_target(p, a->d);
   if (!t) return STC_USAGE;
-  *out = k->arch ? target_with_limits(p->w.arena, t, &p->device.limits) : t;
+  Build *b = ARENA_NEW(p->w.arena, Build);
+  StcStatus s = program_compile(p, &p->w, t, &b->code);
+  if (s) return s;
+  b->device = arena_strdup(p->w.arena, a->d->name);
+  b->next = p->builds;
+  p->builds = a->out = b;
   return STC_OK;
 }
 
-/* Reads the program for the reference, or compiles it for the device, and loads it. */
+/* Compiles the program for the device (the reference runs it as read), and loads it. */
 static StcStatus make_code(StcPlan *p) {
   StcStatus s = STC_OK;
   double start = clock_seconds();
-  if (p->device.kind == &device_ref) {
-    p->w.muted = true;
-    Compiled as_read = {.module = program_read(p->program, &p->w)};
-    p->w.muted = false;
-    p->module = as_read.module;
-    s = as_read.module ? p->device.kind->load(&p->device, p->program, &as_read) : STC_INPUT;
-  } else {
-    const Target *t = NULL;
-    s = choose_target(p, &t);
-    if (!s) s = program_compile(p->program, &p->w, t, &p->code);
-    p->module = p->code.module;
-    if (!s) s = p->device.kind->load(&p->device, p->program, &p->code);
+  p->module = p->program->module;
+  if (p->device.kind != &device_ref) {
+    BuildArgs args = {p->program, &p->device, NULL};
+    s = workspace_guard(&p->program->w, find_build, &args);
+    p->build = s ? NULL : args.out;
+    p->module = s ? p->module : args.out->code.module;
   }
+  if (!s) s = p->device.kind->load(&p->device, p->program, p->build);
   p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;
   return s;
 }
@@ -175,12 +187,12 @@ static StcStatus plan_fill(void *arg) {
   if (!s) s = bind(p, args->n, args->defines);
   if (s) return s;
   p->points = grid_points(p);
-  for (int i = 0; p->code.module && i < p->code.module->nkernels && !s; i++) {
+  for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {
     int64_t blocks[MAX_RANK];
-    s = plan_blocks(p, &p->code.module->kernels[i], blocks);
+    s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
   p->given = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
-  p->schedule = p->code.module ? schedule_describe(p->w.arena, p->code.module, &p->code.schedule) : "none";
+  p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s ? s : make_slots(p);
 }
 
@@ -299,7 +311,7 @@ static ArgValue scalar_bytes(Const c, Type t) {
 
 /* Launches kernel `index` at the plan's step. */
 static StcStatus launch(StcPlan *p, int index) {
-  const Module *m = p->code.module;
+  const Module *m = p->build->code.module;
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
@@ -321,7 +333,7 @@ static StcStatus launch(StcPlan *p, int index) {
 
 /* Exchanges what two buffers stand for. */
 static void swap(StcPlan *p, int a, int b) {
-  const Module *m = p->code.module;
+  const Module *m = p->build->code.module;
   int32_t t = p->slot_of_buffer[a];
   p->slot_of_buffer[a] = p->slot_of_buffer[b];
   p->slot_of_buffer[b] = t;
@@ -344,7 +356,7 @@ static StcStatus run_sequence(StcPlan *p, const HostSeq *seq) {
 
 /* Does kernel `k` write a field whose `given` is `want`? */
 static bool writes_field(const StcPlan *p, const Kernel *k, bool want) {
-  const Module *m = p->code.module;
+  const Module *m = p->build->code.module;
   for (int i = 0; i < k->nargs; i++)
     if (k->args[i].kind == KARG_BUFFER && k->args[i].writes && p->given[m->buffers[k->args[i].index].field] == want) return true;
   return false;
@@ -352,7 +364,7 @@ static bool writes_field(const StcPlan *p, const Kernel *k, bool want) {
 
 /* Launches init kernel `index`, and puts back what it wrote in place into fields that were given. */
 static StcStatus launch_init(StcPlan *p, int index) {
-  const Module *m = p->code.module;
+  const Module *m = p->build->code.module;
   const Kernel *k = &m->kernels[index];
   Device *d = &p->device;
   StcStatus s = STC_OK;
@@ -378,7 +390,7 @@ static StcStatus launch_init(StcPlan *p, int index) {
 
 /* The init sequence: kernels all of whose targets were given are left out, and a given field keeps its buffer. */
 static StcStatus run_inits(StcPlan *p) {
-  const Module *m = p->code.module;
+  const Module *m = p->build->code.module;
   const HostSeq *seq = &m->host.init;
   StcStatus s = STC_OK;
   for (int i = 0; i < seq->nops && !s; i++) {
@@ -408,7 +420,7 @@ static bool go_on(StcPlan *p, int64_t first, int64_t steps) { return !p->progres
 static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   StcStatus s = STC_OK;
   for (int64_t i = 0; i < count && p->done < end && !s; i++) {
-    const HostSeq *seq = next_sequence(p->code.module, end - p->done);
+    const HostSeq *seq = next_sequence(p->build->code.module, end - p->done);
     if (!seq) return diag_error(p->w.diags, no_loc(), "the kernels' host part has no sequence of one step, so %lld steps cannot be made", (long long)(end - p->done)), STC_INPUT;
     s = run_sequence(p, seq);
   }
@@ -436,27 +448,29 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
 
 /* ---------------------------------------------------------------- running whole modules */
 
-/* The steps to run at once: all if nobody watches, else one time tile. */
-static int64_t whole_chunk(const StcPlan *p, int64_t left) {
-  int64_t chunk = p->code.module && p->code.module->host.nseqs ? p->code.module->host.seqs[0].steps : 1;
-  return !p->progress || chunk > left || chunk < 1 ? left : chunk;
+/* The steps to run at once: all if nobody watches, else `count` time tiles. */
+static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
+  int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
+  return !p->progress || tile < 1 || count > left / tile ? left : count * tile;
 }
 
 /* Runs on ref and sim. */
 static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   Device *d = &p->device;
-  int64_t first = p->done, end = first + steps;
+  int64_t first = p->done, end = first + steps, count = 1;
   double start = clock_seconds();
   StcStatus s = STC_OK;
   void **fields = ARENA_ARRAY(p->w.arena, void *, p->module->nfields + 1);
   for (int f = 0; f < p->module->nfields; f++) fields[f] = p->slot_of_field[f] < 0 ? NULL : p->slots[p->slot_of_field[f]].memory;
   while (!s && (p->done < end || !p->inits_done)) {
-    int64_t chunk = whole_chunk(p, end - p->done);
+    int64_t chunk = whole_chunk(p, end - p->done, count);
+    double before = clock_seconds();
     Binding b = {p->scalars, fields, p->done};
     WholeRun r = {&b, chunk, !p->inits_done, p->given};
     s = d->kind->run(d, &r);
     p->inits_done |= !s;
     p->done += chunk;
+    if (clock_seconds() - before < 0.05) count *= 2;
     if (!s && !go_on(p, first, steps)) s = STC_INTERRUPTED;
   }
   *seconds = clock_seconds() - start;

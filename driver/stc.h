@@ -79,7 +79,7 @@ typedef struct StcOptions {
 
 /* Reads and checks `text` (`name` is used in messages and, without directory and ending, as the program's name; the ending .sir or .kir makes it IR text) and the
  * options. The passes and the code generator run when something is asked that needs them, for the target known then: stc_program_emit for options->march, a plan for its
- * device. `text`, `name` and the options are copied. On success *out is the program, to be freed with stc_program_free before its context. */
+ * device. `text`, `name` and the options are copied. On success *out is the program, to be freed with stc_program_free after its plans and before its context. */
 StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, const StcOptions *o, StcProgram **out);
 StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out);
 void stc_program_free(StcProgram *p);
