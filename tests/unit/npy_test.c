@@ -1,0 +1,267 @@
+/* npy_test.c: .npy files, --in's rules and the comparison of fields (driver/npy.c, random.c, check.c). */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "driver/driver.h"
+
+/* A context whose last message is kept, and a file to work on. */
+typedef struct World { StcContext *c; char last[1024], path[64]; } World;
+
+/* Keeps the message. */
+static void keep(void *user, const StcMessage *m) { snprintf(((World *)user)->last, 1024, "%s", m->text); }
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = {NULL, keep, w};
+  w->c = stc_context_new(&config);
+  snprintf(w->path, sizeof w->path, "/tmp/npy_test.%d.npy", (int)getpid());
+  *state = w;
+  return 0;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  unlink(w->path);
+  stc_context_free(w->c);
+  free(w);
+  return 0;
+}
+
+/* A field of type t and shape 2 x 3. */
+static StcFieldInfo field(StcType t) { return (StcFieldInfo){"A", t, 2, {2, 3}, 6 * type_size((Type)t), false, false, false}; }
+
+/* Writes bytes to the file. */
+static void write_bytes(const World *w, const void *bytes, size_t n) {
+  FILE *f = fopen(w->path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(bytes, 1, n, f), n);
+  fclose(f);
+}
+
+/* Writes a file of version 1 or 2 with `header` and `n` bytes of zeros. */
+static void write_npy(const World *w, int version, const char *header, size_t n) {
+  unsigned char b[4096] = "\x93NUMPY";
+  size_t at = 6, length = strlen(header);
+  b[at++] = (unsigned char)version;
+  b[at++] = 0;
+  for (int i = 0; i < (version == 1 ? 2 : 4); i++) b[at++] = (unsigned char)(length >> (8 * i));
+  memcpy(b + at, header, length);
+  write_bytes(w, b, at + length + n);
+}
+
+/* What is written reads back to the same bits, in every type. */
+static void test_round_trip(void **state) {
+  World *w = *state;
+  static const StcType types[] = {STC_BOOL, STC_I8, STC_I16, STC_I32, STC_I64, STC_F32, STC_F64};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    StcFieldInfo f = field(types[i]);
+    unsigned char out[48] = {0}, in[48] = {0};
+    random_fill(&f, 7, out);
+    assert_int_equal(npy_write(w->c, w->path, &f, out), STC_OK);
+    assert_int_equal(npy_read(w->c, w->path, &f, in), STC_OK);
+    assert_memory_equal(in, out, f.bytes);
+  }
+}
+
+/* The header is what NumPy writes: the elements begin at a multiple of 64 and the file is no longer than they need. */
+static void test_header(void **state) {
+  World *w = *state;
+  StcFieldInfo f = field(STC_F32);
+  float a[6] = {1, 2, 3, 4, 5, 6};
+  char b[4096];
+  assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
+  FILE *file = fopen(w->path, "rb");
+  size_t n = fread(b, 1, sizeof b - 1, file);
+  fclose(file);
+  b[n] = 0;
+  assert_int_equal(n, 128 + 24);
+  assert_memory_equal(b, "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 10 + 59);
+  assert_int_equal(b[127], '\n');
+  assert_memory_equal(b + 128, a, 24);
+}
+
+/* One dimension has the comma of a Python tuple; no elements are no elements. */
+static void test_shapes(void **state) {
+  World *w = *state;
+  StcFieldInfo f = {"A", STC_I32, 1, {5}, 20, false, false, false};
+  int32_t a[5] = {1, -2, 3, -4, 5}, b[5];
+  assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+  assert_memory_equal(a, b, 20);
+  f.shape[0] = f.bytes = 0;
+  assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+}
+
+/* Version 2, other orders of keys, other quotes and blanks. */
+static void test_foreign_headers(void **state) {
+  World *w = *state;
+  StcFieldInfo f = field(STC_F32);
+  float b[6];
+  write_npy(w, 2, "{\"shape\":(2,3),'fortran_order' : False , \"descr\":'<f4'}   \n", 24);
+  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+  write_npy(w, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3), }\n", 6);
+  f = field(STC_BOOL);
+  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+}
+
+/* Reads a file of `header` and n bytes as a 2 x 3 f32 field, and expects an error with `text` in it. */
+static void expect_error(World *w, const char *header, size_t n, const char *text) {
+  StcFieldInfo f = field(STC_F32);
+  float b[6];
+  w->last[0] = 0;
+  write_npy(w, 1, header, n);
+  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_INPUT);
+  if (!strstr(w->last, text)) fail_msg("expected \"%s\" in \"%s\"", text, w->last);
+}
+
+/* What is wrong is said, with what was expected and how to mend it. */
+static void test_errors(void **state) {
+  World *w = *state;
+  expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 48, "its type is '<f8', but field A needs '<f4'; in NumPy: a.astype('<f4')");
+  expect_error(w, "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", 24, "its type is '>f4', but field A needs '<f4'");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", 24, "its shape is (3, 2), but field A needs (2, 3)");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", 24, "its shape is (6,), but field A needs (2, 3)");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", 24, "numpy.ascontiguousarray(a)");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 20, "it has 20 bytes of elements, but its header promises 24");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it goes on after the 24 bytes");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False}", 24, "is not the dict");
+  expect_error(w, "{'descr': '<f4', 'shape': (2, -3), 'fortran_order': False}", 24, "is not the dict");
+  expect_error(w, "{'descr': [('x', '<f4')], 'shape': (2, 3), 'fortran_order': False}", 24, "is not the dict");
+  expect_error(w, "{'descr': '<f4', 'shape': (2, 3, 'fortran_order': False}", 24, "is not the dict");
+  expect_error(w, "", 24, "is not the dict");
+}
+
+/* No prefix of a file is taken for a whole one, and none crashes. */
+static void test_truncated(void **state) {
+  World *w = *state;
+  StcFieldInfo f = field(STC_F32);
+  float a[6] = {0};
+  unsigned char b[256];
+  assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
+  FILE *file = fopen(w->path, "rb");
+  size_t n = fread(b, 1, sizeof b, file);
+  fclose(file);
+  for (size_t i = 0; i < n; i++) {
+    write_bytes(w, b, i);
+    assert_int_equal(npy_read(w->c, w->path, &f, a), STC_INPUT);
+  }
+  unlink(w->path);
+  assert_int_equal(npy_read(w->c, w->path, &f, a), STC_IO);
+}
+
+/* A file that cannot be written leaves nothing behind; one that is abandoned neither. */
+static void test_whole_or_not(void **state) {
+  World *w = *state;
+  OutFile f;
+  assert_false(file_write(w->c, "/nonexistent/x.npy", "x", 1));
+  assert_non_null(strstr(w->last, "cannot write /nonexistent/x.npy"));
+  assert_true(file_create(w->c, w->path, &f));
+  fputs("half", f.to);
+  assert_int_not_equal(access(w->path, F_OK), 0);
+  file_abandon(&f);
+  assert_int_not_equal(access(f.temporary, F_OK), 0);
+  assert_int_not_equal(access(w->path, F_OK), 0);
+}
+
+/* Random numbers depend on seed, field and element alone, and are in range. */
+static void test_random(void **state) {
+  (void)state;
+  StcFieldInfo f = {"A", STC_F64, 1, {1000}, 8000, false, false, false};
+  double a[1000], b[1000], sum = 0;
+  random_fill(&f, 1, a);
+  random_fill(&f, 1, b);
+  assert_memory_equal(a, b, sizeof a);
+  for (int i = 0; i < 1000; i++) {
+    assert_true(a[i] >= 0 && a[i] < 1);
+    sum += a[i];
+  }
+  assert_true(fabs(sum / 1000 - 0.5) < 0.05);
+  f.name = "B";
+  random_fill(&f, 1, b);
+  assert_memory_not_equal(a, b, sizeof a);
+  f.name = "A";
+  random_fill(&f, 2, b);
+  assert_memory_not_equal(a, b, sizeof a);
+  f = (StcFieldInfo){"A", STC_I32, 1, {1000}, 4000, false, false, false};
+  random_fill(&f, 1, a);
+  for (int i = 0; i < 1000; i++) assert_in_range(((int32_t *)a)[i], 0, 99);
+}
+
+/* Values are read in the field's type; what does not fit is no value. */
+static void test_values(void **state) {
+  (void)state;
+  StcFieldInfo f = field(STC_F32);
+  float a[6];
+  assert_true(value_fill(&f, "0.1", a));
+  for (int i = 0; i < 6; i++) assert_true(a[i] == 0.1f);
+  assert_true(value_fill(&f, "zero", a));
+  assert_true(a[5] == 0);
+  assert_false(value_fill(&f, "1e99", a));
+  assert_false(value_fill(&f, "1x", a));
+  f = field(STC_I8);
+  int8_t b[6];
+  assert_true(value_fill(&f, "-128", b));
+  assert_int_equal(b[5], -128);
+  assert_false(value_fill(&f, "128", b));
+  assert_false(value_fill(&f, "0.5", b));
+  f = field(STC_BOOL);
+  assert_true(value_fill(&f, "true", b));
+  assert_int_equal(b[5], 1);
+  assert_false(value_fill(&f, "2", b));
+}
+
+/* The largest error is found, scaled by the reference's magnitude; NaN equals NaN and nothing else; signs of zero differ. */
+static void test_compare(void **state) {
+  (void)state;
+  StcFieldInfo f = field(STC_F32);
+  float want[6] = {1, 2, -4, NAN, 0, INFINITY}, got[6];
+  memcpy(got, want, sizeof got);
+  assert_true(field_compare(&f, got, want).error == 0);
+  got[1] = 2.5f;
+  FieldError e = field_compare(&f, got, want);
+  assert_true(e.error == 0.125 && e.at == 1 && e.got == 2.5 && e.want == 2);
+  got[3] = 1;
+  assert_true(isinf(field_compare(&f, got, want).error));
+  memcpy(got, want, sizeof got);
+  got[4] = -0.0f;
+  e = field_compare(&f, got, want);
+  assert_true(e.error > 0 && e.error < 1e-300 && e.at == 4);
+  StcFieldInfo g = {"B", STC_I64, 1, {1}, 8, false, false, false};
+  int64_t x = (INT64_C(1) << 53) + 1, y = INT64_C(1) << 53;
+  assert_true(field_compare(&g, &x, &y).error > 0);
+}
+
+/* A near name is found, a far one not. */
+static void test_near(void **state) {
+  static const char *const names[] = {"steps", "stats", "device", NULL};
+  (void)state;
+  assert_string_equal(near_match("stpes", names), "steps");
+  assert_string_equal(near_match("devise", names), "device");
+  assert_null(near_match("quiet", names));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_round_trip, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_header, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_shapes, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_foreign_headers, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_errors, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_truncated, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_whole_or_not, make_world, free_world),
+    cmocka_unit_test(test_random),
+    cmocka_unit_test(test_values),
+    cmocka_unit_test(test_compare),
+    cmocka_unit_test(test_near),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
