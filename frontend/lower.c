@@ -90,12 +90,13 @@ static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece
   return out;
 }
 
-/* One stencil or init. */
+/* One stencil or init, without pieces that assign nothing. */
 static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
   Stencil out = {.name = s->name, .loc = s->loc, .ntargets = s->ntargets, .targets = s->targets};
   for (int i = 0; i < s->npieces; i++) {
     Piece p = lower_piece(c, s, &s->pieces[i]);
-    ARENA_PUSH(c->arena, out.pieces, out.npieces, p);
+    if (p.ntargets)
+      ARENA_PUSH(c->arena, out.pieces, out.npieces, p);
   }
   return out;
 }
