@@ -118,12 +118,15 @@ static StcStatus set_fields(StcPlan *plan, const Trace *tr) {
   return STC_OK;
 }
 
-/* Runs the plan through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random fields first. */
-static StcStatus trace_plan(StcPlan *plan, int T, int mode, Trace *tr) {
+/* Runs the plan of `p` through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random fields first. */
+static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode, Trace *tr) {
   const int64_t steps[NSTEPS] = {0, 1, T - 1, T, 3 * T + 1};
   StcStatus s = STC_OK;
-  while (stc_plan_field(plan, tr->nfields, &tr->field[tr->nfields]) == STC_OK && tr->nfields < MAX_FIELDS - 1) tr->nfields++;
-  if (mode == 1) s = set_fields(plan, tr);
+  while (tr->nfields < stc_program_field_count(p) && tr->nfields < MAX_FIELDS && s == STC_OK) {
+    s = stc_plan_field(plan, tr->nfields, &tr->field[tr->nfields]);
+    tr->nfields++;
+  }
+  if (s == STC_OK && mode == 1) s = set_fields(plan, tr);
   for (int i = 0; i < NSTEPS && s == STC_OK; i++) {
     s = stc_plan_run(plan, steps[i], NULL);
     for (int f = 0; f < tr->nfields && s == STC_OK; f++) {
@@ -227,7 +230,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
     t->illegal++;
     return;
   }
-  if (s == STC_OK) s = trace_plan(plan, T, mode, &got);
+  if (s == STC_OK) s = trace_plan(p, plan, T, mode, &got);
   if (s != STC_OK) fail(t, "%s: status %d", full, (int)s);
   else {
     compare(t, full, T, ref, &got);
@@ -315,7 +318,7 @@ static bool make_references(Test *t, const char *real, int T, int *rank, Trace r
       StcPlan *plan = NULL;
       int n = make_defines(*rank, extents[*rank - 1][i], text, list);
       s = stc_plan_new(p, "ref", n, list, &plan);
-      if (s == STC_OK) s = trace_plan(plan, T, mode, &refs[mode][i]);
+      if (s == STC_OK) s = trace_plan(p, plan, T, mode, &refs[mode][i]);
       if (s != STC_OK) fail(t, "reference, extent %d: status %d", i, (int)s);
       stc_plan_free(plan);
       if (s != STC_OK) return false;
