@@ -122,8 +122,8 @@ static const char *set_check(Command *c, const char *v) {
 enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES };
 
 static const OptionRow rows[] = {
-    {"march", TAKES_VALUE, BOTH, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to simulate"},
-    {"mcpu", TAKES_VALUE, BOTH, set_mcpu, "-mcpu=CPU", "sm_70 .. sm_90 and on, gfx90a, gfx942, ...; default sm_80, gfx90a, the device at hand"},
+    {"march", TAKES_VALUE, BOTH, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
+    {"mcpu", TAKES_VALUE, BOTH, set_mcpu, "-mcpu=CPU", "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
     {"o", TAKES_VALUE, CMD_COMPILE, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
     {"device", TAKES_VALUE, CMD_RUN, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
@@ -139,16 +139,16 @@ static const OptionRow rows[] = {
     {"O", TAKES_ATTACHED, BOTH, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
     {"schedule", TAKES_VALUE, BOTH, set_schedule, "-schedule=S", "naive or overlap"},
     {"T", TAKES_VALUE, BOTH, set_T, "-T=N", "time steps a tile"},
-    {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (points a tile on the host), slowest dimension first"},
+    {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
     {"elems", TAKES_VALUE, BOTH, set_elems, "-elems=AxBxC", "points a thread"},
-    {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree with the reference bit for bit"},
+    {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
     {"ffast-math", TAKES_NOTHING, BOTH, set_fast_math, "-ffast-math", "reassociate and approximate"},
     {"passes", TAKES_VALUE, BOTH, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B", "print the IR before these passes (-print-after= after them)"},
     {"print-after", TAKES_VALUE, BOTH, set_print_after, NULL, NULL},
     {"print-after-all", TAKES_NOTHING, BOTH, set_print_all, "-print-after-all", "... after every pass"},
     {"verify-each", TAKES_NOTHING, BOTH, set_verify, "-verify-each", "verify the IR after every pass"},
-    {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes", "print the time of each stage (-stats: what each did, -Rpass: its remarks)"},
+    {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes", "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
     {"stats", TAKES_NOTHING, BOTH, set_stats, NULL, NULL},
     {"Rpass", TAKES_NOTHING, BOTH, set_remarks, NULL, NULL},
     {"help", TAKES_NOTHING, ALL, set_help, NULL, NULL},
@@ -252,15 +252,17 @@ static void print_rows(FILE *to, int commands) {
 /* The help on compiling. */
 static void print_main_help(FILE *to) {
   fputs("stc: a compiler for stencil programs (.stn) on GPUs and CPUs\n\n"
-        "  stc [options] FILE       compile to PTX, an AMD code object or a host object, with a manifest (.json) beside it\n"
-        "  stc run [options] FILE   compile and run; `stc help run` lists its options\n"
+        "  stc [options] FILE       compile to .ptx, .hsaco or .o, with a manifest (.json) beside it\n"
+        "  stc run [options] FILE   compile and run (`stc help run`)\n"
         "  stc devices              list what there is to run on\n"
-        "  stc help [COMMAND]       this text, or that on a command;  stc --version  the versions of stc and LLVM\n\n"
+        "  stc help [COMMAND]       this text, or that on a command\n"
+        "  stc --version            the versions of stc and LLVM\n\n"
         "FILE is a program (.stn) or IR text (.sir, .kir). Options:\n",
         to);
   print_rows(to, CMD_COMPILE);
   print_rows(to, BOTH);
-  fputs("\nExit codes: 0 done, 1 --check failed, 2 usage, 3 wrong input, 4 device, 5 file, 6 memory, 7 stc's own mistake, 130 Ctrl-C\n", to);
+  fputs("\nExit codes: 0 done, 1 --check failed, 2 usage, 3 input, 4 device, 5 file, 6 memory, 7 stc's own\n"
+        "mistake, 130 Ctrl-C\n", to);
 }
 
 /* The help on running. */

@@ -1,0 +1,348 @@
+/* api_test.c: the public C interface (driver/stc.h). */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "driver/stc.h"
+
+/* Its last step shows whether `step` counts on. */
+static const char *const counting =
+  "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f64 on G;\n"
+  "stencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]) + f64(step);\n";
+
+/* Two fields with one init, one input without. */
+static const char *const two =
+  "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield U, V : f32 on G;\nfield W : f32 on G input;\n"
+  "init start(U, V)[G] { U = f32(idx(0)); V = 2.0 * f32(idx(0)); }\n"
+  "stencil s(U, V)[1 .. N-2] { U = V[-1] + W; V = U[1]; }\n";
+
+static const char *const devices[] = {"ref", "sim", "host"};
+enum { NDEVICES = 3 };
+
+/* A context that keeps its messages, and can run out of memory after `left` bytes (< 0: never). */
+typedef struct World { StcContext *c; char messages[4096]; StcMessage last; int64_t left, used; } World;
+
+/* Appends the message. */
+static void keep(void *user, const StcMessage *m) {
+  World *w = user;
+  size_t n = strlen(w->messages);
+  snprintf(w->messages + n, sizeof w->messages - n, "%s\n", m->text);
+  w->last = *m;
+}
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = {NULL, keep, w};
+  w->c = stc_context_new(&config);
+  *state = w;
+  return w->c ? 0 : -1;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  stc_context_free(w->c);
+  free(w);
+  return 0;
+}
+
+/* Compiles, or fails the test. */
+static StcProgram *compile(World *w, const char *text) {
+  StcProgram *p;
+  StcOptions o = {.no_contract = true};
+  if (stc_compile_string(w->c, "prog.stn", text, &o, &p) != STC_OK) fail_msg("%s", w->messages);
+  return p;
+}
+
+/* A plan, or the test fails. */
+static StcPlan *plan(World *w, StcProgram *p, const char *device) {
+  StcPlan *q;
+  if (stc_plan_new(p, device, 0, NULL, &q) != STC_OK) fail_msg("%s: %s", device, w->messages);
+  return q;
+}
+
+/* Runs, or fails the test. */
+static void run(World *w, StcPlan *p, int64_t steps) {
+  if (stc_plan_run(p, steps, NULL) != STC_OK) fail_msg("%s: %s", stc_plan_device(p), w->messages);
+}
+
+/* Names, counts and the rest that a program tells. */
+static void test_program(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, two);
+  assert_string_equal(stc_program_name(p), "prog");
+  assert_int_equal(stc_program_field_count(p), 3);
+  assert_string_equal(stc_program_field_name(p, 1), "V");
+  assert_null(stc_program_field_name(p, 3));
+  assert_int_equal(stc_program_find_field(p, "W"), 2);
+  assert_int_equal(stc_program_find_field(p, "X"), -1);
+  assert_int_equal(stc_program_rank(p), 1);
+  assert_int_equal(stc_program_steps(p), 3);
+  assert_true(stc_program_is_exact(p));
+  const char *bytes;
+  size_t size;
+  assert_int_equal(stc_program_emit(p, STC_EMIT_SIR, &bytes, &size), STC_OK);
+  assert_int_equal(strlen(bytes), size);
+  assert_non_null(strstr(bytes, "stencil module \"prog\""));
+  stc_program_free(p);
+}
+
+/* Errors come through the callback with their place. */
+static void test_messages(void **state) {
+  World *w = *state;
+  StcProgram *p = (StcProgram *)w;
+  assert_int_equal(stc_compile_string(w->c, "bad.stn", "grid G = [0 .. 9], 1;\nfield A : f32 on H;\n", NULL, &p), STC_INPUT);
+  assert_null(p);
+  assert_int_equal(w->last.kind, STC_ERROR);
+  assert_int_equal(w->last.line, 2);
+  assert_int_equal(w->last.column, 18);
+  StcOptions o = {.real = "f16"};
+  assert_int_equal(stc_compile_string(w->c, "prog.stn", two, &o, &p), STC_USAGE);
+  o = (StcOptions){.schedule = "overlop"};
+  assert_int_equal(stc_compile_string(w->c, "prog.stn", two, &o, &p), STC_USAGE);
+  o = (StcOptions){.block = {4, 4}};
+  assert_int_equal(stc_compile_string(w->c, "prog.stn", two, &o, &p), STC_USAGE);
+  o = (StcOptions){.schedule = "naive", .T = 2};
+  assert_int_equal(stc_compile_string(w->c, "prog.stn", two, &o, &p), STC_USAGE);
+  assert_int_equal(stc_compile_file(w->c, "/nonexistent.stn", NULL, &p), STC_IO);
+}
+
+/* Runs that go on where the last one stopped give what one long run gives, on every device, for every way to cut it. */
+static void test_continue(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, counting);
+  double whole[10], parts[10], start[10] = {5, 4, 3, 2, 1, 0, 1, 2, 3, 4};
+  StcPlan *q = plan(w, p, "ref");
+  assert_int_equal(stc_plan_set(q, 0, start, sizeof start), STC_OK);
+  run(w, q, 13);
+  assert_int_equal(stc_plan_get(q, 0, whole, sizeof whole), STC_OK);
+  stc_plan_free(q);
+  for (int d = 0; d < NDEVICES; d++) {
+    for (int first = 0; first <= 13; first++) {
+      q = plan(w, p, devices[d]);
+      assert_int_equal(stc_plan_set(q, 0, start, sizeof start), STC_OK);
+      run(w, q, first);
+      run(w, q, 13 - first);
+      assert_int_equal(stc_plan_get(q, 0, parts, sizeof parts), STC_OK);
+      assert_memory_equal(parts, whole, sizeof whole);
+      stc_plan_free(q);
+    }
+  }
+  stc_program_free(p);
+}
+
+/* A given field replaces its part of an init, and only that. */
+static void test_given(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, two);
+  float ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, zeros[9] = {0}, got[9];
+  for (int d = 0; d < NDEVICES; d++) {
+    StcPlan *q = plan(w, p, devices[d]);
+    assert_int_equal(stc_plan_set(q, 0, ones, sizeof ones), STC_OK);
+    assert_int_equal(stc_plan_set(q, 2, zeros, sizeof zeros), STC_OK);
+    run(w, q, 0);
+    assert_int_equal(stc_plan_get(q, 0, got, sizeof got), STC_OK);
+    assert_memory_equal(got, ones, sizeof ones);
+    assert_int_equal(stc_plan_get(q, 1, got, sizeof got), STC_OK);
+    for (int i = 0; i < 9; i++) assert_true(got[i] == 2.0f * (float)i);
+    run(w, q, 1);
+    assert_int_equal(stc_plan_get(q, 0, got, sizeof got), STC_OK);
+    for (int i = 0; i < 9; i++) assert_true(got[i] == (i == 0 || i == 8 ? 1.0f : 2.0f * (float)(i - 1)));
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
+
+/* A field with neither init nor data is named; wrong sizes and fields are errors. */
+static void test_misuse(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, two);
+  float a[9] = {0};
+  StcFieldInfo info;
+  for (int d = 0; d < NDEVICES; d++) {
+    StcPlan *q = plan(w, p, devices[d]);
+    w->messages[0] = 0;
+    assert_int_equal(stc_plan_run(q, 1, NULL), STC_INPUT);
+    assert_non_null(strstr(w->messages, "field W has no value to start from"));
+    assert_null(strstr(w->messages, "field U"));
+    assert_int_equal(stc_plan_set(q, 2, a, 4), STC_USAGE);
+    assert_int_equal(stc_plan_get(q, 5, a, sizeof a), STC_USAGE);
+    assert_int_equal(stc_plan_field(q, 3, &info), STC_USAGE);
+    assert_int_equal(stc_plan_field(q, 2, &info), STC_OK);
+    assert_true(info.type == STC_F32 && info.rank == 1 && info.shape[0] == 9 && info.bytes == 36 && info.input && !info.temp && !info.has_init);
+    assert_int_equal(stc_plan_field(q, 0, &info), STC_OK);
+    assert_true(info.has_init && !info.input);
+    stc_plan_free(q);
+  }
+  StcPlan *q;
+  assert_int_equal(stc_plan_new(p, "gpu", 0, NULL, &q), STC_USAGE);
+  assert_int_equal(stc_plan_new(p, "host:0", 0, NULL, &q), STC_USAGE);
+  assert_int_equal(stc_plan_new(p, "ref:1", 0, NULL, &q), STC_USAGE);
+  assert_int_equal(stc_plan_new(p, "cuda:x", 0, NULL, &q), STC_USAGE);
+  assert_int_equal(stc_plan_new(p, "host", 1, (const char *[]){"X=1"}, &q), STC_INPUT);
+  assert_int_equal(stc_plan_new(p, "host", 1, (const char *[]){"N"}, &q), STC_USAGE);
+  assert_null(q);
+  stc_program_free(p);
+}
+
+/* Params by plan, over those of the program. */
+static void test_defines(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcOptions o = {.ndefines = 1, .defines = (const char *[]){"N=7"}};
+  StcFieldInfo info;
+  assert_int_equal(stc_compile_string(w->c, "p.stn", two, &o, &p), STC_OK);
+  for (int n = 0; n < 2; n++) {
+    StcPlan *q;
+    assert_int_equal(stc_plan_new(p, "host", n, (const char *[]){"N=5"}, &q), STC_OK);
+    assert_int_equal(stc_plan_field(q, 0, &info), STC_OK);
+    assert_int_equal(info.shape[0], n ? 5 : 7);
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
+
+/* Stops at the second call. */
+static bool stop_second(void *user, int64_t done, int64_t of) {
+  assert_true(done >= 0 && done <= of);
+  return ++*(int *)user < 2;
+}
+
+/* Progress is told, and false from it stops the run. */
+static void test_cancel(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, counting);
+  double start[10] = {0};
+  for (int d = 0; d < NDEVICES; d++) {
+    StcPlan *q = plan(w, p, devices[d]);
+    int calls = 0;
+    assert_int_equal(stc_plan_set(q, 0, start, sizeof start), STC_OK);
+    stc_plan_progress(q, stop_second, &calls);
+    assert_int_equal(stc_plan_run(q, 1000000, NULL), STC_INTERRUPTED);
+    assert_int_equal(calls, 2);
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
+
+/* What a run tells of itself. */
+static void test_info(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, counting);
+  double start[10] = {0};
+  StcRunInfo info;
+  StcPlan *q = plan(w, p, "host:2");
+  assert_string_equal(stc_plan_device(q), "host, 2 threads");
+  assert_non_null(strstr(stc_plan_schedule(q), "overlap T="));
+  assert_int_equal(stc_plan_set(q, 0, start, sizeof start), STC_OK);
+  assert_int_equal(stc_plan_run(q, -1, &info), STC_OK);
+  assert_int_equal(info.points, 10);
+  assert_int_equal(info.steps, 4);
+  assert_true(info.launches > 0 && info.seconds > 0 && info.gpts > 0);
+  assert_true(stc_plan_compile_seconds(q) > 0);
+  void *pointer;
+  assert_int_equal(stc_plan_pointer(q, 0, &pointer), STC_OK);
+  assert_int_equal(stc_plan_get(q, 0, start, sizeof start), STC_OK);
+  assert_memory_equal(pointer, start, sizeof start);
+  stc_plan_free(q);
+  stc_program_free(p);
+}
+
+/* One thread's work: compile and run, the same as the others. */
+static void *compile_and_run(void *arg) {
+  StcContext *c = stc_context_new(NULL);
+  StcProgram *p;
+  StcPlan *q;
+  double a[10] = {5, 4, 3, 2, 1, 0, 1, 2, 3, 4};
+  StcStatus s = stc_compile_string(c, "prog.stn", counting, NULL, &p);
+  if (!s) s = stc_plan_new(p, "host:2", 0, NULL, &q);
+  if (!s) s = stc_plan_set(q, 0, a, sizeof a);
+  if (!s) s = stc_plan_run(q, 9, NULL);
+  if (!s) s = stc_plan_get(q, 0, arg, sizeof a);
+  if (s) return "failed";
+  stc_plan_free(q);
+  stc_program_free(p);
+  stc_context_free(c);
+  return NULL;
+}
+
+/* Contexts share nothing: four threads at once give the same. */
+static void test_threads(void **state) {
+  pthread_t t[4];
+  double result[4][10];
+  (void)state;
+  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&t[i], NULL, compile_and_run, result[i]), 0);
+  for (int i = 0; i < 4; i++) {
+    void *failed;
+    pthread_join(t[i], &failed);
+    assert_null(failed);
+    assert_memory_equal(result[i], result[0], sizeof result[0]);
+  }
+}
+
+/* A heap of w->left bytes. Each block keeps its size in front. */
+static void *small_realloc(void *user, void *p, size_t size) {
+  World *w = user;
+  size_t *old = p ? (size_t *)((char *)p - 16) : NULL;
+  int64_t had = old ? (int64_t)*old : 0;
+  if (size == 0) {
+    w->used -= had;
+    free(old);
+    return NULL;
+  }
+  if (w->used - had + (int64_t)size > w->left) return NULL;
+  size_t *now = realloc(old, size + 16);
+  if (!now) return NULL;
+  w->used += (int64_t)size - had;
+  *now = size;
+  return (char *)now + 16;
+}
+
+/* However little memory there is, the calls return STC_MEMORY or do their work, and all of it is given back. */
+static void test_out_of_memory(void **state) {
+  World *w = *state;
+  int refused = 0;
+  bool done = false;
+  for (w->left = 0; !done && w->left < 1 << 24; w->left += w->left / 16 + 64) {
+    StcConfig config = {small_realloc, keep, w};
+    StcContext *c = stc_context_new(&config);
+    StcProgram *p = NULL;
+    StcPlan *q = NULL;
+    const char *bytes;
+    w->messages[0] = 0;
+    StcStatus s = c ? stc_compile_string(c, "prog.stn", two, NULL, &p) : STC_MEMORY;
+    if (!s) s = stc_program_emit(p, STC_EMIT_SIR, &bytes, NULL);
+    if (!s) s = stc_program_emit(p, STC_EMIT_AST, &bytes, NULL);
+    if (!s) s = stc_plan_new(p, "sim", 0, NULL, &q);
+    if (s && s != STC_MEMORY) fail_msg("status %d with %lld bytes: %s", (int)s, (long long)w->left, w->messages);
+    refused += s == STC_MEMORY;
+    done = s == STC_OK;
+    stc_plan_free(q);
+    stc_program_free(p);
+    stc_context_free(c);
+    assert_int_equal(w->used, 0);
+  }
+  assert_true(done);
+  assert_true(refused > 10);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_messages, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_continue, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_given, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_misuse, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
+    cmocka_unit_test(test_threads),
+    cmocka_unit_test_setup_teardown(test_out_of_memory, make_world, free_world),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
