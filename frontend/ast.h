@@ -213,7 +213,7 @@ typedef struct Checker {
   Symbol *locals;                /* lets of the block in hand, linked by next, newest first */
   int32_t depth, nodes;
   bool gave_up;                  /* too many nodes: reported once */
-  bool parse_failed;             /* parts of the program could not be read, so what seems missing may be there */
+  bool incomplete;               /* parts of the program could not be read, so what seems missing may be there */
   Loc last_leave;                /* where an access out of its region was reported last */
   bool grid_failed;              /* a grid was declared, but wrongly; or its lack was reported */
   int32_t nreported; struct { Loc loc; const char *message; } reported[MAX_ERRORS];

@@ -342,8 +342,10 @@ static void unused_locals(Checker *c) {
 /* One piece of c->stencil, added to `s`. */
 static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
   CheckedPiece p = {.loc = d->loc};
-  if (!check_region(c, d->region, &p.box))
+  if (!check_region(c, d->region, &p.box)) {
+    c->incomplete = true;
     return;
+  }
   c->region = &p.box;
   c->locals = NULL;
   if (!d->is_block && d->n && s->ntargets > 1)
@@ -380,6 +382,7 @@ static void check_stencil(Checker *c, const Decl *d) {
   *s = (CheckedStencil){.name = d->name, .loc = d->loc, .is_init = d->kind == DECL_INIT};
   bool ok = have_grid(c, d) && check_targets(c, d, s);
   declare(c, SYM_STENCIL, d);
+  c->incomplete |= !ok;
   if (!ok)
     return;
   int before = diags_errors(c->d);
@@ -390,7 +393,7 @@ static void check_stencil(Checker *c, const Decl *d) {
   c->stencil = NULL;
   c->in_init = false;
   if (diags_errors(c->d) == before) {
-    if (!c->parse_failed)
+    if (!c->incomplete)
       check_assigned(c, s);
     check_overlap(c, s);
   }

@@ -351,6 +351,6 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
     stay_inside(c, loc, f, off, env);
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
-  else if (field->temp && !diags_errors(c->d))
+  else if (field->temp && !c->incomplete)
     read_temp(c, loc, f, off, env);
 }

@@ -135,7 +135,7 @@ static Checker *front(Arena *a, Diags *d, const char *file, const char *text, co
   c->real = o && o->real != TY_NONE ? o->real : TY_F32;
   Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text), .real = c->real};
   parse_program(&p);
-  c->parse_failed = diags_errors(d) != before;
+  c->incomplete = diags_errors(d) != before;
   check_program(c, p.ndecls, p.decls);
   return diags_errors(d) == before ? c : NULL;
 }
