@@ -1,0 +1,55 @@
+"""kernarg.py MANIFEST NOTES: compares a manifest with what `llvm-readobj --notes` prints of the code object's metadata (YAML, read line by line)."""
+import json
+import re
+import sys
+
+
+def kernels(text):
+    """Each kernel's entries, and the entries of its arguments, from the YAML."""
+    found, args, now, in_args = [], None, None, False
+    for line in text.splitlines():
+        if re.match(r"^\s*amdhsa\.kernels:", line):
+            now = {}
+        m = re.match(r"^(\s*)(- )?\s*\.(\w+):\s*(.*?)\s*$", line)
+        if now is None or not m:
+            continue
+        indent, dash, key, value = len(m.group(1)), m.group(2), m.group(3), m.group(4).strip("'\"")
+        if dash and key_indent(indent, args):
+            args.append({})
+        elif dash:
+            found.append({})
+            args = None
+        if key == "args":
+            args = found[-1].setdefault("args", [])
+            args_indent[0] = indent + (2 if dash else 0)
+        elif args is not None and indent + (2 if dash else 0) > args_indent[0]:
+            args[-1][key] = value
+        else:
+            args = None
+            found[-1][key] = value
+    return {k["name"]: k for k in found if "name" in k}
+
+
+args_indent = [0]
+
+
+def key_indent(indent, args):
+    """Does a list item at this indent belong to the arguments?"""
+    return args is not None and indent >= args_indent[0]
+
+
+def main():
+    manifest, notes = json.load(open(sys.argv[1])), kernels(open(sys.argv[2]).read())
+    assert set(notes) == {k["name"] for k in manifest["kernels"]}, (set(notes), [k["name"] for k in manifest["kernels"]])
+    for k in manifest["kernels"]:
+        n = notes[k["name"]]
+        there = [(int(a["offset"]), int(a["size"]), a["value_kind"]) for a in n.get("args", [])]
+        here = [(a["offset"], a["bytes"], "global_buffer" if a["kind"] == "buffer" else "by_value") for a in k["arguments"]]
+        assert there == here, (k["name"], there, here)
+        assert k["argument_bytes"] <= int(n["kernarg_segment_size"]) < k["argument_bytes"] + 8, (k["argument_bytes"], n["kernarg_segment_size"])
+        assert int(n["group_segment_fixed_size"]) == k["static_shared_bytes"], (n["group_segment_fixed_size"], k["static_shared_bytes"])
+        assert int(n["max_flat_workgroup_size"]) == k["block"]["x"] * k["block"]["y"] * k["block"]["z"], n["max_flat_workgroup_size"]
+        assert n["symbol"] == k["descriptor"], n["symbol"]
+
+
+main()

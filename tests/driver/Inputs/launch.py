@@ -1,0 +1,150 @@
+"""launch.py MANIFEST OBJECT STEPS [-DNAME=VALUE]... [FIELD=IN.npy]... : a launcher of another make: runs a host artifact from its manifest alone.
+
+It knows of the program only what the manifest says: it links OBJECT into a shared library, allocates the buffers, runs the init and the time loop, and
+writes each field that is neither temp nor input to FIELD.out.npy in the current directory.
+"""
+import ctypes
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+
+C = {"bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float, "f64": ctypes.c_double}
+
+
+def affine(a, env):
+    return a["constant"] + sum(t["coefficient"] * env[t["param"]] for t in a["terms"])
+
+
+def f32(x):
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def wrap(x, bits):
+    return (x + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+
+
+def rounded(x, type):
+    return f32(x) if type == "f32" else float(x) if type == "f64" else bool(x) if type == "bool" else wrap(int(x), int(type[1:]))
+
+
+BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "min": min, "max": max}
+UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "convert": lambda x: x}
+
+
+def expression(ops, env):
+    """The value of a launch-time expression: ops in order, the last is the result."""
+    values = []
+    for op in ops:
+        args = [values[i] for i in op["arguments"]]
+        if op["op"] == "const":
+            v = float(op["value"]) if op["type"][0] == "f" else op["value"]
+        elif op["op"] == "scalar":
+            v = env[op["scalar"]]
+        else:
+            v = (BINARY if len(args) == 2 else UNARY)[op["op"]](*args)
+        values.append(rounded(v, op["type"]))
+    return values[-1]
+
+
+def bind(manifest, defines):
+    env = {}
+    for s in manifest["scalars"]:
+        if s["name"] in defines:
+            env[s["name"]] = rounded(float(defines[s["name"]]) if s["type"][0] == "f" else int(defines[s["name"]]), s["type"])
+        else:
+            env[s["name"]] = expression(s["expression"], env) if "expression" in s else rounded(s["default"], s["type"])
+    for c in manifest["checks"]:
+        empty = any(affine(lo, env) > affine(hi, env) for b in c["unless_empty"] for lo, hi in zip(b["lower"], b["upper"]))
+        assert empty or affine(c["value"], env) >= 0, c["message"]
+    return env
+
+
+def field(manifest, name):
+    return next(f for f in manifest["fields"] if f["name"] == name)
+
+
+def elements(f, env):
+    n = 1
+    for e in f["extents"]:
+        n *= max(affine(e, env), 0)
+    return n
+
+
+def read_npy(path):
+    b = open(path, "rb").read()
+    return b[10 + struct.unpack("<H", b[8:10])[0]:]
+
+
+def write_npy(path, f, env, data):
+    shape = [max(affine(e, env), 0) for e in f["extents"]]
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (f["npy"], tuple(shape))
+    header += " " * ((-(10 + len(header) + 1)) % 64) + "\n"
+    with open(path, "wb") as to:
+        to.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
+
+
+class Launcher:
+    def __init__(self, manifest, env, library):
+        self.manifest, self.env, self.library, self.step = manifest, env, library, 0
+        self.memory = {}
+        for b in manifest["buffers"]:
+            f = field(manifest, b["field"])
+            self.memory[b["name"]] = (C[b["type"]] * max(elements(f, env), 1))()
+
+    def argument(self, a):
+        if a["kind"] == "buffer":
+            return ctypes.c_void_p(ctypes.addressof(self.memory[a["buffer"]]))
+        return C[a["type"]](self.env[a["scalar"]] if a["kind"] == "scalar" else self.step)
+
+    def launch(self, kernel):
+        values = [self.argument(a) for a in kernel["arguments"]]
+        assert [ctypes.sizeof(v) for v in values] == [a["bytes"] for a in kernel["arguments"]]
+        args = (ctypes.c_void_p * (len(values) + 1))(*[ctypes.addressof(v) for v in values])
+        grid = [-(-max(affine(g["extent"], self.env), 0) // g["tile"]) for g in kernel["grid"]]
+        scratch = ctypes.create_string_buffer(kernel["scratch_bytes"] + 128)
+        aligned = ctypes.c_void_p((ctypes.addressof(scratch) + 63) // 64 * 64)
+        function = self.library[kernel["name"]]
+        for i in range(math.prod(grid)):
+            block = (ctypes.c_int64 * 3)()
+            for d in reversed(range(len(grid))):
+                block[d] = i % grid[d]
+                i //= grid[d]
+            function(args, block, aligned)
+
+    def run(self, sequence):
+        for op in sequence["operations"]:
+            if "launch" in op:
+                self.launch(next(k for k in self.manifest["kernels"] if k["name"] == op["launch"]))
+            else:
+                a, b = op["swap"]
+                self.memory[a], self.memory[b] = self.memory[b], self.memory[a]
+        self.step += sequence["steps"]
+
+
+def main():
+    manifest = json.load(open(sys.argv[1]))
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 1 and manifest["target"]["arch"] == "host"
+    steps = int(sys.argv[3])
+    defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
+    given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
+    env = bind(manifest, defines)
+    subprocess.run(["cc", "-shared", "-o", "./launch.so", sys.argv[2], "-lm"], check=True)
+    launcher = Launcher(manifest, env, ctypes.CDLL(os.path.abspath("launch.so")))
+    launcher.run(manifest["host"]["init"])
+    for name, path in given.items():
+        data = read_npy(path)
+        buffer = next(b["name"] for b in manifest["buffers"] if b["field"] == name and b["copy"] == 0)
+        ctypes.memmove(launcher.memory[buffer], data, len(data))
+    while launcher.step < steps:
+        launcher.run(next(s for s in manifest["host"]["sequences"] if s["steps"] <= steps - launcher.step))
+    for f in manifest["fields"]:
+        if not f["temp"] and not f["input"]:
+            buffer = next((b for b in manifest["buffers"] if b["field"] == f["name"] and b["copy"] == 0))
+            size = elements(f, env) * buffer["element_bytes"]
+            write_npy(f["name"] + ".out.npy", f, env, bytes(launcher.memory[buffer["name"]])[:size])
+
+
+main()
