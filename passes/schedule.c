@@ -177,7 +177,7 @@ static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
   static const double modest[MAX_RANK] = {1.3, 1.8, 2.2};
-  int T = (r->target->simt ? most_threads : most_loops)[r->rank - 1];
+  int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
   if (r->m->steps > 0 && r->m->steps < T)
     T = (int)r->m->steps;
   for (; T > 1; T--) {
