@@ -78,7 +78,7 @@ typedef struct CudaState {
 
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(Cuda *cu) {
-  cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!cu->library) return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
     void *p = dlsym(cu->library, entries[i].name);

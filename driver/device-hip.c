@@ -70,7 +70,7 @@ typedef struct HipState {
 /* Loads the library; returns what is missing, or NULL. */
 static const char *load_library(Hip *hip) {
   static const char *const names[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", NULL};
-  for (int i = 0; names[i] && !hip->library; i++) hip->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  for (int i = 0; names[i] && !hip->library; i++) hip->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!hip->library) return "libamdhip64.so is not there: install the ROCm runtime, or use --device=host or sim";
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
     void *p = dlsym(hip->library, entries[i].name);

@@ -1,0 +1,267 @@
+/* hip_test.c: the hip device against a stand-in runtime (tests/standin/libamdhip64.c), which checks the order of the calls and each launch against the code object's
+ * metadata. Here the calls it logged are compared with the manifest. The test starts itself again with LD_LIBRARY_PATH set to where the stand-in is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "driver/stc.h"
+
+static const char *const wave =
+  "param N = 100, M = 50;\nparam k : f32 = 0.1;\nparam flag : bool = true;\n"
+  "grid G = [0 .. N-1, 0 .. M-1], 7;\nfield P, V : f32 on G;\nfield K : f32 on [1 .. N-2, 1 .. M-2] input;\n"
+  "init start(P)[G] = f32(idx(0));\n"
+  "stencil v(V)[1 .. N-2, 1 .. M-2] = V + k * K * (P[-1,0] + P[1,0] - 2.0 * P);\n"
+  "stencil p(P)[1 .. N-2, 1 .. M-2] = P + (if flag then V else 0.0) * f32(step);\n";
+
+/* A context that keeps its messages, and the log of the stand-in. */
+typedef struct World { StcContext *c; char messages[4096], log_path[64], *log; } World;
+
+/* Appends the message. */
+static void keep(void *user, const StcMessage *m) {
+  World *w = user;
+  size_t n = strlen(w->messages);
+  snprintf(w->messages + n, sizeof w->messages - n, "%s\n", m->text);
+}
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = {NULL, keep, w};
+  w->c = stc_context_new(&config);
+  snprintf(w->log_path, sizeof w->log_path, "/tmp/hip_test.%d.log", (int)getpid());
+  setenv("STC_STANDIN_LOG", w->log_path, 1);
+  *state = w;
+  return 0;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  unlink(w->log_path);
+  unsetenv("STC_STANDIN_DEVICES");
+  unsetenv("STC_STANDIN_MEMORY");
+  unsetenv("STC_STANDIN_ARCH");
+  unsetenv("STC_STANDIN_FAIL");
+  stc_context_free(w->c);
+  free(w->log);
+  free(w);
+  return 0;
+}
+
+/* Reads the log. */
+static const char *read_log(World *w) {
+  FILE *f = fopen(w->log_path, "rb");
+  size_t n = 0;
+  free(w->log);
+  w->log = calloc(1, 1 << 20);
+  if (f) n = fread(w->log, 1, (1 << 20) - 1, f);
+  if (f) fclose(f);
+  w->log[n] = 0;
+  return w->log;
+}
+
+/* Compiles. */
+static StcProgram *compile(World *w, const char *schedule) {
+  StcProgram *p;
+  StcOptions o = {.march = "amdgpu", .mcpu = "gfx90a", .schedule = schedule, .T = schedule[0] == 'o' ? 3 : 0};
+  if (stc_compile_string(w->c, "wave.stn", wave, &o, &p) != STC_OK) fail_msg("%s", w->messages);
+  return p;
+}
+
+/* Gives data, runs `steps` and frees the plan. Returns the status of the run. */
+static StcStatus run(World *w, StcProgram *p, int64_t steps) {
+  StcPlan *q;
+  float *data = calloc(5000, sizeof *data);
+  StcStatus s = stc_plan_new(p, "hip", 0, NULL, &q);
+  if (!s) {
+    s = stc_plan_set(q, 1, data, 5000 * sizeof *data);
+    if (!s) s = stc_plan_set(q, 2, data, 98 * 48 * sizeof *data);
+    if (!s) s = stc_plan_run(q, steps, NULL);
+    if (!s) s = stc_plan_get(q, 0, data, 5000 * sizeof *data);
+    stc_plan_free(q);
+  }
+  if (strstr(read_log(w), "fault:")) fail_msg("%s", w->log);
+  free(data);
+  return s;
+}
+
+/* The element of a list whose "name" is `name`. */
+static json_t *named(const json_t *list, const char *name) {
+  size_t i;
+  json_t *e;
+  json_array_foreach(list, i, e) if (strcmp(json_string_value(json_object_get(e, "name")), name) == 0) return e;
+  fail_msg("nothing is named %s", name);
+  return NULL;
+}
+
+/* The integer at key. */
+static int64_t int_at(const json_t *o, const char *key) { return json_integer_value(json_object_get(o, key)); }
+
+/* The value of a bound for N = 100, M = 50. */
+static int64_t affine(const json_t *a) {
+  int64_t v = int_at(a, "constant");
+  size_t i;
+  json_t *t;
+  json_array_foreach(json_object_get(a, "terms"), i, t)
+    v += int_at(t, "coefficient") * (strcmp(json_string_value(json_object_get(t, "param")), "N") == 0 ? 100 : 50);
+  return v;
+}
+
+/* The launch line that the manifest demands, up to the kernarg bytes. */
+static void expected_launch(const json_t *m, const char *name, char *to, size_t size) {
+  json_t *k = named(json_object_get(m, "kernels"), name), *grid = json_object_get(k, "grid"), *block = json_object_get(k, "block");
+  int64_t blocks[3] = {1, 1, 1};
+  size_t d;
+  json_t *g;
+  json_array_foreach(grid, d, g) {
+    int64_t extent = affine(json_object_get(g, "extent")), tile = int_at(g, "tile");
+    blocks[json_string_value(json_object_get(g, "axis"))[0] - 'x'] = extent <= 0 ? 0 : (extent + tile - 1) / tile;
+  }
+  snprintf(to, size, "launch %s grid %d %d %d block %d %d %d shared %d kernarg %d ", name, (int)blocks[0], (int)blocks[1], (int)blocks[2], (int)int_at(block, "x"), (int)int_at(block, "y"),
+           (int)int_at(block, "z"), (int)int_at(k, "dynamic_shared_bytes"), (int)int_at(k, "argument_bytes"));
+}
+
+/* One byte of a log line's kernarg. */
+static unsigned byte_at(const char *hex, int64_t i) {
+  unsigned b = 0;
+  sscanf(hex + 2 * i, "%2x", &b);
+  return b;
+}
+
+/* Checks the scalars and the step in the kernarg bytes. */
+static void check_kernarg(const json_t *kernel, const char *hex, int64_t step) {
+  size_t i;
+  json_t *a;
+  json_array_foreach(json_object_get(kernel, "arguments"), i, a) {
+    uint64_t v = 0, want;
+    const char *scalar = json_string_value(json_object_get(a, "scalar"));
+    float k = 0.1f;
+    uint32_t bits;
+    memcpy(&bits, &k, sizeof bits);
+    for (int64_t b = 0; b < int_at(a, "bytes"); b++) v |= (uint64_t)byte_at(hex, int_at(a, "offset") + b) << (8 * b);
+    if (strcmp(json_string_value(json_object_get(a, "kind")), "buffer") == 0) continue;
+    want = !scalar ? (uint64_t)step : strcmp(scalar, "N") == 0 ? 100 : strcmp(scalar, "M") == 0 ? 50 : strcmp(scalar, "k") == 0 ? bits : 1;
+    assert_int_equal(v, want);
+  }
+}
+
+/* Walks over the log's launches in step with the manifest's host part: init, then sequences until `steps` are done. */
+static void check_launches(World *w, const json_t *m, int64_t steps) {
+  json_t *host = json_object_get(m, "host"), *op, *seq = json_object_get(host, "init");
+  const char *at = w->log;
+  for (int64_t step = 0; seq;) {
+    size_t i, n;
+    json_array_foreach(json_object_get(seq, "operations"), i, op) {
+      const char *name = json_string_value(json_object_get(op, "launch"));
+      char want[512];
+      if (!name) continue;
+      expected_launch(m, name, want, sizeof want);
+      at = strstr(at, "launch ");
+      if (!at || strncmp(at, want, strlen(want)) != 0) fail_msg("step %d: expected \"%s\", there is \"%.200s\"", (int)step, want, at ? at : "nothing");
+      check_kernarg(named(json_object_get(m, "kernels"), name), at + strlen(want), step);
+      at += strlen(want);
+    }
+    step += int_at(seq, "steps");
+    seq = NULL;
+    json_t *s;
+    json_array_foreach(json_object_get(host, "sequences"), n, s) if (!seq && int_at(s, "steps") <= steps - step) seq = s;
+  }
+  assert_null(strstr(at, "launch "));
+}
+
+/* Every launch of every schedule is what the manifest says, in its order. */
+static void test_launches(void **state) {
+  World *w = *state;
+  static const char *const schedules[] = {"naive", "overlap"};
+  for (int i = 0; i < 2; i++) {
+    StcProgram *p = compile(w, schedules[i]);
+    const char *json;
+    json_error_t e;
+    unlink(w->log_path);
+    assert_int_equal(stc_program_manifest(p, &json), STC_OK);
+    json_t *m = json_loads(json, 0, &e);
+    if (run(w, p, 7) != STC_OK) fail_msg("%s", w->messages);
+    check_launches(w, m, 7);
+    json_decref(m);
+    stc_program_free(p);
+  }
+}
+
+/* The order of the calls: device, module and functions, memory, copies in, launches, copies out, all given back. */
+static void test_order(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, "naive");
+  static const char *const order[] = {"hipSetDevice 0", "hipModuleLoadData", "hipModuleGetFunction", "hipMalloc ", "hipMemcpyHtoD 20000", "hipMemcpyHtoD 18816", "launch ", "hipMemcpyDtoH 20000", "hipFree", "hipModuleUnload"};
+  unlink(w->log_path);
+  assert_int_equal(run(w, p, 2), STC_OK);
+  const char *at = w->log;
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    at = strstr(at, order[i]);
+    if (!at) fail_msg("no %s in its place in:\n%s", order[i], w->log);
+  }
+  stc_program_free(p);
+}
+
+/* No device, no memory, a failing launch: one clear line each. */
+static void test_failures(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, "naive");
+  setenv("STC_STANDIN_DEVICES", "0", 1);
+  assert_int_equal(run(w, p, 1), STC_DEVICE);
+  assert_string_equal(w->messages, "hip: the runtime is there, but no GPU: use --device=host or sim\n");
+  unsetenv("STC_STANDIN_DEVICES");
+  w->messages[0] = 0;
+  setenv("STC_STANDIN_MEMORY", "50000", 1);
+  assert_int_equal(run(w, p, 1), STC_DEVICE);
+  assert_non_null(strstr(w->messages, "no memory for 20000 bytes: 10000 of the device's 50000 bytes are free"));
+  unsetenv("STC_STANDIN_MEMORY");
+  w->messages[0] = 0;
+  setenv("STC_STANDIN_FAIL", "hipModuleLaunchKernel", 1);
+  assert_int_equal(run(w, p, 1), STC_DEVICE);
+  assert_non_null(strstr(w->messages, "unspecified launch failure (error 719)"));
+  StcPlan *q;
+  w->messages[0] = 0;
+  assert_int_equal(stc_plan_new(p, "hip:3", 0, NULL, &q), STC_DEVICE);
+  assert_string_equal(w->messages, "hip:3: there is 1 HIP device, numbered from 0\n");
+  stc_program_free(p);
+}
+
+/* The device's own architecture is compiled for when none is asked. */
+static void test_architecture(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *q;
+  assert_int_equal(stc_compile_string(w->c, "wave.stn", wave, NULL, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "hip", 0, NULL, &q), STC_OK);
+  stc_plan_free(q);
+  stc_program_free(p);
+  assert_int_equal(stc_compile_string(w->c, "wave.stn", wave, NULL, &p), STC_OK);
+  setenv("STC_STANDIN_ARCH", "gfx777", 1);
+  w->messages[0] = 0;
+  assert_int_not_equal(stc_plan_new(p, "hip", 0, NULL, &q), STC_OK);
+  assert_non_null(strstr(w->messages, "gfx777"));
+  stc_program_free(p);
+}
+
+int main(int argc, char **argv) {
+  (void)argc;
+  const char *path = getenv("LD_LIBRARY_PATH");
+  if (!path || !strstr(path, STC_STANDIN_DIR)) {
+    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
+    execv("/proc/self/exe", argv);
+    return 1;
+  }
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_launches, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_order, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_failures, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_architecture, make_world, free_world),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
