@@ -55,20 +55,20 @@ static Opcode map_op(OutsideRule rule) {
 /* x + off as an op of its own. */
 static Value *plus(Builder *b, Value *x, int64_t off) { return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x; }
 
-/* `v` where at + off lies in the field's region in the dimensions whose rule is CONST, else the field's constant. */
-static Value *or_constant(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at, const int64_t *off, Value *v) {
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off, Value *v, Value *other) {
   const Field *f = &m->fields[field];
   Box box = {0};
   Value *coords[MAX_RANK];
   for (int d = 0; d < m->grid.rank; d++)
-    if (rules->dim[d] == OUTSIDE_CONST) {
+    if (rules->dim[d] == rule) {
       box.lo[box.rank] = f->box.lo[d];
       box.hi[box.rank] = f->box.hi[d];
       coords[box.rank++] = plus(b, at[d], off[d]);
     }
   if (!box.rank)
     return v;
-  return build3(b, OP_SELECT, build_inside(b, box.rank, coords, &box), v, build_const(b, f->type, f->outside_value));
+  Value *test = build_inside(b, box.rank, coords, &box);
+  return build3(b, OP_SELECT, test, v, other ? other : build_const(b, f->type, f->outside_value));
 }
 
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded) {
@@ -84,7 +84,7 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
     }
   }
   Value *v = build_load(b, f->type, buffer, m->grid.rank, coords, rest);
-  return or_constant(b, m, field, rules, at, off, v);
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
 }
 
 /* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside it if the field's region is not left, else the one as far
@@ -112,5 +112,5 @@ Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int
     rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];
   }
   Value *v = build_aload(b, f->type, array, ver, m->grid.rank, idx, rest);
-  return or_constant(b, m, field, rules, at, off, v);
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
 }

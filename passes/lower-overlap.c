@@ -2,15 +2,18 @@
  *
  * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to the block's edge comes out wrong there
  * and is not used: instance i is right on its extent about the output tile (Algorithm 2), and only the tile's own W = B * E - halo points (equation 1)
- * are stored at the end. A thread keeps its own values in a private array `rF`; a version of F that is accessed by other points is in the shared array
- * `sF.version` (equation 3). What was not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B, so that
- * neighbouring threads touch neighbouring cells. */
+ * are stored at the end. A thread keeps its own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1`; a version that is accessed by
+ * other threads is in the shared array `sF.version` (equation 3). What was not yet written in the launch is read from global memory.
+ * Element e of a thread is the cell thread + e * B in the last dimension, so that neighbouring threads touch neighbouring cells, and thread * E + e in the
+ * others, so that neighbours there are mostly the thread's own and come from its registers. The code is written out for each element of these
+ * dimensions, and a loop to be unrolled over those of the last. */
 #include "passes/lower.h"
 #include "passes/registry.h"
 
 #include <string.h>
 
-/* A kernel in the making. g0[d] is the coordinate of the thread's element 0, in i64; own[f] and near[f][v] are the arrays of field f, -1: none. */
+/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[v & 1][f] and near[f][v] are the arrays that hold
+ * version v of field f, -1: none. */
 typedef struct Tile {
   Lowering *lo;
   const Launch *l;
@@ -18,12 +21,13 @@ typedef struct Tile {
   Kernel *k;
   Builder b;
   int rank;
-  Value *thread[MAX_RANK], *g0[MAX_RANK], *step;
-  int32_t *own, **near;
+  Value *l0[MAX_RANK], *g0[MAX_RANK], *step;
+  int32_t *own[2], **near;
 } Tile;
 
-/* One cell of the block, inside the loops over a thread's elements: builder there, element, cell, coordinate, and coordinate with images wrapped. */
-typedef struct Cell { Builder b; Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK]; } Cell;
+/* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell, coordinate, and coordinate with
+ * images wrapped. */
+typedef struct Cell { Builder b; int32_t fixed[MAX_RANK]; Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK]; } Cell;
 
 /* What accesses of instance `i` at a cell look at. */
 typedef struct CellUse { const Tile *t; int i; const Cell *cell; } CellUse;
@@ -37,58 +41,120 @@ static bool is_cached(const Launch *l, int f) {
   return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
 }
 
+/* Makes the private arrays of field `f`. */
+static void make_own_arrays(Tile *t, int f) {
+  const Field *field = &t->l->m->fields[f];
+  int first = is_cached(t->l, f) ? 0 : 1, last = t->l->use[f].versions;
+  for (int p = 0; p < 2; p++) {
+    bool used = (first & 1) == p ? first <= last : first + 1 <= last;
+    t->own[p][f] = !used ? -1 : kernel_array(t->lo, t->k, arena_printf(t->l->m->arena, "r%s.%d", field->name, p), field->type, SPACE_PRIVATE,
+                                             t->s->elems, NULL, NULL);
+  }
+}
+
+/* Makes the shared arrays of field `f`, one for each version that has near accesses. */
+static void make_near_arrays(Tile *t, int f) {
+  const FieldUse *u = &t->l->use[f];
+  const Field *field = &t->l->m->fields[f];
+  Arena *a = t->l->m->arena;
+  int32_t cells[MAX_RANK];
+  for (int d = 0; d < t->rank; d++)
+    cells[d] = t->s->block[d] * t->s->elems[d];
+  t->near[f] = ARENA_ARRAY(a, int32_t, u->versions + 1);
+  for (int v = 0; v <= u->versions; v++)
+    t->near[f][v] = u->near[v] < 0 ? -1 : kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, cells,
+                                                       u->reach_lo, u->reach_hi);
+}
+
 /* Makes the kernel's arrays. */
 static void make_arrays(Tile *t) {
   const Module *m = t->l->m;
-  Arena *a = m->arena;
-  int32_t cells[MAX_RANK];
-  t->own = ARENA_ARRAY(a, int32_t, m->nfields);
-  t->near = ARENA_ARRAY(a, int32_t *, m->nfields);
-  for (int d = 0; d < t->rank; d++)
-    cells[d] = t->s->block[d] * t->s->elems[d];
+  t->own[0] = ARENA_ARRAY(m->arena, int32_t, m->nfields);
+  t->own[1] = ARENA_ARRAY(m->arena, int32_t, m->nfields);
+  t->near = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
   for (int f = 0; f < m->nfields; f++) {
-    const FieldUse *u = &t->l->use[f];
-    const Field *field = &m->fields[f];
-    t->own[f] = -1;
-    if (u->versions || is_cached(t->l, f))
-      t->own[f] = kernel_array(t->lo, t->k, arena_printf(a, "r%s", field->name), field->type, SPACE_PRIVATE, t->s->elems, NULL, NULL);
-    t->near[f] = ARENA_ARRAY(a, int32_t, u->versions + 1);
-    for (int v = 0; v <= u->versions; v++) {
-      t->near[f][v] = -1;
-      if (u->near[v] >= 0)
-        t->near[f][v] = kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, cells, u->reach_lo, u->reach_hi);
-    }
+    make_own_arrays(t, f);
+    make_near_arrays(t, f);
   }
 }
 
 /* ---- cells */
 
-/* Opens the loops over the thread's elements. */
-static Cell open_cell(Tile *t) {
-  Cell c = {.b = t->b};
-  for (int d = 0; d < t->rank; d++) {
-    if (t->s->elems[d] == 1) {
-      c.e[d] = build_int(&c.b, TY_I32, 0);
-      c.l[d] = t->thread[d];
-      c.g[d] = t->g0[d];
-    } else {
-      Op *loop = build_for(&c.b, build_int(&c.b, TY_I32, 0), build_int(&c.b, TY_I32, t->s->elems[d]), 1, FOR_UNROLL, 0, NULL);
-      Loc loc = c.b.loc;
-      c.b = builder_at_end(c.b.arena, loop->blocks[0]);
-      c.b.loc = loc;
-      c.e[d] = loop->blocks[0]->args[0];
-      Value *first = build2(&c.b, OP_MUL, c.e[d], build_int(&c.b, TY_I32, t->s->block[d]));
-      c.l[d] = build2(&c.b, OP_ADD, t->thread[d], first);
-      c.g[d] = build2(&c.b, OP_ADD, t->g0[d], build_convert(&c.b, TY_I64, first));
-    }
-    c.w[d] = t->l->wraps[d] ? build_map(&c.b, OP_WRAP, c.g[d], 0, t->l->wrap_lo[d], t->l->wrap_hi[d]) : c.g[d];
+/* Sets cell, element and coordinate of `c` in dimension `d` to those of element `e`, known now. */
+static void fix_element(const Tile *t, Cell *c, int d, int32_t e) {
+  c->fixed[d] = e;
+  c->e[d] = build_int(&c->b, TY_I32, e);
+  c->l[d] = e ? build2(&c->b, OP_ADD, t->l0[d], c->e[d]) : t->l0[d];
+  c->g[d] = e ? build2(&c->b, OP_ADD, t->g0[d], build_int(&c->b, TY_I64, e)) : t->g0[d];
+}
+
+/* Opens the loop over the elements in the last dimension. */
+static void open_loop(const Tile *t, Cell *c) {
+  int d = t->rank - 1;
+  Loc loc = c->b.loc;
+  if (t->s->elems[d] == 1) {
+    fix_element(t, c, d, 0);
+    return;
   }
+  Op *loop = build_for(&c->b, build_int(&c->b, TY_I32, 0), build_int(&c->b, TY_I32, t->s->elems[d]), 1, FOR_UNROLL, 0, NULL);
+  c->b = builder_at_end(c->b.arena, loop->blocks[0]);
+  c->b.loc = loc;
+  c->e[d] = loop->blocks[0]->args[0];
+  Value *first = build2(&c->b, OP_MUL, c->e[d], build_int(&c->b, TY_I32, t->s->block[d]));
+  c->l[d] = build2(&c->b, OP_ADD, t->l0[d], first);
+  c->g[d] = build2(&c->b, OP_ADD, t->g0[d], build_convert(&c->b, TY_I64, first));
+}
+
+/* Elements of a thread in all dimensions but the last: how often the code of a cell is written out. */
+static int32_t written_out(const Tile *t) {
+  int32_t n = 1;
+  for (int d = 0; d < t->rank - 1; d++)
+    n *= t->s->elems[d];
+  return n;
+}
+
+/* Opens the code of the thread's cells number `n` of written_out. */
+static Cell open_cell(const Tile *t, int32_t n) {
+  Cell c = {.b = t->b};
+  for (int d = t->rank - 2; d >= 0; d--) {
+    fix_element(t, &c, d, n % t->s->elems[d]);
+    n /= t->s->elems[d];
+  }
+  open_loop(t, &c);
+  for (int d = 0; d < t->rank; d++)
+    c.w[d] = t->l->wraps[d] ? build_map(&c.b, OP_WRAP, c.g[d], 0, t->l->wrap_lo[d], t->l->wrap_hi[d]) : c.g[d];
   return c;
 }
 
-/* The cell's own value of version `v` of field `f`. */
-static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v) {
-  return build_aload(b, t->l->m->fields[f].type, t->own[f], v, t->rank, c->e, NULL);
+/* The value of version `v` of field `f` at the thread's element `off` away from the cell's (NULL: the cell's). */
+static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, const int64_t *off) {
+  return build_aload(b, t->l->m->fields[f].type, t->own[v & 1][f], v, t->rank, c->e, off);
+}
+
+/* Makes `x` version `v` of field `f` at the cell. */
+static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) { build_astore(&c->b, t->own[v & 1][f], v, x, t->rank, c->e, NULL); }
+
+/* Is the cell `off` away another of the thread's elements? */
+static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
+  for (int d = 0; d < t->rank - 1; d++)
+    if (c->fixed[d] + off[d] < 0 || c->fixed[d] + off[d] >= t->s->elems[d])
+      return false;
+  return off[t->rank - 1] == 0;
+}
+
+/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror: unless the field's region is left), else
+ * from the shared array. */
+static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off, const Rules *rules) {
+  const Module *m = t->l->m;
+  if (!is_own_element(t, c, off))
+    return access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
+  Value *own = own_value(t, b, c, field, v, off);
+  for (int d = 0; d < t->rank; d++)
+    if (rules->dim[d] == OUTSIDE_CLAMP || rules->dim[d] == OUTSIDE_MIRROR) {
+      Value *ruled = access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
+      return inside_or(b, m, field, rules, m->fields[field].outside, c->w, off, own, ruled);
+    }
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, c->w, off, own, NULL);
 }
 
 /* Point.access: routes the access to global memory, the thread's own array or the shared array. */
@@ -102,10 +168,10 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   if (v == 0 && p->m->fields[field].temp)
     return build_const(b, p->m->fields[field].type, (Const){0});
   if (own && (v > 0 || is_cached(t->l, field)))
-    return own_value(t, b, u->cell, field, v);
+    return own_value(t, b, u->cell, field, v, NULL);
   if (v == 0)
     return access_global(b, p->m, field, load_buffer(t->lo, field), rules, u->cell->w, off, true);
-  return access_array(b, p->m, field, t->k, t->near[field][v], v, rules, u->cell->w, u->cell->l, off);
+  return near_access(t, b, u->cell, field, v, off, rules);
 }
 
 /* The value that the point keeps where no piece writes `field`; none of a temp that nothing has written. */
@@ -120,14 +186,17 @@ static Value *old_value(Point *p, Builder *b, int field) {
 
 /* ---- code */
 
-/* Computes the block's and thread's place. */
+/* Computes the place of the block and of the thread's element 0. */
 static void place_block(Tile *t) {
   const Module *m = t->l->m;
   for (int d = 0; d < t->rank; d++) {
-    t->thread[d] = build_dim(&t->b, OP_THREAD, d);
+    int32_t stride = d < t->rank - 1 ? t->s->elems[d] : 1;
+    t->l0[d] = build_dim(&t->b, OP_THREAD, d);
+    if (stride > 1)
+      t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
     Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
     Value *start = build2(&t->b, OP_ADD, tile, build_affine(&t->b, m, affine_add_const(m->grid.lo[d], -t->l->hull.lo[d])));
-    t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->thread[d]));
+    t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->l0[d]));
   }
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
 }
@@ -143,8 +212,8 @@ static Value *load_in_place(const Tile *t, Cell *c, int f) {
   return test->results[0];
 }
 
-/* Fills the private arrays of the fields whose value before the launch is kept. */
-static void load_cached(Tile *t) {
+/* Fills the private arrays of the fields whose value before the launch is kept, at cells number `n`. */
+static void load_cached(const Tile *t, int32_t n) {
   static const int64_t here[MAX_RANK];
   static const Rules none;
   bool any = false;
@@ -152,20 +221,19 @@ static void load_cached(Tile *t) {
     any = any || is_cached(t->l, f);
   if (!any)
     return;
-  Cell c = open_cell(t);
+  Cell c = open_cell(t, n);
   for (int f = 0; f < t->l->m->nfields; f++) {
     if (!is_cached(t->l, f))
       continue;
     bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
-    Value *v = in_place ? load_in_place(t, &c, f) : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true);
-    build_astore(&c.b, t->own[f], 0, v, t->rank, c.e, NULL);
+    set_own(t, &c, f, 0, in_place ? load_in_place(t, &c, f) : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
   }
 }
 
-/* Algorithm 4's statement part: instance `i` at each of the thread's cells, into the private arrays. */
-static void compute(Tile *t, int i) {
+/* Algorithm 4's statement part: instance `i` at the thread's cells number `n`, into the private arrays. */
+static void compute(const Tile *t, int i, int32_t n) {
   const Stencil *st = &t->l->st[i];
-  Cell c = open_cell(t);
+  Cell c = open_cell(t, n);
   CellUse use = {t, i, &c};
   Point p = {.m = t->l->m, .access = cell_access, .user = &use};
   for (int d = 0; d < t->rank; d++)
@@ -174,18 +242,18 @@ static void compute(Tile *t, int i) {
   p.step = t->step && level ? build2(&c.b, OP_ADD, t->step, build_int(&c.b, TY_I64, level)) : t->step;
   Value **values = stencil_values(&p, &c.b, st, old_value);
   for (int k = 0; k < st->ntargets; k++)
-    build_astore(&c.b, t->own[st->targets[k]], launch_version(t->l, st->targets[k], i + 1), values[k], t->rank, c.e, NULL);
+    set_own(t, &c, st->targets[k], launch_version(t->l, st->targets[k], i + 1), values[k]);
 }
 
-/* Makes the new values of instance `i` known to the block, those of fields that other points will read. */
-static void publish(Tile *t, int i) {
+/* Makes the new values of instance `i` at cells number `n` known to the block, those of fields that other points will read. */
+static void publish(const Tile *t, int i, int32_t n) {
   const Stencil *st = &t->l->st[i];
   bool any = false;
   for (int k = 0; k < st->ntargets; k++)
     any = any || t->near[st->targets[k]][launch_version(t->l, st->targets[k], i + 1)] >= 0;
   if (!any)
     return;
-  Cell c = open_cell(t);
+  Cell c = open_cell(t, n);
   for (int k = 0; k < st->ntargets; k++) {
     int f = st->targets[k], v = launch_version(t->l, f, i + 1), array = t->near[f][v];
     if (array < 0)
@@ -193,7 +261,7 @@ static void publish(Tile *t, int i) {
     int64_t pad[MAX_RANK] = {0};
     for (int d = 0; d < t->rank; d++)
       pad[d] = t->k->arrays[array].pad_lo[d];
-    build_astore(&c.b, array, v, own_value(t, &c.b, &c, f, v), t->rank, c.l, pad);
+    build_astore(&c.b, array, v, own_value(t, &c.b, &c, f, v, NULL), t->rank, c.l, pad);
   }
 }
 
@@ -225,12 +293,12 @@ static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   in.loc = c->b.loc;
   for (int g = f; g < m->nfields; g++)
     if (t->l->use[g].stored && box_equal(&m->fields[g].box, &m->fields[f].box))
-      build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions), t->rank, c->g, NULL);
+      build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions, NULL), t->rank, c->g, NULL);
 }
 
-/* The end of Algorithm 4: the tile's points go to global memory, the halo is masked, images are never stored. */
-static void store_tile(Tile *t) {
-  Cell c = open_cell(t);
+/* The end of Algorithm 4, at cells number `n`: the tile's points go to global memory, the halo is masked, images are never stored. */
+static void store_tile(const Tile *t, int32_t n) {
+  Cell c = open_cell(t, n);
   Value *mine = in_tile(t, &c);
   for (int f = 0; f < t->l->m->nfields; f++)
     if (t->l->use[f].stored)
@@ -251,13 +319,17 @@ static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s) {
   t.b = builder_at_end(lo->out->arena, t.k->body);
   t.b.loc = t.k->loc;
   place_block(&t);
-  load_cached(&t);
+  for (int32_t n = 0; n < written_out(&t); n++)
+    load_cached(&t, n);
   for (int i = 0; i < l->n; i++) {
     t.b.loc = l->st[i].loc;
-    compute(&t, i);
-    publish(&t, i);
+    for (int32_t n = 0; n < written_out(&t); n++)
+      compute(&t, i, n);
+    for (int32_t n = 0; n < written_out(&t); n++)
+      publish(&t, i, n);
   }
-  store_tile(&t);
+  for (int32_t n = 0; n < written_out(&t); n++)
+    store_tile(&t, n);
   return index;
 }
 

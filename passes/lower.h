@@ -27,6 +27,9 @@ bool rules_none(const Rules *r);
 /* A value of an affine bound, i64. */
 Value *build_affine(Builder *b, const Module *m, Affine x);
 
+/* `v` where at + off lies in the field's region in the dimensions whose rule is `rule`, else `other` (NULL: the field's constant); `v` if there are none. */
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off, Value *v, Value *other);
+
 /* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped). Where no rule holds the address is made legal
  * by idx.guard if `guarded`, and taken as it is if not (then the code must run for points of the access's piece only). */
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded);
