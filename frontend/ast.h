@@ -33,9 +33,10 @@ typedef struct Token { Tok kind; Loc loc; const char *text; bool first; } Token;
 /* All tokens of `text`, source `file` of `d`, the last one TOK_EOF. Characters that begin no token are reported and left out. */
 Token *lex(Arena *a, Diags *d, int file, const char *text);
 
-/* Numbers of all characters that may be in a name are its start's too, but for digits. */
-bool is_keyword(const char *s);                /* a word that begins a declaration or an expression: param, let, if, ... */
-bool is_reserved(const char *s);               /* a keyword, a type or a built-in function: no program may declare it */
+/* Is it a word that begins a declaration, a statement or an expression: param, let, if, ...? */
+bool is_keyword(const char *s);
+/* Is it a keyword, a type or a built-in function, so that no program may declare it? */
+bool is_reserved(const char *s);
 /* Of the keywords and built-ins, number i; NULL beyond the last. */
 const char *reserved_word(int i);
 
