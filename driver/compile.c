@@ -114,7 +114,7 @@ static StcStatus program_fill(void *arg) {
   p->frontend_seconds = clock_seconds() - start;
   if (!p->module) return STC_INPUT;
   if ((s = check_rank(p))) return s;
-  if (p->options.time_passes) fprintf(stderr, "%10.6f s  frontend\n", p->frontend_seconds);
+  if (p->options.time_passes) fprintf(stderr, "%10.3f ms  frontend\n", p->frontend_seconds * 1e3);
   Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
   if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags)) return STC_INPUT;
   return STC_OK;

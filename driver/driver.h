@@ -187,11 +187,15 @@ void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *
 const char *scalar_define(const StcProgram *p, const Module *m, int i);
 /* An affine bound as C text, each scalar's name behind `prefix`. */
 char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix);
+/* A constant as a C expression. */
+char *const_c_text(Arena *a, Const c, Type t);
 /* A scalar's expression as C statements, one for each op, that end in `RESULT = value;`, each scalar's name behind `prefix`. The helper functions they call
  * are in c_helpers. */
 char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix, const char *result);
 /* C source of those helper functions: the arithmetic of the IR where C's differs. */
 extern const char c_helpers[];
+/* A scalar's name as a member in C and C++: keywords get an underscore behind them. */
+const char *c_name(Arena *a, const char *name);
 /* The C type of a scalar type: "float", "int64_t". */
 const char *c_type(Type t);
 /* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size. */

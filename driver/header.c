@@ -61,18 +61,21 @@ static void prototypes(Writer *w) {
 static void scalars(Writer *w) {
   const Module *m = w->m;
   str_addf(&w->s, "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct %s_params {\n", w->p, w->p);
-  for (int i = 0; i < m->nscalars; i++) str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), m->scalars[i].name, m->scalars[i].is_param ? "" : "   /* computed */");
+  for (int i = 0; i < m->nscalars; i++) str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name), m->scalars[i].is_param ? "" : "   /* computed */");
   str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
     if (!m->scalars[i].expr || define) continue;
     str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p, m->scalars[i].name, w->p,
-             expression_c_text(w->arena, m, m->scalars[i].expr, "p->", arena_printf(w->arena, "p->%s", m->scalars[i].name)));
+             expression_c_text(w->arena, m, m->scalars[i].expr, "p->", arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
   }
   str_addf(&w->s, "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params params, *p = &params;\n  memset(p, 0, sizeof *p);\n", w->p, w->p, w->p);
+  Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
+  bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
+  scalar_defaults(w->program, m, values, known);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
-    if (define) str_addf(&w->s, "  p->%s = (%s)%s;\n", m->scalars[i].name, c_type(m->scalars[i].type), define);
+    if (define) str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name), const_c_text(w->arena, values[i], m->scalars[i].type));
     else if (m->scalars[i].expr) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   }
   str_add(&w->s, "  return params;\n}\n\n");
@@ -136,7 +139,7 @@ static void launch(Writer *w, const Kernel *k) {
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER) str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
-    if (a->kind == KARG_SCALAR) str_addf(&w->s, "(void *)&p->%s, ", m->scalars[a->index].name);
+    if (a->kind == KARG_SCALAR) str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, m->scalars[a->index].name));
     if (a->kind == KARG_STEP) str_add(&w->s, "&s->step, ");
   }
   str_add(&w->s, "NULL};\n  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
