@@ -1,0 +1,145 @@
+/* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be (passes/schedule.c). */
+#include "tests/unit/ir_testing.h"
+
+#include "passes/passes.h"
+
+/* A GPU with room, one with little, and a CPU. */
+static const TargetInfo GPU = {.name = "gpu", .cpu = "g1", .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
+                               .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 49152, .max_shared_bytes = 166912, .shared_per_core = 167936,
+                               .max_threads_per_core = 2048, .registers_per_core = 65536, .cores = 108};
+static const TargetInfo TINY = {.name = "tiny", .simt = true, .lanes = 4, .max_threads = 64, .max_block = {16, 16, 4}, .max_grid = {INT32_MAX, 65535, 65535},
+                                .shared_bytes = 1024, .max_shared_bytes = 1024, .shared_per_core = 4096, .max_threads_per_core = 128, .registers_per_core = 4096, .cores = 1};
+static const TargetInfo CPU = {.name = "host", .cpu = "c1", .lanes = 8, .max_threads = 1, .max_block = {1, 1, 1}, .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX},
+                               .shared_bytes = 1 << 20, .max_shared_bytes = 1 << 30, .shared_per_core = 1 << 20, .max_threads_per_core = 1, .cores = 4};
+
+/* A Jacobi program of that rank (two points a dimension). */
+static Module *jacobi(Fixture *f, int rank, const char *steps) {
+  static const char *const grid[] = {"[0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1, 0 .. N - 1]"};
+  static const char *const inner[] = {"[1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2, 1 .. N - 2]"};
+  static const char *const off[3][6] = {{"-1", "1"}, {"-1, 0", "1, 0", "0, -1", "0, 1"}, {"-1, 0, 0", "1, 0, 0", "0, -1, 0", "0, 1, 0", "0, 0, -1", "0, 0, 1"}};
+  Str s = {.arena = f->arena};
+  str_addf(&s, "stencil module \"j\" {\n  param @N : i64\n  grid %s steps %s\n  field @A : f32 on %s\n  stencil @s (@A) {\n    piece %s (@A) {\n", grid[rank - 1], steps,
+           grid[rank - 1], inner[rank - 1]);
+  for (int i = 0; i < 2 * rank; i++)
+    str_addf(&s, "      %%%d = access @A[%s] : f32\n", i, off[rank - 1][i]);
+  str_add(&s, "      yield %0\n    }\n  }\n}\n");
+  Module *m = module_parse(f->arena, f->diags, "test", s.s);
+  if (!m)
+    fail_msg("%s", f->messages.s);
+  return m;
+}
+
+/* Resolves; fails the test if there is no schedule. */
+static Schedule resolved(Fixture *f, const TargetInfo *t, const Module *m, Schedule want) {
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = t, .schedule = &want};
+  Schedule s;
+  if (!schedule_resolve(&c, m, &want, &s))
+    fail_msg("%s", f->messages.s);
+  return s;
+}
+
+/* Expects the error `message`. */
+static void refused(Fixture *f, const TargetInfo *t, const Module *m, Schedule want, const char *message) {
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = t, .schedule = &want};
+  Schedule s;
+  f->messages.n = 0;
+  assert_false(schedule_resolve(&c, m, &want, &s));
+  assert_string_equal(f->messages.s, message);
+}
+
+static void assert_shape(const int32_t *v, int32_t x, int32_t y, int32_t z) {
+  assert_int_equal(v[0], x);
+  assert_int_equal(v[1], y);
+  assert_int_equal(v[2], z);
+}
+
+/* Without options: legal on each target, several steps a tile, tiles larger than their halo. */
+static void test_defaults(void **state) {
+  const TargetInfo *const targets[] = {&GPU, &TINY, &CPU};
+  for (int t = 0; t < 3; t++)
+    for (int rank = 1; rank <= 3; rank++) {
+      Schedule s = resolved(*state, targets[t], jacobi(*state, rank, "64"), (Schedule){0});
+      assert_string_equal(s.family, "overlap");
+      assert_true(s.T >= 1);
+      int64_t threads = 1;
+      for (int d = 0; d < rank; d++) {
+        assert_true((int64_t)s.block[d] * s.elems[d] > 2 * (s.T - 1));
+        threads *= s.block[d];
+        assert_true(!targets[t]->simt || s.block[d] <= targets[t]->max_block[rank - 1 - d]);
+      }
+      assert_true(!targets[t]->simt || threads <= targets[t]->max_threads);
+    }
+  Schedule s = resolved(*state, &GPU, jacobi(*state, 2, "64"), (Schedule){0});
+  assert_int_equal(s.T, 4);
+  assert_shape(s.block, 8, 32, 1);
+}
+
+/* No more levels than steps. */
+static void test_few_steps(void **state) {
+  Fixture *f = *state;
+  diags_enable_remarks(f->diags, true);
+  assert_int_equal(resolved(f, &GPU, jacobi(f, 2, "3"), (Schedule){0}).T, 3);
+  assert_int_equal(resolved(f, &GPU, jacobi(f, 2, "3"), (Schedule){.T = 5}).T, 3);
+  assert_string_equal(f->messages.s, "0:0: remark: -T=5 is more than the program's 3 time steps: -T=3 is taken\n");
+}
+
+/* What is given is kept. */
+static void test_kept(void **state) {
+  Schedule s = resolved(*state, &GPU, jacobi(*state, 3, "64"), (Schedule){.family = "overlap", .T = 3, .block = {4, 4, 8}, .elems = {2, 2, 1}});
+  assert_int_equal(s.T, 3);
+  assert_shape(s.block, 4, 4, 8);
+  assert_shape(s.elems, 2, 2, 1);
+  s = resolved(*state, &GPU, jacobi(*state, 1, "64"), (Schedule){.family = "naive", .block = {64}});
+  assert_string_equal(s.family, "naive");
+  assert_int_equal(s.T, 1);
+  assert_shape(s.block, 64, 1, 1);
+}
+
+static void test_refused(void **state) {
+  Fixture *f = *state;
+  const Module *j1 = jacobi(f, 1, "64"), *j2 = jacobi(f, 2, "64"), *j3 = jacobi(f, 3, "64");
+  refused(f, &GPU, j2, (Schedule){.T = 5, .block = {8, 32}, .elems = {1, 1}},
+          "0:0: error: -T=5 -block=8x32 -elems=1x1: a tile of 8 points in dimension 0 is not larger than its halo, which is 4 + 4 points there for 5 time steps; "
+          "the nearest legal choices are -T=5 -block=8x32 -elems=2x1 and -T=4 -block=8x32 -elems=1x1\n");
+  refused(f, &GPU, j2, (Schedule){.block = {32, 64}},
+          "0:0: error: -block=32x64 asks for 2048 threads a block; target gpu g1 allows 1024; the nearest legal choice is -block=16x64\n");
+  refused(f, &GPU, j3, (Schedule){.block = {128, 1, 4}},
+          "0:0: error: -block=128x1x4 asks for 128 threads in dimension 0 (the hardware's z); target gpu g1 allows 64; the nearest legal choice is -block=64x1x4\n");
+  refused(f, &TINY, j1, (Schedule){.T = 2, .block = {16}, .elems = {32}},
+          "0:0: error: -T=2 -block=16 -elems=32 asks for 2064 bytes of shared memory a block; target tiny allows 1024; the nearest legal choices are "
+          "-T=2 -block=16 -elems=15 and -T=1 -block=16 -elems=32\n");
+  refused(f, &GPU, j1, (Schedule){.family = "naive", .T = 4},
+          "0:0: error: -T=4: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap\n");
+  refused(f, &GPU, j1, (Schedule){.family = "naive", .elems = {2}},
+          "0:0: error: -elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap\n");
+  refused(f, &GPU, j1, (Schedule){.family = "stream"}, "0:0: error: -schedule=stream: there is no such schedule; there are naive and overlap\n");
+  refused(f, &GPU, j1, (Schedule){.block = {8, 8}}, "0:0: error: -block has more than the program's 1 dimension; leave the last ones out\n");
+  refused(f, &GPU, j1, (Schedule){.block = {-8}}, "0:0: error: -block: -8 is not a number of threads or points; give at least 1\n");
+  refused(f, &CPU, j1, (Schedule){.elems = {2}},
+          "0:0: error: -elems: target host c1 has no threads to give points to; a tile's points are set by -block\n");
+  refused(f, &CPU, j1, (Schedule){.T = 5, .block = {8}},
+          "0:0: error: -T=5 -block=8: a tile of 8 points in dimension 0 is not larger than its halo, which is 4 + 4 points there for 5 time steps; "
+          "the nearest legal choices are -T=5 -block=9 and -T=4 -block=8\n");
+}
+
+/* Stencils that cannot share a launch: a remark and one launch each, an error if more steps a launch were asked for. */
+static void test_apart(void **state) {
+  Fixture *f = *state;
+  Module *m = module_parse(f->arena, f->diags, "test",
+    "stencil module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on [0 .. M - 1] outside clamp\n  field @B : f32 on [0 .. N - 1]\n"
+    "  stencil @s (@A) {\n    piece [0 .. M - 1] (@A) {\n      %0 = const 1.0 : f32\n      yield %0\n    }\n  }\n"
+    "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  }\n}\n");
+  assert_non_null(m);
+  diags_enable_remarks(f->diags, true);
+  Schedule s = resolved(f, &GPU, m, (Schedule){0});
+  assert_string_equal(s.family, "naive");
+  assert_string_equal(f->messages.s, "0:0: remark: schedule overlap: each stencil becomes a launch of its own, because field 'A' is read through its outside rule from "
+                                     "points that may be far outside of its region\n");
+  refused(f, &GPU, m, (Schedule){.T = 2}, "0:0: error: -T=2: the time steps cannot share a launch: field 'A' is read through its outside rule from points that may be "
+                                          "far outside of its region; use -T=1\n");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_kept), TEST(test_refused), TEST(test_apart)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
