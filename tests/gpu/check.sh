@@ -5,14 +5,17 @@
 #
 # Needs the stc program, bash, and a CUDA device. Small sizes under naive and overlap with several T, blocks and elements, f32 and f64, and one large size,
 # all bit for bit (-fno-contract --check); then memcheck and racecheck by compute-sanitizer where it is found. Prints a line for each failure and the totals;
-# exit status 1 if anything failed. JOBS runs go at a time (default 8).
+# exit status 1 if anything failed. JOBS runs go at a time (default 8). DEVICE names another device than cuda; ONLY is a pattern that
+# the labels of the runs must match (as "j2d5pt f32 small").
 set -u
 stc=$(readlink -f "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 examples=${2:-$here/../../examples}
 export stc work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+touch "$work/passed" "$work/illegal"
 jobs=${JOBS:-8}
+export device=${DEVICE:-cuda} only=${ONLY:-.}
 
 # one LABEL COMMAND...: runs it; a failure goes to its own file in $work.
 one() {
@@ -56,8 +59,8 @@ shapes() {
   esac
 }
 
-# list: all runs as lines "LABEL<tab>ARGUMENTS".
-list() {
+# list_all: all runs as lines "LABEL|ARGUMENTS".
+list_all() {
   local f name r size real T shape
   for f in "$examples"/*.stn; do
     name=$(basename "$f" .stn) r=$(rank "$f")
@@ -77,27 +80,28 @@ list() {
   done
 }
 
+list() { list_all | grep -e "$only"; }
 total=$(list | wc -l)
 echo "$total runs against the reference, $jobs at a time"
 list | while IFS='|' read -r label arguments; do printf '%s\0%s\0' "$label" "$arguments"; done |
-  xargs -0 -n 2 -P "$jobs" bash -c 'one "$0" "$stc" run --device=cuda -fno-contract --check $1'
-passed=$(wc -l <"$work/passed" 2>/dev/null || echo 0)
-illegal=$(wc -l <"$work/illegal" 2>/dev/null || echo 0)
+  xargs -0 -n 2 -P "$jobs" bash -c 'one "$0" "$stc" run --device=$device -fno-contract --check $1'
+passed=$(wc -l <"$work/passed")
+illegal=$(wc -l <"$work/illegal")
 failed=$(ls "$work" | grep -c '^fail\.')
 echo "against the reference: $passed passed, $illegal refused as illegal, $failed failed"
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)
 if [ -n "$sanitizer" ]; then
   export sanitizer
-  rm -f "$work/passed"
+  : >"$work/passed"
   for f in "$examples"/*.stn; do
     for tool in memcheck racecheck; do
       for schedule in -schedule=naive "-schedule=overlap -T=2" "-schedule=overlap -T=3"; do
-        printf '%s\0%s\0' "$tool $(basename "$f" .stn) $schedule" "--tool $tool --error-exitcode 9 $stc run --device=cuda $(grid "$(rank "$f")" small) $schedule --steps=4 $f"
+        printf '%s\0%s\0' "$tool $(basename "$f" .stn) $schedule" "--tool $tool --error-exitcode 9 $stc run --device=$device $(grid "$(rank "$f")" small) $schedule --steps=4 $f"
       done
     done
   done | xargs -0 -n 2 -P "$jobs" bash -c 'one "$0" "$sanitizer" $1'
-  clean=$(wc -l <"$work/passed" 2>/dev/null || echo 0)
+  clean=$(wc -l <"$work/passed")
   failed=$(ls "$work" | grep -c '^fail\.')
   echo "compute-sanitizer: $clean clean; failures in all: $failed"
 else

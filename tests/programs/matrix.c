@@ -1,11 +1,12 @@
 /* tests/programs/matrix.c: a program on every device and under many schedules against the reference interpreter.
  *
- *   matrix [--reduced|--long] [--device=sim|host] [--real=f32|f64] [-v] FILE.stn
+ *   matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn
  *
  * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, several shapes of blocks and elements, extents from one point to a few tiles, and after
  * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of device "ref". The fields
  * start from the program's inits or from random values. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
  * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value for each stencil run.
+ * Device "sim" simulates the kernels of a GPU, "loops" those of the CPU, "host" runs these.
  * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was planned, with some for each of T = 1, 2, 3 and device.
  */
 #include <math.h>
@@ -47,11 +48,14 @@ typedef struct Test {
   StcContext *context;
   char messages[MAX_MESSAGES];
   int planned, compared, illegal, failures;
-  int by_T[2][9];
+  int by_T[3][9];
 } Test;
 
 /* The values of all fields after each of the NSTEPS runs; data[s][f] is NULL for temp fields. */
 typedef struct Trace { int nfields; StcFieldInfo field[MAX_FIELDS]; char *data[NSTEPS][MAX_FIELDS]; } Trace;
+
+/* The place of a device in Test.by_T. */
+static int device_number(const char *device) { return device[0] == 's' ? 0 : device[0] == 'l' ? 1 : 2; }
 
 /* Keeps message `m` in the Test `user`, to be shown with a failure. */
 static void keep_message(void *user, const StcMessage *m) {
@@ -225,7 +229,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
            (long long)(rank > 2 ? e[2] : 1), mode ? "random" : "init");
   t->messages[0] = 0;
   t->planned++;
-  StcStatus s = stc_plan_new(p, device, n, list, &plan);
+  StcStatus s = stc_plan_new(p, device[0] == 'l' ? "sim" : device, n, list, &plan);
   if (refused(t, s)) {
     t->illegal++;
     return;
@@ -235,7 +239,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   else {
     compare(t, full, T, ref, &got);
     t->compared++;
-    t->by_T[device[0] == 'h'][T]++;
+    t->by_T[device_number(device)][T]++;
   }
   stc_plan_free(plan);
   trace_free(&got);
@@ -294,7 +298,7 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
     run_schedule(t, &o, device, T, 1, rank, refs);
   }
   for (int s = 0; s < 5; s++) {
-    bool wanted = t->everything || s == (k + (real[1] == '6')) % 4 + (T == 8 && rank != 2) || (T >= 5 && s == 2);
+    bool wanted = t->everything || device[0] == 'l' || s == (k + (real[1] == '6')) % 4 + (T == 8 && rank != 2) || (T >= 5 && s == 2);
     if (!wanted || (t->reduced && T >= 5 && s != 2)) continue;
     o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
     run_schedule(t, &o, device, T, s, rank, refs);
@@ -336,6 +340,7 @@ static void run_real(Test *t, const char *real) {
     int rank = 0;
     if (make_references(t, real, tiles[k], &rank, refs)) {
       run_device(t, "sim", real, k, rank, refs);
+      run_device(t, "loops", real, k, rank, refs);
       run_device(t, "host", real, k, rank, refs);
     }
     for (int m = 0; m < MODES; m++)
@@ -346,9 +351,11 @@ static void run_real(Test *t, const char *real) {
 /* Says what was done; false if too little was. */
 static bool report(Test *t) {
   bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
-  for (int device = 0; device < 2; device++)
-    for (int T = 1; T <= 3; T++)
-      if (!t->by_T[device][T] && (!t->only_device || (t->only_device[0] == 'h') == device)) enough = false;
+  for (int device = 0; device < 3; device++)
+    for (int T = 1; T <= 3; T++) {
+      bool wanted = t->only_device ? device_number(t->only_device) == device : true;
+      if (wanted && !t->by_T[device][T]) enough = false;
+    }
   printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures\n", t->path, t->planned, t->compared, t->illegal, t->failures);
   if (!enough) printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
   return enough && t->failures == 0;
@@ -373,7 +380,7 @@ int main(int argc, char **argv) {
     else t.path = argv[i];
   }
   if (!t.path) {
-    fprintf(stderr, "usage: matrix [--reduced|--long] [--device=sim|host] [--real=f32|f64] [-v] FILE.stn\n");
+    fprintf(stderr, "usage: matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn\n");
     return 2;
   }
   StcConfig config = {.message = keep_message, .user = &t};
