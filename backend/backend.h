@@ -1,12 +1,13 @@
 /* backend/backend.h: kernel IR -> LLVM IR -> artifact.
  *
- *   emit.c       the one emitter of LLVM IR: structure, arithmetic, addresses
+ *   emit*.c      the one emitter of LLVM IR: structure, arithmetic, coordinates, memory (emit.h)
  *   nvptx.c      target: NVIDIA, PTX
  *   amdgpu.c     target: AMD, code objects
  *   host.c       target: this CPU, objects
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
  *   libclc.c     mathematical functions from libclc's bitcode
+ *   link.c       code objects through ld.lld
  *   jit.c        the host target in this process (LLVM ORC)
  */
 #ifndef STC_BACKEND_H
@@ -29,6 +30,9 @@ const char *target_arch(const Target *t);
 /* NULL-terminated lists for help and messages. */
 const char *const *target_arches(void);
 const char *const *target_cpus(const char *arch);
+
+/* Bytes of shared memory that the object of kernel `k` fixes, and that the launcher must give (on the host: of scratch). One of them is 0. */
+void target_kernel_shared(const Target *t, const Kernel *k, int64_t *fixed, int64_t *given);
 
 typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
 

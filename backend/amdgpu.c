@@ -1,0 +1,97 @@
+/* backend/amdgpu.c: AMD GPUs: code objects, for the HIP runtime to load. Kernels take their explicit arguments only. */
+#include "backend/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* LLVM's number of the calling convention amdgpu_kernel. */
+enum { AMDGPU_KERNEL = 91 };
+
+/* A processor: lanes of a wave, KiB of LDS a block may have, compute units of the family's largest part. */
+typedef struct GfxLimits { const char *cpu; int32_t lanes, lds_kib, cores; } GfxLimits;
+static const GfxLimits gfx_limits[] = {
+  {"gfx900", 64, 64, 64},   {"gfx906", 64, 64, 60},   {"gfx908", 64, 64, 120},  {"gfx90a", 64, 64, 110},  {"gfx942", 64, 64, 304},  {"gfx950", 64, 160, 256},
+  {"gfx1010", 32, 64, 40},  {"gfx1030", 32, 64, 80},  {"gfx1031", 32, 64, 40},  {"gfx1032", 32, 64, 32},  {"gfx1100", 32, 64, 96},  {"gfx1101", 32, 64, 60},
+  {"gfx1102", 32, 64, 32},  {"gfx1103", 32, 64, 12},  {"gfx1150", 32, 64, 16},  {"gfx1151", 32, 64, 40},  {"gfx1200", 32, 64, 32},  {"gfx1201", 32, 64, 64},
+};
+static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1010", "gfx1030", "gfx1031", "gfx1032",
+                                   "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201", NULL};
+
+/* The id "llvm.amdgcn.WHAT.id.[xyz]". */
+static LLVMValueRef id(Emit *e, const char *what, int hw) {
+  return emit_intrinsic(e, e->entry.b, arena_printf(e->arena, "llvm.amdgcn.%s.id.%c", what, "xyz"[hw]), 0, NULL, 0, NULL);
+}
+
+static LLVMValueRef thread(Emit *e, int hw) { return id(e, "workitem", hw); }
+static LLVMValueRef block(Emit *e, int hw) { return id(e, "workgroup", hw); }
+
+/* A fence for the block's threads that orders accesses to shared memory alone. */
+static void fence(Emit *e, LLVMAtomicOrdering order) {
+  LLVMValueRef f = LLVMBuildFenceSyncScope(e->here.b, order, LLVMGetSyncScopeID(e->context, "workgroup", 9), "");
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "amdgpu-synchronize-as", 21), LLVMMDStringInContext2(e->context, "local", 5)};
+  LLVMSetMetadata(f, LLVMGetMDKindIDInContext(e->context, "mmra", 4), LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 2)));
+}
+
+static void barrier(Emit *e) {
+  fence(e, LLVMAtomicOrderingRelease);
+  emit_intrinsic(e, e->here.b, "llvm.amdgcn.s.barrier", 0, NULL, 0, NULL);
+  fence(e, LLVMAtomicOrderingAcquire);
+}
+
+/* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
+static void no_hidden_arguments(Emit *e) {
+  static const char *const names[] = {"amdgpu-no-implicitarg-ptr", "amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-dispatch-id",
+                                      "amdgpu-no-hostcall-ptr", "amdgpu-no-heap-ptr", "amdgpu-no-default-queue", "amdgpu-no-completion-action",
+                                      "amdgpu-no-multigrid-sync-arg", "amdgpu-no-lds-kernel-id"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    emit_string_attribute(e, e->fn, names[i], "");
+}
+
+static void begin(Emit *e) {
+  const Kernel *k = e->k;
+  LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, k->nargs + 1);
+  int threads = 1;
+  for (int d = 0; d < k->rank; d++)
+    threads *= k->threads[d];
+  emit_arg_types(e, types);
+  emit_function(e, k->name, k->nargs, types);
+  LLVMSetFunctionCallConv(e->fn, AMDGPU_KERNEL);
+  LLVMSetVisibility(e->fn, LLVMProtectedVisibility);
+  emit_arg_attributes(e);
+  emit_string_attribute(e, e->fn, "amdgpu-flat-work-group-size", arena_printf(e->arena, "%d,%d", threads, threads));
+  emit_string_attribute(e, e->fn, "uniform-work-group-size", "true");
+  no_hidden_arguments(e);
+  for (int i = 0; i < k->nargs; i++)
+    e->args[i] = LLVMGetParam(e->fn, (unsigned)i);
+}
+
+/* The row of `cpu`, NULL if there is none. */
+static const GfxLimits *find_limits(const char *cpu) {
+  for (size_t i = 0; i < sizeof gfx_limits / sizeof *gfx_limits; i++)
+    if (strcmp(gfx_limits[i].cpu, cpu) == 0)
+      return &gfx_limits[i];
+  return NULL;
+}
+
+static bool make(Arena *a, const char *cpu, Target *t) {
+  const GfxLimits *l = find_limits(cpu);
+  (void)a;
+  if (!l)
+    return false;
+  *t = (Target){.arch = "amdgpu", .triple = "amdgcn-amd-amdhsa", .suffix = "hsaco", .cpu = l->cpu, .features = "", .reloc = LLVMRelocPIC,
+                .global_space = 1, .shared_space = 3, .static_shared = (int64_t)l->lds_kib << 10, .artifact = EMIT_OBJ, .linked = true,
+                .library = "amdgcn-amd-amdhsa.bc", .math_name = libclc_name, .thread = thread, .block = block, .barrier = barrier, .begin = begin};
+  t->info = (TargetInfo){.name = "amdgpu", .cpu = l->cpu, .simt = true, .lanes = l->lanes, .max_threads = 1024, .max_block = {1024, 1024, 1024},
+                         .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = (int64_t)l->lds_kib << 10, .max_shared_bytes = (int64_t)l->lds_kib << 10,
+                         .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores};
+  return true;
+}
+
+static void init(void) {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTarget();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUAsmPrinter();
+}
+
+const Arch arch_amdgpu = {"amdgpu", cpus, "gfx90a", "amdgcn", init, make};

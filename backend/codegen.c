@@ -1,0 +1,142 @@
+/* backend/codegen.c: from kernel IR to bytes: emit, link the mathematical library, optimise, write. */
+#include "backend/emit.h"
+
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
+#include <time.h>
+
+/* One generation of code: what was asked, and LLVM's objects (disposed by codegen_end). */
+typedef struct Codegen {
+  Arena *arena;
+  Diags *diags;
+  const Target *target;
+  const CodegenOptions *options;
+  LLVMContextRef context;
+  LLVMTargetMachineRef machine;
+  LLVMModuleRef module;
+  double start;                  /* of the stage being timed, seconds */
+} Codegen;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Ends the stage called `name`: its time, if times are wanted. */
+static void stage(Codegen *c, const char *name) {
+  double t = now();
+  if (c->options->time)
+    fprintf(c->options->to ? c->options->to : stderr, "%10.3f ms  llvm: %s\n", 1e3 * (t - c->start), name);
+  c->start = t;
+}
+
+LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level) {
+  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault, LLVMCodeGenLevelAggressive};
+  LLVMTargetRef target = NULL;
+  char *message = NULL;
+  target_init_llvm();
+  if (LLVMGetTargetFromTriple(t->triple, &target, &message)) {
+    diag_error(d, no_loc(), "this LLVM has no target for %s: %s", t->triple, arena_strdup(a, message));
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  return LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, levels[opt_level & 3], t->reloc, LLVMCodeModelDefault);
+}
+
+/* A message of LLVM's reported. Always false. */
+static bool llvm_error(Codegen *c, const char *doing, char *message) {
+  diag_error(c->diags, no_loc(), "LLVM failed while %s: %s", doing, message ? message : "unknown reason");
+  if (message)
+    LLVMDisposeMessage(message);
+  return false;
+}
+
+/* Emits the module and links what it calls. */
+static bool codegen_begin(Codegen *c, const Module *m) {
+  bool libm = false;
+  c->start = now();
+  c->context = LLVMContextCreate();
+  c->machine = target_machine(c->arena, c->diags, c->target, c->options->opt_level);
+  if (!c->machine)
+    return false;
+  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, &libm);
+  stage(c, "emit");
+  if (!c->module)
+    return false;
+  if (libm && c->target->library) {
+    bool ok = libclc_link(c->arena, c->diags, c->module, c->target->library);
+    stage(c, "link libclc");
+    return ok;
+  }
+  return true;
+}
+
+static void codegen_end(Codegen *c) {
+  if (c->module)
+    LLVMDisposeModule(c->module);
+  if (c->machine)
+    LLVMDisposeTargetMachine(c->machine);
+  LLVMContextDispose(c->context);
+}
+
+/* Runs LLVM's passes of the level asked for. */
+static bool optimise(Codegen *c) {
+  static const char *const pipelines[] = {NULL, "default<O1>", "default<O2>", "default<O3>"};
+  const char *passes = pipelines[c->options->opt_level & 3];
+  if (!passes)
+    return true;
+  LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+  LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
+  LLVMPassBuilderOptionsSetSLPVectorization(o, c->target->shared_is_scratch);
+  LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, o);
+  LLVMDisposePassBuilderOptions(o);
+  stage(c, "optimise");
+  if (!error)
+    return true;
+  char *message = LLVMGetErrorMessage(error);
+  diag_error(c->diags, no_loc(), "LLVM failed while optimising: %s", message);
+  LLVMDisposeErrorMessage(message);
+  return false;
+}
+
+/* The bytes as a copy in the arena, with a 0 behind them. */
+static void own_bytes(Codegen *c, const char *from, size_t n, char **bytes, size_t *size) {
+  *bytes = arena_alloc(c->arena, n + 1);
+  memcpy(*bytes, from, n);
+  *size = n;
+}
+
+/* The module as IR text. */
+static bool write_ir(Codegen *c, char **bytes, size_t *size) {
+  char *text = LLVMPrintModuleToString(c->module);
+  own_bytes(c, text, strlen(text), bytes, size);
+  LLVMDisposeMessage(text);
+  return true;
+}
+
+/* The module as assembly or object, linked if the target wants that. */
+static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_t *size) {
+  LLVMMemoryBufferRef buffer = NULL;
+  char *message = NULL;
+  if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, type, &message, &buffer))
+    return llvm_error(c, "writing code", message);
+  stage(c, "write code");
+  own_bytes(c, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, size);
+  LLVMDisposeMemoryBuffer(buffer);
+  if (type == LLVMAssemblyFile || !c->target->linked)
+    return true;
+  bool ok = link_code_object(c->arena, c->diags, *bytes, *size, bytes, size);
+  stage(c, "link");
+  return ok;
+}
+
+bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes, size_t *size) {
+  Codegen c = {.arena = a, .diags = d, .target = t, .options = o};
+  EmitKind form = kind == EMIT_OBJ ? t->artifact : kind;
+  bool ok = codegen_begin(&c, m) && optimise(&c);
+  if (ok)
+    ok = form == EMIT_LLVM ? write_ir(&c, bytes, size) : write_code(&c, form == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, bytes, size);
+  codegen_end(&c);
+  return ok;
+}

@@ -1,0 +1,172 @@
+/* backend/emit-arith.c: the ops that only compute, so that every target gives what eval_op defines.
+ *
+ * Floats: no flag but `contract` on add, sub and mul where the module allows it, so that every other operation is rounded by itself; division and square root
+ * are correctly rounded, denormals kept. Integers: wrapping; the cases that LLVM leaves undefined (division by zero, overflow of INT_MIN / -1,
+ * conversion out of range) are given their values. */
+#include "backend/emit.h"
+
+/* Is `t` a 16-bit float? Their mathematics is done in f32. */
+static bool is_half(Type t) { return t == TY_F16 || t == TY_BF16; }
+
+LLVMValueRef emit_const(Emit *e, Type t, Const c) {
+  LLVMTypeRef type = emit_type(e, t);
+  return type_is_float(t) ? LLVMConstReal(type, c.f) : LLVMConstInt(type, (unsigned long long)c.i, 1);
+}
+
+/* Gives the instruction `v` (if it is one) the module's fast-math flags; `contract` if the operation may become part of an fma. */
+static LLVMValueRef flagged(Emit *e, LLVMValueRef v, bool contract) {
+  LLVMFastMathFlags f = e->m->fast_math ? LLVMFastMathAll : contract && e->m->contract ? LLVMFastMathAllowContract : LLVMFastMathNone;
+  if (f && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
+    LLVMSetFastMathFlags(v, f);
+  return v;
+}
+
+/* A call of the overloaded float intrinsic `name`. */
+static LLVMValueRef float_intrinsic(Emit *e, const char *name, int n, LLVMValueRef *x) {
+  LLVMTypeRef t = LLVMTypeOf(x[0]);
+  return flagged(e, emit_intrinsic(e, e->here.b, name, 1, &t, n, x), false);
+}
+
+/* A mathematical function of `n` arguments from the target's library; f16 and bf16 by way of f32. */
+static LLVMValueRef library_call(Emit *e, Opcode code, Type t, int n, LLVMValueRef *x) {
+  Type wide = is_half(t) ? TY_F32 : t;
+  LLVMTypeRef type = emit_type(e, wide);
+  LLVMValueRef args[3];
+  for (int i = 0; i < n; i++)
+    args[i] = wide == t ? x[i] : LLVMBuildFPExt(e->here.b, x[i], type, "");
+  LLVMValueRef v = flagged(e, emit_pure_call(e, e->target->math_name(e->arena, code, wide), type, n, args), false);
+  e->libm = true;
+  return wide == t ? v : LLVMBuildFPTrunc(e->here.b, v, emit_type(e, t), "");
+}
+
+/* 1 / sqrt(x), two roundings. */
+static LLVMValueRef reciprocal_sqrt(Emit *e, LLVMValueRef x) {
+  LLVMValueRef root = float_intrinsic(e, "llvm.sqrt", 1, &x);
+  return flagged(e, LLVMBuildFDiv(e->here.b, LLVMConstReal(LLVMTypeOf(x), 1), root, ""), false);
+}
+
+/* Float arithmetic and mathematics on the operands `x` of type `t`. */
+static LLVMValueRef float_arith(Emit *e, Opcode code, Type t, int n, LLVMValueRef *x) {
+  LLVMBuilderRef b = e->here.b;
+  switch (code) {
+  case OP_ADD: return flagged(e, LLVMBuildFAdd(b, x[0], x[1], ""), true);
+  case OP_SUB: return flagged(e, LLVMBuildFSub(b, x[0], x[1], ""), true);
+  case OP_MUL: return flagged(e, LLVMBuildFMul(b, x[0], x[1], ""), true);
+  case OP_DIV: return flagged(e, LLVMBuildFDiv(b, x[0], x[1], ""), false);
+  case OP_NEG: return flagged(e, LLVMBuildFNeg(b, x[0], ""), false);
+  case OP_ABS: return float_intrinsic(e, "llvm.fabs", 1, x);
+  case OP_MIN: return float_intrinsic(e, "llvm.minimumnum", 2, x);
+  case OP_MAX: return float_intrinsic(e, "llvm.maximumnum", 2, x);
+  case OP_FMA: return float_intrinsic(e, "llvm.fma", 3, x);
+  case OP_SQRT: return float_intrinsic(e, "llvm.sqrt", 1, x);
+  case OP_RSQRT: return reciprocal_sqrt(e, x[0]);
+  case OP_FLOOR: return float_intrinsic(e, "llvm.floor", 1, x);
+  case OP_CEIL: return float_intrinsic(e, "llvm.ceil", 1, x);
+  case OP_COPYSIGN: return float_intrinsic(e, "llvm.copysign", 2, x);
+  default: return library_call(e, code, t, n, x);
+  }
+}
+
+/* Is the integer `y` a constant that sdiv and srem have no trouble with? */
+static bool safe_divisor(LLVMValueRef y) {
+  if (!LLVMIsAConstantInt(y))
+    return false;
+  int64_t c = LLVMConstIntGetSExtValue(y);
+  return c != 0 && c != -1;
+}
+
+/* x / y or x % y: 0 for y == 0, wrapping for y == -1. */
+static LLVMValueRef int_division(Emit *e, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y) {
+  LLVMBuilderRef b = e->here.b;
+  if (safe_divisor(y))
+    return LLVMBuildBinOp(b, op, x, y, "");
+  LLVMTypeRef t = LLVMTypeOf(x);
+  LLVMValueRef zero = LLVMConstInt(t, 0, 0), one = LLVMConstInt(t, 1, 0);
+  LLVMValueRef is_zero = LLVMBuildICmp(b, LLVMIntEQ, y, zero, "");
+  LLVMValueRef is_minus = LLVMBuildICmp(b, LLVMIntEQ, y, LLVMConstAllOnes(t), "");
+  LLVMValueRef safe = LLVMBuildSelect(b, LLVMBuildOr(b, is_zero, is_minus, ""), one, y, "");
+  LLVMValueRef v = LLVMBuildBinOp(b, op, x, safe, "");
+  if (op == LLVMSRem)
+    return v;
+  v = LLVMBuildSelect(b, is_minus, LLVMBuildSub(b, zero, x, ""), v, "");
+  return LLVMBuildSelect(b, is_zero, zero, v, "");
+}
+
+/* Integer arithmetic on the operands `x`. */
+static LLVMValueRef int_arith(Emit *e, Opcode code, LLVMValueRef *x) {
+  LLVMTypeRef t = LLVMTypeOf(x[0]);
+  LLVMBuilderRef b = e->here.b;
+  switch (code) {
+  case OP_ADD: return emit_int(e, &e->here, LLVMAdd, x[0], x[1]);
+  case OP_SUB: return emit_int(e, &e->here, LLVMSub, x[0], x[1]);
+  case OP_MUL: return emit_int(e, &e->here, LLVMMul, x[0], x[1]);
+  case OP_DIV: return int_division(e, LLVMSDiv, x[0], x[1]);
+  case OP_REM: return int_division(e, LLVMSRem, x[0], x[1]);
+  case OP_NEG: return emit_int(e, &e->here, LLVMSub, LLVMConstInt(t, 0, 0), x[0]);
+  case OP_ABS: return emit_intrinsic(e, b, "llvm.abs", 1, &t, 2, (LLVMValueRef[]){x[0], LLVMConstInt(e->i1, 0, 0)});
+  case OP_MIN: return emit_intrinsic(e, b, "llvm.smin", 1, &t, 2, x);
+  default: return emit_intrinsic(e, b, "llvm.smax", 1, &t, 2, x);
+  }
+}
+
+/* The predicates of a comparison on floats, on integers and on bool (false < true). */
+static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
+  static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+  static const LLVMIntPredicate sign[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+  static const LLVMIntPredicate truth[] = {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+  int i = code == OP_EQ ? 0 : code == OP_NE ? 1 : code == OP_LT ? 2 : code == OP_LE ? 3 : code == OP_GT ? 4 : 5;
+  if (type_is_float(t))
+    return flagged(e, LLVMBuildFCmp(e->here.b, real[i], x, y, ""), false);
+  return LLVMBuildICmp(e->here.b, t == TY_BOOL ? truth[i] : sign[i], x, y, "");
+}
+
+/* `x` of the float type `from` as `to`. */
+static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
+  LLVMTypeRef type = emit_type(e, to);
+  LLVMBuilderRef b = e->here.b;
+  if (to == TY_BOOL)
+    return LLVMBuildFCmp(b, LLVMRealUNE, x, LLVMConstReal(LLVMTypeOf(x), 0), "");
+  if (type_is_int(to))
+    return emit_intrinsic(e, b, "llvm.fptosi.sat", 2, (LLVMTypeRef[]){type, LLVMTypeOf(x)}, 1, &x);
+  if (is_half(from) && is_half(to))
+    x = LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
+  return type_size(to) > type_size(from) ? LLVMBuildFPExt(b, x, type, "") : LLVMBuildFPTrunc(b, x, type, "");
+}
+
+/* `x` of the integer type or bool `from` as `to`. */
+static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to) {
+  LLVMTypeRef type = emit_type(e, to);
+  LLVMBuilderRef b = e->here.b;
+  if (to == TY_BOOL)
+    return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstInt(LLVMTypeOf(x), 0, 0), "");
+  if (type_is_float(to))
+    return from == TY_BOOL ? LLVMBuildUIToFP(b, x, type, "") : LLVMBuildSIToFP(b, x, type, "");
+  if (from == TY_BOOL)
+    return LLVMBuildZExt(b, x, type, "");
+  return emit_int_cast(e, &e->here, x, type);
+}
+
+/* The value of `op` converted to its result's type. */
+static LLVMValueRef convert(Emit *e, const Op *op, LLVMValueRef x) {
+  Type from = op->operands[0]->type, to = op->results[0]->type;
+  if (from == to)
+    return x;
+  return type_is_float(from) ? convert_float(e, x, from, to) : convert_int(e, x, from, to);
+}
+
+LLVMValueRef emit_arith(Emit *e, const Op *op) {
+  LLVMValueRef x[3] = {NULL, NULL, NULL};
+  Type t = op->noperands ? op->operands[0]->type : TY_NONE;
+  for (int i = 0; i < op->noperands && i < 3; i++)
+    x[i] = emit_value(e, op->operands[i]);
+  switch (op->code) {
+  case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
+  case OP_CONVERT: return convert(e, op, x[0]);
+  case OP_SELECT: return LLVMBuildSelect(e->here.b, x[0], x[1], x[2], "");
+  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return compare(e, op->code, t, x[0], x[1]);
+  case OP_AND: return LLVMBuildAnd(e->here.b, x[0], x[1], "");
+  case OP_OR: return LLVMBuildOr(e->here.b, x[0], x[1], "");
+  case OP_NOT: return LLVMBuildNot(e->here.b, x[0], "");
+  default: return type_is_float(t) ? float_arith(e, op->code, t, op->noperands, x) : int_arith(e, op->code, x);
+  }
+}

@@ -1,0 +1,225 @@
+/* backend/emit-memory.c: buffers in global memory, arrays in shared and private memory, and their addresses.
+ *
+ * The place of point (p0, p1, p2) in a buffer over the box lo..hi with extents e is ((p0 - lo0) * e1 + (p1 - lo1)) * e2 + (p2 - lo2): origin + p0 * s0 + p1 * s1 + p2, with
+ * origin and strides computed once at the kernel's entry. Index operands are split into base and constant; the bases give one address, constant
+ * multiples of strides the rows about it, and what is known at compile time becomes an immediate. */
+#include "backend/emit.h"
+
+enum { KEY_GEP = 2000 };
+
+/* `p` plus `index` elements of type `t`, found or built at `place`. */
+static LLVMValueRef element(Emit *e, Place *place, LLVMTypeRef t, LLVMValueRef p, LLVMValueRef index) {
+  if (LLVMIsAConstantInt(index) && LLVMConstIntGetSExtValue(index) == 0)
+    return p;
+  ValueKey k = {KEY_GEP, (uintptr_t)t, (uintptr_t)p, (uintptr_t)index};
+  LLVMValueRef v = value_get(&e->entry.seen, k);
+  if (!v && place != &e->entry)
+    v = value_get(&place->seen, k);
+  if (v)
+    return v;
+  v = LLVMBuildGEP2(place->b, t, p, &index, 1, "");
+  value_put(e->arena, &place->seen, k, v);
+  return v;
+}
+
+/* Origin and strides of the buffer that argument `arg` points to. */
+static void buffer_begin(Emit *e, int arg) {
+  int buffer = e->k->args[arg].index;
+  const Field *f = &e->m->fields[e->m->buffers[buffer].field];
+  BufferValue *v = &e->buffers[buffer];
+  LLVMValueRef shift = emit_i64(e, 0), stride = emit_i64(e, 1);
+  for (int d = f->box.rank - 1; d >= 0; d--) {
+    v->stride[d] = stride;
+    shift = emit_int(e, &e->entry, LLVMSub, shift, emit_int(e, &e->entry, LLVMMul, emit_affine(e, f->box.lo[d]), stride));
+    if (d > 0)
+      stride = emit_int(e, &e->entry, LLVMMul, stride, emit_affine(e, box_extent(e->arena, &f->box, d)));
+  }
+  v->origin = element(e, &e->entry, emit_memory_type(e, f->type), e->args[arg], shift);
+}
+
+/* Cells of array `a`. */
+static uint64_t array_cells(const Array *a) {
+  uint64_t n = 1;
+  for (int d = 0; d < a->rank; d++)
+    n *= (uint64_t)a->shape[d];
+  return n;
+}
+
+/* The array whose memory array `i` of `k` uses in the end. */
+static int storage_root(const Kernel *k, int i) {
+  while (k->arrays[i].storage >= 0)
+    i = k->arrays[i].storage;
+  return i;
+}
+
+/* Bytes of the memory of root array `root`: of the greatest array that uses it. */
+static uint64_t storage_bytes(const Kernel *k, int root) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < k->narrays; i++) {
+    uint64_t n = array_cells(&k->arrays[i]) * (uint64_t)type_size(k->arrays[i].type);
+    if (k->arrays[i].space == k->arrays[root].space && storage_root(k, i) == root && n > bytes)
+      bytes = n;
+  }
+  return bytes;
+}
+
+/* The global variable for the shared root array `root`, made when first asked for. */
+static LLVMValueRef shared_global(Emit *e, int root) {
+  const char *name = arena_printf(e->arena, "%s_%s", e->k->name, e->k->arrays[root].name);
+  LLVMValueRef g = LLVMGetNamedGlobal(e->module, name);
+  if (g)
+    return g;
+  LLVMTypeRef t = LLVMArrayType2(e->i8, storage_bytes(e->k, root));
+  g = LLVMAddGlobalInAddressSpace(e->module, t, name, e->target->shared_space);
+  LLVMSetLinkage(g, LLVMInternalLinkage);
+  LLVMSetInitializer(g, LLVMGetPoison(t));
+  LLVMSetAlignment(g, 16);
+  return g;
+}
+
+/* The start of the shared memory that the launcher sizes, the same for all kernels. */
+static LLVMValueRef dynamic_shared(Emit *e) {
+  LLVMValueRef g = LLVMGetNamedGlobal(e->module, "stc_shared");
+  if (g)
+    return g;
+  g = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->i8, 0), "stc_shared", e->target->shared_space);
+  LLVMSetLinkage(g, LLVMExternalLinkage);
+  LLVMSetAlignment(g, 16);
+  return g;
+}
+
+/* The first cell of shared array `i`. */
+static LLVMValueRef shared_array(Emit *e, int i) {
+  int64_t fixed, given;
+  if (e->target->shared_is_scratch)
+    return element(e, &e->entry, e->i8, e->scratch, emit_i64(e, kernel_array_offset(e->k, i)));
+  target_kernel_shared(e->target, e->k, &fixed, &given);
+  if (given)
+    return element(e, &e->entry, e->i8, dynamic_shared(e), emit_i64(e, kernel_array_offset(e->k, i)));
+  return shared_global(e, storage_root(e->k, i));
+}
+
+/* The first cell of private array `i`: stack memory that becomes registers once unrolled code indexes it by constants. */
+static LLVMValueRef private_array(Emit *e, int i) {
+  int root = storage_root(e->k, i);
+  if (root != i && e->arrays[root])
+    return e->arrays[root];
+  const Array *a = &e->k->arrays[i];
+  uint64_t size = (uint64_t)type_size(a->type), bytes = storage_bytes(e->k, root);
+  LLVMValueRef v = LLVMBuildAlloca(e->entry.b, LLVMArrayType2(emit_memory_type(e, a->type), (bytes + size - 1) / size), a->name);
+  LLVMSetAlignment(v, 8);
+  return e->arrays[root] = v;
+}
+
+bool emit_memory_begin(Emit *e) {
+  e->buffers = ARENA_ARRAY(e->arena, BufferValue, e->m->nbuffers);
+  e->arrays = ARENA_ARRAY(e->arena, LLVMValueRef, e->k->narrays);
+  for (int i = 0; i < e->k->nargs; i++)
+    if (e->k->args[i].kind == KARG_BUFFER)
+      buffer_begin(e, i);
+  for (int i = 0; i < e->k->narrays; i++)
+    if (!e->arrays[i])
+      e->arrays[i] = e->k->arrays[i].space == SPACE_SHARED ? shared_array(e, i) : private_array(e, i);
+  return true;
+}
+
+/* Marks memory access `v` as belonging to the parallel loops about it. */
+static void mark_parallel(Emit *e, LLVMValueRef v) {
+  if (!e->ngroups)
+    return;
+  LLVMMetadataRef g = e->groups[0];
+  if (e->ngroups > 1)
+    g = LLVMMDNodeInContext2(e->context, e->groups, (size_t)e->ngroups);
+  LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->context, "llvm.access.group", 17), LLVMMetadataAsValue(e->context, g));
+}
+
+/* Promises that nobody writes what load `v` reads while the kernel runs. */
+static void mark_invariant(Emit *e, LLVMValueRef v) {
+  LLVMMetadataRef none = LLVMMDNodeInContext2(e->context, NULL, 0);
+  LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->context, "invariant.load", 14), LLVMMetadataAsValue(e->context, none));
+}
+
+/* A value of type `t` loaded from `p`. */
+static LLVMValueRef load_from(Emit *e, Type t, LLVMValueRef p, bool parallel, bool invariant) {
+  LLVMValueRef v = LLVMBuildLoad2(e->here.b, emit_memory_type(e, t), p, "");
+  LLVMSetAlignment(v, (unsigned)type_size(t));
+  if (parallel)
+    mark_parallel(e, v);
+  if (invariant)
+    mark_invariant(e, v);
+  return t == TY_BOOL ? LLVMBuildICmp(e->here.b, LLVMIntNE, v, LLVMConstInt(e->i8, 0, 0), "") : v;
+}
+
+/* Stores value `v` of type `t` to `p`. */
+static void store_to(Emit *e, Type t, LLVMValueRef v, LLVMValueRef p, bool parallel) {
+  LLVMValueRef s = LLVMBuildStore(e->here.b, t == TY_BOOL ? LLVMBuildZExt(e->here.b, v, e->i8, "") : v, p);
+  LLVMSetAlignment(s, (unsigned)type_size(t));
+  if (parallel)
+    mark_parallel(e, s);
+}
+
+/* The argument that holds buffer `buffer`, or NULL. */
+static const KArg *buffer_argument(const Kernel *k, int buffer) {
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_BUFFER && k->args[i].index == buffer)
+      return &k->args[i];
+  return NULL;
+}
+
+/* The address that `op` (load or store, whose indices begin at operand `first`) goes to. */
+static LLVMValueRef buffer_address(Emit *e, const Op *op, int first) {
+  const BufferValue *b = &e->buffers[op->sym];
+  const Field *f = &e->m->fields[e->m->buffers[op->sym].field];
+  LLVMTypeRef t = emit_memory_type(e, f->type);
+  LLVMValueRef index = emit_i64(e, 0), rows = emit_i64(e, 0);
+  for (int d = 0; d < f->box.rank; d++) {
+    Linear x = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, op->operands[first + d]), e->i64));
+    int64_t c = (int64_t)((uint64_t)x.c + (uint64_t)op->off[d]);
+    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
+    rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, c)));
+  }
+  Linear r = emit_linear(e, rows);
+  LLVMValueRef p = element(e, &e->here, t, b->origin, index);
+  return element(e, &e->here, t, element(e, &e->here, t, p, r.base), emit_i64(e, r.c));
+}
+
+LLVMValueRef emit_load(Emit *e, const Op *op) {
+  const KArg *a = buffer_argument(e->k, op->sym);
+  return load_from(e, op->results[0]->type, buffer_address(e, op, 0), true, e->target->invariant_loads && a && !a->writes);
+}
+
+void emit_store(Emit *e, const Op *op) {
+  LLVMValueRef v = emit_value(e, op->operands[0]);
+  store_to(e, op->operands[0]->type, v, buffer_address(e, op, 1), true);
+}
+
+/* The address of the cell of an array that `op` (aload or astore, whose indices begin at operand `first`) goes to. Indices are 32 bit: no block has more cells. */
+static LLVMValueRef array_address(Emit *e, const Op *op, int first) {
+  const Array *a = &e->k->arrays[op->sym];
+  LLVMTypeRef t = emit_memory_type(e, a->type);
+  LLVMValueRef index = LLVMConstInt(e->i32, 0, 0);
+  int64_t c = 0, stride = 1;
+  for (int d = a->rank - 1; d >= 0; d--) {
+    LLVMValueRef v = emit_value(e, op->operands[first + d]);
+    Linear x = emit_linear(e, v);
+    if (!x.exact)
+      x = (Linear){v, 0, true};
+    c += (x.c + op->off[d]) * stride;
+    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, LLVMConstInt(e->i32, (unsigned long long)stride, 1)));
+    stride *= a->shape[d];
+  }
+  Linear l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));
+  LLVMValueRef p = element(e, &e->here, t, e->arrays[op->sym], l.base);
+  return element(e, &e->here, t, p, emit_i64(e, l.c + c));
+}
+
+LLVMValueRef emit_aload(Emit *e, const Op *op) {
+  bool shared = e->k->arrays[op->sym].space == SPACE_SHARED;
+  return load_from(e, op->results[0]->type, array_address(e, op, 0), shared, false);
+}
+
+void emit_astore(Emit *e, const Op *op) {
+  bool shared = e->k->arrays[op->sym].space == SPACE_SHARED;
+  LLVMValueRef v = emit_value(e, op->operands[0]);
+  store_to(e, op->operands[0]->type, v, array_address(e, op, 1), shared);
+}

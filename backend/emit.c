@@ -1,0 +1,411 @@
+/* backend/emit.c: modules, kernels and structure. One function of LLVM IR a kernel: an entry block for what is constant during the launch, then
+ * the body, in which `for` and `if` become branches and phis, and `for ... unroll` is replicated with its induction value as a constant. */
+#include "backend/emit.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/IRReader.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Replicating a loop more often than this would only make code: it stays a loop. */
+enum { MAX_UNROLL = 4096 };
+
+static void emit_block(Emit *e, const Block *b);
+
+/* ---------------------------------------------------------------- types, attributes, functions */
+
+LLVMTypeRef emit_type(const Emit *e, Type t) {
+  switch (t) {
+  case TY_BOOL: return e->i1;
+  case TY_I8: return e->i8;
+  case TY_I16: return LLVMInt16TypeInContext(e->context);
+  case TY_I32: return e->i32;
+  case TY_I64: return e->i64;
+  case TY_F16: return LLVMHalfTypeInContext(e->context);
+  case TY_BF16: return LLVMBFloatTypeInContext(e->context);
+  case TY_F32: return LLVMFloatTypeInContext(e->context);
+  default: return LLVMDoubleTypeInContext(e->context);
+  }
+}
+
+LLVMTypeRef emit_memory_type(const Emit *e, Type t) { return t == TY_BOOL ? e->i8 : emit_type(e, t); }
+
+void emit_attribute(Emit *e, LLVMValueRef fn, unsigned index, const char *name, uint64_t value) {
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  LLVMAddAttributeAtIndex(fn, index, LLVMCreateEnumAttribute(e->context, kind, value));
+}
+
+void emit_string_attribute(Emit *e, LLVMValueRef fn, const char *name, const char *value) {
+  LLVMAttributeRef a = LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+  LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
+}
+
+LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n, LLVMValueRef *args) {
+  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, types, (size_t)ntypes);
+  return LLVMBuildCall2(b, LLVMIntrinsicGetType(e->context, id, types, (size_t)ntypes), fn, args, (unsigned)n, "");
+}
+
+LLVMValueRef emit_pure_call(Emit *e, const char *name, LLVMTypeRef result, int n, LLVMValueRef *args) {
+  LLVMTypeRef params[4];
+  for (int i = 0; i < n; i++)
+    params[i] = LLVMTypeOf(args[i]);
+  LLVMTypeRef type = LLVMFunctionType(result, params, (unsigned)n, 0);
+  LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+  if (!fn) {
+    fn = LLVMAddFunction(e->module, name, type);
+    emit_attribute(e, fn, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    emit_attribute(e, fn, (unsigned)LLVMAttributeFunctionIndex, "willreturn", 0);
+    emit_attribute(e, fn, (unsigned)LLVMAttributeFunctionIndex, "memory", 0);
+  }
+  return LLVMBuildCall2(e->here.b, type, fn, args, (unsigned)n, "");
+}
+
+LLVMValueRef emit_function(Emit *e, const char *name, int n, LLVMTypeRef *params) {
+  e->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, (unsigned)n, 0));
+  emit_attribute(e, e->fn, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+  LLVMPositionBuilderAtEnd(e->entry.b, LLVMAppendBasicBlockInContext(e->context, e->fn, "entry"));
+  LLVMPositionBuilderAtEnd(e->here.b, LLVMAppendBasicBlockInContext(e->context, e->fn, "body"));
+  return e->fn;
+}
+
+void emit_arg_types(Emit *e, LLVMTypeRef *types) {
+  for (int i = 0; i < e->k->nargs; i++) {
+    const KArg *a = &e->k->args[i];
+    if (a->kind == KARG_BUFFER)
+      types[i] = LLVMPointerTypeInContext(e->context, e->target->global_space);
+    else
+      types[i] = a->kind == KARG_STEP ? e->i64 : emit_memory_type(e, e->m->scalars[a->index].type);
+  }
+}
+
+void emit_arg_attributes(Emit *e) {
+  for (int i = 0; i < e->k->nargs; i++) {
+    const KArg *a = &e->k->args[i];
+    if (a->kind != KARG_BUFFER)
+      continue;
+    unsigned p = (unsigned)i + 1;
+    emit_attribute(e, e->fn, p, "noalias", 0);
+    emit_attribute(e, e->fn, p, "align", (uint64_t)type_size(e->m->fields[e->m->buffers[a->index].field].type));
+    if (!a->writes)
+      emit_attribute(e, e->fn, p, "readonly", 0);
+    else if (!a->reads)
+      emit_attribute(e, e->fn, p, "writeonly", 0);
+  }
+}
+
+/* The module `text` in e's context, for what the C interface cannot build. Owned by the caller; NULL cannot happen for text that is right. */
+static LLVMModuleRef parse_text(Emit *e, const char *text) {
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "metadata");
+  LLVMModuleRef m = NULL;
+  char *message = NULL;
+  if (LLVMParseIRInContext(e->context, buffer, &m, &message)) {
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  return m;
+}
+
+LLVMMetadataRef emit_access_group(Emit *e) {
+  LLVMModuleRef m = parse_text(e, "!g = !{!0}\n!0 = distinct !{}\n");
+  LLVMValueRef node = NULL;
+  if (!m)
+    return NULL;
+  LLVMGetNamedMetadataOperands(m, "g", &node);
+  LLVMMetadataRef group = LLVMValueAsMetadata(node);
+  LLVMDisposeModule(m);
+  return group;
+}
+
+/* ---------------------------------------------------------------- values */
+
+LLVMValueRef emit_value(Emit *e, const Value *v) {
+  LLVMValueRef x = ptrmap_get(&e->values, v);
+  return x ? x : LLVMGetPoison(emit_type(e, v->type));
+}
+
+/* From here on `x` stands for `v`. */
+static void set_value(Emit *e, const Value *v, LLVMValueRef x) { ptrmap_put(e->arena, &e->values, v, x); }
+
+/* Kernel argument for scalar `scalar` (KARG_SCALAR) or the step, in registers. */
+static LLVMValueRef argument(Emit *e, KArgKind kind, int scalar) {
+  for (int i = 0; i < e->k->nargs; i++)
+    if (e->k->args[i].kind == kind && (kind == KARG_STEP || e->k->args[i].index == scalar)) {
+      bool is_bool = kind == KARG_SCALAR && e->m->scalars[scalar].type == TY_BOOL;
+      return is_bool ? LLVMBuildICmp(e->entry.b, LLVMIntNE, e->args[i], LLVMConstInt(e->i8, 0, 0), "") : e->args[i];
+    }
+  return LLVMGetPoison(kind == KARG_STEP ? e->i64 : emit_type(e, e->m->scalars[scalar].type));
+}
+
+/* The thread's (block's) number along the program's dimension `d`, computed once a kernel at its entry. */
+static LLVMValueRef place_number(Emit *e, Opcode code, int d) {
+  ValueKey k = {(uintptr_t)3000 + (uintptr_t)code, (uintptr_t)d, 0, 0};
+  LLVMValueRef v = value_get(&e->entry.seen, k);
+  int hw = e->k->rank - 1 - d;
+  if (v)
+    return v;
+  if (code == OP_BLOCK && e->block[d])
+    v = e->block[d];
+  else if (code == OP_BLOCK)
+    v = LLVMBuildZExt(e->entry.b, e->target->block(e, hw), e->i64, "");
+  else
+    v = e->k->threads[d] == 1 || !e->target->thread ? LLVMConstInt(e->i32, 0, 0) : e->target->thread(e, hw);
+  if (code == OP_THREAD)
+    emit_set_range(e, v, 0, e->k->threads[d] - 1);
+  else
+    emit_set_range(e, v, 0, INT32_MAX);
+  value_put(e->arena, &e->entry.seen, k, v);
+  return v;
+}
+
+/* ---------------------------------------------------------------- structure */
+
+/* The yield that ends `b`, or NULL. */
+static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
+
+static LLVMBasicBlockRef append_block(Emit *e, const char *name) { return LLVMAppendBasicBlockInContext(e->context, e->fn, name); }
+
+/* If both ends of for `op` are constants sets the range of its induction value. */
+static bool constant_bounds(Emit *e, const Op *op, int64_t *lo, int64_t *hi) {
+  LLVMValueRef l = emit_value(e, op->operands[0]), h = emit_value(e, op->operands[1]);
+  if (!LLVMIsAConstantInt(l) || !LLVMIsAConstantInt(h))
+    return false;
+  *lo = LLVMConstIntGetSExtValue(l);
+  *hi = LLVMConstIntGetSExtValue(h);
+  return true;
+}
+
+/* A for whose iterations are written out, from lo up to hi. */
+static void emit_unrolled(Emit *e, const Op *op, int64_t lo, int64_t hi) {
+  const Block *b = op->blocks[0];
+  int n = op->nresults;
+  LLVMValueRef *carried = ARENA_ARRAY(e->arena, LLVMValueRef, n + 1);
+  LLVMTypeRef type = emit_type(e, b->args[0]->type);
+  for (int i = 0; i < n; i++)
+    carried[i] = emit_value(e, op->operands[2 + i]);
+  for (int64_t x = lo; x < hi; x += op->off[0]) {
+    set_value(e, b->args[0], LLVMConstInt(type, (unsigned long long)x, 1));
+    for (int i = 0; i < n; i++)
+      set_value(e, b->args[1 + i], carried[i]);
+    emit_block(e, b);
+    for (int i = 0; i < n; i++)
+      carried[i] = emit_value(e, block_yield(b)->operands[i]);
+  }
+  for (int i = 0; i < n; i++)
+    set_value(e, op->results[i], carried[i]);
+}
+
+/* Marks the branch `latch` of a parallel loop: its accesses in `group` are independent, and it is worth vectorising. */
+static void mark_loop(Emit *e, LLVMValueRef latch, LLVMMetadataRef group) {
+  LLVMContextRef c = e->context;
+  LLVMMetadataRef accesses[] = {LLVMMDStringInContext2(c, "llvm.loop.parallel_accesses", 27), group};
+  LLVMMetadataRef enable[] = {LLVMMDStringInContext2(c, "llvm.loop.vectorize.enable", 26), LLVMValueAsMetadata(LLVMConstInt(e->i1, 1, 0))};
+  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0);
+  LLVMMetadataRef parts[] = {temporary, LLVMMDNodeInContext2(c, accesses, 2), LLVMMDNodeInContext2(c, enable, 2)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 3);
+  LLVMMetadataReplaceAllUsesWith(temporary, loop);
+  LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
+}
+
+/* The phis of a loop at its head: the induction value and what is carried; `from` comes before. */
+static void open_phis(Emit *e, const Op *op, LLVMBasicBlockRef from, LLVMValueRef *phis) {
+  const Block *b = op->blocks[0];
+  for (int i = 0; i < b->nargs; i++) {
+    LLVMValueRef start = emit_value(e, i == 0 ? op->operands[0] : op->operands[1 + i]);
+    phis[i] = LLVMBuildPhi(e->here.b, LLVMTypeOf(start), "");
+    LLVMAddIncoming(phis[i], &start, &from, 1);
+    set_value(e, b->args[i], phis[i]);
+  }
+  Range lo = emit_range(e, emit_value(e, op->operands[0])), hi = emit_range(e, emit_value(e, op->operands[1]));
+  if (lo.lo < hi.hi)
+    emit_set_range(e, phis[0], lo.lo, hi.hi - 1);
+}
+
+/* Ends the loop's body: the next induction value, the test, the way back to `head` or on to `exit`. Returns the block of the branch. */
+static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef head, LLVMBasicBlockRef exit, LLVMValueRef *phis, LLVMMetadataRef group) {
+  LLVMValueRef step = LLVMConstInt(LLVMTypeOf(phis[0]), (unsigned long long)op->off[0], 1), hi = emit_value(e, op->operands[1]);
+  LLVMValueRef next = LLVMBuildAdd(e->here.b, phis[0], step, "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->here.b);
+  if (op->off[0] == 1)
+    LLVMSetNSW(next, 1);
+  LLVMAddIncoming(phis[0], &next, &latch, 1);
+  for (int i = 0; i < op->nresults; i++) {
+    LLVMValueRef v = emit_value(e, block_yield(op->blocks[0])->operands[i]);
+    LLVMAddIncoming(phis[1 + i], &v, &latch, 1);
+  }
+  LLVMValueRef branch = LLVMBuildCondBr(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, next, hi, ""), head, exit);
+  if (group)
+    mark_loop(e, branch, group);
+  return latch;
+}
+
+/* The results of a loop: what was carried on the way out, or the initial values where it was not entered. */
+static void loop_results(Emit *e, const Op *op, LLVMBasicBlockRef before, LLVMBasicBlockRef latch) {
+  for (int i = 0; i < op->nresults; i++) {
+    LLVMValueRef in[] = {emit_value(e, op->operands[2 + i]), emit_value(e, block_yield(op->blocks[0])->operands[i])};
+    LLVMBasicBlockRef from[] = {before, latch};
+    LLVMValueRef phi = LLVMBuildPhi(e->here.b, LLVMTypeOf(in[0]), "");
+    LLVMAddIncoming(phi, in, from, 2);
+    set_value(e, op->results[i], phi);
+  }
+}
+
+/* A for as a loop tested at its end, behind a test whether it is entered. */
+static void emit_loop(Emit *e, const Op *op) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->here.b), head = append_block(e, "loop"), exit = append_block(e, "exit");
+  LLVMValueRef lo = emit_value(e, op->operands[0]), hi = emit_value(e, op->operands[1]);
+  LLVMValueRef *phis = ARENA_ARRAY(e->arena, LLVMValueRef, op->blocks[0]->nargs);
+  bool parallel = (op->flags & FOR_PARALLEL) && e->ngroups < 16;
+  LLVMMetadataRef group = parallel ? emit_access_group(e) : NULL;
+  LLVMBuildCondBr(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, lo, hi, ""), head, exit);
+  LLVMPositionBuilderAtEnd(e->here.b, head);
+  open_phis(e, op, before, phis);
+  if (group)
+    e->groups[e->ngroups++] = group;
+  int32_t mark = value_mark(&e->here.seen);
+  emit_block(e, op->blocks[0]);
+  value_release(&e->here.seen, mark);
+  e->ngroups -= group != NULL;
+  LLVMBasicBlockRef latch = close_loop(e, op, head, exit, phis, group);
+  LLVMPositionBuilderAtEnd(e->here.b, exit);
+  loop_results(e, op, before, latch);
+}
+
+static void emit_for(Emit *e, const Op *op) {
+  int64_t lo, hi;
+  if ((op->flags & FOR_UNROLL) && constant_bounds(e, op, &lo, &hi) && (hi - lo) / op->off[0] <= MAX_UNROLL)
+    emit_unrolled(e, op, lo, hi);
+  else
+    emit_loop(e, op);
+}
+
+/* One arm of an if, ending in a branch to `merge`; returns its last block. */
+static LLVMBasicBlockRef emit_arm(Emit *e, const Block *b, LLVMBasicBlockRef start, LLVMBasicBlockRef merge) {
+  int32_t mark = value_mark(&e->here.seen);
+  LLVMPositionBuilderAtEnd(e->here.b, start);
+  emit_block(e, b);
+  value_release(&e->here.seen, mark);
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(e->here.b);
+  LLVMBuildBr(e->here.b, merge);
+  return last;
+}
+
+static void emit_if(Emit *e, const Op *op) {
+  LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"), last[2];
+  LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
+  for (int i = 0; i < 2; i++)
+    last[i] = emit_arm(e, op->blocks[i], start[i], merge);
+  LLVMPositionBuilderAtEnd(e->here.b, merge);
+  for (int i = 0; i < op->nresults; i++) {
+    LLVMValueRef in[2] = {emit_value(e, block_yield(op->blocks[0])->operands[i]), emit_value(e, block_yield(op->blocks[1])->operands[i])};
+    LLVMValueRef phi = LLVMBuildPhi(e->here.b, LLVMTypeOf(in[0]), "");
+    LLVMAddIncoming(phi, in, last, 2);
+    set_value(e, op->results[i], phi);
+  }
+}
+
+/* The result of op `op`; NULL for one without. */
+static LLVMValueRef emit_op(Emit *e, const Op *op) {
+  switch (op->code) {
+  case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
+  case OP_SCALAR: return argument(e, KARG_SCALAR, op->sym);
+  case OP_STEP: return argument(e, KARG_STEP, 0);
+  case OP_THREAD: case OP_BLOCK: return place_number(e, op->code, op->sym);
+  case OP_INSIDE: return emit_inside(e, op);
+  case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return emit_map(e, op);
+  case OP_LOAD: return emit_load(e, op);
+  case OP_ALOAD: return emit_aload(e, op);
+  case OP_STORE: emit_store(e, op); return NULL;
+  case OP_ASTORE: emit_astore(e, op); return NULL;
+  case OP_BARRIER:
+    if (e->target->barrier)
+      e->target->barrier(e);
+    return NULL;
+  case OP_FOR: emit_for(e, op); return NULL;
+  case OP_IF: emit_if(e, op); return NULL;
+  case OP_YIELD: return NULL;
+  default: return emit_arith(e, op);
+  }
+}
+
+/* The ops of `b` at the present place. */
+static void emit_block(Emit *e, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    LLVMValueRef v = emit_op(e, op);
+    if (v)
+      set_value(e, op->results[0], v);
+  }
+}
+
+/* ---------------------------------------------------------------- modules */
+
+/* Forgets what was known about the last kernel. */
+static void reset_kernel(Emit *e, const Kernel *k) {
+  e->k = k;
+  e->fn = NULL;
+  e->args = ARENA_ARRAY(e->arena, LLVMValueRef, k->nargs + 1);
+  for (int d = 0; d < MAX_RANK; d++)
+    e->block[d] = NULL;
+  e->scratch = NULL;
+  e->entry.seen = e->here.seen = (ValueTable){0};
+  e->values = e->ranges = e->linears = (PtrMap){0};
+  e->ngroups = 0;
+}
+
+/* Kernel `k` as a function of the module. */
+static bool emit_kernel(Emit *e, const Kernel *k) {
+  reset_kernel(e, k);
+  e->target->begin(e);
+  LLVMBasicBlockRef body = LLVMGetInsertBlock(e->here.b);
+  if (!emit_memory_begin(e))
+    return false;
+  emit_block(e, k->body);
+  LLVMBuildRetVoid(e->here.b);
+  LLVMBuildBr(e->entry.b, body);
+  if (e->target->end)
+    e->target->end(e);
+  return true;
+}
+
+/* An emitter for `m` with an empty LLVM module for target `t`. */
+static Emit emitter_new(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context, LLVMTargetMachineRef machine) {
+  Emit e = {.arena = a, .diags = d, .m = m, .target = t, .context = context};
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  e.module = LLVMModuleCreateWithNameInContext(m->name ? m->name : "stc", context);
+  LLVMSetTarget(e.module, t->triple);
+  LLVMSetModuleDataLayout(e.module, layout);
+  LLVMDisposeTargetData(layout);
+  e.i1 = LLVMInt1TypeInContext(context);
+  e.i8 = LLVMInt8TypeInContext(context);
+  e.i32 = LLVMInt32TypeInContext(context);
+  e.i64 = LLVMInt64TypeInContext(context);
+  e.ptr = LLVMPointerTypeInContext(context, 0);
+  e.entry.b = LLVMCreateBuilderInContext(context);
+  e.here.b = LLVMCreateBuilderInContext(context);
+  return e;
+}
+
+/* Checks the LLVM module; what is wrong with it is a mistake of this folder. */
+static bool verify_llvm(Emit *e) {
+  char *message = NULL;
+  bool ok = !LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message);
+  if (!ok)
+    diag_error(e->diags, no_loc(), "stc made LLVM IR that LLVM rejects: %s", message);
+  LLVMDisposeMessage(message);
+  return ok;
+}
+
+LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context, LLVMTargetMachineRef machine, bool *libm) {
+  Emit e = emitter_new(a, d, m, t, context, machine);
+  bool ok = true;
+  for (int i = 0; ok && i < m->nkernels; i++)
+    ok = emit_kernel(&e, &m->kernels[i]);
+  LLVMDisposeBuilder(e.entry.b);
+  LLVMDisposeBuilder(e.here.b);
+  *libm = e.libm;
+  if (ok && verify_llvm(&e))
+    return e.module;
+  LLVMDisposeModule(e.module);
+  return NULL;
+}

@@ -1,0 +1,175 @@
+/* backend/emit.h: what the files of this folder share. Table of contents:
+ *
+ *   the emitter's state        Emit, Place
+ *   table.c                    maps keyed by pointers, value numbers with scopes
+ *   emit.c                     modules, kernels, structure
+ *   emit-arith.c               arithmetic, mathematics, conversions
+ *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
+ *   emit-memory.c              buffers and arrays
+ *   math-names.c               names of mathematical functions
+ *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
+ *   codegen.c libclc.c link.c  from LLVM IR to bytes
+ */
+#ifndef STC_BACKEND_EMIT_H
+#define STC_BACKEND_EMIT_H
+
+#include "backend/backend.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+/* ---------------------------------------------------------------- maps: table.c */
+
+/* A hash map from pointers to pointers, open addressing. Start with {0}. */
+typedef struct PtrMap { int32_t n, cap; const void **keys; void **values; } PtrMap;
+void ptrmap_put(Arena *a, PtrMap *m, const void *key, void *value);
+/* NULL if `key` is not there. */
+void *ptrmap_get(const PtrMap *m, const void *key);
+
+/* What makes two computations the same: an operation and what it is applied to. */
+typedef struct ValueKey { uintptr_t op, a, b, c; } ValueKey;
+/* Computations already emitted whose results may be used again. Entries made after value_mark are gone after value_release, so that what was computed inside a nested
+ * block is not used outside it. Start with {0}. */
+typedef struct ValueTable { int32_t n, cap; struct ValueEntry *entries; int32_t nbuckets, *buckets; } ValueTable;
+void value_put(Arena *a, ValueTable *t, ValueKey k, LLVMValueRef v);
+LLVMValueRef value_get(const ValueTable *t, ValueKey k);
+int32_t value_mark(const ValueTable *t);
+void value_release(ValueTable *t, int32_t mark);
+
+/* ---------------------------------------------------------------- the emitter's state */
+
+/* The values an integer may have; both ends inclusive. */
+typedef struct Range { int64_t lo, hi; } Range;
+/* An integer as base + c (modulo its width); `exact` if that sum does not overflow as a signed number. */
+typedef struct Linear { LLVMValueRef base; int64_t c; bool exact; } Linear;
+
+/* A point where instructions are put, with the computations that hold there. */
+typedef struct Place { LLVMBuilderRef b; ValueTable seen; } Place;
+
+/* A global buffer of the kernel at hand: origin + sum of coordinate[d] * stride[d] elements is the place of a point. */
+typedef struct BufferValue { LLVMValueRef origin; LLVMValueRef stride[MAX_RANK]; } BufferValue;
+
+/* The emission of one module. What follows `fn` is of the kernel at hand. */
+typedef struct Emit {
+  Arena *arena;
+  Diags *diags;
+  const Module *m;
+  const Target *target;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMTypeRef i1, i8, i32, i64, ptr;   /* ptr: address space 0 */
+  bool libm;                     /* a mathematical function was called by name */
+  const Kernel *k;
+  LLVMValueRef fn;
+  LLVMValueRef *args;            /* kernel argument i */
+  LLVMValueRef block[MAX_RANK];  /* set by the target's begin where blocks are arguments, else NULL */
+  LLVMValueRef scratch;          /* likewise: memory for the shared arrays */
+  Place entry;                   /* before anything else: constants of the launch, private arrays */
+  Place here;                    /* where the body has got to */
+  PtrMap values;                 /* Value -> LLVMValueRef */
+  PtrMap ranges;                 /* LLVMValueRef -> Range */
+  PtrMap linears;                /* LLVMValueRef -> Linear, where it is not itself + 0 */
+  BufferValue *buffers;          /* by buffer index; origin NULL: not an argument */
+  LLVMValueRef *arrays;          /* by array index: its first cell */
+  int32_t ngroups;               /* parallel loops about the body's place, outermost first */
+  LLVMMetadataRef groups[16];    /* their access groups */
+} Emit;
+
+/* ---------------------------------------------------------------- emission: emit*.c */
+
+/* The module's kernels as LLVM IR in `context`, verified. NULL after an error. Sets *libm if functions of the target's mathematical library are called. */
+LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context, LLVMTargetMachineRef machine, bool *libm);
+
+LLVMTypeRef emit_type(const Emit *e, Type t);            /* in registers: bool is i1 */
+LLVMTypeRef emit_memory_type(const Emit *e, Type t);     /* in memory: bool is i8 */
+LLVMValueRef emit_value(Emit *e, const Value *v);        /* the value that stands for `v` here */
+/* Calls the intrinsic `name` overloaded on `ntypes` types. */
+LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n, LLVMValueRef *args);
+/* Declares (once) and calls a function of `n` arguments that only computes. */
+LLVMValueRef emit_pure_call(Emit *e, const char *name, LLVMTypeRef result, int n, LLVMValueRef *args);
+void emit_attribute(Emit *e, LLVMValueRef fn, unsigned index, const char *name, uint64_t value);
+void emit_string_attribute(Emit *e, LLVMValueRef fn, const char *name, const char *value);
+/* Adds the function `name` with the parameter types given, entry block and body block, and places e->entry and e->here in them. */
+LLVMValueRef emit_function(Emit *e, const char *name, int n, LLVMTypeRef *params);
+/* The LLVM types of the kernel's arguments, in order; and their attributes, on parameters [0, nargs) of e->fn. */
+void emit_arg_types(Emit *e, LLVMTypeRef *types);
+void emit_arg_attributes(Emit *e);
+
+/* The result of a pure op of arithmetic, mathematics, comparison, logic, select or convert. */
+LLVMValueRef emit_arith(Emit *e, const Op *op);
+LLVMValueRef emit_const(Emit *e, Type t, Const c);
+
+/* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw where the ranges allow. */
+LLVMValueRef emit_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
+/* Integer `x` as type `to` (sign-extended or cut). */
+LLVMValueRef emit_int_cast(Emit *e, Place *p, LLVMValueRef x, LLVMTypeRef to);
+LLVMValueRef emit_i64(const Emit *e, int64_t x);
+Range emit_range(const Emit *e, LLVMValueRef v);
+void emit_set_range(Emit *e, LLVMValueRef v, int64_t lo, int64_t hi);
+Linear emit_linear(const Emit *e, LLVMValueRef v);
+/* An affine bound as i64, at the entry. */
+LLVMValueRef emit_affine(Emit *e, Affine x);
+LLVMValueRef emit_inside(Emit *e, const Op *op);
+LLVMValueRef emit_map(Emit *e, const Op *op);
+
+/* Prepares the buffers and arrays of the kernel at hand; false after an error. */
+bool emit_memory_begin(Emit *e);
+LLVMValueRef emit_load(Emit *e, const Op *op);
+void emit_store(Emit *e, const Op *op);
+LLVMValueRef emit_aload(Emit *e, const Op *op);
+void emit_astore(Emit *e, const Op *op);
+
+/* The distinct, empty metadata node that names a group of memory accesses. */
+LLVMMetadataRef emit_access_group(Emit *e);
+
+/* ---------------------------------------------------------------- targets */
+
+/* A machine that kernels are made for: data, and functions for what is not data. The emitter asks nothing else. */
+struct Target {
+  TargetInfo info;
+  const char *arch, *triple, *suffix;
+  const char *cpu, *features;           /* for LLVM's target machine */
+  LLVMRelocMode reloc;
+  unsigned global_space, shared_space;   /* LLVM's address spaces */
+  int64_t static_shared;                /* bytes of shared memory that a kernel's object may fix; above it is for the launcher to give */
+  bool shared_is_scratch;               /* the caller gives memory for the shared arrays */
+  bool invariant_loads;                 /* loads of memory that nobody writes during the launch are marked so */
+  EmitKind artifact;                    /* EMIT_ASM: the artifact is text */
+  bool linked;                          /* the object must go through the linker */
+  const char *library;                  /* file of libclc's bitcode, NULL: the C library has the functions */
+  const char *(*math_name)(Arena *a, Opcode code, Type t);
+  LLVMValueRef (*thread)(Emit *e, int hw);   /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
+  LLVMValueRef (*block)(Emit *e, int hw);
+  void (*barrier)(Emit *e);
+  /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
+  void (*begin)(Emit *e);
+  /* After the body was emitted and closed. */
+  void (*end)(Emit *e);
+};
+
+/* One architecture of the table in target.c. */
+typedef struct Arch {
+  const char *name;
+  const char *const *cpus;              /* NULL-terminated */
+  const char *default_cpu;              /* NULL: the machine's own */
+  const char *components;               /* what LLVM calls it */
+  void (*init)(void);                   /* registers it with LLVM */
+  bool (*make)(Arena *a, const char *cpu, Target *t);   /* fills t for one of cpus; false if there is no such */
+} Arch;
+extern const Arch arch_nvptx, arch_amdgpu, arch_host;
+/* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */
+const char *libclc_name(Arena *a, Opcode code, Type t);
+const char *libm_name(Arena *a, Opcode code, Type t);
+/* Registers all architectures with LLVM, once in a process. */
+void target_init_llvm(void);
+
+/* ---------------------------------------------------------------- codegen.c, libclc.c, link.c */
+
+/* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
+LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
+/* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. */
+bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file);
+/* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */
+bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size);
+
+#endif

@@ -1,0 +1,11 @@
+/* backend/math-names.c: what mathematical functions are called in the libraries that have them. */
+#include "backend/emit.h"
+
+#include <string.h>
+
+const char *libclc_name(Arena *a, Opcode code, Type t) {
+  const char *name = op_info[code].name, *arg = t == TY_F32 ? "f" : "d";
+  return arena_printf(a, "_Z%d%s%s%s", (int)strlen(name), name, arg, op_info[code].noperands == 2 ? arg : "");
+}
+
+const char *libm_name(Arena *a, Opcode code, Type t) { return arena_printf(a, "%s%s", op_info[code].name, t == TY_F32 ? "f" : ""); }

@@ -1,0 +1,77 @@
+/* backend/nvptx.c: NVIDIA GPUs: PTX, for the CUDA driver to assemble. */
+#include "backend/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* LLVM's number of the calling convention ptx_kernel. */
+enum { PTX_KERNEL = 71 };
+
+/* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads, and the multiprocessors of the
+ * family's largest part. Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". */
+typedef struct SmLimits { const char *cpu; int32_t block_kib, core_kib, threads, cores; } SmLimits;
+static const SmLimits sm_limits[] = {
+  {"sm_70", 96, 96, 2048, 80},   {"sm_72", 96, 96, 2048, 8},    {"sm_75", 64, 64, 1024, 72},   {"sm_80", 163, 164, 2048, 108},
+  {"sm_86", 99, 100, 1536, 84},  {"sm_87", 163, 164, 1536, 16}, {"sm_89", 99, 100, 1536, 142}, {"sm_90", 227, 228, 2048, 132},
+  {"sm_100", 227, 228, 2048, 148}, {"sm_120", 99, 100, 1536, 170},
+};
+static const char *const cpus[] = {"sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120", NULL};
+
+/* A special register "llvm.nvvm.read.ptx.sreg.WHAT.[xyz]". */
+static LLVMValueRef special_register(Emit *e, const char *what, int hw) {
+  const char *name = arena_printf(e->arena, "llvm.nvvm.read.ptx.sreg.%s.%c", what, "xyz"[hw]);
+  return emit_intrinsic(e, e->entry.b, name, 0, NULL, 0, NULL);
+}
+
+static LLVMValueRef thread(Emit *e, int hw) { return special_register(e, "tid", hw); }
+static LLVMValueRef block(Emit *e, int hw) { return special_register(e, "ctaid", hw); }
+
+static void barrier(Emit *e) {
+  LLVMValueRef all = LLVMConstInt(e->i32, 0, 0);
+  emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.all", 0, NULL, 1, &all);
+}
+
+static void begin(Emit *e) {
+  const Kernel *k = e->k;
+  LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, k->nargs + 1);
+  int x = k->rank - 1;
+  emit_arg_types(e, types);
+  emit_function(e, k->name, k->nargs, types);
+  LLVMSetFunctionCallConv(e->fn, PTX_KERNEL);
+  emit_arg_attributes(e);
+  emit_string_attribute(e, e->fn, "nvvm.maxntid",
+                        arena_printf(e->arena, "%d,%d,%d", k->threads[x], x > 0 ? k->threads[x - 1] : 1, x > 1 ? k->threads[x - 2] : 1));
+  for (int i = 0; i < k->nargs; i++)
+    e->args[i] = LLVMGetParam(e->fn, (unsigned)i);
+}
+
+/* The row of `cpu`, NULL if there is none. */
+static const SmLimits *find_limits(const char *cpu) {
+  for (size_t i = 0; i < sizeof sm_limits / sizeof *sm_limits; i++)
+    if (strcmp(sm_limits[i].cpu, cpu) == 0)
+      return &sm_limits[i];
+  return NULL;
+}
+
+static bool make(Arena *a, const char *cpu, Target *t) {
+  const SmLimits *l = find_limits(cpu);
+  (void)a;
+  if (!l)
+    return false;
+  *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
+                .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
+                .math_name = libclc_name, .thread = thread, .block = block, .barrier = barrier, .begin = begin};
+  t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
+                         .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
+                         .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores};
+  return true;
+}
+
+static void init(void) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+}
+
+const Arch arch_nvptx = {"nvptx", cpus, "sm_80", "nvptx64", init, make};

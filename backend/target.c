@@ -1,0 +1,88 @@
+/* backend/target.c: the table of targets, and choosing one. */
+#include "backend/emit.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const Arch *const arches[] = {&arch_nvptx, &arch_amdgpu, &arch_host, NULL};
+static const char *const arch_names[] = {"nvptx", "amdgpu", "host", NULL};
+
+static void init_all(void) {
+  for (int i = 0; arches[i]; i++)
+    arches[i]->init();
+}
+
+void target_init_llvm(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, init_all);
+}
+
+/* The row of `arch`, or NULL. */
+static const Arch *find_arch(const char *arch) {
+  for (int i = 0; arches[i]; i++)
+    if (strcmp(arches[i]->name, arch) == 0)
+      return arches[i];
+  return NULL;
+}
+
+/* "a, b, c" of a NULL-terminated list. */
+static const char *list_text(Arena *a, const char *const *names) {
+  Str s = {.arena = a};
+  for (int i = 0; names[i]; i++)
+    str_addf(&s, "%s%s", i ? ", " : "", names[i]);
+  return s.s;
+}
+
+const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu) {
+  const Arch *row = find_arch(arch);
+  Target *t = ARENA_NEW(a, Target);
+  target_init_llvm();
+  if (!row) {
+    diag_error(d, no_loc(), "there is no architecture '%s'; -march= takes one of %s", arch, list_text(a, arch_names));
+    return NULL;
+  }
+  if (row->make(a, cpu ? cpu : row->default_cpu, t))
+    return t;
+  diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s", arch, cpu, list_text(a, row->cpus));
+  return NULL;
+}
+
+/* `value` unless it is 0. */
+static int64_t or_else(int64_t value, int64_t otherwise) { return value ? value : otherwise; }
+
+const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device) {
+  Target *own = ARENA_NEW(a, Target);
+  *own = *t;
+  TargetInfo *i = &own->info;
+  i->lanes = (int32_t)or_else(device->lanes, i->lanes);
+  i->max_threads = (int32_t)or_else(device->max_threads, i->max_threads);
+  for (int d = 0; d < MAX_RANK; d++) {
+    i->max_block[d] = (int32_t)or_else(device->max_block[d], i->max_block[d]);
+    i->max_grid[d] = or_else(device->max_grid[d], i->max_grid[d]);
+  }
+  i->shared_bytes = or_else(device->shared_bytes, i->shared_bytes);
+  i->max_shared_bytes = or_else(device->max_shared_bytes, i->max_shared_bytes);
+  i->shared_per_core = or_else(device->shared_per_core, i->shared_per_core);
+  i->max_threads_per_core = (int32_t)or_else(device->max_threads_per_core, i->max_threads_per_core);
+  i->registers_per_core = (int32_t)or_else(device->registers_per_core, i->registers_per_core);
+  i->cores = (int32_t)or_else(device->cores, i->cores);
+  return own;
+}
+
+const TargetInfo *target_info(const Target *t) { return &t->info; }
+const char *target_suffix(const Target *t) { return t->suffix; }
+const char *target_triple(const Target *t) { return t->triple; }
+const char *target_arch(const Target *t) { return t->arch; }
+const char *const *target_arches(void) { return arch_names; }
+
+const char *const *target_cpus(const char *arch) {
+  const Arch *row = find_arch(arch);
+  return row ? row->cpus : NULL;
+}
+
+void target_kernel_shared(const Target *t, const Kernel *k, int64_t *fixed, int64_t *given) {
+  int64_t bytes = kernel_shared_bytes(k);
+  bool dynamic = t->shared_is_scratch || bytes > t->static_shared;
+  *fixed = dynamic ? 0 : bytes;
+  *given = dynamic ? bytes : 0;
+}
