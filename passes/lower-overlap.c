@@ -345,6 +345,15 @@ static void overlap_seq(Lowering *lo, const Launch *l, const Schedule *s) {
   host_swaps(lo, seq, l);
 }
 
+/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose kernel matters less than its compile time. */
+static Schedule fewest_elements(const Launch *l, Schedule s) {
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    int32_t least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
+    s.elems[d] = least < s.elems[d] ? least : s.elems[d];
+  }
+  return s;
+}
+
 /* Algorithms 1 and 5: a kernel for T steps, one for the steps that remain, made from the instances of the last level, and the inits. */
 static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
@@ -360,9 +369,10 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   for (int f = 0; f < m->nfields; f++)
     if (all[0]->use[f].loaded || all[1]->use[f].loaded)
       host_require_points(lo, f);
+  Schedule rest = m->time_tile > 1 ? fewest_elements(all[1], *s) : *s;
   if (m->time_tile > 1)
     overlap_seq(lo, all[0], s);
-  overlap_seq(lo, all[1], s);
+  overlap_seq(lo, all[1], &rest);
   return lowering_finish(lo);
 }
 
