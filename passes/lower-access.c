@@ -55,7 +55,8 @@ static Opcode map_op(OutsideRule rule) {
 /* x + off as an op of its own. */
 static Value *plus(Builder *b, Value *x, int64_t off) { return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x; }
 
-Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off, Value *v, Value *other) {
+/* Does at + off lie in the field's region in the dimensions whose rule is `rule`? NULL if there are none. */
+static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off) {
   const Field *f = &m->fields[field];
   Box box = {0};
   Value *coords[MAX_RANK];
@@ -65,16 +66,34 @@ Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, Out
       box.hi[box.rank] = f->box.hi[d];
       coords[box.rank++] = plus(b, at[d], off[d]);
     }
-  if (!box.rank)
+  return box.rank ? build_inside(b, box.rank, coords, &box) : NULL;
+}
+
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off, Value *v, Value *other) {
+  const Field *f = &m->fields[field];
+  Value *test = inside_where(b, m, field, rules, rule, at, off);
+  if (!test)
     return v;
-  Value *test = build_inside(b, box.rank, coords, &box);
   return build3(b, OP_SELECT, test, v, other ? other : build_const(b, f->type, f->outside_value));
+}
+
+/* The access to a field with a constant outside, not guarded: nothing is loaded where the constant holds. */
+static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Op *test = build_if(b, inside_where(b, m, field, rules, OUTSIDE_CONST, at, off), 1, &f->type);
+  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
+  in.loc = out.loc = b->loc;
+  build_yield(&in, 1, (Value *[]){build_load(&in, f->type, buffer, m->grid.rank, at, off)});
+  build_yield(&out, 1, (Value *[]){build_const(&out, f->type, f->outside_value)});
+  return test->results[0];
 }
 
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded) {
   const Field *f = &m->fields[field];
   Value *coords[MAX_RANK];
   int64_t rest[MAX_RANK] = {0};
+  if (f->outside == OUTSIDE_CONST && !guarded && !rules_none(rules))
+    return load_or_constant(b, m, field, buffer, rules, at, off);
   for (int d = 0; d < m->grid.rank; d++) {
     if (rules->dim[d] == OUTSIDE_NONE && !guarded) {
       coords[d] = at[d];
