@@ -150,7 +150,7 @@ static StcStatus compile(StcContext *c, const char *name, const char *path, cons
   StcProgram *p = c->realloc(c->user, NULL, sizeof *p);
   if (!p) return context_error(c, "out of memory"), STC_MEMORY;
   memset(p, 0, sizeof *p);
-  if (!workspace_open(&p->w, c, false)) {
+  if (!workspace_open(&p->w, c, NULL)) {
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }

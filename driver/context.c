@@ -63,9 +63,9 @@ static void workspace_message(void *user, const Diag *d) {
   if (!w->muted || d->kind == DIAG_ERROR) context_send(w->context, d);
 }
 
-bool workspace_open(Workspace *w, StcContext *c, bool muted) {
+bool workspace_open(Workspace *w, StcContext *c, Workspace *parent) {
   jmp_buf handler;
-  *w = (Workspace){c, arena_new(c->realloc, c->user), NULL, muted};
+  *w = (Workspace){.context = c, .arena = arena_new(c->realloc, c->user), .parent = parent};
   if (!w->arena) return false;
   arena_on_oom(w->arena, &handler);
   if (setjmp(handler)) {
@@ -73,7 +73,7 @@ bool workspace_open(Workspace *w, StcContext *c, bool muted) {
     w->arena = NULL;
     return false;
   }
-  w->diags = diags_new(w->arena, workspace_message, w);
+  w->diags = parent ? parent->diags : diags_new(w->arena, workspace_message, w);
   arena_on_oom(w->arena, NULL);
   return true;
 }
@@ -83,15 +83,29 @@ void workspace_close(Workspace *w) {
   w->arena = NULL;
 }
 
-StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg) {
-  jmp_buf handler;
-  arena_on_oom(w->arena, &handler);
-  if (setjmp(handler)) {
-    arena_on_oom(w->arena, NULL);
+/* Sends running out of memory in `w` (NULL: nothing to do) to `handler`; returns where it went before. */
+static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
+  jmp_buf *before = w ? w->handler : NULL;
+  if (w) {
+    w->handler = handler;
+    arena_on_oom(w->arena, handler);
+  }
+  return before;
+}
+
+/* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile. */
+static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *arg, jmp_buf *handler) {
+  if (setjmp(*handler)) {
     context_error(w->context, "out of memory on this computer after %zu bytes of the compiler's own", arena_used(w->arena));
     return STC_MEMORY;
   }
-  StcStatus s = fn(arg);
-  arena_on_oom(w->arena, NULL);
+  return fn(arg);
+}
+
+StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg) {
+  jmp_buf handler, *before = redirect(w, &handler), *before_parent = redirect(w->parent, &handler);
+  StcStatus s = call_guarded(w, fn, arg, &handler);
+  redirect(w, before);
+  redirect(w->parent, before_parent);
   return s;
 }

@@ -32,10 +32,11 @@
 
 struct StcContext { ReallocFn realloc; void (*message)(void *user, const StcMessage *m); void *user; };
 
-/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. */
-typedef struct Workspace { StcContext *context; Arena *arena; Diags *diags; bool muted; } Workspace;
-/* Fills `w`, which must not move afterwards. False when out of memory. */
-bool workspace_open(Workspace *w, StcContext *c, bool muted);
+/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. A plan's workspace has its program's as
+ * parent, whose messages it uses: they know the source text. */
+typedef struct Workspace { StcContext *context; Arena *arena; Diags *diags; bool muted; struct Workspace *parent; jmp_buf *handler; } Workspace;
+/* Fills `w`, which must not move afterwards. parent may be NULL. False when out of memory. */
+bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
 /* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
@@ -200,7 +201,7 @@ const char *c_name(Arena *a, const char *name);
 const char *c_type(Type t);
 /* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size. */
 size_t kernel_arg_size(const Module *m, const KArg *a);
-/* Dynamic shared bytes that launching `k` on `t` must ask for; the rest is static. */
+/* Dynamic shared bytes that launching `k` on `t` must ask for. */
 int64_t dynamic_shared_bytes(const Kernel *k, const Target *t);
 
 /* ---------------------------------------------------------------- files and fields: files.c npy.c png.c random.c check.c */

@@ -8,12 +8,6 @@
 /* What every part of the header is made from. `p` is the program's name as a C identifier. */
 typedef struct Writer { Str s; Arena *arena; const StcProgram *program; const Module *m; const char *p; } Writer;
 
-int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) {
-  const TargetInfo *info = target_info(t);
-  int64_t n = kernel_shared_bytes(k);
-  return info->simt && n > info->shared_bytes ? n : 0;
-}
-
 /* `name` with what C does not allow in identifiers replaced. */
 static char *identifier(Arena *a, const char *name) {
   char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) ? "_" : "", name);

@@ -59,7 +59,7 @@ static StcStatus parse_and_run(void *arg) {
 int main(int argc, char **argv) {
   Workspace w;
   StcContext *context = stc_context_new(NULL);
-  if (!context || !workspace_open(&w, context, false)) return fputs("stc: out of memory\n", stderr), STC_MEMORY;
+  if (!context || !workspace_open(&w, context, NULL)) return fputs("stc: out of memory\n", stderr), STC_MEMORY;
   MainArgs args = {{.arena = w.arena, .context = context}, argc, argv};
   if (argc < 2) args.c.kind = CMD_HELP;
   StcStatus s = argc < 2 ? (help_print(stderr, NULL), STC_USAGE) : workspace_guard(&w, parse_and_run, &args);

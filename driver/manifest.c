@@ -14,6 +14,12 @@ typedef struct Writer { Arena *arena; const StcProgram *program; const Module *m
 
 size_t kernel_arg_size(const Module *m, const KArg *a) { return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8; }
 
+int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) {
+  int64_t fixed, given;
+  target_kernel_shared(t, k, &fixed, &given);
+  return target_info(t)->simt ? given : 0;
+}
+
 /* ---------------------------------------------------------------- values and formulas */
 
 /* Sets a key; a NULL value (out of memory) shows when the text is made. */
@@ -254,8 +260,9 @@ static json_t *block(const Kernel *k) {
 static json_t *kernel(const Writer *w, const Kernel *k) {
   json_t *o = json_object(), *arguments = json_array(), *grids = json_array();
   size_t offset = 0;
-  int64_t dynamic = dynamic_shared_bytes(k, w->target), shared = kernel_shared_bytes(k);
+  int64_t fixed, given;
   bool simt = target_info(w->target)->simt;
+  target_kernel_shared(w->target, k, &fixed, &given);
   for (int i = 0; i < k->nargs; i++) json_array_append_new(arguments, argument(w, &k->args[i], &offset));
   for (int d = 0; d < k->rank; d++) json_array_append_new(grids, grid(w, k, d));
   set(o, "name", json_string(k->name));
@@ -263,9 +270,9 @@ static json_t *kernel(const Writer *w, const Kernel *k) {
   set(o, "steps", json_integer(k->steps));
   set(o, "block", block(k));
   set(o, "grid", grids);
-  set(o, "static_shared_bytes", json_integer(simt ? shared - dynamic : 0));
-  set(o, "dynamic_shared_bytes", json_integer(dynamic));
-  if (!simt) set(o, "scratch_bytes", json_integer(shared));
+  set(o, "static_shared_bytes", json_integer(fixed));
+  set(o, "dynamic_shared_bytes", json_integer(simt ? given : 0));
+  if (!simt) set(o, "scratch_bytes", json_integer(given));
   set(o, "arguments", arguments);
   set(o, "argument_bytes", json_integer((json_int_t)offset));
   return o;

@@ -203,7 +203,7 @@ StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const cha
   if (!p) return context_error(c, "out of memory"), STC_MEMORY;
   memset(p, 0, sizeof *p);
   p->program = program;
-  if (!workspace_open(&p->w, c, false)) {
+  if (!workspace_open(&p->w, c, &program->w)) {
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }

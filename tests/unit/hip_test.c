@@ -219,7 +219,7 @@ static void test_failures(void **state) {
   w->messages[0] = 0;
   setenv("STC_STANDIN_MEMORY", "50000", 1);
   assert_int_equal(run(w, p, 1), STC_DEVICE);
-  assert_non_null(strstr(w->messages, "no memory for 20000 bytes: 10000 of the device's 50000 bytes are free"));
+  assert_non_null(strstr(w->messages, "hip:0, Stand-in 0: no memory for 18816 bytes: 10000 of the device's 50000 bytes are free"));
   unsetenv("STC_STANDIN_MEMORY");
   w->messages[0] = 0;
   setenv("STC_STANDIN_FAIL", "hipModuleLaunchKernel", 1);
