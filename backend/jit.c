@@ -4,7 +4,14 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
-struct Jit { LLVMOrcLLJITRef lljit; };
+/* LLVM's JIT, and where its errors go. */
+struct Jit { LLVMOrcLLJITRef lljit; Diags *diags; };
+
+/* ORC reports what it also returns as an error of the call: that is enough. */
+static void drop_report(void *user, LLVMErrorRef error) {
+  (void)user;
+  LLVMConsumeError(error);
+}
 
 /* Reports `error`, if it is one, and consumes it. */
 static bool succeeded(Diags *d, const char *doing, LLVMErrorRef error) {
@@ -35,6 +42,8 @@ Jit *jit_new(Arena *a, Diags *d, const Module *m, const Target *t, const Codegen
     return NULL;
   if (!succeeded(d, "starting the JIT", LLVMOrcCreateLLJIT(&j->lljit, NULL)))
     return NULL;
+  j->diags = d;
+  LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(j->lljit), drop_report, NULL);
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object, size, "kernels");
   LLVMErrorRef error = LLVMOrcLLJITAddObjectFile(j->lljit, LLVMOrcLLJITGetMainJITDylib(j->lljit), buffer);
   if (succeeded(d, "loading the kernels", error) && use_process_symbols(d, j->lljit))
@@ -45,11 +54,8 @@ Jit *jit_new(Arena *a, Diags *d, const Module *m, const Target *t, const Codegen
 
 HostKernelFn jit_find(Jit *j, const char *kernel) {
   LLVMOrcExecutorAddress address = 0;
-  LLVMErrorRef error = LLVMOrcLLJITLookup(j->lljit, &address, kernel);
-  if (error) {
-    LLVMConsumeError(error);
+  if (!succeeded(j->diags, "loading a kernel", LLVMOrcLLJITLookup(j->lljit, &address, kernel)))
     return NULL;
-  }
   return (HostKernelFn)(uintptr_t)address;
 }
 
