@@ -147,6 +147,7 @@ static bool meet(Sim *s) {
     const SimInsn *barrier = barrier_of(s, here);
     sim_fault(s, here, barrier, "divergent barrier: this thread waits at it, but thread %s %s", sim_thread_text(s, away->number),
               whereabouts(s, away, barrier));
+    sim_settle(s);
     return false;
   }
   return first->state == SIM_WAITING && !s->stop;
@@ -203,6 +204,7 @@ static void run_block(Sim *s, int64_t number) {
     shuffle(s);
     for (int n = 0; n < k->nthreads && !s->stop; n++)
       run_thread(s, &s->k->threads[s->k->order[n]]);
+    sim_settle(s);
     s->stats.barriers += s->k->threads[0].state == SIM_WAITING;
   } while (!s->stop && meet(s));
 }

@@ -50,15 +50,44 @@ const char *sim_origin_text(Sim *s, uint32_t origin) {
   return arena_printf(s->arena, "the region computed before the %s%s was too small", op_info[op->code].name, line_text(s, op));
 }
 
-void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
+/* The whole message of a fault. */
+static const char *fault_text(Sim *s, const SimThread *t, const char *fmt, va_list ap) {
   Str text = {s->arena, NULL, 0, 0};
   str_addv(&text, fmt, ap);
-  va_end(ap);
-  if (!s->stop)
-    diag_error(s->d, i->op->loc, "kernel '%s': %s (block %s, thread %s)", s->k->kernel->name, text.s, sim_block_text(s, s->block_number),
-               sim_thread_text(s, t->number));
+  return arena_printf(s->arena, "kernel '%s': %s (block %s, thread %s)", s->k->kernel->name, text.s, sim_block_text(s, s->block_number),
+                      sim_thread_text(s, t->number));
+}
+
+/* Reports one fault, unless as many as allowed were reported. */
+static void report(Sim *s, Loc loc, const char *text) {
+  if (s->stop)
+    return;
+  diag_error(s->d, loc, "%s", text);
   s->faults++;
   s->stop = s->faults >= s->max_faults;
+}
+
+void sim_race(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  report(s, i->op->loc, fault_text(s, t, fmt, ap));
+  va_end(ap);
+  s->raced = true;
+}
+
+void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) {
+  if (s->faults + s->npending >= s->max_faults)
+    return;
+  va_list ap;
+  va_start(ap, fmt);
+  SimPending pending = {i->op->loc, fault_text(s, t, fmt, ap)};
+  va_end(ap);
+  ARENA_PUSH(s->arena, s->pending, s->npending, pending);
+}
+
+void sim_settle(Sim *s) {
+  for (int n = 0; n < s->npending && !s->raced; n++)
+    report(s, s->pending[n].loc, s->pending[n].text);
+  s->npending = 0;
+  s->raced = false;
 }

@@ -120,7 +120,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   if (!m->born || m->pages[element / SIM_PAGE] || s->k->writes[i->op->sym]) {
     SimPage *page = page_of(s, m, element);
     if (s->k->writes[i->op->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
-      sim_fault(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
+      sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
                 who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
       sim_fault(s, t, i, "read of uninitialised memory: nobody wrote '%s' at %s", name, sim_place_text(s, t, i));
@@ -154,7 +154,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   SimPage *page = page_of(s, m, element);
   int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);
   if (race)
-    sim_fault(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
+    sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
               who_text(s, other), race == 1 ? "writes" : "reads");
   if (s->keep && s->keep[buffer->field])
     return;
@@ -177,7 +177,7 @@ static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
 /* A race of `t` at `i` with thread `other` of the block. */
 static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, const char *theirs, uint32_t other) {
   const char *who = other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other));
-  sim_fault(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", s->k->kernel->arrays[i->op->sym].name,
+  sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", s->k->kernel->arrays[i->op->sym].name,
             sim_place_text(s, t, i), mine, who, theirs);
 }
 

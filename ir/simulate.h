@@ -101,6 +101,9 @@ typedef struct SimKernel {
   SimGranule *granules;
 } SimKernel;
 
+/* A fault that waits for the end of the interval between barriers. */
+typedef struct SimPending { Loc loc; const char *text; } SimPending;
+
 /* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to field f are dropped (inits of fields
  * that have data already). */
 typedef struct Sim {
@@ -110,8 +113,9 @@ typedef struct Sim {
   Diags *d;
   SimStats stats;
   uint64_t random;
-  int faults, max_faults;
-  bool stop;
+  int faults, max_faults, npending;
+  SimPending *pending;
+  bool stop, raced;
   SimMemory **memory;
   SimKernel *kernels;
   const bool *keep;
@@ -146,8 +150,12 @@ void sim_memory_forget(SimMemory *memory);
 /* The number of the first element that was never written, or -1. */
 int64_t sim_memory_hole(const SimMemory *memory);
 
-/* Reports a fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])", and stops the run if it was the last allowed. */
+/* A fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". A race is reported at once. Other faults may be no more than what a race
+ * led to in this order of the threads, so they wait until all threads have come to the next barrier, and are reported by sim_settle if
+ * there was no race. The run stops when as many as allowed are reported. */
+void sim_race(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void sim_settle(Sim *s);
 /* "[3, 4]": the element that instruction `i` of `t` means; the coordinates of thread `number` of a block; of block `number`. In s->arena. */
 const char *sim_place_text(Sim *s, const SimThread *t, const SimInsn *i);
 const char *sim_thread_text(Sim *s, uint32_t number);
