@@ -14,8 +14,9 @@ static double largest_magnitude(const StcFieldInfo *f, const void *data, int64_t
   return most;
 }
 
-/* How far `got` is from `want`, whose bits differ, in units of `scale`. NaN is as good as NaN, an infinity only as itself; everything else about them is infinitely
- * wrong. A zero of the wrong sign is the smallest error there is, and so is an integer that a double does not tell from the right one. */
+/* How far `got` is from `want`, whose bits differ, in units of `scale`. NaN is as good as NaN, an infinity only as itself; everything else
+ * about them is infinitely wrong. A zero of the wrong sign is the smallest error there is, and so is an integer that a double does not tell
+ * from the right one. */
 static double value_error(double got, double want, double scale) {
   if (isnan(got) && isnan(want)) return 0;
   if (got == want) return 0x1p-1074;

@@ -56,11 +56,13 @@ static StcStatus emit_artifact(const Command *c, StcProgram *p) {
   const char *suffix = stc_program_suffix(p);
   if (!suffix) return STC_USAGE;
   const char *out = c->out ? c->out : arena_printf(c->arena, "%s.%s", stc_program_name(p), suffix);
-  if (strcmp(out, "-") == 0) return context_error(c->context, "-o -: an artifact has a manifest beside it; use -emit=obj -o - for the artifact alone"), STC_USAGE;
+  if (strcmp(out, "-") == 0)
+    return context_error(c->context, "-o -: an artifact has a manifest beside it; use -emit=obj -o - for the artifact alone"), STC_USAGE;
   const char *json = with_ending(c->arena, out, "json"), *header = with_ending(c->arena, out, "h");
   bool host = strcmp(stc_program_arch(p), "host") == 0;
   if (strcmp(json, out) == 0 || (host && strcmp(header, out) == 0))
-    return context_error(c->context, "-o %s: that is the name of the %s beside the artifact; give the artifact another ending, such as .%s", out, strcmp(json, out) == 0 ? "manifest" : "header", suffix),
+    return context_error(c->context, "-o %s: that is the name of the %s beside the artifact; give the artifact another ending, such as .%s",
+                         out, strcmp(json, out) == 0 ? "manifest" : "header", suffix),
            STC_USAGE;
   StcStatus s = write_beside(c, p, STC_EMIT_OBJ, out);
   if (!s) s = write_beside(c, p, EMIT_MANIFEST, json);
@@ -72,7 +74,9 @@ StcStatus command_compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
     const char *near = near_match(c->emit, emit_names);
-    return context_error(c->context, "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest and header%s%s%s", c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""), STC_USAGE;
+    return context_error(c->context, "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest and header%s%s%s", c->emit,
+                         near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
+           STC_USAGE;
   }
   StcStatus s = stc_compile_file(c->context, c->file, &c->options, &p);
   if (s) return s;

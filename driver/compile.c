@@ -56,11 +56,13 @@ static StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
   if (!one_of(o->real, "f32", "f64")) return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
-  if (!one_of(o->schedule, "naive", "overlap")) return context_error(c, "-schedule=%s: the schedules are naive and overlap", o->schedule), STC_USAGE;
+  if (!one_of(o->schedule, "naive", "overlap"))
+    return context_error(c, "-schedule=%s: the schedules are naive and overlap", o->schedule), STC_USAGE;
   if (o->opt_level < 0 || o->opt_level > 4) return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
   if (o->T < 0) return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
   if (o->T > 1 && o->schedule && strcmp(o->schedule, "naive") == 0)
-    return context_error(c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out", o->T), STC_USAGE;
+    return context_error(c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out", o->T),
+           STC_USAGE;
   p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
   p->schedule = (Schedule){o->schedule, o->T, {0}, {0}};
   for (int d = 0; d < MAX_RANK; d++) {
@@ -70,7 +72,8 @@ static StcStatus options_take(StcProgram *p) {
   }
   p->defines = ARENA_ARRAY(p->w.arena, Define, o->ndefines + 1);
   for (int i = 0; i < o->ndefines; i++)
-    if (!define_parse(p->w.arena, o->defines[i], &p->defines[i])) return context_error(c, "-D%s: write -DNAME=VALUE", o->defines[i]), STC_USAGE;
+    if (!define_parse(p->w.arena, o->defines[i], &p->defines[i]))
+      return context_error(c, "-D%s: write -DNAME=VALUE", o->defines[i]), STC_USAGE;
   return STC_OK;
 }
 
@@ -98,7 +101,10 @@ static StcStatus check_rank(const StcProgram *p) {
   int rank = p->module->grid.rank;
   for (int d = rank; d < MAX_RANK; d++)
     if (p->options.block[d] || p->options.elems[d])
-      return context_error(p->w.context, "-block or -elems has %d numbers, but the program's grid has rank %d: give one for each dimension, slowest first", d + 1, rank),
+      return context_error(
+                 p->w.context,
+                 "-block or -elems has %d numbers, but the program's grid has rank %d: give one for each dimension, slowest first", d + 1,
+                 rank),
              STC_USAGE;
   return STC_OK;
 }
@@ -191,20 +197,24 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
   int64_t threads = 1, shared = kernel_shared_bytes(k);
   for (int i = 0; i < k->rank; i++) threads *= k->threads[i];
   if (!t->simt && threads > 1) {
-    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s runs one: make it for a GPU, or run it with --device=sim", k->name, (long long)threads, t->name, t->cpu);
+    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s runs one: make it for a GPU, or run it with --device=sim", k->name,
+               (long long)threads, t->name, t->cpu);
     return false;
   }
   if (t->simt && threads > t->max_threads) {
-    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s allows %d", k->name, (long long)threads, t->name, t->cpu, (int)t->max_threads);
+    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s allows %d", k->name, (long long)threads, t->name, t->cpu,
+               (int)t->max_threads);
     return false;
   }
   for (int i = 0; t->simt && i < k->rank; i++)
     if (k->threads[i] > t->max_block[k->rank - 1 - i]) {
-      diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name, (int)k->threads[i], i, t->name, t->cpu, (int)t->max_block[k->rank - 1 - i]);
+      diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name, (int)k->threads[i], i, t->name,
+                 t->cpu, (int)t->max_block[k->rank - 1 - i]);
       return false;
     }
   if (t->simt && shared > t->max_shared_bytes) {
-    diag_error(d, k->loc, "kernel %s takes %lld bytes of shared memory a block, but %s %s allows %lld", k->name, (long long)shared, t->name, t->cpu, (long long)t->max_shared_bytes);
+    diag_error(d, k->loc, "kernel %s takes %lld bytes of shared memory a block, but %s %s allows %lld", k->name, (long long)shared, t->name,
+               t->cpu, (long long)t->max_shared_bytes);
     return false;
   }
   return true;
@@ -248,7 +258,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
   m = run_passes(p, w, info, m, p->kind != SOURCE_KIR);
   if (!m) return STC_INPUT;
   if (m->level != LEVEL_KIR) {
-    diag_error(w->diags, no_loc(), "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap", p->options.passes);
+    diag_error(w->diags, no_loc(), "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
+               p->options.passes);
     return STC_USAGE;
   }
   for (int i = 0; i < m->nkernels; i++)
@@ -398,7 +409,8 @@ static StcStatus header_guarded(void *arg) {
   Module *m = program_kernels(e->p);
   if (!m) return STC_INPUT;
   if (strcmp(target_arch(e->p->target), "host") != 0) {
-    context_error(e->p->w.context, "a C header is made for -march=host only; %s artifacts are launched from their manifest", target_arch(e->p->target));
+    context_error(e->p->w.context, "a C header is made for -march=host only; %s artifacts are launched from their manifest",
+                  target_arch(e->p->target));
     return STC_USAGE;
   }
   e->text = header_text(&e->p->w, e->p, m);
@@ -421,7 +433,9 @@ const char *stc_program_suffix(StcProgram *p) { return workspace_guard(&p->w, ta
 const char *stc_program_arch(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target); }
 
 int stc_program_field_count(const StcProgram *p) { return p->module->nfields; }
-const char *stc_program_field_name(const StcProgram *p, int field) { return field >= 0 && field < p->module->nfields ? p->module->fields[field].name : NULL; }
+const char *stc_program_field_name(const StcProgram *p, int field) {
+  return field >= 0 && field < p->module->nfields ? p->module->fields[field].name : NULL;
+}
 int stc_program_find_field(const StcProgram *p, const char *name) { return module_find_field(p->module, name); }
 int stc_program_rank(const StcProgram *p) { return p->module->grid.rank; }
 int64_t stc_program_steps(const StcProgram *p) { return p->module->steps; }
@@ -437,7 +451,8 @@ static void check_exact(void *user, Op *op) {
 /* Clears *exact if `op` is floating-point arithmetic that contraction or reassociation may change. */
 static void check_integer(void *user, Op *op) {
   for (int i = 0; i < op->nresults; i++)
-    if (type_is_float(op->results[i]->type) && (op->code == OP_MUL || op->code == OP_DIV || op->code == OP_ADD || op->code == OP_SUB)) *(bool *)user = false;
+    if (type_is_float(op->results[i]->type) && (op->code == OP_MUL || op->code == OP_DIV || op->code == OP_ADD || op->code == OP_SUB))
+      *(bool *)user = false;
 }
 
 /* Walks all bodies of the program that run on the device. */

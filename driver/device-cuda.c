@@ -1,5 +1,5 @@
-/* driver/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first needed. No CUDA header is used: the
- * entry points below are part of the driver's stable interface (those with _v2 take 64-bit sizes). */
+/* driver/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first needed. No CUDA header is used:
+ * the entry points below are part of the driver's stable interface (those with _v2 take 64-bit sizes). */
 #include "driver/driver.h"
 
 #include <dlfcn.h>
@@ -12,11 +12,25 @@ typedef uint64_t CuPointer;      /* CUdeviceptr */
 
 /* Numbers from the driver's interface. */
 enum {
-  CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100,
-  ATTR_MAX_THREADS = 1, ATTR_BLOCK_X = 2, ATTR_GRID_X = 5, ATTR_SHARED = 8, ATTR_WARP = 10, ATTR_CORES = 16, ATTR_THREADS_PER_CORE = 39, ATTR_CC_MAJOR = 75,
-  ATTR_CC_MINOR = 76, ATTR_SHARED_PER_CORE = 81, ATTR_REGISTERS_PER_CORE = 82, ATTR_SHARED_OPTIN = 97,
+  CU_OUT_OF_MEMORY = 2,
+  CU_NO_DEVICE = 100,
+  ATTR_MAX_THREADS = 1,
+  ATTR_BLOCK_X = 2,
+  ATTR_GRID_X = 5,
+  ATTR_SHARED = 8,
+  ATTR_WARP = 10,
+  ATTR_CORES = 16,
+  ATTR_THREADS_PER_CORE = 39,
+  ATTR_CC_MAJOR = 75,
+  ATTR_CC_MINOR = 76,
+  ATTR_SHARED_PER_CORE = 81,
+  ATTR_REGISTERS_PER_CORE = 82,
+  ATTR_SHARED_OPTIN = 97,
   FUNC_MAX_DYNAMIC_SHARED = 8,
-  JIT_INFO_LOG = 3, JIT_INFO_LOG_SIZE = 4, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6,
+  JIT_INFO_LOG = 3,
+  JIT_INFO_LOG_SIZE = 4,
+  JIT_ERROR_LOG = 5,
+  JIT_ERROR_LOG_SIZE = 6,
   LOG_SIZE = 8192
 };
 
@@ -44,7 +58,8 @@ typedef struct Cuda {
   CuResult (*module_unload)(void *module);
   CuResult (*module_function)(void **f, void *module, const char *name);
   CuResult (*function_attribute)(void *f, int attribute, int value);
-  CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra);
+  CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+                     void **args, void **extra);
   CuResult (*event_create)(void **e, unsigned flags);
   CuResult (*event_destroy)(void *e);
   CuResult (*event_record)(void *e, void *stream);
@@ -55,16 +70,33 @@ typedef struct Cuda {
 /* Name and place of each entry point. */
 typedef struct Entry { const char *name; size_t offset; } Entry;
 static const Entry entries[] = {
-    {"cuInit", offsetof(Cuda, init)}, {"cuGetErrorName", offsetof(Cuda, error_name)}, {"cuGetErrorString", offsetof(Cuda, error_string)},
-    {"cuDeviceGetCount", offsetof(Cuda, device_count)}, {"cuDeviceGet", offsetof(Cuda, device_get)}, {"cuDeviceGetName", offsetof(Cuda, device_name)},
-    {"cuDeviceGetAttribute", offsetof(Cuda, device_attribute)}, {"cuDeviceTotalMem_v2", offsetof(Cuda, total_memory)},
-    {"cuDevicePrimaryCtxRetain", offsetof(Cuda, context_retain)}, {"cuDevicePrimaryCtxRelease_v2", offsetof(Cuda, context_release)},
-    {"cuCtxSetCurrent", offsetof(Cuda, context_set)}, {"cuCtxSynchronize", offsetof(Cuda, synchronize)}, {"cuMemGetInfo_v2", offsetof(Cuda, memory_info)},
-    {"cuMemAlloc_v2", offsetof(Cuda, memory_alloc)}, {"cuMemFree_v2", offsetof(Cuda, memory_free)}, {"cuMemcpyHtoD_v2", offsetof(Cuda, copy_in)},
-    {"cuMemcpyDtoH_v2", offsetof(Cuda, copy_out)}, {"cuModuleLoadDataEx", offsetof(Cuda, module_load)}, {"cuModuleUnload", offsetof(Cuda, module_unload)},
-    {"cuModuleGetFunction", offsetof(Cuda, module_function)}, {"cuFuncSetAttribute", offsetof(Cuda, function_attribute)}, {"cuLaunchKernel", offsetof(Cuda, launch)},
-    {"cuEventCreate", offsetof(Cuda, event_create)}, {"cuEventDestroy_v2", offsetof(Cuda, event_destroy)}, {"cuEventRecord", offsetof(Cuda, event_record)},
-    {"cuEventSynchronize", offsetof(Cuda, event_synchronize)}, {"cuEventElapsedTime", offsetof(Cuda, event_elapsed)},
+    {"cuInit", offsetof(Cuda, init)},
+    {"cuGetErrorName", offsetof(Cuda, error_name)},
+    {"cuGetErrorString", offsetof(Cuda, error_string)},
+    {"cuDeviceGetCount", offsetof(Cuda, device_count)},
+    {"cuDeviceGet", offsetof(Cuda, device_get)},
+    {"cuDeviceGetName", offsetof(Cuda, device_name)},
+    {"cuDeviceGetAttribute", offsetof(Cuda, device_attribute)},
+    {"cuDeviceTotalMem_v2", offsetof(Cuda, total_memory)},
+    {"cuDevicePrimaryCtxRetain", offsetof(Cuda, context_retain)},
+    {"cuDevicePrimaryCtxRelease_v2", offsetof(Cuda, context_release)},
+    {"cuCtxSetCurrent", offsetof(Cuda, context_set)},
+    {"cuCtxSynchronize", offsetof(Cuda, synchronize)},
+    {"cuMemGetInfo_v2", offsetof(Cuda, memory_info)},
+    {"cuMemAlloc_v2", offsetof(Cuda, memory_alloc)},
+    {"cuMemFree_v2", offsetof(Cuda, memory_free)},
+    {"cuMemcpyHtoD_v2", offsetof(Cuda, copy_in)},
+    {"cuMemcpyDtoH_v2", offsetof(Cuda, copy_out)},
+    {"cuModuleLoadDataEx", offsetof(Cuda, module_load)},
+    {"cuModuleUnload", offsetof(Cuda, module_unload)},
+    {"cuModuleGetFunction", offsetof(Cuda, module_function)},
+    {"cuFuncSetAttribute", offsetof(Cuda, function_attribute)},
+    {"cuLaunchKernel", offsetof(Cuda, launch)},
+    {"cuEventCreate", offsetof(Cuda, event_create)},
+    {"cuEventDestroy_v2", offsetof(Cuda, event_destroy)},
+    {"cuEventRecord", offsetof(Cuda, event_record)},
+    {"cuEventSynchronize", offsetof(Cuda, event_synchronize)},
+    {"cuEventElapsedTime", offsetof(Cuda, event_elapsed)},
 };
 
 /* The state of a CUDA device. */
@@ -151,10 +183,14 @@ static StcStatus cuda_open(Device *d) {
   if (missing) return diag_error(d->w->diags, no_loc(), "cuda: %s", missing), STC_DEVICE;
   int n = 0, want = d->index < 0 ? 0 : d->index;
   CuResult e = s->cu.init(0);
-  if (e == CU_NO_DEVICE) return diag_error(d->w->diags, no_loc(), "cuda: the driver is there, but no GPU: use --device=host or sim"), STC_DEVICE;
+  if (e == CU_NO_DEVICE)
+    return diag_error(d->w->diags, no_loc(), "cuda: the driver is there, but no GPU: use --device=host or sim"), STC_DEVICE;
   StcStatus st = check(d, e, "starting the driver");
   if (!st) st = check(d, s->cu.device_count(&n), "counting devices");
-  if (!st && want >= n) st = (diag_error(d->w->diags, no_loc(), "cuda:%d: there %s %d CUDA device%s, numbered from 0", want, n == 1 ? "is" : "are", n, n == 1 ? "" : "s"), STC_DEVICE);
+  if (!st && want >= n)
+    st = (diag_error(d->w->diags, no_loc(), "cuda:%d: there %s %d CUDA device%s, numbered from 0", want, n == 1 ? "is" : "are", n,
+                     n == 1 ? "" : "s"),
+          STC_DEVICE);
   if (!st) st = check(d, s->cu.device_get(&s->device, want), "finding the device");
   if (!st) st = check(d, s->cu.context_retain(&s->context, s->device), "making a context");
   if (!st) st = check(d, s->cu.context_set(s->context), "using the context");
@@ -164,7 +200,10 @@ static StcStatus cuda_open(Device *d) {
   int major = attribute(&s->cu, s->device, ATTR_CC_MAJOR), minor = attribute(&s->cu, s->device, ATTR_CC_MINOR);
   d->limits = read_limits(&s->cu, s->device);
   d->cpu = choose_cpu(d->w->arena, major, minor);
-  if (!d->cpu) return diag_error(d->w->diags, no_loc(), "cuda: %s has compute capability %d.%d; the compiler makes code for %s and later", name, major, minor, target_cpus("nvptx")[0]), STC_DEVICE;
+  if (!d->cpu)
+    return diag_error(d->w->diags, no_loc(), "cuda: %s has compute capability %d.%d; the compiler makes code for %s and later", name, major,
+                      minor, target_cpus("nvptx")[0]),
+           STC_DEVICE;
   d->description = arena_printf(d->w->arena, "cuda:%d, %s", want, name);
   return STC_OK;
 }
@@ -202,7 +241,9 @@ static StcStatus find_function(Device *d, const Compiled *code, int i) {
   const Kernel *k = &code->module->kernels[i];
   StcStatus st = check(d, s->cu.module_function(&s->functions[i], s->module, k->name), k->name);
   s->dynamic[i] = (unsigned)dynamic_shared_bytes(k, code->target);
-  if (!st && s->dynamic[i] > 48 * 1024) st = check(d, s->cu.function_attribute(s->functions[i], FUNC_MAX_DYNAMIC_SHARED, (int)s->dynamic[i]), "raising the shared memory of a block");
+  if (!st && s->dynamic[i] > 48 * 1024)
+    st = check(d, s->cu.function_attribute(s->functions[i], FUNC_MAX_DYNAMIC_SHARED, (int)s->dynamic[i]),
+               "raising the shared memory of a block");
   return st;
 }
 
@@ -228,7 +269,8 @@ static StcStatus cuda_alloc(Device *d, size_t size, void **memory) {
   if (e == CU_OUT_OF_MEMORY) {
     size_t left = 0, total = 0;
     s->cu.memory_info(&left, &total);
-    diag_error(d->w->diags, no_loc(), "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D", d->description, size, left, total);
+    diag_error(d->w->diags, no_loc(), "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
+               d->description, size, left, total);
     return STC_DEVICE;
   }
   *memory = (void *)(uintptr_t)p;
@@ -262,7 +304,8 @@ static StcStatus cuda_launch(Device *d, const Launch *l) {
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
-  CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL, l->args, NULL);
+  CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL,
+                            l->args, NULL);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
@@ -296,8 +339,8 @@ static void list_device(FILE *to, const Cuda *cu, int i) {
   cu->device_name(name, sizeof name, d);
   cu->total_memory(&bytes, d);
   snprintf(label, sizeof label, "cuda:%d", i);
-  fprintf(to, "%-8s %s, compute capability %d.%d, %d multiprocessors, %.1f GiB\n", label, name, attribute(cu, d, ATTR_CC_MAJOR), attribute(cu, d, ATTR_CC_MINOR), attribute(cu, d, ATTR_CORES),
-          (double)bytes / 1073741824.0);
+  fprintf(to, "%-8s %s, compute capability %d.%d, %d multiprocessors, %.1f GiB\n", label, name, attribute(cu, d, ATTR_CC_MAJOR),
+          attribute(cu, d, ATTR_CC_MINOR), attribute(cu, d, ATTR_CORES), (double)bytes / 1073741824.0);
 }
 
 /* The lines for `stc devices`. */
@@ -316,7 +359,20 @@ static void cuda_list(FILE *to) {
 }
 
 const DeviceKind device_cuda = {
-    .name = "cuda", .help = "an NVIDIA GPU, through libcuda.so.1", .arch = "nvptx", .index = "the GPU's number",
-    .open = cuda_open, .close = cuda_close, .load = cuda_load, .alloc = cuda_alloc, .release = cuda_release, .put = cuda_put, .fetch = cuda_fetch,
-    .launch = cuda_launch, .start = cuda_start, .wait = cuda_wait, .stop = cuda_stop, .list = cuda_list,
+    .name = "cuda",
+    .help = "an NVIDIA GPU, through libcuda.so.1",
+    .arch = "nvptx",
+    .index = "the GPU's number",
+    .open = cuda_open,
+    .close = cuda_close,
+    .load = cuda_load,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .put = cuda_put,
+    .fetch = cuda_fetch,
+    .launch = cuda_launch,
+    .start = cuda_start,
+    .wait = cuda_wait,
+    .stop = cuda_stop,
+    .list = cuda_list,
 };

@@ -1,5 +1,6 @@
-/* driver/device-hip.c: AMD GPUs through the HIP runtime, libamdhip64.so, which is loaded when it is first needed. No HIP header is used; numbers of attributes are
- * those of hip_runtime_api.h, the same from ROCm 5 on. hipDeviceProp_t, whose layout has changed, is never declared: see find_arch. */
+/* driver/device-hip.c: AMD GPUs through the HIP runtime, libamdhip64.so, which is loaded when it is first needed. No HIP header is used;
+ * numbers of attributes are those of hip_runtime_api.h, the same from ROCm 5 on. hipDeviceProp_t, whose layout has changed, is never
+ * declared: see find_arch. */
 #include "driver/driver.h"
 
 #include <dlfcn.h>
@@ -35,7 +36,8 @@ typedef struct Hip {
   HipError (*module_load)(void **module, const void *image);
   HipError (*module_unload)(void *module);
   HipError (*module_function)(void **f, void *module, const char *name);
-  HipError (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra);
+  HipError (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+                     void **args, void **extra);
   HipError (*synchronize)(void);
   HipError (*event_create)(void **e);
   HipError (*event_destroy)(void *e);
@@ -48,13 +50,27 @@ typedef struct Hip {
 /* Name and place of each entry point that must be there. */
 typedef struct Entry { const char *name; size_t offset; } Entry;
 static const Entry entries[] = {
-    {"hipGetErrorString", offsetof(Hip, error_string)}, {"hipGetDeviceCount", offsetof(Hip, device_count)}, {"hipSetDevice", offsetof(Hip, set_device)},
-    {"hipDeviceGetName", offsetof(Hip, device_name)}, {"hipDeviceGetAttribute", offsetof(Hip, device_attribute)}, {"hipDeviceTotalMem", offsetof(Hip, total_memory)},
-    {"hipMemGetInfo", offsetof(Hip, memory_info)}, {"hipMalloc", offsetof(Hip, memory_alloc)}, {"hipFree", offsetof(Hip, memory_free)},
-    {"hipMemcpyHtoD", offsetof(Hip, copy_in)}, {"hipMemcpyDtoH", offsetof(Hip, copy_out)}, {"hipModuleLoadData", offsetof(Hip, module_load)},
-    {"hipModuleUnload", offsetof(Hip, module_unload)}, {"hipModuleGetFunction", offsetof(Hip, module_function)}, {"hipModuleLaunchKernel", offsetof(Hip, launch)},
-    {"hipDeviceSynchronize", offsetof(Hip, synchronize)}, {"hipEventCreate", offsetof(Hip, event_create)}, {"hipEventDestroy", offsetof(Hip, event_destroy)},
-    {"hipEventRecord", offsetof(Hip, event_record)}, {"hipEventSynchronize", offsetof(Hip, event_synchronize)}, {"hipEventElapsedTime", offsetof(Hip, event_elapsed)},
+    {"hipGetErrorString", offsetof(Hip, error_string)},
+    {"hipGetDeviceCount", offsetof(Hip, device_count)},
+    {"hipSetDevice", offsetof(Hip, set_device)},
+    {"hipDeviceGetName", offsetof(Hip, device_name)},
+    {"hipDeviceGetAttribute", offsetof(Hip, device_attribute)},
+    {"hipDeviceTotalMem", offsetof(Hip, total_memory)},
+    {"hipMemGetInfo", offsetof(Hip, memory_info)},
+    {"hipMalloc", offsetof(Hip, memory_alloc)},
+    {"hipFree", offsetof(Hip, memory_free)},
+    {"hipMemcpyHtoD", offsetof(Hip, copy_in)},
+    {"hipMemcpyDtoH", offsetof(Hip, copy_out)},
+    {"hipModuleLoadData", offsetof(Hip, module_load)},
+    {"hipModuleUnload", offsetof(Hip, module_unload)},
+    {"hipModuleGetFunction", offsetof(Hip, module_function)},
+    {"hipModuleLaunchKernel", offsetof(Hip, launch)},
+    {"hipDeviceSynchronize", offsetof(Hip, synchronize)},
+    {"hipEventCreate", offsetof(Hip, event_create)},
+    {"hipEventDestroy", offsetof(Hip, event_destroy)},
+    {"hipEventRecord", offsetof(Hip, event_record)},
+    {"hipEventSynchronize", offsetof(Hip, event_synchronize)},
+    {"hipEventElapsedTime", offsetof(Hip, event_elapsed)},
 };
 
 /* The state of a HIP device. */
@@ -105,7 +121,8 @@ static const char *arch_at(Arena *a, const char *s) {
   return n >= 6 && (s[n] == 0 || s[n] == ':') ? arena_strndup(a, s, n) : NULL;
 }
 
-/* The device's architecture. Of hipDeviceProp_t only this is used: it holds gcnArchName as characters, somewhere. NULL if it cannot be found. */
+/* The device's architecture. Of hipDeviceProp_t only this is used: it holds gcnArchName as characters, somewhere. NULL if it cannot be
+ * found. */
 static const char *find_arch(Arena *a, const Hip *hip, int device) {
   char *properties = arena_alloc(a, PROPERTIES_SIZE + 16);
   if (!hip->properties || hip->properties(properties, device) != 0) return NULL;
@@ -131,7 +148,8 @@ static TargetInfo read_limits(const Hip *hip, int device) {
   return t;
 }
 
-/* Loads the runtime and finds the device. hipGetDeviceCount says whether there is one: hipInit's answer without one differs between versions. */
+/* Loads the runtime and finds the device. hipGetDeviceCount says whether there is one: hipInit's answer without one differs between
+ * versions. */
 static StcStatus hip_open(Device *d) {
   HipState *s = ARENA_NEW(d->w->arena, HipState);
   d->state = s;
@@ -140,9 +158,13 @@ static StcStatus hip_open(Device *d) {
   int n = 0;
   s->device = d->index < 0 ? 0 : d->index;
   HipError e = s->hip.device_count(&n);
-  if (e == HIP_NO_DEVICE || (e == 0 && n == 0)) return diag_error(d->w->diags, no_loc(), "hip: the runtime is there, but no GPU: use --device=host or sim"), STC_DEVICE;
+  if (e == HIP_NO_DEVICE || (e == 0 && n == 0))
+    return diag_error(d->w->diags, no_loc(), "hip: the runtime is there, but no GPU: use --device=host or sim"), STC_DEVICE;
   StcStatus st = check(d, e, "counting devices");
-  if (!st && s->device >= n) st = (diag_error(d->w->diags, no_loc(), "hip:%d: there %s %d HIP device%s, numbered from 0", s->device, n == 1 ? "is" : "are", n, n == 1 ? "" : "s"), STC_DEVICE);
+  if (!st && s->device >= n)
+    st = (diag_error(d->w->diags, no_loc(), "hip:%d: there %s %d HIP device%s, numbered from 0", s->device, n == 1 ? "is" : "are", n,
+                     n == 1 ? "" : "s"),
+          STC_DEVICE);
   if (!st) st = check(d, s->hip.set_device(s->device), "using the device");
   if (st) return st;
   char name[128] = "?";
@@ -190,7 +212,8 @@ static StcStatus hip_alloc(Device *d, size_t size, void **memory) {
   if (e != HIP_OUT_OF_MEMORY) return check(d, e, "allocating memory");
   size_t left = 0, total = 0;
   s->hip.memory_info(&left, &total);
-  diag_error(d->w->diags, no_loc(), "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D", d->description, size, left, total);
+  diag_error(d->w->diags, no_loc(), "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
+             d->description, size, left, total);
   return STC_DEVICE;
 }
 
@@ -234,7 +257,8 @@ static StcStatus hip_launch(Device *d, const Launch *l) {
   memset(kernarg, 0, sizeof kernarg);
   size_t size = pack_arguments(s->code->module, l->kernel, l->args, kernarg);
   void *extra[] = {PARAM_POINTER, kernarg, PARAM_SIZE, &size, PARAM_END};
-  HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL, NULL, extra);
+  HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL,
+                             NULL, extra);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 

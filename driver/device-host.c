@@ -14,7 +14,8 @@ typedef struct Pool Pool;
 /* A thread of the pool with the scratch memory of its tile. */
 typedef struct Worker { Pool *pool; pthread_t thread; char *scratch; } Worker;
 
-/* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along and waits until `busy` is 0. */
+/* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along and waits until
+ * `busy` is 0. */
 struct Pool {
   int nworkers;                  /* without the main thread, which is workers[0] */
   Worker *workers;
@@ -184,11 +185,14 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
     int64_t bytes = kernel_shared_bytes(&m->kernels[i]);
     scratch = bytes > scratch ? bytes : scratch;
     s->functions[i] = jit_find(b->jit, m->kernels[i].name);
-    if (!s->functions[i]) return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", m->kernels[i].name), STC_INTERNAL;
+    if (!s->functions[i])
+      return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", m->kernels[i].name), STC_INTERNAL;
   }
   s->pool_made = true;
   if (!pool_start(&s->pool, d->limits.cores, (size_t)scratch))
-    return diag_error(d->w->diags, no_loc(), "no threads or no memory for %d workers with %lld bytes of scratch each", (int)d->limits.cores, (long long)scratch), STC_MEMORY;
+    return diag_error(d->w->diags, no_loc(), "no threads or no memory for %d workers with %lld bytes of scratch each", (int)d->limits.cores,
+                      (long long)scratch),
+           STC_MEMORY;
   return STC_OK;
 }
 
@@ -248,7 +252,20 @@ static void host_list(FILE *to) {
 }
 
 const DeviceKind device_host = {
-    .name = "host", .help = "this CPU, all cores", .arch = "host", .index = "a number of threads",
-    .open = host_open, .close = host_close, .load = host_load, .alloc = host_alloc, .release = host_release, .put = host_copy, .fetch = host_copy,
-    .launch = host_launch, .start = host_start, .wait = host_wait, .stop = host_stop, .list = host_list,
+    .name = "host",
+    .help = "this CPU, all cores",
+    .arch = "host",
+    .index = "a number of threads",
+    .open = host_open,
+    .close = host_close,
+    .load = host_load,
+    .alloc = host_alloc,
+    .release = host_release,
+    .put = host_copy,
+    .fetch = host_copy,
+    .launch = host_launch,
+    .start = host_start,
+    .wait = host_wait,
+    .stop = host_stop,
+    .list = host_list,
 };

@@ -14,7 +14,9 @@ static void ref_close(Device *d) { (void)d; }
 static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
   (void)b;
   if (p->kind == SOURCE_KIR)
-    return diag_error(d->w->diags, no_loc(), "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from", p->file), STC_USAGE;
+    return diag_error(d->w->diags, no_loc(),
+                      "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from", p->file),
+           STC_USAGE;
   d->state = p->module;
   return STC_OK;
 }

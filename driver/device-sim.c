@@ -10,7 +10,8 @@ static StcStatus sim_open(Device *d) {
 /* Nothing to give back. */
 static void sim_close(Device *d) { (void)d; }
 
-/* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they came from a .kir or from -passes. */
+/* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they came from a .kir or
+ * from -passes. */
 typedef struct SimState { const Module *module; StcStatus fault; } SimState;
 
 /* Keeps the kernel IR. */
@@ -32,6 +33,12 @@ static StcStatus sim_run_whole(Device *d, const WholeRun *r) {
 static void sim_list(FILE *to) { fprintf(to, "%-8s %s\n", "sim", device_sim.help); }
 
 const DeviceKind device_sim = {
-    .name = "sim", .help = "the simulator: runs a GPU's kernels thread by thread and checks for races, stale values and more", .whole = true,
-    .open = sim_open, .close = sim_close, .load = sim_load, .run = sim_run_whole, .list = sim_list,
+    .name = "sim",
+    .help = "the simulator: runs a GPU's kernels thread by thread and checks for races, stale values and more",
+    .whole = true,
+    .open = sim_open,
+    .close = sim_close,
+    .load = sim_load,
+    .run = sim_run_whole,
+    .list = sim_list,
 };

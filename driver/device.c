@@ -47,14 +47,17 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
   const char *colon = strchr(name, ':');
   size_t n = colon ? (size_t)(colon - name) : strlen(name);
   const DeviceKind *kind = find_kind(name, n);
-  if (!kind) return diag_error(w->diags, no_loc(), "no device `%s`; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name), STC_USAGE;
+  if (!kind)
+    return diag_error(w->diags, no_loc(), "no device `%s`; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name),
+           STC_USAGE;
   long index = -1;
   if (colon) {
     char *end;
     index = strtol(colon + 1, &end, 10);
     if (!kind->index) return diag_error(w->diags, no_loc(), "device `%s`: %s takes no number", name, kind->name), STC_USAGE;
     if (end == colon + 1 || *end || index < 0 || index > 65535)
-      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s, such as %s:0", name, kind->index, kind->name), STC_USAGE;
+      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s, such as %s:0", name, kind->index, kind->name),
+             STC_USAGE;
   }
   *out = (Device){.kind = kind, .w = w, .index = (int)index, .name = arena_strdup(w->arena, name)};
   return kind->open(out);

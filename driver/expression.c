@@ -71,17 +71,21 @@ const char *c_type(Type t) {
 
 const char *c_name(Arena *a, const char *name) {
   static const char *const keywords[] = {
-      "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double",
-      "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "not", "operator", "or", "private",
-      "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename",
-      "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "NAN", "INFINITY", "I", "NULL", "signbit", "isnan", "isinf", NULL};
+      "alignas", "alignof",   "and",      "asm",      "auto",     "bool",   "break",   "case",      "catch",    "char",     "class",
+      "const",   "constexpr", "continue", "decltype", "default",  "delete", "do",      "double",    "else",     "enum",     "explicit",
+      "export",  "extern",    "false",    "float",    "for",      "friend", "goto",    "if",        "inline",   "int",      "long",
+      "mutable", "namespace", "new",      "not",      "operator", "or",     "private", "protected", "public",   "register", "restrict",
+      "return",  "short",     "signed",   "sizeof",   "static",   "struct", "switch",  "template",  "this",     "throw",    "true",
+      "try",     "typedef",   "typename", "union",    "unsigned", "using",  "virtual", "void",      "volatile", "while",    "xor",
+      "NAN",     "INFINITY",  "I",        "NULL",     "signbit",  "isnan",  "isinf",   NULL};
   for (int i = 0; keywords[i]; i++)
     if (strcmp(name, keywords[i]) == 0) return arena_printf(a, "%s_", name);
   return name;
 }
 
 char *const_c_text(Arena *a, Const c, Type t) {
-  if (!type_is_float(t)) return c.i == INT64_MIN ? arena_strdup(a, "INT64_MIN") : arena_printf(a, t == TY_I64 ? "INT64_C(%lld)" : "(%lld)", (long long)c.i);
+  if (!type_is_float(t))
+    return c.i == INT64_MIN ? arena_strdup(a, "INT64_MIN") : arena_printf(a, t == TY_I64 ? "INT64_C(%lld)" : "(%lld)", (long long)c.i);
   if (isnan(c.f)) return arena_strdup(a, "NAN");
   if (isinf(c.f)) return arena_strdup(a, c.f > 0 ? "INFINITY" : "(-INFINITY)");
   return arena_printf(a, t == TY_F32 ? "((float)%a)" : "(%a)", c.f);
@@ -201,7 +205,9 @@ char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *p
       break;
     }
     Type t = op->results[0]->type;
-    const char *text = op->code == OP_CONST ? const_c_text(a, op->cval, t) : op->code == OP_SCALAR ? arena_printf(a, "%s%s", prefix, c_name(a, m->scalars[op->sym].name)) : op_text(a, op, x[0], x[1], x[2]);
+    const char *text = op->code == OP_CONST    ? const_c_text(a, op->cval, t)
+                       : op->code == OP_SCALAR ? arena_printf(a, "%s%s", prefix, c_name(a, m->scalars[op->sym].name))
+                                               : op_text(a, op, x[0], x[1], x[2]);
     str_addf(&s, "  const %s %s = (%s)(%s);\n", c_type(t), variable(a, b, op->results[0]), c_type(t), text);
   }
   return s.s;

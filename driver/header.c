@@ -1,5 +1,5 @@
-/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline function, so that a C program needs the
- * object and this header only. */
+/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline function, so that a C
+ * program needs the object and this header only. */
 #include "driver/driver.h"
 
 #include <ctype.h>
@@ -34,42 +34,59 @@ static void field_parameters(Writer *w) {
 
 /* Comment, includes, helpers. */
 static void begin(Writer *w) {
-  str_addf(&w->s, "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with -fopenmp the tiles of a launch run on all cores.\n", w->p, w->program->file, w->program->name,
-           STC_VERSION);
+  str_addf(
+      &w->s,
+      "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with -fopenmp the tiles of a launch run on all cores.\n",
+      w->p, w->program->file, w->program->name, STC_VERSION);
   str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
   str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
   str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n", w->p);
-  str_add(&w->s, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give. Functions return NULL, or what is wrong.\n */\n");
-  str_addf(&w->s, "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n", w->p, w->p, c_helpers);
+  str_add(&w->s,
+          " *\n * Fields are dense arrays in C order of the extents that *_extent_* give. Functions return NULL, or what is wrong.\n */\n");
+  str_addf(
+      &w->s,
+      "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n",
+      w->p, w->p, c_helpers);
   str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
 
 /* A prototype for each kernel. */
 static void prototypes(Writer *w) {
-  str_add(&w->s, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the value of argument i, scratch is aligned to 64. */\n");
-  for (int i = 0; i < w->m->nkernels; i++) str_addf(&w->s, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
+  str_add(
+      &w->s,
+      "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the value of argument i, scratch is aligned to 64. */\n");
+  for (int i = 0; i < w->m->nkernels; i++)
+    str_addf(&w->s, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
   str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
 }
 
 /* The params, their defaults, and the computed scalars behind them. */
 static void scalars(Writer *w) {
   const Module *m = w->m;
-  str_addf(&w->s, "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct %s_params {\n", w->p, w->p);
-  for (int i = 0; i < m->nscalars; i++) str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name), m->scalars[i].is_param ? "" : "   /* computed */");
+  str_addf(&w->s, "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct %s_params {\n",
+           w->p, w->p);
+  for (int i = 0; i < m->nscalars; i++)
+    str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name),
+             m->scalars[i].is_param ? "" : "   /* computed */");
   str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
     if (!m->scalars[i].expr || define) continue;
-    str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p, m->scalars[i].name, w->p,
-             expression_c_text(w->arena, m, m->scalars[i].expr, "p->", arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
+    str_addf(
+        &w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p, m->scalars[i].name, w->p,
+        expression_c_text(w->arena, m, m->scalars[i].expr, "p->", arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
   }
-  str_addf(&w->s, "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params params, *p = &params;\n  memset(p, 0, sizeof *p);\n", w->p, w->p, w->p);
+  str_addf(
+      &w->s,
+      "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params params, *p = &params;\n  memset(p, 0, sizeof *p);\n",
+      w->p, w->p, w->p);
   Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
   bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
   scalar_defaults(w->program, m, values, known);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
-    if (define) str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name), const_c_text(w->arena, values[i], m->scalars[i].type));
+    if (define)
+      str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name), const_c_text(w->arena, values[i], m->scalars[i].type));
     else if (m->scalars[i].expr) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   }
   str_add(&w->s, "  return params;\n}\n\n");
@@ -94,7 +111,9 @@ static const char *escaped(Arena *a, const char *text) {
 /* The function that computes the lets and checks the params. */
 static void bind(Writer *w) {
   const Module *m = w->m;
-  str_addf(&w->s, "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params *p) {\n  (void)p;\n", w->p, w->p);
+  str_addf(&w->s,
+           "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params *p) {\n  (void)p;\n",
+           w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
     if (!m->scalars[i].is_param) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   for (int i = 0; i < m->nchecks; i++) {
@@ -111,9 +130,14 @@ static void bind(Writer *w) {
 static void extents(Writer *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *field = &w->m->fields[f];
-    str_addf(&w->s, "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const %s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n", field->name, w->p, field->name, w->p);
-    for (int d = 0; d < field->box.rank; d++) str_addf(&w->s, "  if (d == %d) n = %s;\n", d, affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
-    str_addf(&w->s, "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  return %s_extent_%s(p, 0)", w->p, field->name, w->p, w->p, field->name);
+    str_addf(
+        &w->s,
+        "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const %s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
+        field->name, w->p, field->name, w->p);
+    for (int d = 0; d < field->box.rank; d++)
+      str_addf(&w->s, "  if (d == %d) n = %s;\n", d, affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
+    str_addf(&w->s, "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  return %s_extent_%s(p, 0)", w->p,
+             field->name, w->p, w->p, field->name);
     for (int d = 1; d < field->box.rank; d++) str_addf(&w->s, " * %s_extent_%s(p, %d)", w->p, field->name, d);
     str_add(&w->s, ";\n}\n\n");
   }
@@ -121,15 +145,20 @@ static void extents(Writer *w) {
 
 /* The structure that holds a run's buffers. */
 static void state(Writer *w) {
-  str_addf(&w->s, "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  int64_t step;\n  char *scratch;\n  void *buffer[%d];\n} %s_state;\n\n", w->p, w->p,
-           w->m->nbuffers ? w->m->nbuffers : 1, w->p);
+  str_addf(
+      &w->s,
+      "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  int64_t step;\n  char *scratch;\n  void *buffer[%d];\n} %s_state;\n\n",
+      w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1, w->p);
 }
 
 /* One launch function a kernel. */
 static void launch(Writer *w, const Kernel *k) {
   const Module *m = w->m;
   long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
-  str_addf(&w->s, "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params *p = s->p;\n  void *args[%d] = {", k->name, w->p, k->name, w->p, w->p, k->nargs + 1);
+  str_addf(
+      &w->s,
+      "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params *p = s->p;\n  void *args[%d] = {",
+      k->name, w->p, k->name, w->p, w->p, k->nargs + 1);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER) str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
@@ -137,19 +166,27 @@ static void launch(Writer *w, const Kernel *k) {
     if (a->kind == KARG_STEP) str_add(&w->s, "&s->step, ");
   }
   str_add(&w->s, "NULL};\n  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
-  for (int d = 0; d < k->rank; d++) str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"), (int)k->tile[d]);
+  for (int d = 0; d < k->rank; d++)
+    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"), (int)k->tile[d]);
   str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n"
                  "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
                  "    int64_t i;\n");
-  str_addf(&w->s, "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : NULL;\n    failed |= !scratch;\n", scratch + 64);
+  str_addf(
+      &w->s,
+      "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : NULL;\n    failed |= !scratch;\n",
+      scratch + 64);
   str_add(&w->s, "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n"
                  "    for (i = 0; i < total; i++) {\n"
                  "      int64_t block[3];\n");
   int rank = k->rank;
   if (rank == 1) str_add(&w->s, "      block[0] = i, block[1] = block[2] = 0;\n");
   if (rank == 2) str_add(&w->s, "      block[0] = i / blocks[1], block[1] = i % blocks[1], block[2] = 0;\n");
-  if (rank == 3) str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % blocks[2];\n");
-  str_addf(&w->s, "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of memory\" : NULL;\n}\n\n", k->name);
+  if (rank == 3)
+    str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % blocks[2];\n");
+  str_addf(
+      &w->s,
+      "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of memory\" : NULL;\n}\n\n",
+      k->name);
 }
 
 /* The statements of one sequence, `indent` deep. */
@@ -159,20 +196,27 @@ static void sequence(Writer *w, const HostSeq *q, const char *indent) {
     if (op->kind == HOST_LAUNCH)
       str_addf(&w->s, "%sif (!e) e = %s_launch_%s(&s);\n", indent, w->p, w->m->kernels[op->a].name);
     else
-      str_addf(&w->s, "%s{ void *t = s.buffer[%d]; s.buffer[%d] = s.buffer[%d]; s.buffer[%d] = t; }\n", indent, (int)op->a, (int)op->a, (int)op->b, (int)op->b);
+      str_addf(&w->s, "%s{ void *t = s.buffer[%d]; s.buffer[%d] = s.buffer[%d]; s.buffer[%d] = t; }\n", indent, (int)op->a, (int)op->a,
+               (int)op->b, (int)op->b);
   }
 }
 
 /* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
 static void open_state(Writer *w) {
   const Module *m = w->m;
-  str_addf(&w->s, "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = %s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n", w->p, w->p, w->p, w->p);
+  str_addf(
+      &w->s,
+      "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = %s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
+      w->p, w->p, w->p, w->p);
   for (int b = 0; b < m->nbuffers; b++) {
     const Field *f = &m->fields[m->buffers[b].field];
     if (m->buffers[b].copy == 0 && !f->temp)
       str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, f->name);
     else
-      str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)%s_size_%s(p) + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, c_type(f->type), w->p, f->name, b, b, b);
+      str_addf(
+          &w->s,
+          "  void *own%d = malloc(sizeof(%s) * (size_t)%s_size_%s(p) + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n",
+          b, c_type(f->type), w->p, f->name, b, b, b);
   }
 }
 
@@ -183,7 +227,8 @@ static void close_state(Writer *w) {
     int b = find_copy(m, f, 0);
     if (m->fields[f].temp) continue;
     if (b >= 0 && find_copy(m, f, 1) >= 0)
-      str_addf(&w->s, "  if (!e && s.buffer[%d] != field_%s) memcpy(field_%s, s.buffer[%d], sizeof(%s) * (size_t)%s_size_%s(p));\n", b, m->fields[f].name, m->fields[f].name, b, element(w, f), w->p, m->fields[f].name);
+      str_addf(&w->s, "  if (!e && s.buffer[%d] != field_%s) memcpy(field_%s, s.buffer[%d], sizeof(%s) * (size_t)%s_size_%s(p));\n", b,
+               m->fields[f].name, m->fields[f].name, b, element(w, f), w->p, m->fields[f].name);
     if (b < 0) str_addf(&w->s, "  (void)field_%s;\n", m->fields[f].name);
   }
   for (int b = 0; b < m->nbuffers; b++)
@@ -204,7 +249,10 @@ static void init(Writer *w) {
 
 /* The time loop: Algorithm 5. */
 static void run(Writer *w) {
-  str_addf(&w->s, "/* Runs `steps` time steps, of which `first_step` were done before. */\nstatic inline const char *%s_run(const %s_params *params, int64_t first_step, int64_t steps", w->p, w->p);
+  str_addf(
+      &w->s,
+      "/* Runs `steps` time steps, of which `first_step` were done before. */\nstatic inline const char *%s_run(const %s_params *params, int64_t first_step, int64_t steps",
+      w->p, w->p);
   field_parameters(w);
   str_add(&w->s, ") {\n");
   open_state(w);

@@ -1,4 +1,5 @@
-/* driver/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON. docs/manifest.md describes it field by field. */
+/* driver/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON. docs/manifest.md describes it
+ * field by field. */
 #include "driver/driver.h"
 
 #include <jansson.h>

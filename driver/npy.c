@@ -1,7 +1,8 @@
 /* driver/npy.c: fields as NumPy's .npy files: C order, little endian, type and shape checked.
  *
- * A file is the magic "\x93NUMPY", a version (1, 2 or 3), the length of the header (2 bytes in version 1, else 4), the header, which is a Python
- * dict literal such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with blanks and a newline, and the elements.
+ * A file is the magic "\x93NUMPY", a version (1, 2 or 3), the length of the header (2 bytes in version 1, else 4), the header, which is a
+ * Python dict literal such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with blanks and a newline, and the
+ * elements.
  */
 #include "driver/driver.h"
 
@@ -79,7 +80,8 @@ static const char *truth(const char *s, NpyHeader *h) {
   return s + (h->fortran ? 4 : 5);
 }
 
-/* The value after `key`; unknown keys are an error, as in NumPy. A dtype that is not a plain string (a structured one) is kept as "structured". */
+/* The value after `key`; unknown keys are an error, as in NumPy. A dtype that is not a plain string (a structured one) is kept as
+ * "structured". */
 static const char *value(const char *s, const char *key, NpyHeader *h) {
   if (strcmp(key, "shape") == 0) return tuple(s, h);
   if (strcmp(key, "fortran_order") == 0) return truth(s, h);
@@ -120,7 +122,9 @@ static const char *read_header(FILE *from, NpyHeader *h) {
   text[length] = 0;
   bool ok = whole && parse_header(text, h);
   free(text);
-  return ok ? NULL : !whole ? "it ends inside its header" : "its header is not the dict of 'descr', 'fortran_order' and 'shape' that NumPy writes";
+  return ok       ? NULL
+         : !whole ? "it ends inside its header"
+                  : "its header is not the dict of 'descr', 'fortran_order' and 'shape' that NumPy writes";
 }
 
 /* The type with the byte order that this machine and the format agree on: '=' and '|' mean no swap. */
@@ -167,8 +171,11 @@ StcStatus npy_read(StcContext *c, const char *path, const StcFieldInfo *f, void 
   if (wrong) s = (context_error(c, "%s: %s", path, wrong), STC_INPUT);
   if (!s) s = check_header(c, path, f, &h);
   size_t got = s || f->bytes == 0 ? 0 : fread(data, 1, (size_t)f->bytes, from);
-  if (!s && got != (size_t)f->bytes) s = (context_error(c, "%s: it has %zu bytes of elements, but its header promises %lld", path, got, (long long)f->bytes), STC_INPUT);
-  if (!s && fgetc(from) != EOF) s = (context_error(c, "%s: it goes on after the %lld bytes of elements that its header promises", path, (long long)f->bytes), STC_INPUT);
+  if (!s && got != (size_t)f->bytes)
+    s = (context_error(c, "%s: it has %zu bytes of elements, but its header promises %lld", path, got, (long long)f->bytes), STC_INPUT);
+  if (!s && fgetc(from) != EOF)
+    s = (context_error(c, "%s: it goes on after the %lld bytes of elements that its header promises", path, (long long)f->bytes),
+         STC_INPUT);
   fclose(from);
   if (!s) normalize_bools(f, data);
   return s;

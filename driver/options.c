@@ -68,8 +68,12 @@ static const char *set_stats(Command *c, const char *v) { return (void)v, c->opt
 static const char *set_remarks(Command *c, const char *v) { return (void)v, c->options.remarks = true, NULL; }
 static const char *set_no_contract(Command *c, const char *v) { return (void)v, c->options.no_contract = true, NULL; }
 static const char *set_fast_math(Command *c, const char *v) { return (void)v, c->options.fast_math = true, NULL; }
-static const char *set_block(Command *c, const char *v) { return parse_shape(v, c->options.block) ? NULL : "one to three numbers from 1, such as 8x32"; }
-static const char *set_elems(Command *c, const char *v) { return parse_shape(v, c->options.elems) ? NULL : "one to three numbers from 1, such as 4x1"; }
+static const char *set_block(Command *c, const char *v) {
+  return parse_shape(v, c->options.block) ? NULL : "one to three numbers from 1, such as 8x32";
+}
+static const char *set_elems(Command *c, const char *v) {
+  return parse_shape(v, c->options.elems) ? NULL : "one to three numbers from 1, such as 4x1";
+}
 static const char *set_device(Command *c, const char *v) { return c->device = v, NULL; }
 static const char *set_in(Command *c, const char *v) { return add_field(c, &c->in, &c->nin, v); }
 static const char *set_outs(Command *c, const char *v) { return add_field(c, &c->outs, &c->nout, v); }
@@ -107,7 +111,9 @@ static const char *set_T(Command *c, const char *v) {
 }
 
 /* --steps=N. */
-static const char *set_steps(Command *c, const char *v) { return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0"; }
+static const char *set_steps(Command *c, const char *v) {
+  return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0";
+}
 
 /* --check[=TOL]. */
 static const char *set_check(Command *c, const char *v) {
@@ -144,11 +150,13 @@ static const OptionRow rows[] = {
     {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
     {"ffast-math", TAKES_NOTHING, BOTH, set_fast_math, "-ffast-math", "reassociate and approximate"},
     {"passes", TAKES_VALUE, BOTH, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
-    {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B", "print the IR before these passes (-print-after= after them)"},
+    {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",
+     "print the IR before these passes (-print-after= after them)"},
     {"print-after", TAKES_VALUE, BOTH, set_print_after, NULL, NULL},
     {"print-after-all", TAKES_NOTHING, BOTH, set_print_all, "-print-after-all", "... after every pass"},
     {"verify-each", TAKES_NOTHING, BOTH, set_verify, "-verify-each", "verify the IR after every pass"},
-    {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes", "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
+    {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes",
+     "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
     {"stats", TAKES_NOTHING, BOTH, set_stats, NULL, NULL},
     {"Rpass", TAKES_NOTHING, BOTH, set_remarks, NULL, NULL},
     {"help", TAKES_NOTHING, ALL, set_help, NULL, NULL},
@@ -159,7 +167,8 @@ enum { NROWS = sizeof rows / sizeof rows[0] };
 
 /* ---------------------------------------------------------------- parsing */
 
-/* The row that `text` (without dashes) uses, and its attached value or NULL. A TAKES_ATTACHED row matches by its first letter when nothing matches whole. */
+/* The row that `text` (without dashes) uses, and its attached value or NULL. A TAKES_ATTACHED row matches by its first letter when nothing
+ * matches whole. */
 static const OptionRow *find_row(const char *text, const char **value) {
   const char *equals = strchr(text, '=');
   size_t n = equals ? (size_t)(equals - text) : strlen(text);
@@ -167,7 +176,8 @@ static const OptionRow *find_row(const char *text, const char **value) {
   for (int i = 0; i < NROWS; i++)
     if (rows[i].takes != TAKES_ATTACHED && strlen(rows[i].name) == n && memcmp(rows[i].name, text, n) == 0) return &rows[i];
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].takes == TAKES_ATTACHED && rows[i].name[0] == text[0] && (text[0] == 'D' || (text[1] >= '0' && text[1] <= '9') || !text[1])) {
+    if (rows[i].takes == TAKES_ATTACHED && rows[i].name[0] == text[0] &&
+        (text[0] == 'D' || (text[1] >= '0' && text[1] <= '9') || !text[1])) {
       *value = text[1] ? text + 1 : NULL;
       return &rows[i];
     }
@@ -197,7 +207,9 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   const OptionRow *row = find_row(arg + 1 + (arg[1] == '-'), &value);
   if (!row) return unknown_option(c, arg);
   if (!(row->commands & c->kind))
-    return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg, row->commands & CMD_RUN ? "`stc run`" : "compiling (stc FILE)", row->commands & CMD_RUN ? " run" : ""), STC_USAGE;
+    return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg,
+                         row->commands & CMD_RUN ? "`stc run`" : "compiling (stc FILE)", row->commands & CMD_RUN ? " run" : ""),
+           STC_USAGE;
   if (row->takes == TAKES_NOTHING && value) return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc) value = argv[++*i];
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && (!value || !*value))
@@ -229,7 +241,9 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
       StcStatus s = take_option(c, argc, argv, &i);
       if (s) return s;
     } else if (c->file || c->kind == CMD_DEVICES) {
-      return context_error(c->context, c->file ? "two files, %s and %s: one at a time" : "%s%s: `stc devices` takes no file", c->file ? c->file : "", argv[i]), STC_USAGE;
+      return context_error(c->context, c->file ? "two files, %s and %s: one at a time" : "%s%s: `stc devices` takes no file",
+                           c->file ? c->file : "", argv[i]),
+             STC_USAGE;
     } else {
       c->file = argv[i];
     }
@@ -237,7 +251,9 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->options.ndefines = c->ndefines;
   c->options.defines = c->defines;
   if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN) && !c->file)
-    return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)", c->kind == CMD_RUN ? "stc run [options]" : "stc [options]"), STC_USAGE;
+    return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
+                         c->kind == CMD_RUN ? "stc run [options]" : "stc [options]"),
+           STC_USAGE;
   return STC_OK;
 }
 

@@ -1,4 +1,5 @@
-/* driver/plan.c: a program on a device with fixed params: checked and loaded once, run many times. The time loop is the paper's Algorithm 5, the host part. */
+/* driver/plan.c: a program on a device with fixed params: checked and loaded once, run many times. The time loop is the paper's Algorithm
+ * 5, the host part. */
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -16,11 +17,14 @@ static const char *times_text(Arena *a, const int32_t *n, int rank) {
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family && strcmp(s->family, "naive") == 0) return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
-  if (s->family) return arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));
+  if (s->family)
+    return arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));
   const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
   for (int i = 0; seq && i < seq->nops; i++) {
     const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;
-    if (k) return arena_printf(a, "given T=%d block=%s tile=%s", (int)seq->steps, times_text(a, k->threads, k->rank), times_text(a, k->tile, k->rank));
+    if (k)
+      return arena_printf(a, "given T=%d block=%s tile=%s", (int)seq->steps, times_text(a, k->threads, k->rank),
+                          times_text(a, k->tile, k->rank));
   }
   return "nothing to launch";
 }
@@ -62,7 +66,9 @@ static StcStatus add_slot(StcPlan *p, int field, int *slot) {
     s = p->device.kind->alloc(&p->device, size, &memory);
   } else {
     memory = calloc(size ? size : 1, 1);
-    if (!memory) s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for field %s of %zu bytes", p->module->fields[field].name, size), STC_MEMORY);
+    if (!memory)
+      s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for field %s of %zu bytes", p->module->fields[field].name, size),
+           STC_MEMORY);
   }
   if (s) return s;
   *slot = p->nslots;
@@ -103,14 +109,17 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
     blocks[d] = points <= 0 ? 0 : (points - 1) / k->tile[d] + 1;
     int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
     if (blocks[d] > most)
-      return diag_error(p->w.diags, k->loc, "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a larger tile there with -block or -elems", k->name,
-                        (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
+      return diag_error(
+                 p->w.diags, k->loc,
+                 "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a larger tile there with -block or -elems",
+                 k->name, (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
              STC_INPUT;
   }
   return STC_OK;
 }
 
-/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a GPU of the middle size. */
+/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a GPU of the middle
+ * size. */
 static const Target *choose_target(StcProgram *p, const Device *d) {
   const StcOptions *o = &p->options;
   const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
@@ -251,7 +260,9 @@ static StcStatus find_slot(StcPlan *p, int field, size_t bytes, Slot **out) {
   if (f->temp) return context_error(p->w.context, "field %s is temp: it holds no value from one time step to the next", f->name), STC_USAGE;
   *out = &p->slots[p->slot_of_field[field]];
   if ((*out)->size != bytes)
-    return context_error(p->w.context, "field %s has %zu bytes, but %zu were given: the array must have the field's type and extents", f->name, (*out)->size, bytes), STC_USAGE;
+    return context_error(p->w.context, "field %s has %zu bytes, but %zu were given: the array must have the field's type and extents",
+                         f->name, (*out)->size, bytes),
+           STC_USAGE;
   return STC_OK;
 }
 
@@ -262,7 +273,8 @@ typedef struct CopyArgs { StcPlan *p; Slot *slot; void *out; const void *in; } C
 static StcStatus copy_guarded(void *arg) {
   CopyArgs *c = arg;
   Device *d = &c->p->device;
-  if (!d->kind->whole) return c->in ? d->kind->put(d, c->slot->memory, c->in, c->slot->size) : d->kind->fetch(d, c->out, c->slot->memory, c->slot->size);
+  if (!d->kind->whole)
+    return c->in ? d->kind->put(d, c->slot->memory, c->in, c->slot->size) : d->kind->fetch(d, c->out, c->slot->memory, c->slot->size);
   if (c->slot->size) memcpy(c->in ? c->slot->memory : c->out, c->in ? c->in : c->slot->memory, c->slot->size);
   return STC_OK;
 }
@@ -283,7 +295,8 @@ StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
 
 StcStatus stc_plan_pointer(StcPlan *p, int field, void **pointer) {
   *pointer = NULL;
-  if (field < 0 || field >= p->module->nfields || p->module->fields[field].temp) return context_error(p->w.context, "field number %d has no memory", field), STC_USAGE;
+  if (field < 0 || field >= p->module->nfields || p->module->fields[field].temp)
+    return context_error(p->w.context, "field number %d has no memory", field), STC_USAGE;
   *pointer = p->slots[p->slot_of_field[field]].memory;
   p->given[field] = true;
   return STC_OK;
@@ -414,14 +427,19 @@ static const HostSeq *next_sequence(const Module *m, int64_t left) {
 }
 
 /* Tells the progress callback; false if it wants to stop. */
-static bool go_on(StcPlan *p, int64_t first, int64_t steps) { return !p->progress || p->progress(p->progress_user, p->done - first, steps); }
+static bool go_on(StcPlan *p, int64_t first, int64_t steps) {
+  return !p->progress || p->progress(p->progress_user, p->done - first, steps);
+}
 
 /* Runs up to `count` sequences, as long as steps are left before `end`. */
 static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   StcStatus s = STC_OK;
   for (int64_t i = 0; i < count && p->done < end && !s; i++) {
     const HostSeq *seq = next_sequence(p->build->code.module, end - p->done);
-    if (!seq) return diag_error(p->w.diags, no_loc(), "the kernels' host part has no sequence of one step, so %lld steps cannot be made", (long long)(end - p->done)), STC_INPUT;
+    if (!seq)
+      return diag_error(p->w.diags, no_loc(), "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
+                        (long long)(end - p->done)),
+             STC_INPUT;
     s = run_sequence(p, seq);
   }
   return s;
@@ -487,8 +505,9 @@ static StcStatus check_given(StcPlan *p) {
   for (int f = 0; f < p->module->nfields; f++) {
     const Field *field = &p->module->fields[f];
     if (field->temp || init[f] || p->given[f] || p->inits_done) continue;
-    diag_error(p->w.diags, field->loc, "field %s has no value to start from: give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0%s", field->name, field->name, field->name,
-               field->name, field->input ? "" : ", or write an `init` for it");
+    diag_error(p->w.diags, field->loc,
+               "field %s has no value to start from: give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0%s", field->name,
+               field->name, field->name, field->name, field->input ? "" : ", or write an `init` for it");
     s = STC_INPUT;
   }
   return s;

@@ -14,10 +14,10 @@ typedef struct Plane { int64_t first, rows, columns; double least, most; } Plane
 
 /* The colour of t in [0, 1]: a polynomial that follows matplotlib's viridis map. */
 static void colour(double t, unsigned char rgb[3]) {
-  static const double c[7][3] = {
-      {0.2777273272, 0.0054073445, 0.3340998053}, {0.1050930431, 1.4046135299, 1.3845901627}, {-0.3308618287, 0.2148475595, 0.0950951630},
-      {-4.6342304990, -5.7991009734, -19.3324409563}, {6.2282699363, 14.1799333668, 56.6905526007}, {4.7763849977, -13.7451453777, -65.3530326334},
-      {-5.4354558559, 4.6458526122, 26.3124352495}};
+  static const double c[7][3] = {{0.2777273272, 0.0054073445, 0.3340998053},   {0.1050930431, 1.4046135299, 1.3845901627},
+                                 {-0.3308618287, 0.2148475595, 0.0950951630},  {-4.6342304990, -5.7991009734, -19.3324409563},
+                                 {6.2282699363, 14.1799333668, 56.6905526007}, {4.7763849977, -13.7451453777, -65.3530326334},
+                                 {-5.4354558559, 4.6458526122, 26.3124352495}};
   for (int k = 0; k < 3; k++) {
     double v = 0;
     for (int i = 6; i >= 0; i--) v = v * t + c[i][k];
@@ -78,7 +78,8 @@ static bool encode(FILE *to, const Plane *p, const StcFieldInfo *f, const void *
     return false;
   }
   png_init_io(png, to);
-  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, info);
   for (int y = 0; y < height; y++) {
     fill_line(p, f, data, p->rows == 1 ? 0 : y * p->rows / height, width, line);

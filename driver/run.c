@@ -23,8 +23,8 @@ static bool on_progress(void *user, int64_t done, int64_t of) {
   if (due) {
     int filled = of > 0 ? (int)(40.0 * (double)done / (double)of) : 40;
     double left = done > 0 ? (now - p->start) * (double)(of - done) / (double)done : 0;
-    fprintf(stderr, "\r[%.*s%.*s] %" PRId64 "/%" PRId64 " steps, %.0f s left ", filled, "########################################", 40 - filled,
-            "                                        ", done, of, left);
+    fprintf(stderr, "\r[%.*s%.*s] %" PRId64 "/%" PRId64 " steps, %.0f s left ", filled, "########################################",
+            40 - filled, "                                        ", done, of, left);
     fflush(stderr);
     p->drawn = now;
     p->any = true;
@@ -62,7 +62,8 @@ static bool looks_like_value(const char *v) {
 static StcStatus fill(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
   uint64_t seed;
   if (strncmp(value, "random:", 7) == 0) {
-    if (!parse_seed(value + 7, &seed)) return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value), STC_USAGE;
+    if (!parse_seed(value + 7, &seed))
+      return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value), STC_USAGE;
     random_fill(f, seed, data);
     return STC_OK;
   }
@@ -78,7 +79,8 @@ static int find_field(const Job *j, const char *option, const char *name) {
   const char *names[n + 1];
   for (int i = 0; i <= n; i++) names[i] = stc_program_field_name(j->program, i);
   const char *near = near_match(name, names);
-  context_error(j->c->context, "%s %s: the program has no field `%s`%s%s%s", option, name, name, near ? "; is `" : "", near ? near : "", near ? "` meant?" : "");
+  context_error(j->c->context, "%s %s: the program has no field `%s`%s%s%s", option, name, name, near ? "; is `" : "", near ? near : "",
+                near ? "` meant?" : "");
   return -1;
 }
 
@@ -88,7 +90,9 @@ static StcStatus field_memory(const Job *j, StcPlan *plan, int field, StcFieldIn
   StcStatus s = stc_plan_field(plan, field, f);
   if (s) return s;
   *data = malloc((size_t)f->bytes + 1);
-  return *data ? STC_OK : (context_error(j->c->context, "no memory on this computer for field %s of %" PRId64 " bytes", f->name, f->bytes), STC_MEMORY);
+  return *data ? STC_OK
+               : (context_error(j->c->context, "no memory on this computer for field %s of %" PRId64 " bytes", f->name, f->bytes),
+                  STC_MEMORY);
 }
 
 /* Carries out one --in on `plan`. */
@@ -98,7 +102,8 @@ static StcStatus give_field(const Job *j, StcPlan *plan, const FieldOption *o) {
   int field = find_field(j, "--in", o->field);
   if (field < 0) return STC_USAGE;
   StcStatus s = field_memory(j, plan, field, &f, &data);
-  if (!s && f.temp) s = (context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field, f.name), STC_USAGE);
+  if (!s && f.temp)
+    s = (context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field, f.name), STC_USAGE);
   if (!s) s = fill(j->c, &f, o->value, data);
   if (!s) s = stc_plan_set(plan, field, data, (size_t)f.bytes);
   free(data);
@@ -184,7 +189,8 @@ static StcStatus compare_field(const Job *j, StcPlan *reference, int field) {
   return s;
 }
 
-/* Runs the reference with the same fields and steps, and compares every field that steps can change. All are printed, also after a failed one. */
+/* Runs the reference with the same fields and steps, and compares every field that steps can change. All are printed, also after a failed
+ * one. */
 static StcStatus check(const Job *j, int64_t steps) {
   StcPlan *reference;
   Progress progress = j->progress;
@@ -226,14 +232,15 @@ static void print_time(const Job *j, const StcRunInfo *info) {
   print_string(stc_plan_device(j->plan));
   printf(", \"schedule\": ");
   print_string(stc_plan_schedule(j->plan));
-  printf(", \"points\": %" PRId64 ", \"steps\": %" PRId64 ", \"launches\": %" PRId64 ", \"seconds\": %.9g, \"gpts\": %.6g, \"compile_seconds\": %.6g}\n", info->points, info->steps,
-         info->launches, info->seconds, info->gpts, stc_plan_compile_seconds(j->plan));
+  printf(", \"points\": %" PRId64 ", \"steps\": %" PRId64 ", \"launches\": %" PRId64
+         ", \"seconds\": %.9g, \"gpts\": %.6g, \"compile_seconds\": %.6g}\n",
+         info->points, info->steps, info->launches, info->seconds, info->gpts, stc_plan_compile_seconds(j->plan));
 }
 
 /* What a run tells a person. */
 static void print_summary(const Job *j, const StcRunInfo *info) {
-  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s): %.3g GPts/s\n", stc_program_name(j->program), info->points, info->steps, info->seconds,
-          stc_plan_device(j->plan), stc_plan_schedule(j->plan), info->gpts);
+  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s): %.3g GPts/s\n", stc_program_name(j->program),
+          info->points, info->steps, info->seconds, stc_plan_device(j->plan), stc_plan_schedule(j->plan), info->gpts);
 }
 
 /* Fields in, steps, fields out, check and time line. */
@@ -260,7 +267,10 @@ static StcStatus check_march(const Command *c, const char *device) {
   for (int i = 0; march && device_table[i]; i++) {
     const DeviceKind *k = device_table[i];
     if (strlen(k->name) == n && memcmp(k->name, device, n) == 0 && k->arch && strcmp(k->arch, march) != 0)
-      return context_error(c->context, "-march=%s does not run on device %s, which runs %s: leave -march out, or simulate with --device=sim", march, device, k->arch), STC_USAGE;
+      return context_error(c->context,
+                           "-march=%s does not run on device %s, which runs %s: leave -march out, or simulate with --device=sim", march,
+                           device, k->arch),
+             STC_USAGE;
   }
   return STC_OK;
 }

@@ -1,6 +1,6 @@
-/* tests/standin/libamdhip64.c: stands in for AMD's HIP runtime where there is no AMD GPU. It computes nothing. It checks the order of the calls and their
- * arguments, a launch's against the code object's own metadata: size and layout of the kernarg segment, pointers, block, shared bytes. A mistake makes the
- * call fail with hipErrorInvalidValue and writes a line "fault: ..." to stderr and to the log.
+/* tests/standin/libamdhip64.c: stands in for AMD's HIP runtime where there is no AMD GPU. It computes nothing. It checks the order of the
+ * calls and their arguments, a launch's against the code object's own metadata: size and layout of the kernarg segment, pointers, block,
+ * shared bytes. A mistake makes the call fail with hipErrorInvalidValue and writes a line "fault: ..." to stderr and to the log.
  *
  * STC_STANDIN_LOG=FILE      where a line for each call is appended
  * STC_STANDIN_DEVICES=N     how many GPUs there are (default 1)
@@ -146,7 +146,9 @@ static void skip(Reader *r) {
 static bool is(const Item *i, const char *s) { return i->kind == STRING && i->n == strlen(s) && memcmp(i->s, s, i->n) == 0; }
 
 /* Copies a string item. */
-static void copy(char *to, size_t size, Item i) { snprintf(to, size, "%.*s", i.kind == STRING ? (int)i.n : 0, i.kind == STRING ? i.s : ""); }
+static void copy(char *to, size_t size, Item i) {
+  snprintf(to, size, "%.*s", i.kind == STRING ? (int)i.n : 0, i.kind == STRING ? i.s : "");
+}
 
 /* One argument's map. */
 static void read_arg(Reader *r, Kernel *k) {
@@ -203,7 +205,8 @@ static bool read_image(const char *image) {
       Elf64_Nhdr n;
       memcpy(&n, image + s.sh_offset + at, sizeof n);
       const char *name = image + s.sh_offset + at + sizeof n, *desc = name + (n.n_namesz + 3) / 4 * 4;
-      if (n.n_type == NT_AMDGPU_METADATA && n.n_namesz == 7 && memcmp(name, "AMDGPU", 7) == 0) return read_metadata((const uint8_t *)desc, n.n_descsz);
+      if (n.n_type == NT_AMDGPU_METADATA && n.n_namesz == 7 && memcmp(name, "AMDGPU", 7) == 0)
+        return read_metadata((const uint8_t *)desc, n.n_descsz);
       at += sizeof n + (n.n_namesz + 3) / 4 * 4 + (n.n_descsz + 3) / 4 * 4;
     }
   }
@@ -213,8 +216,12 @@ static bool read_image(const char *image) {
 /* ---------------------------------------------------------------- device and memory */
 
 const char *hipGetErrorString(int e) {
-  return e == OUT_OF_MEMORY ? "out of memory" : e == NO_DEVICE ? "no ROCm-capable device is detected" : e == NOT_FOUND ? "named symbol not found"
-         : e == LAUNCH_FAILED ? "unspecified launch failure" : e == INVALID_VALUE ? "invalid argument" : "unknown error";
+  return e == OUT_OF_MEMORY   ? "out of memory"
+         : e == NO_DEVICE     ? "no ROCm-capable device is detected"
+         : e == NOT_FOUND     ? "named symbol not found"
+         : e == LAUNCH_FAILED ? "unspecified launch failure"
+         : e == INVALID_VALUE ? "invalid argument"
+                              : "unknown error";
 }
 
 int hipGetDeviceCount(int *n) {
@@ -368,16 +375,19 @@ static int check_kernarg(const Kernel *k, const char *bytes, size_t size) {
     if (a->pointer) memcpy(&p, bytes + a->offset, sizeof p);
     if (a->pointer && !find(p)) return fault("%s: argument %d is no pointer from hipMalloc", k->name, i);
   }
-  if (size > k->kernarg_size || size < end) return fault("%s: %zu kernarg bytes given, %llu in the metadata", k->name, size, (unsigned long long)k->kernarg_size);
+  if (size > k->kernarg_size || size < end)
+    return fault("%s: %zu kernarg bytes given, %llu in the metadata", k->name, size, (unsigned long long)k->kernarg_size);
   return SUCCESS;
 }
 
-int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
+int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                          void *stream, void **args, void **extra) {
   const Kernel *k = f;
   if (to_fail("hipModuleLaunchKernel")) return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels) return fault("launch of what hipModuleGetFunction did not give");
   if (stream) return fault("%s: a stream that was not made", k->name);
-  if (args || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3) return fault("%s: arguments are not given as one buffer with its size", k->name);
+  if (args || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3)
+    return fault("%s: arguments are not given as one buffer with its size", k->name);
   size_t size;
   memcpy(&size, extra[3], sizeof size);
   const unsigned char *bytes = extra[1];
@@ -386,8 +396,10 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
   call("launch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s", k->name, gx, gy, gz, bx, by, bz, shared, size, hex);
   uint64_t threads = (uint64_t)bx * by * bz;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535) return fault("%s: grid %u x %u x %u", k->name, gx, gy, gz);
-  if (threads == 0 || threads > k->max_flat) return fault("%s: %llu threads a block, %llu in the metadata", k->name, (unsigned long long)threads, (unsigned long long)k->max_flat);
-  if (shared + k->group_size > 65536) return fault("%s: %u dynamic and %llu static bytes of shared memory", k->name, shared, (unsigned long long)k->group_size);
+  if (threads == 0 || threads > k->max_flat)
+    return fault("%s: %llu threads a block, %llu in the metadata", k->name, (unsigned long long)threads, (unsigned long long)k->max_flat);
+  if (shared + k->group_size > 65536)
+    return fault("%s: %u dynamic and %llu static bytes of shared memory", k->name, shared, (unsigned long long)k->group_size);
   rt.launches_since_sync++;
   return check_kernarg(k, extra[1], size);
 }
@@ -431,7 +443,8 @@ int hipEventSynchronize(void *e) {
 }
 
 int hipEventElapsedTime(float *milliseconds, void *start, void *end) {
-  if (!event(start) || !event(end) || !((Event *)start)->recorded || !((Event *)end)->recorded) return fault("hipEventElapsedTime of events that were not recorded");
+  if (!event(start) || !event(end) || !((Event *)start)->recorded || !((Event *)end)->recorded)
+    return fault("hipEventElapsedTime of events that were not recorded");
   if (rt.launches_since_sync) return fault("hipEventElapsedTime before the launches were waited for");
   *milliseconds = 1.0f;
   return SUCCESS;

@@ -174,7 +174,8 @@ static void test_misuse(void **state) {
     assert_int_equal(stc_plan_get(q, 5, a, sizeof a), STC_USAGE);
     assert_int_equal(stc_plan_field(q, 3, &info), STC_USAGE);
     assert_int_equal(stc_plan_field(q, 2, &info), STC_OK);
-    assert_true(info.type == STC_F32 && info.rank == 1 && info.shape[0] == 9 && info.bytes == 36 && info.input && !info.temp && !info.has_init);
+    assert_true(info.type == STC_F32 && info.rank == 1 && info.shape[0] == 9 && info.bytes == 36 && info.input && !info.temp &&
+                !info.has_init);
     assert_int_equal(stc_plan_field(q, 0, &info), STC_OK);
     assert_true(info.has_init && !info.input);
     stc_plan_free(q);

@@ -1,5 +1,6 @@
-/* hip_test.c: the hip device against a stand-in runtime (tests/standin/libamdhip64.c), which checks the order of the calls and each launch against the code object's
- * metadata. Here the calls it logged are compared with the manifest. The test starts itself again with LD_LIBRARY_PATH set to where the stand-in is. */
+/* hip_test.c: the hip device against a stand-in runtime (tests/standin/libamdhip64.c), which checks the order of the calls and each launch
+ * against the code object's metadata. Here the calls it logged are compared with the manifest. The test starts itself again with
+ * LD_LIBRARY_PATH set to where the stand-in is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,8 +124,9 @@ static void expected_launch(const json_t *m, const char *name, char *to, size_t 
     int64_t extent = affine(json_object_get(g, "extent")), tile = int_at(g, "tile");
     blocks[json_string_value(json_object_get(g, "axis"))[0] - 'x'] = extent <= 0 ? 0 : (extent + tile - 1) / tile;
   }
-  snprintf(to, size, "launch %s grid %d %d %d block %d %d %d shared %d kernarg %d ", name, (int)blocks[0], (int)blocks[1], (int)blocks[2], (int)int_at(block, "x"), (int)int_at(block, "y"),
-           (int)int_at(block, "z"), (int)int_at(k, "dynamic_shared_bytes"), (int)int_at(k, "argument_bytes"));
+  snprintf(to, size, "launch %s grid %d %d %d block %d %d %d shared %d kernarg %d ", name, (int)blocks[0], (int)blocks[1], (int)blocks[2],
+           (int)int_at(block, "x"), (int)int_at(block, "y"), (int)int_at(block, "z"), (int)int_at(k, "dynamic_shared_bytes"),
+           (int)int_at(k, "argument_bytes"));
 }
 
 /* One byte of a log line's kernarg. */
@@ -163,7 +165,8 @@ static void check_launches(World *w, const json_t *m, int64_t steps) {
       if (!name) continue;
       expected_launch(m, name, want, sizeof want);
       at = strstr(at, "launch ");
-      if (!at || strncmp(at, want, strlen(want)) != 0) fail_msg("step %d: expected \"%s\", there is \"%.200s\"", (int)step, want, at ? at : "nothing");
+      if (!at || strncmp(at, want, strlen(want)) != 0)
+        fail_msg("step %d: expected \"%s\", there is \"%.200s\"", (int)step, want, at ? at : "nothing");
       check_kernarg(named(json_object_get(m, "kernels"), name), at + strlen(want), step);
       at += strlen(want);
     }
@@ -197,7 +200,9 @@ static void test_launches(void **state) {
 static void test_order(void **state) {
   World *w = *state;
   StcProgram *p = compile(w, "naive");
-  static const char *const order[] = {"hipSetDevice 0", "hipModuleLoadData", "hipModuleGetFunction", "hipMalloc ", "hipMemcpyHtoD 20000", "hipMemcpyHtoD 18816", "launch ", "hipMemcpyDtoH 20000", "hipFree", "hipModuleUnload"};
+  static const char *const order[] = {
+      "hipSetDevice 0",      "hipModuleLoadData", "hipModuleGetFunction", "hipMalloc ", "hipMemcpyHtoD 20000",
+      "hipMemcpyHtoD 18816", "launch ",           "hipMemcpyDtoH 20000",  "hipFree",    "hipModuleUnload"};
   unlink(w->log_path);
   assert_int_equal(run(w, p, 2), STC_OK);
   const char *at = w->log;

@@ -1,4 +1,5 @@
-/* manifest_test.c: what stands in a manifest (driver/manifest.c, docs/manifest.md) for every target, against what is known of the program. */
+/* manifest_test.c: what stands in a manifest (driver/manifest.c, docs/manifest.md) for every target, against what is known of the program.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,7 +117,8 @@ static void test_fields(void **state) {
   json_decref(m);
 }
 
-/* Arguments lie one behind the other at multiples of their size, first buffers, then scalars, then the step; each names what it stands for. */
+/* Arguments lie one behind the other at multiples of their size, first buffers, then scalars, then the step; each names what it stands for.
+ */
 static void check_arguments(const json_t *m, const json_t *kernel) {
   size_t i;
   json_t *a;
@@ -162,12 +164,14 @@ static void test_kernels(void **state) {
       json_array_foreach(list_at(s, "operations"), j, op) {
         if (json_object_get(op, "launch")) named(list_at(m, "kernels"), text_at(op, "launch"));
         if (!json_object_get(op, "swap")) continue;
-        json_t *a = named(list_at(m, "buffers"), json_string_value(json_array_get(list_at(op, "swap"), 0))), *b = named(list_at(m, "buffers"), json_string_value(json_array_get(list_at(op, "swap"), 1)));
+        json_t *a = named(list_at(m, "buffers"), json_string_value(json_array_get(list_at(op, "swap"), 0))),
+               *b = named(list_at(m, "buffers"), json_string_value(json_array_get(list_at(op, "swap"), 1)));
         assert_string_equal(text_at(a, "field"), text_at(b, "field"));
         assert_int_equal(int_at(a, "copy") + int_at(b, "copy"), 1);
       }
     }
-    s = json_array_get(list_at(json_object_get(m, "host"), "sequences"), json_array_size(list_at(json_object_get(m, "host"), "sequences")) - 1);
+    s = json_array_get(list_at(json_object_get(m, "host"), "sequences"),
+                       json_array_size(list_at(json_object_get(m, "host"), "sequences")) - 1);
     assert_int_equal(int_at(s, "steps"), 1);
     json_decref(m);
   }

@@ -126,12 +126,14 @@ static void expect_error(World *w, const char *header, size_t n, const char *tex
 /* What is wrong is said, with what was expected and how to mend it. */
 static void test_errors(void **state) {
   World *w = *state;
-  expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 48, "its type is '<f8', but field A needs '<f4'; in NumPy: a.astype('<f4')");
+  expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 48,
+               "its type is '<f8', but field A needs '<f4'; in NumPy: a.astype('<f4')");
   expect_error(w, "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", 24, "its type is '>f4', but field A needs '<f4'");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", 24, "its shape is (3, 2), but field A needs (2, 3)");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", 24, "its shape is (6,), but field A needs (2, 3)");
   expect_error(w, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", 24, "numpy.ascontiguousarray(a)");
-  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 20, "it has 20 bytes of elements, but its header promises 24");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 20,
+               "it has 20 bytes of elements, but its header promises 24");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it goes on after the 24 bytes");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "{'descr': '<f4', 'shape': (2, -3), 'fortran_order': False}", 24, "is not the dict");
