@@ -196,13 +196,19 @@ static void emit_unrolled(Emit *e, const Op *op, int64_t lo, int64_t hi) {
     set_value(e, op->results[i], carried[i]);
 }
 
-/* Marks the branch `latch` of a parallel loop: its accesses in `group` are independent, and it is worth vectorising. */
+/* A property of a loop, as its metadata states it. */
+static LLVMMetadataRef loop_property(Emit *e, const char *name, LLVMMetadataRef value) {
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, name, strlen(name)), value};
+  return LLVMMDNodeInContext2(e->context, parts, value ? 2 : 1);
+}
+
+/* Marks the branch `latch` of a loop. A parallel one: its accesses in `group` are independent, and it is worth vectorising. Any other (group NULL): it is not worth the code
+ * that vectorising and unrolling would make, since such loops go over rows, or over the few cells near an edge. */
 static void mark_loop(Emit *e, LLVMValueRef latch, LLVMMetadataRef group) {
   LLVMContextRef c = e->context;
-  LLVMMetadataRef accesses[] = {LLVMMDStringInContext2(c, "llvm.loop.parallel_accesses", 27), group};
-  LLVMMetadataRef enable[] = {LLVMMDStringInContext2(c, "llvm.loop.vectorize.enable", 26), LLVMValueAsMetadata(LLVMConstInt(e->i1, 1, 0))};
-  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0);
-  LLVMMetadataRef parts[] = {temporary, LLVMMDNodeInContext2(c, accesses, 2), LLVMMDNodeInContext2(c, enable, 2)};
+  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0), parts[3] = {temporary};
+  parts[1] = group ? loop_property(e, "llvm.loop.parallel_accesses", group) : loop_property(e, "llvm.loop.unroll.disable", NULL);
+  parts[2] = loop_property(e, "llvm.loop.vectorize.enable", LLVMValueAsMetadata(LLVMConstInt(e->i1, group != NULL, 0)));
   LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 3);
   LLVMMetadataReplaceAllUsesWith(temporary, loop);
   LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
@@ -235,8 +241,7 @@ static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef hea
     LLVMAddIncoming(phis[1 + i], &v, &latch, 1);
   }
   LLVMValueRef branch = LLVMBuildCondBr(e->here.b, LLVMBuildICmp(e->here.b, LLVMIntSLT, next, hi, ""), head, exit);
-  if (group)
-    mark_loop(e, branch, group);
+  mark_loop(e, branch, group);
   return latch;
 }
 
