@@ -52,11 +52,23 @@ static bool llvm_error(Codegen *c, const char *doing, char *message) {
   return false;
 }
 
+/* Passes on what LLVM says of its own accord: errors as errors, all else (a loop that was not vectorised) as remarks. */
+static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
+  Diags *d = user;
+  char *text = LLVMGetDiagInfoDescription(info);
+  if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
+    diag_error(d, no_loc(), "LLVM: %s", text);
+  else
+    diag_remark(d, no_loc(), "LLVM: %s", text);
+  LLVMDisposeMessage(text);
+}
+
 /* Emits the module and links what it calls. */
 static bool codegen_begin(Codegen *c, const Module *m) {
   bool libm = false;
   c->start = now();
   c->context = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(c->context, on_llvm_message, c->diags);
   c->machine = target_machine(c->arena, c->diags, c->target, c->options->opt_level);
   if (!c->machine)
     return false;
@@ -134,9 +146,10 @@ static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_
 bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes, size_t *size) {
   Codegen c = {.arena = a, .diags = d, .target = t, .options = o};
   EmitKind form = kind == EMIT_OBJ ? t->artifact : kind;
+  int errors = diags_errors(d);
   bool ok = codegen_begin(&c, m) && optimise(&c);
   if (ok)
     ok = form == EMIT_LLVM ? write_ir(&c, bytes, size) : write_code(&c, form == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, bytes, size);
   codegen_end(&c);
-  return ok;
+  return ok && diags_errors(d) == errors;
 }

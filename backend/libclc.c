@@ -43,37 +43,103 @@ static LLVMMemoryBufferRef read_library(Arena *a, Diags *d, const char *file) {
   return NULL;
 }
 
-/* Makes all functions and variables that `m` has from the library, known because they were not in `own`, internal. */
-static void internalize(LLVMModuleRef m, LLVMValueRef *own, int nown) {
-  for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
-    bool is_own = LLVMIsDeclaration(f);
-    for (int i = 0; i < nown && !is_own; i++)
-      is_own = own[i] == f;
-    if (!is_own)
+/* Lets the linker take from `library` only what is called: it brings in linkonce functions and variables when something refers to them. The bodies,
+ * not read yet, are then read of those alone. */
+static void link_on_demand(LLVMModuleRef library) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
+      LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
+  for (LLVMValueRef g = LLVMGetFirstGlobal(library); g; g = LLVMGetNextGlobal(g))
+    if (!LLVMIsDeclaration(g) && LLVMGetLinkage(g) == LLVMExternalLinkage)
+      LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
+}
+
+/* Makes what came from the library, known by its linkage, internal to `m`, and forgets which processor it was compiled for. */
+static void internalize(LLVMModuleRef m) {
+  static const char *const processor[] = {"target-cpu", "target-features", "uniform-work-group-size"};
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+    if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage) {
       LLVMSetLinkage(f, LLVMInternalLinkage);
+      for (size_t i = 0; i < sizeof processor / sizeof *processor; i++)
+        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, processor[i], (unsigned)strlen(processor[i]));
+    }
+  for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g))
+    if (LLVMGetLinkage(g) == LLVMLinkOnceODRLinkage)
+      LLVMSetLinkage(g, LLVMInternalLinkage);
+}
+
+/* Instructions of function `f` and of what it calls of the library; recursion there is none. */
+static int64_t function_size(LLVMValueRef f) {
+  int64_t n = 0;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+      LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMIsAFunction(LLVMGetCalledValue(i)) : NULL;
+      n += 1 + (callee && !LLVMIsDeclaration(callee) ? function_size(callee) : 0);
+    }
+  return n;
+}
+
+/* Places that use `f`. */
+static int64_t use_count(LLVMValueRef f) {
+  int64_t n = 0;
+  for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u))
+    n++;
+  return n;
+}
+
+/* The function of `names` that would add the fewest instructions if inlined wherever it is used, among those not struck out; -1 if there is none. */
+static int cheapest(LLVMModuleRef m, const char **names, int n, int64_t *cost) {
+  int best = -1;
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef f = names[i] ? LLVMGetNamedFunction(m, names[i]) : NULL;
+    int64_t c = f ? function_size(f) * use_count(f) : 0;
+    if (f && (best < 0 || c < *cost)) {
+      best = i;
+      *cost = c;
+    }
+  }
+  return best;
+}
+
+/* Unrolled kernels call a function at many places, and code that is a hundred times as long takes a hundred times as long to compile: of the functions that kernels call the cheap ones are
+ * inlined until MAX_INLINED instructions are reached, the others stay calls. */
+static void limit_inlining(LLVMModuleRef m, const char **names, int n) {
+  enum { MAX_INLINED = 3000 };
+  unsigned noinline_kind = LLVMGetEnumAttributeKindForName("noinline", 8), always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+  LLVMAttributeRef noinline = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), noinline_kind, 0);
+  int64_t total = 0, cost = 0;
+  for (int i; (i = cheapest(m, names, n, &cost)) >= 0; names[i] = NULL) {
+    LLVMValueRef f = LLVMGetNamedFunction(m, names[i]);
+    total += cost;
+    if (total <= MAX_INLINED)
+      continue;
+    LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, always);
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, noinline);
   }
 }
 
 bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file) {
   LLVMMemoryBufferRef buffer = read_library(a, d, file);
   LLVMModuleRef library = NULL;
-  LLVMValueRef *own = NULL;
-  int nown = 0;
+  const char **called = NULL;
+  int ncalled = 0;
   if (!buffer)
     return false;
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f))
-      ARENA_PUSH(a, own, nown, f);
+    if (LLVMIsDeclaration(f) && LLVMGetIntrinsicID(f) == 0)
+      ARENA_PUSH(a, called, ncalled, arena_strdup(a, LLVMGetValueName2(f, &(size_t){0})));
   if (LLVMGetBitcodeModuleInContext2(LLVMGetModuleContext(m), buffer, &library)) {
     diag_error(d, no_loc(), "'%s' of libclc is not bitcode that this LLVM reads; it must be of the same version", file);
     return false;
   }
   LLVMSetTarget(library, LLVMGetTarget(m));
   LLVMSetDataLayout(library, LLVMGetDataLayoutStr(m));
+  link_on_demand(library);
   if (LLVMLinkModules2(m, library)) {
     diag_error(d, no_loc(), "linking '%s' of libclc failed", file);
     return false;
   }
-  internalize(m, own, nown);
+  internalize(m);
+  limit_inlining(m, called, ncalled);
   return true;
 }
