@@ -14,8 +14,13 @@ typedef struct Resolve {
   Schedule want, *out;
 } Resolve;
 
-/* Limits of any request (so that numbers of cells fit 32 bits); words of registers that a thread's private arrays may take by default. */
-enum { MAX_ELEMS = 64, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10, REGISTER_WORDS = 32 };
+/* Limits of any request (so that numbers of cells fit 32 bits). */
+enum { MAX_ELEMS = 64, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
+
+/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how many a step and point
+ * make a program one that computes more than it loads; words of registers that a thread's private arrays take, by rank. */
+enum { CODE_SIZE = 2100, HEAVY_STEP = 40 };
+static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
 
 /* ---- texts for messages */
 
@@ -77,6 +82,33 @@ static int64_t element_words(const Resolve *r, const Launch *l) {
     if (l->use[f].versions || l->use[f].own_loads > 1)
       words += (type_size(r->m->fields[f].type) + 3) / 4;
   return words > 0 ? words : 1;
+}
+
+/* Instructions that an op becomes, about. */
+static int64_t op_cost(const Op *op) {
+  switch (op->code) {
+  case OP_CONST: case OP_SCALAR: case OP_YIELD: return 0;
+  case OP_DIV: case OP_SQRT: case OP_RSQRT: return 8;
+  case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: return 20;
+  case OP_POW: return 40;
+  default: return 1;
+  }
+}
+
+/* Instructions a point of launch `l`, about: of the largest piece of each instance. */
+static int64_t point_cost(const Launch *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++) {
+    int64_t most = 0;
+    for (int k = 0; k < l->st[i].npieces; k++) {
+      int64_t cost = 0;
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        cost += op_cost(op);
+      most = cost > most ? cost : most;
+    }
+    sum += most;
+  }
+  return sum;
 }
 
 /* Has the tile points to give out in all dimensions? */
@@ -145,11 +177,18 @@ static int64_t elements(const Schedule *s, int rank) {
   return n;
 }
 
-/* Elements a thread: as wanted, else doubled where the halo weighs most, as long as registers and half of a core's shared memory allow, further only
- * until the tile is larger than its halo. */
+/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory for the block? */
+static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
+  if (quarter && quarter < shared)
+    shared = quarter;
+  return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE && block_bytes(r, l, s) <= shared;
+}
+
+/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is comfortable; further only until the
+ * tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
-  int64_t comfortable = r->target->shared_bytes < r->target->shared_per_core / 4 || !r->target->shared_per_core ? r->target->shared_bytes
-                                                                                                           : r->target->shared_per_core / 4;
+  static const double little[MAX_RANK] = {1.05, 1.35, 1.35};
   for (int d = 0; d < MAX_RANK; d++)
     s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
   if (!r->target->simt)
@@ -158,9 +197,7 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
     Schedule more = *s;
     more.elems[d] *= 2;
     bool wide = has_width(r, l, s);
-    if (elements(&more, r->rank) > MAX_ELEMS || (wide && redundancy(r, l, s) <= 1.35))
-      break;
-    if (wide && (elements(&more, r->rank) * element_words(r, l) > REGISTER_WORDS || block_bytes(r, l, &more) > comfortable))
+    if (elements(&more, r->rank) > MAX_ELEMS || (wide && (redundancy(r, l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
       break;
     *s = more;
   }
@@ -173,10 +210,11 @@ static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
   default_elems(r, l, s);
 }
 
-/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest. */
+/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where computing costs more than
+ * loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
-  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2};
+  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8};
   int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
   if (r->m->steps > 0 && r->m->steps < T)
     T = (int)r->m->steps;
@@ -186,7 +224,8 @@ static int default_levels(const Resolve *r) {
     if (l->illegal)
       continue;
     choose_tile(r, l, T, &s);
-    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= modest[r->rank - 1])
+    double most = r->target->simt && point_cost(l) > HEAVY_STEP * T ? heavy[r->rank - 1] : modest[r->rank - 1];
+    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= most)
       break;
   }
   return T;
