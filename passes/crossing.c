@@ -160,7 +160,7 @@ static bool joint_solution(int n, const Equation *e, const int64_t *s) {
 /* Is there a distance other than 0, its components from `d` on taken from c->step, that solves the equations with several dimensions? */
 static bool other_solution(Crossing *c, int n, const Equation *e, int d, int64_t *s) {
   const Kernel *k = c->ranges->k;
-  if (d == k->rank)
+  if (d == MAX_RANK || d == k->rank)
     return (s[0] || s[1] || s[2]) && joint_solution(n, e, s);
   for (s[d] = 1 - k->threads[d]; s[d] < k->threads[d]; s[d]++)
     if (c->step[d][s[d] + k->threads[d]] && other_solution(c, n, e, d + 1, s))
