@@ -1,9 +1,10 @@
 /* barriers.c: a barrier where a dependence between threads demands it, and nowhere else.
  *
- * The pass walks a kernel in the order in which each thread runs through it, and keeps the accesses to shared arrays since the last barrier (pending).
- * An access that crosses threads with a pending one (crossing.c: read after write, write after read, write after write, in one storage) gets a barrier right
- * before it. A for whose own accesses do not cross one another is taken as one access, so the barrier stands before the loop; in any other for the walk goes
- * around the body until what the end of one iteration leaves pending needs no more barriers at the begin of the next. */
+ * The pass walks a kernel in the order in which each thread runs through it, and keeps the accesses to shared arrays since the last
+ * barrier (pending). An access that crosses threads with a pending one (crossing.c: read after write, write after read, write after
+ * write, in one storage) gets a barrier right before it. A for whose own accesses do not cross one another is taken as one access, so
+ * the barrier stands before the loop; in any other for the walk goes around the body until what the end of one iteration leaves pending
+ * needs no more barriers at the begin of the next. */
 #include <inttypes.h>
 
 #include "passes/crossing.h"
@@ -83,8 +84,8 @@ static const Access *find_inner_crossing(Inserter *in, const Pending *all) {
 static void report_divergence(Inserter *in, const Access *x, const Op *op) {
   if (in->ok)
     diag_error(in->c->diags, x->op->loc,
-               "kernel '%s': a dependence between threads through array '%s' needs a barrier here, but not all threads of a block come here together: the %s around it "
-               "depends on the thread; make its %s the same for all threads, or move the access out of it",
+               "kernel '%s': a dependence between threads through array '%s' needs a barrier here, but not all threads of a block come here "
+               "together: the %s around it depends on the thread; make its %s the same for all threads, or move the access out of it",
                in->k->name, in->k->arrays[x->array].name, op->code == OP_FOR ? "for" : "if", op->code == OP_FOR ? "bounds" : "condition");
   in->ok = false;
 }
@@ -122,7 +123,8 @@ static void run_unit(Inserter *in, Op *op, const Pending *all, Pending *p, bool 
   add_all(in, p, all);
 }
 
-/* Runs through the body of a for without inserting anything, `p` being pending at its begin and changed to what is at its end; was a barrier missing? */
+/* Runs through the body of a for without inserting anything, `p` being pending at its begin and changed to what is at its end; was a
+ * barrier missing? */
 static bool try_body(Inserter *in, Op *op, Pending *p, bool uniform) {
   bool dry = in->dry, hit = in->hit;
   in->dry = true;

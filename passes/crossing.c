@@ -1,9 +1,10 @@
 /* crossing.c: whether two accesses meet in one cell from two threads.
  *
- * Thread t touches cell sum of a_d * t_d + r, thread t' cell sum of a_d * t'_d + r', in each dimension of the array; r and r' are made of constants and of
- * induction variables, which vary by themselves. The cells are equal only if the distance t' - t, in [1 - B_d, B_d - 1], solves
- * sum of a_d * (t'_d - t_d) = r - r' in every dimension. r - r' lies in an interval and is a constant modulo the common divisor of the
- * variables' coefficients: for cells thread_d + B_d * e with the same constants only the distance 0 remains, which is the thread itself. */
+ * Thread t touches cell sum of a_d * t_d + r, thread t' cell sum of a_d * t'_d + r', in each dimension of the array; r and r' are made
+ * of constants and of induction variables, which vary by themselves. The cells are equal only if the distance t' - t, in [1 - B_d, B_d -
+ * 1], solves sum of a_d * (t'_d - t_d) = r - r' in every dimension. r - r' lies in an interval and is a constant modulo the common
+ * divisor of the variables' coefficients: for cells thread_d + B_d * e with the same constants only the distance 0 remains, which is the
+ * thread itself. */
 #include "passes/crossing.h"
 
 /* Blocks with more threads along a dimension are not analysed: everything crosses. */
@@ -12,7 +13,8 @@ enum { MAX_THREADS = 4096 };
 /* No cell's number, and no part of one that is reasoned about, is as large as this. */
 static const int64_t MAX_CELL = (int64_t)1 << 40;
 
-/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, rest in [lo, hi] and rest = c modulo `divisor` (0: rest = c). */
+/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, rest in [lo, hi] and rest = c modulo `divisor` (0:
+ * rest = c). */
 typedef struct Equation { int64_t coef[MAX_RANK], lo, hi, c, divisor; } Equation;
 
 /* See crossing.h. */
@@ -127,8 +129,8 @@ static int count_dims(const Equation *e, int *last) {
   return n;
 }
 
-/* Distances along each dimension that all equations of that dimension alone allow go to c->step[d][distance + threads]. False if there is a dimension
- * without any, or an equation without threads that cannot hold. */
+/* Distances along each dimension that all equations of that dimension alone allow go to c->step[d][distance + threads]. False if there
+ * is a dimension without any, or an equation without threads that cannot hold. */
 static bool single_solutions(Crossing *c, int n, const Equation *e) {
   const Kernel *k = c->ranges->k;
   for (int d = 0; d < k->rank; d++) {

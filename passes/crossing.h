@@ -4,8 +4,8 @@
 
 #include "passes/analysis.h"
 
-/* An aload or astore: the array, the array that owns its storage, and its cell: index[d] is a linear form, the constant offset included; exact[d] says that
- * the form did not wrap. looped: inside a for. */
+/* An aload or astore: the array, the array that owns its storage, and its cell: index[d] is a linear form, the constant offset included;
+ * exact[d] says that the form did not wrap. looped: inside a for. */
 typedef struct Access {
   const Op *op;
   int32_t array, root;

@@ -320,7 +320,8 @@ static Fold fold_inside(Simplifier *s, Op *op) {
   return all == 1 ? fold_to_int(s, op, 1) : no_fold;
 }
 
-/* Can the constant c be moved from v = x + c, an operand, into an offset `off` that is added without wrapping? Then *sum is the new offset. */
+/* Can the constant c be moved from v = x + c, an operand, into an offset `off` that is added without wrapping? Then *sum is the new
+ * offset. */
 static bool offset_absorbs(Simplifier *s, const Value *v, int64_t off, int64_t *sum) {
   int64_t c, lo, hi;
   if (!is_add_const(v, &c) || __builtin_add_overflow(off, c, sum))
@@ -328,7 +329,8 @@ static bool offset_absorbs(Simplifier *s, const Value *v, int64_t off, int64_t *
   if (type_size(v->type) == 8)
     return true;
   Interval x = value_interval(s->ranges, v->def->operands[0]), all = {true, INT32_MIN, INT32_MAX};
-  return v->type == TY_I32 && x.known && !__builtin_add_overflow(x.lo, c, &lo) && !__builtin_add_overflow(x.hi, c, &hi) && lo >= all.lo && hi <= all.hi;
+  return v->type == TY_I32 && x.known && !__builtin_add_overflow(x.lo, c, &lo) && !__builtin_add_overflow(x.hi, c, &hi) &&
+         lo >= all.lo && hi <= all.hi;
 }
 
 /* Does the idx.* op leave its operand plus offset as it is, whatever the params are? */

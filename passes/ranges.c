@@ -120,7 +120,8 @@ static Interval type_interval(Type t) {
 
 static bool interval_within(Interval x, Interval y) { return x.known && y.known && y.lo <= x.lo && x.hi <= y.hi; }
 
-/* The form of convert's result `v`: narrowing keeps a form, as forms are modulo a power of two; widening needs the proof that the operand did not wrap. */
+/* The form of convert's result `v`: narrowing keeps a form, as forms are modulo a power of two; widening needs the proof that the
+ * operand did not wrap. */
 static Linear form_of_convert(Ranges *r, const Value *v, int depth) {
   const Value *x = v->def->operands[0];
   if (!type_is_int(x->type) || !type_is_int(v->type))
@@ -256,7 +257,7 @@ static Interval interval_of_op(Ranges *r, const Value *v, int depth) {
   case OP_SELECT: return interval_hull(interval_of_value(r, op->operands[1], depth), interval_of_value(r, op->operands[2], depth));
   case OP_REM: return interval_of_rem(r, op, depth);
   case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return interval_of_map(op);
-  case OP_CONVERT: return type_is_int(op->operands[0]->type) || op->operands[0]->type == TY_BOOL ? interval_of_value(r, op->operands[0], depth) : unknown;
+  case OP_CONVERT: return type_is_float(op->operands[0]->type) ? unknown : interval_of_value(r, op->operands[0], depth);
   default: return unknown;
   }
 }
@@ -312,7 +313,8 @@ static bool uniform_to(const Value *v, int depth, int *fuel) {
     return false;
   if (!op) {
     const Op *loop = v->block ? v->block->parent : NULL;
-    return loop && loop->code == OP_FOR && v->index == 0 && uniform_to(loop->operands[0], depth - 1, fuel) && uniform_to(loop->operands[1], depth - 1, fuel);
+    return loop && loop->code == OP_FOR && v->index == 0 && uniform_to(loop->operands[0], depth - 1, fuel) &&
+           uniform_to(loop->operands[1], depth - 1, fuel);
   }
   if (op->code == OP_THREAD || !(op_info[op->code].flags & OPF_PURE))
     return false;

@@ -1,8 +1,8 @@
-/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage. The lowering makes a new array for every version of a field; after
- * this pass as many remain as versions are alive at the same time, which is what equation (3) of the paper counts.
+/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage. The lowering makes a new array for every version
+ * of a field; after this pass as many remain as versions are alive at the same time, which is what equation (3) of the paper counts.
  *
- * An array is alive from the first to the last op that touches it, in the order in which a thread runs through the kernel. Accesses that cross
- * threads do so in the same order, because the pass barriers, which runs later, sees that two arrays share storage. */
+ * An array is alive from the first to the last op that touches it, in the order in which a thread runs through the kernel. Accesses that
+ * cross threads do so in the same order, because the pass barriers, which runs later, sees that two arrays share storage. */
 #include <inttypes.h>
 
 #include "passes/analysis.h"
@@ -40,7 +40,8 @@ static void touch_block(Liveness *l, const Block *b, int32_t at) {
 
 static void number_block(Liveness *l, const Block *b);
 
-/* An if whose condition is the same for all threads of a block: they go through one branch together, so both branches begin at the same position. */
+/* An if whose condition is the same for all threads of a block: they go through one branch together, so both branches begin at the same
+ * position. */
 static void number_uniform_if(Liveness *l, const Op *op) {
   int32_t from = l->at;
   number_block(l, op->blocks[0]);

@@ -1,5 +1,6 @@
-/* simplify.c: constants folded, common values merged, decided branches spliced, dead ops removed, at both levels. Each round walks a body once in order
- * of dominance, with a table of the ops available there, then sweeps once backwards for what has no use; rounds repeat until nothing changes. */
+/* simplify.c: constants folded, common values merged, decided branches spliced, dead ops removed, at both levels. Each round walks a
+ * body once in order of dominance, with a table of the ops available there, then sweeps once backwards for what has no use; rounds
+ * repeat until nothing changes. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -146,7 +147,8 @@ static bool is_mergeable(const Simplifier *s, const Op *op) {
 
 /* ---------------------------------------------------------------- structure */
 
-/* Puts the ops of `b` before `op` and takes `op` away; its results become what `b` yields (beyond the first `skip` operands). Returns the op to go on with. */
+/* Puts the ops of `b` before `op` and takes `op` away; its results become what `b` yields. Returns the op to go on
+ * with. */
 static Op *splice(Simplifier *s, Op *op, Block *b) {
   Op *next = op->next, *first = NULL;
   Op *yield = b->last && b->last->code == OP_YIELD ? b->last : NULL;

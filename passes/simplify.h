@@ -36,8 +36,8 @@ typedef struct Simplifier {
 Value *simplify_const(Simplifier *s, Op *op, Type t, Const c);
 Value *simplify_int(Simplifier *s, Op *op, Type t, int64_t i);
 
-/* What folding one op came to: nothing more to do (the op may have been rewritten in place); its result is `value`; or `first`, newly put before it, is to be
- * simplified first, and then the op again. */
+/* What folding one op came to: nothing more to do (the op may have been rewritten in place); its result is `value`; or `first`, newly
+ * put before it, is to be simplified first, and then the op again. */
 typedef struct Fold { Value *value; Op *first; } Fold;
 
 /* Simplifies `op`, whose operands are simplified. Rewrites that leave the op set s->changed. */

@@ -2,17 +2,18 @@
  *
  *   if interior { B with `inside` true and idx.* = operand + offset } else { B }
  *
- * where interior says so: every coordinate is block part + param part + something between constants (the threads and loop counters), so a test for all points of
- * the tile is a test of the block part against bounds moved in by these constants, the same for all threads.
+ * where interior says so: every coordinate is block part + param part + something between constants (the threads and loop counters), so
+ * a test for all points of the tile is a test of the block part against bounds moved in by these constants, the same for all threads.
  *
- * What to assume is chosen walking backwards over what is live under the assumptions made so far: where select(inside A, x, y) is live and A is assumed, y is not
- * live, and so tests and maps that only y needs are no part of the condition. A test that contradicts earlier ones for all params is not assumed. */
+ * What to assume is chosen walking backwards over what is live under the assumptions made so far: where select(inside A, x, y) is live
+ * and A is assumed, y is not live, and so tests and maps that only y needs are no part of the condition. A test that contradicts earlier
+ * ones for all params is not assumed. */
 #include <inttypes.h>
 
 #include "passes/analysis.h"
 
-/* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; no tile is wider than MAX_WIDTH (where bounds
- * seem so, they are those of a type), and constants beyond MAX_CONST are not reasoned about. */
+/* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; no tile is wider than
+ * MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are not reasoned about. */
 enum { MAX_PARTS = 8, MAX_BOUNDS = 8, MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
@@ -22,8 +23,8 @@ typedef struct Part { int64_t coef[MAX_RANK]; int32_t nlo, nhi; Affine lo[MAX_BO
 /* A condition on the block: all parts hold. */
 typedef struct Condition { int32_t n; Part part[MAX_PARTS]; } Condition;
 
-/* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and constants, and [least, most] the bounds of
- * what varies inside the tile; varies: is there anything of that kind? */
+/* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and constants, and
+ * [least, most] the bounds of what varies inside the tile; varies: is there anything of that kind? */
 typedef struct Coordinate { int64_t block[MAX_RANK]; Affine rest; int64_t least, most; bool varies; } Coordinate;
 
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
@@ -42,7 +43,8 @@ typedef struct Specializer {
 
 static bool is_moderate(int64_t x) { return x > -MAX_CONST && x < MAX_CONST; }
 
-/* Adds the bound x to the `*n` at v, or makes the one that differs by a constant stronger: the larger is (sign 1), or the smaller (sign -1). False if there is no room. */
+/* Adds the bound x to the `*n` at v, or makes the one that differs by a constant stronger: the larger is (sign 1), or the smaller (sign
+ * -1). False if there is no room. */
 static bool add_bound(Affine *v, int32_t *n, Affine x, int sign) {
   for (int i = 0; i < *n; i++) {
     int64_t diff;
@@ -136,8 +138,8 @@ static bool analyse_coordinate(Specializer *s, const Value *v, int64_t off, Coor
   return ok;
 }
 
-/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`; false if it cannot be assumed, or for an inside that is the same for the
- * whole tile anyway. */
+/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`; false if it cannot be assumed, or for an inside that is the
+ * same for the whole tile anyway. */
 static bool require_op(Specializer *s, Condition *c, const Op *op) {
   bool varies = op->code != OP_INSIDE;
   for (int d = 0; d < op->noperands; d++) {
@@ -150,8 +152,8 @@ static bool require_op(Specializer *s, Condition *c, const Op *op) {
   return varies;
 }
 
-/* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops in them are decided too, and then the
- * requirements are added anew to the condition that includes theirs. */
+/* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops in them are
+ * decided too, and then the requirements are added anew to the condition that includes theirs. */
 static bool assume(Specializer *s, const Op *op) {
   uint8_t *d = &s->decision[op->results[0]->id];
   if (*d != UNDECIDED)
