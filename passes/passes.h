@@ -19,6 +19,11 @@
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
  *
+ *   shared by them
+ *   ranges.c          linear forms, intervals and uniformity of index arithmetic
+ *   fold.c            what one op comes to by itself (for simplify)
+ *   crossing.c        whether two accesses meet in one cell from two threads (for barriers)
+ *
  * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for stencil computations
  * on GPU architectures", ICS 2012.
  */
