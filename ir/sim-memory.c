@@ -31,8 +31,8 @@ static void give(SimThread *t, const SimInsn *i, Const v, uint32_t stale) {
 /* The origin of staleness that instruction `i` itself is. */
 static uint32_t origin_of(const Sim *s, const SimInsn *i) { return (uint32_t)(i - s->k->insns) + 1; }
 
-/* Gives the load `i` a stale zero. */
-static void give_nothing(Sim *s, SimThread *t, const SimInsn *i) { give(t, i, exec_i(0), origin_of(s, i)); }
+/* Gives the load `i`, whose fault is reported, a zero that is not stale, so that one mistake makes one report. */
+static void give_zero(SimThread *t, const SimInsn *i) { give(t, i, exec_i(0), 0); }
 
 /* ---- races */
 
@@ -114,7 +114,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   uint32_t stale, other;
   s->stats.loads++;
   if (!find_element(s, t, i, "load of", name, &element, &stale)) {
-    give_nothing(s, t, i);
+    give_zero(t, i);
     return;
   }
   if (!m->born || m->pages[element / SIM_PAGE] || s->k->writes[i->op->sym]) {
@@ -124,7 +124,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
                 who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
       sim_fault(s, t, i, "read of uninitialised memory: nobody wrote '%s' at %s", name, sim_place_text(s, t, i));
-      give_nothing(s, t, i);
+      give_zero(t, i);
       return;
     }
   }
@@ -189,8 +189,10 @@ static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, in
     const char *why = owner < 0 ? "nobody in this block wrote it"
                                 : arena_printf(s->arena, "it holds a value of array '%s', which shares its storage", s->k->kernel->arrays[owner].name);
     sim_fault(s, t, i, "read of uninitialised %s array '%s' at %s: %s", space, a->name, sim_place_text(s, t, i), why);
+    give_zero(t, i);
+    return;
   }
-  give_nothing(s, t, i);
+  give(t, i, exec_i(0), origin_of(s, i));
 }
 
 void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
@@ -200,7 +202,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
   uint32_t stale, other, racer = 0;
   s->stats.aloads++;
   if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
-    give_nothing(s, t, i);
+    give_zero(t, i);
     return;
   }
   SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
@@ -266,7 +268,7 @@ void sim_private_load(Sim *s, SimThread *t, const SimInsn *i) {
   uint32_t stale;
   s->stats.aloads++;
   if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
-    give_nothing(s, t, i);
+    give_zero(t, i);
     return;
   }
   const SimCell *c = &t->cells[a->base + cell];

@@ -62,6 +62,14 @@ static void swap(Sim *s, int a, int b) {
   sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
 }
 
+/* Launches s->k and notes what it wrote. */
+static void launch(Sim *s) {
+  sim_launch(s);
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (s->k->writes[i])
+      s->memory[i]->writer = s->k->kernel;
+}
+
 /* Runs the sequence once, beginning at step `step`. Temp fields hold nothing at its start. */
 static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
   for (int i = 0; i < s->m->nbuffers; i++)
@@ -76,7 +84,7 @@ static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
     }
     s->k = &s->kernels[op->a];
     if (!only_kept(s, s->k))
-      sim_launch(s);
+      launch(s);
   }
 }
 
@@ -126,7 +134,8 @@ static bool return_results(Sim *s) {
       continue;
     int64_t hole = sim_memory_hole(m);
     if (hole >= 0) {
-      diag_error(s->d, f->loc, "buffer '%s' has no value at %s after the last swap: no kernel wrote it", b->name, element_text(s, f, hole));
+      diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s", b->name,
+                 element_text(s, f, hole), m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
       return false;
     }
     memcpy(s->b->fields[b->field], m->data, (size_t)m->elements * (size_t)type_size(m->type));

@@ -62,8 +62,8 @@ typedef struct SimTouch { uint32_t wrote, writer, read, reader; } SimTouch;
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage { uint8_t written[SIM_PAGE]; SimTouch touch[SIM_PAGE]; } SimPage;
 
-/* A piece of global memory. born: elements whose page was not made yet count as written. */
-typedef struct SimMemory { char *data; Type type; bool born; int64_t elements; SimPage **pages; } SimMemory;
+/* A piece of global memory. born: elements whose page was not made yet count as written. writer: the kernel that last stored to it, or NULL. */
+typedef struct SimMemory { char *data; Type type; bool born; int64_t elements; SimPage **pages; const Kernel *writer; } SimMemory;
 
 /* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the origin `stale`. */
 typedef struct SimGranule { uint32_t block; int32_t owner, ver; uint32_t stale; SimTouch touch; } SimGranule;
@@ -136,7 +136,7 @@ void sim_launch(Sim *s);
 /* A number in [0, n) of the run's sequence. */
 uint64_t sim_random(Sim *s, uint64_t n);
 
-/* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a stale 0. */
+/* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a true 0. */
 void sim_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i);

@@ -146,7 +146,7 @@ static void test_holes(void **state) {
   World *w = *state;
   static const char *const body = "    if %first {\n    } else {\n      store %t, @A.next[%g]\n    }\n";
   assert_false(simulate(w, "", body, true, 1, 0));
-  assert_message(w, "3: buffer 'A' has no value at [0] after the last swap: no kernel wrote it");
+  assert_message(w, "6: buffer 'A' has no value at [0] after the last swap: kernel 'k' did not write it");
   assert_false(simulate(w, "", "    %x = load @A[%g] : i32\n    if %first {\n    } else {\n      store %x, @A.next[%g]\n    }\n", true, 2, 0));
   assert_message(w, "kernel 'k': read of uninitialised memory: nobody wrote 'A' at [");
 }
