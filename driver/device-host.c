@@ -196,13 +196,14 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* Memory in pages; large ones where they pay. */
+/* Memory in pages, large ones where they pay, all of them touched, so that no run has to wait for the system to provide them. */
 static StcStatus host_alloc(Device *d, size_t size, void **memory) {
   size_t align = size >= (size_t)1 << 22 ? (size_t)1 << 21 : 64;
   size_t rounded = (size / align + 1) * align;
   *memory = rounded < size ? NULL : aligned_alloc(align, rounded);
   if (!*memory) return diag_error(d->w->diags, no_loc(), "no memory on this computer for a field of %zu bytes", size), STC_MEMORY;
   if (align > 64) madvise(*memory, rounded, MADV_HUGEPAGE);
+  memset(*memory, 0, rounded);
   return STC_OK;
 }
 

@@ -13,8 +13,9 @@
 
 #include <string.h>
 
-/* Cells in a row of an array are a multiple of this, so that rows start at vector boundaries. */
-enum { ROW_CELLS = 16 };
+/* Cells in a row of an array are a multiple of this, so that rows start at vector boundaries. Rows a multiple of PAGE_CELLS apart would fall on the same sets of
+ * the first-level cache, and a load that is so far from a store waits for it: such rows get ROW_CELLS more. */
+enum { ROW_CELLS = 16, PAGE_CELLS = 512 };
 
 /* A kernel in the making. cells and base are about the region of the launch's hull: cell 0 has the coordinate base. */
 typedef struct Tile {
@@ -444,13 +445,19 @@ static void build_write_back(const Tile *t, Builder *b) {
   }
 }
 
+/* The cells of an array's row that has room for `n`. */
+static int32_t row_cells(int32_t n) {
+  int32_t cells = (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS;
+  return cells % PAGE_CELLS == 0 ? cells + ROW_CELLS : cells;
+}
+
 /* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they give out fewer), and the coordinates of the tile's cells. */
 static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
   const Launch *l = t->l;
   for (int d = 0; d < t->rank; d++) {
     t->width[d] = (int32_t)launch_width(l, d, block[d]);
     t->cells[d] = block[d];
-    if (d == t->rank - 1) t->cells[d] = (t->cells[d] + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS;
+    if (d == t->rank - 1) t->cells[d] = row_cells(block[d]);
     k->threads[d] = 1;
     k->tile[d] = t->width[d];
     k->extent[d] = box_extent(t->lo->out->arena, &l->m->grid, d);

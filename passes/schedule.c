@@ -140,10 +140,12 @@ static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* ---- defaults */
 
-/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. */
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. A naive schedule (no launch `l` to fit) without threads takes
+ * whole rows, as plain loops do. */
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}}, cells[MAX_RANK][MAX_RANK] = {{16384}, {64, 1024}, {16, 32, 256}};
-  const int32_t *table = r->target->simt ? threads[r->rank - 1] : cells[r->rank - 1];
+  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {16, 1 << 20}, {2, 16, 1 << 20}};
+  const int32_t *table = r->target->simt ? threads[r->rank - 1] : l ? cells[r->rank - 1] : rows[r->rank - 1];
   int64_t product = 1;
   for (int d = 0; d < MAX_RANK; d++) {
     s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
