@@ -445,13 +445,11 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   return s;
 }
 
-/* Algorithm 5: inits, then sequences until `steps` are done, asking the callback about every tenth of a second. */
-static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
+/* Algorithm 5: sequences until `steps` are done, asking the callback about every tenth of a second. */
+static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->done, end = first + steps, count = 1;
-  StcStatus s = d->kind->start(d);
-  if (!s && !p->inits_done) s = run_inits(p);
-  p->inits_done |= !s;
+  StcStatus s = STC_OK;
   while (!s && p->done < end) {
     double before = clock_seconds();
     s = run_batch(p, end, p->progress ? count : INT64_MAX);
@@ -460,7 +458,18 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
     double took = clock_seconds() - before;
     count = took < 0.05 ? count * 2 : took > 0.2 && count > 1 ? count / 2 : count;
   }
-  StcStatus stopped = d->kind->stop(d, seconds);
+  return s;
+}
+
+/* Inits, on the first run, and then the steps, which alone are timed. */
+static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
+  Device *d = &p->device;
+  StcStatus s = p->inits_done ? STC_OK : run_inits(p);
+  if (!s) s = d->kind->wait(d);
+  p->inits_done |= !s;
+  if (!s) s = d->kind->start(d);
+  if (!s) s = run_steps(p, steps);
+  StcStatus stopped = s && s != STC_INTERRUPTED ? s : d->kind->stop(d, seconds);
   return s ? s : stopped;
 }
 

@@ -121,7 +121,7 @@ StcStatus stc_plan_get(StcPlan *plan, int field, void *data, size_t bytes);
 /* Device memory holding the field now (a device pointer on cuda and hip); valid until the next run. */
 StcStatus stc_plan_pointer(StcPlan *plan, int field, void **pointer);
 
-/* What a run took. seconds: kernels and the host part only, without copies in and out. */
+/* What a run took. seconds: the time steps' kernels and host part only, without inits and copies in and out (on ref and sim: with inits). */
 typedef struct StcRunInfo { double seconds; int64_t points, steps, launches; double gpts; } StcRunInfo;
 /* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the last run stopped. `info` may be NULL. Error if a field has neither
  * init nor data. */
