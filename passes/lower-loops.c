@@ -293,15 +293,15 @@ static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, V
   build_store(&to, store_buffer(t->lo, t->l, field), v, t->rank, at, NULL);
 }
 
-/* Where a kept value of `field` is to be copied to the other buffer: within the field's region, and a temp field only where it was written in this
+/* Where a kept value of `field` is to be copied to the buffer that is stored to: within the field's region, and a temp field only where it was written in this
  * step. NULL: nowhere. */
 static Value *has_value(const Tile *t, Builder *b, int field, Value *const *at) {
   const Module *m = t->l->m;
   return m->fields[field].temp ? written_before(m, t->first, t->l->st, b, field, at) : build_inside(b, t->rank, at, &m->fields[field].box);
 }
 
-/* Carries the present value of `field`, which instance i leaves as it is at point `p`, over to where the new values go. A temp field that has no value yet
- * in this launch is given 0, which nothing reads. */
+/* Carries the present value of `field`, which instance i leaves as it is at point `p`, over to where the new values go: not needed only where
+ * they go to the memory that it already is in. A temp field that has no value yet in this launch is given 0, which nothing reads. */
 static void keep_value(const Tile *t, Builder *b, int i, int field, Point *p, Value *const *cell, Value *const *at) {
   const FieldUse *u = &t->l->use[field];
   bool empty = !u->loaded && launch_version(t->l, field, i) == 0;
@@ -311,7 +311,8 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, Point *p, Va
     store_value(t, b, i, field, empty ? build_const(b, type, (Const){.i = 0}) : old_value(p, b, field), cell, at, true);
     return;
   }
-  Value *has = stores_directly(t, field, i) && u->paired ? has_value(t, b, field, at) : NULL;
+  bool moves = u->paired || launch_version(t->l, field, i) > 0;
+  Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, field, at) : NULL;
   if (!has) return;
   Op *test = build_if(b, has, 0, NULL);
   Builder in = builder_at_end(b->arena, test->blocks[0]);
