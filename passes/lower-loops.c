@@ -252,13 +252,27 @@ static Value *access_at_cell(Point *p, Builder *b, int field, const int64_t *off
   return has_const_rule(rules) ? access_or_constant(p, b, field, off) : access_cell(p, b, field, off, rules);
 }
 
+/* Version 0 of `field` at the point, read only if the point is one of the field's: then its tile is the one that writes it in place. Else 0. */
+static Value *load_in_place(const Point *p, Builder *b, int field) {
+  const Field *f = &p->m->fields[field];
+  const CellUse *c = p->user;
+  Op *test = build_if(b, build_inside(b, p->m->grid.rank, p->index, &f->box), 1, &f->type);
+  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
+  in.loc = out.loc = b->loc;
+  build_yield(&in, 1, (Value *[]){build_load(&in, f->type, load_buffer(c->t->lo, field), p->m->grid.rank, p->index, NULL)});
+  build_yield(&out, 1, (Value *[]){build_const(&out, f->type, (Const){0})});
+  return test->results[0];
+}
+
 /* The present value of `field` at the point's own cell; beyond the field's region anything. */
 static Value *old_value(Point *p, Builder *b, int field) {
   const CellUse *c = p->user;
   const Tile *t = c->t;
+  const FieldUse *u = &t->l->use[field];
   int64_t off[MAX_RANK] = {0};
   Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
   if (launch_version(t->l, field, c->instance) > 0) return access_cell(p, b, field, off, &none);
+  if (u->stored && !u->paired) return load_in_place(p, b, field);
   return access_global(b, p->m, field, load_buffer(t->lo, field), &none, p->index, off, true);
 }
 
