@@ -1,12 +1,13 @@
 /* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under known params. */
 #include "ir/simulate.h"
 
-/* A translation at work. loops: slots of the induction variables around the place reached. */
+/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop whose iterations are watched. */
 typedef struct Compiler {
   Sim *s;
   SimKernel *k;
   int nloops;
   int32_t *loops;
+  bool parallel;
 } Compiler;
 
 /* Appends an instruction and returns its number. */
@@ -137,6 +138,18 @@ static void compile_if(Compiler *c, const Op *op) {
   emit(c, SIM_LEAVE, op, 0, cond, cond, cond);
 }
 
+/* The body of the loop `op`. If `watched`, its iterations are told apart, so that one that depends on another makes a race. */
+static void compile_body(Compiler *c, const Op *op, int32_t iv, bool watched) {
+  int outer = c->nloops;
+  ARENA_PUSH(c->s->arena, c->loops, c->nloops, iv);
+  c->parallel = c->parallel || watched;
+  if (watched)
+    emit(c, SIM_ITERATION, op, 0, 0, 0, 0);
+  compile_block(c, op->blocks[0]);
+  c->parallel = c->parallel && !watched;
+  c->nloops = outer;
+}
+
 /* for: SIM_ENTER; arguments set; head: SIM_FOR end; body; arguments moved; SIM_NEXT head; end: results set; SIM_LEAVE. */
 static void compile_for(Compiler *c, const Op *op) {
   const Block *body = op->blocks[0];
@@ -149,15 +162,17 @@ static void compile_for(Compiler *c, const Op *op) {
     args[i] = define(c, body->args[i + 1]);
     emit(c, SIM_MOVE, op, args[i], sim_slot(op->operands[i + 2]), 0, 0);
   }
+  bool watched = (op->flags & FOR_PARALLEL) && c->k->nthreads == 1 && !c->parallel;
+  if (watched)
+    emit(c, SIM_PARALLEL, op, 0, 0, 0, 0);
   int head = emit(c, SIM_FOR, op, 0, iv, hi, 0);
-  int outer = c->nloops;
-  ARENA_PUSH(c->s->arena, c->loops, c->nloops, iv);
-  compile_block(c, body);
-  c->nloops = outer;
+  compile_body(c, op, iv, watched);
   move_yields(c, body, n, args, 0, 0, true);
   int next = emit(c, SIM_NEXT, op, iv, iv, 0, 0);
   c->k->insns[next].target = head;
   c->k->insns[head].target = c->k->ninsns;
+  if (watched)
+    emit(c, SIM_PARALLEL, op, 0, 0, 0, 0);
   int32_t *to = define_results(c, op);
   for (int i = 0; i < n; i++)
     emit(c, SIM_MOVE, op, to[i], args[i], lo, hi);

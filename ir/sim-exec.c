@@ -103,6 +103,8 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_INSIDE: run_inside(t, i); break;
     case SIM_MAP: run_map(s, t, i); break;
     case SIM_LOAD: case SIM_STORE: case SIM_SLOAD: case SIM_SSTORE: case SIM_PLOAD: case SIM_PSTORE: run_memory(s, t, i); break;
+    case SIM_PARALLEL: s->interval++; t->actor = 0; break;
+    case SIM_ITERATION: t->actor++; break;
     case SIM_BARRIER: t->state = SIM_WAITING; break;
     case SIM_END: t->state = SIM_DONE; break;
     default: pc = run_control(t, i, pc - 1); break;
@@ -198,6 +200,7 @@ static void run_block(Sim *s, int64_t number) {
   for (int n = 0; n < k->nthreads; n++) {
     s->k->threads[n].pc = 0;
     s->k->threads[n].doubt = 0;
+    s->k->threads[n].actor = (uint32_t)n;
   }
   do {
     s->interval++;

@@ -174,11 +174,15 @@ static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
   return false;
 }
 
-/* A race of `t` at `i` with thread `other` of the block. */
+/* A race of `t` at `i` with the actor `other` of the block. */
 static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, const char *theirs, uint32_t other) {
-  const char *who = other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other));
-  sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", s->k->kernel->arrays[i->op->sym].name,
-            sim_place_text(s, t, i), mine, who, theirs);
+  const char *name = s->k->kernel->arrays[i->op->sym].name;
+  if (s->k->nthreads == 1)
+    sim_race(s, t, i, "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
+             sim_place_text(s, t, i), mine, theirs);
+  else
+    sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", name, sim_place_text(s, t, i), mine,
+             other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other)), theirs);
 }
 
 /* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none): staleness in a don't-care cell, else a fault. */
@@ -209,7 +213,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
   bool written = true, right = true, race = false;
   int owner = -1;
   for (int n = 0; n < a->granules; n++) {
-    if (touch_read(&g[n].touch, s->interval, t->number, &other)) {
+    if (touch_read(&g[n].touch, s->interval, t->actor, &other)) {
       race = true;
       racer = other;
     }
@@ -245,7 +249,7 @@ void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
   SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
   stale = stored_stale(t, i, stale);
   for (int n = 0; n < a->granules; n++) {
-    int hit = touch_write(&g[n].touch, s->interval, t->number, &other);
+    int hit = touch_write(&g[n].touch, s->interval, t->actor, &other);
     if (hit) {
       race = hit;
       racer = other;

@@ -20,6 +20,8 @@ typedef enum SimCode {
   SIM_SLOAD, SIM_SSTORE,         /* shared arrays */
   SIM_PLOAD, SIM_PSTORE,         /* private arrays */
   SIM_BARRIER,
+  SIM_PARALLEL,                  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
+  SIM_ITERATION,                 /* an iteration of it begins */
   SIM_MOVE,                      /* dst = a, stale also if b or c is */
   SIM_JUMP,                      /* to target */
   SIM_IF,                        /* to target unless a; what follows up to SIM_LEAVE is under a stale condition if a is stale */
@@ -73,14 +75,15 @@ typedef struct SimCell { Const value; uint32_t block; int32_t owner, ver; uint32
 
 typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_DONE } SimState;
 
-/* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost. */
+/* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost.
+ * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's iteration. */
 typedef struct SimThread {
   Const *slot;
   uint32_t *stale;
   SimCell *cells;
   SimState state;
   int32_t pc, doubt;
-  uint32_t doubt_origin, number;
+  uint32_t doubt_origin, number, actor;
 } SimThread;
 
 /* A kernel made ready under the params. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?

@@ -1,6 +1,8 @@
 /* sim_test.c: the simulator (ir/simulate.c and ir/sim-*.c): right code passes in every order, and each kind of planted fault is named. */
 #include "tests/unit/execution.h"
 
+#include <stdlib.h>
+
 /* A module with fields A (i32 on [0 .. 7]) and buffers A, A.next, whose one kernel, two blocks of four threads, has the arrays and the body given; line 7 is the
  * first of `arrays`. Swaps after the launch if `swap`. */
 static const char *kernel_text(World *w, const char *arrays, const char *body, bool swap) {
@@ -90,6 +92,23 @@ static void test_shared_races(void **state) {
         "] writes with no barrier between");
   FAULT(w, "    shared @s : i32[4]\n    shared @r : i32[4] in @s\n",
         "    astore %t, @s[%t] v1\n    barrier\n    %y = aload @s[%t] v1 : i32\n    astore %y, @r[%zero] v1\n", false, "race on shared array");
+}
+
+/* Iterations of a parallel loop that depend on each other, where a block has one thread. */
+static void test_parallel_loops(void **state) {
+  World *w = *state;
+  static const char *const text =
+    "kernel module \"t\" {\n  grid [0 .. 0] steps 1\n  field @A : i32 on [0 .. 0]\n  buffer @A : @A copy 0\n"
+    "  kernel @k threads [1] covers [1] by [1] steps 1 {\n    args ()\n    shared @s : i32[8]\n    %%0 = const 0 : i32\n    %%1 = const 7 : i32\n"
+    "    for %%i = %%0 to %%1 step 1 parallel {\n      astore %%i, @s[%%i] v1\n    }\n    astore %%0, @s[%%1] v1\n"
+    "    for %%i = %%0 to %%1 step 1%s {\n      %%x = aload @s[%%i] + [%d] v1 : i32\n      astore %%x, @s[%%i] v1\n    }\n  }\n"
+    "  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n";
+  for (int k = 0; k < 3; k++) {
+    Module *m = load(w, arena_printf(w->arena, text, k == 1 ? "" : " parallel", k > 0), 0, NULL);
+    Binding b = binding(w);
+    assert_int_equal(sim_run(m, &b, 1, true, NULL, NULL, NULL, w->diags), k < 2);
+  }
+  assert_message(w, "16: kernel 'k': race on shared array 's' at [1]: this iteration writes what another iteration of the parallel loop reads (block [0]");
 }
 
 /* Neighbouring bytes are different words of memory: no race; 8-byte cells overlap two 4-byte ones of another array: a race. */
@@ -224,6 +243,31 @@ static void test_places(void **state) {
       assert_int_equal(((int64_t *)w->fields[0])[i * 5 + j], 600 + (i + 1) * 10 + j + 2);
 }
 
+/* Elements beyond number 2^31 of a field: addresses are 64 bit, and the bookkeeping is made only where it is needed. */
+static void test_large_strides(void **state) {
+  World *w = *state;
+  Module *m = module_parse(w->arena, w->diags, "test",
+    "kernel module \"t\" {\n  grid [0 .. 49999, 0 .. 49999] steps 1\n  field @A : bool on [0 .. 49999, 0 .. 49999]\n  buffer @A : @A copy 0\n"
+    "  kernel @k threads [1, 4] covers [1, 4] by [1, 4] steps 1 {\n    args (reads writes @A)\n    %t = thread 1 : i32\n    %u = convert %t : i64\n"
+    "    %r = const 49998 : i64\n    %x = load @A[%r, %u] + [0, 49990] : bool\n    %y = not %x : bool\n    store %y, @A[%r, %u] + [1, 49996]\n  }\n"
+    "  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n");
+  assert_non_null(m);
+  assert_true(module_bind(m, 0, NULL, w->scalars, w->diags));
+  const size_t elements = (size_t)50000 * 50000;
+  uint8_t *a = calloc(elements, 1);
+  if (!a)
+    skip();
+  a[(size_t)49998 * 50000 + 49991] = 1;
+  w->fields[0] = a;
+  Binding b = binding(w);
+  bool ok = sim_run(m, &b, 1, true, NULL, NULL, NULL, w->diags);
+  uint8_t end[4];
+  memcpy(end, a + elements - 4, 4);
+  free(a);
+  assert_true(ok);
+  assert_memory_equal(end, ((uint8_t[]){1, 0, 1, 1}), 4);
+}
+
 /* The host part: the longest sequence that fits, inits left out by field, temp fields empty at each start. */
 static void test_host(void **state) {
   World *w = *state;
@@ -263,9 +307,9 @@ static void test_reports(void **state) {
 int main(void) {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_world, free_world)
   const struct CMUnitTest tests[] = {
-    TEST(test_right_code), TEST(test_stats), TEST(test_control), TEST(test_shared_races), TEST(test_granules), TEST(test_global_races),
+    TEST(test_right_code), TEST(test_stats), TEST(test_control), TEST(test_shared_races), TEST(test_parallel_loops), TEST(test_granules), TEST(test_global_races),
     TEST(test_bounds), TEST(test_divergence), TEST(test_uninitialised), TEST(test_holes), TEST(test_stale_values), TEST(test_stale_spreads),
-    TEST(test_stale_unused), TEST(test_places), TEST(test_host), TEST(test_reports),
+    TEST(test_stale_unused), TEST(test_places), TEST(test_large_strides), TEST(test_host), TEST(test_reports),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
