@@ -80,7 +80,8 @@ static bool make(Arena *a, const char *cpu, Target *t) {
     return false;
   *t = (Target){.arch = "amdgpu", .triple = "amdgcn-amd-amdhsa", .suffix = "hsaco", .cpu = l->cpu, .features = "", .reloc = LLVMRelocPIC,
                 .global_space = 1, .shared_space = 3, .static_shared = (int64_t)l->lds_kib << 10, .artifact = EMIT_OBJ, .linked = true,
-                .library = "amdgcn-amd-amdhsa.bc", .math_name = libclc_name, .thread = thread, .block = block, .barrier = barrier, .begin = begin};
+                .library = "amdgcn-amd-amdhsa.bc", .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
+                .thread = thread, .block = block, .barrier = barrier, .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu", .cpu = l->cpu, .simt = true, .lanes = l->lanes, .max_threads = 1024, .max_block = {1024, 1024, 1024},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = (int64_t)l->lds_kib << 10, .max_shared_bytes = (int64_t)l->lds_kib << 10,
                          .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores};

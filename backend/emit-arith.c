@@ -27,13 +27,29 @@ static LLVMValueRef float_intrinsic(Emit *e, const char *name, int n, LLVMValueR
   return flagged(e, emit_intrinsic(e, e->here.b, name, 1, &t, n, x), false);
 }
 
-/* A mathematical function of `n` arguments from the target's library; f16 and bf16 by way of f32. */
-static LLVMValueRef library_call(Emit *e, Opcode code, Type t, int n, LLVMValueRef *x) {
+/* The type in which the target's library computes `code` on `t`: f16 and bf16 go by way of f32. */
+static Type library_type(const Emit *e, Opcode code, Type t) {
   Type wide = is_half(t) ? TY_F32 : t;
+  return code == OP_REM && e->target->remainder_in_f64 ? TY_F64 : wide;
+}
+
+/* The f64 exponent `y` brought into [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite whatever y is, and y is even. */
+static LLVMValueRef bounded_exponent(Emit *e, LLVMValueRef y) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef most = LLVMConstReal(LLVMTypeOf(y), 1e25), least = LLVMConstReal(LLVMTypeOf(y), -1e25);
+  y = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, y, most, ""), most, y, "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, y, least, ""), least, y, "");
+}
+
+/* A mathematical function of `n` arguments from the target's library. */
+static LLVMValueRef library_call(Emit *e, Opcode code, Type t, int n, LLVMValueRef *x) {
+  Type wide = library_type(e, code, t);
   LLVMTypeRef type = emit_type(e, wide);
   LLVMValueRef args[3];
   for (int i = 0; i < n; i++)
     args[i] = wide == t ? x[i] : LLVMBuildFPExt(e->here.b, x[i], type, "");
+  if (code == OP_POW && wide == TY_F64 && e->target->bounded_exponent)
+    args[1] = bounded_exponent(e, args[1]);
   LLVMValueRef v = flagged(e, emit_pure_call(e, e->target->math_name(e->arena, code, wide), type, n, args), false);
   e->libm = true;
   return wide == t ? v : LLVMBuildFPTrunc(e->here.b, v, emit_type(e, t), "");
