@@ -1,10 +1,10 @@
-/* halo.c: Algorithm 2 of the paper, DetermineTileSize: the region about the output tile on which each stencil instance must compute its targets, found
- * backwards from the last instance to the first. */
+/* halo.c: Algorithm 2 of the paper, DetermineTileSize: the region about the output tile on which each stencil instance must compute its
+ * targets, found backwards from the last instance to the first. */
 #include "passes/lower.h"
 #include "passes/registry.h"
 
-/* The state of the walk backwards: on which extent each field is needed before the instance at hand, if it `has` one. `reader` is the extent of the
- * instance whose accesses are being noted. */
+/* The state of the walk backwards: on which extent each field is needed before the instance at hand, if it `has` one. `reader` is the
+ * extent of the instance whose accesses are being noted. */
 typedef struct Need { const Module *m; Extent *need; bool *has; Extent reader; } Need;
 
 /* The larger of two. */
@@ -19,8 +19,8 @@ static void add_need(Need *n, int f, const Extent *x) {
   }
 }
 
-/* How far below (above) a point an access at `off` (-off) may lead under `rule`: by the offset; clamp may lead back as far as the point itself, mirror as far to
- * the other side. */
+/* How far below (above) a point an access at `off` (-off) may lead under `rule`: by the offset; clamp may lead back as far as the point
+ * itself, mirror as far to the other side. */
 static int64_t reach_below(OutsideRule rule, int64_t off) {
   switch (rule) {
   case OUTSIDE_CLAMP: return larger(-off, 0);

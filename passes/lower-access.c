@@ -1,6 +1,7 @@
 /* lower-access.c: one access of a field made into kernel IR, with the field's outside rule, from coordinates that the caller gives.
  *
- * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access can leave the field's region. */
+ * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access can leave the
+ * field's region. */
 #include "passes/lower.h"
 
 /* Is x + off <= y whatever the params are? */
@@ -69,7 +70,8 @@ static Value *inside_where(Builder *b, const Module *m, int field, const Rules *
   return box.rank ? build_inside(b, box.rank, coords, &box) : NULL;
 }
 
-Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off, Value *v, Value *other) {
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off,
+                 Value *v, Value *other) {
   const Field *f = &m->fields[field];
   Value *test = inside_where(b, m, field, rules, rule, at, off);
   if (!test)
@@ -88,7 +90,8 @@ static Value *load_or_constant(Builder *b, const Module *m, int field, int buffe
   return test->results[0];
 }
 
-Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded) {
+Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off,
+                     bool guarded) {
   const Field *f = &m->fields[field];
   Value *coords[MAX_RANK];
   int64_t rest[MAX_RANK] = {0};
@@ -106,8 +109,9 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
   return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
 }
 
-/* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside it if the field's region is not left, else the one as far
- * away as the point that the rule gives. The guard keeps the address of cells whose value nobody needs inside the array. */
+/* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside it if the field's
+ * region is not left, else the one as far away as the point that the rule gives. The guard keeps the address of cells whose value nobody
+ * needs inside the array. */
 static Value *ruled_cell(Builder *b, const Field *f, const Array *array, int d, OutsideRule rule, Value *at, Value *cell, int64_t off) {
   Value *beyond = plus(b, at, off);
   Box line = {.rank = 1, .lo = {f->box.lo[d]}, .hi = {f->box.hi[d]}};
@@ -118,8 +122,8 @@ static Value *ruled_cell(Builder *b, const Field *f, const Array *array, int d, 
   return build3(b, OP_SELECT, build_inside(b, 1, &beyond, &line), plus(b, cell, off), safe);
 }
 
-Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules, Value *const *at, Value *const *cell,
-                    const int64_t *off) {
+Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
+                    Value *const *at, Value *const *cell, const int64_t *off) {
   const Field *f = &m->fields[field];
   const Array *a = &k->arrays[array];
   Value *idx[MAX_RANK];

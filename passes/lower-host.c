@@ -1,4 +1,5 @@
-/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the remainder of the time steps. */
+/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the remainder of the
+ * time steps. */
 #include "passes/lower.h"
 
 #include <ctype.h>
@@ -72,7 +73,8 @@ int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
   return out->nkernels - 1;
 }
 
-int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo, const int32_t *pad_hi) {
+int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo,
+                 const int32_t *pad_hi) {
   Array a = {.name = name, .type = t, .space = space, .rank = k->rank, .storage = -1};
   for (int d = 0; d < k->rank; d++) {
     a.pad_lo[d] = pad_lo ? pad_lo[d] : 0;
@@ -112,8 +114,8 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
   for (int i = 0; i < out->nchecks; i++)
     if (affine_equal(out->checks[i].value, check.value) && !out->checks[i].unless_empty[0])
       return;
-  check.message = arena_printf(out->arena, "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; take a larger "
-                               "-block or -elems, or a smaller grid", (long long)limit, d, k->name, k->tile[d]);
+  check.message = arena_printf(out->arena, "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; "
+                               "take a larger -block or -elems, or a smaller grid", (long long)limit, d, k->name, k->tile[d]);
   ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
 }
 
@@ -125,8 +127,8 @@ void host_require_points(Lowering *lo, int field) {
     bool follows = affine_equal(f->box.lo[d], out->grid.lo[d]) && affine_equal(f->box.hi[d], out->grid.hi[d]);
     if (follows || (!check.value.n && check.value.c >= 0))
       continue;
-    check.message = arena_printf(out->arena, "field '%s' has no points in dimension %d, and the overlap schedule reads ahead in it; take a larger grid or "
-                                 "-schedule=naive", f->name, d);
+    check.message = arena_printf(out->arena, "field '%s' has no points in dimension %d, and the overlap schedule reads ahead in it; take a larger "
+                                 "grid or -schedule=naive", f->name, d);
     ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
   }
 }

@@ -1,12 +1,13 @@
 /* lower-naive.c: a thread a point, one launch a stencil a step. Inits are lowered so under every schedule.
  *
- * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of regions. A target that other
- * points of the stencil read is written to the other buffer of a pair, with the points outside of the pieces copied; else it is written in place. */
+ * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of regions. A target
+ * that other points of the stencil read is written to the other buffer of a pair, with the points outside of the pieces copied; else it
+ * is written in place. */
 #include "passes/lower.h"
 #include "passes/registry.h"
 
-/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all). first is the first stencil of the
- * same step; `g` the thread's point. */
+/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all). first is the first
+ * stencil of the same step; `g` the thread's point. */
 typedef struct Naive { Lowering *lo; const Launch *l; const Stencil *first; int only; Value *g[MAX_RANK]; Value *step; } Naive;
 
 /* ---- launches */

@@ -1,19 +1,20 @@
 /* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
  *
- * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to the block's edge comes out wrong there
- * and is not used: instance i is right on its extent about the output tile (Algorithm 2), and only the tile's own W = B * E - halo points (equation 1)
- * are stored at the end. A thread keeps its own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1`; a version that is accessed by
- * other threads is in the shared array `sF.version` (equation 3). What was not yet written in the launch is read from global memory.
- * Element e of a thread is the cell thread + e * B in the last dimension, so that neighbouring threads touch neighbouring cells, and thread * E + e in the
- * others, so that neighbours there are mostly the thread's own and come from its registers. The code is written out for each element of these
- * dimensions, and a loop to be unrolled over those of the last. */
+ * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to the block's edge
+ * comes out wrong there and is not used: instance i is right on its extent about the output tile (Algorithm 2), and only the tile's own
+ * W = B * E - halo points (equation 1) are stored at the end. A thread keeps its own values in private arrays, even versions of F in
+ * `rF.0` and odd ones in `rF.1`; a version that is accessed by other threads is in the shared array `sF.version` (equation 3). What was
+ * not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the last dimension, so
+ * that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that neighbours there are mostly the thread's
+ * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be unrolled over those of
+ * the last. */
 #include "passes/lower.h"
 #include "passes/registry.h"
 
 #include <string.h>
 
-/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[v & 1][f] and near[f][v] are the arrays that hold
- * version v of field f, -1: none. */
+/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[v & 1][f] and near[f][v] are the
+ * arrays that hold version v of field f, -1: none. */
 typedef struct Tile {
   Lowering *lo;
   const Launch *l;
@@ -25,8 +26,8 @@ typedef struct Tile {
   int32_t *own[2], **near;
 } Tile;
 
-/* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell, coordinate, and coordinate with
- * images wrapped. */
+/* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell, coordinate, and
+ * coordinate with images wrapped. */
 typedef struct Cell { Builder b; int32_t fixed[MAX_RANK]; Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK]; } Cell;
 
 /* What accesses of instance `i` at a cell look at. */
@@ -34,8 +35,8 @@ typedef struct CellUse { const Tile *t; int i; const Cell *cell; } CellUse;
 
 /* ---- arrays */
 
-/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is written in place: then it is read
- * by its own thread only. */
+/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is written in
+ * place: then it is read by its own thread only. */
 static bool is_cached(const Launch *l, int f) {
   const FieldUse *u = &l->use[f];
   return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
@@ -142,8 +143,8 @@ static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
   return off[t->rank - 1] == 0;
 }
 
-/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror: unless the field's region is left), else
- * from the shared array. */
+/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror: unless the field's
+ * region is left), else from the shared array. */
 static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off, const Rules *rules) {
   const Module *m = t->l->m;
   if (!is_own_element(t, c, off))
@@ -201,7 +202,8 @@ static void place_block(Tile *t) {
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
 }
 
-/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one that will write it in place. */
+/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one that will write
+ * it in place. */
 static Value *load_in_place(const Tile *t, Cell *c, int f) {
   const Field *field = &t->l->m->fields[f];
   Op *test = build_if(&c->b, build_inside(&c->b, t->rank, c->g, &field->box), 1, &field->type);
@@ -345,7 +347,8 @@ static void overlap_seq(Lowering *lo, const Launch *l, const Schedule *s) {
   host_swaps(lo, seq, l);
 }
 
-/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose kernel matters less than its compile time. */
+/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose kernel matters less
+ * than its compile time. */
 static Schedule fewest_elements(const Launch *l, Schedule s) {
   for (int d = 0; d < l->m->grid.rank; d++) {
     int32_t least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);

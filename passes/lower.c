@@ -1,4 +1,5 @@
-/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil instances can share a launch. */
+/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil instances can share a
+ * launch. */
 #include "passes/lower.h"
 
 int stencil_target(const Stencil *st, int field) {
@@ -58,8 +59,8 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
 
 /* ---- analysing */
 
-/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own value of version 0 is needed, and
- * far[f] if other points' are. */
+/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own value of version 0 is
+ * needed, and far[f] if other points' are. */
 typedef struct Scan { Launch *l; int i; bool temps_global; int32_t *versions; bool *own, *far; } Scan;
 
 /* Does the launch have a version 0 of `field`? */
@@ -83,7 +84,8 @@ static void wrap_dimension(Launch *l, int d, const Field *f) {
   l->wrap_hi[d] = f->box.hi[d];
 }
 
-/* Notes a near access to `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's region. */
+/* Notes a near access to `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's
+ * region. */
 static void note_near(Scan *s, const Box *box, int field, const int64_t *off, const Rules *rules) {
   Launch *l = s->l;
   const Field *f = &l->m->fields[field];

@@ -5,11 +5,10 @@
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
- * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch that have written it so far;
- * version 0 is what global memory held before. A *near* access of a version above 0 needs another point's value (or goes through an outside
- * rule), an *own* access the point's own. A *cell* is a place of the block's tile, a *coordinate* a place of the grid; an *image* is a cell whose
- * coordinate lies beyond a periodic edge: it computes the point that it wraps to.
- */
+ * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch that have written
+ * it so far; version 0 is what global memory held before. A *near* access of a version above 0 needs another point's value (or goes
+ * through an outside rule), an *own* access the point's own. A *cell* is a place of the block's tile, a *coordinate* a place of the
+ * grid; an *image* is a cell whose coordinate lies beyond a periodic edge: it computes the point that it wraps to. */
 #ifndef STC_PASSES_LOWER_H
 #define STC_PASSES_LOWER_H
 
@@ -17,8 +16,9 @@
 
 /* ---------------------------------------------------------------- lower-access.c */
 
-/* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the field's own, or OUTSIDE_NONE where the
- * access stays inside the field's region for all params (or the field has no rule, and staying inside is checked at launch). */
+/* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the field's own, or
+ * OUTSIDE_NONE where the access stays inside the field's region for all params (or the field has no rule, and staying inside is checked
+ * at launch). */
 typedef struct Rules { OutsideRule dim[MAX_RANK]; } Rules;
 Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off);
 /* Does no dimension have a rule? */
@@ -27,17 +27,21 @@ bool rules_none(const Rules *r);
 /* A value of an affine bound, i64. */
 Value *build_affine(Builder *b, const Module *m, Affine x);
 
-/* `v` where at + off lies in the field's region in the dimensions whose rule is `rule`, else `other` (NULL: the field's constant); `v` if there are none. */
-Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off, Value *v, Value *other);
+/* `v` where at + off lies in the field's region in the dimensions whose rule is `rule`, else `other` (NULL: the field's constant); `v`
+ * if there are none. */
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off,
+                 Value *v, Value *other);
 
-/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped). Where no rule holds the address is made legal
- * by idx.guard if `guarded`, and taken as it is if not (then the code must run for points of the access's piece only). */
-Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off, bool guarded);
+/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped). Where no rule holds the
+ * address is made legal by idx.guard if `guarded`, and taken as it is if not (then the code must run for points of the access's piece
+ * only). */
+Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off,
+                     bool guarded);
 
-/* The access to version `ver` of `field` in array `array` of kernel `k` (pads as in the array), whose cell `cell` (i32, without the pad) holds the point `at`
- * (i64, wrapped): cell + off, or for clamp and mirror the cell that the rule leads to. `off` is within the pads. */
-Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules, Value *const *at, Value *const *cell,
-                    const int64_t *off);
+/* The access to version `ver` of `field` in array `array` of kernel `k` (pads as in the array), whose cell `cell` (i32, without the pad)
+ * holds the point `at` (i64, wrapped): cell + off, or for clamp and mirror the cell that the rule leads to. `off` is within the pads. */
+Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
+                    Value *const *at, Value *const *cell, const int64_t *off);
 
 /* ---------------------------------------------------------------- lower.c */
 
@@ -64,8 +68,8 @@ typedef struct Launch {
   const char *illegal;           /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
 } Launch;
 
-/* Analyses the `n` instances at `st`. Temp fields live in the launch only, unless `temps_global` (then they are loaded and stored as the others). Lives in
- * the module's arena, as `st` must. */
+/* Analyses the `n` instances at `st`. Temp fields live in the launch only, unless `temps_global` (then they are loaded and stored as the
+ * others). Lives in the module's arena, as `st` must. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global);
 /* The version of `field` that instance `i` reads. */
 int launch_version(const Launch *l, int field, int i);
@@ -74,9 +78,11 @@ bool stencil_keeps(const Module *m, const Stencil *st, int field);
 /* Is `field` a target of `st`? Of the piece? (index in its list, or -1) */
 int stencil_target(const Stencil *st, int field);
 int piece_target(const Piece *p, int field);
-/* Points of a tile of `cells` cells in dimension d that the launch can give out: equation (1) of the paper, W = B * E - halo. May be <= 0. */
+/* Points of a tile of `cells` cells in dimension d that the launch can give out: equation (1) of the paper, W = B * E - halo; <= 0 if none.
+ */
 int64_t launch_width(const Launch *l, int d, int64_t cells);
-/* Bytes that the arrays for near accesses take at once, at least, for tiles of `cells` cells (equation (3)): the most over all instances. */
+/* Bytes that the arrays for near accesses take at once, at least, for tiles of `cells` cells (equation (3)): the most over all
+ * instances. */
 int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
 
 /* Calls fn for each access in the bodies of `st`. */
@@ -90,9 +96,9 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
 
 /* ---------------------------------------------------------------- lower-body.c */
 
-/* How code for the equations at one point gets at what they use. index[d] is the point's coordinate (i64, wrapped in an image) and step its time step, i64.
- * access builds the value of `field` at offset `off` under `rules` for an access out of a piece. Equal accesses of a Point are built once:
- * the same Point must only be used where code of its earlier uses dominates. */
+/* How code for the equations at one point gets at what they use. index[d] is the point's coordinate (i64, wrapped in an image) and step
+ * its time step, i64. access builds the value of `field` at offset `off` under `rules` for an access out of a piece. Equal accesses of a
+ * Point are built once: the same Point must only be used where code of its earlier uses dominates. */
 typedef struct Point Point;
 struct Point {
   const Module *m;
@@ -109,8 +115,8 @@ Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const R
 bool stencils_use_step(int n, const Stencil *st);
 /* Value number i of the result is the new value of target i of `piece` at the point. */
 Value **piece_values(Point *p, Builder *b, const Piece *piece);
-/* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it is in none, `old(p, b, field)`
- * (NULL result, or old itself NULL: it does not matter). The piece with the fewest fixed dimensions is asked first. */
+/* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it is in none,
+ * `old(p, b, field)` (NULL result, or old itself NULL: it does not matter). The piece with the fewest fixed dimensions is asked first. */
 Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field));
 
 /* ---------------------------------------------------------------- lower-host.c */
@@ -125,10 +131,12 @@ typedef struct Lowering {
 
 /* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one at least). */
 Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches);
-/* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an empty body are set. */
+/* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an empty body are
+ * set. */
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
 /* Adds an array to kernel `k` and returns its index. `cells` is its shape without the pads (rank places); pads may be NULL. */
-int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo, const int32_t *pad_hi);
+int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo,
+                 const int32_t *pad_hi);
 /* The buffer that launches read `field` from; that launch `l` writes it to. */
 int load_buffer(const Lowering *lo, int field);
 int store_buffer(const Lowering *lo, const Launch *l, int field);
@@ -137,18 +145,21 @@ void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
 HostSeq *host_seq(Lowering *lo, int steps);
-/* Adds to the module's checks that `field` has points, unless it has because the grid has: for kernels that load from it, guarded, whether a point of
- * theirs needs it or not. */
+/* Adds to the module's checks that `field` has points, unless it has because the grid has: for kernels that load from it, guarded,
+ * whether a point of theirs needs it or not. */
 void host_require_points(Lowering *lo, int field);
-/* Adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments. Returns the module. */
+/* Adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments. Returns the
+ * module. */
 Module *lowering_finish(Lowering *lo);
 
 /* ---------------------------------------------------------------- lower-naive.c */
 
-/* What the inits and the stencils of a step launch when each stencil is alone in a launch: a Launch for each. An init of several targets becomes a kernel for
- * each target, so that those of fields with data can be left out; then no target that an equation reads is written in place. */
+/* What the inits and the stencils of a step launch when each stencil is alone in a launch: a Launch for each. An init of several targets
+ * becomes a kernel for each target, so that those of fields with data can be left out; then no target that an equation reads is written
+ * in place. */
 Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits);
-/* Was temp field `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere by any of them. */
+/* Was temp field `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere by any
+ * of them. */
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at);
 /* Adds the kernels of the inits and their launches, as naive_launches gave them, to the init sequence. `block` is the threads a block. */
 void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block);

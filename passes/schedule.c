@@ -1,5 +1,5 @@
-/* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B * E - halo points in
- * each dimension), shared memory (equation 3), and defaults for what was left open. */
+/* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B
+ * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
 #include "passes/lower.h"
 
 #include <inttypes.h>
@@ -15,10 +15,11 @@ typedef struct Resolve {
 } Resolve;
 
 /* Limits of any request (so that numbers of cells fit 32 bits). */
-enum { MAX_ELEMS = 64, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
+enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
 
-/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how many a step and point
- * make a program one that computes more than it loads; words of registers that a thread's private arrays take, by rank. */
+/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how
+ * many a step and point make a program one that computes more than it loads; words of registers that a thread's private arrays take, by
+ * rank. */
 enum { CODE_SIZE = 2100, HEAVY_STEP = 40 };
 static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
 
@@ -33,7 +34,9 @@ static const char *shape_text(Arena *a, const int32_t *v, int rank) {
 }
 
 /* "nvptx sm_80". */
-static const char *target_text(Arena *a, const TargetInfo *t) { return arena_printf(a, "%s%s%s", t->name, t->cpu && *t->cpu ? " " : "", t->cpu ? t->cpu : ""); }
+static const char *target_text(Arena *a, const TargetInfo *t) {
+  return t->cpu && *t->cpu ? arena_printf(a, "%s %s", t->name, t->cpu) : t->name;
+}
 
 /* "-T=4 -block=8x32 -elems=4x1": the options that mean schedule `s`. */
 static const char *options_text(const Resolve *r, const Schedule *s) {
@@ -133,17 +136,28 @@ static double redundancy(const Resolve *r, const Launch *l, const Schedule *s) {
   return product;
 }
 
+/* The number of elements of a thread. */
+static int64_t elements(const Schedule *s, int rank) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++)
+    n *= s->elems[d];
+  return n;
+}
+
 /* Does the schedule run on the target, whatever it is worth? */
 static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
-  return !l->illegal && has_width(r, l, s) && (!r->target->simt || block_bytes(r, l, s) <= r->target->max_shared_bytes);
+  if (l->illegal || !has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
+    return false;
+  return !r->target->simt || block_bytes(r, l, s) <= r->target->max_shared_bytes;
 }
 
 /* ---- defaults */
 
-/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. A naive schedule (no launch `l` to fit) without threads takes
- * whole rows, as plain loops do. */
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. A naive schedule (no launch `l` to fit)
+ * without threads takes whole rows, as plain loops do. */
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}}, cells[MAX_RANK][MAX_RANK] = {{16384}, {64, 1024}, {16, 32, 256}};
+  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
+  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {64, 1024}, {16, 32, 256}};
   static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {16, 1 << 20}, {2, 16, 1 << 20}};
   const int32_t *table = r->target->simt ? threads[r->rank - 1] : l ? cells[r->rank - 1] : rows[r->rank - 1];
   int64_t product = 1;
@@ -156,7 +170,8 @@ static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
     product *= s->block[d];
   }
   for (int d = 0; d < r->rank; d++)
-    while (!r->want.block[d] && s->block[d] > 1 && (r->target->simt ? product > r->target->max_threads : l && block_bytes(r, l, s) > r->target->shared_bytes)) {
+    while (!r->want.block[d] && s->block[d] > 1 &&
+           (r->target->simt ? product > r->target->max_threads : l && block_bytes(r, l, s) > r->target->shared_bytes)) {
       s->block[d] /= 2;
       product /= 2;
     }
@@ -171,14 +186,6 @@ static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   return best;
 }
 
-/* The number of elements of a thread. */
-static int64_t elements(const Schedule *s, int rank) {
-  int64_t n = 1;
-  for (int d = 0; d < rank; d++)
-    n *= s->elems[d];
-  return n;
-}
-
 /* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory for the block? */
 static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
   int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
@@ -187,8 +194,8 @@ static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s)
   return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE && block_bytes(r, l, s) <= shared;
 }
 
-/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is comfortable; further only until the
- * tile is larger than its halo. */
+/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is comfortable; further
+ * only until the tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
   static const double little[MAX_RANK] = {1.05, 1.35, 1.35};
   for (int d = 0; d < MAX_RANK; d++)
@@ -250,6 +257,7 @@ static bool check_number(const Resolve *r, const char *option, const int32_t *v,
 /* What is wrong whatever the program's accesses are. */
 static bool check_request(const Resolve *r) {
   const Schedule *w = &r->want;
+  int64_t points = 1;
   if (strcmp(w->family, "naive") && strcmp(w->family, "overlap"))
     return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive and overlap", w->family);
   if (w->T < 0 || w->T > MAX_LEVELS)
@@ -263,6 +271,9 @@ static bool check_request(const Resolve *r) {
       return schedule_error(r, "-elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap");
     if (w->elems[d] > MAX_ELEMS)
       return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d, MAX_ELEMS);
+    points *= w->elems[d] ? w->elems[d] : 1;
+    if (points > MAX_POINTS)
+      return schedule_error(r, "-elems=%s: %" PRId64 " points a thread; at most %d are possible", shape_text(r->c->arena, w->elems, r->rank), points, MAX_POINTS);
     if (w->block[d] > MAX_BLOCK)
       return schedule_error(r, "-block: %d %s in dimension %d; at most %d are possible", w->block[d], r->target->simt ? "threads" : "points", d, MAX_BLOCK);
   }
@@ -295,8 +306,8 @@ static bool check_threads(const Resolve *r) {
   for (int d = 0; d < r->rank && t->simt; d++) {
     int hardware = r->rank - 1 - d;
     if (r->out->block[d] > t->max_block[hardware])
-      return schedule_error(r, "-block=%s asks for %d threads in dimension %d (the hardware's %c); target %s allows %d; the nearest legal choice is -block=%s",
-                            shape_text(a, r->out->block, r->rank), r->out->block[d], d, axis[hardware], target_text(a, t), t->max_block[hardware],
+      return schedule_error(r, "-block=%s asks for %d threads in dimension %d (the hardware's %c); target %s allows %d; "
+                            "the nearest legal choice is -block=%s", shape_text(a, r->out->block, r->rank), r->out->block[d], d, axis[hardware], target_text(a, t), t->max_block[hardware],
                             shape_text(a, nearest, r->rank));
     threads *= r->out->block[d];
   }
@@ -363,7 +374,8 @@ static bool check_width(const Resolve *r, const Launch *l) {
     if (launch_width(l, d, cells) >= 1)
       continue;
     bool has_more = larger_tile(r, l, s, &more), has_fewer = fewer_levels(r, s, &fewer);
-    return schedule_error(r, "%s: a tile of %" PRId64 " points in dimension %d is not larger than its halo, which is %" PRId64 " + %" PRId64 " points there for %d time step%s%s",
+    return schedule_error(r, "%s: a tile of %" PRId64 " points in dimension %d is not larger than its halo, which is %" PRId64 " + %" PRId64
+                          " points there for %d time step%s%s",
                           options_text(r, s), cells, d, lo, hi, s->T, s->T > 1 ? "s" : "", nearest_text(r, has_more, &more, has_fewer, &fewer));
   }
   return true;
