@@ -181,10 +181,61 @@ static void conversion(void **state) {
     try_ops(state, OP_CONVERT, OP_CONVERT, types, 5, types[i]);
 }
 
+/* A box of coordinates and a constant offset for idx.*. */
+typedef struct MapCase { int64_t lo, hi, off; } MapCase;
+
+/* A module whose kernel stores idx op `op` of the loop's value, of type `type`, at every point; the box is [P .. Q] with params, or constant. */
+static char *map_text(Arena *a, const char *op, const char *type, MapCase c, bool params) {
+  Str s = {.arena = a};
+  str_addf(&s, "kernel module \"map\" {\n");
+  if (params)
+    str_addf(&s, "  param @P : i64 = { %%n = const %lld : i64 yield %%n }\n  param @Q : i64 = { %%n = const %lld : i64 yield %%n }\n", (long long)c.lo, (long long)c.hi);
+  str_addf(&s, "  grid [-200 .. 200] steps 1\n  field @R : %s on [-200 .. 200]\n  buffer @R : @R copy 0\n  kernel @k threads [1] covers [401] by [401] steps 1 {\n", type);
+  str_addf(&s, "    args (writes @R%s)\n    %%lo = const -200 : %s\n    %%hi = const 201 : %s\n    for %%i = %%lo to %%hi step 1 {\n", params ? ", scalar @P, scalar @Q" : "", type, type);
+  if (params)
+    str_addf(&s, "      %%m = %s %%i + %lld in [P .. Q] : %s\n", op, (long long)c.off, type);
+  else
+    str_addf(&s, "      %%m = %s %%i + %lld in [%lld .. %lld] : %s\n", op, (long long)c.off, (long long)c.lo, (long long)c.hi, type);
+  str_addf(&s, "      %%g = convert %%i : i64\n      store %%m, @R[%%g]\n    }\n  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n");
+  return s.s;
+}
+
+/* Compiles and runs one case of `code` and compares it with eval_map. */
+static void try_map(World *w, const Target *target, Opcode code, Type t, MapCase c, bool params) {
+  CodegenOptions o = {.opt_level = 3};
+  int64_t cells[401], *r = cells, block[1] = {0};
+  void *args[] = {&r, &c.lo, &c.hi};
+  Module *m = module_parse(w->arena, w->diags, "map.kir", map_text(w->arena, op_info[code].name, type_name(t), c, params));
+  Jit *j = m ? jit_new(w->arena, w->diags, m, target, &o) : NULL;
+  if (!j)
+    fail_msg("%s", w->messages.s);
+  jit_find(j, "k")(args, block, NULL);
+  jit_free(j);
+  for (int64_t i = 0; i < 401; i++) {
+    int64_t got = t == TY_I64 ? cells[i] : ((const int32_t *)(const void *)cells)[i], want = eval_map(code, i - 200 + c.off, c.lo, c.hi);
+    if (got != want)
+      fail_msg("%s %lld + %lld in [%lld .. %lld]: %lld, expected %lld", op_info[code].name, (long long)(i - 200), (long long)c.off, (long long)c.lo, (long long)c.hi,
+               (long long)got, (long long)want);
+  }
+}
+
+static void coordinates(void **state) {
+  static const MapCase cases[] = {{0, 9, 0}, {-5, 9, 3}, {7, 7, -1}, {3, 2, 0}, {3, 1, 5}, {0, 1, -2}, {-400, 400, 7}, {100, 150, 1000003}};
+  static const Opcode codes[] = {OP_CLAMP, OP_MIRROR, OP_WRAP, OP_GUARD};
+  static const Type types[] = {TY_I64, TY_I32};
+  World *w = *state;
+  const Target *target = target_find(w->arena, w->diags, "host", NULL);
+  for (int o = 0; o < 4; o++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+      for (int v = 0; v < 4; v++)
+        try_map(w, target, codes[o], types[v & 1], cases[i], v >> 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world), cmocka_unit_test_setup_teardown(mathematics, make_world, free_world),
     cmocka_unit_test_setup_teardown(comparison, make_world, free_world), cmocka_unit_test_setup_teardown(logic, make_world, free_world),
+    cmocka_unit_test_setup_teardown(coordinates, make_world, free_world),
     cmocka_unit_test_setup_teardown(selection, make_world, free_world),  cmocka_unit_test_setup_teardown(conversion, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
