@@ -286,9 +286,20 @@ static bool place_grid(Sim *s, SimKernel *k) {
     k->nthreads *= kernel->threads[d];
     fits = fits && !__builtin_mul_overflow(k->nblocks, k->blocks[d], &k->nblocks);
   }
-  if (fits && k->nblocks < SIM_MANY / k->nthreads)
+  if (fits && k->nblocks < (int64_t)SIM_MANY / k->nthreads)
     return true;
   diag_error(s->d, kernel->loc, "kernel '%s' has more than 2^32 threads: too many to simulate; take a smaller grid", kernel->name);
+  return false;
+}
+
+/* The threads, their values and the shared memory of a block must be few enough to hold at once. */
+static bool check_size(Sim *s, const SimKernel *k) {
+  const double thread = sizeof(SimThread) + 12.0 * k->nslots + (double)sizeof(SimCell) * (double)k->private_cells;
+  const double bytes = thread * k->nthreads + (double)sizeof(SimGranule) * (double)k->shared_bytes + 8.0 * (double)k->nblocks;
+  if (bytes < 8e9)
+    return true;
+  diag_error(s->d, k->kernel->loc, "kernel '%s' takes %.0f bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid",
+             k->kernel->name, bytes);
   return false;
 }
 
@@ -300,5 +311,5 @@ bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out) {
   Compiler c = {.s = s, .k = out};
   compile_block(&c, kernel->body);
   emit(&c, SIM_END, NULL, 0, 0, 0, 0);
-  return true;
+  return check_size(s, out);
 }

@@ -293,6 +293,13 @@ static void test_host(void **state) {
   assert_message(w, "nobody wrote 'T' at [0]");
 }
 
+static void test_limits(void **state) {
+  World *w = *state;
+  assert_false(simulate(w, "    private @p : i32[500000000]\n", "    store %t, @A[%g]\n", false, 1, 0));
+  assert_message(w, "6: kernel 'k' takes");
+  assert_message(w, "bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid");
+}
+
 static void test_reports(void **state) {
   World *w = *state;
   Module *m = load(w, kernel_text(w, "", "    store %t, @A[%g] + [8]\n", false), 0, NULL);
@@ -309,7 +316,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     TEST(test_right_code), TEST(test_stats), TEST(test_control), TEST(test_shared_races), TEST(test_parallel_loops), TEST(test_granules), TEST(test_global_races),
     TEST(test_bounds), TEST(test_divergence), TEST(test_uninitialised), TEST(test_holes), TEST(test_stale_values), TEST(test_stale_spreads),
-    TEST(test_stale_unused), TEST(test_places), TEST(test_large_strides), TEST(test_host), TEST(test_reports),
+    TEST(test_stale_unused), TEST(test_places), TEST(test_large_strides), TEST(test_host), TEST(test_reports), TEST(test_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
