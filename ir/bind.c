@@ -1,5 +1,5 @@
 /* bind.c: a module meets its launch-time values: scalars evaluated, overrides and checks applied, extents measured. */
-#include "ir/ir.h"
+#include "ir/text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,19 +38,11 @@ static int read_int(const char *text, int64_t lo, int64_t hi, int64_t *out) {
   return 0;
 }
 
-/* Reads the float `text` of type `t`, rounded once, into *out. 0 if well, 1 if malformed, 2 if too large for the type. */
-static int read_float(const char *text, Type t, double *out) {
+/* Reads the float `text` of type `t`, rounded once, into *out. 0 if well, 1 if malformed, 2 if infinite or too large for the type. */
+static int read_float(const char *text, Type t, Const *out) {
   if (!*text || strchr(" \t\n\v\f\r", *text))
     return 1;
-  char *end;
-  errno = 0;
-  double v = t == TY_F64 ? strtod(text, &end) : (double)strtof(text, &end);
-  if (*end)
-    return 1;
-  if (errno == ERANGE && isinf(v))
-    return 2;
-  *out = v;
-  return 0;
+  return const_parse_float(text, t, out) ? 0 : isinf(out->f) ? 2 : 1;
 }
 
 /* Reads `text` as a value of type `t`: 0 if well, 1 if malformed, 2 if out of range. */
@@ -61,7 +53,7 @@ static int read_value(const char *text, Type t, Const *out) {
     return yes || no ? 0 : 1;
   }
   if (type_is_float(t))
-    return read_float(text, t, &out->f);
+    return read_float(text, t, out);
   int bits = type_size(t) * 8;
   int64_t hi = (int64_t)(UINT64_MAX >> (65 - bits));
   return read_int(text, -hi - 1, hi, &out->i);
