@@ -177,7 +177,8 @@ static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
   return ok;
 }
 
-/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field called `what`, and checks that they are small enough to reckon with. */
+/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field called `what`, and checks that they are small enough to
+ * reckon with. */
 static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b, int k, const Const *scalars, int64_t *lo, int64_t *hi, Diags *d) {
   bool overflow = false;
   *lo = affine_eval(b->lo[k], scalars, &overflow);

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* X(NAME): the codes. GENERIC is eval_op; COPY passes operand 0 on; F32 and F64 are the types of operands, F either, I64 and I32 likewise, I either or bool. */
+/* X(NAME): the codes. GENERIC is eval_op; COPY passes operand 0 on; F32 and F64 are the types of operands, F either, I64 and I32 likewise,
+ * I either or bool. */
 #define EXEC_CODES(X) \
   X(GENERIC) X(COPY) X(SELECT) X(AND) X(OR) X(NOT) \
   X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(FMA_F32) X(SQRT_F32) \

@@ -1,14 +1,16 @@
-/* interp.c: the reference, stencil IR executed as it reads. The definition of right: no tiling, no order among points, every stencil into fresh arrays.
+/* interp.c: the reference, stencil IR executed as it reads. The definition of right: no tiling, no order among points, every stencil into
+ * fresh arrays.
  *
- * Bodies are straight lines of pure ops, so a body is translated once into a list of RowOps and run op by op over up to CHUNK neighbouring points
- * of a row: each SSA value has CHUNK places. Arithmetic is that of eval_op (exec.h). */
+ * Bodies are straight lines of pure ops, so a body is translated once into a list of RowOps and run op by op over up to CHUNK neighbouring
+ * points of a row: each SSA value has CHUNK places. Arithmetic is that of eval_op (exec.h). */
 #include "ir/exec.h"
 
 /* Points of a row worked on together. */
 enum { CHUNK = 128 };
 
-/* A field while the program runs. `now` is its array; while a stencil that writes it runs, `old` is the copy of what was there before. `written` and
- * `old_written` say for a temp field, cell by cell, whether this step wrote it; NULL for others. `changing`: a running stencil writes it. */
+/* A field while the program runs. `now` is its array; while a stencil that writes it runs, `old` is the copy of what was there before.
+ * `written` and `old_written` say for a temp field, cell by cell, whether this step wrote it; NULL for others. `changing`: a running
+ * stencil writes it. */
 typedef struct FieldState {
   const Field *field;
   Type type;
@@ -202,8 +204,8 @@ static StencilCode *translate(Interp *in, int n, const Stencil *s, int *max_rows
 
 /* ---- accesses */
 
-/* The coordinate x in dimension `k` of `f`: brought inside by the rule of the field. Returns 0 if there is a cell, 1 if the field's constant is
- * meant, 2 if there is no rule. */
+/* The coordinate x in dimension `k` of `f`: brought inside by the rule of the field. Returns 0 if there is a cell, 1 if the field's
+ * constant is meant, 2 if there is no rule. */
 static int map_coord(const FieldState *f, int k, int64_t *x) {
   if (*x >= f->lo[k] && *x <= f->hi[k])
     return 0;

@@ -1,7 +1,8 @@
 /* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under known params. */
 #include "ir/simulate.h"
 
-/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop whose iterations are watched. */
+/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop whose iterations
+ * are watched. */
 typedef struct Compiler {
   Sim *s;
   SimKernel *k;

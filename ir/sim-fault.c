@@ -43,7 +43,8 @@ const char *sim_origin_text(Sim *s, uint32_t origin) {
   const SimInsn *i = &s->k->insns[origin - 1];
   const Op *op = i->op;
   if (i->code == SIM_MAP)
-    return arena_printf(s->arena, "the region computed from was too small: idx.guard%s had to move a coordinate that no rule brings inside", line_text(s, op));
+    return arena_printf(s->arena, "the region computed from was too small: idx.guard%s had to move a coordinate that no rule brings inside",
+                        line_text(s, op));
   if (i->code == SIM_SLOAD || i->code == SIM_PLOAD)
     return arena_printf(s->arena, "the region computed by version %d of array '%s' was too small for the aload%s", op->ver,
                         s->k->kernel->arrays[op->sym].name, line_text(s, op));

@@ -3,7 +3,8 @@
 
 /* ---- places */
 
-/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a fault if it lies outside. */
+/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a fault if it lies
+ * outside. */
 static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const char *what, const char *name, int64_t *element, uint32_t *stale) {
   const SimPlace *p = i->place;
   *element = 0;
@@ -185,13 +186,15 @@ static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, cons
              other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other)), theirs);
 }
 
-/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none): staleness in a don't-care cell, else a fault. */
+/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none):
+ * staleness in a don't-care cell, else a fault. */
 static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, int owner) {
   const Array *a = &s->k->kernel->arrays[array];
   if (!in_pad(t, i, a)) {
     const char *space = a->space == SPACE_SHARED ? "shared" : "private";
     const char *why = owner < 0 ? "nobody in this block wrote it"
-                                : arena_printf(s->arena, "it holds a value of array '%s', which shares its storage", s->k->kernel->arrays[owner].name);
+                                : arena_printf(s->arena, "it holds a value of array '%s', which shares its storage",
+                                               s->k->kernel->arrays[owner].name);
     sim_fault(s, t, i, "read of uninitialised %s array '%s' at %s: %s", space, a->name, sim_place_text(s, t, i), why);
     give_zero(t, i);
     return;

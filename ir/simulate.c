@@ -1,5 +1,5 @@
-/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the host part (the paper's Algorithm 5):
- * buffers, launches, swaps, results. */
+/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the host part (the paper's
+ * Algorithm 5): buffers, launches, swaps, results. */
 #include "ir/simulate.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@ static bool compile_kernels(Sim *s) {
   return true;
 }
 
-/* Gives each buffer its memory: copy 0 the field's array, others (and temp fields) memory of their own, whose addresses go to own[i] for the caller to free. */
+/* Gives each buffer its memory: copy 0 the field's array, others (and temp fields) memory of their own, whose addresses go to own[i] for
+ * the caller to free. */
 static bool make_memory(Sim *s, char **own) {
   s->memory = ARENA_ARRAY(s->arena, SimMemory *, s->m->nbuffers + 1);
   for (int i = 0; i < s->m->nbuffers; i++) {
@@ -124,7 +125,8 @@ static const char *element_text(Sim *s, const Field *f, int64_t i) {
   return t.s;
 }
 
-/* Brings the values of fields whose buffers were swapped an odd number of times back to the caller's arrays; all their elements must have been written. */
+/* Brings the values of fields whose buffers were swapped an odd number of times back to the caller's arrays; all their elements must have
+ * been written. */
 static bool return_results(Sim *s) {
   for (int i = 0; i < s->m->nbuffers; i++) {
     const Buffer *b = &s->m->buffers[i];
@@ -135,7 +137,8 @@ static bool return_results(Sim *s) {
     int64_t hole = sim_memory_hole(m);
     if (hole >= 0) {
       diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s", b->name,
-                 element_text(s, f, hole), m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
+                 element_text(s, f, hole),
+                 m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
       return false;
     }
     memcpy(s->b->fields[b->field], m->data, (size_t)m->elements * (size_t)type_size(m->type));

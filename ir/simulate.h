@@ -32,8 +32,8 @@ typedef enum SimCode {
   SIM_END
 } SimCode;
 
-/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie (SIM_INSIDE: is asked to lie) in
- * [lo[k], hi[k]]; stride[k] elements apart in memory. For a barrier, `loops` are the slots of the induction variables around it. */
+/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie (SIM_INSIDE: is asked to
+ * lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. For a barrier, `loops` are the slots of the induction variables around it. */
 typedef struct SimPlace {
   int rank;
   int32_t idx[MAX_RANK];
@@ -52,9 +52,9 @@ typedef struct SimInsn {
 /* A slot that holds the same value while a block runs: filled by the op (const, scalar, step, thread, block) beforehand. */
 typedef struct SimPreset { int32_t slot; const Op *op; } SimPreset;
 
-/* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's. granules: granules a cell. */
+/* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's. granules: granules a
+ * cell. */
 typedef struct SimArray { const Array *array; int64_t base, stride[MAX_RANK]; int granules; } SimArray;
-
 
 /* Who touched an element or granule last: `writer` in the launch or barrier interval `wrote`, `reader` (SIM_MANY: several) in `read`. */
 typedef struct SimTouch { uint32_t wrote, writer, read, reader; } SimTouch;
@@ -64,7 +64,8 @@ typedef struct SimTouch { uint32_t wrote, writer, read, reader; } SimTouch;
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage { uint8_t written[SIM_PAGE]; SimTouch touch[SIM_PAGE]; } SimPage;
 
-/* A piece of global memory. born: elements whose page was not made yet count as written. writer: the kernel that last stored to it, or NULL. */
+/* A piece of global memory. born: elements whose page was not made yet count as written. writer: the kernel that last stored to it, or
+ * NULL. */
 typedef struct SimMemory { char *data; Type type; bool born; int64_t elements; SimPage **pages; const Kernel *writer; } SimMemory;
 
 /* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the origin `stale`. */
@@ -87,7 +88,8 @@ typedef struct SimThread {
 } SimThread;
 
 /* A kernel made ready under the params. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
- * What follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks, both shuffled again and again. */
+ * What follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks, both shuffled
+ * again and again. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nthreads;
@@ -107,8 +109,8 @@ typedef struct SimKernel {
 /* A fault that waits for the end of the interval between barriers. */
 typedef struct SimPending { Loc loc; const char *text; } SimPending;
 
-/* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to field f are dropped (inits of fields
- * that have data already). */
+/* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to
+ * field f are dropped (inits of fields that have data already). */
 typedef struct Sim {
   Arena *arena;
   const Module *m;
@@ -153,9 +155,9 @@ void sim_memory_forget(SimMemory *memory);
 /* The number of the first element that was never written, or -1. */
 int64_t sim_memory_hole(const SimMemory *memory);
 
-/* A fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". A race is reported at once. Other faults may be no more than what a race
- * led to in this order of the threads, so they wait until all threads have come to the next barrier, and are reported by sim_settle if
- * there was no race. The run stops when as many as allowed are reported. */
+/* A fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". A race is reported at once. Other faults may
+ * be no more than what a race led to in this order of the threads, so they wait until all threads have come to the next barrier, and are
+ * reported by sim_settle if there was no race. The run stops when as many as allowed are reported. */
 void sim_race(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void sim_settle(Sim *s);

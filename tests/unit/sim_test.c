@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* A module with fields A (i32 on [0 .. 7]) and buffers A, A.next, whose one kernel, two blocks of four threads, has the arrays and the body given; line 7 is the
- * first of `arrays`. Swaps after the launch if `swap`. */
+/* A module with fields A (i32 on [0 .. 7]) and buffers A, A.next, whose one kernel, two blocks of four threads, has the arrays and the
+ * body given; line 7 is the first of `arrays`. Swaps after the launch if `swap`. */
 static const char *kernel_text(World *w, const char *arrays, const char *body, bool swap) {
   return arena_printf(w->arena,
     "kernel module \"t\" {\n  grid [0 .. 7] steps 1\n  field @A : i32 on [0 .. 7]\n  buffer @A : @A copy 0\n  buffer @A.next : @A copy 1\n"
