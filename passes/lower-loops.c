@@ -315,17 +315,19 @@ static Value *has_value(const Tile *t, Builder *b, int field, Value *const *at) 
 }
 
 /* Carries the present value of `field`, which instance i leaves as it is at point `p`, over to where the new values go: not needed only where
- * they go to the memory that it already is in. A temp field that has no value yet in this launch is given 0, which nothing reads. */
+ * they go to the memory that it already is in. What nothing reads is 0: a temp field that has no value yet in this launch, and what lies beyond
+ * the field's region if all of that is written. */
 static void keep_value(const Tile *t, Builder *b, int i, int field, Point *p, Value *const *cell, Value *const *at) {
   const FieldUse *u = &t->l->use[field];
-  bool empty = !u->loaded && launch_version(t->l, field, i) == 0;
+  const Module *m = t->l->m;
+  int version = launch_version(t->l, field, i);
+  bool kept = stencil_keeps(m, &t->l->st[i], field), empty = !kept || (!u->loaded && version == 0);
   if (!is_written(t, field)) return;
-  if (t->array[field][launch_version(t->l, field, i) + 1] >= 0) {
-    Type type = t->l->m->fields[field].type;
-    store_value(t, b, i, field, empty ? build_const(b, type, (Const){.i = 0}) : old_value(p, b, field), cell, at, true);
+  if (t->array[field][version + 1] >= 0) {
+    store_value(t, b, i, field, empty ? build_const(b, m->fields[field].type, (Const){.i = 0}) : old_value(p, b, field), cell, at, true);
     return;
   }
-  bool moves = u->paired || launch_version(t->l, field, i) > 0;
+  bool moves = kept && (u->paired || version > 0);
   Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, field, at) : NULL;
   if (!has) return;
   Op *test = build_if(b, has, 0, NULL);
