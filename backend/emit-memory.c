@@ -198,19 +198,19 @@ static LLVMValueRef array_address(Emit *e, const Op *op, int first) {
   const Array *a = &e->k->arrays[op->sym];
   LLVMTypeRef t = emit_memory_type(e, a->type);
   LLVMValueRef index = LLVMConstInt(e->i32, 0, 0);
-  int64_t c = 0, stride = 1;
+  uint64_t c = 0, stride = 1;
   for (int d = a->rank - 1; d >= 0; d--) {
     LLVMValueRef v = emit_value(e, op->operands[first + d]);
     Linear x = emit_linear(e, v);
     if (!x.exact)
       x = (Linear){v, 0, true};
-    c += (x.c + op->off[d]) * stride;
-    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, LLVMConstInt(e->i32, (unsigned long long)stride, 1)));
-    stride *= a->shape[d];
+    c += ((uint64_t)x.c + (uint64_t)op->off[d]) * stride;
+    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, LLVMConstInt(e->i32, stride, 0)));
+    stride *= (uint64_t)a->shape[d];
   }
   Linear l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));
   LLVMValueRef p = element(e, &e->here, t, e->arrays[op->sym], l.base);
-  return element(e, &e->here, t, p, emit_i64(e, l.c + c));
+  return element(e, &e->here, t, p, emit_i64(e, (int64_t)((uint64_t)l.c + c)));
 }
 
 LLVMValueRef emit_aload(Emit *e, const Op *op) {

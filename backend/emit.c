@@ -10,6 +10,8 @@
 
 /* Replicating a loop more often than this would only make code: it stays a loop. */
 enum { MAX_UNROLL = 4096 };
+/* More blocks than any launch has along a dimension. */
+#define MAX_BLOCKS (INT64_C(1) << 40)
 
 static void emit_block(Emit *e, const Block *b);
 
@@ -154,7 +156,7 @@ static LLVMValueRef place_number(Emit *e, Opcode code, int d) {
   if (code == OP_THREAD)
     emit_set_range(e, v, 0, e->k->threads[d] - 1);
   else
-    emit_set_range(e, v, 0, INT32_MAX);
+    emit_set_range(e, v, 0, MAX_BLOCKS);
   value_put(e->arena, &e->entry.seen, k, v);
   return v;
 }
@@ -184,7 +186,7 @@ static void emit_unrolled(Emit *e, const Op *op, int64_t lo, int64_t hi) {
   LLVMTypeRef type = emit_type(e, b->args[0]->type);
   for (int i = 0; i < n; i++)
     carried[i] = emit_value(e, op->operands[2 + i]);
-  for (int64_t x = lo; x < hi; x += op->off[0]) {
+  for (int64_t x = lo, more = lo < hi; more; more = !__builtin_add_overflow(x, op->off[0], &x) && x < hi) {
     set_value(e, b->args[0], LLVMConstInt(type, (unsigned long long)x, 1));
     for (int i = 0; i < n; i++)
       set_value(e, b->args[1 + i], carried[i]);
@@ -278,8 +280,9 @@ static void emit_loop(Emit *e, const Op *op) {
 }
 
 static void emit_for(Emit *e, const Op *op) {
-  int64_t lo, hi;
-  if ((op->flags & FOR_UNROLL) && constant_bounds(e, op, &lo, &hi) && (hi - lo) / op->off[0] <= MAX_UNROLL)
+  int64_t lo, hi, length;
+  bool unroll = (op->flags & FOR_UNROLL) && constant_bounds(e, op, &lo, &hi) && !__builtin_sub_overflow(hi, lo, &length);
+  if (unroll && length / op->off[0] <= MAX_UNROLL)
     emit_unrolled(e, op, lo, hi);
   else
     emit_loop(e, op);
@@ -358,8 +361,36 @@ static void reset_kernel(Emit *e, const Kernel *k) {
   e->ngroups = 0;
 }
 
+/* Is `name` an identifier in PTX, ELF and C alike? */
+static bool is_identifier(const char *name) {
+  for (const char *p = name; *p; p++) {
+    bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_';
+    if (!letter && (p == name || *p < '0' || *p > '9'))
+      return false;
+  }
+  return *name != 0;
+}
+
+/* Is `name` that of a mathematical function the target's code may call? */
+static bool is_library_name(const Emit *e, const char *name) {
+  for (int code = OP_EXP; code <= OP_TANH; code++)
+    if (strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F32)) == 0 || strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F64)) == 0)
+      return true;
+  return strncmp(name, "fmod", 4) == 0 && (name[4] == 0 || strcmp(name + 4, "f") == 0);
+}
+
+/* Can kernel `k` keep its name in the artifact? An error if not: a launcher could not find it, or other code would find it by mistake. */
+static bool check_name(Emit *e, const Kernel *k) {
+  if (is_identifier(k->name) && !is_library_name(e, k->name) && strcmp(k->name, "stc_shared") != 0)
+    return true;
+  diag_error(e->diags, k->loc, "kernel '%s' cannot have that name in %s code; take letters, digits and _ that are not the name of a library function", k->name, e->target->arch);
+  return false;
+}
+
 /* Kernel `k` as a function of the module. */
 static bool emit_kernel(Emit *e, const Kernel *k) {
+  if (!check_name(e, k))
+    return false;
   reset_kernel(e, k);
   e->target->begin(e);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->here.b);

@@ -61,9 +61,10 @@ static int run_linker(const char *program, const char *from, const char *to) {
   return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;
 }
 
-/* Links `from` into `to` by the first linker there is. */
+/* Links `from` into `to` by the linker that the environment variable STC_LLD names, or else the first there is. */
 static bool link_files(Diags *d, const char *from, const char *to) {
-  static const char *const programs[] = {"ld.lld-22", "/usr/lib/llvm-22/bin/ld.lld", "ld.lld", NULL};
+  const char *named = getenv("STC_LLD"), *const usual[] = {"ld.lld-22", "/usr/lib/llvm-22/bin/ld.lld", "ld.lld", NULL}, *const own[] = {named, NULL};
+  const char *const *programs = named ? own : usual;
   for (int i = 0; programs[i]; i++) {
     int status = run_linker(programs[i], from, to);
     if (status == 0)
@@ -73,7 +74,8 @@ static bool link_files(Diags *d, const char *from, const char *to) {
       return false;
     }
   }
-  diag_error(d, no_loc(), "a code object for AMD GPUs is linked by ld.lld, which is neither in PATH nor in /usr/lib/llvm-22/bin; install lld-22, or ask for assembly with -emit=asm");
+  diag_error(d, no_loc(), "a code object for AMD GPUs is linked by ld.lld, which was not found as %s; install lld-22, name the program in the environment variable "
+             "STC_LLD, or ask for assembly with -emit=asm", named ? named : "ld.lld-22 or ld.lld in PATH, nor in /usr/lib/llvm-22/bin");
   return false;
 }
 
