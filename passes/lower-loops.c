@@ -138,7 +138,8 @@ static Region region_of_box(const Tile *t, Builder *b, const Box *box) {
   return r;
 }
 
-typedef struct SafeBox { const Tile *t; Builder *b; const Piece *piece; Region r; } SafeBox;
+/* The fast box in the making: of `piece` in instance i. images[d]: in dimension d it may go on beyond the edge. */
+typedef struct SafeBox { const Tile *t; Builder *b; const Piece *piece; int i; bool images[MAX_RANK]; Region r; } SafeBox;
 
 /* AccessFn: shrinks the box so that this access, if it is of the piece and has an outside rule to mind, stays inside its field. */
 static void shrink_for_access(void *user, const Piece *piece, int field, const int64_t *off) {
@@ -147,12 +148,44 @@ static void shrink_for_access(void *user, const Piece *piece, int field, const i
   if (piece != s->piece) return;
   Rules rules = access_rules(m, &piece->box, field, off);
   for (int d = 0; d < s->t->rank; d++) {
-    if (rules.dim[d] == OUTSIDE_NONE) continue;
+    if (rules.dim[d] == OUTSIDE_NONE || s->images[d]) continue;
     Value *lo = plus(s->b, build_affine(s->b, m, m->fields[field].box.lo[d]), -off[d]);
     Value *hi = plus(s->b, build_affine(s->b, m, m->fields[field].box.hi[d]), -off[d]);
     s->r.lo[d] = build2(s->b, OP_MAX, s->r.lo[d], lo);
     s->r.hi[d] = build2(s->b, OP_MIN, s->r.hi[d], hi);
   }
+}
+
+/* AccessFn: images can be computed as other points are only from arrays, whose cells beyond the edge are images too, and where no rule but periodic is to be minded. */
+static void forbid_images(void *user, const Piece *piece, int field, const int64_t *off) {
+  SafeBox *s = user;
+  if (piece != s->piece) return;
+  Rules rules = access_rules(s->t->l->m, &piece->box, field, off);
+  bool from_memory = launch_version(s->t->l, field, s->i) == 0;
+  for (int d = 0; d < s->t->rank; d++)
+    if (from_memory || (rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC)) s->images[d] = false;
+}
+
+/* Does the body ask for the coordinate in dimension d? */
+static bool uses_index(const Block *b, int d) {
+  for (const Op *op = b->first; op; op = op->next)
+    if (op->code == OP_INDEX && op->sym == d) return true;
+  return false;
+}
+
+/* Finds the dimensions in which the fast box may go on into images: the piece and the grid both end where the field wraps, so that an image lies in the piece as the point does that
+ * it stands for, and nothing in the body tells them apart. */
+static void allow_images(SafeBox *s) {
+  const Launch *l = s->t->l;
+  const Box *grid = &l->m->grid, *box = &s->piece->box;
+  for (int d = 0; d < s->t->rank; d++) {
+    bool ends = l->wraps[d] && affine_equal(box->lo[d], l->wrap_lo[d]) && affine_equal(box->hi[d], l->wrap_hi[d]);
+    s->images[d] = ends && affine_equal(grid->lo[d], box->lo[d]) && affine_equal(grid->hi[d], box->hi[d]) && !uses_index(s->piece->body, d);
+  }
+  const Stencil *st = &l->st[s->i];
+  stencil_accesses(st, forbid_images, s);
+  for (int k = 0; k < st->ntargets; k++)
+    if (piece_target(s->piece, st->targets[k]) < 0) s->images[0] = s->images[1] = s->images[2] = false;
 }
 
 /* Number of dimensions in which the box has a width that is not a constant. */
@@ -173,10 +206,13 @@ static const Piece *main_piece(const Stencil *st) {
   return best;
 }
 
-/* The points of `region` at which `piece` can be computed without any test. */
-static Region fast_region(const Tile *t, Builder *b, const Stencil *st, const Piece *piece, const Region *region) {
-  SafeBox s = {t, b, piece, region_of_box(t, b, &piece->box)};
-  stencil_accesses(st, shrink_for_access, &s);
+/* The points of `region` at which `piece` of instance i can be computed without any test. */
+static Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region) {
+  SafeBox s = {.t = t, .b = b, .piece = piece, .i = i, .r = region_of_box(t, b, &piece->box)};
+  allow_images(&s);
+  for (int d = 0; d < t->rank; d++)
+    if (s.images[d]) s.r.lo[d] = region->lo[d], s.r.hi[d] = region->hi[d];
+  stencil_accesses(&t->l->st[i], shrink_for_access, &s);
   return region_clip(t, b, region, &s.r);
 }
 
@@ -431,7 +467,7 @@ static void build_instance(const Tile *t, Builder *b, int i) {
   const Stencil *st = &t->l->st[i];
   const Piece *piece = main_piece(st);
   b->loc = piece->loc;
-  Region region = instance_region(t, b, i), fast = fast_region(t, b, st, piece, &region);
+  Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
   build_fast_nest(t, *b, i, piece, &fast);
   Op *rest = build_if(b, regions_differ(t, b, &region, &fast), 0, NULL);
   Builder in = builder_at_end(b->arena, rest->blocks[0]);
