@@ -1,0 +1,58 @@
+"""Compares a disassembled code object with the kernel IR it was made of.
+
+  disassembly.py KIR MANIFEST DISASSEMBLY WAVE
+
+For each kernel: as many barriers as the kernel IR has (none in a block of one wave of WAVE lanes, where LLVM takes them out), and instructions that
+access the LDS just where the kernel IR has shared arrays, whose bytes the manifest gives. Prints one line a kernel.
+"""
+import json
+import re
+import sys
+
+
+def kernels_of(kir):
+    """By kernel: threads a block, barriers, shared arrays."""
+    found = {}
+    for line in kir.splitlines():
+        head = re.match(r"  kernel @(\S+) threads \[([\d, ]+)\]", line)
+        if head:
+            threads = 1
+            for n in head.group(2).split(","):
+                threads *= int(n)
+            here = found[head.group(1)] = {"threads": threads, "barriers": 0, "shared": 0}
+        if found:
+            here["barriers"] += line.strip() == "barrier"
+            here["shared"] += line.strip().startswith("shared @")
+    return found
+
+
+def code_of(text):
+    """By function: its instructions' names."""
+    found = {}
+    for line in text.splitlines():
+        head = re.match(r"[0-9a-f]+ <(.+)>:", line)
+        if head and not re.match(r"L\d+$", head.group(1)):
+            here = found[head.group(1)] = []
+        elif found and line.strip() and not head:
+            here.append(line.split()[0])
+    return found
+
+
+def main():
+    kir, manifest, disassembly = [open(name).read() for name in sys.argv[1:4]]
+    wave, code, faults = int(sys.argv[4]), code_of(disassembly), 0
+    given = {k["name"]: k for k in json.loads(manifest)["kernels"]}
+    for name, k in kernels_of(kir).items():
+        names = code[name]
+        # A barrier of gfx12 is a pair of a signal and a wait.
+        barriers = names.count("s_barrier") + names.count("s_barrier_wait")
+        wanted = k["barriers"] if k["threads"] > wave else 0
+        lds = sum(n.startswith("ds_") and "permute" not in n and "swizzle" not in n for n in names)
+        ok = barriers == wanted and (lds > 0) == (k["shared"] > 0) == (given[name]["static_shared_bytes"] > 0)
+        print("%s %s: %d barriers of %d, %d LDS accesses, %d shared arrays" % ("ok" if ok else "WRONG", name, barriers, wanted, lds, k["shared"]))
+        faults += not ok
+    return 1 if faults or not given else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
