@@ -333,7 +333,7 @@ static bool larger_tile(const Resolve *r, const Launch *l, const Schedule *s, Sc
     int64_t halo = l->hull.lo[d] + l->hull.hi[d], per = s->block[d];
     if (halo < per * s->elems[d])
       continue;
-    if (halo / per + 1 > MAX_ELEMS && r->target->simt)
+    if (r->target->simt ? halo / per + 1 > MAX_ELEMS : halo + 1 > MAX_BLOCK)
       return false;
     *(r->target->simt ? &legal->elems[d] : &legal->block[d]) = (int32_t)(r->target->simt ? halo / per + 1 : halo + 1);
   }
@@ -430,6 +430,14 @@ static int resolve_levels(const Resolve *r) {
   return T;
 }
 
+/* Has the user left the tile to us? */
+static bool tile_is_open(const Resolve *r) {
+  bool open = r->want.T <= 1;
+  for (int d = 0; d < r->rank; d++)
+    open = open && !r->want.block[d] && !r->want.elems[d];
+  return open;
+}
+
 /* Overlapped tiles. */
 static bool resolve_overlap(Resolve *r) {
   Schedule *s = r->out;
@@ -442,6 +450,10 @@ static bool resolve_overlap(Resolve *r) {
   if (l->illegal)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
   choose_tile(r, l, s->T, s);
+  if (tile_is_open(r) && !is_legal(r, l, s)) {
+    l->illegal = "no tile of a size that suits the target is larger than the halo of a time step";
+    return fall_back(r, l);
+  }
   return check_threads(r) && check_width(r, l) && check_shared(r, l);
 }
 

@@ -139,7 +139,29 @@ static void test_apart(void **state) {
                                           "far outside of its region; use -T=1\n");
 }
 
+/* Two stages whose halo no default tile holds: one launch each where the tile is left open, an error that names the halo where it is not. */
+static void test_far(void **state) {
+  Fixture *f = *state;
+  Module *m = module_parse(f->arena, f->diags, "test",
+    "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on [0 .. N - 1] outside clamp\n"
+    "  field @B : f32 on [0 .. N - 1] outside clamp\n"
+    "  stencil @s (@A) {\n    piece [0 .. N - 1] (@A) {\n      %0 = access @B[100000] : f32\n      yield %0\n    }\n  }\n"
+    "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[-100000] : f32\n      yield %0\n    }\n  }\n}\n");
+  assert_non_null(m);
+  diags_enable_remarks(f->diags, true);
+  const TargetInfo *targets[] = {&GPU, &CPU};
+  for (int t = 0; t < 2; t++) {
+    assert_string_equal(resolved(f, targets[t], m, (Schedule){0}).family, "naive");
+    assert_string_equal(f->messages.s, "0:0: remark: schedule overlap: each stencil becomes a launch of its own, because no tile of a size that suits the target "
+                                       "is larger than the halo of a time step\n");
+    f->messages.n = 0;
+  }
+  refused(f, &CPU, m, (Schedule){.T = 1, .block = {64}},
+          "0:0: error: -T=1 -block=64: a tile of 64 points in dimension 0 is not larger than its halo, which is 100000 + 0 points there for 1 time step; "
+          "the nearest legal choice is -T=1 -block=100001\n");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_kept), TEST(test_refused), TEST(test_apart)};
+  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_far)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
