@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """GPts/s of naive and overlap for the ten programs of the paper's table on a CUDA device, beside the measured copy limit, as markdown.
 
-  bench.py [--budget=SECONDS] [--programs=A,B] [--reals=f32,f64] [--long] STC
+  bench.py [--budget=SECONDS] [--programs=A,B] [--reals=f32,f64] [--long] [--device=cuda] [--extents=N1,N2,N3] [--steps=N] STC
 
 Each configuration is run once to be ranked, the best again twice; the largest value counts, kernels only (stc run --time). The copy limit is what copying a field
 takes (tests/gpu/copy.stn), scaled to the values that a program must read and write for each point and step at T = 1.
@@ -17,7 +17,7 @@ EXAMPLES = os.path.join(HERE, "..", "..", "examples")
 # name, rank, fields read and written in a step when nothing is kept
 PROGRAMS = [("j1d3pt", 1, 2), ("j1d5pt", 1, 2), ("j1d7pt", 1, 2), ("j2d5pt", 2, 2), ("j3d7pt", 3, 2), ("poisson2d", 2, 2), ("fdtd2d", 2, 6),
             ("rician2d", 2, 3), ("gradient2d", 2, 2), ("tv2d", 2, 2)]
-GRIDS = {1: ["-DN=268435456"], 2: ["-DN=16384", "-DM=16384"], 3: ["-DN=768", "-DM=768", "-DL=768"]}
+EXTENTS = "268435456,16384,768"
 # T, block, elements
 CONFIGS = {
     1: [(4, "256", "4"), (8, "256", "4"), (16, "256", "4"), (16, "256", "8"), (32, "256", "8"), (8, "128", "8")],
@@ -31,9 +31,21 @@ LONGER = {
 }
 
 
+def option(name, default):
+    """The value of --name=VALUE on the command line."""
+    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
+    return found[-1] if found else default
+
+
+def grid(rank):
+    """The -D options of the grid for programs of a rank."""
+    extent = option("extents", EXTENTS).split(",")[rank - 1]
+    return ["-D%s=%s" % (name, extent) for name in "NML"[:rank]]
+
+
 def stc_time(stc, path, arguments):
     """What `stc run --time` says, as a dictionary; None if the schedule is refused or fails."""
-    done = subprocess.run([stc, "run", "--device=cuda", "--time", *arguments, path], capture_output=True, text=True)
+    done = subprocess.run([stc, "run", "--device=" + option("device", "cuda"), "--time", *arguments, path], capture_output=True, text=True)
     lines = [l for l in done.stdout.splitlines() if l.startswith("{")]
     if done.returncode or not lines:
         message = [l for l in done.stderr.splitlines() if "error" in l]
@@ -46,7 +58,7 @@ def copy_bandwidth(stc, real):
     """Bytes a second of copying, read and written both counted."""
     best = 0
     for _ in range(3):
-        got = stc_time(stc, os.path.join(HERE, "copy.stn"), ["-freal=" + real, "-schedule=naive", "--steps=200"])
+        got = stc_time(stc, os.path.join(HERE, "copy.stn"), grid(2) + ["-freal=" + real, "-schedule=naive", "--steps=" + option("steps", "200")])
         best = max(best, got["gpts"] if got else 0)
     return best * 2 * (4 if real == "f32" else 8)
 
@@ -67,12 +79,6 @@ def best_overlap(stc, path, rank, common, configs):
     return (g, t, block, elems)
 
 
-def option(name, default):
-    """The value of --name=VALUE on the command line."""
-    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
-    return found[-1] if found else default
-
-
 def main():
     stc = os.path.abspath([a for a in sys.argv[1:] if not a.startswith("--")][0])
     budget, start = float(option("budget", "520")), time.time()
@@ -89,7 +95,7 @@ def main():
                 print("# out of time before %s %s" % (name, real), file=sys.stderr)
                 continue
             path = os.path.join(EXAMPLES, name + ".stn")
-            common = GRIDS[rank] + ["-freal=" + real, "--steps=240" if rank < 3 else "--steps=120"]
+            common = grid(rank) + ["-freal=" + real, "--steps=" + option("steps", "240" if rank < 3 else "120")]
             naive = max((stc_time(stc, path, common + ["-schedule=naive"]) or {"gpts": 0})["gpts"] for _ in range(2))
             default = (stc_time(stc, path, common) or {"gpts": 0})["gpts"]
             g, t, block, elems = best_overlap(stc, path, rank, common, LONGER[rank] if "--long" in sys.argv else CONFIGS[rank])
