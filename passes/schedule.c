@@ -153,11 +153,25 @@ static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* ---- defaults */
 
+/* The dimension to make a block smaller in: the widest that is open and wider than 1, the last one (rows in memory) only if it is the only one. -1: none. */
+static int widest_open(const Resolve *r, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (!r->want.block[d] && s->block[d] > 1 && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
+      best = d;
+  return best;
+}
+
+/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has cache for it? */
+static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
+  return r->target->simt ? product > r->target->max_threads : l && block_bytes(r, l, s) > r->target->shared_bytes;
+}
+
 /* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. A naive schedule (no launch `l` to fit)
  * without threads takes whole rows, as plain loops do. */
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
-  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {64, 1024}, {16, 32, 256}};
+  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
   static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {16, 1 << 20}, {2, 16, 1 << 20}};
   const int32_t *table = r->target->simt ? threads[r->rank - 1] : l ? cells[r->rank - 1] : rows[r->rank - 1];
   int64_t product = 1;
@@ -169,12 +183,10 @@ static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
         s->block[d] /= 2;
     product *= s->block[d];
   }
-  for (int d = 0; d < r->rank; d++)
-    while (!r->want.block[d] && s->block[d] > 1 &&
-           (r->target->simt ? product > r->target->max_threads : l && block_bytes(r, l, s) > r->target->shared_bytes)) {
-      s->block[d] /= 2;
-      product /= 2;
-    }
+  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, s)) >= 0;) {
+    s->block[d] /= 2;
+    product /= 2;
+  }
 }
 
 /* The dimension in which more elements a thread would help most, -1: none that is open. */
@@ -223,7 +235,7 @@ static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
  * loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
-  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8};
+  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8}, loops[MAX_RANK] = {1.15, 1.25, 1.4};
   int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
   if (r->m->steps > 0 && r->m->steps < T)
     T = (int)r->m->steps;
@@ -233,8 +245,8 @@ static int default_levels(const Resolve *r) {
     if (l->illegal)
       continue;
     choose_tile(r, l, T, &s);
-    double most = r->target->simt && point_cost(l) > HEAVY_STEP * T ? heavy[r->rank - 1] : modest[r->rank - 1];
-    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= most)
+    const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
+    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= table[r->rank - 1])
       break;
   }
   return T;
