@@ -27,10 +27,11 @@ static LLVMMemoryBufferRef embedded(const char *file) {
 }
 #endif
 
-/* The bitcode `file` as a memory buffer: built in, or from the folder that the environment variable STC_LIBCLC or the build names. NULL after an error. */
+/* The bitcode `file` as a memory buffer: from the folder that the environment variable STC_LIBCLC names, else built in, else from the folder that the build
+ * names. NULL after an error. */
 static LLVMMemoryBufferRef read_library(Arena *a, Diags *d, const char *file) {
-  LLVMMemoryBufferRef buffer = embedded(file);
   const char *dir = getenv("STC_LIBCLC");
+  LLVMMemoryBufferRef buffer = dir ? NULL : embedded(file);
   char *message = NULL;
   if (buffer)
     return buffer;

@@ -24,6 +24,7 @@ static void put(void *p, Type t, Const c) {
   float f = (float)c.f;
   switch (t) {
   case TY_BOOL: case TY_I8: *(int8_t *)p = (int8_t)c.i; break;
+  case TY_I16: *(int16_t *)p = (int16_t)c.i; break;
   case TY_I32: *(int32_t *)p = (int32_t)c.i; break;
   case TY_I64: *(int64_t *)p = c.i; break;
   case TY_F32: memcpy(p, &f, 4); break;
@@ -38,6 +39,7 @@ static Const get(const void *p, Type t) {
   Const c = {0};
   switch (t) {
   case TY_BOOL: case TY_I8: c.i = *(const int8_t *)p; break;
+  case TY_I16: c.i = *(const int16_t *)p; break;
   case TY_I32: c.i = *(const int32_t *)p; break;
   case TY_I64: c.i = *(const int64_t *)p; break;
   case TY_F32: memcpy(&f, p, 4); c.f = f; break;
@@ -167,18 +169,18 @@ static void try_ops(void **state, Opcode first, Opcode last, const Type *types, 
         try_op(w, target, (Opcode)code, types[i], result ? result : types[i], op_info[code].noperands, loops[l]);
 }
 
-static const Type numbers[] = {TY_F32, TY_F64, TY_I32, TY_I64}, floats[] = {TY_F32, TY_F64}, truth[] = {TY_BOOL};
+static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64}, floats[] = {TY_F32, TY_F64}, truth[] = {TY_BOOL};
 
-static void arithmetic(void **state) { try_ops(state, OP_ADD, OP_MAX, numbers, 4, TY_NONE); }
+static void arithmetic(void **state) { try_ops(state, OP_ADD, OP_MAX, numbers, 6, TY_NONE); }
 static void mathematics(void **state) { try_ops(state, OP_FMA, OP_COPYSIGN, floats, 2, TY_NONE); }
-static void comparison(void **state) { try_ops(state, OP_EQ, OP_GE, numbers, 4, TY_BOOL); }
+static void comparison(void **state) { try_ops(state, OP_EQ, OP_GE, numbers, 6, TY_BOOL); }
 static void logic(void **state) { try_ops(state, OP_AND, OP_NOT, truth, 1, TY_NONE); }
-static void selection(void **state) { try_ops(state, OP_SELECT, OP_SELECT, numbers, 4, TY_NONE); }
+static void selection(void **state) { try_ops(state, OP_SELECT, OP_SELECT, numbers, 6, TY_NONE); }
 
 static void conversion(void **state) {
-  static const Type types[] = {TY_F32, TY_F64, TY_I32, TY_I64, TY_BOOL};
-  for (int i = 0; i < 5; i++)
-    try_ops(state, OP_CONVERT, OP_CONVERT, types, 5, types[i]);
+  static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL};
+  for (int i = 0; i < 7; i++)
+    try_ops(state, OP_CONVERT, OP_CONVERT, types, 7, types[i]);
 }
 
 /* A box of coordinates and a constant offset for idx.*. */
