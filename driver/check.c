@@ -15,13 +15,13 @@ static double largest_magnitude(const StcFieldInfo *f, const void *data, int64_t
 }
 
 /* How far `got` is from `want`, whose bits differ, in units of `scale`. NaN is as good as NaN, an infinity only as itself; everything else
- * about them is infinitely wrong. A zero of the wrong sign is the smallest error there is, and so is an integer that a double does not tell
- * from the right one. */
+ * about them is infinitely wrong. The smallest error there is stands for what a double does not tell from none: a zero of the wrong sign, an integer
+ * next to the right one, a difference much smaller than `scale`. */
 static double value_error(double got, double want, double scale) {
   if (isnan(got) && isnan(want)) return 0;
   if (got == want) return 0x1p-1074;
   double e = fabs(got - want) / scale;
-  return isnan(e) ? INFINITY : e;
+  return isnan(e) ? INFINITY : e > 0 ? e : 0x1p-1074;
 }
 
 FieldError field_compare(const StcFieldInfo *f, const void *got, const void *want) {

@@ -56,7 +56,7 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
     index = strtol(colon + 1, &end, 10);
     if (!kind->index) return diag_error(w->diags, no_loc(), "device `%s`: %s takes no number", name, kind->name), STC_USAGE;
     if (end == colon + 1 || *end || index < 0 || index > 65535)
-      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s, such as %s:0", name, kind->index, kind->name),
+      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s up to 65535, such as %s:1", name, kind->index, kind->name),
              STC_USAGE;
   }
   *out = (Device){.kind = kind, .w = w, .index = (int)index, .name = arena_strdup(w->arena, name)};

@@ -206,12 +206,14 @@ int64_t dynamic_shared_bytes(const Kernel *k, const Target *t);
 
 /* ---------------------------------------------------------------- files and fields: files.c npy.c png.c random.c check.c */
 
-/* A file on its way: written under a temporary name beside `path` and moved to it by file_commit. Path "-" is stdout. */
-typedef struct OutFile { FILE *to; char path[4096], temporary[4096]; } OutFile;
+/* A file on its way: written without a name (`unnamed`) or under a temporary one beside `path`, and moved to it by file_commit. Path "-" is stdout. */
+typedef struct OutFile { FILE *to; char path[4096], temporary[4096]; bool unnamed; } OutFile;
 /* Each false after a message. file_abandon removes what was written. */
 bool file_create(StcContext *c, const char *path, OutFile *f);
 bool file_commit(StcContext *c, OutFile *f);
 void file_abandon(OutFile *f);
+/* Could `path` be created or replaced? Leaves nothing behind. */
+bool file_probe(StcContext *c, const char *path);
 /* Writes the whole file at once. */
 bool file_write(StcContext *c, const char *path, const void *bytes, size_t size);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */

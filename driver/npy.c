@@ -110,7 +110,9 @@ static bool parse_header(const char *s, NpyHeader *h) {
 /* Reads magic, version and header. NULL if all is well, else what is wrong. */
 static const char *read_header(FILE *from, NpyHeader *h) {
   unsigned char b[12];
-  if (fread(b, 1, 8, from) != 8 || memcmp(b, "\x93NUMPY", 6) != 0) return "it is no .npy file: it does not begin with \\x93NUMPY";
+  size_t n = fread(b, 1, 8, from);
+  if (ferror(from)) return strerror(errno);
+  if (n != 8 || memcmp(b, "\x93NUMPY", 6) != 0) return "it is no .npy file: it does not begin with \\x93NUMPY";
   if (b[6] < 1 || b[6] > 3) return "its format version is none of 1, 2 and 3";
   size_t wide = b[6] == 1 ? 2 : 4, length = 0;
   if (fread(b, 1, wide, from) != wide) return "it ends inside its header";

@@ -139,15 +139,44 @@ static StcStatus write_fields(const Job *j, const char *option, const FieldOptio
   return s;
 }
 
-/* Checks before the run that what is to be written after it is there. */
-static StcStatus check_names(const Job *j) {
-  for (int i = 0; i < j->c->nout; i++)
-    if (find_field(j, "--out", j->c->outs[i].field) < 0) return STC_USAGE;
-  for (int i = 0; i < j->c->npng; i++)
-    if (find_field(j, "--png", j->c->pngs[i].field) < 0) return STC_USAGE;
-  for (int i = 0; i < j->c->nin; i++)
-    if (find_field(j, "--in", j->c->in[i].field) < 0) return STC_USAGE;
+/* Reports the first field named twice among the `n` options. */
+static bool named_once(const Job *j, const char *option, const FieldOption *o, int n) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < i; k++)
+      if (strcmp(o[i].field, o[k].field) == 0)
+        return context_error(j->c->context, "%s %s is given twice, as %s and as %s", option, o[i].field, o[k].value, o[i].value), false;
+  return true;
+}
+
+/* Output number i of the command: those of --out, then those of --png. */
+static const FieldOption *output(const Command *c, int i) { return i < c->nout ? &c->outs[i] : &c->pngs[i - c->nout]; }
+
+/* Checks that the outputs go to different files, that these can be written, and that there is something to write. */
+static StcStatus check_outputs(const Job *j) {
+  const Command *c = j->c;
+  for (int i = 0; i < c->nout + c->npng; i++) {
+    const FieldOption *o = output(c, i);
+    const char *option = i < c->nout ? "--out" : "--png";
+    int field = find_field(j, option, o->field);
+    if (field < 0) return STC_USAGE;
+    if (j->program->module->fields[field].temp)
+      return context_error(c->context, "%s %s: field %s is temp, it holds nothing after the last step", option, o->field, o->field), STC_USAGE;
+    for (int k = 0; k < i; k++)
+      if (strcmp(output(c, k)->value, o->value) == 0 && strcmp(o->value, "-") != 0)
+        return context_error(c->context, "%s is written twice, for fields %s and %s: give each a file of its own", o->value,
+                             output(c, k)->field, o->field),
+               STC_USAGE;
+    if (!file_probe(c->context, o->value)) return STC_IO;
+  }
   return STC_OK;
+}
+
+/* Checks before the run what can be known then of the fields to be read and written. */
+static StcStatus check_names(const Job *j) {
+  const Command *c = j->c;
+  for (int i = 0; i < c->nin; i++)
+    if (find_field(j, "--in", c->in[i].field) < 0) return STC_USAGE;
+  return named_once(j, "--in", c->in, c->nin) ? check_outputs(j) : STC_USAGE;
 }
 
 /* ---------------------------------------------------------------- the check */
