@@ -164,7 +164,7 @@ static int widest_open(const Resolve *r, const Schedule *s) {
 
 /* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has cache for it? */
 static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
-  return r->target->simt ? product > r->target->max_threads : l && block_bytes(r, l, s) > r->target->shared_bytes;
+  return r->target->simt ? product > r->target->max_threads : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
 }
 
 /* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. A naive schedule (no launch `l` to fit)
@@ -172,8 +172,8 @@ static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, i
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
   static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
-  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {16, 1 << 20}, {2, 16, 1 << 20}};
-  const int32_t *table = r->target->simt ? threads[r->rank - 1] : l ? cells[r->rank - 1] : rows[r->rank - 1];
+  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 1 << 20, 1 << 20}};
+  const int32_t *table = r->target->simt ? threads[r->rank - 1] : l && l->n > 1 ? cells[r->rank - 1] : rows[r->rank - 1];
   int64_t product = 1;
   for (int d = 0; d < MAX_RANK; d++) {
     s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
