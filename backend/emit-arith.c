@@ -61,6 +61,34 @@ static LLVMValueRef reciprocal_sqrt(Emit *e, LLVMValueRef x) {
   return flagged(e, LLVMBuildFDiv(e->here.b, LLVMConstReal(LLVMTypeOf(x), 1), root, ""), false);
 }
 
+/* Is `v` a constant other than zero and NaN? */
+static bool is_plain_constant(LLVMValueRef v) {
+  LLVMBool inexact;
+  double c = LLVMIsAConstantFP(v) ? LLVMConstRealGetDouble(v, &inexact) : 0;
+  return c < 0 || c > 0;
+}
+
+/* The smaller zero (the greater, for OP_MAX) of two equal floats x and y, which are x and y themselves if they are no zeros: their bits or-ed (and-ed). */
+static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueRef y) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMTypeRef type = LLVMTypeOf(x), bits = LLVMGetTypeKind(type) == LLVMDoubleTypeKind ? e->i64 : e->i32;
+  LLVMValueRef p = LLVMBuildBitCast(b, x, bits, ""), q = LLVMBuildBitCast(b, y, bits, "");
+  return LLVMBuildBitCast(b, code == OP_MIN ? LLVMBuildOr(b, p, q, "") : LLVMBuildAnd(b, p, q, ""), type, "");
+}
+
+/* minimumNumber or maximumNumber of x and y. On x86 with AVX-512 LLVM 22 gives NaN for llvm.minimumnum and llvm.maximumnum of scalars where it knows that only one of the
+ * two can be NaN, and it is; so there they are written out. */
+static LLVMValueRef extreme_number(Emit *e, Opcode code, Type t, LLVMValueRef *x) {
+  LLVMBuilderRef b = e->here.b;
+  if (!e->target->extremes_by_select || e->m->fast_math || is_half(t))
+    return float_intrinsic(e, code == OP_MIN ? "llvm.minimumnum" : "llvm.maximumnum", 2, x);
+  LLVMValueRef first = LLVMBuildFCmp(b, code == OP_MIN ? LLVMRealOLT : LLVMRealOGT, x[0], x[1], "");
+  LLVMValueRef v = LLVMBuildSelect(b, first, x[0], x[1], "");
+  if (!is_plain_constant(x[0]) && !is_plain_constant(x[1]))
+    v = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOEQ, x[0], x[1], ""), either_zero(e, code, x[0], x[1]), v, "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x[1], x[1], ""), x[0], v, "");
+}
+
 /* Float arithmetic and mathematics on the operands `x` of type `t`. */
 static LLVMValueRef float_arith(Emit *e, Opcode code, Type t, int n, LLVMValueRef *x) {
   LLVMBuilderRef b = e->here.b;
@@ -71,8 +99,7 @@ static LLVMValueRef float_arith(Emit *e, Opcode code, Type t, int n, LLVMValueRe
   case OP_DIV: return flagged(e, LLVMBuildFDiv(b, x[0], x[1], ""), false);
   case OP_NEG: return flagged(e, LLVMBuildFNeg(b, x[0], ""), false);
   case OP_ABS: return float_intrinsic(e, "llvm.fabs", 1, x);
-  case OP_MIN: return float_intrinsic(e, "llvm.minimumnum", 2, x);
-  case OP_MAX: return float_intrinsic(e, "llvm.maximumnum", 2, x);
+  case OP_MIN: case OP_MAX: return extreme_number(e, code, t, x);
   case OP_FMA: return float_intrinsic(e, "llvm.fma", 3, x);
   case OP_SQRT: return float_intrinsic(e, "llvm.sqrt", 1, x);
   case OP_RSQRT: return reciprocal_sqrt(e, x[0]);
