@@ -84,8 +84,10 @@ static LLVMValueRef extreme_number(Emit *e, Opcode code, Type t, LLVMValueRef *x
     return float_intrinsic(e, code == OP_MIN ? "llvm.minimumnum" : "llvm.maximumnum", 2, x);
   LLVMValueRef first = LLVMBuildFCmp(b, code == OP_MIN ? LLVMRealOLT : LLVMRealOGT, x[0], x[1], "");
   LLVMValueRef v = LLVMBuildSelect(b, first, x[0], x[1], "");
-  if (!is_plain_constant(x[0]) && !is_plain_constant(x[1]))
-    v = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOEQ, x[0], x[1], ""), either_zero(e, code, x[0], x[1]), v, "");
+  if (!is_plain_constant(x[0]) && !is_plain_constant(x[1])) {
+    LLVMValueRef equal = LLVMBuildFCmp(b, LLVMRealOEQ, x[0], x[1], "");
+    v = LLVMBuildSelect(b, equal, either_zero(e, code, x[0], x[1]), v, "");
+  }
   return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, x[1], x[1], ""), x[0], v, "");
 }
 
