@@ -52,13 +52,14 @@ static bool llvm_error(Codegen *c, const char *doing, char *message) {
   return false;
 }
 
-/* Passes on what LLVM says of its own accord: errors as errors, all else (a loop that was not vectorised) as remarks. */
+/* Passes on what LLVM says of its own accord: errors as errors, warnings (a loop that was not vectorised) as remarks. Its own
+ * remarks, on every instruction that a quick selector left to another, are dropped. */
 static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
   Diags *d = user;
   char *text = LLVMGetDiagInfoDescription(info);
   if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
     diag_error(d, no_loc(), "LLVM: %s", text);
-  else
+  else if (LLVMGetDiagInfoSeverity(info) == LLVMDSWarning)
     diag_remark(d, no_loc(), "LLVM: %s", text);
   LLVMDisposeMessage(text);
 }

@@ -107,10 +107,15 @@ void diag_note(Diags *d, Loc at, const char *fmt, ...) {
   va_end(ap);
 }
 
-/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. */
+/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. Of a very long line what is about the
+ * column. */
 static void print_caret(FILE *to, const Diag *d, bool color) {
-  fprintf(to, "%s\n", d->source);
-  for (int i = 0; i < d->col - 1 && d->source[i]; i++)
+  enum { BEFORE = 120, MOST = 240 };
+  size_t length = strlen(d->source), column = (size_t)d->col - 1 < length ? (size_t)d->col - 1 : length;
+  size_t from = length > MOST && column > BEFORE ? column - BEFORE : 0, shown = length - from > MOST ? MOST : length - from;
+  fprintf(to, "%s%.*s%s\n", from ? "..." : "", (int)shown, d->source + from, from + shown < length ? "..." : "");
+  fprintf(to, "%s", from ? "   " : "");
+  for (size_t i = from; i < column; i++)
     fputc(d->source[i] == '\t' ? '\t' : ' ', to);
   fprintf(to, "%s^%s\n", color ? "\033[1;32m" : "", color ? "\033[0m" : "");
 }

@@ -121,6 +121,22 @@ static void test_caret(void **state) {
   assert_string_equal(text, "a.stn:3:4: error: wrong\n\tab cd\n\t  ^\n");
 }
 
+/* Of a line of 1000 characters what is about the column. */
+static void test_caret_in_long_line(void **state) {
+  (void)state;
+  FILE *to = tmpfile();
+  char line[1001], text[700] = "", want[700];
+  memset(line, 'x', 1000);
+  line[1000] = 0;
+  line[499] = '?';
+  diag_print(to, &(Diag){DIAG_ERROR, "a.stn", 3, 500, line, "wrong"}, false);
+  rewind(to);
+  assert_true(fread(text, 1, sizeof text - 1, to) > 0);
+  fclose(to);
+  snprintf(want, sizeof want, "a.stn:3:500: error: wrong\n...%.120s?%.119s...\n%*s^\n", line, line + 500, 123, "");
+  assert_string_equal(text, want);
+}
+
 /* ---- types */
 
 static void test_types(void **state) {
@@ -353,7 +369,7 @@ static void test_shared_bytes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     TEST(test_arena_memory), TEST(test_arena_out_of_memory), TEST(test_strings), TEST(test_source_line), TEST(test_error_limit),
-    TEST(test_remarks), TEST(test_caret), TEST(test_types), TEST(test_convert), TEST(test_rounding), TEST(test_affine), TEST(test_boxes),
+    TEST(test_remarks), TEST(test_caret), TEST(test_caret_in_long_line), TEST(test_types), TEST(test_convert), TEST(test_rounding), TEST(test_affine), TEST(test_boxes),
     TEST(test_clone), TEST(test_clone_map), TEST(test_insert_unlink), TEST(test_kernel_args), TEST(test_shared_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
