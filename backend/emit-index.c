@@ -212,6 +212,8 @@ static LLVMValueRef int_extreme(Emit *e, Place *p, int key, LLVMValueRef x, LLVM
   return v;
 }
 
+LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y) { return int_extreme(e, p, KEY_MAX, x, y); }
+
 /* x brought into [lo, hi], lo if that is empty. All of one type. */
 static LLVMValueRef clamp_to(Emit *e, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi) {
   return int_extreme(e, &e->here, KEY_MAX, int_extreme(e, &e->here, KEY_MIN, x, hi), lo);

@@ -22,6 +22,15 @@ static LLVMValueRef element(Emit *e, Place *place, LLVMTypeRef t, LLVMValueRef p
   return v;
 }
 
+/* Points of field `f` in dimension d as its layout counts them: at least 1, so that the addresses of guarded loads from a field that turns out empty stay in its buffer. The grid
+ * is never empty. */
+static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
+  LLVMValueRef extent = emit_affine(e, box_extent(e->arena, &f->box, d));
+  const Box *grid = &e->m->grid;
+  bool whole = affine_equal(f->box.lo[d], grid->lo[d]) && affine_equal(f->box.hi[d], grid->hi[d]);
+  return whole ? extent : emit_int_max(e, &e->entry, extent, emit_i64(e, 1));
+}
+
 /* Origin and strides of the buffer that argument `arg` points to. */
 static void buffer_begin(Emit *e, int arg) {
   int buffer = e->k->args[arg].index;
@@ -32,7 +41,7 @@ static void buffer_begin(Emit *e, int arg) {
     v->stride[d] = stride;
     shift = emit_int(e, &e->entry, LLVMSub, shift, emit_int(e, &e->entry, LLVMMul, emit_affine(e, f->box.lo[d]), stride));
     if (d > 0)
-      stride = emit_int(e, &e->entry, LLVMMul, stride, emit_affine(e, box_extent(e->arena, &f->box, d)));
+      stride = emit_int(e, &e->entry, LLVMMul, stride, layout_extent(e, f, d));
   }
   v->origin = element(e, &e->entry, emit_memory_type(e, f->type), e->args[arg], shift);
 }

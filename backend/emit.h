@@ -101,6 +101,8 @@ LLVMValueRef emit_const(Emit *e, Type t, Const c);
 
 /* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw where the ranges allow. */
 LLVMValueRef emit_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
+/* The greater of two signed integers at `p`. */
+LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y);
 /* Integer `x` as type `to` (sign-extended or cut). */
 LLVMValueRef emit_int_cast(Emit *e, Place *p, LLVMValueRef x, LLVMTypeRef to);
 LLVMValueRef emit_i64(const Emit *e, int64_t x);

@@ -56,6 +56,15 @@ static bool field_bytes(StcPlan *p, const Field *f, size_t *bytes) {
   return true;
 }
 
+/* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use nothing of it) in a field that has no points. */
+static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
+  int64_t shape[MAX_RANK] = {1, 1, 1};
+  size_t n = (size_t)type_size(f->type);
+  field_shape(f, p->scalars, shape);
+  for (int d = 0; d < f->box.rank; d++) n *= shape[d] > 0 ? (size_t)shape[d] : 1;
+  return bytes ? bytes : n;
+}
+
 /* Device memory of a new slot for `field`. */
 static StcStatus add_slot(StcPlan *p, int field, int *slot) {
   size_t size;
@@ -63,7 +72,7 @@ static StcStatus add_slot(StcPlan *p, int field, int *slot) {
   if (!field_bytes(p, &p->module->fields[field], &size)) return STC_INPUT;
   StcStatus s = STC_OK;
   if (!p->device.kind->whole) {
-    s = p->device.kind->alloc(&p->device, size, &memory);
+    s = p->device.kind->alloc(&p->device, layout_bytes(p, &p->module->fields[field], size), &memory);
   } else {
     memory = calloc(size ? size : 1, 1);
     if (!memory)

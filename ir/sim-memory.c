@@ -108,12 +108,29 @@ static const char *who_text(Sim *s, uint32_t number) {
   return arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, number % n), sim_block_text(s, number / n));
 }
 
+/* Is the buffer that `i` loads from empty, and the place its first point, where guards of empty ranges lead? Its memory has room for that one, with nothing in it. */
+static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  bool empty = false;
+  for (int k = 0; k < p->rank; k++) {
+    int64_t x = t->slot[p->idx[k]].i, hi = p->hi[k] < p->lo[k] ? p->lo[k] : p->hi[k];
+    empty |= p->hi[k] < p->lo[k];
+    if (__builtin_add_overflow(x, p->off[k], &x) || x < p->lo[k] || x > hi)
+      return false;
+  }
+  return empty;
+}
+
 void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   const char *name = s->m->buffers[i->op->sym].name;
   SimMemory *m = s->memory[i->op->sym];
   int64_t element;
   uint32_t stale, other;
   s->stats.loads++;
+  if (is_first_of_none(t, i)) {
+    give(t, i, exec_i(0), origin_of(s, i));
+    return;
+  }
   if (!find_element(s, t, i, "load of", name, &element, &stale)) {
     give_zero(t, i);
     return;

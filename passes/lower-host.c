@@ -119,20 +119,6 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
   ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
 }
 
-void host_require_points(Lowering *lo, int field) {
-  Module *out = lo->out;
-  const Field *f = &out->fields[field];
-  for (int d = 0; d < out->grid.rank; d++) {
-    Check check = {.value = affine_sub(out->arena, f->box.hi[d], f->box.lo[d]), .loc = f->loc};
-    bool follows = affine_equal(f->box.lo[d], out->grid.lo[d]) && affine_equal(f->box.hi[d], out->grid.hi[d]);
-    if (follows || (!check.value.n && check.value.c >= 0))
-      continue;
-    check.message = arena_printf(out->arena, "field '%s' has no points in dimension %d, and the overlap schedule reads ahead in it; take a larger "
-                                 "grid or -schedule=naive", f->name, d);
-    ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
-  }
-}
-
 Module *lowering_finish(Lowering *lo) {
   for (int i = 0; i < lo->out->nkernels; i++) {
     kernel_set_args(lo->out, &lo->out->kernels[i]);

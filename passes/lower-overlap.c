@@ -369,9 +369,6 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
     all[i + 2] = inits[i];
   Lowering *lo = lowering_new(c, m, m->ninits + 2, all);
   lower_inits(lo, inits, s->block);
-  for (int f = 0; f < m->nfields; f++)
-    if (all[0]->use[f].loaded || all[1]->use[f].loaded)
-      host_require_points(lo, f);
   Schedule rest = m->time_tile > 1 ? fewest_elements(all[1], *s) : *s;
   if (m->time_tile > 1)
     overlap_seq(lo, all[0], s);

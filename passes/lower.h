@@ -145,9 +145,6 @@ void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
 HostSeq *host_seq(Lowering *lo, int steps);
-/* Adds to the module's checks that `field` has points, unless it has because the grid has: for kernels that load from it, guarded,
- * whether a point of theirs needs it or not. */
-void host_require_points(Lowering *lo, int field);
 /* Adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments. Returns the
  * module. */
 Module *lowering_finish(Lowering *lo);
