@@ -288,8 +288,9 @@ static Value *access_at_cell(Point *p, Builder *b, int field, const int64_t *off
   return has_const_rule(rules) ? access_or_constant(p, b, field, off) : access_cell(p, b, field, off, rules);
 }
 
-/* Version 0 of `field` at the point, read only if the point is one of the field's: then its tile is the one that writes it in place. Else 0. */
-static Value *load_in_place(const Point *p, Builder *b, int field) {
+/* Version 0 of `field` at the point, read only if the point is one of the field's: beyond, another tile may be writing in place what a guarded
+ * address led to, and a field without points has no address. Else 0. */
+static Value *load_if_inside(const Point *p, Builder *b, int field) {
   const Field *f = &p->m->fields[field];
   const CellUse *c = p->user;
   Op *test = build_if(b, build_inside(b, p->m->grid.rank, p->index, &f->box), 1, &f->type);
@@ -300,16 +301,13 @@ static Value *load_in_place(const Point *p, Builder *b, int field) {
   return test->results[0];
 }
 
-/* The present value of `field` at the point's own cell; beyond the field's region anything. */
-static Value *old_value(Point *p, Builder *b, int field) {
+/* The present value of `field` at the point's own cell. `inside`: the point is known to be one of the field's; else, beyond its region, anything. */
+static Value *old_value(Point *p, Builder *b, int field, bool inside) {
   const CellUse *c = p->user;
-  const Tile *t = c->t;
-  const FieldUse *u = &t->l->use[field];
   int64_t off[MAX_RANK] = {0};
   Rules none = {{OUTSIDE_NONE, OUTSIDE_NONE, OUTSIDE_NONE}};
-  if (launch_version(t->l, field, c->instance) > 0) return access_cell(p, b, field, off, &none);
-  if (u->stored && !u->paired) return load_in_place(p, b, field);
-  return access_global(b, p->m, field, load_buffer(t->lo, field), &none, p->index, off, true);
+  bool tested = inside || launch_version(c->t->l, field, c->instance) > 0;
+  return tested ? access_cell(p, b, field, off, &none) : load_if_inside(p, b, field);
 }
 
 /* The point at `cell` of instance i, whose coordinates are `at` (wrapped in images). */
@@ -350,17 +348,18 @@ static Value *has_value(const Tile *t, Builder *b, int field, Value *const *at) 
   return m->fields[field].temp ? written_before(m, t->first, t->l->st, b, field, at) : build_inside(b, t->rank, at, &m->fields[field].box);
 }
 
-/* Carries the present value of `field`, which instance i leaves as it is at point `p`, over to where the new values go: not needed only where
+/* Carries the present value of `field`, which instance i leaves as it is at point `p` (of `piece`, NULL: of none), over to where the new values go: not needed only where
  * they go to the memory that it already is in. What nothing reads is 0: a temp field that has no value yet in this launch, and what lies beyond
  * the field's region if all of that is written. */
-static void keep_value(const Tile *t, Builder *b, int i, int field, Point *p, Value *const *cell, Value *const *at) {
+static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece *piece, Point *p, Value *const *cell, Value *const *at) {
   const FieldUse *u = &t->l->use[field];
   const Module *m = t->l->m;
   int version = launch_version(t->l, field, i);
   bool kept = stencil_keeps(m, &t->l->st[i], field), empty = !kept || (!u->loaded && version == 0);
   if (!is_written(t, field)) return;
   if (t->array[field][version + 1] >= 0) {
-    store_value(t, b, i, field, empty ? build_const(b, m->fields[field].type, (Const){.i = 0}) : old_value(p, b, field), cell, at, true);
+    bool inside = piece && box_inside(&piece->box, &m->fields[field].box) == 1;
+    store_value(t, b, i, field, empty ? build_const(b, m->fields[field].type, (Const){.i = 0}) : old_value(p, b, field, inside), cell, at, true);
     return;
   }
   bool moves = kept && (u->paired || version > 0);
@@ -372,7 +371,7 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, Point *p, Va
   Point inner = *p;
   inner.nseen = 0;
   inner.seen = NULL;
-  store_value(t, &in, i, field, old_value(&inner, &in, field), cell, at, false);
+  store_value(t, &in, i, field, old_value(&inner, &in, field, true), cell, at, false);
 }
 
 /* ---------------------------------------------------------------- an instance */
@@ -387,7 +386,7 @@ static void build_piece(const Tile *t, Builder *b, int i, const Piece *piece, Va
   for (int k = 0; k < st->ntargets; k++) {
     int f = st->targets[k], j = piece_target(piece, f);
     if (j >= 0) store_value(t, b, i, f, v[j], cell, at, !fast);
-    else keep_value(t, b, i, f, &p, cell, at);
+    else keep_value(t, b, i, f, piece, &p, cell, at);
   }
 }
 
@@ -405,7 +404,7 @@ static void build_piece_chain(const Tile *t, Builder b, int i, int n, Value *con
   if (n == st->npieces) {
     CellUse use;
     Point p = point_at(t, &b, i, &use, cell, wrapped, false);
-    for (int k = 0; k < st->ntargets; k++) keep_value(t, &b, i, st->targets[k], &p, cell, at);
+    for (int k = 0; k < st->ntargets; k++) keep_value(t, &b, i, st->targets[k], NULL, &p, cell, at);
     return;
   }
   Op *test = build_if(&b, build_inside(&b, t->rank, wrapped, &st->pieces[n].box), 0, NULL);
