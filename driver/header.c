@@ -239,10 +239,15 @@ static void close_state(Writer *w) {
 /* The init function, where there is something to do. */
 static void init(Writer *w) {
   if (w->m->host.init.nops == 0) return;
-  str_addf(&w->s, "/* Runs the program's inits. */\nstatic inline const char *%s_init(const %s_params *params", w->p, w->p);
+  str_addf(&w->s, "/* Runs the program's inits. Points that none of them sets become 0. */\nstatic inline const char *%s_init(const %s_params *params", w->p, w->p);
   field_parameters(w);
   str_add(&w->s, ") {\n");
   open_state(w);
+  bool *has = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
+  fields_with_init(w->m, has);
+  for (int f = 0; f < w->m->nfields; f++)
+    if (has[f] && !w->m->fields[f].temp)
+      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->m->fields[f].name, element(w, f), w->p, w->m->fields[f].name);
   sequence(w, &w->m->host.init, "  ");
   close_state(w);
 }

@@ -410,11 +410,38 @@ static StcStatus launch_init(StcPlan *p, int index) {
   return s;
 }
 
+/* Does a single init of `m`, stencil IR, set all points of `field`? */
+static bool init_covers(const Module *m, int field) {
+  for (int i = 0; i < m->ninits; i++)
+    for (int k = 0; k < m->inits[i].npieces; k++) {
+      const Piece *piece = &m->inits[i].pieces[k];
+      for (int t = 0; t < piece->ntargets; t++)
+        if (piece->targets[t] == field && box_inside(&m->fields[field].box, &piece->box) == 1) return true;
+    }
+  return false;
+}
+
+/* Makes the fields 0 that inits set at some points only. */
+static StcStatus zero_fields(StcPlan *p) {
+  bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
+  StcStatus s = STC_OK;
+  fields_with_init(p->module, init);
+  for (int f = 0; f < p->module->nfields && !s; f++) {
+    if (!init[f] || p->given[f] || p->module->fields[f].temp || init_covers(p->program->module, f)) continue;
+    Slot *slot = &p->slots[p->slot_of_field[f]];
+    void *zeros = calloc(slot->size ? slot->size : 1, 1);
+    if (!zeros) return diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", slot->size), STC_MEMORY;
+    s = p->device.kind->put(&p->device, slot->memory, zeros, slot->size);
+    free(zeros);
+  }
+  return s;
+}
+
 /* The init sequence: kernels all of whose targets were given are left out, and a given field keeps its buffer. */
 static StcStatus run_inits(StcPlan *p) {
   const Module *m = p->build->code.module;
   const HostSeq *seq = &m->host.init;
-  StcStatus s = STC_OK;
+  StcStatus s = zero_fields(p);
   for (int i = 0; i < seq->nops && !s; i++) {
     const HostOp *op = &seq->ops[i];
     if (op->kind == HOST_SWAP) {

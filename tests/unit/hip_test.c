@@ -213,6 +213,29 @@ static void test_order(void **state) {
   stc_program_free(p);
 }
 
+/* A field that its init sets partly is made 0 before; not one that the init sets at all points, nor one that was given. */
+static void test_partial_init(void **state) {
+  World *w = *state;
+  static const char text[] = "param N = 100;\ngrid G = [0 .. N-1], 1;\nfield A : f32 on G;\nfield B : f64 on G;\nfield C : i32 on [0 .. N-3];\n"
+                             "init a(A)[1 .. N-2] = 1;\ninit b(B)[G] = 2;\ninit c(C)[0 .. 5] = 3;\n"
+                             "stencil s(A, B)[G] { A = A + 1; B = B + 1; }\nstencil t(C)[0 .. N-3] = C + 1;\n";
+  StcProgram *p;
+  StcPlan *q;
+  int32_t c[98] = {0};
+  assert_int_equal(stc_compile_string(w->c, "part.stn", text, NULL, &p), STC_OK);
+  unlink(w->log_path);
+  assert_int_equal(stc_plan_new(p, "hip", 0, NULL, &q), STC_OK);
+  assert_int_equal(stc_plan_set(q, 2, c, sizeof c), STC_OK);
+  assert_int_equal(stc_plan_run(q, 1, NULL), STC_OK);
+  stc_plan_free(q);
+  const char *zeros = strstr(read_log(w), "hipMemcpyHtoD 400"), *launch = strstr(w->log, "launch ");
+  assert_true(zeros && launch && zeros < launch);
+  assert_null(strstr(w->log, "hipMemcpyHtoD 800"));
+  const char *given = strstr(w->log, "hipMemcpyHtoD 392");
+  assert_true(given && !strstr(given + 1, "hipMemcpyHtoD 392"));
+  stc_program_free(p);
+}
+
 /* No device, no memory, a failing launch: one clear line each. */
 static void test_failures(void **state) {
   World *w = *state;
@@ -265,6 +288,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_launches, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_order, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_partial_init, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_failures, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_architecture, make_world, free_world),
   };
