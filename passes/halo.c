@@ -80,6 +80,8 @@ void halo_compute(const Module *m, int n, Stencil *st, Extent *need, bool *has) 
     for (int t = 0; t < st[i].ntargets; t++)
       if (!stencil_keeps(m, &st[i], st[i].targets[t]))
         forget(&state, st[i].targets[t]);
+      else
+        add_need(&state, st[i].targets[t], &st[i].extent);
     stencil_accesses(&st[i], need_access, &state);
   }
   forget_temps(&state);
