@@ -83,7 +83,7 @@ def memcpy_bandwidth(size=4 << 30, copies=20):
 
 def copy_bandwidth(stc, real):
     """Bytes a second of copying, read and written both counted: the best of the driver's copy and of stc's."""
-    best = memcpy_bandwidth()
+    best = memcpy_bandwidth() / 1e9 / (2 * (4 if real == "f32" else 8))
     for _ in range(3):
         got = stc_time(stc, os.path.join(HERE, "copy.stn"), grid(2) + ["-freal=" + real, "-schedule=naive", "--steps=" + option("steps", "200")])
         best = max(best, got["gpts"] if got else 0)
