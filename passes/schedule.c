@@ -20,7 +20,7 @@ enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 
 /* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how
  * many a step and point make a program one that computes more than it loads; words of registers that a thread's private arrays take, by
  * rank. */
-enum { CODE_SIZE = 2100, HEAVY_STEP = 40 };
+enum { CODE_SIZE = 2100, HEAVY_STEP = 40, BOUND_STEP_F64 = 140 };
 static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
 
 /* ---- texts for messages */
@@ -112,6 +112,14 @@ static int64_t point_cost(const Launch *l) {
     sum += most;
   }
   return sum;
+}
+
+/* Does a launch of T time steps compute in f64, of which a multiprocessor does half as many operations, and so much that redundant points cost more than passes through memory save? */
+static bool is_compute_bound(const Launch *l, int T) {
+  for (int f = 0; f < l->m->nfields; f++)
+    if (l->use[f].versions && l->m->fields[f].type == TY_F64)
+      return point_cost(l) > BOUND_STEP_F64 * T;
+  return false;
 }
 
 /* Has the tile points to give out in all dimensions? */
@@ -243,6 +251,8 @@ static int default_levels(const Resolve *r) {
     Schedule s;
     Launch *l = launch_of(r, T);
     if (l->illegal)
+      continue;
+    if (r->target->simt && is_compute_bound(l, T))
       continue;
     choose_tile(r, l, T, &s);
     const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
