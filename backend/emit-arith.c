@@ -165,16 +165,20 @@ static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMVa
   return LLVMBuildICmp(e->here.b, t == TY_BOOL ? truth[i] : sign[i], x, y, "");
 }
 
-/* `x` of the float type `from` as `to`. */
+/* `x` of the float type `from` as `to`. f16 and bf16 go by way of f32, which holds them exactly: LLVM 22's saturating conversions of f16 are wrong for NaN on x86. */
 static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
+  if (is_half(from)) {
+    x = LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
+    from = TY_F32;
+  }
+  if (to == from)
+    return x;
   if (to == TY_BOOL)
     return LLVMBuildFCmp(b, LLVMRealUNE, x, LLVMConstReal(LLVMTypeOf(x), 0), "");
   if (type_is_int(to))
     return emit_intrinsic(e, b, "llvm.fptosi.sat", 2, (LLVMTypeRef[]){type, LLVMTypeOf(x)}, 1, &x);
-  if (is_half(from) && is_half(to))
-    x = LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
   return type_size(to) > type_size(from) ? LLVMBuildFPExt(b, x, type, "") : LLVMBuildFPTrunc(b, x, type, "");
 }
 
