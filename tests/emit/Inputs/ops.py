@@ -1,7 +1,7 @@
 # ops.py KIND FAST: kernel IR with a kernel for every op on every type; KIND simt or host, FAST fast or exact.
 import sys
-types=['bool','i32','i64','f32','f64']
-num=types[1:]; flt=['f32','f64']
+types=['bool','i8','i16','i32','i64','f16','bf16','f32','f64']
+num=types[1:]; flt=types[5:]
 ar2=['add','sub','mul','div','rem','min','max']; ar1=['neg','abs']
 fl1='sqrt rsqrt exp log sin cos tan tanh floor ceil'.split(); fl2=['pow','copysign']
 cmp='eq ne lt le gt ge'.split()
