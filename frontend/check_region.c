@@ -175,6 +175,25 @@ static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off
   }
 }
 
+/* The region of `f`, which is read at `off` through clamp, mirror or periodic, has points wherever c->region has, by its bounds or by launch checks. */
+static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
+  const Box *grid = &c->m->grid;
+  for (int d = 0; d < c->region->rank; d++) {
+    Affine r = affine_sub(c->arena, f->box.hi[d], f->box.lo[d]);
+    int64_t below, above;
+    bool within = affine_diff(c->region->lo[d], f->box.lo[d], &below) && below >= 0 && affine_diff(f->box.hi[d], c->region->hi[d], &above) && above >= 0;
+    bool whole = affine_equal(f->box.lo[d], grid->lo[d]) && affine_equal(f->box.hi[d], grid->hi[d]);
+    if (within || whole || (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0))
+      continue;
+    const char *message = arena_printf(c->arena, "the access %s reads field '%s', whose region %s has no points", access_text(c, f->name, off), f->name,
+                                       box_text(c, &f->box));
+    if (r.n)
+      add_check(c, loc, r, c->region, NULL, message);
+    else
+      check_error(c, env, loc, "%s; give it some, or a constant outside", message);
+  }
+}
+
 /* ---- pieces that overlap */
 
 /* Is the sum of the coefficients positive: does the value grow as all params grow? */
@@ -349,6 +368,8 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
   }
   if (field->outside == OUTSIDE_NONE)
     stay_inside(c, loc, f, off, env);
+  else if (field->outside != OUTSIDE_CONST)
+    need_points(c, loc, f, off, env);
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
   else if (field->temp && !c->incomplete)
