@@ -212,16 +212,48 @@ static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
   return bytes > INT64_MAX / 64 ? INT64_MAX / 64 : (bytes + 15) / 16 * 16;
 }
 
+/* Memory that arrays share one after the other, as pass shared-alloc gives it out: the layout is that of `field`, its largest array's; it is free behind the
+ * accesses of instance `last`. */
+typedef struct Slot { int32_t field, last; int64_t bytes; } Slot;
+
+/* Have near arrays of the fields the same cells at the same places? */
+static bool same_layout(const Launch *l, int f, int g) {
+  const FieldUse *u = &l->use[f], *v = &l->use[g];
+  bool same = l->m->fields[f].type == l->m->fields[g].type;
+  for (int d = 0; d < l->m->grid.rank; d++)
+    same = same && u->reach_lo[d] == v->reach_lo[d] && u->reach_hi[d] == v->reach_hi[d];
+  return same;
+}
+
+/* The first of the `n` slots that is free when instance `i` makes an array of `field` known, one of its layout before others; n if there is none. */
+static int free_slot(const Launch *l, int n, const Slot *slot, int field, int i) {
+  int any = n;
+  for (int k = n - 1; k >= 0; k--)
+    any = slot[k].last <= i ? k : any;
+  for (int k = any; k < n; k++)
+    if (slot[k].last <= i && same_layout(l, slot[k].field, field))
+      return k;
+  return any;
+}
+
 int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
-  int64_t most = 0;
-  for (int i = 0; i < l->n; i++) {
-    int64_t live = 0;
-    for (int f = 0; f < l->m->nfields; f++) {
-      int v = launch_version(l, f, i + 1);
-      if (v > 0 && l->use[f].near[v] > i && live < INT64_MAX / 2)
-        live += near_bytes(l, f, cells);
+  Slot *slot = NULL;
+  int n = 0;
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++)
+    for (int t = 0; t < l->st[i].ntargets; t++) {
+      int f = l->st[i].targets[t], last = l->use[f].near[launch_version(l, f, i + 1)];
+      int64_t bytes = near_bytes(l, f, cells);
+      if (last < 0)
+        continue;
+      int k = free_slot(l, n, slot, f, i);
+      if (k == n)
+        ARENA_PUSH(l->m->arena, slot, n, ((Slot){f, last, 0}));
+      if (bytes > slot[k].bytes)
+        slot[k] = (Slot){f, last, bytes};
+      slot[k].last = last;
     }
-    most = live > most ? live : most;
-  }
-  return most;
+  for (int k = 0; k < n && sum < INT64_MAX / 2; k++)
+    sum += slot[k].bytes;
+  return sum;
 }

@@ -81,8 +81,8 @@ int piece_target(const Piece *p, int field);
 /* Points of a tile of `cells` cells in dimension d that the launch can give out: equation (1) of the paper, W = B * E - halo; <= 0 if none.
  */
 int64_t launch_width(const Launch *l, int d, int64_t cells);
-/* Bytes that the arrays for near accesses take at once, at least, for tiles of `cells` cells (equation (3)): the most over all
- * instances. */
+/* Bytes that the arrays for near accesses take for tiles of `cells` cells (equation (3)), those that are never alive together sharing memory as pass
+ * shared-alloc lets them. */
 int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
 
 /* Calls fn for each access in the bodies of `st`. */

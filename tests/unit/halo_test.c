@@ -123,6 +123,20 @@ static void test_launch(void **state) {
   assert_int_equal(launch_version(l, 0, 3), 2);
 }
 
+/* Two f32 arrays alive together, and then one of f64 in the place of the first of them: what the second took stays taken. */
+static void test_array_bytes(void **state) {
+  static const char text[] =
+    "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n  field @C : f64 on [0 .. 9]\n"
+    "  stencil @a (@A) {\n    piece [0 .. 8] (@A) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  }\n"
+    "  stencil @b (@B) {\n    piece [0 .. 8] (@B) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
+    "  stencil @c (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @A[1] : f32\n      %1 = access @B[1] : f32\n      %2 = add %0, %1 : f32\n      %3 = convert %2 : f64\n"
+    "      yield %3\n    }\n  }\n"
+    "  stencil @d (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @C[1] : f64\n      yield %0\n    }\n  }\n}\n";
+  Found r = analyse(*state, text, 1);
+  Launch *l = launch_new(r.m, r.n, r.st, false);
+  assert_int_equal(launch_array_bytes(l, (int32_t[]){15}), 16 * 8 + 16 * 4);
+}
+
 /* A point that only reads itself is written in place, as long as there is no halo. */
 static void test_in_place(void **state) {
   Found r = one_access(*state, "", 0, "[0 .. 99]", 3);
@@ -146,7 +160,7 @@ static void test_illegal(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_figure_5), TEST(test_rules), TEST(test_temp), TEST(test_overwritten), TEST(test_launch), TEST(test_in_place),
+  const struct CMUnitTest tests[] = {TEST(test_figure_5), TEST(test_rules), TEST(test_temp), TEST(test_overwritten), TEST(test_launch), TEST(test_array_bytes), TEST(test_in_place),
                                      TEST(test_illegal)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
