@@ -1,4 +1,4 @@
-"""random.py STC [SEED [PROGRAMS]]: random programs on sim and host under random schedules against the reference, bit for bit.
+"""random.py STC [SEED [PROGRAMS [DEVICE]]]: random programs on sim and host, or on DEVICE, under random schedules against the reference, bit for bit.
 
 A program has rank 1 to 3, one to four fields of all types, temp and input ones, on regions of their own, with all outside rules, one to four stencils of one or more
 pieces, macros, lets, params, `if`, `idx` and `step`. Only operations that every device rounds alike are used. What fails is printed whole, with its command.
@@ -212,12 +212,17 @@ class Generator:
         return "\n".join(self.lines) + "\n"
 
 
-def schedules(r, rank):
-    """Options of the runs of one program."""
+def schedules(r, rank, device):
+    """Options of the runs of one program, on `device` alone if it is not None."""
     threads, points = [[31, 64, 100], [5, 8, 16], [4, 5, 8]][rank - 1], [[3, 17, 40, 100], [4, 7, 16, 30], [3, 8, 14, 20]][rank - 1]
     shape = lambda choices: "x".join(str(r.choice(choices)) for _ in range(rank))
-    for march in ("nvptx", "amdgpu"):
-        yield ["--device=sim", f"-march={march}", f"-T={r.choice([1, 1, 2, 2, 3, 5])}", f"-block={shape(threads)}", f"-elems={shape([1, 2, 3, 4])}"]
+    if device:
+        yield [f"--device={device}"]
+        yield [f"--device={device}", "-schedule=naive"]
+    for target in [f"--device={device}"] * 3 if device else ["--device=sim -march=nvptx", "--device=sim -march=amdgpu"]:
+        yield target.split() + [f"-T={r.choice([1, 1, 2, 2, 3, 5])}", f"-block={shape(threads)}", f"-elems={shape([1, 2, 3, 4])}"]
+    if device:
+        return
     yield ["--device=sim", "-march=nvptx"] + r.choice([[], ["-schedule=naive"]])
     yield ["--device=sim", "-march=host", f"-T={r.choice([1, 2, 3, 4])}", f"-block={shape(points)}"]
     yield ["--device=host:2", "-O0", f"-T={r.choice([1, 2, 3])}", f"-block={shape(points)}"]
@@ -230,7 +235,7 @@ def run(stc, path, options):
     return p.returncode, p.stdout + p.stderr
 
 
-def try_program(stc, folder, seed, count):
+def try_program(stc, folder, seed, device, count):
     """Runs the program of that seed under its schedules and counts what comes of it; prints failures."""
     g, r, path = Generator(seed), random.Random(seed + 1), os.path.join(folder, f"random{seed}.stn")
     text = g.program()
@@ -243,7 +248,7 @@ def try_program(stc, folder, seed, count):
     if code == 3 and "(with " in out:
         count["refused params"] += 1
         return
-    for options in schedules(r, g.rank):
+    for options in schedules(r, g.rank, device):
         code, out = run(stc, path, data + ["--check=0"] + options)
         if code == 3 and any(w in out for w in ("legal", "share a launch", "go one a launch")):
             count["refused schedules"] += 1
@@ -256,10 +261,11 @@ def try_program(stc, folder, seed, count):
 
 def main():
     stc, seed, programs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 60
+    device = sys.argv[4] if len(sys.argv) > 4 else None
     count = {"runs": 0, "refused params": 0, "refused schedules": 0, "failures": 0}
     with tempfile.TemporaryDirectory() as folder:
         for i in range(programs):
-            try_program(stc, folder, seed + i, count)
+            try_program(stc, folder, seed + i, device, count)
     print(f"{programs} programs: " + ", ".join(f"{n} {what}" for what, n in count.items()))
     if count["runs"] < 2 * programs:
         print("FAIL: too few runs")
