@@ -1,4 +1,4 @@
-"""random.py STC [SEED [PROGRAMS [DEVICE]]]: random programs on sim and host, or on DEVICE, under random schedules against the reference, bit for bit.
+"""random.py STC [SEED [PROGRAMS [DEVICE]]]: random programs on sim and host, or on DEVICE, a GPU, under random schedules against the reference, bit for bit.
 
 A program has rank 1 to 3, one to four fields of all types, temp and input ones, on regions of their own, with all outside rules, one to four stencils of one or more
 pieces, macros, lets, params, `if`, `idx` and `step`. Only operations that every device rounds alike are used. What fails is printed whole, with its command.
