@@ -220,10 +220,10 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
   return true;
 }
 
-/* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. */
-static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default) {
+/* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. *used is set to the schedule that a lowering took. */
+static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
-  PassContext c = {w->arena, w->diags, target, &p->schedule, p->options.stats ? &stats : NULL};
+  PassContext c = {w->arena, w->diags, target, &p->schedule, used, p->options.stats ? &stats : NULL};
   PassHooks hooks = {p->options.print_before ? p->options.print_before : "", p->options.print_after ? p->options.print_after : "",
                      p->options.print_all, p->options.verify_each, p->options.time_passes, p->options.stats, NULL};
   const char *pipeline = p->options.passes;
@@ -234,12 +234,13 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   return m;
 }
 
-/* What the schedule comes to for `m`, unless kernels or passes are given. Remarks are left to the passes, which resolve it again. */
-static bool resolve(StcProgram *p, Workspace *w, const TargetInfo *target, const Module *m, Schedule *out) {
-  PassContext c = {w->arena, w->diags, target, &p->schedule, NULL};
+/* Is the schedule legal for `m`, unless kernels or passes are given? Remarks are left to the passes, which resolve it again. */
+static bool is_legal(StcProgram *p, Workspace *w, const TargetInfo *target, const Module *m) {
+  PassContext c = {w->arena, w->diags, target, &p->schedule, NULL, NULL};
+  Schedule s;
   if (p->kind == SOURCE_KIR || p->options.passes) return true;
   diags_enable_remarks(w->diags, false);
-  bool ok = schedule_resolve(&c, m, &p->schedule, out);
+  bool ok = schedule_resolve(&c, m, &p->schedule, &s);
   diags_enable_remarks(w->diags, p->options.remarks);
   return ok;
 }
@@ -254,8 +255,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
   if (!m) return STC_INPUT;
   const TargetInfo *info = target_info(t);
   *out = (Compiled){.target = t};
-  if (!resolve(p, w, info, m, &out->schedule)) return STC_INPUT;
-  m = run_passes(p, w, info, m, p->kind != SOURCE_KIR);
+  if (!is_legal(p, w, info, m)) return STC_INPUT;
+  m = run_passes(p, w, info, m, p->kind != SOURCE_KIR, &out->schedule);
   if (!m) return STC_INPUT;
   if (m->level != LEVEL_KIR) {
     diag_error(w->diags, no_loc(), "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
@@ -332,7 +333,7 @@ static bool emit_sir(StcProgram *p) {
     p->w.muted = true;
     m = t ? program_read(p, &p->w) : NULL;
     p->w.muted = false;
-    m = m ? run_passes(p, &p->w, target_info(t), m, false) : NULL;
+    m = m ? run_passes(p, &p->w, target_info(t), m, false, NULL) : NULL;
   }
   if (m && m->level != LEVEL_SIR) {
     context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);

@@ -588,6 +588,7 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   Schedule want = *c->schedule, s;
   if (m->time_tile > 1) want.T = m->time_tile;
   if (!schedule_resolve(c, m, &want, &s)) return NULL;
+  if (c->used) *c->used = s;
   if (c->target->simt) {
     diag_error(c->diags, no_loc(), "pass 'lower-loops' makes kernels of one thread and target %s runs blocks of threads; use lower-naive or lower-overlap",
                c->target->name);

@@ -172,6 +172,8 @@ Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) 
   want.family = "naive";
   if (!schedule_resolve(c, m, &want, &s))
     return NULL;
+  if (c->used)
+    *c->used = s;
   if (!c->target->simt) {
     diag_error(c->diags, no_loc(), "pass 'lower-naive' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
     return NULL;

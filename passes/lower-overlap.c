@@ -393,6 +393,8 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
   want.T = m->time_tile;
   if (!schedule_resolve(c, m, &want, &s))
     return NULL;
+  if (c->used)
+    *c->used = s;
   if (!c->target->simt) {
     diag_error(c->diags, no_loc(), "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
     return NULL;

@@ -46,6 +46,7 @@ typedef struct PassContext {
   Diags *diags;
   const TargetInfo *target;
   const Schedule *schedule;      /* as asked for; lowerings use schedule_resolve */
+  Schedule *used;                /* where a lowering writes what it resolved that to, NULL: nowhere */
   Str *stats;                    /* where -stats text goes, NULL: nowhere */
 } PassContext;
 

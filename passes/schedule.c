@@ -18,9 +18,9 @@ typedef struct Resolve {
 enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
 
 /* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how
- * many a step and point make a program one that computes more than it loads; words of registers that a thread's private arrays take, by
- * rank. */
-enum { CODE_SIZE = 2100, HEAVY_STEP = 40, BOUND_STEP_F64 = 140 };
+ * many a step and point make a program one that computes more than it loads, and one for which two steps a tile are enough; words of
+ * registers that a thread's private arrays take, by rank. */
+enum { CODE_SIZE = 2100, HEAVY_STEP = 40, COSTLY_STEP = 60 };
 static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
 
 /* ---- texts for messages */
@@ -114,14 +114,6 @@ static int64_t point_cost(const Launch *l) {
   return sum;
 }
 
-/* Does a launch of T time steps compute in f64, of which a multiprocessor does half as many operations, and so much that redundant points cost more than passes through memory save? */
-static bool is_compute_bound(const Launch *l, int T) {
-  for (int f = 0; f < l->m->nfields; f++)
-    if (l->use[f].versions && l->m->fields[f].type == TY_F64)
-      return point_cost(l) > BOUND_STEP_F64 * T;
-  return false;
-}
-
 /* Has the tile points to give out in all dimensions? */
 static bool has_width(const Resolve *r, const Launch *l, const Schedule *s) {
   for (int d = 0; d < r->rank; d++)
@@ -161,7 +153,8 @@ static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* ---- defaults */
 
-/* The dimension to make a block smaller in: the widest that is open and wider than 1, the last one (rows in memory) only if it is the only one. -1: none. */
+/* The dimension to make a block smaller in: the widest that is open and wider than 1, the last one (rows in memory) only if it is the
+ * only one. -1: none. */
 static int widest_open(const Resolve *r, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
@@ -252,7 +245,7 @@ static int default_levels(const Resolve *r) {
     Launch *l = launch_of(r, T);
     if (l->illegal)
       continue;
-    if (r->target->simt && is_compute_bound(l, T))
+    if (r->target->simt && T > 2 && point_cost(l) > COSTLY_STEP * T)
       continue;
     choose_tile(r, l, T, &s);
     const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
