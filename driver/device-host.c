@@ -28,18 +28,31 @@ struct Pool {
   HostKernelFn fn;
   void **args;
   int rank;
-  int64_t blocks[MAX_RANK], total, chunk;
+  int64_t blocks[MAX_RANK], total;
   atomic_llong next;
 };
 
 /* The state of a host device. */
 typedef struct HostState { HostKernelFn *functions; Pool pool; bool pool_made; double start; } HostState;
 
-/* Runs tiles until none is left, `chunk` at a time. */
+/* Takes a run of tiles, half of a thread's fair share of those that are left: long runs first, so that a thread finds what its tiles
+ * have in common in its cache, single tiles at the end, so that all threads end together. False if none is left. */
+static bool take_tiles(Pool *p, int64_t *first, int64_t *last) {
+  long long at = atomic_load(&p->next), run;
+  do {
+    if (at >= p->total) return false;
+    run = (p->total - at) / (2 * (p->nworkers + 1));
+    if (run < 1) run = 1;
+  } while (!atomic_compare_exchange_weak(&p->next, &at, at + run));
+  *first = at;
+  *last = at + run;
+  return true;
+}
+
+/* Runs tiles until none is left. */
 static void pull_tiles(Pool *p, char *scratch) {
-  for (;;) {
-    int64_t first = atomic_fetch_add(&p->next, p->chunk), last = first + p->chunk < p->total ? first + p->chunk : p->total;
-    if (first >= p->total) return;
+  int64_t first, last;
+  while (take_tiles(p, &first, &last))
     for (int64_t i = first; i < last; i++) {
       int64_t block[MAX_RANK] = {0}, rest = i;
       for (int d = p->rank - 1; d >= 0; d--) {
@@ -48,7 +61,6 @@ static void pull_tiles(Pool *p, char *scratch) {
       }
       p->fn(p->args, block, scratch);
     }
-  }
 }
 
 /* The life of a thread of the pool. */
@@ -126,8 +138,6 @@ static void pool_launch(Pool *p, HostKernelFn fn, const Launch *l) {
   p->rank = l->kernel->rank;
   p->total = 1;
   for (int d = 0; d < p->rank; d++) p->total *= p->blocks[d] = l->blocks[d];
-  int64_t share = p->total / ((int64_t)(p->nworkers + 1) * 8);
-  p->chunk = share < 1 ? 1 : share > 64 ? 64 : share;
   atomic_store(&p->next, 0);
   bool alone = p->nworkers == 0 || p->total <= 1;
   if (!alone) {
@@ -196,8 +206,8 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* Memory in pages, large ones where they pay, all of them touched, so that no run has to wait for the system to provide them. Not aligned to large pages: fields at the same place
- * of their pages would meet in the same sets of the caches and banks of the memory. */
+/* Memory in pages, large ones where they pay, all of them touched, so that no run has to wait for the system to provide them. Not aligned
+ * to large pages: fields at the same place of their pages would meet in the same sets of the caches and banks of the memory. */
 static StcStatus host_alloc(Device *d, size_t size, void **memory) {
   size_t align = size >= (size_t)1 << 22 ? 4096 : 64;
   size_t rounded = (size / align + 1) * align;

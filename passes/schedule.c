@@ -173,7 +173,7 @@ static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, i
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
   static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
-  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 1 << 20, 1 << 20}};
+  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 32, 1 << 20}};
   const int32_t *table = r->target->simt ? threads[r->rank - 1] : l && l->n > 1 ? cells[r->rank - 1] : rows[r->rank - 1];
   int64_t product = 1;
   for (int d = 0; d < MAX_RANK; d++) {
