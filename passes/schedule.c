@@ -168,8 +168,8 @@ static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, i
   return r->target->simt ? product > r->target->max_threads : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
 }
 
-/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. A naive schedule (no launch `l` to fit)
- * without threads takes whole rows, as plain loops do. */
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. Without threads, a naive schedule (no launch
+ * `l` to fit) and a launch of one stencil keep nothing in arrays and take whole rows, as plain loops do. */
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
   static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
