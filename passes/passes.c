@@ -8,6 +8,13 @@
 
 #include "passes/registry.h"
 
+/* Debug builds verify the module after every pass, asked or not. */
+#ifdef NDEBUG
+enum { VERIFY_ALWAYS = 0 };
+#else
+enum { VERIFY_ALWAYS = 1 };
+#endif
+
 static const char *const time_tile_options[] = {"t", NULL};
 
 const Pass pass_table[] = {
@@ -226,7 +233,7 @@ static Module *run_step(PassContext *c, const PassHooks *h, FILE *to, Step *s, M
     return NULL;
   if (h->print_all || list_has(h->print_after, name))
     dump(to, "after", name, m);
-  if (h->verify_each && !module_verify(m, c->diags)) {
+  if ((h->verify_each || VERIFY_ALWAYS) && !module_verify(m, c->diags)) {
     diag_error(c->diags, no_loc(), "pass '%s' made an invalid module; this is a mistake in stc, see it with -print-after=%s", name, name);
     return NULL;
   }
