@@ -74,8 +74,7 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
   return out;
 }
 
-/* How many dimensions of `box` do not have a constant extent. */
-static int free_dimensions(Arena *a, const Box *box) {
+int free_dimensions(Arena *a, const Box *box) {
   int n = 0;
   for (int d = 0; d < box->rank; d++)
     n += box_extent(a, box, d).n > 0;

@@ -188,21 +188,11 @@ static void allow_images(SafeBox *s) {
     if (piece_target(s->piece, st->targets[k]) < 0) s->images[0] = s->images[1] = s->images[2] = false;
 }
 
-/* Number of dimensions in which the box has a width that is not a constant. */
-static int open_dimensions(const Box *box) {
-  int n = 0;
-  for (int d = 0; d < box->rank; d++) {
-    int64_t width;
-    n += !affine_diff(box->hi[d], box->lo[d], &width);
-  }
-  return n;
-}
-
-/* The piece that is likely to cover most: the first of those with the most open dimensions. */
-static const Piece *main_piece(const Stencil *st) {
+/* The piece that is likely to cover most: the first of those with the most free dimensions. */
+static const Piece *main_piece(Arena *a, const Stencil *st) {
   const Piece *best = &st->pieces[0];
   for (int i = 1; i < st->npieces; i++)
-    if (open_dimensions(&st->pieces[i].box) > open_dimensions(&best->box)) best = &st->pieces[i];
+    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &best->box)) best = &st->pieces[i];
   return best;
 }
 
@@ -464,7 +454,7 @@ static Value *regions_differ(const Tile *t, Builder *b, const Region *region, co
 /* Instance i on its region. */
 static void build_instance(const Tile *t, Builder *b, int i) {
   const Stencil *st = &t->l->st[i];
-  const Piece *piece = main_piece(st);
+  const Piece *piece = main_piece(b->arena, st);
   b->loc = piece->loc;
   Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
   build_fast_nest(t, *b, i, piece, &fast);

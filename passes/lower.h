@@ -113,6 +113,8 @@ struct Point {
 Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
 /* Does a body of the `n` stencils use the step number? (If not, Point.step may be NULL.) */
 bool stencils_use_step(int n, const Stencil *st);
+/* How many dimensions of `box` do not have a constant extent. The piece with the most of them is likely to cover most points. */
+int free_dimensions(Arena *a, const Box *box);
 /* Value number i of the result is the new value of target i of `piece` at the point. */
 Value **piece_values(Point *p, Builder *b, const Piece *piece);
 /* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it is in none,
