@@ -22,7 +22,7 @@ static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
 }
 
 /* Interprets. */
-static StcStatus ref_run(Device *d, const WholeRun *r) {
+static StcStatus ref_run(Device *d, WholeRun *r) {
   return interp_run(d->state, r->binding, r->steps, r->run_inits, r->skip_init, d->w->diags) ? STC_OK : STC_INPUT;
 }
 

@@ -23,7 +23,7 @@ static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
 }
 
 /* Simulates, reporting up to 8 faults. */
-static StcStatus sim_run_whole(Device *d, const WholeRun *r) {
+static StcStatus sim_run_whole(Device *d, WholeRun *r) {
   SimState *s = d->state;
   SimOptions o = {1, 8};
   return sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags) ? STC_OK : s->fault;

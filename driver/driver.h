@@ -98,7 +98,7 @@ typedef struct Device Device;
 typedef struct Launch { int32_t index; const Kernel *kernel; int64_t blocks[MAX_RANK]; void **args; } Launch;
 
 /* What a device that runs whole modules is given. */
-typedef struct WholeRun { const Binding *binding; int64_t steps; bool run_inits; const bool *skip_init; } WholeRun;
+typedef struct WholeRun { Binding *binding; int64_t steps; bool run_inits; const bool *skip_init; } WholeRun;
 
 /* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole (run) on host arrays, or has
  * memory and launches kernels. */
@@ -111,7 +111,7 @@ typedef struct DeviceKind {
   StcStatus (*open)(Device *d);                                     /* finds it; fills limits, cpu and description */
   void (*close)(Device *d);
   StcStatus (*load)(Device *d, StcProgram *p, Build *b);            /* ref: b is NULL */
-  StcStatus (*run)(Device *d, const WholeRun *r);                   /* whole only */
+  StcStatus (*run)(Device *d, WholeRun *r);                   /* whole only */
   StcStatus (*alloc)(Device *d, size_t size, void **memory);        /* the rest: not whole */
   void (*release)(Device *d, void *memory, size_t size);
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);

@@ -528,7 +528,7 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   while (!s && (p->done < end || !p->inits_done)) {
     int64_t chunk = whole_chunk(p, end - p->done, count);
     double before = clock_seconds();
-    Binding b = {p->scalars, fields, p->done};
+    Binding b = {.scalars = p->scalars, .fields = fields, .first_step = p->done};
     WholeRun r = {&b, chunk, !p->inits_done, p->given};
     s = d->kind->run(d, &r);
     p->inits_done |= !s;

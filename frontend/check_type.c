@@ -16,7 +16,7 @@ static const char *spelling(Checker *c, Opcode op) {
 }
 
 /* A type as messages name it. */
-static const char *type_text(Type t) {
+static const char *type_words(Type t) {
   return t == TY_LITERAL_INT ? "an integer literal" : t == TY_LITERAL_FLOAT ? "a floating-point literal" : type_name(t);
 }
 
@@ -63,7 +63,7 @@ Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
     return e;
   if (t == TY_BOOL || (e->type == TY_LITERAL_FLOAT && type_is_int(t))) {
     const char *fix = t == TY_BOOL ? "write a comparison" : "write an integer literal, or convert the other side";
-    return check_error(c, env, e->loc, "%s cannot become %s; %s", type_text(e->type), type_name(t), fix);
+    return check_error(c, env, e->loc, "%s cannot become %s; %s", type_words(e->type), type_name(t), fix);
   }
   if (e->kind == EXPR_CONST)
     return adapt_const(c, env, e, t);
@@ -83,10 +83,10 @@ static Expr *mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, con
   bool x_wider = is_float(x->type) != is_float(y->type) ? is_float(x->type) : x->type > y->type;
   const Expr *narrow = x_wider ? y : x, *wide = x_wider ? x : y;
   if (x->type == TY_BOOL || y->type == TY_BOOL)
-    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", spelling(c, e->op), type_text(x->type), type_text(y->type));
+    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", spelling(c, e->op), type_words(x->type), type_words(y->type));
   if (type_is_literal(x->type) || type_is_literal(y->type)) {
     const Expr *i = type_is_literal(x->type) ? y : x;
-    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", spelling(c, e->op), type_text(x->type), type_text(y->type), cure(c, i, c->real));
+    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", spelling(c, e->op), type_words(x->type), type_words(y->type), cure(c, i, c->real));
   }
   return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", spelling(c, e->op), type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
 }
@@ -127,7 +127,7 @@ static Expr *typed(Expr *e, Type t) {
 static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (!is_number(e->kids[i]->type))
-      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s", spelling(c, e->op), type_text(e->kids[i]->type));
+      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s", spelling(c, e->op), type_words(e->kids[i]->type));
   return typed(e, unify(c, env, e, 0));
 }
 
@@ -135,7 +135,7 @@ static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
 static Expr *remainder_of(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (!is_int(e->kids[i]->type))
-      return check_error(c, env, e->loc, "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)", type_text(e->kids[i]->type));
+      return check_error(c, env, e->loc, "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)", type_words(e->kids[i]->type));
   Type t = unify(c, env, e, 0);
   typed(e, t);
   return t == TY_LITERAL_INT ? check_adapt(c, env, e, TY_I64) : e;
@@ -146,9 +146,9 @@ static Expr *function(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++) {
     const Expr *k = e->kids[i];
     if (!is_number(k->type))
-      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s", spelling(c, e->op), type_text(k->type));
+      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s", spelling(c, e->op), type_words(k->type));
     if (!is_float(k->type) && k->type != TY_LITERAL_INT)
-      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s", spelling(c, e->op), type_text(k->type), cure(c, k, c->real));
+      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s", spelling(c, e->op), type_words(k->type), cure(c, k, c->real));
   }
   Type t = unify(c, env, e, 0);
   return typed(e, t == TY_LITERAL_INT ? TY_LITERAL_FLOAT : t);
@@ -159,7 +159,7 @@ static Expr *comparison(Checker *c, const Env *env, Expr *e) {
   bool order = e->op != OP_EQ && e->op != OP_NE;
   for (int i = 0; i < e->n && order; i++)
     if (!is_number(e->kids[i]->type))
-      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain", spelling(c, e->op), type_text(e->kids[i]->type));
+      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain", spelling(c, e->op), type_words(e->kids[i]->type));
   Type t = unify(c, env, e, 0);
   for (int i = 0; i < e->n && type_is_literal(t); i++) {
     e->kids[i] = check_adapt(c, env, e->kids[i], t == TY_LITERAL_INT ? TY_I64 : c->real);
@@ -173,14 +173,14 @@ static Expr *comparison(Checker *c, const Env *env, Expr *e) {
 static Expr *logic(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (e->kids[i]->type != TY_BOOL)
-      return check_error(c, env, e->loc, "%s needs bool operands, but this one is %s; write a comparison such as x != 0", spelling(c, e->op), type_text(e->kids[i]->type));
+      return check_error(c, env, e->loc, "%s needs bool operands, but this one is %s; write a comparison such as x != 0", spelling(c, e->op), type_words(e->kids[i]->type));
   return typed(e, TY_BOOL);
 }
 
 /* if and select. */
 static Expr *choice(Checker *c, const Env *env, Expr *e) {
   if (e->kids[0]->type != TY_BOOL)
-    return check_error(c, env, e->kids[0]->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", type_text(e->kids[0]->type));
+    return check_error(c, env, e->kids[0]->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", type_words(e->kids[0]->type));
   return typed(e, unify(c, env, e, 1));
 }
 
@@ -216,8 +216,8 @@ Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to) {
   if (type_is_literal(e->type) && want != TY_BOOL && (type_is_float(want) || e->type == TY_LITERAL_INT))
     return check_adapt(c, NULL, e, want);
   if (want == TY_BOOL)
-    return check_error(c, NULL, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to, type_text(e->type));
-  return check_error(c, NULL, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want), type_text(e->type), cure(c, e, want));
+    return check_error(c, NULL, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to, type_words(e->type));
+  return check_error(c, NULL, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want), type_words(e->type), cure(c, e, want));
 }
 
 Expr *check_value(Checker *c, Expr *e) { return type_is_literal(e->type) ? check_coerce(c, e, c->real, "the value") : e; }

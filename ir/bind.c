@@ -95,8 +95,7 @@ static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) 
 
 /* ---- scalars */
 
-/* The value that the expression `b` yields, with the scalars before it in `scalars`. Numbers the values of `b` from 0, as printing does. */
-static Const eval_expr(Arena *a, const Block *b, const Const *scalars) {
+Const expression_value(Arena *a, const Block *b, const Const *scalars) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
     n += op->nresults;
@@ -121,11 +120,15 @@ static bool bind_scalar(const Module *m, int i, int n, const Define *defs, Const
   for (int k = n - 1; k >= 0 && s->is_param; k--)
     if (!strcmp(defs[k].name, s->name))
       return apply_define(s, &defs[k], &out[i], d);
+  if (s->is_reduction) {
+    out[i] = (Const){.i = 0};
+    return true;
+  }
   if (!s->expr) {
     diag_error(d, s->loc, "param '%s' has no value: give it one with -D%s=VALUE", s->name, s->name);
     return false;
   }
-  out[i] = eval_expr(m->arena, s->expr, out);
+  out[i] = expression_value(m->arena, s->expr, out);
   return true;
 }
 
@@ -206,7 +209,7 @@ static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
 
 /* The field's array must be small enough that its bytes can be counted in 62 bits. */
 static bool check_field(const Module *m, const Field *f, const Const *scalars, Diags *d) {
-  int64_t bytes = type_size(f->type);
+  int64_t bytes = type_bytes(m, f->type);
   const char *what = arena_printf(m->arena, "field '%s'", f->name);
   for (int k = 0; k < f->box.rank; k++) {
     int64_t lo, hi;

@@ -79,6 +79,26 @@ Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank)
   return op->results[0];
 }
 
+Value *build_construct(Builder *b, Type t, int n, Value *const *members) { return build_op(b, OP_CONSTRUCT, t, n, members)->results[0]; }
+
+Value *build_extract(Builder *b, Type t, Value *x, int member) {
+  Op *op = build_op(b, OP_EXTRACT, t, 1, &x);
+  op->sym = member;
+  return op->results[0];
+}
+
+Value *build_element(Builder *b, Type t, int param_array, Value *index) {
+  Op *op = build_op(b, OP_ELEMENT, t, 1, &index);
+  op->sym = param_array;
+  return op->results[0];
+}
+
+Value *build_shuffle(Builder *b, Value *x, int mask) {
+  Op *op = build_op(b, OP_SHUFFLE, x->type, 1, &x);
+  op->off[0] = mask;
+  return op->results[0];
+}
+
 Value *build_dim(Builder *b, Opcode code, int dim) {
   Op *op = build_op(b, code, TY_NONE, 0, NULL);
   op->sym = dim;

@@ -416,7 +416,7 @@ static bool run_module(Interp *in, int64_t steps, bool run_inits, const bool *sk
   return true;
 }
 
-bool interp_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d) {
+bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d) {
   if (m->level != LEVEL_SIR) {
     diag_error(d, no_loc(), "the reference runs stencil IR, and module '%s' is kernel IR: use --device=sim", m->name);
     return false;

@@ -1,7 +1,7 @@
 /* ir/ir.h: the two intermediate representations of stc and what they stand on. Read from top to bottom it is the table of contents of this folder:
  *
  *   memory and errors     arena.c  diag.c
- *   types, affine bounds  type.c   affine.c
+ *   types, affine bounds  type.c   composite.c (vectors and structs)   affine.c
  *   modules               module.c (construction, cloning, verified edits)
  *   text                  print.c  parse.c        what is printed parses back to the same module
  *   verifier              verify.c
@@ -100,13 +100,14 @@ static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }
 
 /* ---------------------------------------------------------------- types: type.c */
 
-/* A type is a small number: the scalars below; numbers from TY_COMPOSITE on are left for structs and vectors. */
+/* A type is a small number: the scalars below, and from TY_COMPOSITE on the vectors and structs of the module, see composite.c. */
 typedef uint16_t Type;
 enum { TY_NONE, TY_BOOL, TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_COMPOSITE };
 
-const char *type_name(Type t);           /* "f32"; "none" for TY_NONE */
+const char *type_name(Type t);           /* "f32"; "none" for TY_NONE, "composite" for all composites: type_print names those */
 Type type_from_name(const char *s);      /* TY_NONE if it names no type */
-int type_size(Type t);                   /* bytes in memory; bool is 1 */
+int type_size(Type t);                   /* bytes in memory; bool is 1; 0 for composites, see type_bytes */
+static inline bool type_is_scalar(Type t) { return t > TY_NONE && t < TY_COMPOSITE; }
 static inline bool type_is_float(Type t) { return t >= TY_F16 && t <= TY_F64; }
 static inline bool type_is_int(Type t) { return t >= TY_I8 && t <= TY_I64; }
 
@@ -159,7 +160,7 @@ typedef enum Opcode {
 
 typedef enum OpLevel { LEVEL_SIR = 1, LEVEL_KIR = 2, LEVEL_BOTH = 3 } OpLevel;
 typedef enum OpResult { RESULT_SAME, RESULT_OP1, RESULT_BOOL, RESULT_I32, RESULT_I64, RESULT_ANY, RESULT_NONE, RESULT_MULTI } OpResult;
-typedef enum OpForm { FORM_PLAIN, FORM_CONST, FORM_SCALAR, FORM_ACCESS, FORM_DIM, FORM_GLOBAL, FORM_ARRAY, FORM_BOX, FORM_MAP, FORM_FOR, FORM_IF } OpForm;
+typedef enum OpForm { FORM_PLAIN, FORM_CONST, FORM_SCALAR, FORM_ACCESS, FORM_MEMBER, FORM_ELEMENT, FORM_DIM, FORM_LANE, FORM_GLOBAL, FORM_ARRAY, FORM_BOX, FORM_MAP, FORM_FOR, FORM_IF } OpForm;
 enum { OPF_PURE = 1, OPF_TERM = 2, OPF_COMM = 4 };
 
 /* A row of the op table. */
@@ -180,9 +181,9 @@ struct Op {
   int32_t nresults, noperands, nblocks;
   Value **results, **operands;
   Block **blocks;                /* nested code of for and if */
-  int32_t sym;                   /* scalar, field, buffer, array or dimension, by form */
-  int32_t ver;                   /* version, FORM_ARRAY; history level of an access (0: now) */
-  int64_t off[MAX_RANK];         /* constant offsets, in grid points; the stride of a for in off[0] */
+  int32_t sym;                   /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
+  int32_t ver;                   /* version, FORM_ARRAY */
+  int64_t off[MAX_RANK];         /* constant offsets, in grid points; in off[0] the stride of a for, the mask of a shuffle */
   int32_t flags;                 /* of a for */
   Const cval;                    /* of a const, of results[0]->type */
   const Box *box;
@@ -193,24 +194,45 @@ struct Op {
 /* A straight line of ops, the last of them a yield (a kernel's body and a for or if without results may end without one). */
 struct Block { int32_t nargs; Value **args; Op *first, *last; Op *parent; };
 
-/* A launch-time scalar, in order of declaration: a param (its value may be overridden), or a top-level let (computed from earlier ones).
- * `expr` computes the value or the param's default and yields it; NULL for a param without a default. Only const, scalar and pure ops. */
-typedef struct Scalar { const char *name; Type type; bool is_param; Block *expr; Loc loc; } Scalar;
+/* A scalar, in order of declaration: a param (its value may be overridden), a top-level let (computed from earlier ones), or the value of the
+ * reduction of the same name, which changes while the program runs (only reductions' stop conditions and stencils use it; before the
+ * first evaluation it is 0). `expr` computes the value or the param's default and yields it; NULL for a param without a default and for a
+ * reduction. Only const, scalar and pure ops. */
+typedef struct Scalar { const char *name; Type type; bool is_param, is_reduction; Block *expr; Loc loc; } Scalar;
+
+/* A launch-time array of `extent` elements (0 if that is negative), given from outside like a param: read-only, the same at all points. */
+typedef struct ParamArray { const char *name; Type type; Affine extent; Loc loc; } ParamArray;
+
+/* A member of a composite type; name NULL in a vector. */
+typedef struct Member { const char *name; Type type; } Member;
+/* A composite type: a vector (name NULL; n members of one type) or a struct. The recursive ElemType of the paper (section 3.1). */
+typedef struct Composite { const char *name; int32_t n; const Member *members; } Composite;
+/* At most so many components has a type. */
+enum { MAX_COMPONENTS = 256 };
 
 typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_PERIODIC, OUTSIDE_CONST } OutsideRule;
 
 /* A field: a dense array over `box`, C order, last dimension contiguous.
- * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is beyond. */
+ * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is beyond.
+ * A field with history K is followed by K fields of the same type, box and rule, its past 1 .. K: past k holds what the field was at the start
+ * of the k-th step before the running one (between steps: k steps ago). They are called "A@1" and so on. Only inits have them as targets:
+ * after each step the levels move on by themselves (until pass history makes that explicit). */
 typedef struct Field {
   const char *name;
-  Type type;
+  Type type;                     /* composite only before pass scalarize */
   Box box;
   OutsideRule outside;
-  Const outside_value;           /* of `type` */
+  Const outside_value;           /* of `type`; of a composite: an f64 that each component takes, converted to its type */
   bool input, temp;
-  int32_t history;               /* older time levels kept; 0 for now */
+  int32_t history;               /* older time levels kept, at most MAX_HISTORY */
+  int32_t past, present;         /* past k > 0: level k of field `present` */
   Loc loc;
 } Field;
+enum { MAX_HISTORY = 16 };
+
+/* A declared field of composite type after pass scalarize: its components, in order, are the fields first .. first + n - 1 (n =
+ * type_components), a structure of arrays. Files and the programs that use the artifact see one field `name`. */
+typedef struct Record { const char *name; Type type; int32_t first; } Record;
 
 /* One region of a stencil with its own equations. targets[i] (a field index) gets operand i of the body's yield at every point of box. */
 typedef struct Piece { Box box; int32_t ntargets; int32_t *targets; Block *body; Loc loc; } Piece;
@@ -224,6 +246,7 @@ typedef struct Stencil {
   int32_t ntargets; int32_t *targets;      /* the union of the pieces' targets, in order of declaration */
   int32_t npieces; Piece *pieces;
   int32_t level;                 /* time level inside the time tile, 0 .. Module.time_tile-1 (pass time-tile) */
+  int32_t group;                 /* the launch of its step that it belongs to, from 0 without gaps, never falling (pass fuse); all 0: one launch a step */
   bool has_extent;
   Extent extent;                 /* the region on which its targets must be computed, about the output tile (pass halo) */
   Loc loc;
@@ -234,10 +257,50 @@ typedef struct Stencil {
  * Text form: check N - 2 >= 0 unless empty [1 .. N - 2] unless empty [M - 1] "message" */
 typedef struct Check { Affine value; const char *message; Loc loc; const Box *unless_empty[2]; } Check;
 
+/* What a reduction is for: its value; to stop the run; to find what -fcheck looks for. */
+typedef enum ReductionKind { REDUCE_VALUE, REDUCE_UNTIL, REDUCE_FINITE, REDUCE_BOUNDS } ReductionKind;
+
+/* One operation on the host part's sequences, see below. */
+typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
+/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. */
+typedef struct HostOp { HostOpKind kind; int32_t a, b; } HostOp;
+/* What is done to advance by `steps` time steps (0: the init sequence, a reduction). */
+typedef struct HostSeq { int32_t steps; int32_t nops; HostOp *ops; } HostSeq;
+
+/* A reduction over all points of `over`, evaluated between time tiles: before step 0 and after every `every` steps. `body` yields the value at
+ * a point, of type `type` (f64 or i64; a body of stencil IR that may read any field but temps, fields' pasts as of now). Values are
+ * combined by reduce_combine in the fixed order that reduce_order (eval.c) describes, the same on every device, so that results agree bit
+ * for bit. An empty region gives the identity (reduce_identity).
+ *   REDUCE_VALUE   scalar holds the value from then on
+ *   REDUCE_UNTIL   the same, and then, unless no step was done, the run ends if `stop`, an expression over scalars, gives true; NaN is an error
+ *   REDUCE_FINITE  the least position (row-major number of the point in `over`) where `field` is not finite, INT64_MAX if there is none: error
+ *   REDUCE_BOUNDS  the least value of `field` (see pass check-bounds), INT64_MAX if all is well: error
+ * In kernel IR body is NULL: the launches of `seq` leave the value in element 0 of `result`, a scratch buffer. */
+typedef struct Reduction {
+  const char *name;
+  ReductionKind kind;
+  Opcode op;                     /* OP_ADD, OP_MUL, OP_MIN, OP_MAX */
+  Type type;
+  Box over;
+  int64_t every;                 /* at least 1 */
+  int32_t scalar, field;
+  Block *body, *stop;
+  HostSeq seq;
+  int32_t result;
+  Loc loc;
+} Reduction;
+
 /* ---- kernel IR */
 
-/* A slot of global memory with the shape and type of `field`. copy 0 holds the field's present value, copy 1 is the other half of a pair. */
-typedef struct Buffer { const char *name; int32_t field; int32_t copy; } Buffer;
+/* What a buffer stands for. */
+typedef enum BufferKind { BUFFER_FIELD, BUFFER_PARAM, BUFFER_SCRATCH } BufferKind;
+
+/* A slot of global memory.
+ *   BUFFER_FIELD    shape and type of field `field`, indexed by grid coordinates. copy 0 holds the field's present value, copy 1 and on are
+ *                   others that swaps exchange it with
+ *   BUFFER_PARAM    the launch-time array number `field`, indexed from 0; only read
+ *   BUFFER_SCRATCH  `cells` values of type `type` with one index from 0, whose contents last from one launch to the next of a sequence */
+typedef struct Buffer { const char *name; BufferKind kind; int32_t field; int32_t copy; Type type; int64_t cells; } Buffer;
 
 typedef enum Space { SPACE_SHARED, SPACE_PRIVATE } Space;   /* one a block; one a thread */
 
@@ -271,11 +334,6 @@ typedef struct Kernel {
   Loc loc;
 } Kernel;
 
-typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
-/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. */
-typedef struct HostOp { HostOpKind kind; int32_t a, b; } HostOp;
-/* What is done to advance by `steps` time steps (0: the init sequence). */
-typedef struct HostSeq { int32_t steps; int32_t nops; HostOp *ops; } HostSeq;
 /* Algorithm 5, the host part: run init; then, while steps remain, the first of seqs (sorted by falling steps, the last has steps 1) that does not
  * advance too far. The `step` argument is the number of steps done before the sequence. */
 typedef struct Host { HostSeq init; int32_t nseqs; HostSeq *seqs; } Host;
@@ -290,8 +348,12 @@ typedef struct Module {
   int32_t nscalars; Scalar *scalars;
   Box grid;                      /* grid.rank is the program's rank */
   int64_t steps;                 /* time steps asked for by the program */
+  int32_t ncomposites; Composite *composites;   /* type TY_COMPOSITE + i is number i; members come before what they are in */
+  int32_t nparam_arrays; ParamArray *param_arrays;
   int32_t nfields; Field *fields;
+  int32_t nrecords; Record *records;
   int32_t nchecks; Check *checks;
+  int32_t nreductions; Reduction *reductions;   /* in order of evaluation */
   /* stencil IR */
   int32_t time_tile;             /* steps one run through `stencils` makes; 1 at first */
   int32_t ninits; Stencil *inits;
@@ -302,11 +364,37 @@ typedef struct Module {
   Host host;
 } Module;
 
+/* ---------------------------------------------------------------- composite types: composite.c */
+
+/* The vector of `n` values of type `member`, made if the module has it not yet. */
+Type module_vector(Module *m, Type member, int n);
+/* A new struct type; `members` is not copied. */
+Type module_struct(Module *m, const char *name, int n, const Member *members);
+/* The composite type's row, NULL for a scalar type. */
+const Composite *type_composite(const Module *m, Type t);
+/* Is it a vector type? */
+bool type_is_vector(const Module *m, Type t);
+/* A type is flattened into its scalar components, depth first. How many there are (1 for a scalar); the type of component `i`; the bytes of all of
+ * them packed, and of those before component `i`; the number of the first component that member `member` of `t` holds. */
+int type_components(const Module *m, Type t);
+Type type_component(const Module *m, Type t, int i);
+int64_t type_bytes(const Module *m, Type t);
+int64_t type_component_offset(const Module *m, Type t, int i);
+int type_member_component(const Module *m, Type t, int member);
+/* How component `i` is reached from a value, for names: ".c.2" is member 2 of the vector that member c is. */
+const char *type_component_path(const Module *m, Type t, int i);
+/* "f32", "f32[3]", "f32[3][2]" (a vector of 2 vectors of 3), a struct's name. */
+void type_print(Str *s, const Module *m, Type t);
+const char *type_text(const Module *m, Type t);
+
 Module *module_new(Arena *a, const char *name, OpLevel level);
 /* A module of `level` that shares the declarations (scalars, grid, fields, checks, flags) of `m`, without its code. */
 Module *module_derive(const Module *m, OpLevel level);
-/* Index of the scalar, field, buffer or kernel of that name, or -1. */
+/* Index of the scalar, launch-time array, record, reduction, field, buffer or kernel of that name, or -1. */
 int module_find_scalar(const Module *m, const char *name);
+int module_find_param_array(const Module *m, const char *name);
+int module_find_record(const Module *m, const char *name);
+int module_find_reduction(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);
@@ -334,11 +422,17 @@ Value *build2(Builder *b, Opcode code, Value *x, Value *y);
 Value *build3(Builder *b, Opcode code, Value *x, Value *y, Value *z);
 Value *build_convert(Builder *b, Type t, Value *x);        /* x itself if it is of that type */
 Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank);
+/* A composite value of type `t` from its members; member `member`, of type `t`, of a composite value; element %index (i64) of a launch-time array. */
+Value *build_construct(Builder *b, Type t, int n, Value *const *members);
+Value *build_extract(Builder *b, Type t, Value *x, int member);
+Value *build_element(Builder *b, Type t, int param_array, Value *index);
+/* The value `x` of the lane whose number is this one's exclusive-or `mask`. */
+Value *build_shuffle(Builder *b, Value *x, int mask);
 Value *build_dim(Builder *b, Opcode code, int dim);        /* index, thread, block */
 Value *build_step(Builder *b);
 Value *build_inside(Builder *b, int rank, Value *const *coords, const Box *box);
 Value *build_map(Builder *b, Opcode code, Value *coord, int64_t off, Affine lo, Affine hi);
-/* off may be NULL for all zero. */
+/* Memory of buffer `buffer` at `rank` coordinates (1 for a param or scratch buffer); off may be NULL for all zero. */
 Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords, const int64_t *off);
 Op *build_store(Builder *b, int buffer, Value *v, int rank, Value *const *coords, const int64_t *off);
 Value *build_aload(Builder *b, Type t, int array, int ver, int rank, Value *const *idx, const int64_t *off);
@@ -361,6 +455,11 @@ void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user);
 /* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step) and its extents: first buffers by
  * index, then scalars by index, then the step. Call when the body is complete and after passes that change it. */
 void kernel_set_args(Module *m, Kernel *k);
+/* Type of a buffer's elements, and number of its indices: the grid's rank, or 1. */
+Type buffer_type(const Module *m, int buffer);
+int buffer_rank(const Module *m, int buffer);
+/* Is it the `copy` of field `field`? The index of that buffer, -1 if there is none. */
+int module_field_buffer(const Module *m, int field, int copy);
 /* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);
 int64_t kernel_array_offset(const Kernel *k, int array);
@@ -391,24 +490,53 @@ Const eval_op(const Op *op, const Const *operands);
 /* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated; as NumPy's "reflect") or OP_WRAP. */
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
 
+/* Reductions (both IRs, all devices). Values are combined in an order that depends on the region alone, so that every device gives the same bits:
+ * the region's points are cut into rows of ROW consecutive points: those of one line along the last dimension (rank 1: REDUCE_ROW points; the last
+ * may be shorter). Lane t = (position in the row) mod REDUCE_LANES of block b = (row number) mod REDUCE_BLOCKS starts from the identity and takes
+ * its points in rising order. Then the lanes of a block are combined pairwise, t with t + w for w = REDUCE_LANES/2, .., 2, 1, and then, in the
+ * same way, the blocks. */
+enum { REDUCE_ROW = 2048, REDUCE_LANES = 256, REDUCE_BLOCKS = 1024 };
+/* The value that leaves others as they are: 0, 1, and for min and max the infinities or the ends of i64. */
+Const reduce_identity(Opcode op, Type t);
+/* x op y; a NaN among floats gives NaN also in min and max. */
+Const reduce_combine(Opcode op, Type t, Const x, Const y);
+/* The same as ops. */
+Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y);
+
 /* Values for a run. */
 typedef struct Binding {
-  Const *scalars;                /* values of all Module.scalars, see module_bind */
-  void **fields;                 /* element 0 of each field's array (NULL for temp), C order, row strides dense */
+  Const *scalars;                /* values of all Module.scalars, see module_bind; those of reductions are set by the run */
+  void **fields;                 /* element 0 of each field's array (NULL for temp), C order, row strides dense; composites packed, point by point */
+  void **param_arrays;           /* the elements of each launch-time array (may be NULL if there are none) */
   int64_t first_step;            /* steps done before this run: what `step` is in its first step */
+  void (*reduced)(void *user, const Reduction *r, int64_t step, Const value);   /* called after each evaluation, `step` steps being done; may be NULL */
+  void *user;
+  int64_t done;                  /* out: steps made, fewer than asked for if an `until` was met */
 } Binding;
+/* Number of elements of the array under the scalars. */
+int64_t param_array_extent(const ParamArray *p, const Const *scalars);
+/* What a check's reduction (REDUCE_FINITE, REDUCE_BOUNDS) has to say about its value after `step` steps: reports and returns false if something is
+ * wrong. So for an `until` whose value is NaN. Sets *stop if the run is to end. For all devices; `scalars` has the value already. */
+bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
+/* Is the reduction to be evaluated when `step` steps are done? How many steps may be made from there until one is (INT64_MAX: any number). */
+bool reduction_is_due(const Reduction *r, int64_t step);
+int64_t module_steps_to_reduction(const Module *m, int64_t step);
+/* The value that `b`, an expression over scalars, yields. Takes its memory from `a`; renumbers `b`. */
+Const expression_value(Arena *a, const Block *b, const Const *scalars);
 
 /* An override of a param, as by -DN=4096. */
 typedef struct Define { const char *name; const char *value; } Define;
 /* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or out-of-range value, missing value, failed check). `out` has
- * nscalars places. */
+ * nscalars places; those of reductions are set to 0. */
 bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
 /* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
 
-/* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out) and `steps` time steps on the
- * arrays in `b`, in place. The definition of right: no tiling, every stencil into fresh arrays. False after an error. */
-bool interp_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
+/* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out: their values come from
+ * outside) and `steps` time steps on the arrays in `b`, in place. After the inits, a field's past that neither an init nor skip_init names
+ * becomes what the field is. Reductions are evaluated when due (before the first step only if b->first_step is 0). The definition of right: no tiling, every stencil into fresh
+ * arrays. False after an error. */
+bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
 
 /* What the simulator found, apart from the results. */
 typedef struct SimStats { int64_t launches, blocks, barriers, loads, stores, aloads, astores, ops; } SimStats;
@@ -420,7 +548,7 @@ typedef struct SimOptions {
  * (shared, and global between threads of a launch), access outside a buffer or an array, barrier not reached by all threads, read of memory
  * nobody wrote, stale value in a global store. Each is a diag_error that names kernel, buffer or array with cell, block, thread and source line.
  * False if there was a fault. `stats` may be NULL. Fields given in `b` count as written; temp fields' buffers as not. */
-bool sim_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats, Diags *d);
+bool sim_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats, Diags *d);
 
 /* ---------------------------------------------------------------- targets: target.c */
 

@@ -50,9 +50,26 @@ Module *module_derive(const Module *m, OpLevel level) {
     return -1;                                            \
   }
 DEFINE_FIND(module_find_scalar, scalars, nscalars)
+DEFINE_FIND(module_find_param_array, param_arrays, nparam_arrays)
+DEFINE_FIND(module_find_record, records, nrecords)
+DEFINE_FIND(module_find_reduction, reductions, nreductions)
 DEFINE_FIND(module_find_field, fields, nfields)
 DEFINE_FIND(module_find_buffer, buffers, nbuffers)
 DEFINE_FIND(module_find_kernel, kernels, nkernels)
+
+Type buffer_type(const Module *m, int buffer) {
+  const Buffer *b = &m->buffers[buffer];
+  return b->kind == BUFFER_SCRATCH ? b->type : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].type : m->fields[b->field].type;
+}
+
+int buffer_rank(const Module *m, int buffer) { return m->buffers[buffer].kind == BUFFER_FIELD ? m->grid.rank : 1; }
+
+int module_field_buffer(const Module *m, int field, int copy) {
+  for (int i = 0; i < m->nbuffers; i++)
+    if (m->buffers[i].kind == BUFFER_FIELD && m->buffers[i].field == field && m->buffers[i].copy == copy)
+      return i;
+  return -1;
+}
 
 /* ---- numbering */
 
@@ -82,6 +99,12 @@ void module_renumber(Module *m) {
       renumber_block(m->scalars[i].expr, 0);
   renumber_stencils(m->ninits, m->inits);
   renumber_stencils(m->nstencils, m->stencils);
+  for (int i = 0; i < m->nreductions; i++) {
+    if (m->reductions[i].body)
+      renumber_block(m->reductions[i].body, 0);
+    if (m->reductions[i].stop)
+      renumber_block(m->reductions[i].stop, 0);
+  }
   for (int i = 0; i < m->nkernels; i++)
     renumber_block(m->kernels[i].body, 0);
 }
@@ -253,6 +276,12 @@ static void use_op(void *user, Op *op) {
     use_box(u, op->box);
 }
 
+/* Notes the params in the extents of `b`. */
+static void use_buffer_shape(Uses *u, const Buffer *b) {
+  if (b->kind == BUFFER_FIELD)
+    use_box(u, &u->module->fields[b->field].box);
+}
+
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
@@ -267,7 +296,7 @@ void kernel_set_args(Module *m, Kernel *k) {
   for (int i = 0; i < m->nbuffers; i++)
     if (u.reads[i] || u.writes[i]) {
       push_arg(m, k, (KArg){KARG_BUFFER, i, u.reads[i], u.writes[i]});
-      use_box(&u, &m->fields[m->buffers[i].field].box);
+      use_buffer_shape(&u, &m->buffers[i]);
     }
   for (int i = 0; i < m->nscalars; i++)
     if (u.scalars[i])

@@ -234,6 +234,31 @@ static int32_t parse_version(Parser *p) {
   return (int32_t)n;
 }
 
+/* The struct type of that name, TY_NONE if there is none. */
+static Type find_struct(const Module *m, const char *name) {
+  for (int i = 0; i < m->ncomposites; i++)
+    if (m->composites[i].name && !strcmp(m->composites[i].name, name))
+      return (Type)(TY_COMPOSITE + i);
+  return TY_NONE;
+}
+
+Type text_type(Parser *p) {
+  Loc at = p->r.tok.loc;
+  Type t = p->r.tok.kind == TOK_WORD ? find_struct(p->m, p->r.tok.text) : TY_NONE;
+  if (t == TY_NONE)
+    t = reader_type(&p->r);
+  else
+    reader_next(&p->r);
+  while (!p->r.failed && reader_accept(&p->r, "[")) {
+    int n = (int)reader_int(&p->r, 1, MAX_COMPONENTS);
+    reader_expect(&p->r, "]");
+    t = module_vector(p->m, t, n);
+    if (type_components(p->m, t) > MAX_COMPONENTS)
+      reader_error(&p->r, at, "the type has more than %d components", MAX_COMPONENTS);
+  }
+  return t;
+}
+
 /* Reads " : T, U" with exactly `n` types. */
 static Type *parse_types(Parser *p, int n) {
   Type *types = ARENA_ARRAY(p->arena, Type, n);
@@ -242,7 +267,7 @@ static Type *parse_types(Parser *p, int n) {
   for (int i = 0; i < n; i++) {
     if (i)
       reader_expect(&p->r, ",");
-    types[i] = reader_type(&p->r);
+    types[i] = text_type(p);
   }
   return types;
 }
@@ -256,12 +281,12 @@ static Op *finish_op(Parser *p, Builder *b, Opcode code, Values operands) {
     return build_op(b, code, TY_NONE, operands.n, operands.v);
   reader_expect(&p->r, ":");
   Loc at = p->r.tok.loc;
-  Type t = reader_type(&p->r);
+  Type t = text_type(p);
   if (p->r.failed)
     return NULL;
   Op *op = build_op(b, code, t, operands.n, operands.v);
   if (op->results[0]->type != t)
-    reader_error(&p->r, at, "the result of '%s' is %s here, not %s", op_info[code].name, type_name(op->results[0]->type), type_name(t));
+    reader_error(&p->r, at, "the result of '%s' is %s here, not %s", op_info[code].name, type_text(p->m, op->results[0]->type), type_text(p->m, t));
   return op;
 }
 
@@ -304,13 +329,52 @@ static Op *parse_access(Parser *p, Builder *b) {
   int64_t off[MAX_RANK] = {0};
   int sym = text_ref(p, module_find_field, "field");
   parse_rank_ints(p, p->m->grid.rank, INT64_MIN, INT64_MAX, off);
-  int32_t ver = p->r.tok.kind == TOK_WORD ? parse_version(p) : 0;
   Op *op = finish_op(p, b, OP_ACCESS, (Values){0, NULL});
   if (!op)
     return NULL;
   op->sym = sym;
-  op->ver = ver;
   memcpy(op->off, off, sizeof off);
+  return op;
+}
+
+/* Reads one operand. */
+static Values parse_operand(Parser *p) {
+  Values v = {0, NULL};
+  push_value(p, &v);
+  return v;
+}
+
+/* "%v, 2" */
+static Op *parse_extract(Parser *p, Builder *b) {
+  Values v = parse_operand(p);
+  reader_expect(&p->r, ",");
+  int64_t member = reader_int(&p->r, 0, MAX_COMPONENTS - 1);
+  Op *op = finish_op(p, b, OP_EXTRACT, v);
+  if (op)
+    op->sym = (int32_t)member;
+  return op;
+}
+
+/* "@w[%i]" */
+static Op *parse_element(Parser *p, Builder *b) {
+  int sym = text_ref(p, module_find_param_array, "param_array");
+  reader_expect(&p->r, "[");
+  Values v = parse_operand(p);
+  reader_expect(&p->r, "]");
+  Op *op = finish_op(p, b, OP_ELEMENT, v);
+  if (op)
+    op->sym = sym;
+  return op;
+}
+
+/* "%v xor 16" */
+static Op *parse_shuffle(Parser *p, Builder *b) {
+  Values v = parse_operand(p);
+  reader_expect_word(&p->r, "xor");
+  int64_t mask = reader_int(&p->r, 1, 31);
+  Op *op = finish_op(p, b, OP_SHUFFLE, v);
+  if (op)
+    op->off[0] = mask;
   return op;
 }
 
@@ -421,6 +485,9 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   case FORM_CONST: return parse_const(p, b);
   case FORM_SCALAR: return parse_scalar_op(p, b);
   case FORM_ACCESS: return parse_access(p, b);
+  case FORM_MEMBER: return parse_extract(p, b);
+  case FORM_ELEMENT: return parse_element(p, b);
+  case FORM_LANE: return parse_shuffle(p, b);
   case FORM_DIM: return parse_dim(p, b, code);
   case FORM_GLOBAL: case FORM_ARRAY: return parse_memory(p, b, code);
   case FORM_BOX: case FORM_MAP: return parse_boxed(p, b, code);

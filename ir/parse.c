@@ -6,17 +6,55 @@
 
 /* ---- declarations */
 
-static void parse_scalar(Parser *p, bool is_param, Loc at) {
-  Scalar s = {.is_param = is_param, .loc = at};
+static void parse_scalar(Parser *p, const char *word, Loc at) {
+  Scalar s = {.is_param = *word == 'p', .is_reduction = *word == 'r', .loc = at};
   s.name = text_new_symbol(p, module_find_scalar, "scalar");
   reader_expect(&p->r, ":");
   s.type = reader_type(&p->r);
-  if (!is_param || reader_at(&p->r, "=")) {
+  if (!s.is_reduction && (!s.is_param || reader_at(&p->r, "="))) {
     reader_expect(&p->r, "=");
     s.expr = block_new(p->arena, NULL);
     text_block(p, s.expr);
   }
   ARENA_PUSH(p->arena, p->m->scalars, p->m->nscalars, s);
+}
+
+/* A struct type, after its word. */
+static void parse_struct(Parser *p) {
+  int n = 0;
+  Member *members = NULL;
+  const char *name = reader_expect_kind(&p->r, TOK_WORD, "a name for the struct");
+  reader_expect(&p->r, "{");
+  do {
+    Member x = {.name = reader_expect_kind(&p->r, TOK_WORD, "a member's name")};
+    reader_expect(&p->r, ":");
+    x.type = text_type(p);
+    ARENA_PUSH(p->arena, members, n, x);
+  } while (reader_accept(&p->r, ","));
+  reader_expect(&p->r, "}");
+  if (!p->r.failed)
+    module_struct(p->m, name, n, members);
+}
+
+static void parse_param_array(Parser *p, Loc at) {
+  ParamArray a = {.loc = at};
+  a.name = text_new_symbol(p, module_find_param_array, "param_array");
+  reader_expect(&p->r, "[");
+  a.extent = text_affine(p);
+  reader_expect(&p->r, "]");
+  reader_expect(&p->r, ":");
+  a.type = reader_type(&p->r);
+  ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);
+}
+
+static void parse_record(Parser *p) {
+  Record r = {0};
+  r.name = text_new_symbol(p, module_find_record, "record");
+  reader_expect(&p->r, ":");
+  r.type = text_type(p);
+  reader_expect_word(&p->r, "from");
+  r.first = text_ref(p, module_find_field, "field");
+  ARENA_PUSH(p->arena, p->m->records, p->m->nrecords, r);
 }
 
 static void parse_grid(Parser *p, Loc at) {
@@ -38,7 +76,7 @@ static void parse_outside(Parser *p, Field *f) {
     f->outside = OUTSIDE_PERIODIC;
   else if (reader_accept_word(&p->r, "const")) {
     f->outside = OUTSIDE_CONST;
-    f->outside_value = reader_const(&p->r, f->type);
+    f->outside_value = reader_const(&p->r, type_is_scalar(f->type) ? f->type : TY_F64);
   } else
     reader_error(&p->r, p->r.tok.loc, "expected an outside rule: clamp, mirror, periodic or const VALUE");
 }
@@ -47,7 +85,7 @@ static void parse_field(Parser *p, Loc at) {
   Field f = {.loc = at};
   f.name = text_new_symbol(p, module_find_field, "field");
   reader_expect(&p->r, ":");
-  f.type = reader_type(&p->r);
+  f.type = text_type(p);
   reader_expect_word(&p->r, "on");
   f.box = text_grid_box(p);
   if (reader_accept_word(&p->r, "outside"))
@@ -55,7 +93,12 @@ static void parse_field(Parser *p, Loc at) {
   f.input = reader_accept_word(&p->r, "input");
   f.temp = reader_accept_word(&p->r, "temp");
   if (reader_accept_word(&p->r, "history"))
-    f.history = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+    f.history = (int32_t)reader_int(&p->r, 1, MAX_HISTORY);
+  if (reader_accept_word(&p->r, "past")) {
+    f.past = (int32_t)reader_int(&p->r, 1, MAX_HISTORY);
+    reader_expect_word(&p->r, "of");
+    f.present = text_ref(p, module_find_field, "field");
+  }
   ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
 }
 
@@ -124,6 +167,8 @@ static Stencil parse_stencil(Parser *p, Loc at) {
   st.ntargets = parse_fields(p, &st.targets);
   if (reader_accept_word(&p->r, "level"))
     st.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  if (reader_accept_word(&p->r, "group"))
+    st.group = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   if (reader_accept_word(&p->r, "extent"))
     parse_extent(p, &st);
   reader_expect(&p->r, "{");
@@ -145,10 +190,21 @@ static void parse_time_tile(Parser *p, Loc at) {
 static void parse_buffer(Parser *p) {
   Buffer b = {0};
   b.name = text_new_symbol(p, module_find_buffer, "buffer");
-  reader_expect(&p->r, ":");
-  b.field = text_ref(p, module_find_field, "field");
-  reader_expect_word(&p->r, "copy");
-  b.copy = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  if (reader_accept_word(&p->r, "scratch")) {
+    b.kind = BUFFER_SCRATCH;
+    b.type = reader_type(&p->r);
+    reader_expect(&p->r, "[");
+    b.cells = reader_int(&p->r, 1, MAX_SIZE);
+    reader_expect(&p->r, "]");
+  } else if (reader_accept_word(&p->r, "param")) {
+    b.kind = BUFFER_PARAM;
+    b.field = text_ref(p, module_find_param_array, "param_array");
+  } else {
+    reader_expect(&p->r, ":");
+    b.field = text_ref(p, module_find_field, "field");
+    reader_expect_word(&p->r, "copy");
+    b.copy = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  }
   ARENA_PUSH(p->arena, p->m->buffers, p->m->nbuffers, b);
 }
 
@@ -310,6 +366,57 @@ static void parse_host(Parser *p, Loc at) {
   reader_expect(&p->r, "}");
 }
 
+/* ---- reductions */
+
+/* Reads the kind of `r`, a plain value if none is named. */
+static void parse_reduction_kind(Parser *p, Reduction *r) {
+  if (reader_accept_word(&p->r, "until"))
+    r->kind = REDUCE_UNTIL;
+  else if (reader_accept_word(&p->r, "finite"))
+    r->kind = REDUCE_FINITE;
+  else if (reader_accept_word(&p->r, "bounds"))
+    r->kind = REDUCE_BOUNDS;
+  r->field = r->kind >= REDUCE_FINITE ? text_ref(p, module_find_field, "field") : -1;
+}
+
+/* Reads the code of `r`: its body, or in kernel IR the result's buffer and the launches; and the stop condition. */
+static void parse_reduction_code(Parser *p, Reduction *r) {
+  if (p->m->level == LEVEL_KIR) {
+    reader_expect_word(&p->r, "in");
+    r->result = text_ref(p, module_find_buffer, "buffer");
+    parse_sequence(p, &r->seq);
+  } else {
+    r->body = block_new(p->arena, NULL);
+    text_block(p, r->body);
+  }
+  if (reader_accept_word(&p->r, "stop")) {
+    r->stop = block_new(p->arena, NULL);
+    text_block(p, r->stop);
+  }
+}
+
+/* "@total = add f64 over [...] every 100 ..." */
+static void parse_reduction(Parser *p, Loc at) {
+  Reduction r = {.loc = at};
+  r.name = text_new_symbol(p, module_find_reduction, "reduction");
+  r.scalar = module_find_scalar(p->m, r.name);
+  if (r.scalar < 0)
+    reader_error(&p->r, at, "there is no scalar '@%.60s' declared before this for the reduction's value", r.name);
+  reader_expect(&p->r, "=");
+  Loc op_at = p->r.tok.loc;
+  r.op = opcode_from_name(reader_expect_kind(&p->r, TOK_WORD, "add, mul, min or max"));
+  if (r.op != OP_ADD && r.op != OP_MUL && r.op != OP_MIN && r.op != OP_MAX)
+    reader_error(&p->r, op_at, "a reduction is add, mul, min or max");
+  r.type = reader_type(&p->r);
+  reader_expect_word(&p->r, "over");
+  r.over = text_grid_box(p);
+  reader_expect_word(&p->r, "every");
+  r.every = reader_int(&p->r, 1, INT64_MAX);
+  parse_reduction_kind(p, &r);
+  parse_reduction_code(p, &r);
+  ARENA_PUSH(p->arena, p->m->reductions, p->m->nreductions, r);
+}
+
 /* ---- modules */
 
 /* Reads an item that both levels have, after its word; false if `word` begins none. */
@@ -318,8 +425,16 @@ static bool parse_declaration(Parser *p, const char *word, Loc at) {
     p->m->contract = true;
   else if (!strcmp(word, "fast_math"))
     p->m->fast_math = true;
-  else if (!strcmp(word, "param") || !strcmp(word, "let"))
-    parse_scalar(p, *word == 'p', at);
+  else if (!strcmp(word, "param") || !strcmp(word, "let") || !strcmp(word, "reduction"))
+    parse_scalar(p, word, at);
+  else if (!strcmp(word, "struct"))
+    parse_struct(p);
+  else if (!strcmp(word, "param_array"))
+    parse_param_array(p, at);
+  else if (!strcmp(word, "record"))
+    parse_record(p);
+  else if (!strcmp(word, "reduce"))
+    parse_reduction(p, at);
   else if (!strcmp(word, "grid"))
     parse_grid(p, at);
   else if (!strcmp(word, "field"))

@@ -49,6 +49,7 @@ static void print_symbol(Str *b, const char *name) {
 static const char *scalar_name(const Module *m, int i) { return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL; }
 static const char *field_name(const Module *m, int i) { return i >= 0 && i < m->nfields ? m->fields[i].name : NULL; }
 static const char *buffer_name(const Module *m, int i) { return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL; }
+static const char *param_array_name(const Module *m, int i) { return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL; }
 static const char *array_name(const Kernel *k, int i) { return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL; }
 static const char *kernel_name(const Module *m, int i) { return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL; }
 
@@ -261,8 +262,16 @@ static void print_attributes(Printer *p, const Op *op) {
     str_add(p->s, " ");
     print_symbol(p->s, field_name(p->m, op->sym));
     print_offsets(p->s, p->m->grid.rank, op->off);
-    if (op->ver)
-      str_addf(p->s, " v%d", (int)op->ver);
+    break;
+  case FORM_MEMBER: case FORM_LANE:
+    str_add(p->s, " ");
+    print_values(p->s, op->noperands, op->operands);
+    str_addf(p->s, op->code == OP_SHUFFLE ? " xor %lld" : ", %lld", op->code == OP_SHUFFLE ? (long long)op->off[0] : (long long)op->sym);
+    break;
+  case FORM_ELEMENT:
+    str_add(p->s, " ");
+    print_symbol(p->s, param_array_name(p->m, op->sym));
+    print_place(p->s, op, op->noperands);
     break;
   case FORM_DIM: str_addf(p->s, " %d", (int)op->sym); break;
   case FORM_GLOBAL: print_memory(p, op, buffer_name(p->m, op->sym)); break;
@@ -292,8 +301,10 @@ static void print_op(Printer *p, const Op *op, int indent) {
   print_values(p->s, op->nresults, op->results);
   str_addf(p->s, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
   print_attributes(p, op);
-  for (int i = 0; i < op->nresults && op_info[op->code].form != FORM_FOR; i++)
-    str_addf(p->s, "%s%s", i ? ", " : " : ", type_name(op->results[i]->type));
+  for (int i = 0; i < op->nresults && op_info[op->code].form != FORM_FOR; i++) {
+    str_add(p->s, i ? ", " : " : ");
+    type_print(p->s, p->m, op->results[i]->type);
+  }
   print_nested(p, op, indent);
   str_add(p->s, "\n");
 }
@@ -311,7 +322,7 @@ void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int i
 /* ---- declarations */
 
 static void print_scalar(Str *s, const Module *m, const Scalar *x) {
-  str_add(s, x->is_param ? "  param " : "  let ");
+  str_add(s, x->is_param ? "  param " : x->is_reduction ? "  reduction " : "  let ");
   print_symbol(s, x->name);
   str_addf(s, " : %s", type_name(x->type));
   if (x->expr) {
@@ -322,19 +333,55 @@ static void print_scalar(Str *s, const Module *m, const Scalar *x) {
   str_add(s, "\n");
 }
 
+/* A struct; vectors are written out where they are used. */
+static void print_composite(Str *s, const Module *m, const Composite *c) {
+  if (!c->name)
+    return;
+  str_addf(s, "  struct %s {", c->name);
+  for (int i = 0; i < c->n; i++) {
+    str_addf(s, "%s%s : ", i ? ", " : " ", c->members[i].name);
+    type_print(s, m, c->members[i].type);
+  }
+  str_add(s, " }\n");
+}
+
+static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
+  str_add(s, "  param_array ");
+  print_symbol(s, p->name);
+  str_add(s, "[");
+  affine_print(s, m, p->extent);
+  str_addf(s, "] : %s\n", type_name(p->type));
+}
+
+static void print_record(Str *s, const Module *m, const Record *r) {
+  str_add(s, "  record ");
+  print_symbol(s, r->name);
+  str_add(s, " : ");
+  type_print(s, m, r->type);
+  str_add(s, " from ");
+  print_symbol(s, field_name(m, r->first));
+  str_add(s, "\n");
+}
+
 static void print_field(Str *s, const Module *m, const Field *f) {
   static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside const "};
   str_add(s, "  field ");
   print_symbol(s, f->name);
-  str_addf(s, " : %s on ", type_name(f->type));
+  str_add(s, " : ");
+  type_print(s, m, f->type);
+  str_add(s, " on ");
   box_print(s, m, &f->box);
   str_add(s, rules[f->outside]);
   if (f->outside == OUTSIDE_CONST)
-    const_print(s, f->outside_value, f->type);
+    const_print(s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
   str_add(s, f->input ? " input" : "");
   str_add(s, f->temp ? " temp" : "");
   if (f->history)
     str_addf(s, " history %d", (int)f->history);
+  if (f->past) {
+    str_addf(s, " past %d of ", (int)f->past);
+    print_symbol(s, field_name(m, f->present));
+  }
   str_add(s, "\n");
 }
 
@@ -366,6 +413,8 @@ static void print_stencil(Str *s, const Module *m, const Stencil *st, const char
   print_fields(s, m, st->ntargets, st->targets);
   if (st->level)
     str_addf(s, " level %d", (int)st->level);
+  if (st->group)
+    str_addf(s, " group %d", (int)st->group);
   if (st->has_extent)
     print_extent(s, m->grid.rank, &st->extent);
   str_add(s, " {\n");
@@ -439,37 +488,65 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  }\n");
 }
 
-static void print_sequence(Str *s, const Module *m, const HostSeq *q) {
+static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent) {
   str_add(s, " {\n");
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
+    print_indent(s, indent + 1);
     if (op->kind == HOST_LAUNCH) {
-      str_add(s, "      launch ");
+      str_add(s, "launch ");
       print_symbol(s, kernel_name(m, op->a));
     } else {
-      str_add(s, "      swap ");
+      str_add(s, "swap ");
       print_symbol(s, buffer_name(m, op->a));
       str_add(s, ", ");
       print_symbol(s, buffer_name(m, op->b));
     }
     str_add(s, "\n");
   }
-  str_add(s, "    }\n");
+  print_indent(s, indent);
+  str_add(s, "}\n");
 }
 
 static void print_host(Str *s, const Module *m) {
   str_add(s, "  host {\n    init");
-  print_sequence(s, m, &m->host.init);
+  print_sequence(s, m, &m->host.init, 2);
   for (int i = 0; i < m->host.nseqs; i++) {
     str_addf(s, "    steps %d", (int)m->host.seqs[i].steps);
-    print_sequence(s, m, &m->host.seqs[i]);
+    print_sequence(s, m, &m->host.seqs[i], 2);
   }
   str_add(s, "  }\n");
 }
 
+/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with the kind if it is no plain value, and the stop condition. */
+static void print_reduction(Str *s, const Module *m, const Reduction *r) {
+  static const char *const kinds[] = {"", " until", " finite ", " bounds "};
+  str_add(s, "  reduce ");
+  print_symbol(s, r->name);
+  str_addf(s, " = %s %s over ", op_info[r->op].name, type_name(r->type));
+  box_print(s, m, &r->over);
+  str_addf(s, " every %lld%s", (long long)r->every, kinds[r->kind]);
+  if (r->kind >= REDUCE_FINITE)
+    print_symbol(s, field_name(m, r->field));
+  if (r->body) {
+    str_add(s, " {\n");
+    block_print(s, m, NULL, r->body, 2);
+    str_add(s, "  }\n");
+  } else {
+    str_add(s, " in ");
+    print_symbol(s, buffer_name(m, r->result));
+    print_sequence(s, m, &r->seq, 1);
+  }
+  if (r->stop) {
+    str_add(s, "  stop {\n");
+    block_print(s, m, NULL, r->stop, 2);
+    str_add(s, "  }\n");
+  }
+}
+
 /* ---- modules */
 
-/* What both levels have: flags, scalars, grid, fields, checks. */
+/* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
 static void print_declarations(Str *s, const Module *m) {
   str_add(s, m->contract ? "  contract\n" : "");
   str_add(s, m->fast_math ? "  fast_math\n" : "");
@@ -478,8 +555,14 @@ static void print_declarations(Str *s, const Module *m) {
   str_add(s, "  grid ");
   box_print(s, m, &m->grid);
   str_addf(s, " steps %lld\n", (long long)m->steps);
+  for (int i = 0; i < m->ncomposites; i++)
+    print_composite(s, m, &m->composites[i]);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    print_param_array(s, m, &m->param_arrays[i]);
   for (int i = 0; i < m->nfields; i++)
     print_field(s, m, &m->fields[i]);
+  for (int i = 0; i < m->nrecords; i++)
+    print_record(s, m, &m->records[i]);
   for (int i = 0; i < m->nchecks; i++)
     print_check(s, m, &m->checks[i]);
 }
@@ -492,19 +575,32 @@ static void print_stencils(Str *s, const Module *m) {
     print_stencil(s, m, &m->inits[i], "init");
   for (int i = 0; i < m->nstencils; i++)
     print_stencil(s, m, &m->stencils[i], "stencil");
+  for (int i = 0; i < m->nreductions; i++)
+    print_reduction(s, m, &m->reductions[i]);
+}
+
+static void print_buffer(Str *s, const Module *m, const Buffer *b) {
+  str_add(s, "  buffer ");
+  print_symbol(s, b->name);
+  if (b->kind == BUFFER_SCRATCH) {
+    str_addf(s, " scratch %s[%lld]\n", type_name(b->type), (long long)b->cells);
+    return;
+  }
+  str_add(s, b->kind == BUFFER_PARAM ? " param " : " : ");
+  print_symbol(s, b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
+  if (b->kind == BUFFER_FIELD)
+    str_addf(s, " copy %d", (int)b->copy);
+  str_add(s, "\n");
 }
 
 /* The code of a kernel IR module. */
 static void print_kernels(Str *s, const Module *m) {
-  for (int i = 0; i < m->nbuffers; i++) {
-    str_add(s, "  buffer ");
-    print_symbol(s, m->buffers[i].name);
-    str_add(s, " : ");
-    print_symbol(s, field_name(m, m->buffers[i].field));
-    str_addf(s, " copy %d\n", (int)m->buffers[i].copy);
-  }
+  for (int i = 0; i < m->nbuffers; i++)
+    print_buffer(s, m, &m->buffers[i]);
   for (int i = 0; i < m->nkernels; i++)
     print_kernel(s, m, &m->kernels[i]);
+  for (int i = 0; i < m->nreductions; i++)
+    print_reduction(s, m, &m->reductions[i]);
   print_host(s, m);
 }
 

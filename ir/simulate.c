@@ -168,7 +168,7 @@ static bool run_in_arena(Sim *s, char **own, int64_t steps, bool run_inits, cons
   return ok;
 }
 
-bool sim_run(const Module *m, const Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats,
+bool sim_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats,
              Diags *d) {
   if (m->level != LEVEL_KIR) {
     diag_error(d, no_loc(), "the simulator runs kernel IR, and module '%s' is stencil IR: lower it, or use --device=ref", m->name);

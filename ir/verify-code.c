@@ -139,7 +139,7 @@ static void expect_bool(Verifier *v, const Op *op) {
 /* Has the result of `op` the type `t` of the `what` called `name`? */
 static void expect_result(Verifier *v, const Op *op, Type t, const char *what, const char *name) {
   if (op->results[0]->type != t)
-    fail_op(v, op, "the result is %s, but %s '%s' is %s", type_name(op->results[0]->type), what, name, type_name(t));
+    fail_op(v, op, "the result is %s, but %s '%s' is %s", type_text(v->m, op->results[0]->type), what, name, type_text(v->m, t));
 }
 
 /* ---- ops by kind */
@@ -197,8 +197,39 @@ static void check_access(Verifier *v, const Op *op) {
   const Field *f = &v->m->fields[op->sym];
   expect_result(v, op, f->type, "field", f->name);
   check_offsets(v, op, v->m->grid.rank, MAX_OFFSET);
-  if (op->ver < 0 || op->ver > f->history)
-    fail_op(v, op, "field '%s' keeps %d older levels, level %d is asked for", f->name, f->history, op->ver);
+}
+
+/* construct: one operand for each member, of its type. */
+static void check_construct(Verifier *v, const Op *op) {
+  const Composite *c = type_composite(v->m, op->results[0]->type);
+  if (!c || op->noperands != c->n) {
+    fail_op(v, op, "%d operands do not make a value of type %s", op->noperands, type_text(v->m, op->results[0]->type));
+    return;
+  }
+  for (int i = 0; i < c->n; i++)
+    expect_type(v, op, i, c->members[i].type, "a member");
+}
+
+static void check_extract(Verifier *v, const Op *op) {
+  const Composite *c = type_composite(v->m, op->operands[0]->type);
+  if (!c || op->sym < 0 || op->sym >= c->n)
+    fail_op(v, op, "type %s has no member %d", type_text(v->m, op->operands[0]->type), op->sym);
+  else if (op->results[0]->type != c->members[op->sym].type)
+    fail_op(v, op, "the result is %s, but the member is %s", type_text(v->m, op->results[0]->type), type_text(v->m, c->members[op->sym].type));
+}
+
+static void check_element(Verifier *v, const Op *op) {
+  if (op->sym < 0 || op->sym >= v->m->nparam_arrays) {
+    fail_op(v, op, "there is no launch-time array number %d", op->sym);
+    return;
+  }
+  expect_type(v, op, 0, TY_I64, "the index");
+  expect_result(v, op, v->m->param_arrays[op->sym].type, "array", v->m->param_arrays[op->sym].name);
+}
+
+static void check_shuffle(Verifier *v, const Op *op) {
+  if (op->off[0] < 1 || op->off[0] > 31)
+    fail_op(v, op, "the mask is %lld, must be 1 to 31", (long long)op->off[0]);
 }
 
 static void check_dim(Verifier *v, const Op *op) {
@@ -245,12 +276,11 @@ static void check_global(Verifier *v, const Op *op) {
     return;
   }
   const Buffer *b = &v->m->buffers[op->sym];
-  if (b->field < 0 || b->field >= v->m->nfields)
-    return;
-  const Field *f = &v->m->fields[b->field];
-  check_place(v, op, v->m->grid.rank, TY_I64, f->type, b->name);
-  if (op->code == OP_STORE && f->input && v->k->steps > 0)
-    fail_op(v, op, "field '%s' is input and cannot be written", f->name);
+  check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
+  if (op->code == OP_STORE && b->kind == BUFFER_PARAM)
+    fail_op(v, op, "launch-time array '%s' cannot be written", b->name);
+  if (op->code == OP_STORE && b->kind == BUFFER_FIELD && v->m->fields[b->field].input && v->k->steps > 0)
+    fail_op(v, op, "field '%s' is input and cannot be written", v->m->fields[b->field].name);
 }
 
 static void check_array_use(Verifier *v, const Op *op) {
@@ -295,7 +325,15 @@ static void check_if(Verifier *v, const Op *op) {
 /* Checks what depends on the op's form. */
 static void check_form(Verifier *v, const Op *op) {
   switch (op_info[op->code].form) {
-  case FORM_PLAIN: check_arithmetic(v, op); break;
+  case FORM_PLAIN:
+    if (op->code == OP_CONSTRUCT)
+      check_construct(v, op);
+    else
+      check_arithmetic(v, op);
+    break;
+  case FORM_MEMBER: check_extract(v, op); break;
+  case FORM_ELEMENT: check_element(v, op); break;
+  case FORM_LANE: check_shuffle(v, op); break;
   case FORM_CONST: check_const(v, op); break;
   case FORM_SCALAR: check_scalar_use(v, op); break;
   case FORM_ACCESS: check_access(v, op); break;
@@ -359,7 +397,8 @@ static bool check_results(Verifier *v, const Op *op) {
   }
   for (int i = 0; i < op->nresults; i++) {
     const Value *x = op->results[i];
-    if (!x || x->def != op || x->index != i || x->type == TY_NONE || x->type >= TY_COMPOSITE) {
+    bool composite = x && (op->code == OP_ACCESS || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) && type_composite(v->m, x->type);
+    if (!x || x->def != op || x->index != i || (!type_is_scalar(x->type) && !composite)) {
       fail_op(v, op, "result %d is not a value made by this op", i);
       return false;
     }
@@ -418,7 +457,7 @@ static void check_yield(Verifier *v, const Block *b, const char *what, int n, co
     fail_op(v, y, "%d values, but %s needs %d", y->noperands, what, n);
   for (int i = 0; i < n && i < y->noperands; i++)
     if (y->operands[i] && y->operands[i]->type != types[i])
-      fail_op(v, y, "value %d is %s, but %s needs %s", i, type_name(y->operands[i]->type), what, type_name(types[i]));
+      fail_op(v, y, "value %d is %s, but %s needs %s", i, type_text(v->m, y->operands[i]->type), what, type_text(v->m, types[i]));
 }
 
 /* Checks the ops of `b` in order; at its end its values leave the scope. */

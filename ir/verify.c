@@ -22,15 +22,78 @@ static void check_scalars(Verifier *v) {
   v->context = CONTEXT_EXPR;
   for (int i = 0; i < v->m->nscalars; i++) {
     const Scalar *s = &v->m->scalars[i];
-    set_where(v, s->loc, s->is_param ? "param" : "let", s->name);
+    set_where(v, s->loc, s->is_param ? "param" : s->is_reduction ? "reduction" : "let", s->name);
     v->scalar = i;
     check_type(v, s->type);
     if (module_find_scalar(v->m, s->name) != i)
       verify_fail(v, s->loc, "the name is taken by another scalar");
-    if (s->expr)
+    if (s->is_reduction && (s->expr || s->is_param || (s->type != TY_F64 && s->type != TY_I64)))
+      verify_fail(v, s->loc, "a reduction's scalar is no param, has no expression, and is f64 or i64");
+    else if (s->expr)
       verify_body(v, s->expr, "the expression", 1, &s->type);
-    else if (!s->is_param)
+    else if (!s->is_param && !s->is_reduction)
       verify_fail(v, s->loc, "a let needs an expression");
+  }
+}
+
+/* Composite types: members that are types declared before, with names in structs only. */
+static void check_composites(Verifier *v) {
+  const Module *m = v->m;
+  for (int i = 0; i < m->ncomposites; i++) {
+    const Composite *c = &m->composites[i];
+    set_where(v, no_loc(), c->name ? "struct" : "vector type", c->name);
+    if (c->n < 1 || c->n > MAX_COMPONENTS)
+      verify_fail(v, no_loc(), "%d members, must be 1 to %d", c->n, MAX_COMPONENTS);
+    for (int k = 0; k < c->n; k++) {
+      if (c->members[k].type == TY_NONE || c->members[k].type >= TY_COMPOSITE + i)
+        verify_fail(v, no_loc(), "member %d is of no type declared before", k);
+      if (!c->members[k].name != !c->name || (!c->name && c->members[k].type != c->members[0].type))
+        verify_fail(v, no_loc(), "member %d has a name in a vector, none in a struct, or another type than the vector", k);
+    }
+    for (int k = 0; k < i && c->name; k++)
+      if (m->composites[k].name && !strcmp(m->composites[k].name, c->name))
+        verify_fail(v, no_loc(), "the name is taken by another struct");
+    if (!v->errors && type_components(m, (Type)(TY_COMPOSITE + i)) > MAX_COMPONENTS)
+      verify_fail(v, no_loc(), "more than %d components", MAX_COMPONENTS);
+  }
+}
+
+static void check_param_arrays(Verifier *v) {
+  for (int i = 0; i < v->m->nparam_arrays; i++) {
+    const ParamArray *p = &v->m->param_arrays[i];
+    set_where(v, p->loc, "launch-time array", p->name);
+    check_type(v, p->type);
+    verify_affine(v, p->loc, p->extent);
+    if (module_find_param_array(v->m, p->name) != i)
+      verify_fail(v, p->loc, "the name is taken by another launch-time array");
+  }
+}
+
+/* A record's components are fields of the right types on one box. */
+static void check_records(Verifier *v) {
+  for (int i = 0; i < v->m->nrecords; i++) {
+    const Record *r = &v->m->records[i];
+    set_where(v, no_loc(), "record", r->name);
+    if (!type_composite(v->m, r->type) || r->first < 0 || r->first + type_components(v->m, r->type) > v->m->nfields) {
+      verify_fail(v, no_loc(), "its type is no composite, or fields are missing");
+      continue;
+    }
+    for (int k = 0; k < type_components(v->m, r->type); k++)
+      if (v->m->fields[r->first + k].type != type_component(v->m, r->type, k) || !box_equal(&v->m->fields[r->first + k].box, &v->m->fields[r->first].box))
+        verify_fail(v, no_loc(), "field '%s' does not fit component %d", v->m->fields[r->first + k].name, k);
+  }
+}
+
+/* The past of a field is like the field. */
+static void check_past(Verifier *v, const Field *f) {
+  if (f->history < 0 || f->history > MAX_HISTORY || f->past < 0 || (f->past && f->history))
+    verify_fail(v, f->loc, "history %d, past %d", f->history, f->past);
+  if (f->past && (f->present < 0 || f->present >= v->m->nfields)) {
+    verify_fail(v, f->loc, "it is the past of field number %d, which does not exist", f->present);
+  } else if (f->past) {
+    const Field *now = &v->m->fields[f->present];
+    if (f->past > now->history || now->past || now->type != f->type || !box_equal(&now->box, &f->box) || now->temp || now->input)
+      verify_fail(v, f->loc, "it does not fit field '%s', whose past %d it is said to be", now->name, f->past);
   }
 }
 
@@ -38,18 +101,18 @@ static void check_fields(Verifier *v) {
   for (int i = 0; i < v->m->nfields; i++) {
     const Field *f = &v->m->fields[i];
     set_where(v, f->loc, "field", f->name);
-    check_type(v, f->type);
+    if (v->m->level == LEVEL_KIR || !type_composite(v->m, f->type))
+      check_type(v, f->type);
     verify_box(v, f->loc, &f->box, v->m->grid.rank);
     if (module_find_field(v->m, f->name) != i)
       verify_fail(v, f->loc, "the name is taken by another field");
     if (f->outside > OUTSIDE_CONST)
       verify_fail(v, f->loc, "there is no outside rule number %d", (int)f->outside);
-    else if (f->outside == OUTSIDE_CONST && !verify_is_value(f->outside_value, f->type))
-      verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_name(f->type));
+    else if (f->outside == OUTSIDE_CONST && !verify_is_value(f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64))
+      verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_text(v->m, f->type));
     if (f->input && f->temp)
       verify_fail(v, f->loc, "a field cannot be both input and temp");
-    if (f->history < 0)
-      verify_fail(v, f->loc, "history %d is negative", f->history);
+    check_past(v, f);
   }
 }
 
@@ -135,6 +198,83 @@ static void check_stencil(Verifier *v, const Stencil *st, bool init) {
       verify_fail(v, st->loc, "the extent is out of range in dimension %d", d);
 }
 
+/* Groups count from 0 within each level, without gaps. */
+static void check_groups(Verifier *v) {
+  for (int i = 0; i < v->m->nstencils; i++) {
+    const Stencil *st = &v->m->stencils[i], *before = i && st[-1].level == st->level ? st - 1 : NULL;
+    if (before ? st->group < before->group || st->group > before->group + 1 : st->group != 0)
+      verify_fail(v, st->loc, "stencil '%s' is in group %d, which does not follow the one before it", st->name, st->group);
+  }
+}
+
+/* The field whose value, now or in the past, field `i` holds. */
+static int root_field(const Module *m, int i) { return m->fields[i].past ? m->fields[i].present : i; }
+
+/* Are the two different buffers of one field and its past? */
+static bool may_swap(const Module *m, int a, int b) {
+  const Buffer *x = &m->buffers[a], *y = &m->buffers[b];
+  return a != b && x->kind == BUFFER_FIELD && y->kind == BUFFER_FIELD && root_field(m, x->field) == root_field(m, y->field);
+}
+
+/* Checks what a sequence launches and swaps. */
+static void check_sequence(Verifier *v, const HostSeq *q) {
+  const Module *m = v->m;
+  for (int i = 0; i < q->nops; i++) {
+    const HostOp *op = &q->ops[i];
+    if (op->kind == HOST_LAUNCH) {
+      if (op->a < 0 || op->a >= m->nkernels)
+        verify_fail(v, no_loc(), "there is no kernel number %d", op->a);
+      else if (m->kernels[op->a].steps > q->steps)
+        verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name, m->kernels[op->a].steps, q->steps);
+    } else if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers) {
+      verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
+    } else if (!may_swap(m, op->a, op->b)) {
+      verify_fail(v, no_loc(), "buffers '%s' and '%s' are not two of one field and its past", m->buffers[op->a].name, m->buffers[op->b].name);
+    }
+  }
+}
+
+/* A reduction but for its code. */
+static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
+  const Module *m = v->m;
+  bool floats = r->type == TY_F64;
+  verify_box(v, r->loc, &r->over, m->grid.rank);
+  if (module_find_reduction(m, r->name) != i)
+    verify_fail(v, r->loc, "the name is taken by another reduction");
+  if (r->op != OP_ADD && r->op != OP_MUL && r->op != OP_MIN && r->op != OP_MAX)
+    verify_fail(v, r->loc, "op '%s' does not reduce", op_info[r->op].name);
+  if ((!floats && r->type != TY_I64) || r->every < 1 || r->kind > REDUCE_BOUNDS)
+    verify_fail(v, r->loc, "type %s, every %lld steps, kind %d", type_name(r->type), (long long)r->every, (int)r->kind);
+  if (r->scalar < 0 || r->scalar >= m->nscalars || !m->scalars[r->scalar].is_reduction || m->scalars[r->scalar].type != r->type)
+    verify_fail(v, r->loc, "scalar number %d is not one of a reduction of type %s", r->scalar, type_name(r->type));
+  if (r->kind >= REDUCE_FINITE && (r->field < 0 || r->field >= m->nfields))
+    verify_fail(v, r->loc, "it checks field number %d, which does not exist", r->field);
+  if (!r->stop != (r->kind != REDUCE_UNTIL))
+    verify_fail(v, r->loc, "an until, and nothing else, has a stop condition");
+}
+
+static void check_reductions(Verifier *v) {
+  Type boolean = TY_BOOL;
+  for (int i = 0; i < v->m->nreductions; i++) {
+    const Reduction *r = &v->m->reductions[i];
+    set_where(v, r->loc, "reduction", r->name);
+    check_reduction_head(v, r, i);
+    v->context = CONTEXT_EXPR;
+    v->scalar = v->m->nscalars;
+    if (r->stop)
+      verify_body(v, r->stop, "the stop condition", 1, &boolean);
+    v->context = CONTEXT_PIECE;
+    if (v->m->level == LEVEL_SIR) {
+      verify_body(v, r->body, "the reduction", 1, &r->type);
+    } else {
+      check_sequence(v, &r->seq);
+      if (r->body || r->result < 0 || r->result >= v->m->nbuffers || v->m->buffers[r->result].kind != BUFFER_SCRATCH ||
+          buffer_type(v->m, r->result) != r->type)
+        verify_fail(v, r->loc, "it needs a scratch buffer of its type for its result, and no body");
+    }
+  }
+}
+
 static void check_stencil_ir(Verifier *v) {
   const Module *m = v->m;
   set_where(v, no_loc(), "module", m->name);
@@ -146,6 +286,7 @@ static void check_stencil_ir(Verifier *v) {
     check_stencil(v, &m->inits[i], true);
   for (int i = 0; i < m->nstencils; i++)
     check_stencil(v, &m->stencils[i], false);
+  check_groups(v);
 }
 
 /* ---- kernels */
@@ -155,12 +296,13 @@ static void check_buffers(Verifier *v) {
   for (int i = 0; i < m->nbuffers; i++) {
     const Buffer *b = &m->buffers[i];
     set_where(v, no_loc(), "buffer", b->name);
-    if (b->field < 0 || b->field >= m->nfields || b->copy < 0)
-      verify_fail(v, no_loc(), "field number %d, copy %d do not exist", b->field, b->copy);
+    if (b->kind == BUFFER_SCRATCH ? !type_is_scalar(b->type) || b->cells < 1
+        : b->field < 0 || b->field >= (b->kind == BUFFER_FIELD ? m->nfields : m->nparam_arrays) || b->copy < 0)
+      verify_fail(v, no_loc(), "what it stands for (number %d, copy %d) does not exist", b->field, b->copy);
     if (module_find_buffer(m, b->name) != i)
       verify_fail(v, no_loc(), "the name is taken by another buffer");
     for (int j = 0; j < i; j++)
-      if (m->buffers[j].field == b->field && m->buffers[j].copy == b->copy)
+      if (b->kind != BUFFER_SCRATCH && m->buffers[j].kind == b->kind && m->buffers[j].field == b->field && m->buffers[j].copy == b->copy)
         verify_fail(v, no_loc(), "buffer '%s' is the same copy of the same field", m->buffers[j].name);
   }
 }
@@ -277,24 +419,6 @@ static void check_kernel(Verifier *v, int i) {
 
 /* ---- the host part */
 
-/* Checks what a sequence launches and swaps. */
-static void check_sequence(Verifier *v, const HostSeq *q) {
-  const Module *m = v->m;
-  for (int i = 0; i < q->nops; i++) {
-    const HostOp *op = &q->ops[i];
-    if (op->kind == HOST_LAUNCH) {
-      if (op->a < 0 || op->a >= m->nkernels)
-        verify_fail(v, no_loc(), "there is no kernel number %d", op->a);
-      else if (m->kernels[op->a].steps > q->steps)
-        verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name, m->kernels[op->a].steps, q->steps);
-    } else if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers) {
-      verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
-    } else if (op->a == op->b || m->buffers[op->a].field != m->buffers[op->b].field) {
-      verify_fail(v, no_loc(), "buffers '%s' and '%s' are not two copies of one field", m->buffers[op->a].name, m->buffers[op->b].name);
-    }
-  }
-}
-
 static void check_host(Verifier *v) {
   const Host *h = &v->m->host;
   set_where(v, no_loc(), "host", NULL);
@@ -328,7 +452,12 @@ bool module_verify(const Module *m, Diags *d) {
   check_grid(&v);
   if (v.errors)
     return false;
+  check_composites(&v);
+  check_param_arrays(&v);
+  if (v.errors)
+    return false;
   check_fields(&v);
+  check_records(&v);
   if (v.errors)
     return false;
   if (m->level == LEVEL_KIR)
@@ -337,5 +466,7 @@ bool module_verify(const Module *m, Diags *d) {
     check_stencil_ir(&v);
   else
     verify_fail(&v, no_loc(), "module '%s' is of no level", m->name);
+  if (!v.errors)
+    check_reductions(&v);
   return v.errors == 0;
 }

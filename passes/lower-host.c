@@ -8,7 +8,7 @@
 static void add_buffer(Lowering *lo, int f, int copy) {
   Module *out = lo->out;
   const char *name = out->fields[f].name;
-  Buffer b = {copy ? arena_printf(out->arena, "%s.next", name) : name, f, copy};
+  Buffer b = {.name = copy ? arena_printf(out->arena, "%s.next", name) : name, .field = f, .copy = copy};
   lo->copy[copy][f] = out->nbuffers;
   ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
 }

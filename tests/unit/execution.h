@@ -46,7 +46,7 @@ static inline Module *load(World *w, const char *text, int n, const Define *defs
 }
 
 /* The world's arrays and scalars as a binding. */
-static inline Binding binding(World *w) { return (Binding){w->scalars, w->fields, 0}; }
+static inline Binding binding(World *w) { return (Binding){.scalars = w->scalars, .fields = w->fields}; }
 
 /* The messages contain `text`. */
 static inline void assert_message(World *w, const char *text) {

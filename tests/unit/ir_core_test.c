@@ -329,8 +329,8 @@ static Module *kernel_module(Arena *a, Kernel *k) {
   ARENA_PUSH(a, m->scalars, m->nscalars, ((Scalar){.name = "c", .type = TY_F32, .is_param = true}));
   m->grid = interval(a, 0, -1);
   ARENA_PUSH(a, m->fields, m->nfields, ((Field){.name = "A", .type = TY_F32, .box = m->grid}));
-  ARENA_PUSH(a, m->buffers, m->nbuffers, ((Buffer){"A", 0, 0}));
-  ARENA_PUSH(a, m->buffers, m->nbuffers, ((Buffer){"A.next", 0, 1}));
+  ARENA_PUSH(a, m->buffers, m->nbuffers, ((Buffer){.name = "A"}));
+  ARENA_PUSH(a, m->buffers, m->nbuffers, ((Buffer){.name = "A.next", .copy = 1}));
   *k = (Kernel){.name = "k", .rank = 1, .threads = {32}, .tile = {32}, .steps = 1, .body = block_new(a, NULL)};
   Builder b = builder_at_end(a, k->body);
   Value *i = build_step(&b), *v = build_load(&b, TY_F32, 0, 1, &i, NULL);

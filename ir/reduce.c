@@ -1,0 +1,92 @@
+/* reduce.c: reductions: how values are combined, in constants and in ops, and what their results mean for the run. */
+#include "ir/ir.h"
+
+#include <math.h>
+
+Const reduce_identity(Opcode op, Type t) {
+  if (t == TY_F64)
+    return (Const){.f = op == OP_ADD ? 0.0 : op == OP_MUL ? 1.0 : op == OP_MIN ? INFINITY : -INFINITY};
+  return (Const){.i = op == OP_ADD ? 0 : op == OP_MUL ? 1 : op == OP_MIN ? INT64_MAX : INT64_MIN};
+}
+
+/* The lesser of two, none a NaN; -0 is less than +0. */
+static double lesser(double x, double y) { return x < y || (x == y && signbit(x)) ? x : y; }
+
+Const reduce_combine(Opcode op, Type t, Const x, Const y) {
+  if (t == TY_I64) {
+    uint64_t a = (uint64_t)x.i, b = (uint64_t)y.i;
+    switch (op) {
+    case OP_ADD: return (Const){.i = (int64_t)(a + b)};
+    case OP_MUL: return (Const){.i = (int64_t)(a * b)};
+    case OP_MIN: return x.i < y.i ? x : y;
+    default: return x.i > y.i ? x : y;
+    }
+  }
+  if (op == OP_MUL)
+    return (Const){.f = x.f * y.f};
+  if (op == OP_ADD || isnan(x.f) || isnan(y.f))
+    return (Const){.f = x.f + y.f};
+  return (Const){.f = op == OP_MIN ? lesser(x.f, y.f) : -lesser(-x.f, -y.f)};
+}
+
+Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y) {
+  Value *r = build2(b, op, x, y);
+  if (!type_is_float(x->type) || (op != OP_MIN && op != OP_MAX))
+    return r;
+  Value *bad = build2(b, OP_OR, build2(b, OP_NE, x, x), build2(b, OP_NE, y, y));
+  return build3(b, OP_SELECT, bad, build2(b, OP_ADD, x, y), r);
+}
+
+int64_t param_array_extent(const ParamArray *p, const Const *scalars) {
+  int64_t n = affine_eval(p->extent, scalars, NULL);
+  return n > 0 ? n : 0;
+}
+
+bool reduction_is_due(const Reduction *r, int64_t step) { return step % r->every == 0; }
+
+int64_t module_steps_to_reduction(const Module *m, int64_t step) {
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < m->nreductions; i++) {
+    int64_t left = m->reductions[i].every - step % m->reductions[i].every;
+    least = left < least ? left : least;
+  }
+  return least;
+}
+
+/* "[3, 4]": point number `position` (row-major) of `b` under the scalars. */
+static const char *position_text(const Module *m, const Box *b, const Const *scalars, int64_t position) {
+  int64_t at[MAX_RANK] = {0};
+  for (int k = b->rank - 1; k >= 0; k--) {
+    int64_t lo = affine_eval(b->lo[k], scalars, NULL), n = affine_eval(b->hi[k], scalars, NULL) - lo + 1;
+    at[k] = lo + (n > 0 ? position % n : 0);
+    position /= n > 0 ? n : 1;
+  }
+  Str s = {.arena = m->arena};
+  for (int k = 0; k < b->rank; k++)
+    str_addf(&s, "%s%lld", k ? ", " : "[", (long long)at[k]);
+  str_add(&s, "]");
+  return s.s;
+}
+
+bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d) {
+  Const v = scalars[r->scalar];
+  if (r->kind == REDUCE_FINITE && v.i != INT64_MAX) {
+    diag_error(d, r->loc, "-fcheck=finite: field '%s' is not a finite number at %s after %lld steps", m->fields[r->field].name,
+               position_text(m, &r->over, scalars, v.i), (long long)step);
+    return false;
+  }
+  if (r->kind == REDUCE_BOUNDS && v.i != INT64_MAX) {
+    diag_error(d, r->loc, "-fcheck=bounds: an index of a launch-time array was out of range in step %lld", (long long)v.i);
+    return false;
+  }
+  if (r->kind != REDUCE_UNTIL)
+    return true;
+  if (r->type == TY_F64 && isnan(v.f)) {
+    diag_error(d, r->loc, "the value that 'until' compares is NaN after %lld steps: a field has a value that is no number (-fcheck=finite=1 tells where and when)",
+               (long long)step);
+    return false;
+  }
+  if (step > 0 && expression_value(m->arena, r->stop, scalars).i)
+    *stop = true;
+  return true;
+}
