@@ -214,7 +214,7 @@ typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_
 
 /* A field: a dense array over `box`, C order, last dimension contiguous.
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is beyond.
- * A field with history K is followed by K fields of the same type, box and rule, its past 1 .. K: past k holds what the field was at the start
+ * A field with history K has K further fields of the same type, box and rule, its past 1 .. K: past k holds what the field was at the start
  * of the k-th step before the running one (between steps: k steps ago). They are called "A@1" and so on. Only inits have them as targets:
  * after each step the levels move on by themselves (until pass history makes that explicit). */
 typedef struct Field {

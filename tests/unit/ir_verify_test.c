@@ -51,7 +51,7 @@ static const Bad BAD[] = {
   {BODY "%r = eq %b, %i : bool yield %x" END, "op 'eq': operand 1 is i32, operand 0 is bool; they must agree"},
   {BODY "%r = and %b, %i : bool yield %x" END, "op 'and': an operand of logic (operand 1) is i32, must be bool"},
   {BODY "%r = access @A[0] : f64 yield %x" END, "op 'access': the result is f64, but field 'A' is f32"},
-  {BODY "%r = access @A[0] v1 : f32 yield %x" END, "op 'access': field 'A' keeps 0 older levels, level 1 is asked for"},
+  {DECLS "field @P : f32 on [0 .. N - 1] past 1 of @A }", "field 'P': it does not fit field 'A', whose past 1 it is said to be"},
   {BODY "%r = access @A[4611686018427387904] : f32 yield %x" END, "op 'access': offset 4611686018427387904 is out of range"},
   {BODY "%r = index 1 : i64 yield %x" END, "op 'index': dimension 1, but the grid has rank 1"},
   /* levels */
