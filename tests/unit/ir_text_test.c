@@ -150,7 +150,7 @@ static void test_locations(void **state) {
   Fixture *f = *state;
   Module *m = parse(f, STENCILS);
   const Op *op = m->stencils[0].pieces[0].body->first->next;
-  assert_int_equal(op->loc.line, 35);
+  assert_int_equal(op->loc.line, 36);
   assert_int_equal(op->loc.col, 7);
   assert_int_equal(m->fields[0].loc.line, 17);
 }

@@ -94,8 +94,8 @@ static const Bad BAD[] = {
   {KDECLS "}", "host: the last sequence must make 1 step, so that every number of steps can be made"},
   {KDECLS "host { steps 2 { } } }", "host: the last sequence must make 1 step, so that every number of steps can be made"},
   {KDECLS "host { steps 1 { } steps 1 { } } }", "host: the sequences must come by falling steps, but 1 follows 1"},
-  {KDECLS "host { steps 1 { swap @A, @A } } }", "host: buffers 'A' and 'A' are not two copies of one field"},
-  {KDECLS "host { steps 1 { swap @A, @I } } }", "host: buffers 'A' and 'I' are not two copies of one field"},
+  {KDECLS "host { steps 1 { swap @A, @A } } }", "host: buffers 'A' and 'A' are not two of one field and its past"},
+  {KDECLS "host { steps 1 { swap @A, @I } } }", "host: buffers 'A' and 'I' are not two of one field and its past"},
   {KDECLS "kernel @k threads [1] covers [N] by [1] steps 2 { args (scalar @N) } host { steps 1 { launch @k } } }",
    "host: kernel 'k' makes 2 steps in a sequence of 1"},
 };
