@@ -31,11 +31,15 @@ static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
   return whole ? extent : emit_int_max(e, &e->entry, extent, emit_i64(e, 1));
 }
 
-/* Origin and strides of the buffer that argument `arg` points to. */
+/* Origin and strides of the buffer that argument `arg` points to. One that is no field's has one dimension and starts at 0. */
 static void buffer_begin(Emit *e, int arg) {
   int buffer = e->k->args[arg].index;
-  const Field *f = &e->m->fields[e->m->buffers[buffer].field];
   BufferValue *v = &e->buffers[buffer];
+  if (e->m->buffers[buffer].kind != BUFFER_FIELD) {
+    *v = (BufferValue){.origin = e->args[arg], .stride = {emit_i64(e, 1)}};
+    return;
+  }
+  const Field *f = &e->m->fields[e->m->buffers[buffer].field];
   LLVMValueRef shift = emit_i64(e, 0), stride = emit_i64(e, 1);
   for (int d = f->box.rank - 1; d >= 0; d--) {
     v->stride[d] = stride;
@@ -178,10 +182,9 @@ static const KArg *buffer_argument(const Kernel *k, int buffer) {
 /* The address that `op` (load or store, whose indices begin at operand `first`) goes to. */
 static LLVMValueRef buffer_address(Emit *e, const Op *op, int first) {
   const BufferValue *b = &e->buffers[op->sym];
-  const Field *f = &e->m->fields[e->m->buffers[op->sym].field];
-  LLVMTypeRef t = emit_memory_type(e, f->type);
+  LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, op->sym));
   LLVMValueRef index = emit_i64(e, 0), rows = emit_i64(e, 0);
-  for (int d = 0; d < f->box.rank; d++) {
+  for (int d = 0; d < buffer_rank(e->m, op->sym); d++) {
     Linear x = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, op->operands[first + d]), e->i64));
     int64_t c = (int64_t)((uint64_t)x.c + (uint64_t)op->off[d]);
     index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));

@@ -458,6 +458,8 @@ void kernel_set_args(Module *m, Kernel *k);
 /* Type of a buffer's elements, and number of its indices: the grid's rank, or 1. */
 Type buffer_type(const Module *m, int buffer);
 int buffer_rank(const Module *m, int buffer);
+/* Its extents under the scalars (0 for an empty dimension), and their product: its elements. */
+int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]);
 /* Is it the `copy` of field `field`? The index of that buffer, -1 if there is none. */
 int module_field_buffer(const Module *m, int field, int copy);
 /* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where array `array` starts. */

@@ -64,6 +64,13 @@ Type buffer_type(const Module *m, int buffer) {
 
 int buffer_rank(const Module *m, int buffer) { return m->buffers[buffer].kind == BUFFER_FIELD ? m->grid.rank : 1; }
 
+int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]) {
+  const Buffer *b = &m->buffers[buffer];
+  if (b->kind == BUFFER_FIELD)
+    return field_shape(&m->fields[b->field], scalars, shape);
+  return shape[0] = b->kind == BUFFER_SCRATCH ? b->cells : param_array_extent(&m->param_arrays[b->field], scalars);
+}
+
 int module_field_buffer(const Module *m, int field, int copy) {
   for (int i = 0; i < m->nbuffers; i++)
     if (m->buffers[i].kind == BUFFER_FIELD && m->buffers[i].field == field && m->buffers[i].copy == copy)

@@ -47,13 +47,16 @@ static void place_bounds(Compiler *c, SimPlace *p, const Box *b) {
 
 static void compile_block(Compiler *c, const Block *b);
 
-/* load and store: bounds and strides are the field's. */
+/* load and store: bounds and strides are the buffer's. */
 static void compile_global(Compiler *c, const Op *op, bool store) {
-  const Field *f = &c->s->m->fields[c->s->m->buffers[op->sym].field];
+  const Buffer *b = &c->s->m->buffers[op->sym];
   SimPlace *p = new_place(c, op, store);
-  place_bounds(c, p, &f->box);
   int64_t shape[MAX_RANK], stride = 1;
-  field_shape(f, c->s->b->scalars, shape);
+  buffer_shape(c->s->m, op->sym, c->s->b->scalars, shape);
+  if (b->kind == BUFFER_FIELD)
+    place_bounds(c, p, &c->s->m->fields[b->field].box);
+  else
+    p->hi[0] = shape[0] - 1;
   for (int k = p->rank - 1; k >= 0; k--) {
     p->stride[k] = stride;
     stride *= shape[k];

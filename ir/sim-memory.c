@@ -58,13 +58,12 @@ static inline int touch_write(SimTouch *t, uint32_t now, uint32_t me, uint32_t *
 /* ---- global memory */
 
 SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written) {
-  const Field *f = &s->m->fields[s->m->buffers[buffer].field];
   int64_t shape[MAX_RANK];
   SimMemory *m = ARENA_NEW(s->arena, SimMemory);
   m->data = data;
-  m->type = f->type;
+  m->type = buffer_type(s->m, buffer);
   m->born = written;
-  m->elements = field_shape(f, s->b->scalars, shape);
+  m->elements = buffer_shape(s->m, buffer, s->b->scalars, shape);
   m->pages = ARENA_ARRAY(s->arena, SimPage *, m->elements / SIM_PAGE + 1);
   return m;
 }
@@ -174,7 +173,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
               who_text(s, other), race == 1 ? "writes" : "reads");
-  if (s->keep && s->keep[buffer->field])
+  if (sim_is_kept(s, i->op->sym))
     return;
   page->written[element % SIM_PAGE] = 1;
   exec_put(m->type, m->data, element, t->slot[i->a]);

@@ -13,30 +13,50 @@ static bool compile_kernels(Sim *s) {
   return true;
 }
 
-/* Gives each buffer its memory: copy 0 the field's array, others (and temp fields) memory of their own, whose addresses go to own[i] for
- * the caller to free. */
+/* What the caller gave for buffer `b`: the array of a field (copy 0 only) or of a launch-time array; NULL for other buffers, whose memory is the run's own. Sets
+ * *given: the caller must give it. */
+static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
+  if (b->kind == BUFFER_PARAM) {
+    *given = true;
+    return s->b->param_arrays ? s->b->param_arrays[b->field] : NULL;
+  }
+  *given = b->kind == BUFFER_FIELD && b->copy == 0 && !s->m->fields[b->field].temp;
+  return *given ? s->b->fields[b->field] : NULL;
+}
+
+/* The place of the declaration that buffer `b` stands for. */
+static Loc buffer_loc(const Module *m, const Buffer *b) {
+  return b->kind == BUFFER_FIELD ? m->fields[b->field].loc : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].loc : no_loc();
+}
+
+/* Gives buffer `i` its memory: what the caller gave, or memory of its own, whose address goes to own[i] for the caller to free. */
+static bool make_buffer(Sim *s, int i, char **own) {
+  const Buffer *b = &s->m->buffers[i];
+  Type type = buffer_type(s->m, i);
+  bool given;
+  int64_t shape[MAX_RANK], elements = buffer_shape(s->m, i, s->b->scalars, shape);
+  char *data = given_memory(s, b, &given);
+  if (!given)
+    own[i] = data = calloc((size_t)elements + 1, (size_t)type_size(type));
+  if (!exec_type(type))
+    diag_error(s->d, buffer_loc(s->m, b), "the simulator has no values of type %s (field '%s')", type_name(type), b->name);
+  else if (!data && given && elements)
+    diag_error(s->d, buffer_loc(s->m, b), "%s '%s' has no array to run on", b->kind == BUFFER_PARAM ? "launch-time array" : "field", b->name);
+  else if (!data && !given)
+    diag_error(s->d, buffer_loc(s->m, b), "out of memory for buffer '%s' of %lld points", b->name, (long long)elements);
+  else {
+    s->memory[i] = sim_memory_new(s, i, data, given);
+    return true;
+  }
+  return false;
+}
+
+/* Gives all buffers their memory. */
 static bool make_memory(Sim *s, char **own) {
   s->memory = ARENA_ARRAY(s->arena, SimMemory *, s->m->nbuffers + 1);
-  for (int i = 0; i < s->m->nbuffers; i++) {
-    const Buffer *b = &s->m->buffers[i];
-    const Field *f = &s->m->fields[b->field];
-    int64_t shape[MAX_RANK], points = field_shape(f, s->b->scalars, shape);
-    bool given = b->copy == 0 && !f->temp;
-    char *data = given ? s->b->fields[b->field] : calloc((size_t)points + 1, (size_t)type_size(f->type));
-    if (!given)
-      own[i] = data;
-    if (!exec_type(f->type))
-      diag_error(s->d, f->loc, "the simulator has no values of type %s (field '%s')", type_name(f->type), f->name);
-    else if (!data && given && points)
-      diag_error(s->d, f->loc, "field '%s' has no array to run on", f->name);
-    else if (!data && !given)
-      diag_error(s->d, f->loc, "out of memory for buffer '%s' of %lld points", b->name, (long long)points);
-    else {
-      s->memory[i] = sim_memory_new(s, i, data, given);
-      continue;
-    }
-    return false;
-  }
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (!make_buffer(s, i, own))
+      return false;
   return true;
 }
 
@@ -47,7 +67,7 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
     if (!k->writes[i])
       continue;
     any = true;
-    if (!s->keep || !s->keep[s->m->buffers[i].field])
+    if (!sim_is_kept(s, i))
       return false;
   }
   return any;
@@ -55,7 +75,7 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
 
 /* Exchanges the memory of buffers `a` and `b`. The half that now waits to be written holds nothing any more. */
 static void swap(Sim *s, int a, int b) {
-  if (s->keep && s->keep[s->m->buffers[a].field])
+  if (sim_is_kept(s, a))
     return;
   SimMemory *m = s->memory[a];
   s->memory[a] = s->memory[b];
@@ -71,10 +91,15 @@ static void launch(Sim *s) {
       s->memory[i]->writer = s->k->kernel;
 }
 
-/* Runs the sequence once, beginning at step `step`. Temp fields hold nothing at its start. */
+/* Does what buffer `b` holds not outlast a sequence? */
+static bool is_passing(const Module *m, const Buffer *b) {
+  return b->kind == BUFFER_SCRATCH || (b->kind == BUFFER_FIELD && m->fields[b->field].temp);
+}
+
+/* Runs the sequence once, beginning at step `step`. Temp fields and scratch buffers hold nothing at its start. */
 static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
   for (int i = 0; i < s->m->nbuffers; i++)
-    if (s->m->fields[s->m->buffers[i].field].temp)
+    if (is_passing(s->m, &s->m->buffers[i]))
       sim_memory_forget(s->memory[i]);
   s->step = step;
   for (int i = 0; i < seq->nops && !s->stop; i++) {
@@ -130,6 +155,8 @@ static const char *element_text(Sim *s, const Field *f, int64_t i) {
 static bool return_results(Sim *s) {
   for (int i = 0; i < s->m->nbuffers; i++) {
     const Buffer *b = &s->m->buffers[i];
+    if (b->kind != BUFFER_FIELD)
+      continue;
     const Field *f = &s->m->fields[b->field];
     SimMemory *m = s->memory[i];
     if (b->copy || f->temp || m->data == s->b->fields[b->field])

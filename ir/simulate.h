@@ -141,6 +141,12 @@ void sim_launch(Sim *s);
 /* A number in [0, n) of the run's sequence. */
 uint64_t sim_random(Sim *s, uint64_t n);
 
+/* Are stores to buffer `buffer` dropped now? */
+static inline bool sim_is_kept(const Sim *s, int buffer) {
+  const Buffer *b = &s->m->buffers[buffer];
+  return s->keep && b->kind == BUFFER_FIELD && s->keep[b->field];
+}
+
 /* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a true 0. */
 void sim_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_store(Sim *s, SimThread *t, const SimInsn *i);

@@ -45,6 +45,18 @@ static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
   return r->results[0];
 }
 
+/* The element op `op` as a load from its array's buffer (lowering_new), at `index` brought into the array; 0 if the array is empty. */
+static Value *element_value(const Module *m, Builder *b, const Op *op, Value *index) {
+  const ParamArray *p = &m->param_arrays[op->sym];
+  Value *at = build_map(b, OP_CLAMP, index, 0, affine_const(0), affine_add_const(p->extent, -1));
+  Value *v = build_load(b, p->type, op->sym, 1, &at, NULL);
+  if (p->extent.n || p->extent.c < 1) {
+    Value *some = build2(b, OP_GT, build_affine(b, m, p->extent), build_int(b, TY_I64, 0));
+    v = build3(b, OP_SELECT, some, v, build_const(b, p->type, (Const){0}));
+  }
+  return build_convert(b, op->results[0]->type, v);
+}
+
 /* Numbers the results in the body from 0; their number. */
 static int32_t number_values(const Block *body) {
   int32_t n = 0;
@@ -66,6 +78,8 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
     } else if (op->code == OP_ACCESS) {
       Rules rules = access_rules(p->m, &piece->box, op->sym, op->off);
       map[op->results[0]->id] = point_access(p, b, op->sym, op->off, &rules);
+    } else if (op->code == OP_ELEMENT) {
+      map[op->results[0]->id] = element_value(p->m, b, op, map[op->operands[0]->id]);
     } else {
       map[op->results[0]->id] = op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
     }

@@ -13,6 +13,12 @@ static void add_buffer(Lowering *lo, int f, int copy) {
   ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
 }
 
+/* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. */
+static void add_param_buffers(Module *out) {
+  for (int i = 0; i < out->nparam_arrays; i++)
+    ARENA_PUSH(out->arena, out->buffers, out->nbuffers, ((Buffer){.name = out->param_arrays[i].name, .kind = BUFFER_PARAM, .field = i}));
+}
+
 /* Copies the checks of the module, so that more can be added. */
 static void own_checks(Module *out) {
   const Check *checks = out->checks;
@@ -27,6 +33,7 @@ Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *la
   Lowering *lo = ARENA_NEW(c->arena, Lowering);
   *lo = (Lowering){.c = c, .m = m, .out = module_derive(m, LEVEL_KIR)};
   own_checks(lo->out);
+  add_param_buffers(lo->out);
   for (int copy = 0; copy < 2; copy++)
     lo->copy[copy] = ARENA_ARRAY(c->arena, int32_t, m->nfields);
   for (int f = 0; f < m->nfields; f++) {

@@ -131,7 +131,8 @@ typedef struct Lowering {
   int32_t *copy[2];
 } Lowering;
 
-/* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one at least). */
+/* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one at least) behind those of
+ * the launch-time arrays, array number i being buffer i. */
 Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches);
 /* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an empty body are
  * set. */

@@ -293,6 +293,36 @@ static void test_host(void **state) {
   assert_message(w, "nobody wrote 'T' at [0]");
 }
 
+/* A launch-time array is read from what the binding gives; a scratch buffer holds what the launches before it in the sequence left, and nothing at its start. */
+static void test_buffer_kinds(void **state) {
+  World *w = *state;
+  static const char *const text =
+    "kernel module \"t\" {\n  param @n : i64 = { %%n = const 3 : i64 yield %%n }\n  param_array @w[n] : i32\n  grid [0 .. 0] steps 1\n  field @A : i32 on [0 .. 0]\n"
+    "  buffer @w param @w\n  buffer @A : @A copy 0\n  buffer @s scratch i32[2]\n"
+    "  kernel @put threads [1] covers [1] by [1] steps 0 {  args (reads @w, writes @s)\n    %%0 = const 0 : i64\n    %%1 = load @w[%%0] + [%d] : i32\n"
+    "    store %%1, @s[%%0] + [1]\n  }\n"
+    "  kernel @get threads [1] covers [1] by [1] steps 1 {  args (writes @A, reads @s)\n    %%0 = const 0 : i64\n    %%1 = load @s[%%0] + [1] : i32\n    store %%1, @A[%%0]\n  }\n"
+    "  host {\n    init {\n    }\n    steps 1 {\n%s      launch @get\n    }\n  }\n}\n";
+  Module *m = load(w, arena_printf(w->arena, text, 2, "      launch @put\n"), 0, NULL);
+  Binding b = binding(w);
+  b.param_arrays = (void *[]){(int32_t[]){5, 6, 7}};
+  assert_true(sim_run(m, &b, 2, true, NULL, NULL, NULL, w->diags));
+  assert_int_equal(*(int32_t *)w->fields[0], 7);
+  b.param_arrays = NULL;
+  assert_false(sim_run(m, &b, 1, true, NULL, NULL, NULL, w->diags));
+  assert_message(w, "3: launch-time array 'w' has no array to run on");
+  m = load(w, arena_printf(w->arena, text, 3, "      launch @put\n"), 0, NULL);
+  b = binding(w);
+  b.param_arrays = (void *[]){(int32_t[]){5, 6, 7}};
+  assert_false(sim_run(m, &b, 1, true, NULL, NULL, NULL, w->diags));
+  assert_message(w, "load of 'w' at [3] lies outside: dimension 0 goes from 0 to 2");
+  m = load(w, arena_printf(w->arena, text, 2, ""), 0, NULL);
+  b = binding(w);
+  b.param_arrays = (void *[]){(int32_t[]){5, 6, 7}};
+  assert_false(sim_run(m, &b, 1, true, NULL, NULL, NULL, w->diags));
+  assert_message(w, "nobody wrote 's' at [1]");
+}
+
 static void test_limits(void **state) {
   World *w = *state;
   assert_false(simulate(w, "    private @p : i32[500000000]\n", "    store %t, @A[%g]\n", false, 1, 0));
@@ -317,6 +347,7 @@ int main(void) {
     TEST(test_right_code), TEST(test_stats), TEST(test_control), TEST(test_shared_races), TEST(test_parallel_loops), TEST(test_granules), TEST(test_global_races),
     TEST(test_bounds), TEST(test_divergence), TEST(test_uninitialised), TEST(test_holes), TEST(test_stale_values), TEST(test_stale_spreads),
     TEST(test_stale_unused), TEST(test_places), TEST(test_large_strides), TEST(test_host), TEST(test_reports), TEST(test_limits),
+    TEST(test_buffer_kinds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
