@@ -234,17 +234,6 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   return m;
 }
 
-/* Is the schedule legal for `m`, unless kernels or passes are given? Remarks are left to the passes, which resolve it again. */
-static bool is_legal(StcProgram *p, Workspace *w, const TargetInfo *target, const Module *m) {
-  PassContext c = {w->arena, w->diags, target, &p->schedule, NULL, NULL};
-  Schedule s;
-  if (p->kind == SOURCE_KIR || p->options.passes) return true;
-  diags_enable_remarks(w->diags, false);
-  bool ok = schedule_resolve(&c, m, &p->schedule, &s);
-  diags_enable_remarks(w->diags, p->options.remarks);
-  return ok;
-}
-
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
@@ -255,7 +244,6 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
   if (!m) return STC_INPUT;
   const TargetInfo *info = target_info(t);
   *out = (Compiled){.target = t};
-  if (!is_legal(p, w, info, m)) return STC_INPUT;
   m = run_passes(p, w, info, m, p->kind != SOURCE_KIR, &out->schedule);
   if (!m) return STC_INPUT;
   if (m->level != LEVEL_KIR) {

@@ -396,6 +396,8 @@ static Fold fold_arithmetic(Simplifier *s, Op *op) {
 
 /* See simplify.h. */
 Fold fold_op(Simplifier *s, Op *op) {
+  if (op->code == OP_CONSTRUCT)
+    return no_fold;
   order_operands(s, op);
   Fold f = fold_constants(s, op);
   if (f.value)

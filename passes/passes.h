@@ -4,6 +4,7 @@
  *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
  *
  *   stencil IR -> stencil IR
+ *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
  *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile

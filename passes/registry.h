@@ -8,6 +8,7 @@
 #include "passes/passes.h"
 
 /* Stencil IR to stencil IR. time-tile has the option t (levels, default 1). */
+Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
 

@@ -459,6 +459,9 @@ Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o) {
   module_renumber(m);
   simplify_stencils(c, m, m->ninits, m->inits, &stats);
   simplify_stencils(c, m, m->nstencils, m->stencils, &stats);
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].body)
+      simplify_body(c, m, NULL, m->reductions[i].body, &stats);
   for (int i = 0; i < m->nkernels; i++)
     simplify_one(c, m, &m->kernels[i], &stats);
   pass_stat(c, stats.folded, "simplify", "ops folded or rewritten");
