@@ -38,6 +38,12 @@ static void barrier(Emit *e) {
   fence(e, LLVMAtomicOrderingAcquire);
 }
 
+/* The swizzle of groups of 32 lanes, whatever the wave: the lane number and 31, xor the mask. */
+static LLVMValueRef shuffle(Emit *e, LLVMValueRef x, int mask) {
+  LLVMValueRef args[] = {x, LLVMConstInt(e->i32, (unsigned)mask << 10 | 31, 0)};
+  return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.swizzle", 0, NULL, 2, args);
+}
+
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr", "amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-dispatch-id",
@@ -81,7 +87,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "amdgpu", .triple = "amdgcn-amd-amdhsa", .suffix = "hsaco", .cpu = l->cpu, .features = "", .reloc = LLVMRelocPIC,
                 .global_space = 1, .shared_space = 3, .static_shared = (int64_t)l->lds_kib << 10, .artifact = EMIT_OBJ, .linked = true,
                 .library = "amdgcn-amd-amdhsa.bc", .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu", .cpu = l->cpu, .simt = true, .lanes = l->lanes, .max_threads = 1024, .max_block = {1024, 1024, 1024},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = (int64_t)l->lds_kib << 10, .max_shared_bytes = (int64_t)l->lds_kib << 10,
                          .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores};

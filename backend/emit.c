@@ -313,6 +313,30 @@ static void emit_if(Emit *e, const Op *op) {
   }
 }
 
+/* Value `x` of 32 bits or fewer, or one half of 64, as i32 bits traded with the lane that `mask` leads to, and back. */
+static LLVMValueRef trade_bits(Emit *e, LLVMValueRef x, int mask) {
+  LLVMTypeRef t = LLVMTypeOf(x);
+  LLVMValueRef wide = LLVMBuildZExt(e->here.b, x, e->i32, "");
+  return LLVMBuildTrunc(e->here.b, e->target->shuffle(e, wide, mask), t, "");
+}
+
+/* A shuffle, by way of 32-bit integers: of two for 64 bits. */
+static LLVMValueRef emit_shuffle(Emit *e, const Op *op) {
+  LLVMValueRef x = emit_value(e, op->operands[0]);
+  LLVMTypeRef t = LLVMTypeOf(x);
+  int mask = (int)op->off[0], bits = op->operands[0]->type == TY_BOOL ? 1 : 8 * type_size(op->operands[0]->type);
+  if (bits <= 32)
+    return LLVMBuildBitCast(e->here.b, trade_bits(e, LLVMBuildBitCast(e->here.b, x, LLVMIntTypeInContext(e->context, (unsigned)bits), ""), mask), t, "");
+  LLVMTypeRef pair = LLVMVectorType(e->i32, 2);
+  LLVMValueRef in = LLVMBuildBitCast(e->here.b, x, pair, ""), out = LLVMGetPoison(pair);
+  for (unsigned i = 0; i < 2; i++) {
+    LLVMValueRef at = LLVMConstInt(e->i32, i, 0);
+    LLVMValueRef half = e->target->shuffle(e, LLVMBuildExtractElement(e->here.b, in, at, ""), mask);
+    out = LLVMBuildInsertElement(e->here.b, out, half, at, "");
+  }
+  return LLVMBuildBitCast(e->here.b, out, t, "");
+}
+
 /* The result of op `op`; NULL for one without. */
 static LLVMValueRef emit_op(Emit *e, const Op *op) {
   switch (op->code) {
@@ -330,6 +354,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
     if (e->target->barrier)
       e->target->barrier(e);
     return NULL;
+  case OP_SHUFFLE: return emit_shuffle(e, op);
   case OP_FOR: emit_for(e, op); return NULL;
   case OP_IF: emit_if(e, op); return NULL;
   case OP_YIELD: return NULL;
@@ -387,9 +412,27 @@ static bool check_name(Emit *e, const Kernel *k) {
   return false;
 }
 
+/* A use of shuffles that was found. */
+static void find_shuffle(void *user, Op *op) {
+  const Op **found = user;
+  if (op->code == OP_SHUFFLE && !*found)
+    *found = op;
+}
+
+/* Can the target do what kernel `k` asks of it? */
+static bool check_ops(Emit *e, const Kernel *k) {
+  const Op *shuffle = NULL;
+  if (!e->target->shuffle)
+    block_walk(k->body, find_shuffle, &shuffle);
+  if (shuffle)
+    diag_error(e->diags, shuffle->loc, "kernel '%s' shuffles values between the threads of a warp, and %s code has one thread a block; lower the program for %s anew",
+               k->name, e->target->arch, e->target->arch);
+  return !shuffle;
+}
+
 /* Kernel `k` as a function of the module. */
 static bool emit_kernel(Emit *e, const Kernel *k) {
-  if (!check_name(e, k))
+  if (!check_name(e, k) || !check_ops(e, k))
     return false;
   reset_kernel(e, k);
   e->target->begin(e);

@@ -146,6 +146,7 @@ struct Target {
   LLVMValueRef (*thread)(Emit *e, int hw);   /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
   LLVMValueRef (*block)(Emit *e, int hw);
   void (*barrier)(Emit *e);
+  LLVMValueRef (*shuffle)(Emit *e, LLVMValueRef x, int mask);   /* i32 of the lane whose number differs in `mask` (below 32); NULL: there are no warps */
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

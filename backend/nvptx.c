@@ -31,6 +31,11 @@ static void barrier(Emit *e) {
   emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.all", 0, NULL, 1, &all);
 }
 
+static LLVMValueRef shuffle(Emit *e, LLVMValueRef x, int mask) {
+  LLVMValueRef args[] = {LLVMConstInt(e->i32, UINT32_MAX, 0), x, LLVMConstInt(e->i32, (unsigned)mask, 0), LLVMConstInt(e->i32, 31, 0)};
+  return emit_intrinsic(e, e->here.b, "llvm.nvvm.shfl.sync.bfly.i32", 0, NULL, 4, args);
+}
+
 static void begin(Emit *e) {
   const Kernel *k = e->k;
   LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, k->nargs + 1);
@@ -61,7 +66,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
                 .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
                 .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores};

@@ -89,14 +89,15 @@ static void compile_coordinate(Compiler *c, const Op *op) {
   c->k->insns[at].place = p;
 }
 
-/* A barrier, with the loops it stands in. */
-static void compile_barrier(Compiler *c, const Op *op) {
+/* A barrier or a shuffle, with the loops it stands in. */
+static void compile_meeting(Compiler *c, const Op *op) {
   SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
   p->nloops = c->nloops;
   p->loops = ARENA_ARRAY(c->s->arena, int32_t, c->nloops + 1);
   for (int i = 0; i < c->nloops; i++)
     p->loops[i] = c->loops[i];
-  int at = emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
+  bool trades = op->code == OP_SHUFFLE;
+  int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
   c->k->insns[at].place = p;
 }
 
@@ -203,7 +204,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_ALOAD: compile_array(c, op, false); break;
   case OP_ASTORE: compile_array(c, op, true); break;
   case OP_INSIDE: case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: compile_coordinate(c, op); break;
-  case OP_BARRIER: compile_barrier(c, op); break;
+  case OP_BARRIER: case OP_SHUFFLE: compile_meeting(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
   case OP_YIELD: break;

@@ -1,4 +1,5 @@
-/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to its next barrier. */
+/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to its next barrier. On the way there the
+ * threads of a warp meet at shuffles. */
 #include "ir/simulate.h"
 
 uint64_t sim_random(Sim *s, uint64_t n) {
@@ -79,7 +80,7 @@ static int32_t run_control(SimThread *t, const SimInsn *i, int32_t pc) {
   }
 }
 
-/* Runs `t` to its next barrier or its end, or until the run stops. */
+/* Runs `t` to its next barrier or shuffle or its end, or until the run stops. */
 static void run_thread(Sim *s, SimThread *t) {
   const SimInsn *insns = s->k->insns;
   Const *slot = t->slot;
@@ -106,6 +107,7 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_PARALLEL: s->interval++; t->actor = 0; break;
     case SIM_ITERATION: t->actor++; break;
     case SIM_BARRIER: t->state = SIM_WAITING; break;
+    case SIM_SHUFFLE: t->state = SIM_TRADING; break;
     case SIM_END: t->state = SIM_DONE; break;
     default: pc = run_control(t, i, pc - 1); break;
     }
@@ -114,13 +116,13 @@ static void run_thread(Sim *s, SimThread *t) {
   s->stats.ops += ops;
 }
 
-/* The barrier that `t` waits at, or NULL. */
-static const SimInsn *barrier_of(const Sim *s, const SimThread *t) { return t->state == SIM_WAITING ? &s->k->insns[t->pc - 1] : NULL; }
+/* The barrier or shuffle that `t` waits at, or NULL. */
+static const SimInsn *meeting_of(const Sim *s, const SimThread *t) { return t->state == SIM_DONE ? NULL : &s->k->insns[t->pc - 1]; }
 
-/* Are both at the same barrier in the same iteration of the loops around it? */
-static bool same_barrier(const Sim *s, const SimThread *x, const SimThread *y) {
-  const SimInsn *i = barrier_of(s, x);
-  if (i != barrier_of(s, y))
+/* Are both at the same barrier or shuffle in the same iteration of the loops around it? */
+static bool same_meeting(const Sim *s, const SimThread *x, const SimThread *y) {
+  const SimInsn *i = meeting_of(s, x);
+  if (i != meeting_of(s, y))
     return false;
   for (int k = 0; i && k < i->place->nloops; k++)
     if (x->slot[i->place->loops[k]].i != y->slot[i->place->loops[k]].i)
@@ -128,25 +130,90 @@ static bool same_barrier(const Sim *s, const SimThread *x, const SimThread *y) {
   return true;
 }
 
-/* Where `t` is instead of at `barrier`. */
-static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *barrier) {
-  const SimInsn *i = barrier_of(s, t);
+/* Where `t` is instead of at `meeting`. */
+static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *meeting) {
+  const SimInsn *i = meeting_of(s, t);
   if (!i)
     return "has finished";
-  if (i == barrier)
+  if (i == meeting)
     return "is at it in another iteration of the loop around it";
-  return arena_printf(s->arena, "waits at the barrier of line %d", i->op->loc.line);
+  return arena_printf(s->arena, "waits at the %s of line %d", i->code == SIM_BARRIER ? "barrier" : "shuffle", i->op->loc.line);
 }
+
+/* ---- shuffles */
+
+/* Must all `n` threads at `lanes`, a warp one of whose threads is at a shuffle, be at the same one, and have the lane that it asks for? Faults if not. */
+static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
+  const SimThread *here = lanes;
+  while (here->state != SIM_TRADING)
+    here++;
+  const SimInsn *i = meeting_of(s, here);
+  for (int k = 0; k < n; k++) {
+    const SimThread *t = &lanes[k];
+    if (!same_meeting(s, here, t)) {
+      sim_fault(s, here, i, "divergent shuffle: this thread is at it, but thread %s of the same warp %s", sim_thread_text(s, t->number), whereabouts(s, t, i));
+      return false;
+    }
+    if ((k ^ (int)i->op->off[0]) >= n) {
+      sim_fault(s, t, i, "shuffle with lane %d, but the warp has %d threads", k ^ (int)i->op->off[0], n);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value. */
+static void trade(const Sim *s, SimThread *lanes, int n) {
+  const SimInsn *i = meeting_of(s, lanes);
+  Const value[SIM_WARP];
+  uint32_t stale[SIM_WARP];
+  for (int k = 0; k < n; k++) {
+    value[k] = lanes[k].slot[i->a];
+    stale[k] = lanes[k].stale[i->a];
+  }
+  for (int k = 0; k < n; k++) {
+    lanes[k].slot[i->dst] = value[k ^ i->op->off[0]];
+    lanes[k].stale[i->dst] = stale[k ^ i->op->off[0]];
+  }
+}
+
+/* Is one of the `n` threads at `lanes` at a shuffle? */
+static bool is_trading(const SimThread *lanes, int n) {
+  for (int k = 0; k < n; k++)
+    if (lanes[k].state == SIM_TRADING)
+      return true;
+  return false;
+}
+
+/* Runs the threads of each warp through their shuffles to the next barrier or the end; false after a fault at a shuffle. */
+static bool run_shuffles(Sim *s) {
+  for (int w = 0; w < s->k->nthreads; w += SIM_WARP) {
+    SimThread *lanes = &s->k->threads[w];
+    int n = s->k->nthreads - w < SIM_WARP ? s->k->nthreads - w : SIM_WARP;
+    while (is_trading(lanes, n) && !s->stop) {
+      if (!check_shuffle(s, lanes, n)) {
+        sim_settle(s);
+        return false;
+      }
+      trade(s, lanes, n);
+      for (int k = 0, first = (int)sim_random(s, (uint64_t)n); k < n; k++)
+        run_thread(s, &lanes[(first + k) % n]);
+    }
+  }
+  return true;
+}
+
+/* ---- barriers */
 
 /* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. */
 static bool meet(Sim *s) {
   const SimThread *first = &s->k->threads[0];
   for (int n = 1; n < s->k->nthreads && !s->stop; n++) {
     const SimThread *t = &s->k->threads[n];
-    if (same_barrier(s, first, t))
+    if (same_meeting(s, first, t))
       continue;
     const SimThread *here = first->state == SIM_WAITING ? first : t, *away = here == first ? t : first;
-    const SimInsn *barrier = barrier_of(s, here);
+    const SimInsn *barrier = meeting_of(s, here);
     sim_fault(s, here, barrier, "divergent barrier: this thread waits at it, but thread %s %s", sim_thread_text(s, away->number),
               whereabouts(s, away, barrier));
     sim_settle(s);
@@ -156,7 +223,7 @@ static bool meet(Sim *s) {
 }
 
 /* Puts the threads in a new random order. */
-static void shuffle(Sim *s) {
+static void mix_threads(Sim *s) {
   for (int32_t n = s->k->nthreads - 1; n > 0; n--) {
     int32_t other = (int32_t)sim_random(s, (uint64_t)n + 1), x = s->k->order[n];
     s->k->order[n] = s->k->order[other];
@@ -204,9 +271,11 @@ static void run_block(Sim *s, int64_t number) {
   }
   do {
     s->interval++;
-    shuffle(s);
+    mix_threads(s);
     for (int n = 0; n < k->nthreads && !s->stop; n++)
       run_thread(s, &s->k->threads[s->k->order[n]]);
+    if (!run_shuffles(s))
+      return;
     sim_settle(s);
     s->stats.barriers += s->k->threads[0].state == SIM_WAITING;
   } while (!s->stop && meet(s));
@@ -231,7 +300,7 @@ static void prepare(Sim *s) {
 }
 
 /* Makes k->block_order a random permutation. */
-static void shuffle_blocks(Sim *s) {
+static void mix_blocks(Sim *s) {
   int64_t *order = s->k->block_order;
   for (int64_t n = 0; n < s->k->nblocks; n++) {
     int64_t other = (int64_t)sim_random(s, (uint64_t)n + 1);
@@ -245,7 +314,7 @@ void sim_launch(Sim *s) {
   s->stats.launches++;
   if (!s->k->threads)
     prepare(s);
-  shuffle_blocks(s);
+  mix_blocks(s);
   fill_presets(s, false);
   for (int64_t n = 0; n < s->k->nblocks && !s->stop; n++)
     run_block(s, s->k->block_order[n]);

@@ -20,6 +20,7 @@ typedef enum SimCode {
   SIM_SLOAD, SIM_SSTORE,         /* shared arrays */
   SIM_PLOAD, SIM_PSTORE,         /* private arrays */
   SIM_BARRIER,
+  SIM_SHUFFLE,                   /* dst = a of the lane that the op's mask leads to */
   SIM_PARALLEL,                  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
   SIM_ITERATION,                 /* an iteration of it begins */
   SIM_MOVE,                      /* dst = a, stale also if b or c is */
@@ -33,7 +34,7 @@ typedef enum SimCode {
 } SimCode;
 
 /* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie (SIM_INSIDE: is asked to
- * lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. For a barrier, `loops` are the slots of the induction variables around it. */
+ * lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. For a barrier or shuffle, `loops` are the slots of the induction variables around it. */
 typedef struct SimPlace {
   int rank;
   int32_t idx[MAX_RANK];
@@ -74,7 +75,10 @@ typedef struct SimGranule { uint32_t block; int32_t owner, ver; uint32_t stale; 
 /* A cell of a private array; the same. */
 typedef struct SimCell { Const value; uint32_t block; int32_t owner, ver; uint32_t stale; } SimCell;
 
-typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_DONE } SimState;
+/* Lanes that trade values by shuffles. */
+enum { SIM_WARP = 32 };
+
+typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_DONE } SimState;   /* at a barrier; at a shuffle */
 
 /* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost.
  * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's iteration. */

@@ -323,6 +323,60 @@ static void test_buffer_kinds(void **state) {
   assert_message(w, "nobody wrote 's' at [1]");
 }
 
+/* Runs one block of `threads` threads on A = 0 .. 63 (i32); %t and %g are the thread's number, %one is 1. */
+static bool simulate_warps(World *w, int threads, const char *body, uint64_t seed) {
+  Module *m = load(w, arena_printf(w->arena,
+    "kernel module \"t\" {\n  grid [0 .. 63] steps 1\n  field @A : i32 on [0 .. 63]\n  buffer @A : @A copy 0\n"
+    "  kernel @k threads [%d] covers [%d] by [%d] steps 1 {  args (reads writes @A)\n    shared @s : i32[64]\n    %%t = thread 0 : i32\n    %%g = convert %%t : i64\n"
+    "    %%zero = const 0 : i32\n    %%one = const 1 : i32\n    %%x = load @A[%%g] : i32\n%s  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n",
+    threads, threads, threads, body), 0, NULL);
+  for (int i = 0; i < 64; i++)
+    ((int32_t *)w->fields[0])[i] = i;
+  Binding b = binding(w);
+  SimOptions o = {seed, 0};
+  return sim_run(m, &b, 1, true, NULL, &o, NULL, w->diags);
+}
+
+/* Shuffles trade values within each 32 threads, in loops too; between them barriers and shared memory work as ever. */
+static void test_shuffles(void **state) {
+  World *w = *state;
+  static const char *const body =
+    "    %two = const 2 : i32\n    %y = for %i = %zero to %two step 1 with %z = %x {\n      %p = shuffle %z xor 5 : i32\n      %q = shuffle %p xor 16 : i32\n"
+    "      %r = add %q, %i : i32\n      yield %r\n    }\n    astore %y, @s[%t] v1\n    barrier\n    %u = aload @s[%t] v1 : i32\n    %v = shuffle %u xor 31 : i32\n    store %v, @A[%g]\n";
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    assert_true(simulate_warps(w, 64, body, seed));
+    for (int i = 0; i < 64; i++)
+      assert_int_equal(((int32_t *)w->fields[0])[i], (i ^ 31) + 1);
+  }
+}
+
+/* A warp whose threads are not all at a shuffle, or that lacks the lane asked for. */
+static void test_divergent_shuffles(void **state) {
+  World *w = *state;
+  static const struct { int threads; const char *body, *message; } cases[] = {
+    {64, "    %c = eq %t, %one : bool\n    if %c {\n      %y = shuffle %x xor 1 : i32\n      store %y, @A[%g]\n    } else {\n    }\n",
+     "divergent shuffle: this thread is at it, but thread [0] of the same warp has finished (block [0], thread [1])"},
+    {32, "    %c = eq %t, %zero : bool\n    if %c {\n      %y = shuffle %x xor 1 : i32\n      store %y, @A[%g]\n    } else {\n      barrier\n    }\n",
+     "of the same warp waits at the barrier of line 17"},
+    {32, "    for %i = %zero to %t step 1 {\n      %y = shuffle %x xor 2 : i32\n    }\n", "divergent shuffle"},
+    {24, "    %y = shuffle %x xor 16 : i32\n    store %y, @A[%g]\n", "shuffle with lane 24, but the warp has 24 threads (block [0], thread [8])"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (uint64_t seed = 0; seed < 3; seed++) {
+      w->messages.n = 0;
+      w->diags = diags_new(w->arena, note_message, w);
+      assert_false(simulate_warps(w, cases[i].threads, cases[i].body, seed));
+      assert_message(w, cases[i].message);
+    }
+}
+
+/* A shuffle orders no memory: a race stays one. */
+static void test_shuffle_is_no_barrier(void **state) {
+  World *w = *state;
+  assert_false(simulate_warps(w, 32, "    astore %x, @s[%t] v1\n    %y = shuffle %x xor 1 : i32\n    %z = aload @s[%zero] v1 : i32\n    store %z, @A[%g]\n", 1));
+  assert_message(w, "race on shared array 's' at [0]");
+}
+
 static void test_limits(void **state) {
   World *w = *state;
   assert_false(simulate(w, "    private @p : i32[500000000]\n", "    store %t, @A[%g]\n", false, 1, 0));
@@ -347,7 +401,7 @@ int main(void) {
     TEST(test_right_code), TEST(test_stats), TEST(test_control), TEST(test_shared_races), TEST(test_parallel_loops), TEST(test_granules), TEST(test_global_races),
     TEST(test_bounds), TEST(test_divergence), TEST(test_uninitialised), TEST(test_holes), TEST(test_stale_values), TEST(test_stale_spreads),
     TEST(test_stale_unused), TEST(test_places), TEST(test_large_strides), TEST(test_host), TEST(test_reports), TEST(test_limits),
-    TEST(test_buffer_kinds),
+    TEST(test_buffer_kinds), TEST(test_shuffles), TEST(test_divergent_shuffles), TEST(test_shuffle_is_no_barrier),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
