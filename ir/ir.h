@@ -216,7 +216,8 @@ typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is beyond.
  * A field with history K has K further fields of the same type, box and rule, its past 1 .. K: past k holds what the field was at the start
  * of the k-th step before the running one (between steps: k steps ago). They are called "A@1" and so on. Only inits have them as targets:
- * after each step the levels move on by themselves (until pass history makes that explicit). */
+ * after each step the levels move on by themselves, until pass history makes that explicit: then stencils have pasts as targets. A temp field may be
+ * past K + 1. */
 typedef struct Field {
   const char *name;
   Type type;                     /* composite only before pass scalarize */
@@ -398,6 +399,8 @@ int module_find_reduction(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);
+/* Do stencils of `m` move the time levels of its fields on (pass history), so that they do not move by themselves? */
+bool module_moves_levels(const Module *m);
 /* Numbers all values in order of printing, from 0 in every piece, expression and kernel. */
 void module_renumber(Module *m);
 

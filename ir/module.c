@@ -78,6 +78,14 @@ int module_field_buffer(const Module *m, int field, int copy) {
   return -1;
 }
 
+bool module_moves_levels(const Module *m) {
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      if (m->fields[m->stencils[i].targets[t]].past)
+        return true;
+  return false;
+}
+
 /* ---- numbering */
 
 /* Numbers the values that `b` defines, from `next`; returns the number after the last. */

@@ -92,7 +92,7 @@ static void check_past(Verifier *v, const Field *f) {
     verify_fail(v, f->loc, "it is the past of field number %d, which does not exist", f->present);
   } else if (f->past) {
     const Field *now = &v->m->fields[f->present];
-    if (f->past > now->history || now->past || now->type != f->type || !box_equal(&now->box, &f->box) || now->temp || now->input)
+    if (f->past > now->history + f->temp || now->past || now->type != f->type || !box_equal(&now->box, &f->box) || now->temp || now->input)
       verify_fail(v, f->loc, "it does not fit field '%s', whose past %d it is said to be", now->name, f->past);
   }
 }

@@ -575,6 +575,7 @@ static Launches all_launches(const Module *m, bool naive) {
 
 Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
+  if (!lowering_ready(c, m, "lower-loops")) return NULL;
   Schedule want = *c->schedule, s;
   if (m->time_tile > 1) want.T = m->time_tile;
   if (!schedule_resolve(c, m, &want, &s)) return NULL;

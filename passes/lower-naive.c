@@ -168,6 +168,8 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
 
 Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
+  if (!lowering_ready(c, m, "lower-naive"))
+    return NULL;
   Schedule want = *c->schedule, s;
   want.family = "naive";
   if (!schedule_resolve(c, m, &want, &s))

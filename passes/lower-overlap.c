@@ -388,6 +388,8 @@ static bool check_extents(PassContext *c, const Module *m) {
 
 Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
+  if (!lowering_ready(c, m, "lower-overlap"))
+    return NULL;
   Schedule want = *c->schedule, s;
   want.family = "overlap";
   want.T = m->time_tile;

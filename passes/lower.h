@@ -123,6 +123,9 @@ Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Po
 
 /* ---------------------------------------------------------------- lower-host.c */
 
+/* Are there only scalars in `m`, and does it move its time levels on itself? Else reports, for lowering pass `pass`, which pass has to run before. */
+bool lowering_ready(PassContext *c, const Module *m, const char *pass);
+
 /* A kernel IR module in the making, and where its buffers are: copy[c][f] is the index of copy c of field f, -1: none. */
 typedef struct Lowering {
   PassContext *c;

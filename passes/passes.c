@@ -20,6 +20,7 @@ static const char *const time_tile_options[] = {"t", NULL};
 const Pass pass_table[] = {
   {"simplify", "fold constants, merge common values, remove dead ops", LEVEL_BOTH, LEVEL_BOTH, NULL, pass_simplify},
   {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR, NULL, pass_scalarize},
+  {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL, pass_history},
   {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR, time_tile_options, pass_time_tile},
   {"halo", "find the region each stencil instance must compute, backwards from the\noutput tile (Algorithm 2)", LEVEL_SIR, LEVEL_SIR, NULL,
    pass_halo},

@@ -5,6 +5,7 @@
  *
  *   stencil IR -> stencil IR
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
+ *   history.c         the moving on of time levels written out
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
  *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile

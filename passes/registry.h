@@ -9,6 +9,7 @@
 
 /* Stencil IR to stencil IR. time-tile has the option t (levels, default 1). */
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
 

@@ -488,8 +488,8 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   bool naive = c->schedule && c->schedule->family && strcmp(c->schedule->family, "naive") == 0;
   (void)m;
   if (!c->target->simt)
-    return naive ? "scalarize,simplify,lower-loops,simplify,shared-alloc,simplify"
-                 : "scalarize,simplify,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
-  return naive ? "scalarize,simplify,lower-naive,simplify"
-               : "scalarize,simplify,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
+    return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
+                 : "scalarize,history,simplify,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
+  return naive ? "scalarize,history,simplify,lower-naive,simplify"
+               : "scalarize,history,simplify,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
 }

@@ -1,0 +1,177 @@
+/* history.c: the moving on of time levels (Field.past) written out as stencils that copy: U@k := U@(k-1), .., U@1 := U.
+ *
+ * They stand right before the first stencil of the step that writes U, because there U is still what it was at the start of the step. What comes behind
+ * reads level k of this step as level k + 1, for which the last level needs a temp field more. Nothing is copied in the end where the levels' buffers can
+ * rotate instead (lower.c). */
+#include "passes/passes.h"
+#include "passes/registry.h"
+
+/* The state of the pass. levels[f], of a field f with history K, are its time levels: levels[f][0] is f, levels[f][k] its past k, levels[f][K + 1] the temp
+ * field that holds past K once the levels have moved on, -1 as long as nobody needs it. writer[f] is the number of the first stencil that writes f, nstencils if
+ * none does. */
+typedef struct History { Module *m; int32_t nfields; int32_t **levels; int32_t *writer; } History;
+
+/* The number of the first of the `n` stencils at `st` that has `field` among its targets, n if there is none. */
+static int first_writer(int n, const Stencil *st, int field) {
+  for (int i = 0; i < n; i++)
+    for (int t = 0; t < st[i].ntargets; t++)
+      if (st[i].targets[t] == field)
+        return i;
+  return n;
+}
+
+/* Finds the levels and first writers of all fields. False if no field has a history. */
+static bool find_levels(History *h) {
+  Module *m = h->m;
+  bool any = false;
+  h->nfields = m->nfields;
+  h->levels = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
+  h->writer = ARENA_ARRAY(m->arena, int32_t, m->nfields);
+  for (int f = 0; f < m->nfields; f++) {
+    int K = m->fields[f].history;
+    any = any || K;
+    h->writer[f] = first_writer(m->nstencils, m->stencils, f);
+    h->levels[f] = ARENA_ARRAY(m->arena, int32_t, K + 2);
+    h->levels[f][0] = f;
+    h->levels[f][K + 1] = -1;
+  }
+  for (int f = 0; f < m->nfields; f++)
+    if (m->fields[f].past)
+      h->levels[m->fields[f].present][m->fields[f].past] = f;
+  return any;
+}
+
+/* ---- copies */
+
+/* Adds to `st` that `field` becomes what `from` is. Targets are kept in order of declaration. */
+static void add_copy(const Module *m, Stencil *st, int field, int from) {
+  Piece *p = st->pieces;
+  Op *yield = p->body->last;
+  Builder b = builder_before(m->arena, yield);
+  static const int64_t here[MAX_RANK];
+  int t = 0;
+  while (t < p->ntargets && p->targets[t] < field)
+    t++;
+  Value **operands = ARENA_ARRAY(m->arena, Value *, p->ntargets + 1);
+  int32_t *targets = ARENA_ARRAY(m->arena, int32_t, p->ntargets + 1);
+  for (int i = 0; i < p->ntargets; i++) {
+    operands[i + (i >= t)] = yield->operands[i];
+    targets[i + (i >= t)] = p->targets[i];
+  }
+  operands[t] = build_access(&b, m->fields[from].type, from, here, m->grid.rank);
+  targets[t] = field;
+  yield->operands = operands;
+  p->targets = st->targets = targets;
+  yield->noperands = p->ntargets = ++st->ntargets;
+}
+
+/* A stencil without targets on the region of field `f`. */
+static Stencil new_copies(const Module *m, int f) {
+  Stencil st = {.name = "history", .npieces = 1, .pieces = ARENA_NEW(m->arena, Piece), .loc = m->fields[f].loc};
+  st.pieces[0] = (Piece){.box = m->fields[f].box, .body = block_new(m->arena, NULL), .loc = st.loc};
+  Builder b = builder_at_end(m->arena, st.pieces[0].body);
+  b.loc = st.loc;
+  build_yield(&b, 0, NULL);
+  return st;
+}
+
+/* The stencil among the `*n` at `*list` that copies on the region of field `f`, a new one if there is none. */
+static Stencil *copies_for(const Module *m, int f, int *n, Stencil **list) {
+  for (int i = 0; i < *n; i++)
+    if (box_equal(&(*list)[i].pieces[0].box, &m->fields[f].box))
+      return &(*list)[i];
+  ARENA_PUSH(m->arena, *list, *n, new_copies(m, f));
+  return &(*list)[*n - 1];
+}
+
+/* ---- before the first step */
+
+/* Adds inits that make pasts what their fields are, for pasts without an init. */
+static void add_inits(const History *h) {
+  Module *m = h->m;
+  Stencil *copies = NULL, *inits = NULL;
+  int n = 0, ninits = 0;
+  for (int f = 0; f < m->nfields; f++)
+    if (m->fields[f].past && first_writer(m->ninits, m->inits, f) == m->ninits)
+      add_copy(m, copies_for(m, f, &n, &copies), f, m->fields[f].present);
+  for (int i = 0; i < m->ninits + n; i++)
+    ARENA_PUSH(m->arena, inits, ninits, i < m->ninits ? m->inits[i] : copies[i - m->ninits]);
+  m->inits = inits;
+  m->ninits = ninits;
+}
+
+/* ---- in a step */
+
+/* The field that holds past K + 1 of field `f`, made if there is none yet. */
+static int32_t last_level_of(History *h, int f) {
+  Module *m = h->m;
+  int K = m->fields[f].history;
+  if (h->levels[f][K + 1] >= 0)
+    return h->levels[f][K + 1];
+  Field x = m->fields[f];
+  x.name = arena_printf(m->arena, "%s@%d", x.name, K + 1);
+  x.temp = true;
+  x.history = 0;
+  x.past = K + 1;
+  x.present = f;
+  Field *fields = NULL;
+  int n = 0;
+  for (int i = 0; i <= m->nfields; i++)
+    ARENA_PUSH(m->arena, fields, n, i < m->nfields ? m->fields[i] : x);
+  m->fields = fields;
+  m->nfields = n;
+  return h->levels[f][K + 1] = n - 1;
+}
+
+/* Makes stencil number `i` read levels as they are then: moved on, for fields written by then. */
+static void move_accesses(History *h, int i) {
+  Module *m = h->m;
+  for (int k = 0; k < m->stencils[i].npieces; k++)
+    for (Op *op = m->stencils[i].pieces[k].body->first; op; op = op->next) {
+      if (op->code != OP_ACCESS || !m->fields[op->sym].past || i < h->writer[m->fields[op->sym].present])
+        continue;
+      int f = m->fields[op->sym].present, past = m->fields[op->sym].past;
+      op->sym = past == m->fields[f].history ? last_level_of(h, f) : h->levels[f][past + 1];
+    }
+}
+
+/* Appends to the `*n` stencils at `*list` those that move the levels of the fields on that stencil number `i` is the first to write. */
+static void add_moves(const History *h, int i, int *n, Stencil **list) {
+  const Module *m = h->m;
+  Stencil *copies = NULL;
+  int ncopies = 0;
+  for (int f = 0; f < h->nfields; f++)
+    for (int k = 1; m->fields[f].history && h->writer[f] == i && k <= m->fields[f].history + 1; k++)
+      if (h->levels[f][k] >= 0)
+        add_copy(m, copies_for(m, f, &ncopies, &copies), h->levels[f][k], h->levels[f][k - 1]);
+  for (int k = 0; k < ncopies; k++) {
+    copies[k].group = m->nstencils ? m->stencils[i < m->nstencils ? i : i - 1].group : 0;
+    ARENA_PUSH(m->arena, *list, *n, copies[k]);
+  }
+}
+
+/* The pass: a module without history, or whose levels are moved on already, stays as it is. */
+Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o) {
+  History h = {.m = m};
+  Stencil *stencils = NULL;
+  int count = 0;
+  (void)n, (void)o;
+  if (module_moves_levels(m) || !find_levels(&h))
+    return m;
+  if (m->time_tile > 1) {
+    diag_error(c->diags, no_loc(), "pass 'history': the module has %d time levels already; run it before time-tile", m->time_tile);
+    return NULL;
+  }
+  add_inits(&h);
+  for (int i = 0; i < m->nstencils; i++)
+    move_accesses(&h, i);
+  for (int i = 0; i <= m->nstencils; i++) {
+    add_moves(&h, i, &count, &stencils);
+    if (i < m->nstencils)
+      ARENA_PUSH(m->arena, stencils, count, m->stencils[i]);
+  }
+  pass_stat(c, count - m->nstencils, "history", "stencils that move time levels on");
+  m->stencils = stencils;
+  m->nstencils = count;
+  return m;
+}
