@@ -1,0 +1,164 @@
+/* tests/programs/differential.c: many programs, each on the reference interpreter and then with other options, in one process.
+ *
+ *   differential BATCH RESULTS FOLDER
+ *
+ * BATCH holds lines:   program FILE.stn            the program that the lines below are about
+ *                      outputs OPTIONS             what a run writes; `%` stands for a place of the run's own
+ *                      reference OPTIONS           the run that the others are compared with
+ *                      run OPTIONS                 another run, with these options behind the reference's
+ * OPTIONS are those of `stc run`, without quotes. RESULTS gets a line `start` before each reference and run, so that one that ends the process can be told, and then
+ * one of    ok | same-error STATUS: MESSAGE | refused STATUS: MESSAGE | error STATUS: MESSAGE | differs OUTPUT: byte N
+ * `refused` is an error of the reference, or a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
+ * generate.py makes batches, differential.py reads results.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver/driver.h"
+
+enum { MAX_LINE = 8192, MAX_ARGS = 256, MAX_TEXT = 4096, SECONDS = 120 };
+
+/* What the lines of the batch have said so far. messages: the first error of the run at hand. */
+typedef struct Batch {
+  FILE *results;
+  const char *folder;
+  char program[MAX_LINE], outputs[MAX_LINE], reference[MAX_LINE];
+  StcStatus status;              /* of the reference */
+  char messages[MAX_TEXT], reference_messages[MAX_TEXT];
+} Batch;
+
+/* Keeps the first error in the Batch `user`, on one line. */
+static void keep_error(void *user, const StcMessage *m) {
+  Batch *b = user;
+  if (m->kind != STC_ERROR || b->messages[0]) return;
+  snprintf(b->messages, sizeof b->messages, "%s", m->text);
+  for (char *c = b->messages; *c; c++)
+    if (*c == '\n') *c = ' ';
+}
+
+/* Cuts `text` into words, in place, behind the `n` words that `argv` has; `%` at the start of a value becomes `prefix`. The words live in `a`. */
+static int add_words(Arena *a, const char *text, const char *prefix, int n, char **argv) {
+  char *copy = arena_strdup(a, text), *rest = copy, *word;
+  while ((word = strtok_r(rest, " ", &rest)) && n < MAX_ARGS - 1) {
+    char *mark = strchr(word, '%');
+    argv[n++] = mark ? arena_printf(a, "%.*s%s%s", (int)(mark - word), word, prefix, mark + 1) : word;
+  }
+  argv[n] = NULL;
+  return n;
+}
+
+/* One run: what workspace_guard is handed. */
+typedef struct RunArgs { Command c; int argc; char **argv; } RunArgs;
+
+static StcStatus parse_and_run(void *arg) {
+  static const volatile sig_atomic_t never;
+  RunArgs *r = arg;
+  StcStatus s = command_parse(&r->c, r->argc, r->argv);
+  return s ? s : command_run(&r->c, &never);
+}
+
+/* Runs the program with the reference's options and `options` (may be NULL), its outputs named FOLDER/`kind`.... */
+static StcStatus run_command(Batch *b, const char *kind, const char *options) {
+  char *argv[MAX_ARGS];
+  StcConfig config = {.message = keep_error, .user = b};
+  StcContext *context = stc_context_new(&config);
+  Workspace w;
+  if (!context || !workspace_open(&w, context, NULL)) return STC_MEMORY;
+  const char *prefix = arena_printf(w.arena, "%s/%s.", b->folder, kind);
+  b->messages[0] = 0;
+  int n = add_words(w.arena, "stc run --quiet -fno-contract", prefix, 0, argv);
+  argv[n++] = b->program;
+  n = add_words(w.arena, b->outputs, prefix, n, argv);
+  n = add_words(w.arena, b->reference, prefix, n, argv);
+  if (options) n = add_words(w.arena, options, prefix, n, argv);
+  RunArgs args = {{.arena = w.arena, .context = context}, n, argv};
+  StcStatus s = workspace_guard(&w, parse_and_run, &args);
+  workspace_close(&w);
+  stc_context_free(context);
+  return s;
+}
+
+/* Compares the files at x and y. -1: equal; else the first byte where they differ (0 if one cannot be read). */
+static long compare_files(const char *x, const char *y) {
+  FILE *f = fopen(x, "rb"), *g = fopen(y, "rb");
+  long at = 0, found = 0;
+  if (f && g) {
+    int c, e;
+    do c = getc(f), e = getc(g), at++;
+    while (c == e && c != EOF);
+    found = c == e ? -1 : at - 1;
+  }
+  if (f) fclose(f);
+  if (g) fclose(g);
+  return found;
+}
+
+/* Compares all outputs of the last run with the reference's, and reports. */
+static void compare_outputs(Batch *b) {
+  char *copy = strdup(b->outputs), *rest = copy, *word;
+  while ((word = strtok_r(rest, " ", &rest))) {
+    char x[MAX_LINE], y[MAX_LINE], *mark = strchr(word, '%');
+    if (!mark) continue;
+    snprintf(x, sizeof x, "%s/ref.%s", b->folder, mark + 1);
+    snprintf(y, sizeof y, "%s/got.%s", b->folder, mark + 1);
+    long at = compare_files(x, y);
+    unlink(y);
+    if (at < 0) continue;
+    fprintf(b->results, "differs %s: byte %ld\n", mark + 1, at);
+    free(copy);
+    return;
+  }
+  free(copy);
+  fprintf(b->results, "ok\n");
+}
+
+/* Does the message say that the schedule asked for is not legal for the program? */
+static bool schedule_refused(StcStatus s, const char *message) {
+  return (s == STC_USAGE || s == STC_INPUT) && (strstr(message, "legal") || strstr(message, "share a launch") || strstr(message, "go one a launch"));
+}
+
+/* Carries out a line `reference OPTIONS`. */
+static void do_reference(Batch *b, const char *options) {
+  fprintf(b->results, "start\n");
+  fflush(b->results);
+  snprintf(b->reference, sizeof b->reference, "%s", options);
+  b->status = run_command(b, "ref", "--device=ref");
+  memcpy(b->reference_messages, b->messages, sizeof b->messages);
+  if (b->status == STC_INPUT || b->status == STC_USAGE) fprintf(b->results, "refused %d: %s\n", (int)b->status, b->messages);
+  else if (b->status) fprintf(b->results, "error %d: %s\n", (int)b->status, b->messages);
+  else fprintf(b->results, "ok\n");
+}
+
+/* Carries out a line `run OPTIONS`. Where the reference ended with an error, another run must do so too, with the same message. */
+static void do_run(Batch *b, const char *options) {
+  fprintf(b->results, "start\n");
+  fflush(b->results);
+  StcStatus s = run_command(b, "got", options);
+  if (s != b->status && schedule_refused(s, b->messages)) fprintf(b->results, "refused %d: %s\n", (int)s, b->messages);
+  else if (s != b->status || (s && strcmp(b->messages, b->reference_messages) != 0)) fprintf(b->results, "error %d: %s\n", (int)s, b->messages);
+  else if (s) fprintf(b->results, "same-error %d: %s\n", (int)s, b->messages);
+  else compare_outputs(b);
+}
+
+int main(int argc, char **argv) {
+  static Batch b;
+  static char line[MAX_LINE];
+  FILE *in = argc > 3 ? fopen(argv[1], "r") : NULL;
+  b.results = in ? fopen(argv[2], "w") : NULL;
+  b.folder = argv[3];
+  if (!b.results) return fputs("usage: differential BATCH RESULTS FOLDER\n", stderr), 2;
+  while (fgets(line, sizeof line, in)) {
+    line[strcspn(line, "\n")] = 0;
+    char *space = strchr(line, ' ');
+    const char *rest = space ? space + 1 : "";
+    alarm(SECONDS);
+    if (strncmp(line, "program", 7) == 0) snprintf(b.program, sizeof b.program, "%s", rest);
+    else if (strncmp(line, "outputs", 7) == 0) snprintf(b.outputs, sizeof b.outputs, "%s", rest);
+    else if (strncmp(line, "reference", 9) == 0) do_reference(&b, rest);
+    else if (strncmp(line, "run", 3) == 0) do_run(&b, rest);
+  }
+  fclose(in);
+  return fclose(b.results) != 0;
+}
