@@ -6,7 +6,9 @@
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
+ *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_type.c                    expressions: types, literals adapted
+ *   share.c                         values that several places of an expression use
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds
  *   lower.c                         Checked to a stencil IR module
@@ -45,6 +47,8 @@ const char *reserved_word(int i);
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested brackets, of the tree after
  * macros are expanded; nodes of all expanded expressions; amount of an offset. */
 enum { MAX_HEIGHT = 1000, MAX_NESTING = 200, MAX_DEPTH = 3000, MAX_NODES = 1 << 18, MAX_OFFSET = 1 << 30 };
+/* Terms of a sum over offsets; values of a table whose index is not constant. */
+enum { MAX_TERMS = 1024, MAX_LOOKUP = 256 };
 
 /* Types of expressions that have not met a type yet: of integer literals alone, of literals with a float among them. */
 enum { TY_LITERAL_INT = 0xfffe, TY_LITERAL_FLOAT = 0xffff };
@@ -61,13 +65,14 @@ typedef enum ExprKind {
   EXPR_NAME,       /* name */
   EXPR_ACCESS,     /* name[kids] */
   EXPR_CALL,       /* name(kids) */
+  EXPR_REDUCE,     /* sum and its kin, name: op over kids: the index's name, first, last, body */
   /* checked only */
   EXPR_CONST,      /* sym, a const or an element of a table: its value */
   EXPR_SCALAR,     /* sym, a param or a top-level let */
   EXPR_FIELD,      /* sym, a field, at off */
   EXPR_INDEX,      /* coordinate of dimension value.i */
   EXPR_STEP,
-  EXPR_LOCAL       /* sym, a let of this block */
+  EXPR_LOCAL       /* sym, a let of this block, or a value that several places share */
 } ExprKind;
 
 typedef struct Expr Expr;
@@ -167,8 +172,9 @@ struct Symbol {
   const Cover *cover; int32_t cover_stencil;   /* temp field: what the stencils before number cover_stencil of Checker.checked have written; -1: not known */
   int32_t n; Symbol **elems;     /* table */
   bool have[TY_COMPOSITE]; Const memo[TY_COMPOSITE];   /* const and element: its value by type */
-  Expr *checked;                 /* local: its checked value */
+  Expr *checked;                 /* shared value: its expression; NULL for a let of a block, which is lowered at its place */
   Value *lowered;                /* local: its value while a piece is lowered */
+  const void *listed; bool visited;   /* shared value: for shared_values */
   Symbol *chain, *next;          /* of its hash bucket; in order of declaration */
 };
 
@@ -187,9 +193,10 @@ typedef struct Assign { Loc loc; Symbol *local; int32_t target; Expr *value; } A
 typedef struct CheckedPiece { Loc loc; Box box; int32_t n; Assign *assigns; } CheckedPiece;
 typedef struct CheckedStencil { const char *name; Loc loc; bool is_init; int32_t ntargets; int32_t *targets; int32_t npieces; CheckedPiece *pieces; } CheckedStencil;
 
-/* A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller` (NULL: the piece itself). */
+/* Where an expression stands. A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller` (NULL: the piece itself).
+ * Or (`index` given) a term of the reduction at `call` that stands in `caller`: the index's name means the constant `index`. */
 typedef struct Env Env;
-struct Env { const Decl *decl; Expr *const *args; const Env *caller; Loc call; };
+struct Env { const Decl *decl; Expr *const *args; const Env *caller; Loc call; Symbol *index; };
 
 /* What an expression may contain: constants only; launch-time scalars too; fields, idx, step and lets too. */
 typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_BODY } Allowed;
@@ -244,6 +251,21 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) __a
 /* The literal int or float expression as an expression of type `t`; EXPR_BAD after reporting that it does not fit. */
 Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t);
 
+/* sum, prod, min or max over an index: its terms, from left to right. */
+Expr *check_reduce(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+/* The element of a table, e->kids[0] being the index: a constant, or looked up when it runs. */
+Expr *check_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *table);
+/* Makes `s` the constant `v`, which adapts like a literal. */
+void check_int_symbol(Symbol *s, int64_t v);
+/* The index of the reductions around `env`, up to the macro being expanded, that has this name; NULL if none has. */
+Symbol *check_find_index(const Env *env, const char *name);
+/* Reports if the name that a reduction gives its index is taken; `op` (may be NULL) is the macro in whose body it stands. */
+bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op);
+/* A checked leaf; a checked operation, which still needs its type; an expression that was reported. */
+Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
+Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
+Expr *check_bad(Checker *c, Loc loc);
+
 /* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
 bool check_region(Checker *c, const RegionExpr *r, Box *out);
 /* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them in messages. */
@@ -260,6 +282,13 @@ bool fold_const(Checker *c, const Expr *e, Const *out);
 bool fold_affine(Checker *c, const Expr *e, Affine *out);
 /* The literal as written, as type t; false if it is an integer beyond t's range. */
 bool fold_literal(const Expr *e, Type t, Const *out);
+
+/* ---------------------------------------------------------------- values used several times: share.c */
+
+/* `e`, checked and of a type of its own, as an expression that may be used several times and is computed once. Constants come out as such. */
+Expr *share(Checker *c, Expr *e, const char *name);
+/* The shared values that `e` and those values need, each behind those that it needs itself, without what was listed for the same `place` before. */
+int shared_values(Arena *a, const Expr *e, const void *place, Symbol ***out);
 
 /* ---------------------------------------------------------------- lower.c, dump.c */
 

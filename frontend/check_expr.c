@@ -21,6 +21,18 @@ static Expr *leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) {
   return e;
 }
 
+Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) { return leaf(c, kind, t, loc, sym); }
+Expr *check_bad(Checker *c, Loc loc) { return bad(c, loc); }
+
+Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) {
+  Expr *e = leaf(c, EXPR_OP, TY_NONE, loc, NULL);
+  e->op = op;
+  e->n = n;
+  e->kids = ARENA_ARRAY(c->arena, Expr *, n);
+  memcpy(e->kids, kids, (size_t)n * sizeof *kids);
+  return e;
+}
+
 /* Has the same error been reported at the same place? Remembers it if not. */
 static bool is_repeated(Checker *c, Loc loc, const char *message) {
   for (int i = 0; i < c->nreported; i++)
@@ -42,8 +54,12 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
   if (is_repeated(c, loc, s.s))
     return bad(c, loc);
   diag_error(c->d, loc, "%s", s.s);
-  for (int shown = 0; env && shown < 3; env = env->caller, shown++)
-    diag_note(c->d, env->call, "in the expansion of '%s' here", env->decl->name);
+  for (int shown = 0; env && shown < 3; env = env->caller, shown++) {
+    if (env->index)
+      diag_note(c->d, env->call, "where '%s' is %lld", env->index->name, (long long)env->index->memo[TY_I64].i);
+    else
+      diag_note(c->d, env->call, "in the expansion of '%s' here", env->decl->name);
+  }
   return bad(c, loc);
 }
 
@@ -118,7 +134,14 @@ static Expr *local(Checker *c, Loc loc, Symbol *sym, const int64_t *shift) {
   return check_coerce(c, check_expr(c, sym->value, NULL, shift), sym->type, "the let");
 }
 
-/* The argument bound to the name, NULL if it is no parameter of the macro in hand. */
+/* The macro in whose expansion `env` is, NULL if it is in none. */
+static const Env *macro_of(const Env *env) {
+  while (env && env->index)
+    env = env->caller;
+  return env;
+}
+
+/* The argument bound to the name, NULL if it is no parameter of the macro `env`. */
 static const Expr *argument(const Env *env, const char *name) {
   for (int i = 0; env && i < env->decl->nnames; i++)
     if (!strcmp(env->decl->names[i].s, name))
@@ -128,7 +151,7 @@ static const Expr *argument(const Env *env, const char *name) {
 
 /* The let of that name in the block in hand; macros do not see it. */
 static Symbol *find_local(const Checker *c, const Env *env, const char *name) {
-  for (Symbol *s = env ? NULL : c->locals; s; s = s->next)
+  for (Symbol *s = macro_of(env) ? NULL : c->locals; s; s = s->next)
     if (!strcmp(s->name, name))
       return s;
   return NULL;
@@ -150,10 +173,14 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
 
 /* A bare name. */
 static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  const Expr *arg = argument(env, e->name);
+  const Env *macro = macro_of(env);
+  Symbol *sym = check_find_index(env, e->name);
+  if (sym)
+    return leaf(c, EXPR_CONST, sym->type, e->loc, sym);
+  const Expr *arg = argument(macro, e->name);
   if (arg)
-    return check_expr(c, arg, env->caller, shift);
-  Symbol *sym = find_local(c, env, e->name);
+    return check_expr(c, arg, macro->caller, shift);
+  sym = find_local(c, env, e->name);
   if (sym)
     return local(c, e->loc, sym, shift);
   sym = symbols_find(&c->syms, e->name);
@@ -190,26 +217,16 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return true;
 }
 
-/* An element of a table. */
-static Expr *element(Checker *c, const Expr *e, const Env *env, Symbol *table) {
-  int64_t i;
-  table->used = true;
-  if (e->n != 1)
-    return check_error(c, env, e->loc, "the table '%s' takes one index", table->name);
-  if (!check_const_int(c, e->kids[0], env, "a table's index", &i))
-    return bad(c, e->loc);
-  if (i < 0 || i >= table->n)
-    return check_error(c, env, e->kids[0]->loc, "index %lld is outside the table '%s' of %d values; indices begin at 0", (long long)i, table->name, table->n);
-  return leaf(c, EXPR_CONST, table->elems[i]->type, e->loc, table->elems[i]);
-}
-
 /* name[...]. */
 static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int64_t off[MAX_RANK];
-  const Expr *arg = argument(env, e->name);
+  const Env *macro = macro_of(env);
+  const Expr *arg = argument(macro, e->name);
   if (arg)
-    return offsets(c, e, env, shift, off) ? check_expr(c, arg, env->caller, off) : bad(c, e->loc);
-  Symbol *sym = find_local(c, env, e->name);
+    return offsets(c, e, env, shift, off) ? check_expr(c, arg, macro->caller, off) : bad(c, e->loc);
+  Symbol *sym = check_find_index(env, e->name);
+  if (!sym)
+    sym = find_local(c, env, e->name);
   if (!sym)
     sym = symbols_find(&c->syms, e->name);
   if (!sym)
@@ -218,7 +235,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   if (sym->kind == SYM_BAD)
     return bad(c, e->loc);
   if (sym->kind == SYM_TABLE)
-    return element(c, e, env, sym);
+    return check_element(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
     return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name, symbol_kind_name(sym->kind));
   return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : bad(c, e->loc);
@@ -274,14 +291,14 @@ static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   sym->used = true;
   if (e->n != sym->decl->nnames)
     return wrong_count(c, e, env, sym->decl->nnames);
-  Env inner = {sym->decl, e->kids, env, e->loc};
+  Env inner = {.decl = sym->decl, .args = e->kids, .caller = env, .call = e->loc};
   return check_expr(c, sym->decl->value, &inner, shift);
 }
 
 /* A call that is neither a conversion nor built in. */
 static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Symbol *sym = symbols_find(&c->syms, e->name);
-  if (!sym && !argument(env, e->name) && !find_local(c, env, e->name))
+  if (!sym && !check_find_index(env, e->name) && !argument(macro_of(env), e->name) && !find_local(c, env, e->name))
     return check_undefined(c, env, e->loc, e->name, NULL);
   if (!sym || (sym->kind != SYM_OP && sym->kind != SYM_BAD))
     return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'", e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
@@ -323,8 +340,8 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
 /* Reports once that the expressions have become too large. */
 static Expr *give_up(Checker *c, const Expr *e, const Env *env) {
   c->gave_up = true;
-  while (env && env->caller)
-    env = env->caller;
+  for (; env && env->caller; env = env->caller)
+    ;
   Loc at = env ? env->call : e->loc;
   if (c->depth >= MAX_DEPTH)
     return check_error(c, NULL, at, "this expression is more than %d levels deep when its macros are expanded; split it with let or a temp field", MAX_DEPTH);
@@ -344,6 +361,7 @@ static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t
   case EXPR_ACCESS: return access(c, e, env, shift);
   case EXPR_CALL: return call(c, e, env, shift);
   case EXPR_OP: return operation(c, e, e->op, TY_NONE, env, shift);
+  case EXPR_REDUCE: return check_reduce(c, e, env, shift);
   default: return bad(c, e->loc);
   }
 }
@@ -360,21 +378,30 @@ Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift
   return r;
 }
 
-/* Is the name, used in the body of `op`, its parameter or declared? */
-static void check_op_name(Checker *c, const Decl *op, const Expr *e) {
+/* Is the name, used in the body of `op`, its parameter, the index of one of the reductions in `env`, or declared? */
+static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr *e) {
   for (int i = 0; i < op->nnames; i++)
     if (!strcmp(op->names[i].s, e->name))
       return;
-  if (!is_reserved(e->name) && !symbols_find(&c->syms, e->name))
+  if (!is_reserved(e->name) && !check_find_index(env, e->name) && !symbols_find(&c->syms, e->name))
     check_undefined(c, NULL, e->loc, e->name, NULL);
 }
 
-/* All names in the part `e` of the body of `op`. */
-static void check_op_names(Checker *c, const Decl *op, const Expr *e) {
+/* All names in the part `e` of the body of `op`, within the reductions of `env`. */
+static void check_op_names(Checker *c, const Decl *op, const Env *env, const Expr *e) {
   if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_CALL)
-    check_op_name(c, op, e);
+    check_op_name(c, op, env, e);
+  if (e->kind == EXPR_REDUCE) {
+    Symbol index = {.kind = SYM_CONST, .name = e->kids[0]->name, .loc = e->kids[0]->loc};
+    Env inner = {.caller = env, .call = e->loc, .index = &index};
+    check_index_name(c, env, e->kids[0], op);
+    check_op_names(c, op, env, e->kids[1]);
+    check_op_names(c, op, env, e->kids[2]);
+    check_op_names(c, op, &inner, e->kids[3]);
+    return;
+  }
   for (int i = 0; i < e->n; i++)
-    check_op_names(c, op, e->kids[i]);
+    check_op_names(c, op, env, e->kids[i]);
 }
 
-void check_op_body(Checker *c, const Decl *op) { check_op_names(c, op, op->value); }
+void check_op_body(Checker *c, const Decl *op) { check_op_names(c, op, NULL, op->value); }

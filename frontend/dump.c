@@ -1,8 +1,8 @@
 /* frontend/dump.c: the checked program as an indented tree, one node a line: what it is, its type, <line:column>. */
 #include "frontend/ast.h"
 
-/* Where the tree goes. */
-typedef struct Dump { Checker *c; Str s; } Dump;
+/* Where the tree goes; shared values printed so far. */
+typedef struct Dump { Checker *c; Str s; int nshared; } Dump;
 
 /* " <line:col>" and the end of the line. */
 static void place(Dump *d, Loc at) { str_addf(&d->s, " <%d:%d>\n", at.line, at.col); }
@@ -29,7 +29,12 @@ static void head(Dump *d, const Expr *e) {
   case EXPR_FIELD: str_addf(&d->s, "access %s", e->name); offsets(d, e); break;
   case EXPR_INDEX: str_addf(&d->s, "idx %d", (int)e->value.i); break;
   case EXPR_STEP: str_add(&d->s, "step"); break;
-  case EXPR_LOCAL: str_addf(&d->s, "let %s", e->name); break;
+  case EXPR_LOCAL:
+    if (e->sym->checked)
+      str_addf(&d->s, "value %d", e->sym->index);
+    else
+      str_addf(&d->s, "let %s", e->name);
+    break;
   case EXPR_OP: str_add(&d->s, op_info[e->op].name); break;
   default:
     str_addf(&d->s, "const %s", e->kind == EXPR_CONST ? e->name : "");
@@ -49,10 +54,26 @@ static void expr(Dump *d, const Expr *e, int depth) {
     expr(d, e->kids[i], depth + 1);
 }
 
+/* The shared values that `e` needs and that were not printed at `printed_at` before. */
+static void shared(Dump *d, const Expr *e, int depth, const void *printed_at) {
+  Symbol **values;
+  int n = shared_values(d->s.arena, e, printed_at, &values);
+  for (int i = 0; i < n; i++) {
+    values[i]->index = ++d->nshared;
+    indent(d, depth);
+    str_addf(&d->s, "value %d ", d->nshared);
+    named(d, "of", values[i]->name, values[i]->type);
+    place(d, values[i]->loc);
+    expr(d, values[i]->checked, depth + 1);
+  }
+}
+
 /* Grid, scalars and fields. */
 static void declarations(Dump *d) {
   const Module *m = d->c->m;
   for (int i = 0; i < m->nscalars; i++) {
+    if (d->c->scalar_value[i])
+      shared(d, d->c->scalar_value[i], 0, d->c->scalar_value[i]);
     named(d, m->scalars[i].is_param ? "param" : "let", m->scalars[i].name, m->scalars[i].type);
     place(d, m->scalars[i].loc);
     if (d->c->scalar_value[i])
@@ -83,6 +104,7 @@ static void piece(Dump *d, const CheckedPiece *p) {
   place(d, p->loc);
   for (int i = 0; i < p->n; i++) {
     const Assign *a = &p->assigns[i];
+    shared(d, a->value, 2, p);
     indent(d, 2);
     if (a->local)
       named(d, "let", a->local->name, a->local->type);
@@ -94,7 +116,7 @@ static void piece(Dump *d, const CheckedPiece *p) {
 }
 
 char *dump_program(Checker *c) {
-  Dump d = {c, {.arena = c->arena}};
+  Dump d = {.c = c, .s = {.arena = c->arena}};
   declarations(&d);
   for (int i = 0; i < c->nchecked; i++) {
     const CheckedStencil *s = &c->checked[i];

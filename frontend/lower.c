@@ -19,6 +19,15 @@ static Value *fold(Builder *b, Op *op) {
 
 static Value *lower_expr(Checker *c, Builder *b, const Expr *e);
 
+/* The ops that compute `e`, a whole expression, after those of the shared values that it needs and that the block does not have yet. */
+static Value *lower_whole(Checker *c, Builder *b, const Expr *e) {
+  Symbol **values;
+  int n = shared_values(c->arena, e, b->block, &values);
+  for (int i = 0; i < n; i++)
+    values[i]->lowered = lower_expr(c, b, values[i]->checked);
+  return lower_expr(c, b, e);
+}
+
 /* An operation. */
 static Value *lower_op(Checker *c, Builder *b, const Expr *e) {
   Value *kids[3];
@@ -61,7 +70,7 @@ static void lower_scalar(Checker *c, int i) {
     return;
   s->expr = block_new(c->arena, NULL);
   Builder b = builder_at_end(c->arena, s->expr);
-  Value *v = lower_expr(c, &b, c->scalar_value[i]);
+  Value *v = lower_whole(c, &b, c->scalar_value[i]);
   b.loc = s->loc;
   build_yield(&b, 1, &v);
   drop_unused_constants(s->expr);
@@ -73,7 +82,7 @@ static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece
   Builder b = builder_at_end(c->arena, out.body);
   Value **by_assign = ARENA_ARRAY(c->arena, Value *, p->n), **yields = NULL;
   for (int i = 0; i < p->n; i++) {
-    by_assign[i] = lower_expr(c, &b, p->assigns[i].value);
+    by_assign[i] = lower_whole(c, &b, p->assigns[i].value);
     if (p->assigns[i].local)
       p->assigns[i].local->lowered = by_assign[i];
   }

@@ -55,6 +55,9 @@ Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids) {
   return NULL;
 }
 
+/* The precedence of + and - is below that of products. */
+enum { PRODUCT = 6 };
+
 /* A leaf with the text of the next token, which it takes. */
 static Expr *leaf(Parse *p, ExprKind kind) {
   Expr *e = expr_new(p, kind, p->t->loc, 0, NULL);
@@ -101,6 +104,34 @@ static bool is_reduction(const Parse *p, const char *name) {
   return (!strcmp(name, "min") || !strcmp(name, "max")) && parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME && !strcmp(p->t[1].text, "in");
 }
 
+static Expr *binary(Parse *p, int level);
+
+/* sum(r in 1 .. 4) BODY, behind the opening bracket; `name` is the token sum, prod, min or max. The body is a product. */
+static Expr *reduction(Parse *p, const Token *name) {
+  static const struct { const char *name; Opcode op; } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
+  Expr *kids[4] = {NULL, NULL, NULL, NULL};
+  if (!parse_enter(p))
+    return NULL;
+  if (!parse_is(p, TOK_NAME) || is_reserved(p->t->text) || p->t[1].kind != TOK_NAME || strcmp(p->t[1].text, "in")) {
+    parse_error(p, arena_printf(p->arena, "a new name and its range, as in '%s(r in 1 .. 4) A[r]'", name->text));
+    return NULL;
+  }
+  kids[0] = leaf(p, EXPR_NAME);
+  p->t++;
+  bool ok = (kids[1] = parse_expr(p)) && parse_expect(p, TOK_DOTS, "'..' and the last value") && (kids[2] = parse_expr(p)) &&
+            parse_expect(p, TOK_RPAREN, "')'") && (kids[3] = binary(p, PRODUCT));
+  if (!ok)
+    return NULL;
+  p->nesting--;
+  Expr *e = expr_new(p, EXPR_REDUCE, name->loc, 4, kids);
+  for (size_t i = 0; e && i < sizeof ops / sizeof *ops; i++)
+    if (!strcmp(ops[i].name, name->text))
+      e->op = ops[i].op;
+  if (e)
+    e->name = name->text;
+  return e;
+}
+
 /* What may not follow a value yet: a component, a member, a time level. */
 static bool check_suffix(Parse *p) {
   const char *what = parse_is(p, TOK_LBRACKET) ? "vector types and their components"
@@ -118,10 +149,8 @@ static Expr *name_or_call(Parse *p) {
   Expr *e;
   if (p->t[1].kind == TOK_LPAREN) {
     p->t += 2;
-    if (is_reduction(p, name->text)) {
-      parse_unsupported(p, name->loc, "reductions over offsets (sum, prod, min, max)");
-      return NULL;
-    }
+    if (is_reduction(p, name->text))
+      return reduction(p, name);
     e = list(p, EXPR_CALL, name, TOK_RPAREN, "',' or ')'");
   } else if (p->t[1].kind == TOK_LBRACKET) {
     p->t += 2;
@@ -213,7 +242,7 @@ typedef struct Binary { Tok tok; Opcode op; int level; } Binary;
 static const Binary *binary_at(const Parse *p) {
   static const Binary table[] = {
     {TOK_OR, OP_OR, 1}, {TOK_AND, OP_AND, 2}, {TOK_EQ, OP_EQ, 3}, {TOK_NE, OP_NE, 3}, {TOK_LT, OP_LT, 4}, {TOK_LE, OP_LE, 4}, {TOK_GT, OP_GT, 4},
-    {TOK_GE, OP_GE, 4}, {TOK_PLUS, OP_ADD, 5}, {TOK_MINUS, OP_SUB, 5}, {TOK_STAR, OP_MUL, 6}, {TOK_SLASH, OP_DIV, 6}, {TOK_PERCENT, OP_REM, 6}};
+    {TOK_GE, OP_GE, 4}, {TOK_PLUS, OP_ADD, 5}, {TOK_MINUS, OP_SUB, 5}, {TOK_STAR, OP_MUL, PRODUCT}, {TOK_SLASH, OP_DIV, PRODUCT}, {TOK_PERCENT, OP_REM, PRODUCT}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (table[i].tok == p->t->kind)
       return &table[i];

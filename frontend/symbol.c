@@ -66,7 +66,7 @@ static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const
 
 /* Does the word belong to what is not supported yet? */
 static bool is_later(const char *s) {
-  static const char *const words[] = {"struct", "fn", "var", "for", "until", "reduce", "f16", "bf16", "i8", "i16", "sum", "prod"};
+  static const char *const words[] = {"struct", "fn", "var", "for", "until", "reduce", "f16", "bf16", "i8", "i16"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (!strcmp(s, words[i]))
       return true;

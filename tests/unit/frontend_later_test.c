@@ -50,12 +50,6 @@ static const FrontendCase cases[] = {
   {"for",
    GRID1 "stencil s(A)[G] { for (i in 0 .. 3) { } A = 1; }\n",
    "4:19: error: var and for are not supported yet\n"},
-  {"sum",
-   GRID1 INNER1 "sum(r in 1 .. 4) A[r];\n",
-   "4:26: error: reductions over offsets (sum, prod, min, max) are not supported yet\n"},
-  {"min_over_offsets",
-   GRID1 INNER1 "min(r in -1 .. 1) A[r];\n",
-   "4:26: error: reductions over offsets (sum, prod, min, max) are not supported yet\n"},
   {"launch_time_array",
    "param src[10] : f32;\n"
    "param N = 10;\n"

@@ -1,0 +1,150 @@
+/* frontend/check_sum.c: expressions: sum, prod, min and max over an index, and elements of tables. */
+#include "frontend/ast.h"
+
+#include <math.h>
+#include <string.h>
+
+void check_int_symbol(Symbol *s, int64_t v) {
+  static const Type types[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64};
+  Const k = {.i = v};
+  s->type = TY_LITERAL_INT;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    Type t = types[i];
+    s->memo[t] = const_convert(k, TY_I64, t);
+    s->have[t] = type_is_float(t) ? !isinf(s->memo[t].f) : s->memo[t].i == v;
+  }
+}
+
+/* ---- reductions over an index */
+
+Symbol *check_find_index(const Env *env, const char *name) {
+  for (; env && env->index; env = env->caller)
+    if (!strcmp(env->index->name, name))
+      return env->index;
+  return NULL;
+}
+
+bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op) {
+  const Symbol *taken = check_find_index(env, name->name);
+  for (const Symbol *s = op ? NULL : c->locals; s && !taken; s = s->next)
+    taken = strcmp(s->name, name->name) ? NULL : s;
+  taken = taken ? taken : symbols_find(&c->syms, name->name);
+  bool parameter = false;
+  for (int i = 0; op && i < op->nnames; i++)
+    parameter |= !strcmp(op->names[i].s, name->name);
+  if (parameter)
+    check_error(c, env, name->loc, "the index '%s' has the name of a parameter; choose another", name->name);
+  if (!taken || taken->kind == SYM_BAD || parameter)
+    return !parameter;
+  check_error(c, env, name->loc, "the name '%s' is taken; an index cannot have the name of anything declared before", name->name);
+  diag_note(c->d, taken->loc, "'%s' is %s declared here", name->name, env && check_find_index(env, name->name) ? "an index" : symbol_kind_name(taken->kind));
+  return false;
+}
+
+/* The literal 0 or 1 that a sum or product over nothing is. */
+static Expr *nothing(Checker *c, const Expr *e, const Env *env) {
+  if (e->op == OP_MIN || e->op == OP_MAX)
+    return check_error(c, env, e->loc, "'%s' over an empty range has no value; let the range have a value in it", e->name);
+  Expr *x = check_leaf(c, EXPR_INT, TY_LITERAL_INT, e->loc, NULL);
+  x->name = e->op == OP_MUL ? "1" : "0";
+  return x;
+}
+
+/* Is `env` within a macro? Its names were checked where it was declared. */
+static bool in_macro(const Env *env) {
+  while (env && env->index)
+    env = env->caller;
+  return env;
+}
+
+/* The body of `e` where its index is `i`. */
+static Expr *term(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t i) {
+  Symbol *index = ARENA_NEW(c->arena, Symbol);
+  *index = (Symbol){.kind = SYM_CONST, .name = e->kids[0]->name, .loc = e->kids[0]->loc};
+  check_int_symbol(index, i);
+  Env inner = {.caller = env, .call = e->loc, .index = index};
+  return check_expr(c, e->kids[3], &inner, shift);
+}
+
+Expr *check_reduce(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  int64_t lo, hi;
+  if (!in_macro(env) && !check_index_name(c, env, e->kids[0], NULL))
+    return check_bad(c, e->loc);
+  if (!check_const_int(c, e->kids[1], env, "the first value of an index", &lo) || !check_const_int(c, e->kids[2], env, "the last value of an index", &hi))
+    return check_bad(c, e->loc);
+  if (lo > hi)
+    return nothing(c, e, env);
+  if ((uint64_t)hi - (uint64_t)lo >= MAX_TERMS)
+    return check_error(c, env, e->loc, "this '%s' has more than %d terms", e->name, MAX_TERMS);
+  Expr *all = NULL;
+  for (int64_t i = lo;; i++) {
+    Expr *x = term(c, e, env, shift, i);
+    if (all && x->kind != EXPR_BAD)
+      x = check_types(c, env, check_operation(c, e->op, e->loc, 2, (Expr *[]){all, x}));
+    if (x->kind == EXPR_BAD)
+      return x;
+    all = x;
+    if (i == hi)
+      return all;
+  }
+}
+
+/* ---- tables */
+
+/* `index` < k. */
+static Expr *below(Checker *c, Expr *index, int k) {
+  Expr *limit = check_leaf(c, EXPR_INT, TY_I64, index->loc, NULL);
+  limit->name = arena_printf(c->arena, "%d", k);
+  Expr *e = check_operation(c, OP_LT, index->loc, 2, (Expr *[]){index, limit});
+  e->type = TY_BOOL;
+  return e;
+}
+
+/* Of elements lo .. hi of the table the one that `index` says, the nearest if it says none of them. */
+static Expr *look_up(Checker *c, const Expr *e, const Env *env, const Symbol *table, Expr *index, int lo, int hi) {
+  if (lo == hi)
+    return check_leaf(c, EXPR_CONST, table->elems[lo]->type, e->loc, table->elems[lo]);
+  int half = lo + (hi - lo + 1) / 2;
+  Expr *kids[] = {below(c, index, half), look_up(c, e, env, table, index, lo, half - 1), look_up(c, e, env, table, index, half, hi)};
+  if (kids[1]->kind == EXPR_BAD || kids[2]->kind == EXPR_BAD)
+    return check_bad(c, e->loc);
+  return check_types(c, env, check_operation(c, OP_SELECT, e->loc, 3, kids));
+}
+
+/* Element `i`, a constant. */
+static Expr *known_element(Checker *c, const Expr *e, const Env *env, const Symbol *table, int64_t i) {
+  if (i < 0 || i >= table->n)
+    return check_error(c, env, e->kids[0]->loc, "index %lld is outside the table '%s' of %d value%s; indices begin at 0", (long long)i, table->name, table->n,
+                       table->n == 1 ? "" : "s");
+  return check_leaf(c, EXPR_CONST, table->elems[i]->type, e->loc, table->elems[i]);
+}
+
+/* `index` as an i64; EXPR_BAD after reporting. */
+static Expr *as_index(Checker *c, const Env *env, Expr *index) {
+  if (index->type == TY_LITERAL_INT)
+    return check_adapt(c, env, index, TY_I64);
+  if (index->kind == EXPR_BAD || index->type == TY_I64)
+    return index;
+  if (type_is_scalar(index->type) && type_is_int(index->type))
+    return check_error(c, env, index->loc, "a table's index is i64, but this value is %s; convert it: i64(...)", type_name(index->type));
+  return check_error(c, env, index->loc, "a table's index must be an integer");
+}
+
+Expr *check_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *table) {
+  Const k;
+  table->used = true;
+  if (e->n != 1)
+    return check_error(c, env, e->loc, "the table '%s' takes one index", table->name);
+  const char *what = c->what;
+  c->what = c->allowed == ALLOW_CONST ? "a table's index" : c->what;
+  Expr *index = as_index(c, env, check_expr(c, e->kids[0], env, shift));
+  c->what = what;
+  if (index->kind == EXPR_BAD)
+    return index;
+  if (fold_const(c, index, &k))
+    return known_element(c, e, env, table, k.i);
+  if (table->n > MAX_LOOKUP)
+    return check_error(c, env, e->loc, "the table '%s' has %d values; by an index that is not constant at most %d can be looked up: make it a launch-time array, param %s[%d] : TYPE",
+                       table->name, table->n, MAX_LOOKUP, table->name, table->n);
+  return look_up(c, e, env, table, share(c, index, "index"), 0, table->n - 1);
+}
