@@ -119,8 +119,8 @@ static inline __attribute__((always_inline)) Const exec_apply(ExecCode code, con
   }
 }
 
-/* Is `t` a type whose values exec_get and exec_put move? (Not the 16-bit floats.) */
-static inline bool exec_type(Type t) { return t == TY_BOOL || type_is_int(t) || t == TY_F32 || t == TY_F64; }
+/* Is `t` a type whose values exec_get and exec_put move? */
+static inline bool exec_type(Type t) { return type_is_scalar(t); }
 
 /* Element `i` of the array of type `t` at `p`. */
 static inline Const exec_get(Type t, const void *p, int64_t i) {
@@ -131,6 +131,7 @@ static inline Const exec_get(Type t, const void *p, int64_t i) {
   case TY_I32: return exec_i(((const int32_t *)p)[i]);
   case TY_I16: return exec_i(((const int16_t *)p)[i]);
   case TY_I8: return exec_i(((const int8_t *)p)[i]);
+  case TY_F16: case TY_BF16: return const_load(t, (const uint16_t *)p + i);
   default: return exec_i(((const uint8_t *)p)[i] != 0);
   }
 }
@@ -144,6 +145,7 @@ static inline void exec_put(Type t, void *p, int64_t i, Const v) {
   case TY_I32: ((int32_t *)p)[i] = (int32_t)v.i; break;
   case TY_I16: ((int16_t *)p)[i] = (int16_t)v.i; break;
   case TY_I8: ((int8_t *)p)[i] = (int8_t)v.i; break;
+  case TY_F16: case TY_BF16: const_store(t, (uint16_t *)p + i, v); break;
   default: ((uint8_t *)p)[i] = v.i != 0; break;
   }
 }

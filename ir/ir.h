@@ -5,7 +5,7 @@
  *   modules               module.c (construction, cloning, verified edits)
  *   text                  print.c  parse.c        what is printed parses back to the same module
  *   verifier              verify.c
- *   execution             eval.c (one op on scalars)  interp.c (stencil IR, the definition of right)  simulate.c (kernel IR)
+ *   execution             eval.c (one op on scalars)  interp.c (stencil IR, the definition of right)  simulate.c (kernel IR)  reduce.c
  *   targets               target.c (what passes may ask about a target)
  *
  * ir/ includes nothing of the other folders. There is no global mutable state; two threads may work on two arenas at once.
@@ -115,6 +115,9 @@ static inline bool type_is_int(Type t) { return t >= TY_I8 && t <= TY_I64; }
 typedef union Const { int64_t i; double f; } Const;
 /* The constant `x` of type `from` as type `to`, by the rules of OP_CONVERT (see eval.c). */
 Const const_convert(Const x, Type from, Type to);
+/* The value of scalar type `t` in memory at `p`, which need not be aligned; and back. */
+Const const_load(Type t, const void *p);
+void const_store(Type t, void *p, Const x);
 /* Equal bit for bit (so NaN equals itself and -0 differs from 0). */
 bool const_same(Const a, Const b, Type t);
 

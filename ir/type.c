@@ -83,6 +83,66 @@ Const const_convert(Const x, Type from, Type to) {
   return type_is_float(from) ? convert_float(x.f, to) : convert_int(x.i, to);
 }
 
+/* The 16 bits of `x`, a value of the narrow float type `t`. */
+static uint16_t narrow_bits(double x, Type t) {
+  float f = (float)x;
+  uint32_t wide;
+  memcpy(&wide, &f, sizeof wide);
+  uint16_t sign = (uint16_t)(wide >> 16 & 0x8000);
+  if (t == TY_BF16)
+    return (uint16_t)(isnan(x) ? sign | 0x7fc0 : (int)(wide >> 16));
+  if (isnan(x) || isinf(x))
+    return (uint16_t)(sign | (isnan(x) ? 0x7e00 : 0x7c00));
+  int e = 0;
+  double m = frexp(fabs(x), &e);
+  if (x == 0 || e < rows[t].min_exp)
+    return (uint16_t)(sign | (int)ldexp(fabs(x), 24));
+  return (uint16_t)(sign | (e + 14) << 10 | (int)ldexp(2 * m - 1, 10));
+}
+
+/* The value of the narrow float type `t` with those bits. */
+static double narrow_value(uint16_t bits, Type t) {
+  if (t == TY_BF16) {
+    uint32_t wide = (uint32_t)bits << 16;
+    float f;
+    memcpy(&f, &wide, sizeof f);
+    return (double)f;
+  }
+  int exponent = bits >> 10 & 31, m = bits & 1023;
+  double x = exponent == 31 ? (m ? (double)NAN : HUGE_VAL) : exponent ? ldexp(1024 + m, exponent - 25) : ldexp(m, -24);
+  return bits & 0x8000 ? -x : x;
+}
+
+Const const_load(Type t, const void *p) {
+  union { uint8_t b; int8_t i8; int16_t i16; uint16_t u16; int32_t i32; int64_t i64; float f32; double f64; } u;
+  memcpy(&u, p, (size_t)type_size(t));
+  switch (t) {
+  case TY_F64: return (Const){.f = u.f64};
+  case TY_F32: return (Const){.f = (double)u.f32};
+  case TY_F16: case TY_BF16: return (Const){.f = narrow_value(u.u16, t)};
+  case TY_I64: return (Const){.i = u.i64};
+  case TY_I32: return (Const){.i = u.i32};
+  case TY_I16: return (Const){.i = u.i16};
+  case TY_I8: return (Const){.i = u.i8};
+  default: return (Const){.i = u.b != 0};
+  }
+}
+
+void const_store(Type t, void *p, Const x) {
+  union { uint8_t b; int8_t i8; int16_t i16; uint16_t u16; int32_t i32; int64_t i64; float f32; double f64; } u;
+  switch (t) {
+  case TY_F64: u.f64 = x.f; break;
+  case TY_F32: u.f32 = (float)x.f; break;
+  case TY_F16: case TY_BF16: u.u16 = narrow_bits(x.f, t); break;
+  case TY_I64: u.i64 = x.i; break;
+  case TY_I32: u.i32 = (int32_t)x.i; break;
+  case TY_I16: u.i16 = (int16_t)x.i; break;
+  case TY_I8: u.i8 = (int8_t)x.i; break;
+  default: u.b = x.i != 0; break;
+  }
+  memcpy(p, &u, (size_t)type_size(t));
+}
+
 bool const_same(Const a, Const b, Type t) {
   if (!type_is_float(t))
     return a.i == b.i;

@@ -105,7 +105,7 @@ void verify_box(Verifier *v, Loc at, const Box *b, int rank) {
 static void expect_type(Verifier *v, const Op *op, int i, Type t, const char *what) {
   Type is = op->operands[i]->type;
   if (is != t)
-    fail_op(v, op, "%s (operand %d) is %s, must be %s", what, i, type_name(is), type_name(t));
+    fail_op(v, op, "%s (operand %d) is %s, must be %s", what, i, type_text(v->m, is), type_text(v->m, t));
 }
 
 /* Have all operands of `op` the type of operand 0? */
@@ -322,6 +322,16 @@ static void check_if(Verifier *v, const Op *op) {
       fail_op(v, op, "its blocks take no arguments");
 }
 
+/* Only values are taken apart, put together and yielded that are composite; false after reporting another use. */
+static bool check_composite_use(Verifier *v, const Op *op) {
+  for (int i = 0; i < op->noperands && op->code != OP_CONSTRUCT && op->code != OP_EXTRACT && op->code != OP_YIELD; i++)
+    if (!type_is_scalar(op->operands[i]->type)) {
+      fail_op(v, op, "operand %d is %s; only construct, extract and yield take composite values", i, type_text(v->m, op->operands[i]->type));
+      return false;
+    }
+  return true;
+}
+
 /* Checks what depends on the op's form. */
 static void check_form(Verifier *v, const Op *op) {
   switch (op_info[op->code].form) {
@@ -436,7 +446,7 @@ static void check_op(Verifier *v, const Op *op) {
     return;
   }
   bool sound = check_level(v, op) && check_operands(v, op) && check_results(v, op) && check_blocks(v, op);
-  if (sound) {
+  if (sound && check_composite_use(v, op)) {
     check_form(v, op);
     check_nested(v, op);
   }

@@ -97,6 +97,18 @@ static void check_past(Verifier *v, const Field *f) {
   }
 }
 
+/* A field with a history has each of its pasts once. */
+static void check_history(Verifier *v, int i) {
+  const Field *f = &v->m->fields[i];
+  for (int past = 1; past <= f->history && f->history <= MAX_HISTORY; past++) {
+    int n = 0;
+    for (int k = 0; k < v->m->nfields; k++)
+      n += v->m->fields[k].past == past && v->m->fields[k].present == i;
+    if (n != 1)
+      verify_fail(v, f->loc, "history %d, but there are %d fields that are its past %d", f->history, n, past);
+  }
+}
+
 static void check_fields(Verifier *v) {
   for (int i = 0; i < v->m->nfields; i++) {
     const Field *f = &v->m->fields[i];
@@ -113,6 +125,7 @@ static void check_fields(Verifier *v) {
     if (f->input && f->temp)
       verify_fail(v, f->loc, "a field cannot be both input and temp");
     check_past(v, f);
+    check_history(v, i);
   }
 }
 
@@ -253,6 +266,13 @@ static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
     verify_fail(v, r->loc, "an until, and nothing else, has a stop condition");
 }
 
+/* Reductions stand between steps, where temp fields hold nothing. */
+static void check_no_temps(Verifier *v, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next)
+    if (op->code == OP_ACCESS && v->m->fields[op->sym].temp)
+      verify_fail(v, op->loc, "it reads temp field '%s', which holds nothing between steps", v->m->fields[op->sym].name);
+}
+
 static void check_reductions(Verifier *v) {
   Type boolean = TY_BOOL;
   for (int i = 0; i < v->m->nreductions; i++) {
@@ -265,7 +285,10 @@ static void check_reductions(Verifier *v) {
       verify_body(v, r->stop, "the stop condition", 1, &boolean);
     v->context = CONTEXT_PIECE;
     if (v->m->level == LEVEL_SIR) {
+      int errors = v->errors;
       verify_body(v, r->body, "the reduction", 1, &r->type);
+      if (v->errors == errors)
+        check_no_temps(v, r->body);
     } else {
       check_sequence(v, &r->seq);
       if (r->body || r->result < 0 || r->result >= v->m->nbuffers || v->m->buffers[r->result].kind != BUFFER_SCRATCH ||

@@ -40,7 +40,7 @@ static inline Module *load(World *w, const char *text, int n, const Define *defs
     fail_msg("%s", w->messages.s);
   for (int i = 0; i < m->nfields; i++) {
     int64_t shape[MAX_RANK], points = field_shape(&m->fields[i], w->scalars, shape);
-    w->fields[i] = m->fields[i].temp ? NULL : arena_alloc(w->arena, (size_t)points * (size_t)type_size(m->fields[i].type));
+    w->fields[i] = m->fields[i].temp ? NULL : arena_alloc(w->arena, (size_t)points * (size_t)type_bytes(m, m->fields[i].type));
   }
   return m;
 }

@@ -5,6 +5,10 @@
 #define DECLS "stencil module \"t\" { param @N : i64 param @c : f32 grid [0 .. N - 1] steps 1\nfield @A : f32 on [0 .. N - 1] field @I : f32 on [0 .. N - 1] input\n"
 #define BODY DECLS "stencil @s (@A) { piece [0 .. N - 1] (@A) {\n%x = const 1.0 : f32 %i = const 1 : i32 %b = const true : bool %l = index 0 : i64\n"
 #define END " } } }"
+#define VECTORS \
+  DECLS "param_array @w[N] : f32 field @V : f32[2] on [0 .. N - 1]\n" \
+  "stencil @s (@A) { piece [0 .. N - 1] (@A) {\n%x = const 1.0 : f32 %i = const 1 : i32 %l = index 0 : i64 %v = access @V[0] : f32[2]\n"
+#define SUM DECLS "reduction @r : f64 field @T : f64 on [0] temp reduce @r = "
 #define KDECLS \
   "kernel module \"t\" { param @N : i64 grid [0 .. N - 1] steps 1 field @A : f32 on [0 .. N - 1] field @I : f32 on [0 .. N - 1] input\n" \
   "buffer @A : @A copy 0 buffer @A2 : @A copy 1 buffer @I : @I copy 0\n"
@@ -52,6 +56,46 @@ static const Bad BAD[] = {
   {BODY "%r = and %b, %i : bool yield %x" END, "op 'and': an operand of logic (operand 1) is i32, must be bool"},
   {BODY "%r = access @A[0] : f64 yield %x" END, "op 'access': the result is f64, but field 'A' is f32"},
   {DECLS "field @P : f32 on [0 .. N - 1] past 1 of @A }", "field 'P': it does not fit field 'A', whose past 1 it is said to be"},
+  {DECLS "field @H : f32 on [0 .. N - 1] history 2 field @P : f32 on [0 .. N - 1] past 1 of @H }",
+   "field 'H': history 2, but there are 0 fields that are its past 2"},
+  {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f32 on [0 .. N - 1] past 1 of @H field @Q : f32 on [0 .. N - 1] past 1 of @H }",
+   "field 'H': history 1, but there are 2 fields that are its past 1"},
+  {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f64 on [0 .. N - 1] past 1 of @H }", "field 'P': it does not fit field 'H', whose past 1 it is said to be"},
+  /* composite types and launch-time arrays */
+  {DECLS "struct S { a : f32 } struct S { a : f32 } }", "struct 'S': the name is taken by another struct"},
+  {DECLS "struct S { a : f32, b : f32[2] } field @S.0 : f32 on [0] field @S.1 : f32 on [0] record @S : S from @S.0 }",
+   "record 'S': its type is no composite, or fields are missing"},
+  {DECLS "struct S { a : f32, b : f64 } field @S.0 : f32 on [0] field @S.1 : f32 on [0] record @S : S from @S.0 }",
+   "record 'S': field 'S.1' does not fit component 1"},
+  {DECLS "param_array @w[c] : f32 }", "launch-time array 'w': a bound names 'c', which is not an integer param"},
+  {VECTORS "%r = construct %x : f32[2] yield %x" END, "op 'construct': 1 operands do not make a value of type f32[2]"},
+  {VECTORS "%r = construct %x, %i : f32[2] yield %x" END, "op 'construct': a member (operand 1) is i32, must be f32"},
+  {VECTORS "%r = construct %x : f32 yield %x" END, "op 'construct': 1 operands do not make a value of type f32"},
+  {VECTORS "%r = extract %v, 2 : f32 yield %x" END, "op 'extract': type f32[2] has no member 2"},
+  {VECTORS "%r = extract %v, 1 : f64 yield %x" END, "op 'extract': the result is f64, but the member is f32"},
+  {VECTORS "%r = extract %x, 0 : f32 yield %x" END, "op 'extract': type f32 has no member 0"},
+  {VECTORS "%r = add %v, %v : f32[2] yield %x" END, "op 'add': result 0 is not a value made by this op"},
+  {VECTORS "%r = eq %v, %v : bool yield %x" END, "op 'eq': operand 0 is f32[2]; only construct, extract and yield take composite values"},
+  {VECTORS "%r = convert %v : f32 yield %x" END, "op 'convert': operand 0 is f32[2]; only construct, extract and yield take composite values"},
+  {VECTORS "yield %v" END, "op 'yield': value 0 is f32[2], but a piece needs f32"},
+  {VECTORS "%r = element @w[%i] : f32 yield %x" END, "op 'element': the index (operand 0) is i32, must be i64"},
+  {VECTORS "%r = element @w[%l] : f64 yield %x" END, "op 'element': the result is f64, but array 'w' is f32"},
+  {BODY "%r = shuffle %x xor 1 : f32 yield %x" END, "op 'shuffle': may not stand in stencil IR"},
+  /* reductions */
+  {SUM "add f32 over [0] every 1 { %0 = const 1.0 : f32 yield %0 } }", "reduction 'r': type f32, every 1 steps, kind 0"},
+  {SUM "add i64 over [0] every 1 { %0 = const 1 : i64 yield %0 } }", "reduction 'r': scalar number 2 is not one of a reduction of type i64"},
+  {SUM "add f64 over [0] every 1 { %0 = access @A[0] : f32 yield %0 } }", "op 'yield': value 0 is f32, but the reduction needs f64"},
+  {SUM "add f64 over [0] every 1 { %0 = access @T[0] : f64 yield %0 } }", "reduction 'r': it reads temp field 'T', which holds nothing between steps"},
+  {SUM "add f64 over [0] every 1 until { %0 = const 1.0 : f64 yield %0 } }", "reduction 'r': an until, and nothing else, has a stop condition"},
+  {SUM "add f64 over [0] every 1 { %0 = const 1.0 : f64 yield %0 } stop { %0 = const true : bool yield %0 } }",
+   "reduction 'r': an until, and nothing else, has a stop condition"},
+  {SUM "add f64 over [0] every 1 until { %0 = const 1.0 : f64 yield %0 } stop { %0 = scalar @r : f64 yield %0 } }",
+   "op 'yield': value 0 is f64, but the stop condition needs bool"},
+  {SUM "add f64 over [0] every 1 until { %0 = const 1.0 : f64 yield %0 } stop { %0 = step : i64 %1 = eq %0, %0 : bool yield %1 } }",
+   "op 'step': may not stand in a scalar's expression"},
+  {DECLS "reduction @r : f32 }", "reduction 'r': a reduction's scalar is no param, has no expression, and is f64 or i64"},
+  {DECLS "param @r : f64 reduce @r = add f64 over [0] every 1 { %0 = const 1.0 : f64 yield %0 } }", "reduction 'r': scalar number 2 is not one of a reduction of type f64"},
+  {DECLS "reduction @r : i64 stencil @s (@A) { piece [r] (@A) { %0 = const 1.0 : f32 yield %0 } } }", "a bound names 'r', which is not an integer param"},
   {BODY "%r = access @A[4611686018427387904] : f32 yield %x" END, "op 'access': offset 4611686018427387904 is out of range"},
   {BODY "%r = index 1 : i64 yield %x" END, "op 'index': dimension 1, but the grid has rank 1"},
   /* levels */
