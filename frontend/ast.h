@@ -8,6 +8,7 @@
  *   check_expr.c                    expressions: names resolved, macros expanded
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_type.c                    expressions: types, literals adapted
+ *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
  *   check_region.c                  regions, offsets, launch checks, what temp fields hold
  *   fold.c                          constant expressions and affine bounds
@@ -50,8 +51,10 @@ enum { MAX_HEIGHT = 1000, MAX_NESTING = 200, MAX_DEPTH = 3000, MAX_NODES = 1 << 
 /* Terms of a sum over offsets; values of a table whose index is not constant. */
 enum { MAX_TERMS = 1024, MAX_LOOKUP = 256 };
 
-/* Types of expressions that have not met a type yet: of integer literals alone, of literals with a float among them. */
-enum { TY_LITERAL_INT = 0xfffe, TY_LITERAL_FLOAT = 0xffff };
+/* Types of expressions that have not met a type yet: of values in braces, of integer literals alone, of literals with a float among them. */
+enum { TY_BRACES = 0xfffd, TY_LITERAL_INT = 0xfffe, TY_LITERAL_FLOAT = 0xffff };
+/* No program has more composite types. */
+enum { MAX_COMPOSITES = 4096 };
 static inline bool type_is_literal(Type t) { return t >= TY_LITERAL_INT; }
 
 typedef enum ExprKind {
@@ -60,13 +63,17 @@ typedef enum ExprKind {
   EXPR_INT,        /* name: the literal as written */
   EXPR_FLOAT,
   EXPR_BOOL,       /* value.i */
-  EXPR_OP,         /* op on kids; neg of a literal stays one */
+  EXPR_OP,         /* op on kids; neg of a literal stays one. On vectors component by component, a scalar kid going with each */
+  EXPR_MEMBER,     /* parsed: kids[0].name, or (name NULL) kids[0][kids[1]]; checked: member value.i of kids[0] */
+  EXPR_BRACES,     /* parsed: {kids}, each an EXPR_NAMED or none; checked: a composite value from its members, if its type is known */
   /* parsed only */
+  EXPR_NAMED,      /* name = kids[0], in braces */
   EXPR_NAME,       /* name */
   EXPR_ACCESS,     /* name[kids] */
   EXPR_CALL,       /* name(kids) */
   EXPR_REDUCE,     /* sum and its kin, name: op over kids: the index's name, first, last, body */
   /* checked only */
+  EXPR_SPREAD,     /* a vector all of whose components are kids[0] */
   EXPR_CONST,      /* sym, a const or an element of a table: its value */
   EXPR_SCALAR,     /* sym, a param or a top-level let */
   EXPR_FIELD,      /* sym, a field, at off */
@@ -92,40 +99,46 @@ struct Expr {
   int64_t off[MAX_RANK];
 };
 
+/* A type as written: a name and the lengths behind it, f32[3]. */
+typedef struct TypeExpr { Loc loc; const char *name; int32_t n; Expr **lengths; } TypeExpr;
+
 /* lo .. hi of one dimension; hi NULL: the one point lo. */
 typedef struct Range { Expr *lo, *hi; } Range;
 /* [ranges] as written. */
 typedef struct RegionExpr { Loc loc; int32_t n; Range *ranges; } RegionExpr;
 
 /* A line of a block: let NAME [: type] = value, or NAME = value. */
-typedef struct Stmt { bool is_let; Loc loc; const char *name; Type type; Expr *value; } Stmt;
+typedef struct Stmt { bool is_let; Loc loc; const char *name; const TypeExpr *type; Expr *value; } Stmt;
 /* [region] = value (one statement without a name), or [region] { statements }. */
 typedef struct PieceDecl { Loc loc; RegionExpr *region; int32_t n; Stmt *stmts; bool is_block; } PieceDecl;
 
 typedef enum DeclKind {
   DECL_BAD,        /* could not be parsed: the name counts as declared and is never reported again */
-  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_STENCIL, DECL_INIT
+  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_STRUCT, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_STENCIL, DECL_INIT
 } DeclKind;
 
 typedef struct Name { const char *s; Loc loc; } Name;
+/* A member of a struct as written. */
+typedef struct MemberDecl { Name name; const TypeExpr *type; } MemberDecl;
 
 /* A declaration; one of each name. */
 typedef struct Decl {
   DeclKind kind;
   Loc loc;                       /* of the name */
   const char *name;
-  Type type;                     /* TY_NONE: not given */
+  const TypeExpr *type;          /* NULL: not given */
   Expr *value;                   /* param, const, let, op: value; grid: steps; table: extent; field: constant of outside */
   RegionExpr *region;            /* grid, region, field (NULL: the grid) */
   Name on;                       /* field: region by name */
   int32_t nnames; Name *names;   /* op: parameters; stencil: targets */
   int32_t nvalues; Expr **values;/* table */
+  int32_t nmembers; MemberDecl *members;   /* struct */
   OutsideRule outside;
   bool input, temp;
   int32_t npieces; PieceDecl *pieces;
 } Decl;
 
-typedef struct Parse { Arena *arena; Diags *d; const Token *t; Type real; int32_t nesting; int32_t ndecls; Decl **decls; } Parse;
+typedef struct Parse { Arena *arena; Diags *d; const Token *t; int32_t nesting; int32_t ndecls; Decl **decls; } Parse;
 
 /* Tokens to p->decls in order of the text. Errors are reported; what could not be read comes as DECL_BAD where it had a name. */
 void parse_program(Parse *p);
@@ -143,14 +156,16 @@ bool parse_expect(Parse *p, Tok kind, const char *what);
 void parse_error(Parse *p, const char *expected);           /* "expected WHAT, found TOKEN" at the next token */
 void parse_unsupported(Parse *p, Loc loc, const char *what);/* "WHAT are not supported yet" */
 bool parse_enter(Parse *p);                                 /* one more bracket level; false after reporting too many */
-/* A type's name at the next token; TY_NONE after reporting. */
-Type parse_type(Parse *p);
-/* The type that the name stands for, f16 and the like included; TY_NONE if it is none. */
+/* A type at the next token; NULL after reporting. */
+const TypeExpr *parse_type(Parse *p);
+/* The scalar type that the name stands for; TY_NONE if it is none. */
 Type type_of_word(const char *s, Type real);
+/* What stands where a type should, as messages have it. */
+#define EXPECTED_TYPE "a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct)"
 
 /* ---------------------------------------------------------------- names: symbol.c */
 
-typedef enum SymbolKind { SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_STENCIL, SYM_LOCAL } SymbolKind;
+typedef enum SymbolKind { SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_STRUCT, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_STENCIL, SYM_LOCAL } SymbolKind;
 
 enum { MAX_COVER = 64 };
 
@@ -234,10 +249,44 @@ void check_program(Checker *c, int n, Decl *const *decls);
 Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 /* Gives the operation `e` its type from its checked kids, none of them bad, adapting literals among them; e->type is the target of a conversion. EXPR_BAD after reporting. */
 Expr *check_types(Checker *c, const Env *env, Expr *e);
+/* The same of an expression met while `env` was expanded. */
+Expr *check_coerce_in(Checker *c, const Env *env, Expr *e, Type want, const char *to);
+/* Reports that kids x and y of the operation `e` are of different types, and says what to convert. Returns EXPR_BAD. */
+Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y);
+/* How the operation is written: "'+'", "'if'", "'sqrt'". */
+const char *check_spelling(Checker *c, Opcode op);
 /* Gives a checked expression the type `want` if it is made of literals; else its type must be `want`. `to` names what it is for ("field 'A'"). EXPR_BAD after reporting. */
 Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to);
 /* A checked value for a place without a type of its own: literals become real. */
 Expr *check_value(Checker *c, Expr *e);
+/* Where a written type stands: for a single number, for any value in a computation, for what is stored (f16 and the like too). */
+typedef enum TypeUse { TYPE_SCALAR, TYPE_VALUE, TYPE_STORED } TypeUse;
+/* The type written as `e` (NULL: TY_NONE) into *out. False after reporting that there is none, or none that may stand there. */
+bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out);
+/* The members of struct `d` into *out. False after reporting. */
+bool check_members(Checker *c, const Decl *d, Member **out);
+/* What is computed with if a value of type `t` is read: f32 for f16 and bf16, i32 for i8 and i16, vectors of these for vectors; else t. */
+Type check_value_type(Checker *c, Type t);
+/* The type of a vector's components, however deep: t itself unless it is a vector; TY_NONE of structs and vectors of them. */
+Type check_base(const Checker *c, Type t);
+/* A type as messages name it. */
+const char *check_type_words(const Checker *c, Type t);
+/* `e` as a value of its value type. */
+Expr *check_widen(Checker *c, Expr *e);
+/* Open values (TY_BRACES): `e` as a vector, if its values name a type, else open as it is; `e`, open or a literal, with components of type `base`. EXPR_BAD after reporting. */
+Expr *check_settle(Checker *c, const Env *env, Expr *e);
+Expr *check_close_as(Checker *c, const Env *env, Expr *e, Type base);
+/* The part of check_coerce_in about open values, vectors, structs and storage types; NULL if `e` and `want` are neither. */
+Expr *check_coerce_composite(Checker *c, const Env *env, Expr *e, Type want, const char *to);
+/* Is one of kids `first` and on open or of composite type? Then: the one type that they are given, a scalar among vectors staying one; TY_NONE after reporting. */
+bool check_has_vector(const Checker *c, const Expr *e, int first);
+Type check_unify_vectors(Checker *c, const Env *env, Expr *e, int first);
+/* Widens the two values of the choice `e`, unless they are of one type or one is a literal that fits the other's. */
+void check_same_choice(Checker *c, Expr *e);
+/* The conversion `e` of a vector to components of type e->type. */
+Expr *check_convert_vector(Checker *c, const Env *env, Expr *e);
+/* The member or component of the checked value `base` that `e` names. */
+Expr *check_member(Checker *c, const Env *env, const Expr *e, Expr *base);
 /* Checks `e` in its place: only what `allowed` says may occur; `what` says in messages what it is. */
 Expr *check_in(Checker *c, const Expr *e, const Env *env, Allowed allowed, const char *what);
 /* An integer constant. False after reporting. */

@@ -14,7 +14,7 @@ static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
     return NULL;
   }
   Symbol *s = ARENA_NEW(c->arena, Symbol);
-  *s = (Symbol){.kind = kind, .name = d->name, .loc = d->loc, .decl = d, .type = d->type, .cover_stencil = -1};
+  *s = (Symbol){.kind = kind, .name = d->name, .loc = d->loc, .decl = d, .cover_stencil = -1};
   symbols_add(&c->syms, s);
   return s;
 }
@@ -52,18 +52,28 @@ static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param
     s->affine = affine_scalar(c->arena, s->index);
 }
 
+/* `e`, if it is a single number or was reported; else EXPR_BAD after reporting. */
+static Expr *single(Checker *c, Expr *e, const char *what) {
+  if (e->kind == EXPR_BAD || e->type == TY_BOOL || type_is_literal(e->type) || type_is_scalar(e->type))
+    return check_widen(c, e);
+  return check_error(c, NULL, e->loc, "%s must be a single number, but this is %s", what, check_type_words(c, e->type));
+}
+
 /* param, and let at top level. */
 static void check_scalar(Checker *c, const Decl *d) {
   bool is_param = d->kind == DECL_PARAM;
+  Type given;
+  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given);
   Expr *e = d->value ? check_in(c, d->value, NULL, ALLOW_SCALAR, is_param ? "a param's default" : "a let outside a stencil") : NULL;
-  Symbol *s = declare(c, is_param ? SYM_PARAM : SYM_LET, d);
-  if (!s)
+  e = e ? single(c, e, is_param ? "a param's default" : "a let outside a stencil") : NULL;
+  Symbol *s = declare(c, ok ? is_param ? SYM_PARAM : SYM_LET : SYM_BAD, d);
+  if (!s || !ok)
     return;
-  Type t = d->type != TY_NONE || !e ? d->type : is_param ? scalar_type(c, e->type) : e->type;
+  Type t = given != TY_NONE || !e ? given : is_param ? scalar_type(c, e->type) : e->type;
   if (!e && t == TY_NONE)
     t = TY_I64;
   if (e && !is_param)
-    t = d->type != TY_NONE ? t : type_is_literal(t) ? c->real : t;
+    t = given != TY_NONE ? t : type_is_literal(t) ? c->real : t;
   if (e)
     e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", d->name));
   if (e && e->kind == EXPR_BAD)
@@ -86,7 +96,7 @@ static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
 
 /* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
 static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
-  Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a const");
+  Expr *e = single(c, check_in(c, value, NULL, ALLOW_CONST, "a const"), "a const (a table is written const w[3] = {...})");
   s->type = given != TY_NONE ? given : e->type;
   if (e->kind == EXPR_BAD)
     return false;
@@ -104,7 +114,8 @@ static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
 /* const NAME = VALUE. */
 static void check_constant(Checker *c, const Decl *d) {
   Symbol tmp = {.name = d->name};
-  bool ok = compute_all(c, &tmp, d->value, d->type);
+  Type given;
+  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given) && compute_all(c, &tmp, d->value, given);
   Symbol *s = declare(c, ok ? SYM_CONST : SYM_BAD, d);
   if (!s)
     return;
@@ -116,7 +127,8 @@ static void check_constant(Checker *c, const Decl *d) {
 /* const NAME[n] = {VALUES}. */
 static void check_table(Checker *c, const Decl *d) {
   int64_t n;
-  bool ok = check_const_int(c, d->value, NULL, "a table's length", &n);
+  Type given;
+  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given) && check_const_int(c, d->value, NULL, "a table's length", &n);
   if (ok && n != d->nvalues) {
     diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, d->nvalues, d->nvalues == 1 ? "" : "s", (long long)n);
     ok = false;
@@ -125,11 +137,20 @@ static void check_table(Checker *c, const Decl *d) {
   for (int i = 0; i < d->nvalues; i++) {
     elems[i] = ARENA_NEW(c->arena, Symbol);
     *elems[i] = (Symbol){.kind = SYM_CONST, .name = arena_printf(c->arena, "%s[%d]", d->name, i), .loc = d->values[i]->loc};
-    ok = compute_all(c, elems[i], d->values[i], d->type) && ok;
+    ok = ok && compute_all(c, elems[i], d->values[i], given);
   }
   Symbol *s = declare(c, ok ? SYM_TABLE : SYM_BAD, d);
   if (s)
     s->n = d->nvalues, s->elems = elems;
+}
+
+/* struct NAME { MEMBERS }. */
+static void check_struct(Checker *c, const Decl *d) {
+  Member *members;
+  bool ok = check_members(c, d, &members);
+  Symbol *s = declare(c, ok ? SYM_STRUCT : SYM_BAD, d);
+  if (s && ok)
+    s->type = module_struct(c->m, d->name, d->nmembers, members);
 }
 
 /* ---- grid, regions, fields */
@@ -184,19 +205,39 @@ static bool field_box(Checker *c, const Decl *d, Box *out) {
   return named;
 }
 
-/* The constant beyond the edges of field `d`, if its rule is one. False after reporting. */
-static bool outside_value(Checker *c, const Decl *d, Const *out) {
+/* The constant `value` as one of the scalar type `t` of field `d`. False after reporting. */
+static bool outside_scalar(Checker *c, const Decl *d, Type t, Const *out) {
+  Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
+  e = check_coerce(c, e, t, arena_printf(c->arena, "field '%s'", d->name));
+  if (e->kind != EXPR_BAD && fold_const(c, e, out))
+    return true;
+  if (e->kind != EXPR_BAD)
+    check_error(c, NULL, e->loc, "the value outside a field must be a constant");
+  return false;
+}
+
+/* The constant beyond the edges of field `d` of type `t`, if its rule is one: of composites an f64 that suits each component. False after reporting. */
+static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
   if (d->outside != OUTSIDE_CONST)
     return true;
+  if (type_is_scalar(t))
+    return outside_scalar(c, d, t, out);
+  int n = type_components(c->m, t);
+  for (int i = 0; i < n; i++) {
+    Type of = type_component(c->m, t, i);
+    Const k;
+    if (!outside_scalar(c, d, of, &k))
+      return false;
+    *out = const_convert(k, of, TY_F64);
+  }
   Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
-  e = check_coerce(c, e, d->type, arena_printf(c->arena, "field '%s'", d->name));
-  return e->kind != EXPR_BAD && fold_const(c, e, out);
+  return !type_is_literal(e->type) || outside_scalar(c, d, TY_F64, out);
 }
 
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
-  Field f = {.name = d->name, .type = d->type, .outside = d->outside, .input = d->input, .temp = d->temp, .loc = d->loc};
-  bool ok = have_grid(c, d) && field_box(c, d, &f.box) && outside_value(c, d, &f.outside_value);
+  Field f = {.name = d->name, .outside = d->outside, .input = d->input, .temp = d->temp, .loc = d->loc};
+  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && field_box(c, d, &f.box) && outside_value(c, d, f.type, &f.outside_value);
   if (ok && d->input && d->temp) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
     ok = false;
@@ -204,6 +245,7 @@ static void check_field(Checker *c, const Decl *d) {
   Symbol *s = declare(c, ok ? SYM_FIELD : SYM_BAD, d);
   if (!s || !ok)
     return;
+  s->type = f.type;
   s->box = f.box;
   s->index = c->m->nfields;
   ARENA_PUSH(c->arena, c->m->fields, c->m->nfields, f);
@@ -273,8 +315,11 @@ static bool check_targets(Checker *c, const Decl *d, CheckedStencil *s) {
 /* let NAME = VALUE in a block. */
 static void check_local(Checker *c, const Stmt *st, CheckedPiece *p) {
   Expr *e = st->value ? check_in(c, st->value, NULL, ALLOW_BODY, "a let") : NULL;
+  Type given;
+  if (!check_type_expr(c, st->type, TYPE_VALUE, &given))
+    e = NULL;
   if (e)
-    e = st->type != TY_NONE ? check_coerce(c, e, st->type, arena_printf(c->arena, "'%s'", st->name)) : check_value(c, e);
+    e = given != TY_NONE ? check_coerce(c, e, given, arena_printf(c->arena, "'%s'", st->name)) : check_value(c, e);
   const Symbol *taken = symbols_find(&c->syms, st->name);
   for (const Symbol *l = c->locals; l && !taken; l = l->next)
     taken = strcmp(l->name, st->name) ? NULL : l;
@@ -413,6 +458,7 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_PARAM: case DECL_LET: check_scalar(c, d); break;
   case DECL_CONST: check_constant(c, d); break;
   case DECL_TABLE: check_table(c, d); break;
+  case DECL_STRUCT: check_struct(c, d); break;
   case DECL_GRID: check_grid(c, d); break;
   case DECL_REGION: check_named_region(c, d); break;
   case DECL_FIELD: check_field(c, d); break;

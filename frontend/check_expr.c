@@ -5,8 +5,7 @@
 
 static const int64_t nowhere[MAX_RANK];
 
-/* A node at `loc` that was reported. */
-static Expr *bad(Checker *c, Loc loc) {
+Expr *check_bad(Checker *c, Loc loc) {
   Expr *e = ARENA_NEW(c->arena, Expr);
   e->loc = loc;
   return e;
@@ -22,7 +21,6 @@ static Expr *leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) {
 }
 
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) { return leaf(c, kind, t, loc, sym); }
-Expr *check_bad(Checker *c, Loc loc) { return bad(c, loc); }
 
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) {
   Expr *e = leaf(c, EXPR_OP, TY_NONE, loc, NULL);
@@ -52,7 +50,7 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
   str_addv(&s, fmt, ap);
   va_end(ap);
   if (is_repeated(c, loc, s.s))
-    return bad(c, loc);
+    return check_bad(c, loc);
   diag_error(c->d, loc, "%s", s.s);
   for (int shown = 0; env && shown < 3; env = env->caller, shown++) {
     if (env->index)
@@ -60,7 +58,7 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
     else
       diag_note(c->d, env->call, "in the expansion of '%s' here", env->decl->name);
   }
-  return bad(c, loc);
+  return check_bad(c, loc);
 }
 
 Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
@@ -128,7 +126,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
 static Expr *local(Checker *c, Loc loc, Symbol *sym, const int64_t *shift) {
   sym->used = true;
   if (sym->kind == SYM_BAD || c->allowed != ALLOW_BODY)
-    return sym->kind == SYM_BAD ? bad(c, loc) : not_allowed(c, NULL, loc, sym->name);
+    return sym->kind == SYM_BAD ? check_bad(c, loc) : not_allowed(c, NULL, loc, sym->name);
   if (!memcmp(shift, nowhere, sizeof nowhere))
     return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
   return check_coerce(c, check_expr(c, sym->value, NULL, shift), sym->type, "the let");
@@ -161,7 +159,7 @@ static Symbol *find_local(const Checker *c, const Env *env, const char *name) {
 static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
   sym->used = true;
   switch (sym->kind) {
-  case SYM_BAD: return bad(c, loc);
+  case SYM_BAD: return check_bad(c, loc);
   case SYM_PARAM: case SYM_LET: return scalar(c, env, loc, sym);
   case SYM_CONST: return leaf(c, EXPR_CONST, sym->type, loc, sym);
   case SYM_FIELD: return field(c, env, loc, sym, shift);
@@ -199,6 +197,11 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
 /* The constant offsets of the access `e` added to `shift`. */
 static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t *out) {
   int rank = c->m->grid.rank;
+  const Symbol *f = symbols_find(&c->syms, e->name);
+  if (e->n == 1 && rank > 1 && f && f->kind == SYM_FIELD && type_composite(c->m, f->type)) {
+    check_error(c, env, e->loc, "the first brackets after a field's name are its offset, of %d dimensions here; a component comes behind: '%s%s[...]'", rank, e->name, rank == 2 ? "[0,0]" : "[0,0,0]");
+    return false;
+  }
   if (e->n != rank) {
     check_error(c, env, e->loc, "'%s' has %d offset%s, but the grid has %d dimension%s", e->name, e->n, e->n == 1 ? "" : "s", rank, rank == 1 ? "" : "s");
     return false;
@@ -217,13 +220,21 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return true;
 }
 
+/* A component of the let `sym`, written like an access. */
+static Expr *local_component(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
+  if (e->n != 1)
+    return check_error(c, env, e->loc, "a component of '%s' has one index: '%s[0]'", sym->name, sym->name);
+  Expr *base = local(c, e->loc, sym, shift), index = {.kind = EXPR_MEMBER, .loc = e->loc, .n = 2, .kids = (Expr *[]){NULL, e->kids[0]}};
+  return base->kind == EXPR_BAD ? base : check_member(c, env, &index, base);
+}
+
 /* name[...]. */
 static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int64_t off[MAX_RANK];
   const Env *macro = macro_of(env);
   const Expr *arg = argument(macro, e->name);
   if (arg)
-    return offsets(c, e, env, shift, off) ? check_expr(c, arg, macro->caller, off) : bad(c, e->loc);
+    return offsets(c, e, env, shift, off) ? check_expr(c, arg, macro->caller, off) : check_bad(c, e->loc);
   Symbol *sym = check_find_index(env, e->name);
   if (!sym)
     sym = find_local(c, env, e->name);
@@ -233,12 +244,14 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return is_reserved(e->name) ? check_error(c, env, e->loc, "'%s' takes no offset", e->name) : check_undefined(c, env, e->loc, e->name, NULL);
   sym->used = true;
   if (sym->kind == SYM_BAD)
-    return bad(c, e->loc);
+    return check_bad(c, e->loc);
   if (sym->kind == SYM_TABLE)
     return check_element(c, e, env, shift, sym);
+  if (sym->kind == SYM_LOCAL && type_composite(c->m, sym->type))
+    return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
     return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name, symbol_kind_name(sym->kind));
-  return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : bad(c, e->loc);
+  return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : check_bad(c, e->loc);
 }
 
 /* Reports a wrong number of arguments. */
@@ -254,7 +267,7 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
   if (c->allowed != ALLOW_BODY)
     return not_allowed(c, env, e->loc, "idx");
   if (!check_const_int(c, e->kids[0], env, "the dimension of idx", &d))
-    return bad(c, e->loc);
+    return check_bad(c, e->loc);
   if (d < 0 || d >= c->m->grid.rank)
     return check_error(c, env, e->kids[0]->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, c->m->grid.rank - 1);
   Expr *x = leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
@@ -302,7 +315,7 @@ static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_
     return check_undefined(c, env, e->loc, e->name, NULL);
   if (!sym || (sym->kind != SYM_OP && sym->kind != SYM_BAD))
     return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'", e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
-  return sym->kind == SYM_BAD ? bad(c, e->loc) : expand(c, e, env, shift, sym);
+  return sym->kind == SYM_BAD ? check_bad(c, e->loc) : expand(c, e, env, shift, sym);
 }
 
 /* The node `op` at e's place on e's checked kids. */
@@ -316,15 +329,13 @@ static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env 
     x->kids[i] = check_expr(c, e->kids[i], env, shift);
     ok = ok && x->kids[i]->kind != EXPR_BAD;
   }
-  return ok ? check_types(c, env, x) : bad(c, e->loc);
+  return ok ? check_types(c, env, x) : check_bad(c, e->loc);
 }
 
 /* name(...). */
 static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Type to = type_of_word(e->name, c->real);
   const Builtin *f = find_builtin(e->name);
-  if (to == TY_I8 || to == TY_I16 || to == TY_F16 || to == TY_BF16)
-    return check_error(c, env, e->loc, "the types f16, bf16, i8 and i16 are not supported yet");
   if (!strcmp(e->name, "idx"))
     return index_value(c, e, env, shift);
   if (!strcmp(e->name, "step"))
@@ -335,6 +346,33 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   if (e->n != want)
     return wrong_count(c, e, env, want);
   return operation(c, e, f ? f->op : OP_CONVERT, to, env, shift);
+}
+
+/* {a, b} or {xx = a, yy = b}: open, see check_composite.c. */
+static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  Expr *x = leaf(c, EXPR_BRACES, TY_BRACES, e->loc, NULL);
+  bool ok = true;
+  x->n = e->n;
+  x->kids = ARENA_ARRAY(c->arena, Expr *, e->n);
+  for (int i = 0; i < e->n; i++) {
+    bool named = e->kids[i]->kind == EXPR_NAMED;
+    Expr *k = check_expr(c, named ? e->kids[i]->kids[0] : e->kids[i], env, shift);
+    ok = ok && k->kind != EXPR_BAD;
+    x->kids[i] = named ? leaf(c, EXPR_NAMED, k->type, e->kids[i]->loc, NULL) : k;
+    if (named) {
+      x->kids[i]->name = e->kids[i]->name;
+      x->kids[i]->n = 1;
+      x->kids[i]->kids = ARENA_ARRAY(c->arena, Expr *, 1);
+      x->kids[i]->kids[0] = k;
+    }
+  }
+  return ok ? x : check_bad(c, e->loc);
+}
+
+/* A component or a member of a value. */
+static Expr *member(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  Expr *base = check_expr(c, e->kids[0], env, shift);
+  return base->kind == EXPR_BAD ? base : check_member(c, env, e, base);
 }
 
 /* Reports once that the expressions have become too large. */
@@ -360,20 +398,23 @@ static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t
   case EXPR_NAME: return name(c, e, env, shift);
   case EXPR_ACCESS: return access(c, e, env, shift);
   case EXPR_CALL: return call(c, e, env, shift);
+  case EXPR_MEMBER: return member(c, e, env, shift);
+  case EXPR_BRACES: return braces(c, e, env, shift);
   case EXPR_OP: return operation(c, e, e->op, TY_NONE, env, shift);
   case EXPR_REDUCE: return check_reduce(c, e, env, shift);
-  default: return bad(c, e->loc);
+  default: return check_bad(c, e->loc);
   }
 }
 
 Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   if (c->gave_up)
-    return bad(c, e->loc);
+    return check_bad(c, e->loc);
   if (c->depth >= MAX_DEPTH || c->nodes >= MAX_NODES)
     return give_up(c, e, env);
   c->depth++;
   c->nodes++;
   Expr *r = check_node(c, e, env, shift);
+  c->nodes += r->kind != EXPR_OP && type_composite(c->m, r->type) ? type_components(c->m, r->type) : 0;
   c->depth--;
   return r;
 }

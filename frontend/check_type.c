@@ -1,11 +1,10 @@
-/* frontend/check_type.c: types of operations; literals take the type they meet. */
+/* frontend/check_type.c: types of operations; literals take the type they meet. Vectors and structs are in check_composite.c. */
 #include "frontend/ast.h"
 
 #include <math.h>
 #include <string.h>
 
-/* How the operation is written: "'+'", "'if'", "'sqrt'". */
-static const char *spelling(Checker *c, Opcode op) {
+const char *check_spelling(Checker *c, Opcode op) {
   static const struct { Opcode op; const char *s; } marks[] = {
     {OP_ADD, "+"}, {OP_SUB, "-"}, {OP_MUL, "*"}, {OP_DIV, "/"}, {OP_REM, "%"}, {OP_NEG, "-"}, {OP_EQ, "=="}, {OP_NE, "!="}, {OP_LT, "<"}, {OP_LE, "<="}, {OP_GT, ">"},
     {OP_GE, ">="}, {OP_AND, "&&"}, {OP_OR, "||"}, {OP_NOT, "!"}, {OP_SELECT, "if"}};
@@ -13,11 +12,6 @@ static const char *spelling(Checker *c, Opcode op) {
     if (marks[i].op == op)
       return arena_printf(c->arena, "'%s'", marks[i].s);
   return arena_printf(c->arena, "'%s'", op_info[op].name);
-}
-
-/* A type as messages name it. */
-static const char *type_words(Type t) {
-  return t == TY_LITERAL_INT ? "an integer literal" : t == TY_LITERAL_FLOAT ? "a floating-point literal" : type_name(t);
 }
 
 /* The expression as messages name it: its name, or "...". */
@@ -63,7 +57,7 @@ Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
     return e;
   if (t == TY_BOOL || (e->type == TY_LITERAL_FLOAT && type_is_int(t))) {
     const char *fix = t == TY_BOOL ? "write a comparison" : "write an integer literal, or convert the other side";
-    return check_error(c, env, e->loc, "%s cannot become %s; %s", type_words(e->type), type_name(t), fix);
+    return check_error(c, env, e->loc, "%s cannot become %s; %s", check_type_words(c, e->type), type_name(t), fix);
   }
   if (e->kind == EXPR_CONST)
     return adapt_const(c, env, e, t);
@@ -78,29 +72,46 @@ Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
   return e;
 }
 
-/* Reports that kids x and y of `e` are of different types, with the conversion of the narrower or integer one. */
-static Expr *mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
+/* Reports that the vectors, structs or scalars x and y do not go together in `e`. */
+static Expr *mixed_vectors(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
+  Type t = check_base(c, x->type), u = check_base(c, y->type);
+  const char *op = check_spelling(c, e->op), *xs = check_type_words(c, x->type), *ys = check_type_words(c, y->type);
+  if (t == TY_NONE || u == TY_NONE)
+    return check_error(c, env, e->loc, "%s mixes %s and %s; a struct goes only with values of its own type", op, xs, ys);
+  if (t == u)
+    return check_error(c, env, e->loc, "%s mixes %s and %s; vectors must be of the same length, or one of the values a scalar", op, xs, ys);
+  if (!is_number(t) || !is_number(u))
+    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", op, xs, ys);
+  bool x_wider = is_float(t) != is_float(u) ? is_float(t) : t > u;
+  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", op, xs, ys, cure(c, x_wider ? y : x, x_wider ? t : u));
+}
+
+Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
+  if (type_composite(c->m, x->type) || type_composite(c->m, y->type))
+    return mixed_vectors(c, env, e, x, y);
   bool x_wider = is_float(x->type) != is_float(y->type) ? is_float(x->type) : x->type > y->type;
   const Expr *narrow = x_wider ? y : x, *wide = x_wider ? x : y;
   if (x->type == TY_BOOL || y->type == TY_BOOL)
-    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", spelling(c, e->op), type_words(x->type), type_words(y->type));
+    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", check_spelling(c, e->op), check_type_words(c, x->type), check_type_words(c, y->type));
   if (type_is_literal(x->type) || type_is_literal(y->type)) {
     const Expr *i = type_is_literal(x->type) ? y : x;
-    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", spelling(c, e->op), type_words(x->type), type_words(y->type), cure(c, i, c->real));
+    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", check_spelling(c, e->op), check_type_words(c, x->type), check_type_words(c, y->type), cure(c, i, c->real));
   }
-  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", spelling(c, e->op), type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
+  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", check_spelling(c, e->op), type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
 }
 
 /* Gives kids `first` .. n-1 of `e` one type, to which literals adapt, and returns it; TY_NONE after reporting. */
 static Type unify(Checker *c, const Env *env, Expr *e, int first) {
   Expr **k = e->kids;
   int lead = first;
+  if (check_has_vector(c, e, first))
+    return check_unify_vectors(c, env, e, first);
   for (int i = first + 1; i < e->n; i++) {
     Type t = k[lead]->type, u = k[i]->type;
     bool fits = t == u || (type_is_literal(t) && type_is_literal(u)) || (type_is_literal(u) && is_number(t) && (is_float(t) || is_int(u))) ||
                 (type_is_literal(t) && is_number(u) && (is_float(u) || is_int(t)));
     if (!fits) {
-      mixed(c, env, e, k[lead], k[i]);
+      check_mixed(c, env, e, k[lead], k[i]);
       return TY_NONE;
     }
     if (type_is_literal(t) && (!type_is_literal(u) || u == TY_LITERAL_FLOAT))
@@ -123,19 +134,30 @@ static Expr *typed(Expr *e, Type t) {
   return e;
 }
 
+/* Is the operand a number, or a vector of numbers? */
+static bool is_numeric(const Checker *c, const Expr *k) { return k->type == TY_BRACES || is_number(check_base(c, k->type)); }
+
+/* Reports that the operand `k` of `e` is none; `need` says what is needed. */
+static Expr *not_numeric(Checker *c, const Env *env, const Expr *e, const Expr *k, const char *need) {
+  const char *op = check_spelling(c, e->op), *t = check_type_words(c, k->type);
+  if (check_base(c, k->type) == TY_NONE)
+    return check_error(c, env, e->loc, "%s has no meaning for %s, a struct or with structs in it; compute member by member: {a.x + b.x, ...}", op, t);
+  return check_error(c, env, e->loc, "%s needs %s, but this %s is %s", op, need, strcmp(need, "numbers") ? "one" : "operand", t);
+}
+
 /* + - * / min max abs, unary minus. */
 static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
-    if (!is_number(e->kids[i]->type))
-      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s", spelling(c, e->op), type_words(e->kids[i]->type));
+    if (!is_numeric(c, e->kids[i]))
+      return not_numeric(c, env, e, e->kids[i], "numbers");
   return typed(e, unify(c, env, e, 0));
 }
 
 /* %: integers; of literals an i64. */
 static Expr *remainder_of(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
-    if (!is_int(e->kids[i]->type))
-      return check_error(c, env, e->loc, "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)", type_words(e->kids[i]->type));
+    if (!is_int(check_base(c, e->kids[i]->type)))
+      return check_error(c, env, e->loc, "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)", check_type_words(c, e->kids[i]->type));
   Type t = unify(c, env, e, 0);
   typed(e, t);
   return t == TY_LITERAL_INT ? check_adapt(c, env, e, TY_I64) : e;
@@ -144,11 +166,13 @@ static Expr *remainder_of(Checker *c, const Env *env, Expr *e) {
 /* sqrt and the like: floats; integer literals count as floats. */
 static Expr *function(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++) {
+    if (e->kids[i]->type == TY_BRACES && (e->kids[i] = check_close_as(c, env, e->kids[i], c->real))->kind == EXPR_BAD)
+      return e->kids[i];
     const Expr *k = e->kids[i];
-    if (!is_number(k->type))
-      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s", spelling(c, e->op), type_words(k->type));
-    if (!is_float(k->type) && k->type != TY_LITERAL_INT)
-      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s", spelling(c, e->op), type_words(k->type), cure(c, k, c->real));
+    if (!is_numeric(c, k))
+      return not_numeric(c, env, e, k, "floating-point arguments");
+    if (!is_float(check_base(c, k->type)) && k->type != TY_LITERAL_INT)
+      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s", check_spelling(c, e->op), check_type_words(c, k->type), cure(c, k, c->real));
   }
   Type t = unify(c, env, e, 0);
   return typed(e, t == TY_LITERAL_INT ? TY_LITERAL_FLOAT : t);
@@ -157,9 +181,11 @@ static Expr *function(Checker *c, const Env *env, Expr *e) {
 /* Comparisons; literals alone are compared as i64 or real. */
 static Expr *comparison(Checker *c, const Env *env, Expr *e) {
   bool order = e->op != OP_EQ && e->op != OP_NE;
+  if (check_has_vector(c, e, 0))
+    return check_error(c, env, e->loc, "%s compares single values, not vectors or structs; compare them part by part: a[0] == b[0] && a[1] == b[1]", check_spelling(c, e->op));
   for (int i = 0; i < e->n && order; i++)
     if (!is_number(e->kids[i]->type))
-      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain", spelling(c, e->op), type_words(e->kids[i]->type));
+      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain", check_spelling(c, e->op), check_type_words(c, e->kids[i]->type));
   Type t = unify(c, env, e, 0);
   for (int i = 0; i < e->n && type_is_literal(t); i++) {
     e->kids[i] = check_adapt(c, env, e->kids[i], t == TY_LITERAL_INT ? TY_I64 : c->real);
@@ -173,14 +199,15 @@ static Expr *comparison(Checker *c, const Env *env, Expr *e) {
 static Expr *logic(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (e->kids[i]->type != TY_BOOL)
-      return check_error(c, env, e->loc, "%s needs bool operands, but this one is %s; write a comparison such as x != 0", spelling(c, e->op), type_words(e->kids[i]->type));
+      return check_error(c, env, e->loc, "%s needs bool operands, but this one is %s; write a comparison such as x != 0", check_spelling(c, e->op), check_type_words(c, e->kids[i]->type));
   return typed(e, TY_BOOL);
 }
 
 /* if and select. */
 static Expr *choice(Checker *c, const Env *env, Expr *e) {
   if (e->kids[0]->type != TY_BOOL)
-    return check_error(c, env, e->kids[0]->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", type_words(e->kids[0]->type));
+    return check_error(c, env, e->kids[0]->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", check_type_words(c, e->kids[0]->type));
+  check_same_choice(c, e);
   return typed(e, unify(c, env, e, 1));
 }
 
@@ -188,6 +215,10 @@ static Expr *choice(Checker *c, const Env *env, Expr *e) {
 static Expr *conversion(Checker *c, const Env *env, Expr *e) {
   Type to = e->type;
   Expr *k = e->kids[0];
+  if (check_has_vector(c, e, 0))
+    return check_convert_vector(c, env, e);
+  if (type_is_literal(k->type) && check_value_type(c, to) != to && (type_is_float(to) || k->type == TY_LITERAL_INT))
+    return check_coerce_in(c, env, k, to, "the value");
   if (type_is_literal(k->type)) {
     bool direct = type_is_float(to) || (type_is_int(to) && k->type == TY_LITERAL_INT);
     k = check_adapt(c, env, k, direct ? to : k->type == TY_LITERAL_INT ? TY_I64 : TY_F64);
@@ -198,7 +229,8 @@ static Expr *conversion(Checker *c, const Env *env, Expr *e) {
   return k->type == to ? k : e;
 }
 
-Expr *check_types(Checker *c, const Env *env, Expr *e) {
+/* The type of the operation `e` by its kind. */
+static Expr *by_operation(Checker *c, const Env *env, Expr *e) {
   switch (e->op) {
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_NEG: case OP_MIN: case OP_MAX: case OP_ABS: return arithmetic(c, env, e);
   case OP_REM: return remainder_of(c, env, e);
@@ -210,14 +242,32 @@ Expr *check_types(Checker *c, const Env *env, Expr *e) {
   }
 }
 
-Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to) {
-  if (e->kind == EXPR_BAD || want == TY_NONE || e->type == want)
-    return e;
-  if (type_is_literal(e->type) && want != TY_BOOL && (type_is_float(want) || e->type == TY_LITERAL_INT))
-    return check_adapt(c, NULL, e, want);
-  if (want == TY_BOOL)
-    return check_error(c, NULL, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to, type_words(e->type));
-  return check_error(c, NULL, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want), type_words(e->type), cure(c, e, want));
+Expr *check_types(Checker *c, const Env *env, Expr *e) {
+  for (int i = 0; i < e->n && e->op != OP_SELECT && e->op != OP_CONVERT; i++)
+    e->kids[i] = check_widen(c, e->kids[i]);
+  Expr *r = by_operation(c, env, e);
+  c->nodes += type_composite(c->m, r->type) ? type_components(c->m, r->type) : 0;
+  return r;
 }
 
-Expr *check_value(Checker *c, Expr *e) { return type_is_literal(e->type) ? check_coerce(c, e, c->real, "the value") : e; }
+Expr *check_coerce_in(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
+  if (e->kind == EXPR_BAD || want == TY_NONE || e->type == want)
+    return e;
+  Expr *x = check_coerce_composite(c, env, e, want, to);
+  if (x)
+    return x;
+  if (type_is_literal(e->type) && want != TY_BOOL && (type_is_float(want) || e->type == TY_LITERAL_INT))
+    return check_adapt(c, env, e, want);
+  if (want == TY_BOOL)
+    return check_error(c, env, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to, check_type_words(c, e->type));
+  return check_error(c, env, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want), check_type_words(c, e->type), cure(c, e, want));
+}
+
+Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to) { return check_coerce_in(c, NULL, e, want, to); }
+
+Expr *check_value(Checker *c, Expr *e) {
+  e = check_settle(c, NULL, e);
+  if (e->kind != EXPR_BAD && (type_is_literal(e->type) || e->type == TY_BRACES))
+    return check_close_as(c, NULL, e, c->real);
+  return e->kind == EXPR_BAD ? e : check_widen(c, e);
+}

@@ -11,7 +11,7 @@ static void place(Dump *d, Loc at) { str_addf(&d->s, " <%d:%d>\n", at.line, at.c
 static void indent(Dump *d, int depth) { str_addf(&d->s, "%*s", 2 * (depth < 40 ? depth : 40), ""); }
 
 /* " NAME : TYPE". */
-static void named(Dump *d, const char *what, const char *name, Type t) { str_addf(&d->s, "%s '%s' : %s", what, name, type_name(t)); }
+static void named(Dump *d, const char *what, const char *name, Type t) { str_addf(&d->s, "%s '%s' : %s", what, name, type_text(d->c->m, t)); }
 
 /* "[-1, 0]". */
 static void offsets(Dump *d, const Expr *e) {
@@ -19,6 +19,15 @@ static void offsets(Dump *d, const Expr *e) {
   for (int i = 0; i < d->c->m->grid.rank; i++)
     str_addf(&d->s, "%s%lld", i ? ", " : "", (long long)e->off[i]);
   str_add(&d->s, "]");
+}
+
+/* Member `i` of a value of type `t`: ".xx", "[2]". */
+static void member(Dump *d, Type t, int i) {
+  const Composite *x = type_composite(d->c->m, t);
+  if (x->name)
+    str_addf(&d->s, "member .%s", x->members[i].name);
+  else
+    str_addf(&d->s, "component [%d]", i);
 }
 
 /* What the node is, with its own data. */
@@ -36,6 +45,9 @@ static void head(Dump *d, const Expr *e) {
       str_addf(&d->s, "let %s", e->name);
     break;
   case EXPR_OP: str_add(&d->s, op_info[e->op].name); break;
+  case EXPR_MEMBER: member(d, e->kids[0]->type, (int)e->value.i); break;
+  case EXPR_BRACES: str_add(&d->s, "construct"); break;
+  case EXPR_SPREAD: str_add(&d->s, "spread"); break;
   default:
     str_addf(&d->s, "const %s", e->kind == EXPR_CONST ? e->name : "");
     str_add(&d->s, e->kind == EXPR_CONST ? " = " : "");
@@ -48,7 +60,7 @@ static void head(Dump *d, const Expr *e) {
 static void expr(Dump *d, const Expr *e, int depth) {
   indent(d, depth);
   head(d, e);
-  str_addf(&d->s, " : %s", type_name(e->type));
+  str_addf(&d->s, " : %s", type_text(d->c->m, e->type));
   place(d, e->loc);
   for (int i = 0; i < e->n; i++)
     expr(d, e->kids[i], depth + 1);
@@ -68,9 +80,24 @@ static void shared(Dump *d, const Expr *e, int depth, const void *printed_at) {
   }
 }
 
+/* Structs. */
+static void structs(Dump *d) {
+  const Module *m = d->c->m;
+  for (int i = 0; i < m->ncomposites; i++) {
+    const Composite *t = &m->composites[i];
+    if (!t->name)
+      continue;
+    str_addf(&d->s, "struct '%s'", t->name);
+    place(d, symbols_find(&d->c->syms, t->name)->loc);
+    for (int k = 0; k < t->n; k++)
+      str_addf(&d->s, "  member '%s' : %s\n", t->members[k].name, type_text(m, t->members[k].type));
+  }
+}
+
 /* Grid, scalars and fields. */
 static void declarations(Dump *d) {
   const Module *m = d->c->m;
+  structs(d);
   for (int i = 0; i < m->nscalars; i++) {
     if (d->c->scalar_value[i])
       shared(d, d->c->scalar_value[i], 0, d->c->scalar_value[i]);
@@ -91,7 +118,7 @@ static void declarations(Dump *d) {
     box_print(&d->s, m, &f->box);
     str_add(&d->s, rules[f->outside]);
     if (f->outside == OUTSIDE_CONST)
-      const_print(&d->s, f->outside_value, f->type);
+      const_print(&d->s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
     str_addf(&d->s, "%s%s", f->input ? " input" : "", f->temp ? " temp" : "");
     place(d, f->loc);
   }

@@ -33,8 +33,10 @@ static bool fold_op(Checker *c, const Expr *e, Const *out) {
   Const in[3];
   Value *values[3];
   Builder b = builder_at_end(c->arena, block_new(c->arena, NULL));
+  if (!type_is_scalar(e->type))
+    return false;
   for (int i = 0; i < e->n; i++) {
-    if (!fold_const(c, e->kids[i], &in[i]))
+    if (!type_is_scalar(e->kids[i]->type) || !fold_const(c, e->kids[i], &in[i]))
       return false;
     values[i] = build_const(&b, e->kids[i]->type, in[i]);
   }

@@ -28,13 +28,72 @@ static Value *lower_whole(Checker *c, Builder *b, const Expr *e) {
   return lower_expr(c, b, e);
 }
 
+/* ---- vectors and structs: operations are done component by component, so that only access, construct, extract and yield have composite types */
+
+/* Member `i`, of type `t`, of the composite value `x`. */
+static Value *member_of(Builder *b, Type t, Value *x, int i) {
+  return x->def->code == OP_CONSTRUCT ? x->def->operands[i] : build_extract(b, t, x, i);
+}
+
+/* The type of member `i` of `t`. */
+static Type member_type(const Checker *c, Type t, int i) { return type_composite(c->m, t)->members[i].type; }
+
+/* The operation `op` with a result of type `t` on `n` values; of composite ones component by component, scalars going with each. */
+static Value *apply(Checker *c, Builder *b, Opcode op, Type t, int n, Value *const *values) {
+  const Composite *whole = type_composite(c->m, t);
+  if (!whole)
+    return op == OP_CONVERT && values[0]->type == t ? values[0] : fold(b, build_op(b, op, t, n, values));
+  Value **members = ARENA_ARRAY(c->arena, Value *, whole->n), *parts[3];
+  for (int i = 0; i < whole->n; i++) {
+    for (int k = 0; k < n; k++)
+      parts[k] = type_is_scalar(values[k]->type) ? values[k] : member_of(b, member_type(c, values[k]->type, i), values[k], i);
+    members[i] = apply(c, b, op, whole->members[i].type, n, parts);
+  }
+  return build_construct(b, t, whole->n, members);
+}
+
+/* The value of type `t` all of whose components are the scalar `x`. */
+static Value *spread(Checker *c, Builder *b, Type t, Value *x) {
+  const Composite *whole = type_composite(c->m, t);
+  if (!whole)
+    return x;
+  Value **members = ARENA_ARRAY(c->arena, Value *, whole->n);
+  for (int i = 0; i < whole->n; i++)
+    members[i] = i ? members[0] : spread(c, b, whole->members[0].type, x);
+  return build_construct(b, t, whole->n, members);
+}
+
+/* {a, b}. */
+static Value *lower_braces(Checker *c, Builder *b, const Expr *e) {
+  Value **members = ARENA_ARRAY(c->arena, Value *, e->n);
+  for (int i = 0; i < e->n; i++)
+    members[i] = lower_expr(c, b, e->kids[i]);
+  b->loc = e->loc;
+  return build_construct(b, e->type, e->n, members);
+}
+
+/* Member `i` of the composite `e`, without computing the others where that can be avoided. */
+static Value *lower_member(Checker *c, Builder *b, const Expr *e, int i) {
+  Value *kids[3];
+  if (e->kind == EXPR_BRACES)
+    return lower_expr(c, b, e->kids[i]);
+  if (e->kind != EXPR_OP) {
+    Value *x = lower_expr(c, b, e);
+    return member_of(b, member_type(c, e->type, i), x, i);
+  }
+  for (int k = 0; k < e->n; k++)
+    kids[k] = type_is_scalar(e->kids[k]->type) ? lower_expr(c, b, e->kids[k]) : lower_member(c, b, e->kids[k], i);
+  b->loc = e->loc;
+  return apply(c, b, e->op, member_type(c, e->type, i), e->n, kids);
+}
+
 /* An operation. */
 static Value *lower_op(Checker *c, Builder *b, const Expr *e) {
   Value *kids[3];
   for (int i = 0; i < e->n; i++)
     kids[i] = lower_expr(c, b, e->kids[i]);
   b->loc = e->loc;
-  return fold(b, build_op(b, e->op, e->type, e->n, kids));
+  return apply(c, b, e->op, e->type, e->n, kids);
 }
 
 /* The ops that compute `e`, at the end of b's block. */
@@ -48,16 +107,21 @@ static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   case EXPR_STEP: return build_step(b);
   case EXPR_LOCAL: return e->sym->lowered;
   case EXPR_OP: return lower_op(c, b, e);
+  case EXPR_MEMBER: return lower_member(c, b, e->kids[0], (int)e->value.i);
+  case EXPR_BRACES: return lower_braces(c, b, e);
+  case EXPR_SPREAD: return spread(c, b, e->type, lower_expr(c, b, e->kids[0]));
   default: fold_const(c, e, &k); return build_const(b, e->type, k);
   }
 }
 
-/* Takes constants that folding left without use out of the block. */
-static void drop_unused_constants(Block *b) {
+/* Takes constants, and composite values put together and taken apart, that folding left without use out of the block. */
+static void drop_unused(Block *b) {
   for (Op *op = b->last, *prev; op; op = prev) {
     prev = op->prev;
-    if (op->code == OP_CONST && !op->results[0]->id)
+    if ((op->code == OP_CONST || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) && !op->results[0]->id) {
       op_unlink(op);
+      continue;
+    }
     for (int i = 0; i < op->noperands; i++)
       op->operands[i]->id = 1;
   }
@@ -73,7 +137,7 @@ static void lower_scalar(Checker *c, int i) {
   Value *v = lower_whole(c, &b, c->scalar_value[i]);
   b.loc = s->loc;
   build_yield(&b, 1, &v);
-  drop_unused_constants(s->expr);
+  drop_unused(s->expr);
 }
 
 /* One piece; its targets come in the order of the stencil's. */
@@ -95,7 +159,7 @@ static Piece lower_piece(Checker *c, const CheckedStencil *s, const CheckedPiece
       }
   b.loc = p->loc;
   build_yield(&b, n, yields);
-  drop_unused_constants(out.body);
+  drop_unused(out.body);
   return out;
 }
 
@@ -142,7 +206,7 @@ static Checker *front(Arena *a, Diags *d, const char *file, const char *text, co
   c->m->contract = o && o->contract;
   c->m->fast_math = o && o->fast_math;
   c->real = o && o->real != TY_NONE ? o->real : TY_F32;
-  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text), .real = c->real};
+  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text)};
   parse_program(&p);
   c->incomplete = diags_errors(d) != before;
   check_program(c, p.ndecls, p.decls);

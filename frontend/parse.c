@@ -29,33 +29,28 @@ static bool new_name(Parse *p, const char *what, Name *out) {
 
 Type type_of_word(const char *s, Type real) { return !strcmp(s, "real") ? real : type_from_name(s); }
 
-/* Is the type part of the language, but not here yet? */
-static bool is_small_type(Type t) { return t == TY_I8 || t == TY_I16 || t == TY_F16 || t == TY_BF16; }
-
-Type parse_type(Parse *p) {
-  Type t = parse_is(p, TOK_NAME) ? type_of_word(p->t->text, p->real) : TY_NONE;
-  if (t == TY_NONE) {
-    parse_error(p, "a type (real, f32, f64, i32, i64 or bool)");
-    return TY_NONE;
+const TypeExpr *parse_type(Parse *p) {
+  if (!parse_is(p, TOK_NAME) || is_keyword(p->t->text)) {
+    parse_error(p, EXPECTED_TYPE);
+    return NULL;
   }
-  if (is_small_type(t)) {
-    parse_unsupported(p, p->t->loc, "the types f16, bf16, i8 and i16");
-    return TY_NONE;
-  }
+  TypeExpr *t = ARENA_NEW(p->arena, TypeExpr);
+  t->loc = p->t->loc;
+  t->name = p->t->text;
   p->t++;
-  if (!parse_is(p, TOK_LBRACKET))
-    return t;
-  parse_unsupported(p, p->t->loc, "vector types");
-  return TY_NONE;
+  while (parse_accept(p, TOK_LBRACKET)) {
+    Expr *length = parse_expr(p);
+    if (!length || !parse_expect(p, TOK_RBRACKET, "']' after the vector's length"))
+      return NULL;
+    ARENA_PUSH(p->arena, t->lengths, t->n, length);
+  }
+  return t;
 }
 
 /* ": TYPE" if there is one; false after reporting. */
-static bool optional_type(Parse *p, Type *out) {
-  *out = TY_NONE;
-  if (!parse_accept(p, TOK_COLON))
-    return true;
-  *out = parse_type(p);
-  return *out != TY_NONE;
+static bool optional_type(Parse *p, const TypeExpr **out) {
+  *out = NULL;
+  return !parse_accept(p, TOK_COLON) || (*out = parse_type(p)) != NULL;
 }
 
 /* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at the end of a line is reported there. */
@@ -141,6 +136,40 @@ static bool declarations(Parse *p, bool (*one)(Parse *)) {
       return false;
   while (parse_accept(p, TOK_COMMA));
   return end(p, false);
+}
+
+/* NAME, ... : TYPE of a struct. */
+static bool members(Parse *p, Decl *d) {
+  int first = d->nmembers;
+  do {
+    MemberDecl m = {0};
+    if (!new_name(p, "a member's name", &m.name))
+      return false;
+    ARENA_PUSH(p->arena, d->members, d->nmembers, m);
+  } while (parse_accept(p, TOK_COMMA));
+  const TypeExpr *type = parse_expect(p, TOK_COLON, "',' or ':' and the members' type") ? parse_type(p) : NULL;
+  for (int i = first; i < d->nmembers; i++)
+    d->members[i].type = type;
+  return type;
+}
+
+/* struct NAME { members; ... } after the word. */
+static bool structure(Parse *p) {
+  Name name;
+  if (!new_name(p, "the struct's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!parse_expect(p, TOK_LBRACE, "'{' and the members"))
+    return false;
+  do
+    if (!members(p, d))
+      return false;
+  while (parse_accept(p, TOK_SEMI) && !parse_is(p, TOK_RBRACE));
+  if (!parse_expect(p, TOK_RBRACE, "';' or '}'"))
+    return false;
+  d->kind = DECL_STRUCT;
+  parse_accept(p, TOK_SEMI);
+  return true;
 }
 
 /* One dimension's bounds. */
@@ -270,7 +299,7 @@ static bool field(Parse *p, bool paper) {
       return false;
     declare(p, name);
   } while (parse_accept(p, TOK_COMMA));
-  if (!parse_expect(p, TOK_COLON, "':' and the field's type") || (common.type = parse_type(p)) == TY_NONE)
+  if (!parse_expect(p, TOK_COLON, "':' and the field's type") || !(common.type = parse_type(p)))
     return false;
   while (parse_is(p, TOK_NAME) && !is_keyword(p->t->text) && !(paper && p->t->first))
     if (!attribute(p, &common))
@@ -353,6 +382,10 @@ static bool statement(Parse *p, Stmt *s) {
   s->loc = name.loc;
   if (s->is_let && !optional_type(p, &s->type))
     return false;
+  if (!s->is_let && (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT))) {
+    diag_error(p->d, p->t->loc, "a target is assigned as a whole, at the point in hand; build the value and write %.60s = ...", s->name);
+    return false;
+  }
   s->value = initializer(p);
   if (s->value && end(p, false))
     return true;
@@ -474,14 +507,14 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(p, "a declaration (param, const, let, grid, region, field, op, stencil or init)");
+    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil or init)");
   return false;
 }
 
 /* The declaration at p->t. False after an error that leaves the rest of it unread. */
 static bool declaration(Parse *p) {
   static const struct { const char *word, *what; } later[] = {
-    {"struct", "struct types"}, {"fn", "functions (fn)"}, {"until", "until conditions"}, {"reduce", "reductions over a region (reduce)"}, {"var", "var and for"}, {"for", "var and for"}};
+    {"fn", "functions (fn)"}, {"until", "until conditions"}, {"reduce", "reductions over a region (reduce)"}, {"var", "var and for"}, {"for", "var and for"}};
   for (size_t i = 0; i < sizeof later / sizeof *later; i++)
     if (parse_is_word(p, later[i].word))
       return unsupported(p, later[i].what);
@@ -492,13 +525,14 @@ static bool declaration(Parse *p) {
   if (parse_is_word(p, "let"))
     return declarations(p, top_let);
   static const struct { const char *word; int kind; } rest[] = {
-    {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT}};
+    {"struct", DECL_STRUCT}, {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT}};
   int kind = DECL_BAD;
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
   p->t += kind != DECL_BAD;
   switch (kind) {
+  case DECL_STRUCT: return structure(p);
   case DECL_GRID: return grid(p, false);
   case DECL_REGION: return region(p);
   case DECL_FIELD: return field(p, false);
@@ -508,7 +542,7 @@ static bool declaration(Parse *p) {
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, grid, region, field, op, stencil or init)");
+  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil or init)");
   return false;
 }
 

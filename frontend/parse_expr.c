@@ -132,15 +132,40 @@ static Expr *reduction(Parse *p, const Token *name) {
   return e;
 }
 
-/* What may not follow a value yet: a component, a member, a time level. */
-static bool check_suffix(Parse *p) {
-  const char *what = parse_is(p, TOK_LBRACKET) ? "vector types and their components"
-                     : parse_is(p, TOK_DOT)    ? "struct types and their members"
-                     : parse_is(p, TOK_AT)     ? "older time levels (history, 'A@1')"
-                                               : NULL;
-  if (what)
-    parse_unsupported(p, p->t->loc, what);
-  return !what;
+/* .NAME behind `e`; the dot is taken. */
+static Expr *member(Parse *p, Expr *e) {
+  if (!parse_is(p, TOK_NAME)) {
+    parse_error(p, "a member's name after '.'");
+    return NULL;
+  }
+  const Token *name = p->t++;
+  Expr *x = expr_new(p, EXPR_MEMBER, name->loc, 1, &e);
+  if (x)
+    x->name = name->text;
+  return x;
+}
+
+/* [INDEX] behind `e`; the bracket is taken. */
+static Expr *component(Parse *p, Expr *e) {
+  Loc loc = p->t[-1].loc;
+  if (!parse_enter(p))
+    return NULL;
+  Expr *index = parse_expr(p);
+  if (!index || !parse_expect(p, TOK_RBRACKET, "']' (a component has one index, v[2]; a field's offsets come right behind its name)"))
+    return NULL;
+  p->nesting--;
+  return expr_new(p, EXPR_MEMBER, loc, 2, (Expr *[]){e, index});
+}
+
+/* `e` with the components and members named behind it. */
+static Expr *suffixes(Parse *p, Expr *e) {
+  while (e && (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT)))
+    e = p->t++->kind == TOK_DOT ? member(p, e) : component(p, e);
+  if (e && parse_is(p, TOK_AT)) {
+    parse_unsupported(p, p->t->loc, "older time levels (history, 'A@1')");
+    return NULL;
+  }
+  return e;
 }
 
 /* A name, a call or an access; the next token is the name. */
@@ -158,7 +183,7 @@ static Expr *name_or_call(Parse *p) {
   } else {
     e = leaf(p, EXPR_NAME);
   }
-  return e && check_suffix(p) ? e : NULL;
+  return suffixes(p, e);
 }
 
 /* if c then a else b; the next token is the if. */
@@ -193,10 +218,41 @@ static Expr *parenthesized(Parse *p) {
   if (!e || !parse_expect(p, TOK_RPAREN, "')'"))
     return NULL;
   p->nesting--;
-  return check_suffix(p) ? e : NULL;
+  return suffixes(p, e);
 }
 
-/* A literal, a name, a call, an access, a bracket, an if. */
+/* A value between braces, with or without a member's name. */
+static Expr *in_braces(Parse *p) {
+  if (!parse_is(p, TOK_NAME) || p->t[1].kind != TOK_ASSIGN)
+    return parse_expr(p);
+  const Token *name = p->t;
+  p->t += 2;
+  Expr *e = parse_expr(p), *x = e ? expr_new(p, EXPR_NAMED, name->loc, 1, &e) : NULL;
+  if (x)
+    x->name = name->text;
+  return x;
+}
+
+/* {a, b} or {xx = a, yy = b}; the next token is the brace. */
+static Expr *braces(Parse *p) {
+  Loc loc = p->t++->loc;
+  Expr **kids = NULL;
+  int n = 0;
+  if (!parse_enter(p))
+    return NULL;
+  do {
+    Expr *e = in_braces(p);
+    if (!e)
+      return NULL;
+    ARENA_PUSH(p->arena, kids, n, e);
+  } while (parse_accept(p, TOK_COMMA) && !parse_is(p, TOK_RBRACE));
+  if (!parse_expect(p, TOK_RBRACE, "',' or '}'"))
+    return NULL;
+  p->nesting--;
+  return suffixes(p, expr_new(p, EXPR_BRACES, loc, n, kids));
+}
+
+/* A literal, a name, a call, an access, a bracket, braces, an if. */
 static Expr *primary(Parse *p) {
   if (parse_is(p, TOK_INT) || parse_is(p, TOK_FLOAT))
     return leaf(p, parse_is(p, TOK_INT) ? EXPR_INT : EXPR_FLOAT);
@@ -209,10 +265,8 @@ static Expr *primary(Parse *p) {
     return conditional(p);
   if (parse_is(p, TOK_LPAREN))
     return parenthesized(p);
-  if (parse_is(p, TOK_LBRACE)) {
-    parse_unsupported(p, p->t->loc, "vector and struct values '{...}'");
-    return NULL;
-  }
+  if (parse_is(p, TOK_LBRACE))
+    return braces(p);
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return name_or_call(p);
   parse_error(p, "an expression");

@@ -66,7 +66,7 @@ static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const
 
 /* Does the word belong to what is not supported yet? */
 static bool is_later(const char *s) {
-  static const char *const words[] = {"struct", "fn", "var", "for", "until", "reduce", "f16", "bf16", "i8", "i16"};
+  static const char *const words[] = {"fn", "var", "for", "until", "reduce"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (!strcmp(s, words[i]))
       return true;
@@ -96,6 +96,7 @@ const char *symbol_kind_name(SymbolKind k) {
   case SYM_CONST: return "a constant";
   case SYM_TABLE: return "a table";
   case SYM_LET: case SYM_LOCAL: return "a let";
+  case SYM_STRUCT: return "a struct";
   case SYM_GRID: return "the grid";
   case SYM_REGION: return "a region";
   case SYM_FIELD: return "a field";

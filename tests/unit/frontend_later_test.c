@@ -2,31 +2,6 @@
 #include "frontend_cases.h"
 
 static const FrontendCase cases[] = {
-  {"vector_type",
-   GRID1
-   "field V : f32[3] on G;\n"
-   INNER1 "A;\n",
-   "4:14: error: vector types are not supported yet\n"},
-  {"struct_type",
-   "struct S { a, b : f32; c : f32[3] }\n"
-   "param N = 10;\n"
-   "grid G = [0 .. N-1], 4;\n"
-   "field A : f32 on G;\n"
-   INNER1 "A;\n",
-   "1:1: error: struct types are not supported yet\n"},
-  {"half_field",
-   GRID1
-   "field H : f16 on G;\n"
-   INNER1 "A;\n",
-   "4:11: error: the types f16, bf16, i8 and i16 are not supported yet\n"},
-  {"half_conversion",
-   GRID1 INNER1 "f32(bf16(A));\n",
-   "4:30: error: the types f16, bf16, i8 and i16 are not supported yet\n"},
-  {"small_int",
-   GRID1
-   "field H : i8 on G;\n"
-   INNER1 "A;\n",
-   "4:11: error: the types f16, bf16, i8 and i16 are not supported yet\n"},
   {"fn",
    "fn flux(a : f32, b : f32) : f32 {\n"
    "  let c = a;\n"
@@ -75,15 +50,6 @@ static const FrontendCase cases[] = {
    INNER1 "A;\n"
    "reduce total = sum(A) over G every 100;\n",
    "5:1: error: reductions over a region (reduce) are not supported yet\n"},
-  {"component",
-   GRID1 INNER1 "A[0][3];\n",
-   "4:30: error: vector types and their components are not supported yet\n"},
-  {"member",
-   GRID1 INNER1 "A.xx;\n",
-   "4:27: error: struct types and their members are not supported yet\n"},
-  {"constructor",
-   GRID1 INNER1 "{A, A};\n",
-   "4:26: error: vector and struct values '{...}' are not supported yet\n"},
 };
 
 int main(void) { return run_cases("frontend_later", cases, sizeof cases / sizeof *cases); }

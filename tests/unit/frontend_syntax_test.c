@@ -60,12 +60,12 @@ static const FrontendCase cases[] = {
    "4:1: error: expected a declaration, found 'stencl'; did you mean 'stencil'?\n"},
   {"no_declaration",
    "42;\n",
-   "1:1: error: expected a declaration (param, const, let, grid, region, field, op, stencil or init), found '42'\n"},
+   "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil or init), found '42'\n"},
   {"stray_brace",
    GRID1
    INNER1 "A;\n"
    "}\n",
-   "5:1: error: expected a declaration (param, const, let, grid, region, field, op, stencil or init), found '}'\n"},
+   "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil or init), found '}'\n"},
   {"reserved_name",
    "param min = 3;\n",
    "1:7: error: expected a param's name, but 'min' is a word of the language; choose another name\n"},
@@ -77,7 +77,7 @@ static const FrontendCase cases[] = {
    "1:7: error: expected a param's name, found '='\n"},
   {"unknown_type",
    "param x : float = 3;\n",
-   "1:11: error: expected a type (real, f32, f64, i32, i64 or bool), found 'float'\n"},
+   "1:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found 'float'\n"},
   {"missing_type",
    "param N = 10;\n"
    "grid G = [0 .. N-1], 4;\n"

@@ -1,0 +1,518 @@
+/* frontend/check_composite.c: types as written; values in braces, vectors, structs and their members; storage types.
+ *
+ * Values in braces are open (TY_BRACES) until they meet a type: a target's, a let's, the other operand's. Those that meet none are vectors if their
+ * members are of one type. f16, bf16, i8 and i16 are types of storage: a value of one widens to f32 or i32 when something is computed with it. */
+#include "frontend/ast.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- types */
+
+Type check_value_type(Checker *c, Type t) {
+  if (t == TY_F16 || t == TY_BF16)
+    return TY_F32;
+  if (t == TY_I8 || t == TY_I16)
+    return TY_I32;
+  if (!type_is_vector(c->m, t))
+    return t;
+  const Composite *v = type_composite(c->m, t);
+  int n = v->n;
+  Type of = v->members[0].type, wide = check_value_type(c, of);
+  return wide == of ? t : module_vector(c->m, wide, n);
+}
+
+Type check_base(const Checker *c, Type t) {
+  while (type_is_vector(c->m, t))
+    t = type_composite(c->m, t)->members[0].type;
+  return type_composite(c->m, t) ? TY_NONE : t;
+}
+
+const char *check_type_words(const Checker *c, Type t) {
+  if (t == TY_BRACES)
+    return "a value in braces";
+  if (t == TY_LITERAL_INT)
+    return "an integer literal";
+  return t == TY_LITERAL_FLOAT ? "a floating-point literal" : type_text(c->m, t);
+}
+
+/* The vector of `n` values of type `t`; TY_NONE after reporting that it is too large. */
+static Type vector_of(Checker *c, const Env *env, Loc loc, Type t, int64_t n) {
+  if (n < 1 || n > MAX_COMPONENTS || n * type_components(c->m, t) > MAX_COMPONENTS) {
+    check_error(c, env, loc, "a vector of %lld values of type %s; a type has 1 to %d components", (long long)n, check_type_words(c, t), MAX_COMPONENTS);
+    return TY_NONE;
+  }
+  if (c->m->ncomposites < MAX_COMPOSITES)
+    return module_vector(c->m, t, (int)n);
+  check_error(c, env, loc, "the program has more than %d vector and struct types", MAX_COMPOSITES);
+  return TY_NONE;
+}
+
+/* A vector of the shape of `t` with components of the scalar type `base`. */
+static Type with_base(Checker *c, Type t, Type base) {
+  if (!type_is_vector(c->m, t))
+    return base;
+  const Composite *v = type_composite(c->m, t);
+  int n = v->n;
+  return module_vector(c->m, with_base(c, v->members[0].type, base), n);
+}
+
+static bool is_struct(const Symbol *s) { return s && s->kind == SYM_STRUCT; }
+
+/* The type that the name of `t` stands for; TY_NONE after reporting. */
+static Type named_type(Checker *c, const TypeExpr *t) {
+  Type scalar = type_of_word(t->name, c->real);
+  Symbol *s = symbols_find(&c->syms, t->name);
+  if (scalar != TY_NONE)
+    return scalar;
+  if (!s) {
+    const char *near = symbols_nearest(&c->syms, NULL, t->name, is_struct);
+    check_error(c, NULL, t->loc, "expected " EXPECTED_TYPE ", found '%.60s'%s", t->name, near ? arena_printf(c->arena, "; did you mean '%s'?", near) : "");
+    return TY_NONE;
+  }
+  s->used = true;
+  if (s->kind != SYM_STRUCT && s->kind != SYM_BAD)
+    check_error(c, NULL, t->loc, "'%s' is %s, not a type", s->name, symbol_kind_name(s->kind));
+  return s->kind == SYM_STRUCT ? s->type : TY_NONE;
+}
+
+/* May a value have type `t` where `use` says? Reports if not. */
+static bool may_stand(Checker *c, const TypeExpr *e, Type t, TypeUse use) {
+  Type wide = check_value_type(c, t);
+  if (use == TYPE_SCALAR && !type_is_scalar(t))
+    check_error(c, NULL, e->loc, "%s is a vector or struct; only fields, their members and a block's lets can be one, this must be a single number", type_text(c->m, t));
+  else if (use != TYPE_STORED && wide != t)
+    check_error(c, NULL, e->loc, "%s is a type for fields and the members of structs; computations are in %s, write that", type_text(c->m, t), type_text(c->m, wide));
+  else
+    return true;
+  return false;
+}
+
+bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out) {
+  *out = TY_NONE;
+  if (!e)
+    return true;
+  Type t = named_type(c, e);
+  for (int i = 0; i < e->n && t != TY_NONE; i++) {
+    int64_t n;
+    t = check_const_int(c, e->lengths[i], NULL, "a vector's length", &n) ? vector_of(c, NULL, e->lengths[i]->loc, t, n) : TY_NONE;
+  }
+  if (t == TY_NONE || !may_stand(c, e, t, use))
+    return false;
+  *out = t;
+  return true;
+}
+
+/* Is the name of member `i` taken by one before it? Reports if so. */
+static bool is_twice(Checker *c, const Decl *d, int i) {
+  for (int k = 0; k < i; k++)
+    if (!strcmp(d->members[k].name.s, d->members[i].name.s)) {
+      check_error(c, NULL, d->members[i].name.loc, "struct '%s' has two members '%s'", d->name, d->members[i].name.s);
+      return true;
+    }
+  return false;
+}
+
+bool check_members(Checker *c, const Decl *d, Member **out) {
+  bool ok = true;
+  int n = 0, components = 0;
+  *out = NULL;
+  for (int i = 0; i < d->nmembers; i++) {
+    Member m = {.name = d->members[i].name.s};
+    ok = check_type_expr(c, d->members[i].type, TYPE_STORED, &m.type) && !is_twice(c, d, i) && ok;
+    components += ok && components <= MAX_COMPONENTS ? type_components(c->m, m.type) : 0;
+    ARENA_PUSH(c->arena, *out, n, m);
+  }
+  if (ok && components > MAX_COMPONENTS)
+    check_error(c, NULL, d->loc, "struct '%s' has more than %d components, vectors' counted one by one", d->name, MAX_COMPONENTS);
+  else if (ok && c->m->ncomposites >= MAX_COMPOSITES)
+    check_error(c, NULL, d->loc, "the program has more than %d vector and struct types", MAX_COMPOSITES);
+  else
+    return ok;
+  return false;
+}
+
+/* ---- conversions that nobody wrote */
+
+/* `e` as type t, converted component by component. */
+static Expr *converted(Checker *c, Expr *e, Type t) {
+  Expr *x = check_operation(c, OP_CONVERT, e->loc, 1, &e);
+  x->type = t;
+  return x;
+}
+
+Expr *check_widen(Checker *c, Expr *e) {
+  Type t = type_is_literal(e->type) || e->type == TY_BRACES ? e->type : check_value_type(c, e->type);
+  return t == e->type ? e : converted(c, e, t);
+}
+
+/* Does constant `k` of type `from` keep its value in the storage type `to`, but for rounding? */
+static bool fits(Const k, Type from, Type to) {
+  Const x = const_convert(k, from, to);
+  return type_is_float(to) ? !isinf(x.f) : x.i == k.i;
+}
+
+/* The value of an integer literal, perhaps behind a minus, or of a const made of some. */
+static bool literal_value(const Expr *e, int64_t *out) {
+  Const k = {0};
+  bool ok = e->type == TY_LITERAL_INT;
+  if (ok && e->kind == EXPR_OP && e->op == OP_NEG)
+    ok = literal_value(e->kids[0], &k.i);
+  else if (ok && e->kind == EXPR_CONST)
+    ok = e->sym->have[TY_I64], k = e->sym->memo[TY_I64];
+  else
+    ok = ok && e->kind == EXPR_INT && fold_literal(e, TY_I64, &k);
+  *out = e->kind == EXPR_OP ? -k.i : k.i;
+  return ok;
+}
+
+/* Is the literal one that an i8 or i16 (`t`) holds? */
+static bool literal_fits(const Expr *e, Type t) {
+  int64_t i;
+  return (t == TY_I8 || t == TY_I16) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
+}
+
+/* The literals `e` as a value of the storage type `t`; EXPR_BAD after reporting that they do not fit. */
+static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
+  Type wide = check_value_type(c, t);
+  Const k;
+  if (e->kind == EXPR_OP && e->op == OP_SELECT) {
+    for (int i = 1; i < 3; i++)
+      if ((e->kids[i] = store_literal(c, env, e->kids[i], t))->kind == EXPR_BAD)
+        return e->kids[i];
+    e->type = t;
+    return e;
+  }
+  e = check_adapt(c, env, e, wide);
+  if (e->kind == EXPR_BAD)
+    return e;
+  if (!fold_const(c, e, &k))
+    return check_error(c, env, e->loc, "whether this value fits the type %s is not known; convert it: %s(...)", type_name(t), type_name(t));
+  if (fits(k, wide, t))
+    return converted(c, e, t);
+  Str s = {.arena = c->arena};
+  const_print(&s, k, wide);
+  return check_error(c, env, e->loc, "the value %s does not fit the type %s", s.s, type_name(t));
+}
+
+/* The scalar `e` as a vector of type `t`. */
+static Expr *spread(Checker *c, const Env *env, Expr *e, Type t, const char *to) {
+  Expr *kid = check_coerce_in(c, env, e, check_base(c, t), to);
+  if (kid->kind == EXPR_BAD)
+    return kid;
+  Expr *x = converted(c, kid, t);
+  x->kind = EXPR_SPREAD;
+  return x;
+}
+
+/* ---- values in braces */
+
+/* "a, b, c". */
+static const char *member_names(Checker *c, const Composite *t) {
+  Str s = {.arena = c->arena};
+  for (int i = 0; i < t->n; i++)
+    str_addf(&s, "%s%s", i ? ", " : "", t->members[i].name);
+  return s.s;
+}
+
+/* The number of the member of that name, -1 if there is none. */
+static int find_member(const Composite *t, const char *name) {
+  for (int i = 0; t->name && i < t->n; i++)
+    if (!strcmp(t->members[i].name, name))
+      return i;
+  return -1;
+}
+
+/* The named values `e` in the order of the members of `t`. False after reporting. */
+static bool sort_members(Checker *c, const Env *env, Expr *e, const Composite *t) {
+  Expr **sorted = ARENA_ARRAY(c->arena, Expr *, t->n);
+  for (int i = 0; i < e->n; i++) {
+    Expr *k = e->kids[i];
+    if (k->kind != EXPR_NAMED) {
+      check_error(c, env, k->loc, "this value has no name, but others in these braces have; name all or none");
+      return false;
+    }
+    int at = find_member(t, k->name);
+    if (at < 0 || sorted[at]) {
+      check_error(c, env, k->loc, at < 0 ? "struct '%s' has no member '%.60s'; it has %s" : "struct '%s': member '%.60s' is given twice (members: %s)", t->name, k->name, member_names(c, t));
+      return false;
+    }
+    sorted[at] = k->kids[0];
+  }
+  for (int i = 0; i < t->n; i++)
+    if (!sorted[i]) {
+      check_error(c, env, e->loc, "struct '%s': member '%s' is missing", t->name, t->members[i].name);
+      return false;
+    }
+  e->kids = sorted;
+  e->n = t->n;
+  return true;
+}
+
+/* Are there names in the braces? */
+static bool has_names(const Expr *e) {
+  for (int i = 0; i < e->n; i++)
+    if (e->kids[i]->kind == EXPR_NAMED)
+      return true;
+  return false;
+}
+
+/* {kids} as a value of the composite type `type`. */
+static Expr *close_braces(Checker *c, const Env *env, Expr *e, Type type, const char *to) {
+  const Composite *t = type_composite(c->m, type);
+  Composite want = *t;
+  if (has_names(e) && !want.name)
+    return check_error(c, env, e->loc, "%s is %s; a vector's components have no names, write {a, b, ...}", to, type_text(c->m, type));
+  if (has_names(e) && !sort_members(c, env, e, &want))
+    return e->kids[0]->kind == EXPR_BAD ? e->kids[0] : check_bad(c, e->loc);
+  if (e->n != want.n)
+    return check_error(c, env, e->loc, "%s is %s, which has %d %s%s%s%s, but there %s %d value%s in the braces", to, type_text(c->m, type), want.n, want.name ? "member" : "component", want.n == 1 ? "" : "s",
+                       want.name ? ": " : "", want.name ? member_names(c, &want) : "", e->n == 1 ? "is" : "are", e->n, e->n == 1 ? "" : "s");
+  for (int i = 0; i < e->n; i++) {
+    const char *what = want.name ? arena_printf(c->arena, "member '%s' of %s", want.members[i].name, want.name) : arena_printf(c->arena, "component %d", i);
+    e->kids[i] = check_coerce_in(c, env, e->kids[i], want.members[i].type, what);
+    if (e->kids[i]->kind == EXPR_BAD)
+      return e->kids[i];
+  }
+  e->type = type;
+  return e;
+}
+
+/* The open operation `e`, all literals, as a value of the vector type `type`. */
+static Expr *close_operation(Checker *c, const Env *env, Expr *e, Type type, const char *to) {
+  Type wide = check_value_type(c, type);
+  if (e->op != OP_SELECT && check_base(c, type) == TY_NONE)
+    return check_error(c, env, e->loc, "%s has no meaning for %s; compute member by member: {a.x + b.x, ...}", check_spelling(c, e->op), type_text(c->m, type));
+  for (int i = e->op == OP_SELECT; i < e->n; i++) {
+    bool is_open = e->kids[i]->type == TY_BRACES;
+    e->kids[i] = check_coerce_in(c, env, e->kids[i], e->op == OP_SELECT ? type : is_open ? wide : check_base(c, wide), to);
+    if (e->kids[i]->kind == EXPR_BAD)
+      return e->kids[i];
+  }
+  e->type = e->op == OP_SELECT ? type : wide;
+  return e->type == type ? e : converted(c, e, type);
+}
+
+/* The open value `e` as one of type `want`. */
+static Expr *close_value(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
+  if (!type_composite(c->m, want))
+    return check_error(c, env, e->loc, "%s is %s, one number, but this is a value in braces", to, type_text(c->m, want));
+  return e->kind == EXPR_OP ? close_operation(c, env, e, want, to) : close_braces(c, env, e, want, to);
+}
+
+/* The type that the open value `e` of literals has if its components are of the scalar type `base`; TY_NONE after reporting. */
+static Type open_type(Checker *c, const Env *env, const Expr *e, Type base) {
+  if (e->type != TY_BRACES)
+    return base;
+  if (e->kind == EXPR_BRACES) {
+    Type of = open_type(c, env, e->kids[0], base);
+    return of == TY_NONE ? TY_NONE : vector_of(c, env, e->loc, of, e->n);
+  }
+  for (int i = e->op == OP_SELECT; i < e->n; i++)
+    if (e->kids[i]->type == TY_BRACES)
+      return open_type(c, env, e->kids[i], base);
+  return TY_NONE;
+}
+
+Expr *check_close_as(Checker *c, const Env *env, Expr *e, Type base) {
+  Type t = e->type == TY_BRACES ? open_type(c, env, e, base) : base;
+  return t == TY_NONE ? check_bad(c, e->loc) : check_coerce_in(c, env, e, t, "the value");
+}
+
+/* The first type among the values of the open braces `e` that is not open; TY_BRACES if there is none. Settles kids. TY_NONE after reporting. */
+static Type lead_type(Checker *c, const Env *env, Expr *e) {
+  Type lead = TY_BRACES;
+  for (int i = 0; i < e->n; i++) {
+    e->kids[i] = check_settle(c, env, e->kids[i]);
+    Type t = e->kids[i]->type;
+    if (e->kids[i]->kind == EXPR_BAD)
+      return TY_NONE;
+    if (lead == TY_BRACES && t != TY_BRACES && !type_is_literal(t))
+      lead = check_value_type(c, t);
+  }
+  return lead;
+}
+
+/* The open choice `e` with a type, if its values name one. */
+static Expr *settle_choice(Checker *c, const Env *env, Expr *e) {
+  for (int i = 1; i < 3; i++)
+    if ((e->kids[i] = check_settle(c, env, e->kids[i]))->kind == EXPR_BAD)
+      return e->kids[i];
+  e->type = check_unify_vectors(c, env, e, 1);
+  return e->type == TY_NONE ? check_bad(c, e->loc) : e;
+}
+
+Expr *check_settle(Checker *c, const Env *env, Expr *e) {
+  if (e->type != TY_BRACES)
+    return e;
+  if (e->kind == EXPR_OP)
+    return e->op == OP_SELECT ? settle_choice(c, env, e) : e;
+  if (has_names(e))
+    return check_error(c, env, e->loc, "of which struct this value is cannot be told here; name it with a let: let x : S = {...};");
+  Type lead = lead_type(c, env, e);
+  if (lead == TY_BRACES || lead == TY_NONE)
+    return lead == TY_BRACES ? e : check_bad(c, e->loc);
+  for (int i = 0; i < e->n; i++) {
+    Type t = e->kids[i]->type;
+    if (t != TY_BRACES && !type_is_literal(t) && check_value_type(c, t) != lead)
+      return check_error(c, env, e->loc, "the values in the braces are %s and %s, which make no vector; convert some, or if this is a struct, name it with a let: let x : S = {...};", type_text(c->m, lead),
+                         type_text(c->m, t));
+  }
+  Type t = vector_of(c, env, e->loc, lead, e->n);
+  return t == TY_NONE ? check_bad(c, e->loc) : close_braces(c, env, e, t, "the vector");
+}
+
+/* ---- what coerces and combines */
+
+/* How a value of type `t` may become one of type `want`, for messages. */
+static const char *cure(Checker *c, const Expr *e, Type want) {
+  const Composite *t = type_composite(c->m, e->type), *w = type_composite(c->m, want);
+  if (w && w->name)
+    return arena_printf(c->arena, "build the value from its members: {%s}", member_names(c, w));
+  if (t && t->name)
+    return arena_printf(c->arena, "take one of its members: %s", member_names(c, t));
+  if (t && !w)
+    return "take one of its components: [0], [1], ...";
+  if (check_base(c, want) != TY_NONE && with_base(c, e->type, check_base(c, want)) == want)
+    return arena_printf(c->arena, "convert it: %s(...)", type_name(check_base(c, want)));
+  return "the number of components differs";
+}
+
+Expr *check_coerce_composite(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
+  if (e->type == TY_BRACES)
+    return close_value(c, env, e, want, to);
+  if (type_is_vector(c->m, want) && !type_composite(c->m, e->type) && check_base(c, want) != TY_NONE)
+    return spread(c, env, e, want, to);
+  Type wide = check_value_type(c, want);
+  if (type_is_literal(e->type) && wide != want)
+    return store_literal(c, env, e, want);
+  if (!type_is_literal(e->type) && check_value_type(c, e->type) == wide && (wide == want || type_is_float(check_base(c, wide))))
+    return converted(c, e, want);
+  if (type_composite(c->m, want) || type_composite(c->m, e->type))
+    return check_error(c, env, e->loc, "%s is %s, but this value is %s; %s", to, type_text(c->m, want), check_type_words(c, e->type), cure(c, e, want));
+  return NULL;
+}
+
+bool check_has_vector(const Checker *c, const Expr *e, int first) {
+  for (int i = first; i < e->n; i++)
+    if (e->kids[i]->type == TY_BRACES || type_composite(c->m, e->kids[i]->type))
+      return true;
+  return false;
+}
+
+/* Of kids `first` and on, the number of one of composite type; open ones get a type if a scalar or their members name one. -1 if all are literals, -2 after reporting. */
+static int find_lead(Checker *c, const Env *env, Expr *e, int first) {
+  Type scalar = TY_NONE;
+  int open = -1;
+  for (int i = first; i < e->n; i++) {
+    Type t = e->kids[i]->type;
+    if (type_composite(c->m, t))
+      return i;
+    if (t == TY_BRACES && open < 0)
+      open = i;
+    else if (t != TY_BRACES && !type_is_literal(t) && scalar == TY_NONE)
+      scalar = t;
+  }
+  if (scalar == TY_NONE)
+    return -1;
+  e->kids[open] = check_close_as(c, env, e->kids[open], scalar);
+  return e->kids[open]->kind == EXPR_BAD ? -2 : open;
+}
+
+/* Gives the open ones among kids `first` and on, none of them being of composite type, a type if their members have one. False after reporting. */
+static bool settle_kids(Checker *c, const Env *env, Expr *e, int first) {
+  for (int i = first; i < e->n; i++)
+    if ((e->kids[i] = check_settle(c, env, e->kids[i]))->kind == EXPR_BAD)
+      return false;
+  return true;
+}
+
+/* Has one of kids `first` and on a type that is (`composite`: composite; else: not open and not a literal's)? */
+static bool any_typed(const Checker *c, const Expr *e, int first, bool composite) {
+  for (int i = first; i < e->n; i++) {
+    Type t = e->kids[i]->type;
+    if (composite ? type_composite(c->m, t) != NULL : t != TY_BRACES && !type_is_literal(t))
+      return true;
+  }
+  return false;
+}
+
+Type check_unify_vectors(Checker *c, const Env *env, Expr *e, int first) {
+  if (e->op == OP_SELECT && !any_typed(c, e, first, false))
+    return TY_BRACES;
+  if (!any_typed(c, e, first, true) && !settle_kids(c, env, e, first))
+    return TY_NONE;
+  int lead = find_lead(c, env, e, first);
+  if (lead < 0)
+    return lead == -1 ? TY_BRACES : TY_NONE;
+  Type v = e->kids[lead]->type, base = check_base(c, v);
+  for (int i = first; i < e->n; i++) {
+    Expr *k = e->kids[i];
+    bool scalar = k->type != TY_BRACES && !type_composite(c->m, k->type);
+    Type other = scalar ? k->type : check_base(c, k->type);
+    if (k->type == v)
+      continue;
+    if (!type_is_literal(k->type) && k->type != TY_BRACES && (base == TY_NONE || (scalar ? other != base : with_base(c, k->type, base) != v || other != base))) {
+      check_mixed(c, env, e, e->kids[lead], k);
+      return TY_NONE;
+    }
+    e->kids[i] = check_coerce_in(c, env, k, scalar && base != TY_NONE ? base : v, "the operand");
+    if (e->kids[i]->kind == EXPR_BAD)
+      return TY_NONE;
+  }
+  return v;
+}
+
+void check_same_choice(Checker *c, Expr *e) {
+  for (int i = 1; i < 3; i++) {
+    Expr *k = e->kids[i], *other = e->kids[3 - i];
+    if (literal_fits(k, other->type))
+      e->kids[i] = store_literal(c, NULL, k, other->type);
+  }
+  if (e->kids[1]->type == e->kids[2]->type)
+    return;
+  for (int i = 1; i < 3; i++)
+    e->kids[i] = check_widen(c, e->kids[i]);
+}
+
+Expr *check_convert_vector(Checker *c, const Env *env, Expr *e) {
+  Type to = e->type;
+  Expr *k = check_settle(c, env, e->kids[0]);
+  if (k->kind != EXPR_BAD && k->type == TY_BRACES)
+    k = check_close_as(c, env, k, to);
+  if (k->kind == EXPR_BAD)
+    return k;
+  if (check_base(c, k->type) == TY_NONE)
+    return check_error(c, env, e->loc, "'%s' converts numbers and vectors, but this is %s, which has structs in it; convert its members", type_name(to), type_text(c->m, k->type));
+  e->kids[0] = k;
+  e->type = with_base(c, k->type, to);
+  return k->type == e->type ? k : e;
+}
+
+Expr *check_member(Checker *c, const Env *env, const Expr *e, Expr *base) {
+  base = check_settle(c, env, base);
+  if (base->kind != EXPR_BAD && base->type == TY_BRACES)
+    base = check_close_as(c, env, base, c->real);
+  if (base->kind == EXPR_BAD)
+    return base;
+  const Composite *t = type_composite(c->m, base->type);
+  if (!t)
+    return check_error(c, env, e->loc, "this value is %s, which has no %s", check_type_words(c, base->type), e->name ? "members" : "components");
+  int64_t i = 0;
+  if (e->name && !t->name)
+    return check_error(c, env, e->loc, "this value is the vector %s; its components are [0] to [%d]", type_text(c->m, base->type), t->n - 1);
+  if (!e->name && t->name)
+    return check_error(c, env, e->loc, "this value is the struct %s; its members are %s", t->name, member_names(c, t));
+  if (e->name && (i = find_member(t, e->name)) < 0)
+    return check_error(c, env, e->loc, "struct '%s' has no member '%.60s'; it has %s", t->name, e->name, member_names(c, t));
+  if (!e->name && !check_const_int(c, e->kids[1], env, "a component's index", &i))
+    return check_bad(c, e->loc);
+  t = type_composite(c->m, base->type);
+  if (i < 0 || i >= t->n)
+    return check_error(c, env, e->kids[1]->loc, "there is no component %lld in %s; its components are [0] to [%d]", (long long)i, type_text(c->m, base->type), t->n - 1);
+  Expr *x = converted(c, base, t->members[i].type);
+  x->kind = EXPR_MEMBER;
+  x->loc = e->loc;
+  x->value.i = i;
+  return x;
+}
