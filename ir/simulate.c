@@ -1,5 +1,5 @@
 /* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the host part (the paper's
- * Algorithm 5): buffers, launches, swaps, results. */
+ * Algorithm 5): buffers, launches, swaps, reductions, results. */
 #include "ir/simulate.h"
 
 #include <stdlib.h>
@@ -114,13 +114,29 @@ static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
   }
 }
 
-/* The inits and then the time steps: always the longest sequence that does not go too far. */
-static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
+/* Runs the launches of reduction `r`, `step` steps being done, and makes of its value what it is for. False if that is an error. */
+static bool reduce(Sim *s, const Reduction *r, int64_t step, bool *stop) {
+  run_sequence(s, &r->seq, step);
+  if (s->stop)
+    return false;
+  const SimMemory *m = s->memory[r->result];
+  s->b->scalars[r->scalar] = exec_get(m->type, m->data, 0);
+  if (s->b->reduced)
+    s->b->reduced(s->b->user, r, step, s->b->scalars[r->scalar]);
+  return reduction_judge(s->m, r, s->b->scalars, step, stop, s->d);
+}
+
+/* Evaluates the reductions that are due when `step` steps are done. */
+static bool reduce_due(Sim *s, int64_t step, bool *stop) {
+  for (int i = 0; i < s->m->nreductions; i++)
+    if (reduction_is_due(&s->m->reductions[i], step) && !reduce(s, &s->m->reductions[i], step, stop))
+      return false;
+  return true;
+}
+
+/* Makes `steps` steps from step `from` on: always by the longest sequence that does not go too far. */
+static bool advance(Sim *s, int64_t from, int64_t steps) {
   const Host *h = &s->m->host;
-  s->keep = skip_init;
-  if (run_inits)
-    run_sequence(s, &h->init, s->b->first_step);
-  s->keep = NULL;
   for (int64_t done = 0; done < steps && !s->stop;) {
     int i = 0;
     while (i < h->nseqs && (h->seqs[i].steps > steps - done || h->seqs[i].steps < 1))
@@ -129,8 +145,30 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
       diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name, (long long)(steps - done));
       return false;
     }
-    run_sequence(s, &h->seqs[i], s->b->first_step + done);
+    run_sequence(s, &h->seqs[i], from + done);
     done += h->seqs[i].steps;
+  }
+  return !s->stop;
+}
+
+/* The inits and then the time steps, with the reductions between them, which may end the run. */
+static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
+  int64_t first = s->b->first_step;
+  bool stop = false;
+  s->keep = skip_init;
+  if (run_inits)
+    run_sequence(s, &s->m->host.init, first);
+  s->keep = NULL;
+  s->b->done = 0;
+  if (!s->stop && first == 0 && !reduce_due(s, 0, &stop))
+    return false;
+  while (s->b->done < steps && !s->stop && !stop) {
+    int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at), n = left < due ? left : due;
+    if (!advance(s, at, n))
+      return false;
+    s->b->done += n;
+    if (!reduce_due(s, at + n, &stop))
+      return false;
   }
   return s->faults == 0;
 }

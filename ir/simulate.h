@@ -1,6 +1,6 @@
 /* simulate.h: the parts of the simulator of kernel IR (private to ir/).
  *
- *   simulate.c      the host part: buffers, launches, swaps, results
+ *   simulate.c      the host part: buffers, launches, swaps, reductions, results
  *   sim-compile.c   a kernel to a flat list of instructions with jumps, so that a thread can stop at a barrier
  *   sim-exec.c      threads, blocks, barriers
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
@@ -118,7 +118,7 @@ typedef struct SimPending { Loc loc; const char *text; } SimPending;
 typedef struct Sim {
   Arena *arena;
   const Module *m;
-  const Binding *b;
+  Binding *b;
   Diags *d;
   SimStats stats;
   uint64_t random;

@@ -159,6 +159,7 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
 }
 
 Module *lowering_finish(Lowering *lo) {
+  lower_reductions(lo);
   for (int i = 0; i < lo->out->nkernels; i++) {
     kernel_set_args(lo->out, &lo->out->kernels[i]);
     for (int d = 0; d < lo->out->grid.rank; d++)

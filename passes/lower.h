@@ -3,6 +3,7 @@
  *   lower.c          Launch: what one launch (a sequence of stencil instances) reads from global memory, keeps in the tile and writes back
  *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
+ *   lower-reduce.c   reductions between time tiles
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
  * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch that have written
@@ -151,9 +152,14 @@ void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
 HostSeq *host_seq(Lowering *lo, int steps);
-/* Adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments. Returns the
- * module. */
+/* Lowers the reductions, adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments.
+ * Returns the module. */
 Module *lowering_finish(Lowering *lo);
+
+/* ---------------------------------------------------------------- lower-reduce.c */
+
+/* Adds the kernels and sequences of the module's reductions; for lowering_finish. */
+void lower_reductions(Lowering *lo);
 
 /* ---------------------------------------------------------------- lower-naive.c */
 

@@ -14,7 +14,7 @@
  *   lower-naive.c     a thread a point, one launch a stencil a step
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
  *   lower-loops.c     the same schedules for targets without (CPU): loops over cache-sized tiles
- *   (lower.c: what the three share: buffers, accesses with outside rules, bodies, host part)
+ *   (lower.c: what the three share: buffers, accesses with outside rules, bodies, host part; lower-reduce.c: reductions)
  *
  *   kernel IR -> kernel IR
  *   shared-alloc.c    versions of an array that are never alive at once share storage
