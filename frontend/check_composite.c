@@ -197,7 +197,7 @@ static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
 
 /* The scalar `e` as a vector of type `t`. */
 static Expr *spread(Checker *c, const Env *env, Expr *e, Type t, const char *to) {
-  Expr *kid = check_coerce_in(c, env, e, check_base(c, t), to);
+  Expr *kid = check_coerce_in(c, env, e, check_base(c, t), arena_printf(c->arena, "a component of %s", to));
   if (kid->kind == EXPR_BAD)
     return kid;
   Expr *x = converted(c, kid, t);
@@ -364,7 +364,19 @@ Expr *check_settle(Checker *c, const Env *env, Expr *e) {
 
 /* ---- what coerces and combines */
 
-/* How a value of type `t` may become one of type `want`, for messages. */
+/* How a component of the vector `e` of `n` is written, for messages. */
+static const char *take_component(Checker *c, const Expr *e, int n) {
+  Str s = {.arena = c->arena};
+  if (e->kind != EXPR_FIELD)
+    return arena_printf(c->arena, "take one of its components, [0] to [%d]", n - 1);
+  str_addf(&s, "take one of its components, which stand behind the offset: %s[", e->name);
+  for (int d = 0; d < c->m->grid.rank; d++)
+    str_addf(&s, "%s%lld", d ? "," : "", (long long)e->off[d]);
+  str_addf(&s, "][0] to [%d]", n - 1);
+  return s.s;
+}
+
+/* How the value `e` may become one of type `want`, for messages. */
 static const char *cure(Checker *c, const Expr *e, Type want) {
   const Composite *t = type_composite(c->m, e->type), *w = type_composite(c->m, want);
   if (w && w->name)
@@ -372,7 +384,7 @@ static const char *cure(Checker *c, const Expr *e, Type want) {
   if (t && t->name)
     return arena_printf(c->arena, "take one of its members: %s", member_names(c, t));
   if (t && !w)
-    return "take one of its components: [0], [1], ...";
+    return take_component(c, e, t->n);
   if (check_base(c, want) != TY_NONE && with_base(c, e->type, check_base(c, want)) == want)
     return arena_printf(c->arena, "convert it: %s(...)", type_name(check_base(c, want)));
   return "the number of components differs";
