@@ -232,14 +232,37 @@ static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
   default_elems(r, l, s);
 }
 
+/* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a reduction. *by is the reduction that this is due to, or NULL. */
+static int64_t most_levels(const Module *m, const Reduction **by) {
+  int64_t most = m->steps > 0 ? m->steps : INT64_MAX;
+  *by = NULL;
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].every < most) {
+      *by = &m->reductions[i];
+      most = (*by)->every;
+    }
+  return most;
+}
+
+/* Has the module been tiled, so that what there is to say about the number of levels was said? */
+static bool is_tiled(const Module *m) { return m->time_tile > 1 || (m->nstencils && m->stencils[0].has_extent); }
+
+/* Says that reduction `by` limits the time tile; `asked` is in front of that. */
+static void remark_limit(const Resolve *r, const Reduction *by, const char *asked) {
+  diag_remark(r->c->diags, by->loc, "%s'%s' is evaluated every %" PRId64 " time step%s, and a tile makes no more: -T=%" PRId64 " is taken", asked, by->name, by->every,
+              by->every > 1 ? "s" : "", by->every);
+}
+
 /* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where computing costs more than
  * loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
   static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8}, loops[MAX_RANK] = {1.15, 1.25, 1.4};
   int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
-  if (r->m->steps > 0 && r->m->steps < T)
-    T = (int)r->m->steps;
+  const Reduction *by;
+  int64_t most = most_levels(r->m, &by);
+  bool limited = most < T && by && !is_tiled(r->m);
+  T = most < T ? (int)most : T;
   for (; T > 1; T--) {
     Schedule s;
     Launch *l = launch_of(r, T);
@@ -252,6 +275,8 @@ static int default_levels(const Resolve *r) {
     if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= table[r->rank - 1])
       break;
   }
+  if (limited && T == most)
+    remark_limit(r, by, "");
   return T;
 }
 
@@ -433,16 +458,22 @@ static bool fall_back(Resolve *r, const Launch *l) {
   return resolve_naive(r);
 }
 
-/* How many levels: as asked, but no more than there are steps to run. */
+/* How many levels: as asked, but no more than there are steps to run or between two evaluations of a reduction. */
 static int resolve_levels(const Resolve *r) {
   int T = r->want.T;
   if (!T)
     return default_levels(r);
-  if (r->m->time_tile <= 1 && r->m->steps > 0 && T > r->m->steps) {
-    diag_remark(r->c->diags, no_loc(), "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, r->m->steps, r->m->steps);
-    T = (int)r->m->steps;
-  }
-  return T;
+  const Reduction *by;
+  int64_t most = most_levels(r->m, &by);
+  if (r->m->time_tile > 1 || T <= most)
+    return T;
+  if (is_tiled(r->m))
+    return (int)most;
+  if (by)
+    remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
+  else
+    diag_remark(r->c->diags, no_loc(), "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
+  return (int)most;
 }
 
 /* Has the user left the tile to us? */

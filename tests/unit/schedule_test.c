@@ -161,7 +161,31 @@ static void test_far(void **state) {
           "the nearest legal choice is -T=1 -block=100001\n");
 }
 
+/* No tile makes more steps than lie between two evaluations of a reduction; a remark says so once. */
+static void test_reductions_limit_levels(void **state) {
+  Fixture *f = *state;
+  Module *m = jacobi(f, 1, "100");
+  Reduction r[2] = {{.name = "total", .every = 64}, {.name = "until", .every = 3}};
+  m->nreductions = 1;
+  m->reductions = r;
+  diags_enable_remarks(f->diags, true);
+  assert_true(resolved(f, &GPU, m, (Schedule){0}).T > 3);
+  assert_string_equal(f->messages.s, "");
+  m->nreductions = 2;
+  assert_int_equal(resolved(f, &GPU, m, (Schedule){0}).T, 3);
+  assert_string_equal(f->messages.s, "0:0: remark: 'until' is evaluated every 3 time steps, and a tile makes no more: -T=3 is taken\n");
+  f->messages.n = 0;
+  assert_int_equal(resolved(f, &GPU, m, (Schedule){.T = 5}).T, 3);
+  assert_string_equal(f->messages.s, "0:0: remark: -T=5: 'until' is evaluated every 3 time steps, and a tile makes no more: -T=3 is taken\n");
+  r[1].every = 1;
+  m->stencils[0].has_extent = true;
+  f->messages.n = 0;
+  assert_int_equal(resolved(f, &GPU, m, (Schedule){.T = 5}).T, 1);
+  assert_int_equal(resolved(f, &GPU, m, (Schedule){0}).T, 1);
+  assert_int_equal(f->messages.n, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_far)};
+  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_far)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
