@@ -58,6 +58,11 @@ static StcStatus options_take(StcProgram *p) {
   if (!one_of(o->real, "f32", "f64")) return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
   if (!one_of(o->schedule, "naive", "overlap"))
     return context_error(c, "-schedule=%s: the schedules are naive and overlap", o->schedule), STC_USAGE;
+  if (o->check_finite < 0) return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite), STC_USAGE;
+  if ((o->check_finite || o->check_bounds) && (p->kind == SOURCE_KIR || o->passes))
+    return context_error(c, "-fcheck: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front of the passes",
+                         o->passes ? "and -passes runs what it names and nothing else" : "and this is kernel IR"),
+           STC_USAGE;
   if (o->opt_level < 0 || o->opt_level > 4) return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
   if (o->T < 0) return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
   if (o->T > 1 && o->schedule && strcmp(o->schedule, "naive") == 0)
@@ -96,6 +101,32 @@ Module *program_read(StcProgram *p, Workspace *w) {
   return m;
 }
 
+/* The passes that -fcheck stands for; they come first on all devices, the reference included. NULL if there are none. */
+static const char *check_pipeline(const StcProgram *p, Arena *a) {
+  const StcOptions *o = &p->options;
+  if (!o->check_finite && !o->check_bounds) return NULL;
+  const char *finite = o->check_finite ? arena_printf(a, "check-finite(every=%lld)", (long long)o->check_finite) : "";
+  return arena_printf(a, "%s%s%s", finite, o->check_finite && o->check_bounds ? "," : "", o->check_bounds ? "check-bounds" : "");
+}
+
+/* Reads the program again into `w`, its messages but errors left out, and adds the checks that were asked for. NULL after an error. */
+static Module *read_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const PassHooks *hooks) {
+  bool muted = w->muted;
+  const char *pipeline = check_pipeline(p, w->arena);
+  w->muted = true;
+  Module *m = program_read(p, w);
+  w->muted = muted;
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = t, .schedule = &p->schedule};
+  return m && pipeline ? passes_run(&c, hooks, pipeline, m) : m;
+}
+
+/* Makes what the reference runs. */
+static StcStatus make_reference(StcProgram *p) {
+  static const TargetInfo none;
+  p->reference = check_pipeline(p, p->w.arena) ? read_checked(p, &p->w, &none, NULL) : p->module;
+  return p->reference ? STC_OK : STC_INPUT;
+}
+
 /* Checks -block and -elems against the program's rank. */
 static StcStatus check_rank(const StcProgram *p) {
   int rank = p->module->grid.rank;
@@ -119,7 +150,8 @@ static StcStatus program_fill(void *arg) {
   p->module = program_read(p, &p->w);
   p->frontend_seconds = clock_seconds() - start;
   if (!p->module) return STC_INPUT;
-  if ((s = check_rank(p))) return s;
+  if ((s = check_rank(p)) || (s = make_reference(p))) return s;
+  program_declare(p);
   if (p->options.time_passes) fprintf(stderr, "%10.3f ms  frontend\n", p->frontend_seconds * 1e3);
   Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
   if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags)) return STC_INPUT;
@@ -220,12 +252,18 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
   return true;
 }
 
+/* What the options ask to be done around passes. */
+static PassHooks pass_hooks(const StcProgram *p) {
+  const StcOptions *o = &p->options;
+  return (PassHooks){o->print_before ? o->print_before : "", o->print_after ? o->print_after : "", o->print_all, o->verify_each, o->time_passes,
+                     o->stats, NULL};
+}
+
 /* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. *used is set to the schedule that a lowering took. */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   PassContext c = {w->arena, w->diags, target, &p->schedule, used, p->options.stats ? &stats : NULL};
-  PassHooks hooks = {p->options.print_before ? p->options.print_before : "", p->options.print_after ? p->options.print_after : "",
-                     p->options.print_all, p->options.verify_each, p->options.time_passes, p->options.stats, NULL};
+  PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default) pipeline = passes_default_pipeline(&c, m);
   if (!pipeline && by_default) return NULL;
@@ -237,12 +275,10 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
-  bool muted = w->muted;
-  w->muted = true;
-  Module *m = program_read(p, w);
-  w->muted = muted;
-  if (!m) return STC_INPUT;
   const TargetInfo *info = target_info(t);
+  PassHooks hooks = pass_hooks(p);
+  Module *m = read_checked(p, w, info, &hooks);
+  if (!m) return STC_INPUT;
   *out = (Compiled){.target = t};
   m = run_passes(p, w, info, m, p->kind != SOURCE_KIR, &out->schedule);
   if (!m) return STC_INPUT;
@@ -421,11 +457,6 @@ static StcStatus target_guarded(void *arg) { return program_target(arg) ? STC_OK
 const char *stc_program_suffix(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_suffix(p->target); }
 const char *stc_program_arch(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target); }
 
-int stc_program_field_count(const StcProgram *p) { return p->module->nfields; }
-const char *stc_program_field_name(const StcProgram *p, int field) {
-  return field >= 0 && field < p->module->nfields ? p->module->fields[field].name : NULL;
-}
-int stc_program_find_field(const StcProgram *p, const char *name) { return module_find_field(p->module, name); }
 int stc_program_rank(const StcProgram *p) { return p->module->grid.rank; }
 int64_t stc_program_steps(const StcProgram *p) { return p->module->steps; }
 
@@ -450,6 +481,8 @@ static void walk_bodies(const Module *m, void (*fn)(void *user, Op *op), void *u
     const Stencil *st = s < m->ninits ? &m->inits[s] : &m->stencils[s - m->ninits];
     for (int i = 0; i < st->npieces; i++) block_walk(st->pieces[i].body, fn, user);
   }
+  for (int r = 0; r < m->nreductions; r++)
+    if (m->reductions[r].body) block_walk(m->reductions[r].body, fn, user);
   for (int k = 0; k < m->nkernels; k++) block_walk(m->kernels[k].body, fn, user);
 }
 

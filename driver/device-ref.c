@@ -17,7 +17,7 @@ static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
     return diag_error(d->w->diags, no_loc(),
                       "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from", p->file),
            STC_USAGE;
-  d->state = p->module;
+  d->state = p->reference;
   return STC_OK;
 }
 

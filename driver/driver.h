@@ -3,7 +3,10 @@
  *   stc.h           the public C interface (libstc)
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
- *   plan.c          a program on a device: checks, memory, the time loop of Algorithm 5
+ *   declared.c      fields as the program declares them: components, names, NumPy's types
+ *   plan.c          a program on a device: checks and memory
+ *   plan-data.c     a plan's fields and arrays, in and out
+ *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
  *   device.c        the table of devices
  *   device-ref.c    the interpreter of stencil IR
  *   device-sim.c    the simulator of kernel IR
@@ -12,9 +15,9 @@
  *   device-hip.c    AMD: libamdhip64.so by dlopen
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   expression.c    launch-time expressions as C text and as a JSON tree
- *   files.c         files written whole or not at all   npy.c  png.c  random.c  fields in and out
- *   check.c         comparing with the reference
- *   options.c       the command's options as a table    command.c  run.c  its commands
+ *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
+ *   check.c         comparing with the reference        series.c  reductions' values, as text and as a file
+ *   options.c       the command's options as a table    command.c  run.c  run-data.c  run-check.c  its commands
  *   main.c          the command
  */
 #ifndef STC_DRIVER_H
@@ -56,6 +59,20 @@ typedef struct Compiled { const Target *target; Module *module; Schedule schedul
  * JIT code are made by the device when it first loads it. */
 typedef struct Build { const char *device; Compiled code; char *bytes; size_t size; Jit *jit; struct Build *next; } Build;
 
+/* A field as the program declares it, which is what files and users of the interface speak of: a field of the module, or one that pass scalarize made a record of.
+ * field: its number, or that of the first of the record's `ncomponents` fields. names[i] is "v.0", a component's name for files; dtype and axes are
+ * as in StcFieldInfo. first: the number of its component 0 among all fields' components. */
+typedef struct Declared {
+  const char *name;
+  Type type;
+  int field, first, ncomponents;
+  const char *type_name, *dtype;
+  StcComponent *components;
+  const char **names;
+  int naxes; int64_t *axes;
+  int64_t point_bytes;
+} Declared;
+
 /* What a program was read from, and how it is to be compiled; all strings are the program's own. */
 struct StcProgram {
   Workspace w;
@@ -66,6 +83,8 @@ struct StcProgram {
   Schedule schedule;
   Define *defines;               /* options.ndefines of them */
   Module *module;                /* as read: stencil IR before any pass; kernel IR for a .kir */
+  Module *reference;             /* what ref runs: `module`, with the checks of -fcheck */
+  int ndeclared; Declared *declared;
   double frontend_seconds;
   const Target *target;          /* of options.march; found when first needed */
   Module *kernels;               /* the kernel IR for `target`; made when first needed */
@@ -87,6 +106,10 @@ Module *program_kernels(StcProgram *p);
 CodegenOptions program_codegen_options(const StcProgram *p);
 /* The artifact of `b` in b->bytes, made when first needed. */
 StcStatus build_artifact(StcProgram *p, Build *b);
+/* Fills p->declared from p->module. */
+void program_declare(StcProgram *p);
+/* Does kernel argument `a` write a buffer of field `field`? */
+bool argument_writes(const Module *m, const KArg *a, int field);
 /* Splits "NAME=VALUE" into *out (strings in `a`). False if it is malformed. */
 bool define_parse(Arena *a, const char *text, Define *out);
 
@@ -143,10 +166,13 @@ StcStatus device_open(Workspace *w, const char *name, Device *out);
 /* The name among `names` (NULL-terminated) that looks most like `name`, or NULL if none is near. */
 const char *near_match(const char *name, const char *const *names);
 
-/* ---------------------------------------------------------------- plans: plan.c */
+/* ---------------------------------------------------------------- plans: plan.c plan-data.c plan-run.c */
 
-/* A piece of memory with the shape of a field: a buffer's, or a field's that no kernel uses. */
-typedef struct Slot { int32_t field; void *memory; size_t size; } Slot;
+/* A piece of memory: a buffer's, a launch-time array's, or a field's that no kernel uses. */
+typedef struct Slot { void *memory; size_t size; } Slot;
+
+/* Where a declared field is in the plan's module: in field `field`, packed if that is of composite type, else with its components in the fields from there on. */
+typedef struct Home { int field; bool packed; } Home;
 
 struct StcPlan {
   StcProgram *program;
@@ -155,18 +181,27 @@ struct StcPlan {
   Build *build;                  /* NULL on ref */
   Module *module;                /* the declarations; what ref runs */
   const char *schedule;
-  Const *scalars;
+  Const *scalars;                /* those of reductions change while it runs */
   int64_t points;                /* of the grid */
   int32_t nslots; Slot *slots;
   int32_t *slot_of_field;        /* the slot that holds the field's present value; -1 none (temp) */
   int32_t *slot_of_buffer;       /* the slot that a buffer of the module stands for now */
+  int32_t *slot_of_array;        /* the slot of a launch-time array; -1 if no kernel uses it */
+  Home *homes;                   /* of the program's declared fields */
+  int32_t *owner;                /* for each field of the module: the declared field it belongs to, -1 if a pass made it */
   bool *given;                   /* field set from outside */
+  bool *component_given;         /* the same for each component of the declared fields */
+  bool *array_given;
   bool inits_done;
   int64_t done;                  /* steps run so far */
   int64_t launches;
+  const Reduction *met;          /* whose condition ended this run; NULL none */
+  bool wrong;                    /* a reduction found a mistake in the program's values */
   double compile_seconds;
   bool (*progress)(void *user, int64_t done, int64_t of);
   void *progress_user;
+  void (*series)(void *user, const StcReduction *r);
+  void *series_user;
 };
 
 /* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
@@ -221,16 +256,17 @@ char *file_read(Workspace *w, const char *path, size_t *size);
 
 /* The dtype that NumPy gives the type: "<f4". */
 const char *npy_descr(StcType t);
-/* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. `field` errors name the file and the field. */
-StcStatus npy_read(StcContext *c, const char *path, const StcFieldInfo *f, void *data);
+/* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. Errors name the file and `what`: "field A". */
+StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
 
-/* Fills the field with numbers that depend on seed and element alone: floats uniform in [0, 1), integers 0..99, bools. */
+/* Fills the field, of scalar type, with numbers that depend on seed and element alone: floats uniform in [0, 1), integers 0..99, bools. */
 void random_fill(const StcFieldInfo *f, uint64_t seed, void *data);
-/* Fills the field with one value, given as text. False if the text is no such value. */
+/* Fills the field, of scalar type, with one value, given as text. False if the text is no such value. */
 bool value_fill(const StcFieldInfo *f, const char *text, void *data);
-/* Element `i` of the field as a double. */
+/* Element `i` of the field, of scalar type, as a double; makes `v` that element, rounded to its type. */
 double field_value(const StcFieldInfo *f, const void *data, int64_t i);
+void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v);
 
 /* Writes the field as a picture: dark blue the least, yellow the greatest value. 3-D: the middle slice of dimension 0; 1-D: a band. At most 4096 pixels a side. */
 StcStatus png_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
@@ -241,8 +277,9 @@ FieldError field_compare(const StcFieldInfo *f, const void *got, const void *wan
 /* The tolerance that --check takes by itself for a field of type `t`: 0 if `exact`. */
 double default_tolerance(StcType t, bool exact);
 
-/* ---------------------------------------------------------------- the command: options.c command.c run.c */
+/* ---------------------------------------------------------------- the command: options.c command.c run.c run-data.c run-check.c series.c */
 
+/* `--in F=VALUE` and its like. */
 typedef struct FieldOption { const char *field, *value; } FieldOption;
 
 /* The commands; a set of them is an or. */
@@ -254,7 +291,7 @@ typedef struct Command {
   Arena *arena;
   StcContext *context;
   StcOptions options;
-  const char *file, *out, *emit, *device, *topic;
+  const char *file, *out, *emit, *device, *topic, *log;
   int64_t steps;                 /* -1: the program's */
   bool check, time, quiet;
   const char *tolerance;         /* NULL: the default */
@@ -271,5 +308,37 @@ StcStatus help_print(FILE *to, const char *topic);
 /* What the commands do; *stop becomes nonzero when the user wants to end. */
 StcStatus command_compile(const Command *c);
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
+
+/* The values that reductions had while a program ran, in order of evaluation (malloc). */
+typedef struct Series { StcContext *context; const StcProgram *program; int64_t n, capacity; StcReduction *values; bool full; } Series;
+/* What stc_plan_series calls: appends. Sets `full` when there is no memory for more. */
+void series_add(void *user, const StcReduction *r);
+void series_free(Series *s);
+/* Prints a line for each reduction: at most 10 of its values, the last one always. `until` is the one whose condition ended the run, or NULL. */
+void series_print(FILE *to, const Series *s, const char *until);
+/* The last value of each reduction as the inside of a JSON object. */
+void series_print_json(FILE *to, const Series *s);
+/* Writes a .csv: a column `step` and one for each of the program's reductions, empty where one was not evaluated. */
+StcStatus series_write(const Series *s, const char *path);
+
+/* The state of the progress callback. */
+typedef struct Progress { const volatile sig_atomic_t *stop; bool bar; double start, drawn; bool any; } Progress;
+/* What stc_plan_progress calls: draws the bar; false when the user wants to stop. */
+bool progress_step(void *user, int64_t done, int64_t of);
+/* Wipes the bar. */
+void progress_end(Progress *p);
+
+/* One run on one device. */
+typedef struct Job { const Command *c; StcProgram *program; StcPlan *plan; Progress progress; Series series; } Job;
+
+/* Carries out all --in on `plan`. */
+StcStatus give_fields(const Job *j, StcPlan *plan);
+/* Writes what --out and --png name. */
+StcStatus write_outputs(const Job *j);
+/* Checks before the run what can be known then of the fields to be read and written. */
+StcStatus check_names(const Job *j);
+/* Runs the reference with the same fields and as many steps as were asked for, and compares every field that steps can change, the steps made (`made`) and
+ * the reductions' values. All are printed, also after a failed one. */
+StcStatus check_run(const Job *j, const StcRunInfo *made);
 
 #endif

@@ -68,6 +68,25 @@ static const char *set_stats(Command *c, const char *v) { return (void)v, c->opt
 static const char *set_remarks(Command *c, const char *v) { return (void)v, c->options.remarks = true, NULL; }
 static const char *set_no_contract(Command *c, const char *v) { return (void)v, c->options.no_contract = true, NULL; }
 static const char *set_fast_math(Command *c, const char *v) { return (void)v, c->options.fast_math = true, NULL; }
+
+/* -fcheck=finite[=N],bounds. */
+static const char *set_fcheck(Command *c, const char *v) {
+  static const char right[] = "finite, finite=N with a number of steps from 1, bounds, or two of these with a comma between them";
+  while (*v) {
+    size_t n = strcspn(v, ",");
+    const char *word = arena_strndup(c->arena, v, n);
+    if (strcmp(word, "bounds") == 0) c->options.check_bounds = true;
+    else if (strcmp(word, "finite") == 0) c->options.check_finite = 1;
+    else if (strncmp(word, "finite=", 7) != 0 || !parse_int(word + 7, 1, INT64_MAX, &c->options.check_finite)) return right;
+    v += n + (v[n] == ',' && v[n + 1]);
+    if (*v == ',') return right;
+  }
+  return NULL;
+}
+
+/* -fdeterministic: reductions always are. */
+static const char *set_deterministic(Command *c, const char *v) { return (void)c, (void)v, NULL; }
+static const char *set_log(Command *c, const char *v) { return c->log = v, NULL; }
 static const char *set_block(Command *c, const char *v) {
   return parse_shape(v, c->options.block) ? NULL : "one to three numbers from 1, such as 8x32";
 }
@@ -134,8 +153,9 @@ static const OptionRow rows[] = {
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
     {"device", TAKES_VALUE, CMD_RUN, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
-    {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy", "start field F from a file, random:SEED, zero or a number"},
+    {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy", "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
+    {"log", TAKES_VALUE, CMD_RUN, set_log, "--log FILE.csv", "save the values of `reduce` and `until`, a column each"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
     {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]", "run the reference too and compare; exit 1 above the tolerance"},
     {"time", TAKES_NOTHING, CMD_RUN, set_time, "--time", "print one line of JSON with what the run took"},
@@ -148,6 +168,8 @@ static const OptionRow rows[] = {
     {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
     {"elems", TAKES_VALUE, BOTH, set_elems, "-elems=AxBxC", "points a thread"},
     {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
+    {"fcheck", TAKES_VALUE, BOTH, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
+    {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},
     {"ffast-math", TAKES_NOTHING, BOTH, set_fast_math, "-ffast-math", "reassociate and approximate"},
     {"passes", TAKES_VALUE, BOTH, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",

@@ -1,5 +1,4 @@
-/* driver/plan.c: a program on a device with fixed params: checked and loaded once, run many times. The time loop is the paper's Algorithm
- * 5, the host part. */
+/* driver/plan.c: making a plan, a program on a device with fixed params: checked and loaded once, run many times. */
 #include "driver/driver.h"
 
 #include <stdlib.h>
@@ -29,6 +28,12 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   return "nothing to launch";
 }
 
+bool argument_writes(const Module *m, const KArg *a, int field) {
+  if (a->kind != KARG_BUFFER || !a->writes) return false;
+  const Buffer *b = &m->buffers[a->index];
+  return b->kind == BUFFER_FIELD && b->field == field;
+}
+
 void fields_with_init(const Module *m, bool *has) {
   for (int i = 0; i < m->ninits; i++)
     for (int t = 0; t < m->inits[i].ntargets; t++) has[m->inits[i].targets[t]] = true;
@@ -36,7 +41,7 @@ void fields_with_init(const Module *m, bool *has) {
     if (m->host.init.ops[i].kind != HOST_LAUNCH) continue;
     const Kernel *k = &m->kernels[m->host.init.ops[i].a];
     for (int j = 0; j < k->nargs; j++)
-      if (k->args[j].kind == KARG_BUFFER && k->args[j].writes) has[m->buffers[k->args[j].index].field] = true;
+      for (int f = 0; f < m->nfields; f++) has[f] |= argument_writes(m, &k->args[j], f);
   }
 }
 
@@ -48,7 +53,7 @@ static bool field_bytes(StcPlan *p, const Field *f, size_t *bytes) {
   field_shape(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++)
     if (__builtin_mul_overflow(n, shape[d], &n)) n = -1;
-  if (n < 0 || __builtin_mul_overflow(n, (int64_t)type_size(f->type), &size) || size > INT64_MAX / 2) {
+  if (n < 0 || __builtin_mul_overflow(n, type_bytes(p->module, f->type), &size) || size > INT64_MAX / 2) {
     diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params", f->name);
     return false;
   }
@@ -59,54 +64,101 @@ static bool field_bytes(StcPlan *p, const Field *f, size_t *bytes) {
 /* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use nothing of it) in a field that has no points. */
 static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   int64_t shape[MAX_RANK] = {1, 1, 1};
-  size_t n = (size_t)type_size(f->type);
+  size_t n = (size_t)type_bytes(p->module, f->type);
   field_shape(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++) n *= shape[d] > 0 ? (size_t)shape[d] : 1;
   return bytes ? bytes : n;
 }
 
-/* Device memory of a new slot for `field`. */
-static StcStatus add_slot(StcPlan *p, int field, int *slot) {
-  size_t size;
+/* Memory for a new slot of `size` bytes, of which at least `least` are allocated; `what` is for messages. */
+static StcStatus add_slot(StcPlan *p, const char *what, size_t size, size_t least, int32_t *slot) {
   void *memory = NULL;
-  if (!field_bytes(p, &p->module->fields[field], &size)) return STC_INPUT;
   StcStatus s = STC_OK;
   if (!p->device.kind->whole) {
-    s = p->device.kind->alloc(&p->device, layout_bytes(p, &p->module->fields[field], size), &memory);
+    s = p->device.kind->alloc(&p->device, size > least ? size : least, &memory);
   } else {
-    memory = calloc(size ? size : 1, 1);
-    if (!memory)
-      s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for field %s of %zu bytes", p->module->fields[field].name, size),
-           STC_MEMORY);
+    memory = calloc((size > least ? size : least) + 1, 1);
+    if (!memory) s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for %s of %zu bytes", what, size), STC_MEMORY);
   }
   if (s) return s;
   *slot = p->nslots;
-  p->slots[p->nslots++] = (Slot){field, memory, size};
+  p->slots[p->nslots++] = (Slot){memory, size};
   return STC_OK;
 }
 
-/* Memory for every buffer of the kernels, and for every field that no kernel touches but the user may. */
+/* A new slot for field `field`. */
+static StcStatus add_field_slot(StcPlan *p, int field, int32_t *slot) {
+  const Field *f = &p->module->fields[field];
+  size_t size;
+  if (!field_bytes(p, f, &size)) return STC_INPUT;
+  return add_slot(p, arena_printf(p->w.arena, "field %s", f->name), size, layout_bytes(p, f, size), slot);
+}
+
+/* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty array. It starts as zeros. */
+static StcStatus add_array_slot(StcPlan *p, int array, int32_t *slot) {
+  static const char zeros[16];
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t size;
+  if (__builtin_mul_overflow(param_array_extent(a, p->scalars), (int64_t)type_size(a->type), &size) || size > INT64_MAX / 2)
+    return diag_error(p->w.diags, a->loc, "array %s would take more bytes than an address can name; choose smaller params", a->name), STC_INPUT;
+  StcStatus s = add_slot(p, arena_printf(p->w.arena, "array %s", a->name), (size_t)size, (size_t)type_size(a->type), slot);
+  if (s || size > 0 || p->device.kind->whole) return s;
+  return p->device.kind->put(&p->device, p->slots[*slot].memory, zeros, (size_t)type_size(a->type));
+}
+
+/* A slot for buffer `b` of the kernels. */
+static StcStatus add_buffer_slot(StcPlan *p, const Buffer *b, int32_t *slot) {
+  if (b->kind == BUFFER_SCRATCH) {
+    size_t size = (size_t)b->cells * (size_t)type_size(b->type);
+    return add_slot(p, "scratch memory", size, 16, slot);
+  }
+  StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(p, b->field, slot) : add_field_slot(p, b->field, slot);
+  if (!s && b->kind == BUFFER_PARAM) p->slot_of_array[b->field] = *slot;
+  if (!s && b->kind == BUFFER_FIELD && b->copy == 0) p->slot_of_field[b->field] = *slot;
+  return s;
+}
+
+/* Memory for every buffer of the kernels, and for every field that no kernel touches but the user may; on devices that run whole modules for fields and arrays. */
 static StcStatus make_slots(StcPlan *p) {
   const Module *m = p->module, *k = p->build ? p->build->code.module : NULL;
-  int nbuffers = k && !p->device.kind->whole ? k->nbuffers : 0;
-  p->slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + 1);
+  bool whole = p->device.kind->whole;
+  int nbuffers = k && !whole ? k->nbuffers : 0;
+  StcStatus s = STC_OK;
+  p->slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + m->nparam_arrays + 1);
   p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   p->slot_of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
-  StcStatus s = STC_OK;
+  p->slot_of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
   for (int f = 0; f < m->nfields; f++) p->slot_of_field[f] = -1;
-  for (int b = 0; b < nbuffers && !s; b++) {
-    int slot = -1;
-    s = add_slot(p, k->buffers[b].field, &slot);
-    p->slot_of_buffer[b] = slot;
-    if (k->buffers[b].copy == 0) p->slot_of_field[k->buffers[b].field] = slot;
-  }
+  for (int i = 0; i < m->nparam_arrays; i++) p->slot_of_array[i] = -1;
+  for (int b = 0; b < nbuffers && !s; b++) s = add_buffer_slot(p, &k->buffers[b], &p->slot_of_buffer[b]);
   for (int f = 0; f < m->nfields && !s; f++)
-    if (!m->fields[f].temp && p->slot_of_field[f] < 0) {
-      int slot = -1;
-      s = add_slot(p, f, &slot);
-      p->slot_of_field[f] = slot;
-    }
+    if (!m->fields[f].temp && p->slot_of_field[f] < 0) s = add_field_slot(p, f, &p->slot_of_field[f]);
+  for (int i = 0; i < m->nparam_arrays && !s; i++)
+    if (whole) s = add_array_slot(p, i, &p->slot_of_array[i]);
   return s;
+}
+
+/* Finds the declared fields in the plan's module. */
+static StcStatus find_homes(StcPlan *p) {
+  const StcProgram *g = p->program;
+  const Module *m = p->module;
+  int ncomponents = 0;
+  p->homes = ARENA_ARRAY(p->w.arena, Home, g->ndeclared + 1);
+  p->owner = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
+  for (int f = 0; f < m->nfields; f++) p->owner[f] = -1;
+  for (int i = 0; i < g->ndeclared; i++) {
+    const Declared *d = &g->declared[i];
+    int field = module_find_field(m, d->name), record = module_find_record(m, d->name);
+    if (field < 0 && record < 0)
+      return diag_error(p->w.diags, no_loc(), "the passes left nothing of field %s", d->name), STC_INTERNAL;
+    p->homes[i] = field >= 0 ? (Home){field, type_composite(m, m->fields[field].type) != NULL} : (Home){m->records[record].first, false};
+    for (int c = 0; c < (p->homes[i].packed ? 1 : d->ncomponents); c++) p->owner[p->homes[i].field + c] = i;
+    ncomponents += d->ncomponents;
+  }
+  p->given = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
+  p->component_given = ARENA_ARRAY(p->w.arena, bool, ncomponents + 1);
+  p->array_given = ARENA_ARRAY(p->w.arena, bool, m->nparam_arrays + 1);
+  return STC_OK;
 }
 
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
@@ -162,7 +214,7 @@ static StcStatus find_build(void *arg) {
 static StcStatus make_code(StcPlan *p) {
   StcStatus s = STC_OK;
   double start = clock_seconds();
-  p->module = p->program->module;
+  p->module = p->program->reference;
   if (p->device.kind != &device_ref) {
     BuildArgs args = {p->program, &p->device, NULL};
     s = workspace_guard(&p->program->w, find_build, &args);
@@ -209,7 +261,7 @@ static StcStatus plan_fill(void *arg) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
-  p->given = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
+  if (!s) s = find_homes(p);
   p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s ? s : make_slots(p);
 }
@@ -247,345 +299,3 @@ void stc_plan_free(StcPlan *p) {
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);
 }
-
-/* ---------------------------------------------------------------- fields */
-
-StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
-  if (field < 0 || field >= p->module->nfields) return context_error(p->w.context, "there is no field number %d", field), STC_USAGE;
-  const Field *f = &p->module->fields[field];
-  *out = (StcFieldInfo){f->name, (StcType)f->type, f->box.rank, {0}, 0, f->input, f->temp, false};
-  out->bytes = field_shape(f, p->scalars, out->shape) * type_size(f->type);
-  for (int i = 0; i < p->module->ninits; i++)
-    for (int t = 0; t < p->module->inits[i].ntargets; t++) out->has_init |= p->module->inits[i].targets[t] == field;
-  for (int i = 0; i < p->program->module->ninits; i++)
-    for (int t = 0; t < p->program->module->inits[i].ntargets; t++) out->has_init |= p->program->module->inits[i].targets[t] == field;
-  return STC_OK;
-}
-
-/* The slot that holds the field's value, after checking that there is one of `bytes` bytes. */
-static StcStatus find_slot(StcPlan *p, int field, size_t bytes, Slot **out) {
-  if (field < 0 || field >= p->module->nfields) return context_error(p->w.context, "there is no field number %d", field), STC_USAGE;
-  const Field *f = &p->module->fields[field];
-  if (f->temp) return context_error(p->w.context, "field %s is temp: it holds no value from one time step to the next", f->name), STC_USAGE;
-  *out = &p->slots[p->slot_of_field[field]];
-  if ((*out)->size != bytes)
-    return context_error(p->w.context, "field %s has %zu bytes, but %zu were given: the array must have the field's type and extents",
-                         f->name, (*out)->size, bytes),
-           STC_USAGE;
-  return STC_OK;
-}
-
-/* What copying in and out hands to its guarded part. */
-typedef struct CopyArgs { StcPlan *p; Slot *slot; void *out; const void *in; } CopyArgs;
-
-/* Copies one way, whichever pointer is set. */
-static StcStatus copy_guarded(void *arg) {
-  CopyArgs *c = arg;
-  Device *d = &c->p->device;
-  if (!d->kind->whole)
-    return c->in ? d->kind->put(d, c->slot->memory, c->in, c->slot->size) : d->kind->fetch(d, c->out, c->slot->memory, c->slot->size);
-  if (c->slot->size) memcpy(c->in ? c->slot->memory : c->out, c->in ? c->in : c->slot->memory, c->slot->size);
-  return STC_OK;
-}
-
-StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
-  CopyArgs c = {p, NULL, NULL, data};
-  StcStatus s = find_slot(p, field, bytes, &c.slot);
-  if (!s && bytes) s = workspace_guard(&p->w, copy_guarded, &c);
-  if (!s) p->given[field] = true;
-  return s;
-}
-
-StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
-  CopyArgs c = {p, NULL, data, NULL};
-  StcStatus s = find_slot(p, field, bytes, &c.slot);
-  return s || !bytes ? s : workspace_guard(&p->w, copy_guarded, &c);
-}
-
-StcStatus stc_plan_pointer(StcPlan *p, int field, void **pointer) {
-  *pointer = NULL;
-  if (field < 0 || field >= p->module->nfields || p->module->fields[field].temp)
-    return context_error(p->w.context, "field number %d has no memory", field), STC_USAGE;
-  *pointer = p->slots[p->slot_of_field[field]].memory;
-  p->given[field] = true;
-  return STC_OK;
-}
-
-/* ---------------------------------------------------------------- running kernels */
-
-/* The value of an argument, in the type that the kernel takes it as. */
-typedef union ArgValue { void *p; int64_t i64; int32_t i32; int16_t i16; int8_t i8; uint8_t b; float f32; double f64; } ArgValue;
-
-/* `c` of type `t` as the bytes that are passed. */
-static ArgValue scalar_bytes(Const c, Type t) {
-  ArgValue v = {0};
-  switch (t) {
-    case TY_BOOL: v.b = c.i != 0; break;
-    case TY_I8: v.i8 = (int8_t)c.i; break;
-    case TY_I16: v.i16 = (int16_t)c.i; break;
-    case TY_I32: v.i32 = (int32_t)c.i; break;
-    case TY_F32: v.f32 = (float)c.f; break;
-    case TY_F64: v.f64 = c.f; break;
-    default: v.i64 = c.i; break;
-  }
-  return v;
-}
-
-/* Launches kernel `index` at the plan's step. */
-static StcStatus launch(StcPlan *p, int index) {
-  const Module *m = p->build->code.module;
-  const Kernel *k = &m->kernels[index];
-  ArgValue values[k->nargs + 1];
-  void *args[k->nargs + 1];
-  Launch l = {index, k, {0}, args};
-  for (int i = 0; i < k->nargs; i++) {
-    const KArg *a = &k->args[i];
-    if (a->kind == KARG_BUFFER) values[i].p = p->slots[p->slot_of_buffer[a->index]].memory;
-    if (a->kind == KARG_SCALAR) values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
-    if (a->kind == KARG_STEP) values[i].i64 = p->done;
-    args[i] = &values[i];
-  }
-  StcStatus s = plan_blocks(p, k, l.blocks);
-  for (int d = 0; d < k->rank; d++)
-    if (l.blocks[d] == 0) return s;
-  if (!s) s = p->device.kind->launch(&p->device, &l);
-  p->launches += !s;
-  return s;
-}
-
-/* Exchanges what two buffers stand for. */
-static void swap(StcPlan *p, int a, int b) {
-  const Module *m = p->build->code.module;
-  int32_t t = p->slot_of_buffer[a];
-  p->slot_of_buffer[a] = p->slot_of_buffer[b];
-  p->slot_of_buffer[b] = t;
-  if (m->buffers[a].copy == 0) p->slot_of_field[m->buffers[a].field] = p->slot_of_buffer[a];
-  if (m->buffers[b].copy == 0) p->slot_of_field[m->buffers[b].field] = p->slot_of_buffer[b];
-}
-
-/* Runs one sequence and counts its steps. */
-static StcStatus run_sequence(StcPlan *p, const HostSeq *seq) {
-  StcStatus s = STC_OK;
-  for (int i = 0; i < seq->nops && !s; i++) {
-    if (seq->ops[i].kind == HOST_LAUNCH)
-      s = launch(p, seq->ops[i].a);
-    else
-      swap(p, seq->ops[i].a, seq->ops[i].b);
-  }
-  p->done += seq->steps;
-  return s;
-}
-
-/* Does kernel `k` write a field whose `given` is `want`? */
-static bool writes_field(const StcPlan *p, const Kernel *k, bool want) {
-  const Module *m = p->build->code.module;
-  for (int i = 0; i < k->nargs; i++)
-    if (k->args[i].kind == KARG_BUFFER && k->args[i].writes && p->given[m->buffers[k->args[i].index].field] == want) return true;
-  return false;
-}
-
-/* Launches init kernel `index`, and puts back what it wrote in place into fields that were given. */
-static StcStatus launch_init(StcPlan *p, int index) {
-  const Module *m = p->build->code.module;
-  const Kernel *k = &m->kernels[index];
-  Device *d = &p->device;
-  StcStatus s = STC_OK;
-  void *saved[k->nargs + 1];
-  memset(saved, 0, sizeof saved);
-  for (int i = 0; i < k->nargs && !s; i++) {
-    if (k->args[i].kind != KARG_BUFFER || !k->args[i].writes) continue;
-    const Buffer *b = &m->buffers[k->args[i].index];
-    Slot *slot = &p->slots[p->slot_of_buffer[k->args[i].index]];
-    if (b->copy != 0 || !p->given[b->field]) continue;
-    saved[i] = malloc(slot->size + 1);
-    s = saved[i] ? d->kind->fetch(d, saved[i], slot->memory, slot->size) : STC_MEMORY;
-  }
-  if (!s) s = launch(p, index);
-  if (!s) s = d->kind->wait(d);
-  for (int i = 0; i < k->nargs; i++) {
-    Slot *slot = saved[i] ? &p->slots[p->slot_of_buffer[k->args[i].index]] : NULL;
-    if (saved[i] && !s) s = d->kind->put(d, slot->memory, saved[i], slot->size);
-    free(saved[i]);
-  }
-  return s;
-}
-
-/* Does a single init of `m`, stencil IR, set all points of `field`? */
-static bool init_covers(const Module *m, int field) {
-  for (int i = 0; i < m->ninits; i++)
-    for (int k = 0; k < m->inits[i].npieces; k++) {
-      const Piece *piece = &m->inits[i].pieces[k];
-      for (int t = 0; t < piece->ntargets; t++)
-        if (piece->targets[t] == field && box_inside(&m->fields[field].box, &piece->box) == 1) return true;
-    }
-  return false;
-}
-
-/* Makes the fields 0 that inits set at some points only. */
-static StcStatus zero_fields(StcPlan *p) {
-  bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
-  StcStatus s = STC_OK;
-  fields_with_init(p->module, init);
-  for (int f = 0; f < p->module->nfields && !s; f++) {
-    if (!init[f] || p->given[f] || p->module->fields[f].temp || init_covers(p->program->module, f)) continue;
-    Slot *slot = &p->slots[p->slot_of_field[f]];
-    void *zeros = calloc(slot->size ? slot->size : 1, 1);
-    if (!zeros) return diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", slot->size), STC_MEMORY;
-    s = p->device.kind->put(&p->device, slot->memory, zeros, slot->size);
-    free(zeros);
-  }
-  return s;
-}
-
-/* The init sequence: kernels all of whose targets were given are left out, and a given field keeps its buffer. */
-static StcStatus run_inits(StcPlan *p) {
-  const Module *m = p->build->code.module;
-  const HostSeq *seq = &m->host.init;
-  StcStatus s = zero_fields(p);
-  for (int i = 0; i < seq->nops && !s; i++) {
-    const HostOp *op = &seq->ops[i];
-    if (op->kind == HOST_SWAP) {
-      if (!p->given[m->buffers[op->a].field]) swap(p, op->a, op->b);
-    } else if (!writes_field(p, &m->kernels[op->a], true)) {
-      s = launch(p, op->a);
-    } else if (writes_field(p, &m->kernels[op->a], false)) {
-      s = launch_init(p, op->a);
-    }
-  }
-  return s;
-}
-
-/* The first sequence that does not go beyond `left` steps. */
-static const HostSeq *next_sequence(const Module *m, int64_t left) {
-  for (int i = 0; i < m->host.nseqs; i++)
-    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left) return &m->host.seqs[i];
-  return NULL;
-}
-
-/* Tells the progress callback; false if it wants to stop. */
-static bool go_on(StcPlan *p, int64_t first, int64_t steps) {
-  return !p->progress || p->progress(p->progress_user, p->done - first, steps);
-}
-
-/* Runs up to `count` sequences, as long as steps are left before `end`. */
-static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
-  StcStatus s = STC_OK;
-  for (int64_t i = 0; i < count && p->done < end && !s; i++) {
-    const HostSeq *seq = next_sequence(p->build->code.module, end - p->done);
-    if (!seq)
-      return diag_error(p->w.diags, no_loc(), "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
-                        (long long)(end - p->done)),
-             STC_INPUT;
-    s = run_sequence(p, seq);
-  }
-  return s;
-}
-
-/* Algorithm 5: sequences until `steps` are done, asking the callback about every tenth of a second. */
-static StcStatus run_steps(StcPlan *p, int64_t steps) {
-  Device *d = &p->device;
-  int64_t first = p->done, end = first + steps, count = 1;
-  StcStatus s = STC_OK;
-  while (!s && p->done < end) {
-    double before = clock_seconds();
-    s = run_batch(p, end, p->progress ? count : INT64_MAX);
-    if (!s && p->progress) s = d->kind->wait(d);
-    if (!s && !go_on(p, first, steps)) s = STC_INTERRUPTED;
-    double took = clock_seconds() - before;
-    count = took < 0.05 ? count * 2 : took > 0.2 && count > 1 ? count / 2 : count;
-  }
-  return s;
-}
-
-/* Inits, on the first run, and then the steps, which alone are timed. */
-static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
-  Device *d = &p->device;
-  StcStatus s = p->inits_done ? STC_OK : run_inits(p);
-  if (!s) s = d->kind->wait(d);
-  p->inits_done |= !s;
-  if (!s) s = d->kind->start(d);
-  if (!s) s = run_steps(p, steps);
-  StcStatus stopped = s && s != STC_INTERRUPTED ? s : d->kind->stop(d, seconds);
-  return s ? s : stopped;
-}
-
-/* ---------------------------------------------------------------- running whole modules */
-
-/* The steps to run at once: all if nobody watches, else `count` time tiles. */
-static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
-  int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
-  return !p->progress || tile < 1 || count > left / tile ? left : count * tile;
-}
-
-/* Runs on ref and sim. */
-static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
-  Device *d = &p->device;
-  int64_t first = p->done, end = first + steps, count = 1;
-  double start = clock_seconds();
-  StcStatus s = STC_OK;
-  void **fields = ARENA_ARRAY(p->w.arena, void *, p->module->nfields + 1);
-  for (int f = 0; f < p->module->nfields; f++) fields[f] = p->slot_of_field[f] < 0 ? NULL : p->slots[p->slot_of_field[f]].memory;
-  while (!s && (p->done < end || !p->inits_done)) {
-    int64_t chunk = whole_chunk(p, end - p->done, count);
-    double before = clock_seconds();
-    Binding b = {.scalars = p->scalars, .fields = fields, .first_step = p->done};
-    WholeRun r = {&b, chunk, !p->inits_done, p->given};
-    s = d->kind->run(d, &r);
-    p->inits_done |= !s;
-    p->done += chunk;
-    if (clock_seconds() - before < 0.05) count *= 2;
-    if (!s && !go_on(p, first, steps)) s = STC_INTERRUPTED;
-  }
-  *seconds = clock_seconds() - start;
-  return s;
-}
-
-/* ---------------------------------------------------------------- the interface */
-
-/* Names every field that has no value yet. */
-static StcStatus check_given(StcPlan *p) {
-  bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
-  StcStatus s = STC_OK;
-  fields_with_init(p->module, init);
-  for (int f = 0; f < p->module->nfields; f++) {
-    const Field *field = &p->module->fields[f];
-    if (field->temp || init[f] || p->given[f] || p->inits_done) continue;
-    diag_error(p->w.diags, field->loc,
-               "field %s has no value to start from: give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0%s", field->name,
-               field->name, field->name, field->name, field->input ? "" : ", or write an `init` for it");
-    s = STC_INPUT;
-  }
-  return s;
-}
-
-/* What stc_plan_run hands to its guarded part. */
-typedef struct RunArgs { StcPlan *p; int64_t steps; StcRunInfo *info; } RunArgs;
-
-/* Runs, and fills info. */
-static StcStatus run_guarded(void *arg) {
-  RunArgs *r = arg;
-  StcPlan *p = r->p;
-  int64_t steps = r->steps < 0 ? p->module->steps : r->steps, launches = p->launches;
-  double seconds = 0;
-  if (p->done > INT64_MAX - steps) return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
-  StcStatus s = check_given(p);
-  if (!s) s = p->device.kind->whole ? run_whole(p, steps, &seconds) : run_kernels(p, steps, &seconds);
-  if (s) return s;
-  double work = (double)p->points * (double)steps;
-  if (r->info) *r->info = (StcRunInfo){seconds, p->points, steps, p->launches - launches, seconds > 0 ? work / seconds / 1e9 : 0};
-  return STC_OK;
-}
-
-StcStatus stc_plan_run(StcPlan *p, int64_t steps, StcRunInfo *info) {
-  RunArgs args = {p, steps, info};
-  return workspace_guard(&p->w, run_guarded, &args);
-}
-
-void stc_plan_progress(StcPlan *p, bool (*fn)(void *user, int64_t done, int64_t of), void *user) {
-  p->progress = fn;
-  p->progress_user = user;
-}
-
-double stc_plan_compile_seconds(const StcPlan *p) { return p->compile_seconds; }
-const char *stc_plan_device(const StcPlan *p) { return p->device.description; }
-const char *stc_plan_schedule(const StcPlan *p) { return p->schedule; }

@@ -26,16 +26,10 @@ void random_fill(const StcFieldInfo *f, uint64_t seed, void *data) {
   int64_t size = type_size((Type)f->type), n = size ? f->bytes / size : 0;
   for (int64_t i = 0; i < n; i++) {
     uint64_t r = splitmix64(start + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15));
-    switch (f->type) {
-      case STC_BOOL: ((uint8_t *)data)[i] = r >> 63; break;
-      case STC_I8: ((int8_t *)data)[i] = (int8_t)((r >> 33) % 100); break;
-      case STC_I16: ((int16_t *)data)[i] = (int16_t)((r >> 33) % 100); break;
-      case STC_I32: ((int32_t *)data)[i] = (int32_t)((r >> 33) % 100); break;
-      case STC_I64: ((int64_t *)data)[i] = (int64_t)((r >> 33) % 100); break;
-      case STC_F32: ((float *)data)[i] = (float)(r >> 40) * 0x1p-24f; break;
-      case STC_F64: ((double *)data)[i] = (double)(r >> 11) * 0x1p-53; break;
-      case STC_F16: case STC_BF16: break;
-    }
+    int bits = f->type == STC_F64 ? 53 : f->type == STC_F32 ? 24 : f->type == STC_F16 ? 11 : 8;
+    Const v = {.i = f->type == STC_BOOL ? (int64_t)(r >> 63) : (int64_t)((r >> 33) % 100)};
+    if (type_is_float((Type)f->type)) v.f = ldexp((double)(r >> (64 - bits)), -bits);
+    field_put(f, data, i, v);
   }
 }
 
@@ -55,6 +49,7 @@ static bool parse_value(const char *text, StcType t, Const *out) {
   }
   out->f = t == STC_F32 ? (double)strtof(text, &end) : strtod(text, &end);
   bool infinite = isinf(out->f) && errno == ERANGE;
+  if (t == STC_F16 || t == STC_BF16) infinite |= isfinite(out->f) && isinf(const_convert(*out, TY_F64, (Type)t).f);
   return end != text && !*end && !infinite;
 }
 
@@ -67,30 +62,7 @@ bool value_fill(const StcFieldInfo *f, const char *text, void *data) {
   Const c;
   if (!parse_value(strcmp(text, "zero") == 0 ? "0" : text, f->type, &c)) return false;
   if (f->bytes == 0) return true;
-  switch (f->type) {
-    case STC_BOOL: *(uint8_t *)data = c.i != 0; break;
-    case STC_I8: *(int8_t *)data = (int8_t)c.i; break;
-    case STC_I16: *(int16_t *)data = (int16_t)c.i; break;
-    case STC_I32: *(int32_t *)data = (int32_t)c.i; break;
-    case STC_I64: *(int64_t *)data = c.i; break;
-    case STC_F32: *(float *)data = (float)c.f; break;
-    case STC_F64: *(double *)data = c.f; break;
-    case STC_F16: case STC_BF16: return false;
-  }
+  field_put(f, data, 0, c);
   repeat(data, type_size((Type)f->type), f->bytes);
   return true;
-}
-
-double field_value(const StcFieldInfo *f, const void *data, int64_t i) {
-  switch (f->type) {
-    case STC_BOOL: return ((const uint8_t *)data)[i];
-    case STC_I8: return ((const int8_t *)data)[i];
-    case STC_I16: return ((const int16_t *)data)[i];
-    case STC_I32: return ((const int32_t *)data)[i];
-    case STC_I64: return (double)((const int64_t *)data)[i];
-    case STC_F32: return (double)((const float *)data)[i];
-    case STC_F64: return ((const double *)data)[i];
-    case STC_F16: case STC_BF16: break;
-  }
-  return 0;
 }

@@ -70,6 +70,8 @@ typedef struct StcOptions {
   int block[3], elems[3]; /* threads a block, points a thread */
   int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
+  int64_t check_finite;   /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an infinity */
+  bool check_bounds;      /* stop if an index of a launch-time array was out of range */
   const char *passes;     /* a pipeline in place of the default one */
   const char *print_before, *print_after;
   bool print_all, verify_each, time_passes, stats, remarks;
@@ -98,10 +100,14 @@ const char *stc_program_arch(StcProgram *p);
 /* Does every device that keeps to -fno-contract give the same bits: only + - * / sqrt and other correctly rounded operations? */
 bool stc_program_is_exact(const StcProgram *p);
 
-/* Fields in order of declaration; NULL / -1 beyond the last. */
+/* Fields in order of declaration, older levels ("U@1") behind their field; NULL / -1 beyond the last. */
 int stc_program_field_count(const StcProgram *p);
 const char *stc_program_field_name(const StcProgram *p, int field);
 int stc_program_find_field(const StcProgram *p, const char *name);
+/* Launch-time arrays (`param src[n] : f32`), likewise. */
+int stc_program_array_count(const StcProgram *p);
+const char *stc_program_array_name(const StcProgram *p, int array);
+int stc_program_find_array(const StcProgram *p, const char *name);
 int stc_program_rank(const StcProgram *p);
 int64_t stc_program_steps(const StcProgram *p);
 
@@ -110,22 +116,52 @@ int64_t stc_program_steps(const StcProgram *p);
 StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *const *defines, StcPlan **out);
 void stc_plan_free(StcPlan *plan);
 
-typedef enum StcType { STC_BOOL = 1, STC_I8, STC_I16, STC_I32, STC_I64, STC_F16, STC_BF16, STC_F32, STC_F64 } StcType;
-/* Type, shape (rank places) and role of a field under this plan. */
-typedef struct StcFieldInfo { const char *name; StcType type; int rank; int64_t shape[3]; int64_t bytes; bool input, temp, has_init; } StcFieldInfo;
+typedef enum StcType { STC_COMPOSITE, STC_BOOL, STC_I8, STC_I16, STC_I32, STC_I64, STC_F16, STC_BF16, STC_F32, STC_F64 } StcType;
+/* A scalar part of a field's value. path: ".xx", ".c.2" (member 2 of the vector c); "" where the field is a scalar itself. offset: bytes from the start of a point. */
+typedef struct StcComponent { const char *path; StcType type; int64_t offset; } StcComponent;
+/* Type, shape (rank places) and role of a field under this plan. A field of vectors or structs has the type STC_COMPOSITE; its points are packed: the components in
+ * order, without padding, as NumPy's structured dtypes have them. A .npy file of the field has the shape shape + axes and the elements `dtype` (as the file's header spells it). */
+typedef struct StcFieldInfo {
+  const char *name;
+  StcType type;
+  int rank;
+  int64_t shape[3];
+  int64_t bytes;
+  bool input, temp, has_init;
+  const char *type_name;                /* "f32", "f32[3]", a struct's name */
+  int ncomponents;                      /* 1 if the type is a scalar */
+  const StcComponent *components;
+  const char *dtype;
+  int naxes;                            /* of vectors: their lengths, outermost first */
+  const int64_t *axes;
+} StcFieldInfo;
 StcStatus stc_plan_field(StcPlan *plan, int field, StcFieldInfo *out);
+/* The same of one component by itself, as a field of its scalar type called "v.0"; of a launch-time array (rank 1, as long as its params say). */
+StcStatus stc_plan_component(StcPlan *plan, int field, int component, StcFieldInfo *out);
+StcStatus stc_plan_array(StcPlan *plan, int array, StcFieldInfo *out);
 
 /* Copies the field's values in from / out to host memory of `bytes` bytes (C order; must be the field's size). A field set this way replaces its init. */
 StcStatus stc_plan_set(StcPlan *plan, int field, const void *data, size_t bytes);
 StcStatus stc_plan_get(StcPlan *plan, int field, void *data, size_t bytes);
-/* Device memory holding the field now (a device pointer on cuda and hip); valid until the next run. */
-StcStatus stc_plan_pointer(StcPlan *plan, int field, void **pointer);
+/* The same for one component. Before the first run either all components of a field are set, or none. */
+StcStatus stc_plan_set_component(StcPlan *plan, int field, int component, const void *data, size_t bytes);
+StcStatus stc_plan_get_component(StcPlan *plan, int field, int component, void *data, size_t bytes);
+/* Sets a launch-time array; each must be set before the first run. */
+StcStatus stc_plan_set_array(StcPlan *plan, int array, const void *data, size_t bytes);
+/* Device memory holding a component of the field now (component 0 of a scalar field; a device pointer on cuda and hip); valid until the next run. Not for vectors and
+ * structs on ref, where they are packed. */
+StcStatus stc_plan_pointer(StcPlan *plan, int field, int component, void **pointer);
 
-/* What a run took. seconds: the time steps' kernels and host part only, without inits and copies in and out (on ref and sim: with inits). */
-typedef struct StcRunInfo { double seconds; int64_t points, steps, launches; double gpts; } StcRunInfo;
+/* What a run took. seconds: the time steps' kernels and host part only, without inits and copies in and out (on ref and sim: with inits). steps: those really made, fewer
+ * than asked for if the condition of an `until` was met, whose name `until` then is (else NULL). */
+typedef struct StcRunInfo { double seconds; int64_t points, steps, launches; double gpts; const char *until; } StcRunInfo;
 /* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the last run stopped. `info` may be NULL. Error if a field has neither
- * init nor data. */
+ * init nor data, or a launch-time array no data. */
 StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
+/* The value of a `reduce` or `until` after `step` steps: f of type STC_F64, i of type STC_I64. */
+typedef struct StcReduction { const char *name; StcType type; int64_t step; double f; int64_t i; } StcReduction;
+/* Called for each evaluation of a `reduce` or `until` during runs. */
+void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
 /* Seconds that compiling for this plan took, and a description of device and schedule ("overlap T=4 block=8x32 elems=4x1"). */

@@ -247,7 +247,7 @@ static void test_info(void **state) {
   assert_true(info.launches > 0 && info.seconds > 0 && info.gpts > 0);
   assert_true(stc_plan_compile_seconds(q) > 0);
   void *pointer;
-  assert_int_equal(stc_plan_pointer(q, 0, &pointer), STC_OK);
+  assert_int_equal(stc_plan_pointer(q, 0, 0, &pointer), STC_OK);
   assert_int_equal(stc_plan_get(q, 0, start, sizeof start), STC_OK);
   assert_memory_equal(pointer, start, sizeof start);
   stc_plan_free(q);

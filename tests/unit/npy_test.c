@@ -36,7 +36,7 @@ static int free_world(void **state) {
 }
 
 /* A field of type t and shape 2 x 3. */
-static StcFieldInfo field(StcType t) { return (StcFieldInfo){"A", t, 2, {2, 3}, 6 * type_size((Type)t), false, false, false}; }
+static StcFieldInfo field(StcType t) { return (StcFieldInfo){.name = "A", .type = t, .rank = 2, .shape = {2, 3}, .bytes = 6 * type_size((Type)t)}; }
 
 /* Writes bytes to the file. */
 static void write_bytes(const World *w, const void *bytes, size_t n) {
@@ -66,7 +66,7 @@ static void test_round_trip(void **state) {
     unsigned char out[48] = {0}, in[48] = {0};
     random_fill(&f, 7, out);
     assert_int_equal(npy_write(w->c, w->path, &f, out), STC_OK);
-    assert_int_equal(npy_read(w->c, w->path, &f, in), STC_OK);
+    assert_int_equal(npy_read(w->c, w->path, "field A", &f, in), STC_OK);
     assert_memory_equal(in, out, f.bytes);
   }
 }
@@ -91,14 +91,14 @@ static void test_header(void **state) {
 /* One dimension has the comma of a Python tuple; no elements are no elements. */
 static void test_shapes(void **state) {
   World *w = *state;
-  StcFieldInfo f = {"A", STC_I32, 1, {5}, 20, false, false, false};
+  StcFieldInfo f = {.name = "A", .type = STC_I32, .rank = 1, .shape = {5}, .bytes = 20};
   int32_t a[5] = {1, -2, 3, -4, 5}, b[5];
   assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
-  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_OK);
   assert_memory_equal(a, b, 20);
   f.shape[0] = f.bytes = 0;
   assert_int_equal(npy_write(w->c, w->path, &f, a), STC_OK);
-  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_OK);
 }
 
 /* Version 2, other orders of keys, other quotes and blanks. */
@@ -107,10 +107,10 @@ static void test_foreign_headers(void **state) {
   StcFieldInfo f = field(STC_F32);
   float b[6];
   write_npy(w, 2, "{\"shape\":(2,3),'fortran_order' : False , \"descr\":'<f4'}   \n", 24);
-  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_OK);
   write_npy(w, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3), }\n", 6);
   f = field(STC_BOOL);
-  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_OK);
 }
 
 /* Reads a file of `header` and n bytes as a 2 x 3 f32 field, and expects an error with `text` in it. */
@@ -119,7 +119,7 @@ static void expect_error(World *w, const char *header, size_t n, const char *tex
   float b[6];
   w->last[0] = 0;
   write_npy(w, 1, header, n);
-  assert_int_equal(npy_read(w->c, w->path, &f, b), STC_INPUT);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_INPUT);
   if (!strstr(w->last, text)) fail_msg("expected \"%s\" in \"%s\"", text, w->last);
 }
 
@@ -137,7 +137,8 @@ static void test_errors(void **state) {
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it goes on after the 24 bytes");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "{'descr': '<f4', 'shape': (2, -3), 'fortran_order': False}", 24, "is not the dict");
-  expect_error(w, "{'descr': [('x', '<f4')], 'shape': (2, 3), 'fortran_order': False}", 24, "is not the dict");
+  expect_error(w, "{'descr': [('x', '<f4')], 'shape': (2, 3), 'fortran_order': False}", 24, "its type is [('x', '<f4')], but field A needs '<f4'");
+  expect_error(w, "{'descr': [('x', '<f4'], 'shape': (2, 3), 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "{'descr': '<f4', 'shape': (2, 3, 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "", 24, "is not the dict");
 }
@@ -154,10 +155,10 @@ static void test_truncated(void **state) {
   fclose(file);
   for (size_t i = 0; i < n; i++) {
     write_bytes(w, b, i);
-    assert_int_equal(npy_read(w->c, w->path, &f, a), STC_INPUT);
+    assert_int_equal(npy_read(w->c, w->path, "field A", &f, a), STC_INPUT);
   }
   unlink(w->path);
-  assert_int_equal(npy_read(w->c, w->path, &f, a), STC_IO);
+  assert_int_equal(npy_read(w->c, w->path, "field A", &f, a), STC_IO);
 }
 
 /* A file that cannot be written leaves nothing behind; one that is abandoned neither. */
@@ -177,7 +178,7 @@ static void test_whole_or_not(void **state) {
 /* Random numbers depend on seed, field and element alone, and are in range. */
 static void test_random(void **state) {
   (void)state;
-  StcFieldInfo f = {"A", STC_F64, 1, {1000}, 8000, false, false, false};
+  StcFieldInfo f = {.name = "A", .type = STC_F64, .rank = 1, .shape = {1000}, .bytes = 8000};
   double a[1000], b[1000], sum = 0;
   random_fill(&f, 1, a);
   random_fill(&f, 1, b);
@@ -193,7 +194,7 @@ static void test_random(void **state) {
   f.name = "A";
   random_fill(&f, 2, b);
   assert_memory_not_equal(a, b, sizeof a);
-  f = (StcFieldInfo){"A", STC_I32, 1, {1000}, 4000, false, false, false};
+  f = (StcFieldInfo){.name = "A", .type = STC_I32, .rank = 1, .shape = {1000}, .bytes = 4000};
   random_fill(&f, 1, a);
   for (int i = 0; i < 1000; i++) assert_in_range(((int32_t *)a)[i], 0, 99);
 }
@@ -237,7 +238,7 @@ static void test_compare(void **state) {
   got[4] = -0.0f;
   e = field_compare(&f, got, want);
   assert_true(e.error > 0 && e.error < 1e-300 && e.at == 4);
-  StcFieldInfo g = {"B", STC_I64, 1, {1}, 8, false, false, false};
+  StcFieldInfo g = {.name = "B", .type = STC_I64, .rank = 1, .shape = {1}, .bytes = 8};
   int64_t x = (INT64_C(1) << 53) + 1, y = INT64_C(1) << 53;
   assert_true(field_compare(&g, &x, &y).error > 0);
 }

@@ -1,0 +1,231 @@
+/* driver/plan-data.c: a plan's fields and launch-time arrays, in and out. Users see declared fields with packed points; where pass scalarize has made a structure of
+ * arrays of one, values are gathered and scattered here. */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The declared field number `field`; NULL after an error if there is none such, or it has no component number `component`. */
+static const Declared *find_declared(const StcPlan *p, int field, int component) {
+  const Declared *d = field >= 0 && field < p->program->ndeclared ? &p->program->declared[field] : NULL;
+  if (!d) context_error(p->w.context, "there is no field number %d", field);
+  else if (component >= d->ncomponents || component < 0)
+    context_error(p->w.context, "field %s has no component number %d", d->name, component), d = NULL;
+  return d;
+}
+
+/* Does `m` have an init for one of the `n` fields from `first` on? */
+static bool has_init(Arena *a, const Module *m, int first, int n) {
+  bool *init = ARENA_ARRAY(a, bool, m->nfields + 1), any = false;
+  fields_with_init(m, init);
+  for (int i = 0; i < n; i++) any |= init[first + i];
+  return any;
+}
+
+StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
+  const Declared *d = find_declared(p, field, 0);
+  if (!d) return STC_USAGE;
+  const Module *source = p->program->module;
+  const Field *f = &p->module->fields[p->homes[field].field];
+  int split = type_composite(source, source->fields[d->field].type) ? 1 : d->ncomponents;
+  *out = (StcFieldInfo){.name = d->name, .rank = f->box.rank, .input = f->input, .temp = f->temp, .type_name = d->type_name,
+                        .ncomponents = d->ncomponents, .components = d->components, .dtype = d->dtype, .naxes = d->naxes, .axes = d->axes};
+  out->type = d->type < TY_COMPOSITE ? (StcType)d->type : STC_COMPOSITE;
+  out->bytes = field_shape(f, p->scalars, out->shape) * d->point_bytes;
+  out->has_init = has_init(p->w.arena, source, d->field, split);
+  return STC_OK;
+}
+
+/* The one component of a field of scalar type. */
+static const StcComponent scalar_components[] = {
+    {"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0}, {"", STC_I16, 0}, {"", STC_I32, 0},
+    {"", STC_I64, 0},       {"", STC_F16, 0},  {"", STC_BF16, 0}, {"", STC_F32, 0}, {"", STC_F64, 0}};
+
+/* Makes `f`, of `points` points, one of scalar type `t`. */
+static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
+  f->type = t;
+  f->type_name = type_name((Type)t);
+  f->bytes = points * type_size((Type)t);
+  f->ncomponents = 1;
+  f->components = &scalar_components[t];
+  f->dtype = NULL;
+  f->naxes = 0;
+}
+
+StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo *out) {
+  const Declared *d = find_declared(p, field, component);
+  if (!d) return STC_USAGE;
+  StcStatus s = stc_plan_field(p, field, out);
+  if (s || d->ncomponents == 1) return s;
+  out->name = d->names[component];
+  make_scalar(out, d->components[component].type, out->bytes / d->point_bytes);
+  return STC_OK;
+}
+
+StcStatus stc_plan_array(StcPlan *p, int array, StcFieldInfo *out) {
+  if (array < 0 || array >= p->module->nparam_arrays)
+    return context_error(p->w.context, "there is no launch-time array number %d", array), STC_USAGE;
+  const ParamArray *a = &p->module->param_arrays[array];
+  *out = (StcFieldInfo){.name = a->name, .rank = 1, .input = true};
+  out->shape[0] = param_array_extent(a, p->scalars);
+  make_scalar(out, (StcType)a->type, out->shape[0]);
+  return STC_OK;
+}
+
+/* What copying in and out hands to its guarded part: one way or the other, by which pointer is set. component -1: the whole field. */
+typedef struct CopyArgs { StcPlan *p; int field, component; void *out; const void *in; } CopyArgs;
+
+/* Copies all of a slot in or out. */
+static StcStatus copy_slot(StcPlan *p, const Slot *slot, void *out, const void *in) {
+  Device *d = &p->device;
+  if (!slot->size) return STC_OK;
+  if (!d->kind->whole) return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
+  memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
+  return STC_OK;
+}
+
+/* Copies `n` values of `size` bytes from places `from_step` bytes apart to places `to_step` bytes apart. */
+static void copy_strided(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size) {
+  for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, size);
+}
+
+/* Copies component `c` of a field whose points are packed in the plan's memory. */
+static void copy_packed(const CopyArgs *a, const Declared *d, const Slot *slot, int c) {
+  const StcComponent *part = &d->components[c];
+  int64_t size = type_size((Type)part->type), n = (int64_t)slot->size / d->point_bytes;
+  char *packed = (char *)slot->memory + part->offset;
+  if (a->in) copy_strided(packed, d->point_bytes, a->in, size, n, (size_t)size);
+  else copy_strided(a->out, size, packed, d->point_bytes, n, (size_t)size);
+}
+
+/* Copies a field whose components have slots of their own to or from packed points, by way of `part`, which has room for one of them. */
+static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
+  StcPlan *p = a->p;
+  StcStatus s = STC_OK;
+  for (int c = 0; c < d->ncomponents && !s; c++) {
+    const Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
+    int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot->size / size, offset = d->components[c].offset;
+    if (a->in) copy_strided(part, size, (const char *)a->in + offset, d->point_bytes, n, (size_t)size);
+    s = copy_slot(p, slot, part, a->in ? part : NULL);
+    if (!a->in && !s) copy_strided((char *)a->out + offset, d->point_bytes, part, size, n, (size_t)size);
+  }
+  return s;
+}
+
+/* copy_split with memory for a component of `bytes` bytes at most. */
+static StcStatus copy_split_in_memory(const CopyArgs *a, const Declared *d, size_t bytes) {
+  char *part = malloc(bytes);
+  if (!part) return diag_error(a->p->w.diags, no_loc(), "no memory on this computer for %zu bytes", bytes), STC_MEMORY;
+  StcStatus s = copy_split(a, d, part);
+  free(part);
+  return s;
+}
+
+/* Copies as `arg` says. */
+static StcStatus copy_guarded(void *arg) {
+  CopyArgs *a = arg;
+  StcPlan *p = a->p;
+  const Declared *d = &p->program->declared[a->field];
+  Home h = p->homes[a->field];
+  const Slot *slot = &p->slots[p->slot_of_field[h.field + (h.packed || a->component < 0 ? 0 : a->component)]];
+  if (h.packed && a->component >= 0) return copy_packed(a, d, slot, a->component), STC_OK;
+  if (h.packed || a->component >= 0 || d->ncomponents == 1) return copy_slot(p, slot, a->out, a->in);
+  size_t most = 1, points = slot->size / (size_t)type_size((Type)d->components[0].type);
+  for (int c = 0; c < d->ncomponents; c++) {
+    size_t n = points * (size_t)type_size((Type)d->components[c].type);
+    most = n > most ? n : most;
+  }
+  return copy_split_in_memory(a, d, most);
+}
+
+/* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
+static StcStatus copy(CopyArgs *a, size_t bytes) {
+  StcFieldInfo f;
+  StcStatus s = a->component < 0 ? stc_plan_field(a->p, a->field, &f) : stc_plan_component(a->p, a->field, a->component, &f);
+  if (s) return s;
+  StcContext *c = a->p->w.context;
+  if (f.temp) return context_error(c, "field %s is temp: it holds no value from one time step to the next", f.name), STC_USAGE;
+  if (f.bytes != (int64_t)bytes)
+    return context_error(c, "field %s has %lld bytes, but %zu were given: the array must have the field's type and extents", f.name,
+                         (long long)f.bytes, bytes),
+           STC_USAGE;
+  return bytes ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
+}
+
+/* Notes that component `component` (-1: all) of the field has come from outside. */
+static void mark_given(StcPlan *p, int field, int component) {
+  const Declared *d = &p->program->declared[field];
+  Home h = p->homes[field];
+  bool all = true;
+  for (int c = 0; c < d->ncomponents; c++) {
+    bool *given = &p->component_given[d->first + c];
+    *given |= component < 0 || component == c;
+    all &= *given;
+    if (!h.packed) p->given[h.field + c] = *given;
+  }
+  if (h.packed) p->given[h.field] = all;
+}
+
+StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
+  CopyArgs a = {p, field, -1, NULL, data};
+  StcStatus s = copy(&a, bytes);
+  if (!s) mark_given(p, field, -1);
+  return s;
+}
+
+StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
+  CopyArgs a = {p, field, -1, data, NULL};
+  return copy(&a, bytes);
+}
+
+StcStatus stc_plan_set_component(StcPlan *p, int field, int component, const void *data, size_t bytes) {
+  if (!find_declared(p, field, component)) return STC_USAGE;
+  CopyArgs a = {p, field, component, NULL, data};
+  StcStatus s = copy(&a, bytes);
+  if (!s) mark_given(p, field, component);
+  return s;
+}
+
+StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *data, size_t bytes) {
+  if (!find_declared(p, field, component)) return STC_USAGE;
+  CopyArgs a = {p, field, component, data, NULL};
+  return copy(&a, bytes);
+}
+
+/* What setting an array hands to its guarded part. */
+typedef struct ArrayArgs { StcPlan *p; const Slot *slot; const void *in; } ArrayArgs;
+
+/* Copies an array in. */
+static StcStatus set_array_guarded(void *arg) {
+  ArrayArgs *a = arg;
+  return copy_slot(a->p, a->slot, NULL, a->in);
+}
+
+StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_array(p, array, &f);
+  if (s) return s;
+  if (f.bytes != (int64_t)bytes)
+    return context_error(p->w.context, "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s", f.name,
+                         (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
+           STC_USAGE;
+  if (p->slot_of_array[array] >= 0) {
+    ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
+    s = workspace_guard(&p->w, set_array_guarded, &a);
+  }
+  if (!s) p->array_given[array] = true;
+  return s;
+}
+
+StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {
+  *pointer = NULL;
+  const Declared *d = find_declared(p, field, component);
+  if (!d) return STC_USAGE;
+  Home h = p->homes[field];
+  if (p->module->fields[h.field].temp) return context_error(p->w.context, "field %s is temp: it has no memory that lasts", d->name), STC_USAGE;
+  if (h.packed)
+    return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name, p->device.name), STC_USAGE;
+  *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
+  mark_given(p, field, component);
+  return STC_OK;
+}

@@ -1,0 +1,136 @@
+/* driver/run-check.c: `stc run --check`: the same run on the reference, compared. */
+#include "driver/driver.h"
+
+#include <math.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "[3, 4]": grid position of element `at`, counted from the field's first point. */
+static void print_place(FILE *to, const StcFieldInfo *f, int64_t at) {
+  int64_t place[3];
+  for (int d = f->rank - 1; d >= 0; d--) {
+    place[d] = at % f->shape[d];
+    at /= f->shape[d];
+  }
+  for (int d = 0; d < f->rank; d++) fprintf(to, d ? ", %" PRId64 : "[%" PRId64, place[d]);
+  fputs("]", to);
+}
+
+/* What came of comparing a field: the component that is farthest off for its tolerance. */
+typedef struct Verdict { bool good; double tolerance; FieldError error; StcFieldInfo worst; } Verdict;
+
+/* The tolerance for a field of type `t`. */
+static double tolerance(const Job *j, StcType t) {
+  return j->c->tolerance ? strtod(j->c->tolerance, NULL) : default_tolerance(t, stc_program_is_exact(j->program));
+}
+
+/* Compares one component on the two plans, into *v if it is worse than what is there. */
+static StcStatus compare_component(const Job *j, StcPlan *reference, int field, int component, Verdict *v) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(j->plan, field, component, &f);
+  if (s) return s;
+  void *got = malloc((size_t)f.bytes + 1), *want = malloc((size_t)f.bytes + 1);
+  if (!got || !want) s = (context_error(j->c->context, "no memory on this computer for field %s of %" PRId64 " bytes", f.name, f.bytes), STC_MEMORY);
+  if (!s) s = stc_plan_get_component(j->plan, field, component, got, (size_t)f.bytes);
+  if (!s) s = stc_plan_get_component(reference, field, component, want, (size_t)f.bytes);
+  if (!s) {
+    double limit = tolerance(j, f.type);
+    FieldError e = field_compare(&f, got, want);
+    bool good = e.error <= limit;
+    if (component == 0 || (v->good && !good) || (v->good == good && e.error > v->error.error)) *v = (Verdict){good, limit, e, f};
+  }
+  free(got);
+  free(want);
+  return s;
+}
+
+/* Compares one field on the two plans and prints a line. */
+static StcStatus compare_field(const Job *j, StcPlan *reference, int field) {
+  const Declared *d = &j->program->declared[field];
+  Verdict v = {.good = true};
+  StcStatus s = STC_OK;
+  for (int c = 0; c < d->ncomponents && !s; c++) s = compare_component(j, reference, field, c, &v);
+  if (s) return s;
+  printf("check: %s: largest error %g", d->name, v.error.error);
+  if (v.error.at >= 0) {
+    printf(" at element ");
+    print_place(stdout, &v.worst, v.error.at);
+    if (d->ncomponents > 1) printf(" of %s", v.worst.name);
+    printf(": %.17g, reference %.17g", v.error.got, v.error.want);
+  }
+  printf(" (tolerance %g): %s\n", v.tolerance, v.good ? "ok" : "FAILED");
+  return v.good ? STC_OK : STC_CHECK_FAILED;
+}
+
+/* Compares the values of the reduction called `name`, as if its series were a field, and prints a line. */
+static StcStatus compare_series(const Job *j, const Series *reference, const char *name) {
+  int64_t n = 0, count = j->series.n < reference->n ? j->series.n : reference->n;
+  double *got = malloc((size_t)(2 * count + 1) * sizeof *got), *want = got ? got + count : NULL;
+  if (!got) return context_error(j->c->context, "no memory on this computer for %" PRId64 " values of %s", count, name), STC_MEMORY;
+  for (int64_t i = 0; i < count; i++) {
+    const StcReduction *g = &j->series.values[i], *w = &reference->values[i];
+    if (strcmp(g->name, name) != 0) continue;
+    got[n] = g->type == STC_F64 ? g->f : (double)g->i;
+    want[n++] = w->type == STC_F64 ? w->f : (double)w->i;
+  }
+  StcFieldInfo f = {.name = name, .type = STC_F64, .rank = 1, .shape = {n}, .bytes = n * 8};
+  FieldError e = field_compare(&f, got, want);
+  double limit = tolerance(j, STC_F32);
+  bool good = e.error <= limit;
+  printf("check: %s: largest error %g of %" PRId64 " values", name, e.error, n);
+  if (e.at >= 0) printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
+  printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
+  free(got);
+  return good ? STC_OK : STC_CHECK_FAILED;
+}
+
+/* Compares the steps made and the reductions. */
+static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRunInfo *reference, const Series *series) {
+  const Module *m = j->program->module;
+  StcStatus worst = STC_OK;
+  if (made->steps != reference->steps) {
+    printf("check: %" PRId64 " steps were made, but %" PRId64 " by the reference, where %s: FAILED\n", made->steps, reference->steps,
+           reference->until ? "the condition of an `until` was met then" : "no `until` ended the run");
+    return STC_CHECK_FAILED;
+  }
+  for (int r = 0; r < m->nreductions; r++) {
+    StcStatus s = compare_series(j, series, m->reductions[r].name);
+    if (s && s != STC_CHECK_FAILED) return s;
+    worst = s ? s : worst;
+  }
+  return worst;
+}
+
+/* Compares everything after both have run. */
+static StcStatus compare_all(const Job *j, StcPlan *reference) {
+  StcStatus worst = STC_OK;
+  for (int f = 0; f < stc_program_field_count(j->program); f++) {
+    StcFieldInfo info;
+    StcStatus s = stc_plan_field(reference, f, &info);
+    if (!s && !info.temp && !info.input) s = compare_field(j, reference, f);
+    if (s && s != STC_CHECK_FAILED) return s;
+    worst = s ? s : worst;
+  }
+  return worst;
+}
+
+StcStatus check_run(const Job *j, const StcRunInfo *made) {
+  StcPlan *reference;
+  StcRunInfo info;
+  Progress progress = j->progress;
+  Series series = {.context = j->c->context, .program = j->program};
+  StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, &reference);
+  if (s) return s;
+  progress.start = progress.drawn = clock_seconds();
+  stc_plan_progress(reference, progress_step, &progress);
+  stc_plan_series(reference, series_add, &series);
+  s = give_fields(j, reference);
+  if (!s) s = stc_plan_run(reference, j->c->steps, &info);
+  progress_end(&progress);
+  StcStatus runs = s ? s : compare_runs(j, made, &info, &series);
+  if (!s && made->steps == info.steps) s = compare_all(j, reference);
+  stc_plan_free(reference);
+  series_free(&series);
+  return s ? s : runs;
+}
