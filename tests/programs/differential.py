@@ -1,4 +1,5 @@
-"""differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--keep=FOLDER] [--print=SEED] [--no-shrink]
+"""differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--keep=FOLDER] [--features=A,B]
+                         [--print=SEED] [--no-shrink]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
@@ -14,14 +15,14 @@ import sys
 import tempfile
 import time
 
-from generate import EXTENT, Generator
+from generate import EXTENT, FEATURES, Generator
 from shrink import shrink
 from tree import declared
 
 
 def plain(message):
     """The message without what differs from program to program: names and numbers."""
-    return re.sub(r"[`'][^`']*[`']|\b[A-Za-z]*\d+\b|0x[0-9a-f]+|\b[A-E](@\d)?\b", "_", message)
+    return re.sub(r"[`'][^`' ]*[`']|\b[A-Za-z]*\d+\b|0x[0-9a-f]+|\b[A-E](@\d)?\b", "_", message)
 
 
 class Result:
@@ -75,26 +76,24 @@ def run_batch(harness, cases):
     results = read_results(os.path.join(folder, "results"), process, len(owners))
     shutil.rmtree(folder)
     by_case = [[r for r, owner in zip(results, owners) if owner == i] for i in range(len(cases))]
-    done = next((i for i, case in enumerate(cases) if len(by_case[i]) < 1 + len(case.runs)), len(cases))
-    if done < len(cases):
-        rest = run_batch(harness, cases[done + 1:]) if done + 1 < len(cases) else []
-        return by_case[:done + 1] + rest
-    if process.returncode and len(cases) > 1 and not any(r.what == "crash" for rs in by_case for r in rs):
+    crashed = next((i for i, results in enumerate(by_case) if any(r.what == "crash" for r in results)), len(cases))
+    if len(results) < len(owners) and crashed < len(cases):
+        return by_case[:crashed + 1] + (run_batch(harness, cases[crashed + 1:]) if crashed + 1 < len(cases) else [])
+    if process.returncode and len(cases) > 1:
         return [run_batch(harness, [case])[0] for case in cases]
     return by_case
 
 
 def read_results(path, process, expected):
     """The Results in the file; the last one is a crash if the process ended in its midst, or at the end with an error."""
-    results, started = [], False
+    results = []
     for line in open(path, errors="replace") if os.path.exists(path) else []:
         what, _, text = line.rstrip("\n").partition(" ")
-        started = what == "start"
-        if not started:
+        if what != "start":
             results.append(Result(what, text))
-    if started or (process.returncode and (expected == len(results))):
+    if process.returncode:
         crash = Result("crash", f"exit {process.returncode}\n{process.stderr[-6000:]}")
-        results = results + [crash] if started else results[:-1] + [crash]
+        results = results + [crash] if len(results) < expected else results[:-1] + [crash]
     return results
 
 
@@ -168,7 +167,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 2, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 40}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 2, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 40, "features": None}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
@@ -179,7 +178,8 @@ def parse(argv):
 
 def main():
     harness, options = sys.argv[1], parse(sys.argv[2:])
-    make = lambda seed: Generator(seed).case(options["device"])
+    features = FEATURES if options["features"] is None else set(options["features"].split(","))
+    make = lambda seed: Generator(seed, features).case(options["device"])
     if options["print"] is not None:
         case = make(options["print"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))

@@ -11,11 +11,43 @@ LITERAL = {"f32": ["0.5", "-0.75", "0.1", "3.0"], "f64": ["0.25", "-1.5", "0.1",
            "bool": ["true", "false"]}
 SIMPLEST = {"f32": "0.5", "f64": "0.5", "i32": "2", "i64": "2", "bool": "true"}
 MIXES = [["f32"], ["f64"], ["f32", "f64"], ["i32", "i64"], ["f32", "f64", "i32", "i64", "bool"]]
+STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32"}
+FEATURES = {"sum"}
 SIZES = [[1, 2, 3, 5, 17, 40, 100], [1, 2, 3, 7, 11, 19, 33], [1, 2, 5, 7, 9, 12]]
 
 
+class Vector(str):
+    """The type of vectors of n values of the scalar type `of`; as a str its name."""
+
+    def __new__(cls, of, n):
+        self = super().__new__(cls, f"{of}[{n}]")
+        self.of, self.n, self.members = of, n, [("[%d]" % i, of) for i in range(n)]
+        return self
+
+
+class Struct(str):
+    """A struct type; members: (name, type); as a str its name."""
+
+    def __new__(cls, name, members):
+        self = super().__new__(cls, name)
+        self.members = [("." + m, t) for m, t in members]
+        return self
+
+
+def components(type):
+    """The scalar components of a type: how each is reached, and its type."""
+    if not isinstance(type, (Vector, Struct)):
+        return [("", type)]
+    return [(path + rest, t) for path, m in type.members for rest, t in components(m)]
+
+
+def computed(type):
+    """What a value of the type is when something is computed with it."""
+    return Vector(computed(type.of), type.n) if isinstance(type, Vector) else STORED.get(type, type)
+
+
 class Field:
-    """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp" or "input"). readable: written before."""
+    """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before."""
 
     def __init__(self, name, type, box, rule, kind):
         self.name, self.type, self.box, self.rule, self.kind, self.readable = name, type, box, rule, kind, kind != "temp"
@@ -44,13 +76,14 @@ class Place:
 
 
 class Generator:
-    def __init__(self, seed):
+    def __init__(self, seed, features=FEATURES):
         self.r = random.Random(seed)
+        self.features, self.types, self.mix, self.histories = features, [], None, {}
         self.seed = seed
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.origin = [self.r.choice([0, 0, 0, -3, 5]) for _ in range(self.rank)]
         self.reach = self.r.choice([1, 1, 2, 3])
-        self.fields, self.params, self.macros, self.named, self.lines, self.names = {}, [], [], 0, [], []
+        self.fields, self.params, self.macros, self.tables, self.arrays, self.named, self.names = {}, [], [], [], [], 0, []
         self.least = [1] * self.rank
 
     # ---------------------------------------------------------------- regions
@@ -122,20 +155,32 @@ class Generator:
         self.demand_access(place, field, d, o - down, o + up)
         return Node(str(o), smaller=[Node("0")] if o else [])
 
-    def access_to(self, field, place, dots):
-        """An access to `field` at some offset; dots: offsets are written also when they are all 0."""
+    def access_to(self, field, place, path=""):
+        """An access to `field`, or to what is reached by `path` from its value, at some offset."""
         offsets = [self.offset(place, field, d, *self.room(place.box[d], field, d)) for d in range(self.rank)]
         if None in offsets:
             return None
-        if not dots and all(o.form == "0" for o in offsets):
-            return Node(field.name, type=field.type)
-        return Node(field.name + "[" + ", ".join("$" * self.rank) + "]", *offsets, type=field.type)
+        type = computed(field.type) if not path else computed(dict(components(field.type))[path])
+        if all(o.form == "0" for o in offsets) and not path.startswith("[") and self.r.random() < 0.9:
+            return Node(field.name + path, type=type)
+        if path.startswith("[") and place.loops and self.r.random() < 0.5:
+            path = self.running_path(field.type, place) or path
+        return Node(field.name + "[" + ", ".join("$" * self.rank) + "]" + path, *offsets, type=type)
+
+    def running_path(self, type, place):
+        """The index of a vector's component that depends on a sum's variable, in brackets; None if there is none."""
+        fitting = [v for v in place.loops if v[2] - v[1] < type.n]
+        if not fitting:
+            return None
+        name, first, last = self.r.choice(fitting)
+        o = self.r.randint(-first, type.n - 1 - last)
+        return f"[{name}{f' + {o}' if o > 0 else f' - {-o}' if o else ''}]"
 
     def access(self, type, place):
         """An access of that type; None if there is none."""
-        fields = [f for f in self.fields.values() if f.type == type and f.readable]
-        self.r.shuffle(fields)
-        return next((a for a in (self.access_to(f, place, False) for f in fields) if a), None)
+        found = [(f, path) for f in self.fields.values() if f.readable for path, t in components(f.type) if computed(t) == type]
+        self.r.shuffle(found)
+        return next((a for a in (self.access_to(f, place, path) for f, path in found[:8]) if a), None)
 
     # ---------------------------------------------------------------- expressions
 
@@ -143,14 +188,15 @@ class Generator:
         return Node(f"{type}({self.r.choice(LITERAL[type])})", type=type)
 
     def leaf(self, type, place):
-        r, other = self.r, self.r.choice(list(LITERAL))
-        k = r.random()
-        values = [n for n, t in place.values if t == type]
+        r, k = self.r, self.r.random()
+        others = list(dict.fromkeys(computed(t) for f in self.fields.values() for _, t in components(f.type))) + list(LITERAL)
+        other = others[min(r.randrange(len(others)), r.randrange(len(others)))]
+        values = [n + path for n, t in place.values for path, c in components(t) if computed(c) == type]
         if values and k < 0.25:
             return Node(r.choice(values), type=type)
         if k < 0.75 and (a := self.access(type, place)):
             return a
-        if k < 0.85 and other != type and (a := self.access(other, place)):
+        if k < 0.86 and other != type and (a := self.access(other, place)):
             return Node(f"{type}($)", a, type=type)
         named = [n for n, t in self.params if t == type]
         if k < 0.9 and named:
@@ -158,11 +204,44 @@ class Generator:
         if k < 0.95 and place.points:
             d = r.randrange(self.rank)
             return Node(f"(idx({d}) % 3 == 1)" if type == "bool" else f"{type}(idx({d}))", type=type)
-        if k < 0.97 and place.step:
-            return Node(f"{type}(step)", type=type)
-        if k < 0.98 and place.loops:
+        if place.loops and k < 0.96:
             return Node(f"{type}({r.choice(place.loops)[0]})", type=type)
+        if (tables := [t for t in self.tables if t[1] == type]) and k < 0.98:
+            return self.table_value(*r.choice(tables), place)
+        if (arrays := [a for a in self.arrays if a[1] == type]) and k < 0.985 and place.points:
+            return self.array_value(*r.choice(arrays), place)
+        if place.step and k < 0.99:
+            return Node(f"{type}(step)", type=type)
         return self.literal(type)
+
+    def array_value(self, name, type, place):
+        """An element of a launch-time array at any index."""
+        r, index = self.r, self.access("i64", place)
+        if index is None or r.random() < 0.5:
+            choices = ["0", "2"] + (["step", "step % 3"] if place.step else []) + ([f"idx({r.randrange(self.rank)})", "idx(0) - 2"] if place.points else [])
+            index = Node(r.choice(choices), type="i64")
+        return Node(f"{name}[$]", index, type=type)
+
+    def table_value(self, name, type, n, place):
+        """A value of a table of n constants: at a constant, at a sum's variable, or at an index that is any number, beyond the ends too."""
+        r, simple = self.r, [Node(f"{name}[0]", type=type)]
+        fitting = [v for v in place.loops if v[2] - v[1] < n]
+        if fitting and r.random() < 0.7:
+            variable, first, last = r.choice(fitting)
+            o = r.randint(-first, n - 1 - last)
+            return Node(f"{name}[{variable}{f' + {o}' if o > 0 else f' - {-o}' if o else ''}]", type=type, smaller=simple)
+        if r.random() < 0.4 and (index := self.access("i64", place) or (Node("idx(0) % 5", type="i64") if place.points else None)):
+            return Node(f"{name}[$]", index, type=type, smaller=simple)
+        return Node(f"{name}[{r.randrange(n)}]", type=type)
+
+    def over_offsets(self, type, place, depth):
+        """A sum, product, least or greatest over the values of a variable."""
+        r, name = self.r, self.new_name("r")
+        first = r.choice([-2, -1, 0, 1, 1])
+        word, last = r.choice(["sum", "sum", "prod", "min", "max"]), first + r.choice([0, 1, 2, 3])
+        body = self.expr(type, place.within(loops=place.loops + [(name, first, last)]), min(depth, 2))
+        bounds = Node(f"{first} .. {last}", smaller=[Node(f"{first} .. {k}") for k in range(first, last)] + [Node("0 .. 0"), Node("0 .. 1")])
+        return Node(f"({word}({name} in $) $)", bounds, body, type=type)
 
     def macro_call(self, type, place, depth):
         name, reach = self.r.choice(self.macros)
@@ -193,7 +272,9 @@ class Generator:
             return n(f"{type}($)", e(other))
         if type == "bool":
             return self.bool_expr(place, depth)
-        if k < 0.6:
+        if k < 0.3 and len(place.loops) < 2:
+            return self.over_offsets(type, place, depth - 1)
+        if k < 0.62:
             return n(f"($ {r.choice('+-+-*')} $)", e(), e())
         if k < 0.74:
             return n(f"{r.choice(['min', 'max'])}($, $)", e(), e())
@@ -207,10 +288,54 @@ class Generator:
             return n("sqrt(abs($))", e())
         return n(f"{r.choice(['floor', 'ceil'])}($)", e()) if k < 0.96 else n("fma($, $, $)", e(), e(), e())
 
+    def vector(self, type, place, depth):
+        """An expression of a vector or struct type `type`, which is computed(type); a struct's is an access, a let or a constructor."""
+        r = self.r
+        k = r.random()
+        if isinstance(type, Struct) and depth > 0 and k > 0.5:
+            return self.braces(type, place, depth)
+        if depth <= 0 or k < 0.3 or isinstance(type, Struct):
+            fields = [f for f in self.fields.values() if f.readable and computed(f.type) == type]
+            r.shuffle(fields)
+            for f in fields:
+                if a := self.access_to(f, place):
+                    return a
+            values = [n for n, t in place.values if t == type]
+            return Node(r.choice(values), type=type) if values and k < 0.9 else self.braces(type, place, depth)
+        n = lambda form, *parts: Node(form, *parts, type=type)
+        v = lambda: self.vector(type, place, depth - 1)
+        if k < 0.4:
+            return n("(if $ then $ else $)", self.expr("bool", place, depth - 2), v(), v())
+        if type.of == "bool" or k < 0.5:
+            return self.braces(type, place, depth)
+        if k < 0.6:
+            return n(f"($ {r.choice('*+-')} $)", *r.sample([self.expr(type.of, place, depth - 1), v()], 2))
+        if k < 0.68 and self.macros and place.macros:
+            name, reach = r.choice(self.macros)
+            moved = [(s[0] + m[0], s[1] + m[1]) for s, m in zip(place.slack, reach)]
+            return n(f"{name}($)", self.vector(type, place.within(slack=moved, macros=False, values=()), min(depth - 1, 1)))
+        if k < 0.75:
+            return n(r.choice(["min($, $)", "max($, $)"]), v(), v())
+        return n(f"($ {r.choice('+-*')} $)", v(), v())
+
+    def braces(self, type, place, depth):
+        """A value of a vector or struct type from its members."""
+        named = isinstance(type, Struct) and self.r.random() < 0.4
+        parts = [self.value(t, place, depth - 1) for _, t in type.members]
+        forms = [f"{path[1:]} = $" if named else "$" for path, _ in type.members]
+        return Node("{" + ", ".join(forms) + "}", *parts, type=type)
+
     def value(self, type, place, depth):
-        """An expression that keeps floats in bounds; also a NaN becomes a number."""
-        e = self.expr(type, place, depth)
-        return Node(f"max({type}(-4.0), min({type}(4.0), $))", e, type=type) if type[0] == "f" else e
+        """An expression that can be assigned to something of that type and keeps floats in bounds; also a NaN becomes a number."""
+        if isinstance(type, Vector) and type.of not in ("i8", "i16"):
+            e = self.vector(computed(type), place, depth)
+            return Node("max(-4.0, min(4.0, $))", e, type=computed(type)) if computed(type.of)[0] == "f" else e
+        if isinstance(type, (Vector, Struct)):
+            return self.vector(type, place, depth) if isinstance(type, Struct) else self.braces(type, place, depth)
+        e = self.expr(computed(type), place, depth)
+        if type in ("i8", "i16"):
+            return Node(f"{type}($)", e)
+        return Node(f"max({computed(type)}(-4.0), min({computed(type)}(4.0), $))", e, type=computed(type)) if computed(type)[0] == "f" else e
 
     # ---------------------------------------------------------------- stencils
 
@@ -237,8 +362,9 @@ class Generator:
     def let(self, type, place):
         """A let, which becomes one of the place's values."""
         name = self.new_name("v")
-        node = Node(f"let {name} = $;", self.value(type, place, 2), declares=[name])
-        place.values.append((name, type))
+        written = f" : {type}" if isinstance(type, Struct) or self.r.random() < 0.1 else ""
+        node = Node(f"let {name}{written} = $;", self.value(type, place, 2), declares=[name])
+        place.values.append((name, computed(type)))
         return node
 
     def assignment(self, target, place, depth):
@@ -252,7 +378,7 @@ class Generator:
         lines = []
         for t in targets:
             if self.r.random() < 0.5:
-                lines.append(self.let(self.r.choice([t.type, self.r.choice(list(LITERAL))]), place))
+                lines.append(self.let(self.r.choice([computed(t.type), self.r.choice(list(LITERAL))]), place))
             lines.append(self.assignment(t, place, depth))
         return Node("{ $ }", List(lines, " ", 1))
 
@@ -267,8 +393,46 @@ class Generator:
 
     # ---------------------------------------------------------------- declarations
 
+    def array_lines(self):
+        for _ in range(self.r.choice([0, 1, 2]) if "array" in self.features and self.r.random() < 0.4 else 0):
+            name, type = self.new_name("a"), self.r.choice(list(LITERAL))
+            self.arrays.append((name, type))
+            yield Node(f"param {name}[$] : {type};", Node(self.r.choice(["1", "3", "N", "N + 2", "2 * N"]), smaller=[Node("1")]), declares=[name])
+
+    def reduction_lines(self):
+        """Reductions, whose values the stencils may use, and at most one condition that ends the run."""
+        r = self.r
+        for _ in range(r.choice([1, 1, 2]) if "reduce" in self.features and r.random() < 0.3 else 0):
+            name, type = self.new_name("t"), r.choice(["f32", "f64", "i32", "i64"])
+            yield Node(f"reduce {name} = $ every {r.choice([1, 2, 3, 5])};", self.over_region(type), declares=[name])
+            self.params.append((name, "f64" if type[0] == "f" else "i64"))
+        if "until" in self.features and r.random() < 0.15:
+            type = r.choice(["f32", "f64", "i32", "i64"])
+            bound = r.choice(["0.1", "1.0", "2.5", "-1.0"] if type[0] == "f" else ["0", "100", "-5"])
+            yield Node(f"until $ $ every {r.choice([1, 2, 3, 5])};", self.over_region(type), Node(f"{r.choice(['<', '<=', '>', '>='])} {bound}"))
+
+    def over_region(self, type):
+        """sum(...) over REGION."""
+        r = self.r
+        box = [self.inner(("all", 0, 0), 2) if r.random() < 0.4 else ("all", 0, 0) for _ in range(self.rank)]
+        word, place = r.choice(["sum", "sum", "prod", "min", "max"]), Place(box, step=False)
+        e = self.value(type, place, r.choice([1, 2, 3]))
+        if word == "prod" and type[0] == "f":
+            e = Node(f"(1.0 + 0.01 * $)", e, type=type)
+        return Node(f"{word}($) over $", e, self.region(box))
+
+    def table(self):
+        r, name, type, n = self.r, self.new_name("w"), self.r.choice(["f32", "f64", "i32", "i64", "bool"]), self.r.choice([1, 3, 4, 7])
+        self.tables.append((name, type, n))
+        return Node(f"const {name}[{n}] : {type} = {{{', '.join(r.choice(LITERAL[type]) for _ in range(n))}}};", declares=[name])
+
     def macro(self):
         name, r = self.new_name("m"), self.r
+        if r.random() < 0.25:
+            d, far, i = r.randrange(self.rank), r.choice([1, 2]), self.new_name("r")
+            self.macros.append((name, [(far, far) if k == d else (0, 0) for k in range(self.rank)]))
+            at = lambda text: ", ".join(text if k == d else "0" for k in range(self.rank))
+            return Node(f"op {name}(X) = X + (sum({i} in 1 .. {far}) (X[{at('-' + i)}] - X[{at(i)}]));", declares=[name], smaller=[Node(f"op {name}(X) = X;", declares=[name])])
         offs = [[r.randint(-2, 2) if r.random() < 0.6 else 0 for _ in range(self.rank)] for _ in range(r.choice([2, 3]))]
         body = r.choice([" + ", " - ", " * "]).join(f"X[{', '.join(map(str, o))}]" for o in offs)
         self.macros.append((name, [(max(0, -min(o[d] for o in offs)), max(0, max(o[d] for o in offs))) for d in range(self.rank)]))
@@ -276,17 +440,40 @@ class Generator:
 
     def field(self, name, kind, rule, mix, staggered):
         r = self.r
-        type = r.choice(mix)
+        type = r.choice(mix) if r.random() > 0.35 else r.choice(self.types or mix)
         rule = r.choice(["", "clamp", "mirror", "periodic", "constant"]) if rule is None else rule
         box = [(r.choice([0, 1, 2]), r.choice([0, 1, 2])) if staggered else (0, 0) for _ in range(self.rank)]
         self.fields[name] = f = Field(name, type, box, rule, kind)
         for d in range(self.rank):
             self.demand(d, sum(box[d]) + 1 if rule not in ("", "constant") else 1)
         attributes = [Node("on $", self.region(self.points_of(f)))] if staggered or r.random() < 0.5 else []
-        attributes += [Node(f"outside {r.choice(LITERAL[type])}" if rule == "constant" else f"outside {rule}")] if rule else []
+        attributes += [Node(f"outside {r.choice(LITERAL.get(computed(getattr(type, 'of', type)), ['2']))}" if rule == "constant" else f"outside {rule}")] if rule else []
         attributes += [Node(kind)] if kind else []
+        if kind == "" and "history" in self.features and r.random() < 0.3:
+            attributes.append(self.history(f, r.choice([1, 1, 2, 3])))
         r.shuffle(attributes)
         return Node(f"field {name} : {type} $;", List(attributes), declares=[name])
+
+    def history(self, field, levels):
+        """The attribute that keeps older levels of `field`, which become fields to read."""
+        levels_of = lambda n: [f"{field.name}@{k}" for k in range(1, n + 1)]
+        for name in levels_of(levels):
+            self.fields[name] = Field(name, field.type, field.box, field.rule, "past")
+        return Node(f"history {levels}", declares=levels_of(levels), smaller=[Node(f"history {k}", declares=levels_of(k)) for k in range(1, levels)])
+
+    def type_lines(self, mix):
+        """Decides which types fields may have beside those of `mix`, and declares the structs among them."""
+        r = self.r
+        if "stored" in self.features and r.random() < 0.25:
+            self.types += [t for t, c in STORED.items() if c in mix or r.random() < 0.3]
+        scalars = mix + [t for t in STORED if "stored" in self.features and r.random() < 0.1]
+        if "vector" in self.features and r.random() < 0.3:
+            self.types += [Vector(r.choice(scalars), r.choice([1, 2, 3, 4])) for _ in range(r.choice([1, 1, 2]))]
+        for _ in range(r.choice([1, 1, 2]) if "struct" in self.features and r.random() < 0.2 else 0):
+            members = scalars + [t for t in self.types if isinstance(t, (Vector, Struct))] * 2
+            self.types.append(Struct(self.new_name("S"), [(m, r.choice(members)) for m in "abcd"[:r.choice([1, 2, 3])]]))
+            text = "; ".join(f"{m[1:]} : {t}" for m, t in self.types[-1].members)
+            yield Node(f"struct {self.types[-1]} {{ {text} }}", declares=[str(self.types[-1])])
 
     def scalar_params(self):
         for i in range(self.r.choice([0, 1, 2])):
@@ -297,14 +484,14 @@ class Generator:
     def field_lines(self):
         r = self.r
         kinds = [""] + [r.choice(["", "", "", "temp", "input"]) for _ in range(r.randint(0, 3))]
-        rule, mix, staggered = r.choice(["", "clamp", "mirror", "periodic", "constant", None, None]), r.choice(MIXES), r.random() < 0.4
+        rule, mix, staggered = r.choice(["", "clamp", "mirror", "periodic", "constant", None, None]), self.mix, r.random() < 0.4
         return [self.field(name, kind, rule, mix, staggered and r.random() < 0.5) for name, kind in zip("ABCDE", kinds)]
 
     def init_lines(self):
         """Inits of some of the fields."""
-        for f in self.fields.values():
+        for f in list(self.fields.values()):
             if f.kind != "temp" and self.r.random() < 0.25:
-                yield self.stencil(self.new_name("i"), [f], self.r.random() < 0.5, "init")
+                yield self.stencil(self.new_name("n"), [f], self.r.random() < 0.5, "init")
 
     def stencil_lines(self):
         r = self.r
@@ -323,8 +510,11 @@ class Generator:
     def program(self):
         """The tree of the whole program."""
         lines = [Node("param " + ", ".join(f"{EXTENT[d]} = 20" for d in range(self.rank)) + ";")]
-        lines += list(self.scalar_params())
+        self.mix = self.r.choice(MIXES)
+        lines += list(self.type_lines(self.mix)) + list(self.scalar_params())
+        lines += list(self.array_lines())
         lines.append(Node("grid G = $, 8;", self.region([("all", 0, 0)] * self.rank)))
+        lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += self.field_lines()
         for f in self.fields.values():
@@ -332,7 +522,7 @@ class Generator:
         inits = list(self.init_lines())
         for f in self.fields.values():
             f.readable = f.kind != "temp"
-        lines += inits + list(self.stencil_lines())
+        lines += inits + list(self.reduction_lines()) + list(self.stencil_lines())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs
@@ -355,5 +545,6 @@ class Generator:
         sizes = [r.choice([s for s in SIZES[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
         stored = [f for f in self.fields.values() if f.kind != "temp"]
         inits = {i.parts[0].items[0].form for i in tree.parts[0].items if i.form.startswith("init")}
-        inputs = [(f.name, f"random:{self.seed}") for f in stored if f.name not in inits]
+        given = [f.name for f in stored if f.name not in inits and (f.kind != "past" or r.random() < 0.5)] + [a[0] for a in self.arrays]
+        inputs = [(name, f"random:{self.seed}") for name in given]
         return Case(tree, sizes, r.choice([1, 2, 3, 5, 7]), inputs, [f.name for f in stored], list(self.schedules(device)))
