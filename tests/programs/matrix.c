@@ -90,11 +90,14 @@ static void fill_random(StcType type, char *data, int64_t n, uint64_t *seed) {
     float f = 0.25f + (float)(r >> 40) / 33554432.0f;
     double d = 0.25 + (double)(r >> 11) / 18014398509481984.0;
     uint32_t w = (uint32_t)(r >> 32);
+    uint16_t h = (uint16_t)(type == STC_F16 ? 0x3400 + w % 0x600 : type == STC_BF16 ? 0x3e80 + w % 0xc0 : w);
     switch (type) {
     case STC_F32: memcpy(data + i * 4, &f, 4); break;
     case STC_F64: memcpy(data + i * 8, &d, 8); break;
     case STC_I64: memcpy(data + i * 8, &r, 8); break;
     case STC_I32: memcpy(data + i * 4, &w, 4); break;
+    case STC_I16: case STC_F16: case STC_BF16: memcpy(data + i * 2, &h, 2); break;
+    case STC_I8: data[i] = (char)w; break;
     default: data[i] = (char)(r >> 63); break;
     }
   }
@@ -107,19 +110,26 @@ static int64_t field_points(const StcFieldInfo *f) {
   return n;
 }
 
+/* Gives component `k` of field `f` random values. */
+static StcStatus set_component(StcPlan *plan, int f, int k, uint64_t *seed) {
+  StcFieldInfo info;
+  StcStatus s = stc_plan_component(plan, f, k, &info);
+  if (s != STC_OK) return s;
+  char *data = malloc((size_t)info.bytes + 1);
+  fill_random(info.type, data, field_points(&info), seed);
+  s = stc_plan_set_component(plan, f, k, data, (size_t)info.bytes);
+  free(data);
+  return s;
+}
+
 /* Gives every field but temps random values, the same for every plan with equal shapes. */
 static StcStatus set_fields(StcPlan *plan, const Trace *tr) {
+  StcStatus s = STC_OK;
   for (int f = 0; f < tr->nfields; f++) {
-    const StcFieldInfo *info = &tr->field[f];
     uint64_t seed = UINT64_C(88172645463325252) + (uint64_t)f;
-    if (info->temp) continue;
-    char *data = malloc((size_t)info->bytes + 1);
-    fill_random(info->type, data, field_points(info), &seed);
-    StcStatus s = stc_plan_set(plan, f, data, (size_t)info->bytes);
-    free(data);
-    if (s != STC_OK) return s;
+    for (int k = 0; k < tr->field[f].ncomponents && !tr->field[f].temp && s == STC_OK; k++) s = set_component(plan, f, k, &seed);
   }
-  return STC_OK;
+  return s;
 }
 
 /* Runs the plan of `p` through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random fields first. */
