@@ -15,7 +15,8 @@ LLVMValueRef emit_const(Emit *e, Type t, Const c) {
 
 /* Gives the instruction `v` (if it is one) the module's fast-math flags; `contract` if the operation may become part of an fma. */
 static LLVMValueRef flagged(Emit *e, LLVMValueRef v, bool contract) {
-  LLVMFastMathFlags f = e->m->fast_math ? LLVMFastMathAll : contract && e->m->contract ? LLVMFastMathAllowContract : LLVMFastMathNone;
+  LLVMFastMathFlags fast = e->reduces ? LLVMFastMathAll & ~(LLVMFastMathNoNaNs | LLVMFastMathNoInfs) : LLVMFastMathAll;
+  LLVMFastMathFlags f = e->m->fast_math ? fast : contract && e->m->contract ? LLVMFastMathAllowContract : LLVMFastMathNone;
   if (f && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
     LLVMSetFastMathFlags(v, f);
   return v;
@@ -80,7 +81,7 @@ static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueR
  * two can be NaN, and it is; so there they are written out. */
 static LLVMValueRef extreme_number(Emit *e, Opcode code, Type t, LLVMValueRef *x) {
   LLVMBuilderRef b = e->here.b;
-  if (!e->target->extremes_by_select || e->m->fast_math || is_half(t))
+  if (!e->target->extremes_by_select || (e->m->fast_math && !e->reduces) || is_half(t))
     return float_intrinsic(e, code == OP_MIN ? "llvm.minimumnum" : "llvm.maximumnum", 2, x);
   LLVMValueRef first = LLVMBuildFCmp(b, code == OP_MIN ? LLVMRealOLT : LLVMRealOGT, x[0], x[1], "");
   LLVMValueRef v = LLVMBuildSelect(b, first, x[0], x[1], "");

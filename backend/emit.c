@@ -373,9 +373,19 @@ static void emit_block(Emit *e, const Block *b) {
 
 /* ---------------------------------------------------------------- modules */
 
+/* Is kernel `k` launched by a reduction? */
+static bool is_reducing(const Module *m, const Kernel *k) {
+  for (int i = 0; i < m->nreductions; i++)
+    for (int j = 0; j < m->reductions[i].seq.nops; j++)
+      if (m->reductions[i].seq.ops[j].kind == HOST_LAUNCH && &m->kernels[m->reductions[i].seq.ops[j].a] == k)
+        return true;
+  return false;
+}
+
 /* Forgets what was known about the last kernel. */
 static void reset_kernel(Emit *e, const Kernel *k) {
   e->k = k;
+  e->reduces = is_reducing(e->m, k);
   e->fn = NULL;
   e->args = ARENA_ARRAY(e->arena, LLVMValueRef, k->nargs + 1);
   for (int d = 0; d < MAX_RANK; d++)

@@ -60,6 +60,7 @@ typedef struct Emit {
   LLVMTypeRef i1, i8, i32, i64, ptr;   /* ptr: address space 0 */
   bool libm;                     /* a mathematical function was called by name */
   const Kernel *k;
+  bool reduces;                  /* it is a reduction's: infinities are identities, and NaN is to be found, under fast-math too */
   LLVMValueRef fn;
   LLVMValueRef *args;            /* kernel argument i */
   LLVMValueRef block[MAX_RANK];  /* set by the target's begin where blocks are arguments, else NULL */
