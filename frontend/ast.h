@@ -7,6 +7,7 @@
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
+ *   check_time.c                    older time levels, reductions between steps, launch-time arrays
  *   check_type.c                    expressions: types, literals adapted
  *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
@@ -79,6 +80,7 @@ typedef enum ExprKind {
   EXPR_FIELD,      /* sym, a field, at off */
   EXPR_INDEX,      /* coordinate of dimension value.i */
   EXPR_STEP,
+  EXPR_ELEMENT,    /* sym, a launch-time array; kids[0] the index */
   EXPR_LOCAL       /* sym, a let of this block, or a value that several places share */
 } ExprKind;
 
@@ -97,6 +99,7 @@ struct Expr {
   Symbol *sym;
   Const value;
   int64_t off[MAX_RANK];
+  Expr *level;                   /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
 };
 
 /* A type as written: a name and the lengths behind it, f32[3]. */
@@ -107,17 +110,19 @@ typedef struct Range { Expr *lo, *hi; } Range;
 /* [ranges] as written. */
 typedef struct RegionExpr { Loc loc; int32_t n; Range *ranges; } RegionExpr;
 
-/* A line of a block: let NAME [: type] = value, or NAME = value. */
-typedef struct Stmt { bool is_let; Loc loc; const char *name; const TypeExpr *type; Expr *value; } Stmt;
+/* A line of a block: let NAME [: type] = value, or NAME = value, or NAME@level = value. */
+typedef struct Stmt { bool is_let; Loc loc; const char *name; int32_t level; const TypeExpr *type; Expr *value; } Stmt;
 /* [region] = value (one statement without a name), or [region] { statements }. */
 typedef struct PieceDecl { Loc loc; RegionExpr *region; int32_t n; Stmt *stmts; bool is_block; } PieceDecl;
 
 typedef enum DeclKind {
   DECL_BAD,        /* could not be parsed: the name counts as declared and is never reported again */
-  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_STRUCT, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_STENCIL, DECL_INIT
+  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_STRUCT, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_STENCIL, DECL_INIT,
+  DECL_ARRAY, DECL_REDUCE, DECL_UNTIL
 } DeclKind;
 
-typedef struct Name { const char *s; Loc loc; } Name;
+/* A name as written; level k of NAME@k, 0 if it has none. */
+typedef struct Name { const char *s; Loc loc; int32_t level; } Name;
 /* A member of a struct as written. */
 typedef struct MemberDecl { Name name; const TypeExpr *type; } MemberDecl;
 
@@ -127,14 +132,17 @@ typedef struct Decl {
   Loc loc;                       /* of the name */
   const char *name;
   const TypeExpr *type;          /* NULL: not given */
-  Expr *value;                   /* param, const, let, op: value; grid: steps; table: extent; field: constant of outside */
-  RegionExpr *region;            /* grid, region, field (NULL: the grid) */
-  Name on;                       /* field: region by name */
+  Expr *value;                   /* param, const, let, op: value; grid: steps; table, array: extent; field: constant of outside; reduce, until: what is reduced */
+  RegionExpr *region;            /* grid, region, field (NULL: the grid), reduce, until */
+  Name on;                       /* field, reduce, until: region by name */
   int32_t nnames; Name *names;   /* op: parameters; stencil: targets */
   int32_t nvalues; Expr **values;/* table */
   int32_t nmembers; MemberDecl *members;   /* struct */
   OutsideRule outside;
   bool input, temp;
+  Expr *history;                 /* field: number of older levels, NULL if not given */
+  Opcode op, compare;            /* reduce, until: how values are combined; until: how the result is compared with `right` */
+  Expr *right, *every;
   int32_t npieces; PieceDecl *pieces;
 } Decl;
 
@@ -165,7 +173,8 @@ Type type_of_word(const char *s, Type real);
 
 /* ---------------------------------------------------------------- names: symbol.c */
 
-typedef enum SymbolKind { SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_STRUCT, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_STENCIL, SYM_LOCAL } SymbolKind;
+typedef enum SymbolKind { SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_STRUCT, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_STENCIL, SYM_LOCAL,
+  SYM_ARRAY, SYM_REDUCTION } SymbolKind;
 
 enum { MAX_COVER = 64 };
 
@@ -178,11 +187,12 @@ struct Symbol {
   Loc loc;
   bool used;
   Type type;                     /* of the value; const: TY_LITERAL_* if it adapts */
-  int32_t index;                 /* param, let: scalar; field: field */
+  int32_t index;                 /* param, let, reduction: scalar; field: field; array: launch-time array */
   const Decl *decl;
   Expr *value;                   /* local: as parsed */
   bool is_affine; Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
   Box box;                       /* grid, region, field */
+  int32_t npasts; Symbol **pasts;   /* field: its older levels, 1 and on */
   bool set_by_init, warned;      /* field: an init before this one sets it; that an init reads it unset was reported */
   const Cover *cover; int32_t cover_stencil;   /* temp field: what the stencils before number cover_stencil of Checker.checked have written; -1: not known */
   int32_t n; Symbol **elems;     /* table */
@@ -213,8 +223,11 @@ typedef struct CheckedStencil { const char *name; Loc loc; bool is_init; int32_t
 typedef struct Env Env;
 struct Env { const Decl *decl; Expr *const *args; const Env *caller; Loc call; Symbol *index; };
 
-/* What an expression may contain: constants only; launch-time scalars too; fields, idx, step and lets too. */
-typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_BODY } Allowed;
+/* A reduction between steps: all but its code; what it reduces, of type head.type; the condition under which an until stops, NULL for others. */
+typedef struct CheckedReduction { Reduction head; Expr *body, *stop; } CheckedReduction;
+
+/* What an expression may contain: constants only; launch-time scalars too; values of reductions too; fields, idx, step and lets too. */
+typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_BODY } Allowed;
 
 typedef struct Checker {
   Arena *arena;
@@ -227,10 +240,12 @@ typedef struct Checker {
   Expr **scalar_value;           /* by scalar: checked value, NULL if none */
   Const *defaults; bool *has_default;   /* by scalar: what an integer param is unless overridden, if that is known now */
   int32_t nchecked; CheckedStencil *checked;
+  int32_t nreductions; CheckedReduction *reductions;
   /* where the checker is */
   Allowed allowed;
   const char *what;              /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
-  bool in_init;
+  bool in_init, in_reduction;
+  int64_t ago;                   /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   const Box *region;             /* region of the piece in hand */
   const CheckedStencil *stencil;
   Symbol *locals;                /* lets of the block in hand, linked by next, newest first */
@@ -315,6 +330,22 @@ Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
 Expr *check_bad(Checker *c, Loc loc);
 
+/* Of field `f`, named as `name` at `loc`, the level `k` >= 1: its symbol; NULL after reporting that it has none. */
+Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k);
+/* Gives the field that `s` stands for the history that `d` asks for. False after reporting. */
+bool check_history(Checker *c, const Decl *d, Symbol *s);
+/* Warns of fields with a history that no stencil writes. */
+void check_histories_move(Checker *c);
+/* param NAME[extent] : TYPE; into `out`. False after reporting. */
+bool check_array(Checker *c, const Decl *d, ParamArray *out);
+/* The element of a launch-time array, e->kids[0] being the index. */
+Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array);
+/* The reduce or until `d` over the box `over`, except for its scalar. False after reporting. */
+bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReduction *out);
+/* The condition of until `d`, whose value is the scalar `s`. EXPR_BAD after reporting. */
+Expr *check_stop(Checker *c, const Decl *d, Symbol *s);
+/* An integer expression of params, `what` in messages. False after reporting. */
+bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out);
 /* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
 bool check_region(Checker *c, const RegionExpr *r, Box *out);
 /* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them in messages. */

@@ -249,6 +249,8 @@ static void check_field(Checker *c, const Decl *d) {
   s->box = f.box;
   s->index = c->m->nfields;
   ARENA_PUSH(c->arena, c->m->fields, c->m->nfields, f);
+  if (d->history && !check_history(c, d, s))
+    s->kind = SYM_BAD;
 }
 
 /* ---- macros */
@@ -288,6 +290,10 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
     check_error(c, NULL, name.loc, "'%s' is %s; only fields can be targets", name.s, symbol_kind_name(s->kind));
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
+  else if (name.level && !is_init)
+    check_error(c, NULL, name.loc, "'%s@%d': older levels move on by themselves; only an init sets them", name.s, name.level);
+  else if (name.level)
+    return check_past(c, NULL, name.loc, s, name.level);
   else if (c->m->fields[s->index].temp && is_init)
     check_error(c, NULL, name.loc, "'%s' is a temp field, which holds nothing before the first step; an init cannot set it", name.s);
   else
@@ -347,16 +353,19 @@ static bool is_target(const CheckedStencil *s, int field) {
 /* The field that statement `st` assigns to, -1 after reporting. */
 static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   const Symbol *f = symbols_find(&c->syms, st->name);
+  if (f && f->kind == SYM_FIELD && st->level)
+    f = st->level <= f->npasts ? f->pasts[st->level - 1] : f;
   if (!f) {
     check_undefined(c, NULL, st->loc, st->name, is_field);
   } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
     check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let')", st->name, symbol_kind_name(f->kind));
-  } else if (f->kind == SYM_FIELD && !is_target(c->stencil, f->index)) {
-    check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", st->name, c->stencil->name, c->stencil->name);
+  } else if (f->kind == SYM_FIELD && (!is_target(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
+    const char *text = st->level ? arena_printf(c->arena, "%s@%d", st->name, st->level) : st->name;
+    check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text, c->stencil->name, c->stencil->name);
   } else if (f->kind == SYM_FIELD) {
     for (int i = 0; i < p->n; i++)
       if (p->assigns[i].target == f->index)
-        check_error(c, NULL, st->loc, "'%s' is assigned twice in this block", st->name);
+        check_error(c, NULL, st->loc, "'%s' is assigned twice in this block", f->name);
     return f->index;
   }
   return -1;
@@ -442,9 +451,64 @@ static void check_stencil(Checker *c, const Decl *d) {
       check_assigned(c, s);
     check_overlap(c, s);
   }
-  for (int i = 0; i < d->nnames && s->is_init; i++)
-    symbols_find(&c->syms, d->names[i].s)->set_by_init = true;
+  for (int i = 0; i < d->nnames && s->is_init; i++) {
+    Symbol *f = symbols_find(&c->syms, d->names[i].s);
+    (d->names[i].level ? f->pasts[d->names[i].level - 1] : f)->set_by_init = true;
+  }
   ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
+}
+
+/* ---- reductions and launch-time arrays */
+
+/* param NAME[EXTENT] : TYPE. */
+static void check_param_array(Checker *c, const Decl *d) {
+  ParamArray a;
+  bool ok = check_array(c, d, &a);
+  Symbol *s = declare(c, ok ? SYM_ARRAY : SYM_BAD, d);
+  if (!s || !ok)
+    return;
+  s->index = c->m->nparam_arrays;
+  s->type = a.type;
+  ARENA_PUSH(c->arena, c->m->param_arrays, c->m->nparam_arrays, a);
+}
+
+/* Adds the scalar that holds the value of the reduction `r` and lets `s` stand for it. */
+static void add_reduction_scalar(Checker *c, Symbol *s, const Reduction *r) {
+  Scalar x = {.name = r->name, .type = r->type, .is_reduction = true, .loc = r->loc};
+  int n = c->m->nscalars;
+  ARENA_PUSH(c->arena, c->scalar_value, n, NULL);
+  s->type = r->type;
+  s->index = c->m->nscalars;
+  ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
+  add_default(c, s->index, r->type, NULL);
+}
+
+/* A name for the next until: "until", "until.2", ... */
+static const char *until_name(Checker *c) {
+  int n = 1;
+  for (int i = 0; i < c->nreductions; i++)
+    n += c->reductions[i].head.kind == REDUCE_UNTIL;
+  return n == 1 ? "until" : arena_printf(c->arena, "until.%d", n);
+}
+
+/* reduce and until. */
+static void check_spanning(Checker *c, const Decl *d) {
+  Box over;
+  CheckedReduction r = {0};
+  bool ok = have_grid(c, d) && field_box(c, d, &over) && check_reduction(c, d, &over, &r);
+  bool is_until = d->kind == DECL_UNTIL;
+  Symbol *s = is_until ? ARENA_NEW(c->arena, Symbol) : declare(c, ok ? SYM_REDUCTION : SYM_BAD, d);
+  if (!s || !ok)
+    return;
+  if (is_until) {
+    *s = (Symbol){.kind = SYM_REDUCTION, .name = until_name(c), .loc = d->loc};
+    r.head.name = s->name;
+  }
+  add_reduction_scalar(c, s, &r.head);
+  r.head.scalar = s->index;
+  r.stop = is_until ? check_stop(c, d, s) : NULL;
+  s->used = true;
+  ARENA_PUSH(c->arena, c->reductions, c->nreductions, r);
 }
 
 /* ---- the program */
@@ -464,6 +528,8 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_FIELD: check_field(c, d); break;
   case DECL_OP: check_op(c, d); break;
   case DECL_STENCIL: case DECL_INIT: check_stencil(c, d); break;
+  case DECL_ARRAY: check_param_array(c, d); break;
+  case DECL_REDUCE: case DECL_UNTIL: check_spanning(c, d); break;
   }
 }
 
@@ -479,6 +545,8 @@ void check_program(Checker *c, int n, Decl *const *decls) {
     check_decl(c, decls[i]);
   if (!c->grid && !diags_errors(c->d))
     diag_error(c->d, (Loc){c->file, 1, 1}, "the program has no grid; declare one: grid G = [0 .. N-1], STEPS;");
-  if (!diags_errors(c->d))
+  if (!diags_errors(c->d)) {
     unused_names(c);
+    check_histories_move(c);
+  }
 }

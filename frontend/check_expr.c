@@ -100,12 +100,43 @@ bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what
 static Expr *not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
   if (c->allowed == ALLOW_CONST)
     return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what, name);
+  if (c->allowed == ALLOW_REDUCED)
+    return check_error(c, env, loc, "%s is one number for the whole program, so '%s' cannot be part of it; only params, lets and reductions can", c->what, name);
   return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it", c->what, name);
 }
 
 /* The value of a scalar, a let's or a param's. */
 static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   return c->allowed == ALLOW_CONST ? not_allowed(c, env, loc, sym->name) : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+}
+
+/* The value of a reduction. */
+static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
+  if (c->in_init)
+    return check_error(c, env, loc, "'%s' has no value in an init, which runs before it is first evaluated", sym->name);
+  if (c->allowed == ALLOW_SCALAR)
+    return check_error(c, env, loc, "%s is computed once at launch, but '%s' changes as the program runs; use it in a stencil, a reduction or an until", c->what, sym->name);
+  if (c->ago)
+    return check_error(c, env, loc, "'%s' is a reduction, of which no older values are kept", sym->name);
+  return c->allowed == ALLOW_CONST ? not_allowed(c, env, loc, sym->name) : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+}
+
+/* `x` + `by`, both i64. */
+static Expr *moved(Checker *c, Expr *x, int64_t by) {
+  if (!by)
+    return x;
+  Expr *k = leaf(c, EXPR_INT, TY_I64, x->loc, NULL);
+  k->name = arena_printf(c->arena, "%lld", (long long)(by < 0 ? -by : by));
+  Expr *sum = check_operation(c, by < 0 ? OP_SUB : OP_ADD, x->loc, 2, (Expr *[]){x, k});
+  sum->type = TY_I64;
+  return sum;
+}
+
+/* step, in the step that is meant. */
+static Expr *step_number(Checker *c, const Env *env, Loc loc) {
+  if (c->in_init)
+    return check_error(c, env, loc, "'step' has no meaning in an init, which runs before the first step");
+  return c->allowed == ALLOW_BODY ? moved(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago) : not_allowed(c, env, loc, "step");
 }
 
 /* An access to a field at the total offset. */
@@ -116,18 +147,20 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   for (int d = 0; d < c->m->grid.rank; d++)
     if (off[d] > MAX_OFFSET || off[d] < -MAX_OFFSET)
       return check_error(c, env, loc, "the offset %lld in dimension %d is too large", (long long)off[d], d);
+  if (c->ago && !c->m->fields[sym->index].input && !(sym = check_past(c, env, loc, sym, c->ago)))
+    return check_bad(c, loc);
   Expr *e = leaf(c, EXPR_FIELD, sym->type, loc, sym);
   memcpy(e->off, off, sizeof e->off);
   check_access(c, loc, sym, off, env);
   return e;
 }
 
-/* A let of the block: its value at this point, or moved by `shift` its expression evaluated there. */
+/* A let of the block: its value at this point, or moved by `shift` or in time its expression evaluated there. */
 static Expr *local(Checker *c, Loc loc, Symbol *sym, const int64_t *shift) {
   sym->used = true;
   if (sym->kind == SYM_BAD || c->allowed != ALLOW_BODY)
     return sym->kind == SYM_BAD ? check_bad(c, loc) : not_allowed(c, NULL, loc, sym->name);
-  if (!memcmp(shift, nowhere, sizeof nowhere))
+  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago)
     return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
   return check_coerce(c, check_expr(c, sym->value, NULL, shift), sym->type, "the let");
 }
@@ -161,6 +194,8 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   switch (sym->kind) {
   case SYM_BAD: return check_bad(c, loc);
   case SYM_PARAM: case SYM_LET: return scalar(c, env, loc, sym);
+  case SYM_REDUCTION: return reduction_value(c, env, loc, sym);
+  case SYM_ARRAY: return check_error(c, env, loc, "'%s' is a launch-time array; its elements are '%s[i]' with an i64 index", sym->name, sym->name);
   case SYM_CONST: return leaf(c, EXPR_CONST, sym->type, loc, sym);
   case SYM_FIELD: return field(c, env, loc, sym, shift);
   case SYM_TABLE: return check_error(c, env, loc, "'%s' is a table; its values are '%s[0]' to '%s[%d]'", sym->name, sym->name, sym->name, sym->n - 1);
@@ -184,11 +219,8 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   sym = symbols_find(&c->syms, e->name);
   if (sym)
     return global(c, env, e->loc, sym, shift);
-  if (!strcmp(e->name, "step")) {
-    if (c->in_init)
-      return check_error(c, env, e->loc, "'step' has no meaning in an init, which runs before the first step");
-    return c->allowed == ALLOW_BODY ? leaf(c, EXPR_STEP, TY_I64, e->loc, NULL) : not_allowed(c, env, e->loc, "step");
-  }
+  if (!strcmp(e->name, "step"))
+    return step_number(c, env, e->loc);
   if (is_reserved(e->name))
     return check_error(c, env, e->loc, "'%s' needs arguments: '%s(...)'", e->name, e->name);
   return check_undefined(c, env, e->loc, e->name, NULL);
@@ -247,11 +279,49 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return check_bad(c, e->loc);
   if (sym->kind == SYM_TABLE)
     return check_element(c, e, env, shift, sym);
+  if (sym->kind == SYM_ARRAY)
+    return c->allowed == ALLOW_BODY ? check_array_element(c, e, env, shift, sym) : not_allowed(c, env, e->loc, sym->name);
   if (sym->kind == SYM_LOCAL && type_composite(c->m, sym->type))
     return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
     return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name, symbol_kind_name(sym->kind));
   return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : check_bad(c, e->loc);
+}
+
+/* What the name of `e` stands for, a field or a macro's argument, `k` steps back; checks that it is one of these. */
+static bool has_levels(Checker *c, const Expr *e, const Env *env) {
+  if (argument(macro_of(env), e->name))
+    return true;
+  Symbol *sym = check_find_index(env, e->name);
+  if (!sym)
+    sym = find_local(c, env, e->name);
+  if (!sym)
+    sym = symbols_find(&c->syms, e->name);
+  if (!sym && !is_reserved(e->name)) {
+    check_undefined(c, env, e->loc, e->name, NULL);
+  } else if (!sym || (sym->kind != SYM_FIELD && sym->kind != SYM_BAD)) {
+    check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters have older levels", e->name, sym ? symbol_kind_name(sym->kind) : "no field");
+  } else if (sym->kind == SYM_FIELD && c->m->fields[sym->index].input) {
+    sym->used = true;
+    check_error(c, env, e->loc, "'%s' is an input field, which is the same in all steps; leave out the '@'", e->name);
+  } else {
+    sym->used = true;
+    return sym->kind == SYM_FIELD;
+  }
+  return false;
+}
+
+/* name@k or name@k[...]. */
+static Expr *old_level(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  int64_t k;
+  if (!has_levels(c, e, env) || !check_const_int(c, e->level, env, "the number of steps back", &k))
+    return check_bad(c, e->loc);
+  if (k < 1 || k > MAX_HISTORY)
+    return check_error(c, env, e->level->loc, "older levels are numbered from 1 to %d, not %lld; the field as it is now has no '@'", MAX_HISTORY, (long long)k);
+  c->ago += k;
+  Expr *r = e->kind == EXPR_NAME ? name(c, e, env, shift) : access(c, e, env, shift);
+  c->ago -= k;
+  return r;
 }
 
 /* Reports a wrong number of arguments. */
@@ -272,16 +342,7 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
     return check_error(c, env, e->kids[0]->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, c->m->grid.rank - 1);
   Expr *x = leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
   x->value.i = d;
-  if (!shift[d])
-    return x;
-  Expr *by = leaf(c, EXPR_INT, TY_I64, e->loc, NULL), *sum = leaf(c, EXPR_OP, TY_I64, e->loc, NULL);
-  by->name = arena_printf(c->arena, "%lld", (long long)(shift[d] < 0 ? -shift[d] : shift[d]));
-  sum->op = shift[d] < 0 ? OP_SUB : OP_ADD;
-  sum->n = sum->height = 2;
-  sum->kids = ARENA_ARRAY(c->arena, Expr *, 2);
-  sum->kids[0] = x;
-  sum->kids[1] = by;
-  return sum;
+  return moved(c, x, shift[d]);
 }
 
 /* A built-in function: the op it is and its number of arguments. */
@@ -395,8 +456,8 @@ static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t
     x->name = e->name;
     x->value = e->value;
     return x;
-  case EXPR_NAME: return name(c, e, env, shift);
-  case EXPR_ACCESS: return access(c, e, env, shift);
+  case EXPR_NAME: return e->level ? old_level(c, e, env, shift) : name(c, e, env, shift);
+  case EXPR_ACCESS: return e->level ? old_level(c, e, env, shift) : access(c, e, env, shift);
   case EXPR_CALL: return call(c, e, env, shift);
   case EXPR_MEMBER: return member(c, e, env, shift);
   case EXPR_BRACES: return braces(c, e, env, shift);
@@ -443,6 +504,8 @@ static void check_op_names(Checker *c, const Decl *op, const Env *env, const Exp
   }
   for (int i = 0; i < e->n; i++)
     check_op_names(c, op, env, e->kids[i]);
+  if (e->level)
+    check_op_names(c, op, env, e->level);
 }
 
 void check_op_body(Checker *c, const Decl *op) { check_op_names(c, op, NULL, op->value); }

@@ -105,18 +105,20 @@ const Box *check_region_name(Checker *c, Loc loc, const char *name) {
   return NULL;
 }
 
-/* One bound. */
-static bool bound(Checker *c, const Expr *e, Affine *out) {
-  Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, "a bound");
+bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out) {
+  Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, what);
   if (x->kind != EXPR_BAD && x->type == TY_LITERAL_INT)
     x = check_adapt(c, NULL, x, TY_I64);
   if (x->kind == EXPR_BAD)
     return false;
   if (fold_affine(c, x, out))
     return true;
-  check_error(c, NULL, e->loc, "a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 * N - 1");
+  check_error(c, NULL, e->loc, "%s must be a sum of integer params with constant factors and a constant below 2^56, such as 2 * N - 1", what);
   return false;
 }
+
+/* One bound. */
+static bool bound(Checker *c, const Expr *e, Affine *out) { return check_affine(c, e, "a bound", out); }
 
 /* If the region is one bare name that stands for a region: that name's symbol. */
 static const Symbol *bare_region(Checker *c, const RegionExpr *r) {
@@ -372,6 +374,10 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
     need_points(c, loc, f, off, env);
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
+  else if (field->temp && c->in_reduction)
+    check_error(c, env, loc, "temp field '%s' holds nothing between steps, where reductions are evaluated; write the expression out, or leave out 'temp'", f->name);
+  else if (field->past && c->in_init && !f->set_by_init)
+    check_error(c, env, loc, "'%s' has no value yet: older levels become what the field is after all inits, unless an init before this one sets them", f->name);
   else if (field->temp && !c->incomplete)
     read_temp(c, loc, f, off, env);
 }

@@ -38,6 +38,7 @@ static void head(Dump *d, const Expr *e) {
   case EXPR_FIELD: str_addf(&d->s, "access %s", e->name); offsets(d, e); break;
   case EXPR_INDEX: str_addf(&d->s, "idx %d", (int)e->value.i); break;
   case EXPR_STEP: str_add(&d->s, "step"); break;
+  case EXPR_ELEMENT: str_addf(&d->s, "element %s", e->name); break;
   case EXPR_LOCAL:
     if (e->sym->checked)
       str_addf(&d->s, "value %d", e->sym->index);
@@ -101,10 +102,17 @@ static void declarations(Dump *d) {
   for (int i = 0; i < m->nscalars; i++) {
     if (d->c->scalar_value[i])
       shared(d, d->c->scalar_value[i], 0, d->c->scalar_value[i]);
-    named(d, m->scalars[i].is_param ? "param" : "let", m->scalars[i].name, m->scalars[i].type);
+    named(d, m->scalars[i].is_param ? "param" : m->scalars[i].is_reduction ? "reduction" : "let", m->scalars[i].name, m->scalars[i].type);
     place(d, m->scalars[i].loc);
     if (d->c->scalar_value[i])
       expr(d, d->c->scalar_value[i], 1);
+  }
+  for (int i = 0; i < m->nparam_arrays; i++) {
+    named(d, "array", m->param_arrays[i].name, m->param_arrays[i].type);
+    str_add(&d->s, "[");
+    affine_print(&d->s, m, m->param_arrays[i].extent);
+    str_add(&d->s, "]");
+    place(d, m->param_arrays[i].loc);
   }
   str_addf(&d->s, "grid '%s' ", d->c->grid->name);
   box_print(&d->s, m, &m->grid);
@@ -120,6 +128,8 @@ static void declarations(Dump *d) {
     if (f->outside == OUTSIDE_CONST)
       const_print(&d->s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
     str_addf(&d->s, "%s%s", f->input ? " input" : "", f->temp ? " temp" : "");
+    if (f->history)
+      str_addf(&d->s, " history %d", (int)f->history);
     place(d, f->loc);
   }
 }
@@ -142,6 +152,19 @@ static void piece(Dump *d, const CheckedPiece *p) {
   }
 }
 
+/* A reduction, and when it stops the run. */
+static void reduction(Dump *d, const CheckedReduction *r) {
+  named(d, r->head.kind == REDUCE_UNTIL ? "until" : "reduce", r->head.name, r->head.type);
+  str_addf(&d->s, " = %s over ", op_info[r->head.op].name);
+  box_print(&d->s, d->c->m, &r->head.over);
+  str_addf(&d->s, " every %lld", (long long)r->head.every);
+  place(d, r->head.loc);
+  shared(d, r->body, 1, r);
+  expr(d, r->body, 1);
+  if (r->stop)
+    expr(d, r->stop, 1);
+}
+
 char *dump_program(Checker *c) {
   Dump d = {.c = c, .s = {.arena = c->arena}};
   declarations(&d);
@@ -155,5 +178,7 @@ char *dump_program(Checker *c) {
     for (int j = 0; j < s->npieces; j++)
       piece(&d, &s->pieces[j]);
   }
+  for (int i = 0; i < c->nreductions; i++)
+    reduction(&d, &c->reductions[i]);
   return d.s.s;
 }

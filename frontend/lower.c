@@ -96,6 +96,13 @@ static Value *lower_op(Checker *c, Builder *b, const Expr *e) {
   return apply(c, b, e->op, e->type, e->n, kids);
 }
 
+/* An element of a launch-time array. */
+static Value *lower_element(Checker *c, Builder *b, const Expr *e) {
+  Value *index = lower_expr(c, b, e->kids[0]);
+  b->loc = e->loc;
+  return build_element(b, e->type, e->sym->index, index);
+}
+
 /* The ops that compute `e`, at the end of b's block. */
 static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   Const k = {0};
@@ -105,6 +112,7 @@ static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   case EXPR_FIELD: return build_access(b, e->type, e->sym->index, e->off, c->m->grid.rank);
   case EXPR_INDEX: return build_dim(b, OP_INDEX, (int)e->value.i);
   case EXPR_STEP: return build_step(b);
+  case EXPR_ELEMENT: return lower_element(c, b, e);
   case EXPR_LOCAL: return e->sym->lowered;
   case EXPR_OP: return lower_op(c, b, e);
   case EXPR_MEMBER: return lower_member(c, b, e->kids[0], (int)e->value.i);
@@ -127,17 +135,25 @@ static void drop_unused(Block *b) {
   }
 }
 
-/* The expression of scalar `i`. */
-static void lower_scalar(Checker *c, int i) {
-  Scalar *s = &c->m->scalars[i];
-  if (!c->scalar_value[i])
-    return;
-  s->expr = block_new(c->arena, NULL);
-  Builder b = builder_at_end(c->arena, s->expr);
-  Value *v = lower_whole(c, &b, c->scalar_value[i]);
-  b.loc = s->loc;
+/* A block that yields `e`, the yield at `loc`; NULL for none. */
+static Block *lower_yield(Checker *c, const Expr *e, Loc loc) {
+  if (!e)
+    return NULL;
+  Block *block = block_new(c->arena, NULL);
+  Builder b = builder_at_end(c->arena, block);
+  Value *v = lower_whole(c, &b, e);
+  b.loc = loc;
   build_yield(&b, 1, &v);
-  drop_unused(s->expr);
+  drop_unused(block);
+  return block;
+}
+
+/* One reduction. */
+static Reduction lower_reduction(Checker *c, const CheckedReduction *r) {
+  Reduction out = r->head;
+  out.body = lower_yield(c, r->body, out.loc);
+  out.stop = lower_yield(c, r->stop, out.loc);
+  return out;
 }
 
 /* One piece; its targets come in the order of the stencil's. */
@@ -177,13 +193,17 @@ static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
 void lower_program(Checker *c) {
   Module *m = c->m;
   for (int i = 0; i < m->nscalars; i++)
-    lower_scalar(c, i);
+    m->scalars[i].expr = lower_yield(c, c->scalar_value[i], m->scalars[i].loc);
   for (int i = 0; i < c->nchecked; i++) {
     Stencil s = lower_stencil(c, &c->checked[i]);
     if (c->checked[i].is_init)
       ARENA_PUSH(c->arena, m->inits, m->ninits, s);
     else
       ARENA_PUSH(c->arena, m->stencils, m->nstencils, s);
+  }
+  for (int i = 0; i < c->nreductions; i++) {
+    Reduction r = lower_reduction(c, &c->reductions[i]);
+    ARENA_PUSH(c->arena, m->reductions, m->nreductions, r);
   }
   m->time_tile = 1;
   module_renumber(m);

@@ -1,6 +1,7 @@
 /* frontend/parse.c: tokens to declarations, going on after errors. */
 #include "frontend/ast.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A declaration called `name`, at once in the list as DECL_BAD; it gets its kind when it is complete. */
@@ -22,7 +23,7 @@ static bool new_name(Parse *p, const char *what, Name *out) {
     diag_error(p->d, p->t->loc, "expected %s, but '%s' is a word of the language; choose another name", what, p->t->text);
     return false;
   }
-  *out = (Name){p->t->text, p->t->loc};
+  *out = (Name){p->t->text, p->t->loc, 0};
   p->t++;
   return true;
 }
@@ -70,16 +71,28 @@ static bool end(Parse *p, bool paper) {
 /* "= EXPR". NULL after reporting. */
 static Expr *initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
 
-/* param NAME [: TYPE] [= EXPR] after the word. */
+/* [EXTENT] : TYPE of a launch-time array, behind its name. */
+static bool array(Parse *p, Decl *d) {
+  p->t++;
+  if (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'") || !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") ||
+      !(d->type = parse_type(p)))
+    return false;
+  if (parse_is(p, TOK_ASSIGN)) {
+    diag_error(p->d, p->t->loc, "a launch-time array has no default; it is given when the program runs, with --in %s=FILE (a const has its values here)", d->name);
+    return false;
+  }
+  d->kind = DECL_ARRAY;
+  return true;
+}
+
+/* param NAME [: TYPE] [= EXPR], or param NAME[EXTENT] : TYPE, after the word. */
 static bool param(Parse *p) {
   Name name;
   if (!new_name(p, "a param's name", &name))
     return false;
   Decl *d = declare(p, name);
-  if (parse_is(p, TOK_LBRACKET)) {
-    parse_unsupported(p, p->t->loc, "launch-time arrays");
-    return false;
-  }
+  if (parse_is(p, TOK_LBRACKET))
+    return array(p, d);
   if (!optional_type(p, &d->type) || (parse_is(p, TOK_ASSIGN) && !(d->value = initializer(p))))
     return false;
   d->kind = DECL_PARAM;
@@ -257,15 +270,15 @@ static bool outside(Parse *p, Decl *d) {
   return (d->value = parse_expr(p)) != NULL;
 }
 
-/* on GRID-OR-REGION, after the word. */
-static bool on(Parse *p, Decl *d) {
+/* A grid or region, after the `word` on or over. */
+static bool on(Parse *p, Decl *d, const char *word) {
   if (parse_is(p, TOK_LBRACKET))
     return (d->region = region_expr(p)) != NULL;
   if (!parse_is(p, TOK_NAME)) {
-    parse_error(p, "a region or its name after 'on'");
+    parse_error(p, arena_printf(p->arena, "a region or its name after %s", word));
     return false;
   }
-  d->on = (Name){p->t->text, p->t->loc};
+  d->on = (Name){p->t->text, p->t->loc, 0};
   p->t++;
   return true;
 }
@@ -274,18 +287,19 @@ static bool on(Parse *p, Decl *d) {
 static bool attribute(Parse *p, Decl *d) {
   const Token *t = p->t++;
   bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"), is_temp = !strcmp(t->text, "temp");
-  if ((is_on && (d->region || d->on.s)) || (is_outside && d->outside) || (is_input && d->input) || (is_temp && d->temp)) {
+  bool is_history = !strcmp(t->text, "history");
+  if ((is_on && (d->region || d->on.s)) || (is_outside && d->outside) || (is_input && d->input) || (is_temp && d->temp) || (is_history && d->history)) {
     diag_error(p->d, t->loc, "'%s' is given twice", t->text);
     return false;
   }
   d->input |= is_input;
   d->temp |= is_temp;
   if (is_on || is_outside)
-    return is_on ? on(p, d) : outside(p, d);
-  if (!strcmp(t->text, "history"))
-    parse_unsupported(p, t->loc, "older time levels (history)");
-  else if (!is_input && !is_temp)
-    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, input and temp", t->text);
+    return is_on ? on(p, d, "'on'") : outside(p, d);
+  if (is_history)
+    return (d->history = parse_expr(p)) != NULL;
+  if (!is_input && !is_temp)
+    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, input, temp and history", t->text);
   return is_input || is_temp;
 }
 
@@ -314,7 +328,21 @@ static bool field(Parse *p, bool paper) {
   return end(p, paper);
 }
 
-/* "(NAME, ...)" into d->names. */
+/* "@K" behind the name of a field that an init sets, into *out; false after reporting. */
+static bool target_level(Parse *p, int32_t *out) {
+  if (!parse_accept(p, TOK_AT))
+    return true;
+  if (!parse_is(p, TOK_INT)) {
+    parse_error(p, "the number of the older level, as in 'U@1'");
+    return false;
+  }
+  long k = strtol(p->t->text, NULL, 10);
+  *out = k > MAX_HISTORY || k < 1 ? MAX_HISTORY + 1 : (int32_t)k;
+  p->t++;
+  return true;
+}
+
+/* "(NAME, ...)" into d->names; `fresh`: new names, maybe none, else fields. */
 static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
   if (!parse_expect(p, TOK_LPAREN, "'('"))
     return false;
@@ -322,7 +350,7 @@ static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
     return true;
   do {
     Name name;
-    if (!new_name(p, what, &name))
+    if (!new_name(p, what, &name) || (!fresh && !target_level(p, &name.level)))
       return false;
     ARENA_PUSH(p->arena, d->names, d->nnames, name);
   } while (parse_accept(p, TOK_COMMA));
@@ -377,6 +405,8 @@ static bool statement(Parse *p, Stmt *s) {
   p->t += s->is_let;
   Name name;
   if (!new_name(p, s->is_let ? "a name" : "'let', a target's name or '}'", &name))
+    return false;
+  if (!s->is_let && !target_level(p, &s->level))
     return false;
   s->name = name.s;
   s->loc = name.loc;
@@ -471,6 +501,77 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   return ok;
 }
 
+/* OP(EXPR) over REGION of a reduction. */
+static bool reduced(Parse *p, Decl *d) {
+  static const struct { const char *word; Opcode op; } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
+  bool found = false;
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    if (parse_is_word(p, ops[i].word)) {
+      d->op = ops[i].op;
+      found = true;
+    }
+  if (!found) {
+    parse_error(p, "sum(...), prod(...), min(...) or max(...) over a region");
+    return false;
+  }
+  p->t++;
+  if (!parse_expect(p, TOK_LPAREN, "'('") || !(d->value = parse_expr(p)) || !parse_expect(p, TOK_RPAREN, "')'"))
+    return false;
+  if (!parse_is_word(p, "over")) {
+    parse_error(p, "'over' and a region");
+    return false;
+  }
+  p->t++;
+  return on(p, d, "'over'");
+}
+
+/* every EXPR; at the end of a reduction. */
+static bool every(Parse *p, Decl *d) {
+  if (!parse_is_word(p, "every")) {
+    parse_error(p, "'every' and the number of steps from one evaluation to the next");
+    return false;
+  }
+  p->t++;
+  return (d->every = parse_expr(p)) != NULL;
+}
+
+/* reduce NAME = OP(EXPR) over REGION every K; after the word. */
+static bool reduce(Parse *p) {
+  Name name;
+  if (!new_name(p, "the reduction's name", &name))
+    return false;
+  Decl *d = declare(p, name);
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !reduced(p, d) || !every(p, d))
+    return false;
+  d->kind = DECL_REDUCE;
+  return end(p, false);
+}
+
+/* until OP(EXPR) over REGION < EXPR every K; at the word. */
+static bool until(Parse *p) {
+  static const struct { Tok tok; Opcode op; } compares[] = {{TOK_EQ, OP_EQ}, {TOK_NE, OP_NE}, {TOK_LT, OP_LT}, {TOK_LE, OP_LE}, {TOK_GT, OP_GT}, {TOK_GE, OP_GE}};
+  Decl d = {.name = "until", .loc = p->t->loc};
+  bool found = false;
+  p->t++;
+  if (!reduced(p, &d))
+    return false;
+  for (size_t i = 0; i < sizeof compares / sizeof *compares; i++)
+    if (parse_is(p, compares[i].tok)) {
+      d.compare = compares[i].op;
+      found = true;
+    }
+  if (!found) {
+    parse_error(p, "a comparison ('<', '<=', '>', '>=', '==' or '!=') and a value");
+    return false;
+  }
+  p->t++;
+  if (!(d.right = parse_expr(p)) || !every(p, &d))
+    return false;
+  d.kind = DECL_UNTIL;
+  *declare(p, (Name){d.name, d.loc, 0}) = d;
+  return end(p, false);
+}
+
 /* Steps over an opening brace up to and with the closing one. */
 static void skip_braces(Parse *p) {
   int depth = 0;
@@ -484,8 +585,8 @@ static void skip_braces(Parse *p) {
 static bool unsupported(Parse *p, const char *what) {
   const Token *word = p->t++;
   parse_unsupported(p, word->loc, what);
-  if (strcmp(word->text, "until") && parse_is(p, TOK_NAME) && !is_reserved(p->t->text))
-    declare(p, (Name){p->t->text, p->t->loc});
+  if (parse_is(p, TOK_NAME) && !is_reserved(p->t->text))
+    declare(p, (Name){p->t->text, p->t->loc, 0});
   while (!parse_is(p, TOK_EOF) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_LBRACE) && !begins_declaration(p->t))
     p->t++;
   if (parse_is(p, TOK_LBRACE))
@@ -507,14 +608,14 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil or init)");
+    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until)");
   return false;
 }
 
 /* The declaration at p->t. False after an error that leaves the rest of it unread. */
 static bool declaration(Parse *p) {
   static const struct { const char *word, *what; } later[] = {
-    {"fn", "functions (fn)"}, {"until", "until conditions"}, {"reduce", "reductions over a region (reduce)"}, {"var", "var and for"}, {"for", "var and for"}};
+    {"fn", "functions (fn)"}, {"var", "var and for"}, {"for", "var and for"}};
   for (size_t i = 0; i < sizeof later / sizeof *later; i++)
     if (parse_is_word(p, later[i].word))
       return unsupported(p, later[i].what);
@@ -525,8 +626,11 @@ static bool declaration(Parse *p) {
   if (parse_is_word(p, "let"))
     return declarations(p, top_let);
   static const struct { const char *word; int kind; } rest[] = {
-    {"struct", DECL_STRUCT}, {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT}};
+    {"struct", DECL_STRUCT}, {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT},
+    {"reduce", DECL_REDUCE}};
   int kind = DECL_BAD;
+  if (parse_is_word(p, "until"))
+    return until(p);
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
@@ -537,12 +641,13 @@ static bool declaration(Parse *p) {
   case DECL_REGION: return region(p);
   case DECL_FIELD: return field(p, false);
   case DECL_OP: return op(p);
+  case DECL_REDUCE: return reduce(p);
   case DECL_STENCIL: case DECL_INIT: return stencil(p, (DeclKind)kind, false);
   default: break;
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil or init)");
+  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until)");
   return false;
 }
 

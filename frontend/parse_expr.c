@@ -162,9 +162,44 @@ static Expr *suffixes(Parse *p, Expr *e) {
   while (e && (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT)))
     e = p->t++->kind == TOK_DOT ? member(p, e) : component(p, e);
   if (e && parse_is(p, TOK_AT)) {
-    parse_unsupported(p, p->t->loc, "older time levels (history, 'A@1')");
+    diag_error(p->d, p->t->loc, "only a name has older time levels: write U@1[-1] for an offset, U@1 for a field");
     return NULL;
   }
+  return e;
+}
+
+/* How many steps back: a literal, a name or (EXPR), behind an '@'. */
+static Expr *steps_back(Parse *p) {
+  if (parse_is(p, TOK_INT))
+    return leaf(p, EXPR_INT);
+  if (parse_is(p, TOK_NAME) && !is_reserved(p->t->text))
+    return leaf(p, EXPR_NAME);
+  if (!parse_is(p, TOK_LPAREN)) {
+    parse_error(p, "the number of steps back, as in 'U@1'");
+    return NULL;
+  }
+  p->t++;
+  if (!parse_enter(p))
+    return NULL;
+  Expr *e = parse_expr(p);
+  p->nesting--;
+  return e && parse_expect(p, TOK_RPAREN, "')'") ? e : NULL;
+}
+
+/* NAME@K or NAME@K[offsets]; the next token is the name. */
+static Expr *old_level(Parse *p) {
+  const Token *name = p->t;
+  p->t += 2;
+  Expr *level = steps_back(p);
+  if (!level)
+    return NULL;
+  Expr *e = parse_accept(p, TOK_LBRACKET) ? list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'") : expr_new(p, EXPR_NAME, name->loc, 0, NULL);
+  if (!e)
+    return NULL;
+  e->name = name->text;
+  e->level = level;
+  if (e->height <= level->height)
+    e->height = level->height + 1;
   return e;
 }
 
@@ -172,7 +207,9 @@ static Expr *suffixes(Parse *p, Expr *e) {
 static Expr *name_or_call(Parse *p) {
   const Token *name = p->t;
   Expr *e;
-  if (p->t[1].kind == TOK_LPAREN) {
+  if (p->t[1].kind == TOK_AT) {
+    e = old_level(p);
+  } else if (p->t[1].kind == TOK_LPAREN) {
     p->t += 2;
     if (is_reduction(p, name->text))
       return reduction(p, name);

@@ -66,7 +66,7 @@ static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const
 
 /* Does the word belong to what is not supported yet? */
 static bool is_later(const char *s) {
-  static const char *const words[] = {"fn", "var", "for", "until", "reduce"};
+  static const char *const words[] = {"fn", "var", "for"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (!strcmp(s, words[i]))
       return true;
@@ -102,6 +102,8 @@ const char *symbol_kind_name(SymbolKind k) {
   case SYM_FIELD: return "a field";
   case SYM_OP: return "a macro (op)";
   case SYM_STENCIL: return "a stencil";
+  case SYM_ARRAY: return "a launch-time array";
+  case SYM_REDUCTION: return "a reduction";
   case SYM_BAD: break;
   }
   return "a name";

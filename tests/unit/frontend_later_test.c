@@ -25,31 +25,6 @@ static const FrontendCase cases[] = {
   {"for",
    GRID1 "stencil s(A)[G] { for (i in 0 .. 3) { } A = 1; }\n",
    "4:19: error: var and for are not supported yet\n"},
-  {"launch_time_array",
-   "param src[10] : f32;\n"
-   "param N = 10;\n"
-   "grid G = [0 .. N-1], 4;\n"
-   "field A : f32 on G;\n"
-   INNER1 "A;\n",
-   "1:10: error: launch-time arrays are not supported yet\n"},
-  {"history",
-   GRID1
-   "field U : f32 on G history 2;\n"
-   INNER1 "A;\n",
-   "4:20: error: older time levels (history) are not supported yet\n"},
-  {"old_level",
-   GRID1 INNER1 "A@1[1];\n",
-   "4:27: error: older time levels (history, 'A@1') are not supported yet\n"},
-  {"until",
-   GRID1
-   INNER1 "A;\n"
-   "until max(abs(A - A@1)) over G < 1e-6 every 64;\n",
-   "5:1: error: until conditions are not supported yet\n"},
-  {"reduce",
-   GRID1
-   INNER1 "A;\n"
-   "reduce total = sum(A) over G every 100;\n",
-   "5:1: error: reductions over a region (reduce) are not supported yet\n"},
 };
 
 int main(void) { return run_cases("frontend_later", cases, sizeof cases / sizeof *cases); }

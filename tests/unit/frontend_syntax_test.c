@@ -60,12 +60,12 @@ static const FrontendCase cases[] = {
    "4:1: error: expected a declaration, found 'stencl'; did you mean 'stencil'?\n"},
   {"no_declaration",
    "42;\n",
-   "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil or init), found '42'\n"},
+   "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until), found '42'\n"},
   {"stray_brace",
    GRID1
    INNER1 "A;\n"
    "}\n",
-   "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil or init), found '}'\n"},
+   "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until), found '}'\n"},
   {"reserved_name",
    "param min = 3;\n",
    "1:7: error: expected a param's name, but 'min' is a word of the language; choose another name\n"},
@@ -116,7 +116,7 @@ static const FrontendCase cases[] = {
    "field A : f32 on G const;\n"
    "field B : f32 on G constant;\n",
    "3:20: error: expected ';', found 'const'\n"
-   "4:20: error: 'constant' is no attribute of a field; there are on, outside, input and temp\n"},
+   "4:20: error: 'constant' is no attribute of a field; there are on, outside, input, temp and history\n"},
   {"outside_what",
    "param N = 10;\n"
    "grid G = [0 .. N-1], 4;\n"
