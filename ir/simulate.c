@@ -188,26 +188,41 @@ static const char *element_text(Sim *s, const Field *f, int64_t i) {
   return t.s;
 }
 
-/* Brings the values of fields whose buffers were swapped an odd number of times back to the caller's arrays; all their elements must have
- * been written. */
+/* Is buffer `i` one whose values the caller wants in another place than where they are now? */
+static bool is_elsewhere(const Sim *s, int i) {
+  const Buffer *b = &s->m->buffers[i];
+  return b->kind == BUFFER_FIELD && !b->copy && !s->m->fields[b->field].temp && s->memory[i]->data != s->b->fields[b->field];
+}
+
+/* Have all elements of buffer `i` been written? */
+static bool is_whole(Sim *s, int i) {
+  const Buffer *b = &s->m->buffers[i];
+  const Field *f = &s->m->fields[b->field];
+  SimMemory *m = s->memory[i];
+  int64_t hole = sim_memory_hole(m);
+  if (hole < 0)
+    return true;
+  diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s", b->name, element_text(s, f, hole),
+             m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
+  return false;
+}
+
+/* Brings the values of fields whose buffers were swapped back to the caller's arrays; all their elements must have been written. Fields of one history
+ * may stand in each other's arrays, so all are set aside first. */
 static bool return_results(Sim *s) {
+  char **values = ARENA_ARRAY(s->arena, char *, s->m->nbuffers + 1);
   for (int i = 0; i < s->m->nbuffers; i++) {
-    const Buffer *b = &s->m->buffers[i];
-    if (b->kind != BUFFER_FIELD)
+    if (!is_elsewhere(s, i))
       continue;
-    const Field *f = &s->m->fields[b->field];
-    SimMemory *m = s->memory[i];
-    if (b->copy || f->temp || m->data == s->b->fields[b->field])
-      continue;
-    int64_t hole = sim_memory_hole(m);
-    if (hole >= 0) {
-      diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s", b->name,
-                 element_text(s, f, hole),
-                 m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
+    if (!is_whole(s, i))
       return false;
-    }
-    memcpy(s->b->fields[b->field], m->data, (size_t)m->elements * (size_t)type_size(m->type));
+    size_t bytes = (size_t)s->memory[i]->elements * (size_t)type_size(s->memory[i]->type);
+    values[i] = arena_alloc(s->arena, bytes + 1);
+    memcpy(values[i], s->memory[i]->data, bytes);
   }
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (values[i])
+      memcpy(s->b->fields[s->m->buffers[i].field], values[i], (size_t)s->memory[i]->elements * (size_t)type_size(s->memory[i]->type));
   return true;
 }
 

@@ -71,7 +71,7 @@ Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *la
   for (int f = 0; f < m->nfields; f++) {
     bool first = !m->fields[f].temp, second = false;
     for (int i = 0; i < n; i++) {
-      first = first || launches[i]->use[f].loaded || launches[i]->use[f].stored;
+      first = first || launches[i]->use[f].loaded || launches[i]->use[f].stored || launches[i]->use[f].from >= 0;
       second = second || launches[i]->use[f].paired;
     }
     lo->copy[0][f] = lo->copy[1][f] = -1;
@@ -128,6 +128,10 @@ int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space,
 static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
 
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
+  for (int past = MAX_HISTORY + 1; past > 0; past--)
+    for (int f = 0; f < lo->m->nfields; f++)
+      if (lo->m->fields[f].past == past && l->use[f].from >= 0)
+        push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[0][l->use[f].from]});
   for (int f = 0; f < lo->m->nfields; f++)
     if (l->use[f].paired)
       push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[1][f]});

@@ -41,11 +41,12 @@ typedef struct CellUse { const Tile *t; int instance; Value *cell[MAX_RANK]; boo
 
 typedef struct ReadMarks { const Launch *l; int instance; bool **read; } ReadMarks;
 
-/* AccessFn: the version of `field` that the running instance reads is read. */
+/* AccessFn: what the running instance reads for `field` is read. */
 static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
   ReadMarks *r = user;
   (void)piece, (void)off;
-  r->read[field][launch_version(r->l, field, r->instance)] = true;
+  Version v = launch_reads(r->l, field, r->instance);
+  r->read[v.field][v.version] = true;
 }
 
 /* read[f][v]: does an instance of `l` read version v of field f, be it to keep it? */
@@ -161,7 +162,7 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
   SafeBox *s = user;
   if (piece != s->piece) return;
   Rules rules = access_rules(s->t->l->m, &piece->box, field, off);
-  bool from_memory = launch_version(s->t->l, field, s->i) == 0;
+  bool from_memory = launch_reads(s->t->l, field, s->i).version == 0;
   for (int d = 0; d < s->t->rank; d++)
     if (from_memory || (rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC)) s->images[d] = false;
 }
@@ -249,9 +250,10 @@ static bool has_const_rule(const Rules *r) {
 static Value *access_cell(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const CellUse *c = p->user;
   const Tile *t = c->t;
-  int v = launch_version(t->l, field, c->instance);
-  if (v == 0) return access_global(b, p->m, field, load_buffer(t->lo, field), rules, p->index, off, false);
-  return access_array(b, p->m, field, &t->lo->out->kernels[t->kernel], t->array[field][v], v, rules, p->index, c->cell, off);
+  Version v = launch_reads(t->l, field, c->instance);
+  if (v.version == 0) return access_global(b, p->m, v.field, load_buffer(t->lo, v.field), rules, p->index, off, false);
+  int array = t->array[v.field][v.version];
+  return access_array(b, p->m, v.field, &t->lo->out->kernels[t->kernel], array, v.version, rules, p->index, c->cell, off);
 }
 
 /* An access with a constant outside: an if, so that memory is only touched where the field is. */

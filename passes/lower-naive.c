@@ -23,7 +23,7 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits) {
   Stencil *own = repeat_levels(m, n, st, 1, false);
   Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
   for (int i = 0; i < n; i++) {
-    l[i] = launch_new(m, 1, &own[i], true);
+    l[i] = inits ? init_launch_new(m, &own[i]) : launch_new(m, 1, &own[i], true);
     if (!inits || own[i].ntargets == 1)
       continue;
     bool *reads = ARENA_ARRAY(m->arena, bool, m->nfields);
@@ -39,7 +39,8 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits) {
 /* Point.access: from global memory; the code runs for points of the piece only, so only outside rules need help. */
 static Value *naive_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Naive *k = p->user;
-  return access_global(b, p->m, field, load_buffer(k->lo, field), rules, p->index, off, false);
+  int from = launch_reads(k->l, field, 0).field;
+  return access_global(b, p->m, from, load_buffer(k->lo, from), rules, p->index, off, false);
 }
 
 /* Is target `f` written by this kernel? */

@@ -3,7 +3,7 @@
  * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to the block's edge
  * comes out wrong there and is not used: instance i is right on its extent about the output tile (Algorithm 2), and only the tile's own
  * W = B * E - halo points (equation 1) are stored at the end. A thread keeps its own values in private arrays, even versions of F in
- * `rF.0` and odd ones in `rF.1`; a version that is accessed by other threads is in the shared array `sF.version` (equation 3). What was
+ * `rF.0` and odd ones in `rF.1` (more of them where older versions are still needed); a version that is accessed by other threads is in the shared array `sF.version` (equation 3). What was
  * not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the last dimension, so
  * that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that neighbours there are mostly the thread's
  * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be unrolled over those of
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[v & 1][f] and near[f][v] are the
+/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth] and near[f][v] are the
  * arrays that hold version v of field f, -1: none. */
 typedef struct Tile {
   Lowering *lo;
@@ -23,7 +23,7 @@ typedef struct Tile {
   Builder b;
   int rank;
   Value *l0[MAX_RANK], *g0[MAX_RANK], *step;
-  int32_t *own[2], **near;
+  int32_t **own, **near;
 } Tile;
 
 /* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell, coordinate, and
@@ -45,10 +45,11 @@ static bool is_cached(const Launch *l, int f) {
 /* Makes the private arrays of field `f`. */
 static void make_own_arrays(Tile *t, int f) {
   const Field *field = &t->l->m->fields[f];
-  int first = is_cached(t->l, f) ? 0 : 1, last = t->l->use[f].versions;
-  for (int p = 0; p < 2; p++) {
-    bool used = (first & 1) == p ? first <= last : first + 1 <= last;
-    t->own[p][f] = !used ? -1 : kernel_array(t->lo, t->k, arena_printf(t->l->m->arena, "r%s.%d", field->name, p), field->type, SPACE_PRIVATE,
+  int first = is_cached(t->l, f) ? 0 : 1, last = t->l->use[f].versions, depth = t->l->use[f].depth;
+  t->own[f] = ARENA_ARRAY(t->l->m->arena, int32_t, depth);
+  for (int p = 0; p < depth; p++) {
+    bool used = p >= first ? p <= last : p + depth <= last;
+    t->own[f][p] = !used ? -1 : kernel_array(t->lo, t->k, arena_printf(t->l->m->arena, "r%s.%d", field->name, p), field->type, SPACE_PRIVATE,
                                              t->s->elems, NULL, NULL);
   }
 }
@@ -70,8 +71,7 @@ static void make_near_arrays(Tile *t, int f) {
 /* Makes the kernel's arrays. */
 static void make_arrays(Tile *t) {
   const Module *m = t->l->m;
-  t->own[0] = ARENA_ARRAY(m->arena, int32_t, m->nfields);
-  t->own[1] = ARENA_ARRAY(m->arena, int32_t, m->nfields);
+  t->own = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
   t->near = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
   for (int f = 0; f < m->nfields; f++) {
     make_own_arrays(t, f);
@@ -127,13 +127,16 @@ static Cell open_cell(const Tile *t, int32_t n) {
   return c;
 }
 
+/* The private array that holds version `v` of field `f`. */
+static int own_array(const Tile *t, int f, int v) { return t->own[f][v % t->l->use[f].depth]; }
+
 /* The value of version `v` of field `f` at the thread's element `off` away from the cell's (NULL: the cell's). */
 static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, const int64_t *off) {
-  return build_aload(b, t->l->m->fields[f].type, t->own[v & 1][f], v, t->rank, c->e, off);
+  return build_aload(b, t->l->m->fields[f].type, own_array(t, f, v), v, t->rank, c->e, off);
 }
 
 /* Makes `x` version `v` of field `f` at the cell. */
-static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) { build_astore(&c->b, t->own[v & 1][f], v, x, t->rank, c->e, NULL); }
+static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) { build_astore(&c->b, own_array(t, f, v), v, x, t->rank, c->e, NULL); }
 
 /* Is the cell `off` away another of the thread's elements? */
 static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
@@ -162,8 +165,10 @@ static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, i
 static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const CellUse *u = p->user;
   const Tile *t = u->t;
-  int v = launch_version(t->l, field, u->i);
+  Version from = launch_reads(t->l, field, u->i);
+  int v = from.version;
   bool own = rules_none(rules);
+  field = from.field;
   for (int d = 0; d < t->rank; d++)
     own = own && off[d] == 0;
   if (v == 0 && p->m->fields[field].temp)

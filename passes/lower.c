@@ -84,13 +84,13 @@ static void wrap_dimension(Launch *l, int d, const Field *f) {
   l->wrap_hi[d] = f->box.hi[d];
 }
 
-/* Notes a near access to `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's
+/* Notes a near access to `version` of `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's
  * region. */
-static void note_near(Scan *s, const Box *box, int field, const int64_t *off, const Rules *rules) {
+static void note_near(Scan *s, const Box *box, int field, int version, const int64_t *off, const Rules *rules) {
   Launch *l = s->l;
   const Field *f = &l->m->fields[field];
   FieldUse *u = &l->use[field];
-  u->near[s->versions[field]] = s->i;
+  u->near[version] = s->i;
   for (int d = 0; d < l->m->grid.rank; d++) {
     u->reach_lo[d] = -off[d] > u->reach_lo[d] ? (int32_t)-off[d] : u->reach_lo[d];
     u->reach_hi[d] = off[d] > u->reach_hi[d] ? (int32_t)off[d] : u->reach_hi[d];
@@ -104,19 +104,31 @@ static void note_near(Scan *s, const Box *box, int field, const int64_t *off, co
   }
 }
 
+/* Notes that `v` is read while the instance at hand makes further versions of the field: as many must be kept at once. Version 0 must then not be
+ * overwritten in global memory. */
+static void note_read(Scan *s, Version v) {
+  FieldUse *u = &s->l->use[v.field];
+  int now = s->versions[v.field], depth = launch_version(s->l, v.field, s->i + 1) - v.version + 1;
+  u->depth = depth > u->depth ? depth : u->depth;
+  if (v.version == 0 && now > 0)
+    s->far[v.field] = true;
+}
+
 /* Notes one access (a stencil_accesses callback). */
 static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Scan *s = user;
   Rules rules = access_rules(s->l->m, &piece->box, field, off);
+  Version v = launch_reads(s->l, field, s->i);
   bool own = rules_none(&rules);
   for (int d = 0; d < s->l->m->grid.rank; d++)
     own = own && off[d] == 0;
-  if (s->versions[field] > 0) {
+  note_read(s, v);
+  if (v.version > 0) {
     if (!own)
-      note_near(s, &piece->box, field, off, &rules);
-  } else if (has_before(s, field)) {
-    s->l->use[field].loaded = true;
-    *(own ? &s->own[field] : &s->far[field]) = true;
+      note_near(s, &piece->box, v.field, v.version, off, &rules);
+  } else if (has_before(s, v.field)) {
+    s->l->use[v.field].loaded = true;
+    *(own ? &s->own[v.field] : &s->far[v.field]) = true;
   }
 }
 
@@ -152,6 +164,7 @@ static void measure(Launch *l) {
   for (int f = 0; f < l->m->nfields; f++) {
     FieldUse *u = &l->use[f];
     u->versions = launch_version(l, f, l->n);
+    u->depth = 2;
     u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
     for (int v = 0; v <= u->versions; v++)
       u->near[v] = -1;
@@ -179,23 +192,51 @@ static bool has_halo(const Launch *l) {
   return false;
 }
 
-Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global) {
+/* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
+static Launch *analyse(Launch *l, bool temps_global, const bool *wanted) {
+  const Module *m = l->m;
+  measure(l);
+  Scan s = {.l = l, .temps_global = temps_global, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
+            .own = ARENA_ARRAY(m->arena, bool, m->nfields), .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
+  for (s.i = 0; s.i < l->n; s.i++)
+    note_instance(&s);
+  check_images(l);
+  for (int f = 0; f < m->nfields; f++)
+    if (l->use[f].from >= 0)
+      s.far[l->use[f].from] = true;
+  for (int f = 0; f < m->nfields; f++) {
+    FieldUse *u = &l->use[f];
+    u->stored = u->versions && wanted[f] && u->from < 0;
+    u->paired = u->stored && (s.far[f] || has_halo(l));
+  }
+  return l;
+}
+
+/* A launch of `n` instances that nothing is known of yet. */
+static Launch *start_launch(const Module *m, int n, const Stencil *st) {
   Launch *l = ARENA_NEW(m->arena, Launch);
   *l = (Launch){.m = m, .n = n, .st = st, .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
   l->first_level = n ? st[0].level : 0;
   l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
-  measure(l);
-  Scan s = {.l = l, .temps_global = temps_global, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
-            .own = ARENA_ARRAY(m->arena, bool, m->nfields), .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
-  for (s.i = 0; s.i < n; s.i++)
-    note_instance(&s);
-  check_images(l);
-  for (int f = 0; f < m->nfields; f++) {
-    FieldUse *u = &l->use[f];
-    u->stored = u->versions && (!m->fields[f].temp || temps_global);
-    u->paired = u->stored && (s.far[f] || has_halo(l));
-  }
+  for (int f = 0; f < m->nfields; f++)
+    l->use[f].from = -1;
   return l;
+}
+
+Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global) {
+  Launch *l = start_launch(m, n, st);
+  bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
+  for (int f = 0; f < m->nfields; f++)
+    wanted[f] = !m->fields[f].temp || temps_global;
+  launch_drop_copies(l, wanted);
+  return analyse(l, temps_global, wanted);
+}
+
+Launch *init_launch_new(const Module *m, const Stencil *st) {
+  bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
+  for (int f = 0; f < m->nfields; f++)
+    wanted[f] = true;
+  return analyse(start_launch(m, 1, st), true, wanted);
 }
 
 /* ---- sizes */

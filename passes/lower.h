@@ -1,5 +1,6 @@
 /* passes/lower.h: what the lowerings from stencil IR to kernel IR share (private to passes/). Nothing here knows about threads.
  *
+ *   lower-copies.c   copies that a launch need not make
  *   lower.c          Launch: what one launch (a sequence of stencil instances) reads from global memory, keeps in the tile and writes back
  *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
@@ -52,15 +53,21 @@ typedef struct FieldUse {
   bool loaded;                   /* version 0 is read from global memory */
   bool stored;                   /* it is to be in global memory after the launch */
   bool paired;                   /* it is read from one buffer and stored to another, which the host then swaps */
+  int32_t from;                  /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was read from; -1: no */
+  int32_t depth;                 /* so many consecutive versions of it, at least 2, are alive at once */
   int32_t own_loads;             /* instances that need the point's own value of version 0 */
   int32_t *near;                 /* [version]: the last instance with a near access to it, -1: none; versions + 1 places, near[0] unused */
   int32_t reach_lo[MAX_RANK], reach_hi[MAX_RANK];   /* how far near accesses reach down and up, in cells */
 } FieldUse;
 
-/* A launch: `n` instances in order, their extents known, and what follows from them. */
+/* A version of a field. */
+typedef struct Version { int32_t field, version; } Version;
+
+/* A launch: `n` instances in order, without copies that need not be made, their extents known, and what follows from them. */
 typedef struct Launch {
   const Module *m;
   int32_t n; const Stencil *st;
+  const Version *sees;           /* [instance * nfields + field]: what instances read in place of a field's present version; NULL: that itself */
   int32_t first_level, steps;    /* of the instances: level of the first, time steps they make */
   Extent hull;                   /* of the instances' extents: what a tile computes beyond its output */
   bool wraps[MAX_RANK];          /* halo cells beyond the edge are images in this dimension, */
@@ -72,8 +79,15 @@ typedef struct Launch {
 /* Analyses the `n` instances at `st`. Temp fields live in the launch only, unless `temps_global` (then they are loaded and stored as the
  * others). Lives in the module's arena, as `st` must. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global);
-/* The version of `field` that instance `i` reads. */
+/* The same for init `st`, which reads and writes global memory only. */
+Launch *init_launch_new(const Module *m, const Stencil *st);
+/* How many instances before number `i` write `field`: its present version there. */
 int launch_version(const Launch *l, int field, int i);
+/* What instance `i` reads for an access to `field`: its present version, or what that is a copy of. Field, rules and region are then alike. */
+Version launch_reads(const Launch *l, int field, int i);
+/* Drops from the instances of `l` the targets that are copies of other fields, but for those that have to be stored; wanted[f]: f is to be in global
+ * memory after the launch. Sets n, st, sees, and `from` of the uses. */
+void launch_drop_copies(Launch *l, const bool *wanted);
 /* Does `st` leave `field`, one of its targets, as it was at some points of the field's region? */
 bool stencil_keeps(const Module *m, const Stencil *st, int field);
 /* Is `field` a target of `st`? Of the piece? (index in its list, or -1) */
