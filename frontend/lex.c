@@ -66,11 +66,12 @@ static const char *digits(const char *p) {
   return p;
 }
 
-/* A number at x->p: digits, a fraction unless it is the start of "..", an exponent. */
+/* A number at x->p: digits, a fraction unless it is the start of ".." or, behind an '@', of a member as in U@1.xx, an exponent. */
 static void number(Lexer *x) {
   const char *p = digits(x->p);
   bool is_float = false;
-  if (*p == '.' && p[1] != '.') {
+  bool member = x->n && x->tokens[x->n - 1].kind == TOK_AT && is_letter(p[*p == '.']);
+  if (*p == '.' && p[1] != '.' && !member) {
     is_float = true;
     p = digits(p + 1);
   }
