@@ -8,12 +8,16 @@
 enum { PTX_KERNEL = 71 };
 
 /* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads, and the multiprocessors of the
- * family's largest part. Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". */
-typedef struct SmLimits { const char *cpu; int32_t block_kib, core_kib, threads, cores; } SmLimits;
+ * family's largest part. Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". Then of that part the GB/s of its memory and
+ * the 1e9 additions of f32 and f64 a second (half of the FLOPS that are stated, which count a multiply-add as two). Source: NVIDIA's data sheets and architecture white
+ * papers. */
+typedef struct SmLimits { const char *cpu; int32_t block_kib, core_kib, threads, cores, bandwidth, f32, f64; } SmLimits;
 static const SmLimits sm_limits[] = {
-  {"sm_70", 96, 96, 2048, 80},   {"sm_72", 96, 96, 2048, 8},    {"sm_75", 64, 64, 1024, 72},   {"sm_80", 163, 164, 2048, 108},
-  {"sm_86", 99, 100, 1536, 84},  {"sm_87", 163, 164, 1536, 16}, {"sm_89", 99, 100, 1536, 142}, {"sm_90", 227, 228, 2048, 132},
-  {"sm_100", 227, 228, 2048, 148}, {"sm_120", 99, 100, 1536, 170},
+  {"sm_70", 96, 96, 2048, 80, 900, 7850, 3900},         {"sm_72", 96, 96, 2048, 8, 137, 700, 22},
+  {"sm_75", 64, 64, 1024, 72, 672, 8150, 255},          {"sm_80", 163, 164, 2048, 108, 2039, 9750, 4850},
+  {"sm_86", 99, 100, 1536, 84, 768, 19350, 302},        {"sm_87", 163, 164, 1536, 16, 205, 2660, 41},
+  {"sm_89", 99, 100, 1536, 142, 960, 45550, 711},       {"sm_90", 227, 228, 2048, 132, 4800, 33450, 16750},
+  {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000},  {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
 };
 static const char *const cpus[] = {"sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120", NULL};
 
@@ -69,7 +73,8 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
-                         .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores};
+                         .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
+                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2};
   return true;
 }
 

@@ -32,6 +32,7 @@ static StcOptions options_copy(Arena *a, const StcOptions *o) {
   c.mcpu = keep(a, c.mcpu);
   c.real = keep(a, c.real);
   c.schedule = keep(a, c.schedule);
+  c.fuse = keep(a, c.fuse);
   c.passes = keep(a, c.passes);
   c.print_before = keep(a, c.print_before);
   c.print_after = keep(a, c.print_after);
@@ -69,7 +70,7 @@ static StcStatus options_take(StcProgram *p) {
     return context_error(c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out", o->T),
            STC_USAGE;
   p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
-  p->schedule = (Schedule){o->schedule, o->T, {0}, {0}};
+  p->schedule = (Schedule){.family = o->schedule, .T = o->T, .fuse = o->fuse};
   for (int d = 0; d < MAX_RANK; d++) {
     if (o->block[d] < 0 || o->elems[d] < 0) return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
     p->schedule.block[d] = o->block[d];
@@ -262,7 +263,7 @@ static PassHooks pass_hooks(const StcProgram *p) {
 /* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. *used is set to the schedule that a lowering took. */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
-  PassContext c = {w->arena, w->diags, target, &p->schedule, used, p->options.stats ? &stats : NULL};
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &p->schedule, .used = used, .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default) pipeline = passes_default_pipeline(&c, m);

@@ -58,6 +58,7 @@ static const char *set_out(Command *c, const char *v) { return c->out = v, NULL;
 static const char *set_emit(Command *c, const char *v) { return c->emit = v, NULL; }
 static const char *set_real(Command *c, const char *v) { return c->options.real = v, NULL; }
 static const char *set_schedule(Command *c, const char *v) { return c->options.schedule = v, NULL; }
+static const char *set_fuse(Command *c, const char *v) { return c->options.fuse = v, NULL; }
 static const char *set_passes(Command *c, const char *v) { return c->options.passes = v, NULL; }
 static const char *set_print_before(Command *c, const char *v) { return c->options.print_before = v, NULL; }
 static const char *set_print_after(Command *c, const char *v) { return c->options.print_after = v, NULL; }
@@ -167,6 +168,7 @@ static const OptionRow rows[] = {
     {"T", TAKES_VALUE, BOTH, set_T, "-T=N", "time steps a tile"},
     {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
     {"elems", TAKES_VALUE, BOTH, set_elems, "-elems=AxBxC", "points a thread"},
+    {"fuse", TAKES_VALUE, BOTH, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
     {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, BOTH, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
     {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},

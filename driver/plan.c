@@ -13,11 +13,24 @@ static const char *times_text(Arena *a, const int32_t *n, int rank) {
   return s.s;
 }
 
+/* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1": of several groups. */
+static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
+  Str block = {.arena = a}, elems = {.arena = a};
+  for (int g = 0; g < s->ngroups; g++) {
+    str_add(&block, g ? "," : "");
+    str_add(&block, times_text(a, s->groups[g].block, rank));
+    str_add(&elems, g ? "," : "");
+    str_add(&elems, times_text(a, s->groups[g].elems, rank));
+  }
+  return arena_printf(a, "%s T=%d fuse=%s block=%s elems=%s", s->family, (int)s->T, s->fuse, block.s, elems.s);
+}
+
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family && strcmp(s->family, "naive") == 0) return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
   if (s->family)
-    return arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));
+    return s->ngroups > 1 ? groups_describe(a, s, rank)
+                          : arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));
   const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
   for (int i = 0; seq && i < seq->nops; i++) {
     const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;

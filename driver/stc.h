@@ -68,6 +68,7 @@ typedef struct StcOptions {
   const char *schedule;   /* "naive" or "overlap" */
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
+  const char *fuse;       /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as "gauss+st,dt,pde" */
   int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
   int64_t check_finite;   /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an infinity */

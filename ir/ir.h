@@ -574,6 +574,9 @@ typedef struct TargetInfo {
   int32_t max_threads_per_core;
   int32_t registers_per_core;    /* 32 bit */
   int32_t cores;                 /* multiprocessors, or CPU cores */
+  /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s; additions of f32 and f64 in 1e9/s; what
+   * starting a kernel costs, in microseconds. */
+  double bandwidth, cache_bandwidth, f32_rate, f64_rate, launch_us;
 } TargetInfo;
 
 #endif

@@ -120,6 +120,17 @@ static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
   return empty;
 }
 
+/* A load of memory that nobody wrote: staleness from a buffer of a temp field, which tiles may read about the points written, else a fault. */
+static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
+  const Buffer *b = &s->m->buffers[i->op->sym];
+  if (b->kind == BUFFER_FIELD && s->m->fields[b->field].temp) {
+    give(t, i, exec_i(0), origin_of(s, i));
+    return;
+  }
+  sim_fault(s, t, i, "read of uninitialised memory: nobody wrote '%s' at %s", b->name, sim_place_text(s, t, i));
+  give_zero(t, i);
+}
+
 void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   const char *name = s->m->buffers[i->op->sym].name;
   SimMemory *m = s->memory[i->op->sym];
@@ -140,8 +151,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
       sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
                 who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
-      sim_fault(s, t, i, "read of uninitialised memory: nobody wrote '%s' at %s", name, sim_place_text(s, t, i));
-      give_zero(t, i);
+      give_unborn(s, t, i);
       return;
     }
   }

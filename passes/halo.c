@@ -65,13 +65,13 @@ static void forget_temps(Need *n) {
       forget(n, f);
 }
 
-void halo_compute(const Module *m, int n, Stencil *st, Extent *need, bool *has) {
+void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has) {
   Need state = {.m = m, .need = need, .has = has};
   for (int f = 0; f < m->nfields; f++)
     forget(&state, f);
   for (int i = 0; i < n; i++)
     for (int t = 0; t < st[i].ntargets; t++)
-      has[st[i].targets[t]] = !m->fields[st[i].targets[t]].temp;
+      has[st[i].targets[t]] = !m->fields[st[i].targets[t]].temp || temp_wanted(m, st[i].targets[t], st + n, end);
   for (int i = n - 1; i >= 0; i--) {
     if (i + 1 < n && st[i].level != st[i + 1].level)
       forget_temps(&state);
@@ -89,7 +89,7 @@ void halo_compute(const Module *m, int n, Stencil *st, Extent *need, bool *has) 
 
 Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
-  halo_compute(m, m->nstencils, m->stencils, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
+  groups_halo(m, m->nstencils, m->stencils);
   for (int i = 0; i < m->nstencils; i++)
     for (int d = 0; d < m->grid.rank; d++)
       pass_stat(c, m->stencils[i].extent.lo[d] + m->stencils[i].extent.hi[d], "halo", "halo points in dimension %d of stencil '%s', level %d", d,

@@ -103,6 +103,18 @@ static const char *unique_name(const Module *out, const char *name) {
   return s;
 }
 
+const char *group_name(const Lowering *lo, const Launch *l, bool several) {
+  Arena *a = lo->out->arena;
+  const Stencil *st = l->st, *last = l->st + l->n - 1;
+  if (!several)
+    return arena_printf(a, "%s_overlap_t%d", l->m->name, l->steps);
+  while (st < last && is_history_stencil(l->m, st))
+    st++;
+  if (st == last)
+    return arena_printf(a, "%s_overlap_%s", l->m->name, st->name);
+  return arena_printf(a, "%s_overlap_%s_%s%s", l->m->name, st->name, st + 1 == last ? "" : "to_", last->name);
+}
+
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
   Module *out = lo->out;
   Kernel k = {.name = unique_name(out, name), .rank = out->grid.rank, .steps = steps, .body = block_new(out->arena, NULL), .loc = loc};

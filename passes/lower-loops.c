@@ -24,7 +24,6 @@ typedef struct Tile {
   int kernel;                    /* index in the module */
   int rank;
   int only;                      /* the one target to write (the others have kernels of their own), -1: all */
-  const Stencil *first;          /* the first stencil of the time step of st[0] */
   int32_t width[MAX_RANK];       /* points given out */
   int32_t cells[MAX_RANK];       /* points computed: width and the hull */
   Value *base[MAX_RANK];         /* i64 */
@@ -333,11 +332,13 @@ static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, V
   build_store(&to, store_buffer(t->lo, t->l, field), v, t->rank, at, NULL);
 }
 
-/* Where a kept value of `field` is to be copied to the buffer that is stored to: within the field's region, and a temp field only where it was written in this
+/* Where a value of `field` that instance i keeps is to be copied to the buffer that is stored to: within the field's region, and a temp field only where it was written in this
  * step. NULL: nowhere. */
-static Value *has_value(const Tile *t, Builder *b, int field, Value *const *at) {
+static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *const *at) {
   const Module *m = t->l->m;
-  return m->fields[field].temp ? written_before(m, t->first, t->l->st, b, field, at) : build_inside(b, t->rank, at, &m->fields[field].box);
+  if (!m->fields[field].temp) return build_inside(b, t->rank, at, &m->fields[field].box);
+  Value *earlier = written_before(m, t->l->first, t->l->given, b, field, at), *here = written_before(m, t->l->st, t->l->st + i, b, field, at);
+  return earlier && here ? build2(b, OP_OR, earlier, here) : earlier ? earlier : here;
 }
 
 /* Carries the present value of `field`, which instance i leaves as it is at point `p` (of `piece`, NULL: of none), over to where the new values go: not needed only where
@@ -355,7 +356,7 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
     return;
   }
   bool moves = kept && (u->paired || version > 0);
-  Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, field, at) : NULL;
+  Value *has = stores_directly(t, field, i) && moves ? has_value(t, b, i, field, at) : NULL;
   if (!has) return;
   Op *test = build_if(b, has, 0, NULL);
   Builder in = builder_at_end(b->arena, test->blocks[0]);
@@ -484,6 +485,11 @@ static void build_write_back(const Tile *t, Builder *b) {
     Value *cell[MAX_RANK], *at[MAX_RANK];
     open_nest(t, &in, &out, t->rank, cell);
     for (int d = 0; d < t->rank; d++) at[d] = coordinate_of(t, &in, cell[d], d);
+    if (partly_written(t->l, f)) {
+      Op *test = build_if(&in, has_value_after(t->l, &in, f, at), 0, NULL);
+      in = builder_at_end(in.arena, test->blocks[0]);
+      in.loc = b->loc;
+    }
     Value *v = build_aload(&in, m->fields[f].type, t->array[f][u->versions], u->versions, t->rank, cell, NULL);
     build_store(&in, store_buffer(t->lo, t->l, f), v, t->rank, at, NULL);
   }
@@ -510,9 +516,9 @@ static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
   }
 }
 
-/* Builds the kernel of launch `l`, whose step begins with stencil `first`, for target `only` (-1: all), with tiles that compute `block` points, and adds its launch to `seq`. */
-static void lower_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Stencil *first, int only, const char *name, const int32_t *block, int steps) {
-  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .first = first};
+/* Builds the kernel of launch `l` for target `only` (-1: all), with tiles that compute `block` points, and adds its launch to `seq`. */
+static void lower_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block, int steps) {
+  Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only};
   t.kernel = lowering_kernel(lo, name, steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);
@@ -534,7 +540,7 @@ static void lower_loop_inits(Lowering *lo, Launch *const *launches, const int32_
     for (int k = 0; k < st->ntargets; k++) {
       const char *name = st->ntargets == 1 ? arena_printf(m->arena, "init_%s", st->name)
                                            : arena_printf(m->arena, "init_%s_%s", st->name, m->fields[st->targets[k]].name);
-      lower_launch(lo, &lo->out->host.init, launches[i], launches[0]->st, st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
+      lower_launch(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);
   }
@@ -545,33 +551,33 @@ static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, co
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {
     const char *name = arena_printf(lo->m->arena, "%s_naive_%s", lo->m->name, launches[i]->st->name);
-    lower_launch(lo, seq, launches[i], launches[0]->st, -1, name, block, i == n - 1);
+    lower_launch(lo, seq, launches[i], -1, name, block, i == n - 1);
     host_swaps(lo, seq, launches[i]);
   }
 }
 
-/* A step sequence of the overlap schedule: all instances of `l` in one launch. */
-static void lower_loop_tile(Lowering *lo, const Launch *l, const int32_t *block) {
-  HostSeq *seq = host_seq(lo, l->steps);
-  const char *name = arena_printf(lo->m->arena, "%s_overlap_t%d", lo->m->name, l->steps);
-  lower_launch(lo, seq, l, l->st, -1, name, block, l->steps);
-  host_swaps(lo, seq, l);
+/* A step sequence of the overlap schedule: the `n` launches at `l`, of which number i has the schedule s[i]. */
+static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  for (int i = 0; i < n; i++) {
+    lower_launch(lo, seq, l[i], -1, group_name(lo, l[i], n > 1), s[i].block, i == n - 1 ? l[i]->steps : 0);
+    host_swaps(lo, seq, l[i]);
+  }
 }
 
-/* All launches of a module: those of the inits, then those of the steps. */
-typedef struct Launches { int32_t ninits, nsteps; Launch **all; } Launches;
+/* All launches of a module: those of the inits, those of a step, and that of a time tile if there is one. */
+typedef struct Launches { int32_t ninits, nsteps, ntiles; Launch **all; } Launches;
 
 static Launches all_launches(const Module *m, bool naive) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = naive_launches(m, m->ninits, m->inits, true), **steps = naive ? naive_launches(m, n, st, false) : ARENA_ARRAY(m->arena, Launch *, 2);
-  Launches l = {m->ninits, naive ? n : 1 + (m->time_tile > 1), NULL};
-  if (!naive) {
-    if (m->time_tile > 1) steps[0] = launch_new(m, m->nstencils, repeat_levels(m, n, st, m->time_tile, true), false);
-    steps[l.nsteps - 1] = launch_new(m, n, repeat_levels(m, n, st, 1, true), false);
-  }
-  l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps);
+  Launches l = {m->ninits, n, !naive && m->time_tile > 1 && n > 0, NULL};
+  Launch **inits = naive_launches(m, m->ninits, m->inits, true);
+  Launch **steps = naive ? naive_launches(m, n, st, false) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
+  const Stencil *tile = l.ntiles ? repeat_levels(m, n, st, m->time_tile, true) : NULL;
+  l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + 1);
   for (int i = 0; i < l.ninits + l.nsteps; i++) l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
+  if (tile) l.all[l.ninits + l.nsteps] = launch_new(m, m->nstencils, tile, tile, tile + m->nstencils);
   return l;
 }
 
@@ -589,9 +595,10 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   }
   bool naive = strcmp(s.family, "naive") == 0;
   Launches l = all_launches(m, naive);
-  Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps, l.all);
+  Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
   lower_loop_inits(lo, l.all, s.block);
   if (naive) lower_loop_stencils(lo, l.all + l.ninits, l.nsteps, s.block);
-  for (int i = 0; !naive && i < l.nsteps; i++) lower_loop_tile(lo, l.all[l.ninits + i], s.block);
+  if (l.ntiles) lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps, &s);
+  if (!naive) lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.groups);
   return lowering_finish(lo);
 }

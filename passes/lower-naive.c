@@ -6,9 +6,8 @@
 #include "passes/lower.h"
 #include "passes/registry.h"
 
-/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all). first is the first
- * stencil of the same step; `g` the thread's point. */
-typedef struct Naive { Lowering *lo; const Launch *l; const Stencil *first; int only; Value *g[MAX_RANK]; Value *step; } Naive;
+/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all). `g` is the thread's point. */
+typedef struct Naive { Lowering *lo; const Launch *l; int only; Value *g[MAX_RANK]; Value *step; } Naive;
 
 /* ---- launches */
 
@@ -23,7 +22,7 @@ Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits) {
   Stencil *own = repeat_levels(m, n, st, 1, false);
   Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
   for (int i = 0; i < n; i++) {
-    l[i] = inits ? init_launch_new(m, &own[i]) : launch_new(m, 1, &own[i], true);
+    l[i] = inits ? init_launch_new(m, &own[i]) : launch_new(m, 1, &own[i], own, own + n);
     if (!inits || own[i].ntargets == 1)
       continue;
     bool *reads = ARENA_ARRAY(m->arena, bool, m->nfields);
@@ -44,7 +43,7 @@ static Value *naive_access(Point *p, Builder *b, int field, const int64_t *off, 
 }
 
 /* Is target `f` written by this kernel? */
-static bool writes(const Naive *k, int f) { return k->only < 0 || k->only == f; }
+static bool writes(const Naive *k, int f) { return k->l->use[f].stored && (k->only < 0 || k->only == f); }
 
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at) {
   Value *any = NULL;
@@ -57,13 +56,28 @@ Value *written_before(const Module *m, const Stencil *first, const Stencil *last
   return any;
 }
 
+bool partly_written(const Launch *l, int field) {
+  const Field *f = &l->m->fields[field];
+  for (const Stencil *st = l->first; f->temp && st < l->given + l->ngiven; st++)
+    for (int i = 0; i < st->npieces; i++)
+      if (piece_target(&st->pieces[i], field) >= 0 && box_inside(&f->box, &st->pieces[i].box) == 1)
+        return false;
+  return f->temp;
+}
+
+Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at) {
+  if (partly_written(l, field))
+    return written_before(l->m, l->first, l->given + l->ngiven, b, field, at);
+  return build_inside(b, l->m->grid.rank, at, &l->m->fields[field].box);
+}
+
 /* Copies target `f`, if it is stored to the other buffer, at points that keep it. */
 static void keep(const Naive *k, Builder *b, int f) {
   const Module *m = k->l->m;
   static const int64_t here[MAX_RANK];
   if (!k->l->use[f].paired || !writes(k, f))
     return;
-  Value *has = m->fields[f].temp ? written_before(m, k->first, k->l->st, b, f, k->g) : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
+  Value *has = m->fields[f].temp ? written_before(m, k->l->first, k->l->given, b, f, k->g) : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
   if (!has)
     return;
   Builder in = builder_at_end(b->arena, build_if(b, has, 0, NULL)->blocks[0]);
@@ -115,8 +129,8 @@ static const Box *covered(const Naive *k) {
 }
 
 /* Adds the kernel `name` that writes target `only` (-1: all) of launch `l`, and its launch to `seq`. */
-static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, const Stencil *first, int only, const char *name, const int32_t *block, int steps) {
-  Naive k = {.lo = lo, .l = l, .first = first, .only = only};
+static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block, int steps) {
+  Naive k = {.lo = lo, .l = l, .only = only};
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Kernel *kernel = &lo->out->kernels[index];
   const Box *box = covered(&k);
@@ -143,7 +157,7 @@ void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
     const char *name = arena_printf(lo->out->arena, "init_%s", st->name);
     for (int t = 0; t < st->ntargets; t++) {
       const char *one = st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);
-      naive_kernel(lo, &lo->out->host.init, launches[i], launches[0]->st, st->ntargets == 1 ? -1 : st->targets[t], one, block, 0);
+      naive_kernel(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[t], one, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);
   }
@@ -161,7 +175,7 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {
     const char *name = arena_printf(m->arena, "%s_naive_%s", m->name, st[i].name);
-    naive_kernel(lo, seq, steps[i], steps[0]->st, -1, name, s->block, i == n - 1);
+    naive_kernel(lo, seq, steps[i], -1, name, s->block, i == n - 1);
     host_swaps(lo, seq, steps[i]);
   }
   return lowering_finish(lo);

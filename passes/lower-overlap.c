@@ -11,8 +11,6 @@
 #include "passes/lower.h"
 #include "passes/registry.h"
 
-#include <string.h>
-
 /* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth] and near[f][v] are the
  * arrays that hold version v of field f, -1: none. */
 typedef struct Tile {
@@ -171,7 +169,7 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   field = from.field;
   for (int d = 0; d < t->rank; d++)
     own = own && off[d] == 0;
-  if (v == 0 && p->m->fields[field].temp)
+  if (v == 0 && t->l->use[field].fresh)
     return build_const(b, p->m->fields[field].type, (Const){0});
   if (own && (v > 0 || is_cached(t->l, field)))
     return own_value(t, b, u->cell, field, v, NULL);
@@ -185,7 +183,7 @@ static Value *old_value(Point *p, Builder *b, int field) {
   const CellUse *u = p->user;
   static const int64_t here[MAX_RANK];
   static const Rules none;
-  if (p->m->fields[field].temp && launch_version(u->t->l, field, u->i) == 0)
+  if (u->t->l->use[field].fresh && launch_version(u->t->l, field, u->i) == 0)
     return NULL;
   return point_access(p, b, field, here, &none);
 }
@@ -287,19 +285,26 @@ static Value *in_tile(const Tile *t, Cell *c) {
   return all;
 }
 
-/* The final store of all fields whose region equals that of field `f`, if `f` is the first of them. */
+/* Are fields `f` and `g` stored, and at the same points? */
+static bool stored_alike(const Launch *l, int f, int g) {
+  if (f == g || !l->use[f].stored || !l->use[g].stored)
+    return f == g && l->use[f].stored;
+  return box_equal(&l->m->fields[g].box, &l->m->fields[f].box) && !partly_written(l, f) && !partly_written(l, g);
+}
+
+/* The final store of all fields that are stored at the same points as field `f`, if `f` is the first of them. */
 static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   const Module *m = t->l->m;
   for (int g = 0; g < f; g++)
-    if (t->l->use[g].stored && box_equal(&m->fields[g].box, &m->fields[f].box))
+    if (stored_alike(t->l, f, g))
       return;
-  Value *test = build_inside(&c->b, t->rank, c->g, &m->fields[f].box);
+  Value *test = has_value_after(t->l, &c->b, f, c->g);
   if (mine)
     test = build2(&c->b, OP_AND, mine, test);
   Builder in = builder_at_end(c->b.arena, build_if(&c->b, test, 0, NULL)->blocks[0]);
   in.loc = c->b.loc;
   for (int g = f; g < m->nfields; g++)
-    if (t->l->use[g].stored && box_equal(&m->fields[g].box, &m->fields[f].box))
+    if (stored_alike(t->l, f, g))
       build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions, NULL), t->rank, c->g, NULL);
 }
 
@@ -312,10 +317,9 @@ static void store_tile(const Tile *t, int32_t n) {
       store_like(t, &c, mine, f);
 }
 
-/* Adds the kernel for launch `l`. Its index. */
-static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s) {
-  const char *name = arena_printf(lo->out->arena, "%s_overlap_t%d", l->m->name, l->steps);
-  int index = lowering_kernel(lo, name, l->steps, l->n ? l->st[0].loc : no_loc());
+/* Adds the kernel `name` for launch `l`, which advances by `steps`. Its index. */
+static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+  int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};
   for (int d = 0; d < t.rank; d++) {
     t.k->threads[d] = s->block[d];
@@ -340,16 +344,13 @@ static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s) {
   return index;
 }
 
-/* Adds the sequence for launch `l`, an empty one if it has no instances. */
-static void overlap_seq(Lowering *lo, const Launch *l, const Schedule *s) {
-  if (!l->n) {
-    host_seq(lo, 1);
-    return;
+/* Adds the sequence of the `n` launches at `l`, of which number i has the schedule s[i]; an empty one if there are none. */
+static void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
+  for (int i = 0; i < n; i++) {
+    host_launch(lo, seq, overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], n > 1), i == n - 1 ? l[i]->steps : 0));
+    host_swaps(lo, seq, l[i]);
   }
-  int kernel = overlap_kernel(lo, l, s);
-  HostSeq *seq = host_seq(lo, l->steps);
-  host_launch(lo, seq, kernel);
-  host_swaps(lo, seq, l);
 }
 
 /* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose kernel matters less
@@ -362,22 +363,25 @@ static Schedule fewest_elements(const Launch *l, Schedule s) {
   return s;
 }
 
-/* Algorithms 1 and 5: a kernel for T steps, one for the steps that remain, made from the instances of the last level, and the inits. */
+/* Algorithms 1 and 5: a kernel for T steps, one for the steps that remain, made from the instances of the last level (a kernel for each group if there are several),
+ * and the inits. */
 static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
+  int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = naive_launches(m, m->ninits, m->inits, true);
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + 2);
-  all[0] = launch_new(m, m->nstencils, m->stencils, false);
-  all[1] = launch_new(m, n, st, false);
-  for (int i = 0; i < m->ninits; i++)
-    all[i + 2] = inits[i];
-  Lowering *lo = lowering_new(c, m, m->ninits + 2, all);
+  Launch **inits = naive_launches(m, m->ninits, m->inits, true), **step = group_launches(m, n, st, &groups);
+  Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  bool tiled = m->time_tile > 1 && n > 0;
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);
+  for (int i = 0; i < m->ninits + groups; i++)
+    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
+  all[m->ninits + groups] = tile;
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiled, all);
   lower_inits(lo, inits, s->block);
-  Schedule rest = m->time_tile > 1 ? fewest_elements(all[1], *s) : *s;
-  if (m->time_tile > 1)
-    overlap_seq(lo, all[0], s);
-  overlap_seq(lo, all[1], &rest);
+  if (tiled)
+    overlap_seq(lo, 1, &tile, s);
+  Schedule rest = tiled ? fewest_elements(step[0], *s) : *s;
+  overlap_seq(lo, groups, step, tiled || groups == 0 ? &rest : s->groups);
   return lowering_finish(lo);
 }
 
@@ -406,7 +410,5 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
     diag_error(c->diags, no_loc(), "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
     return NULL;
   }
-  if (strcmp(s.family, "naive") == 0)
-    return lower_naive(c, m, &s);
   return check_extents(c, m) ? lower_overlap(c, m, &s) : NULL;
 }

@@ -53,18 +53,100 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
       r[level * n + i].extent = (Extent){{0}, {0}};
     }
   if (halo)
-    halo_compute(m, n * T, r, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
+    groups_halo(m, n * T, r);
   return r;
+}
+
+/* ---- groups */
+
+int group_count(int n, const Stencil *st) {
+  int groups = n > 0;
+  for (int i = 1; i < n; i++)
+    groups += st[i].group != st[i - 1].group;
+  return groups;
+}
+
+int group_length(int n, const Stencil *st) {
+  int k = 1;
+  while (k < n && st[k].group == st[0].group)
+    k++;
+  return k;
+}
+
+Launch **group_launches(const Module *m, int n, const Stencil *st, int *count) {
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, n + 1);
+  *count = 0;
+  for (int i = 0, k; i < n; i += k) {
+    k = group_length(n - i, st + i);
+    l[(*count)++] = launch_new(m, k, st + i, st, st + n);
+  }
+  return l;
+}
+
+bool is_history_stencil(const Module *m, const Stencil *st) {
+  for (int i = 0; i < st->ntargets; i++)
+    if (m->fields[st->targets[i]].past > 0)
+      return true;
+  return false;
+}
+
+const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st) {
+  Str s = {.arena = a};
+  for (int i = 0; i < n; i++) {
+    if (is_history_stencil(m, &st[i]))
+      continue;
+    bool first = true;
+    for (int k = i - 1; k >= 0 && st[k].group == st[i].group; k--)
+      first = first && is_history_stencil(m, &st[k]);
+    str_addf(&s, "%s%s", !s.n ? "" : first ? "," : "+", st[i].name);
+  }
+  return s.s ? s.s : "";
+}
+
+/* Gives the `k` instances at `st`, which are one launch, their extents; `end` is behind the last of the step. */
+static void part_halo(const Module *m, int k, Stencil *st, const Stencil *end) {
+  halo_compute(m, k, st, end, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
+}
+
+void groups_halo(const Module *m, int n, Stencil *st) {
+  for (int i = 0, k; i < n; i += k) {
+    k = group_length(n - i, st + i);
+    part_halo(m, k, st + i, st + n);
+  }
+}
+
+Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end) {
+  Stencil *own = repeat_levels(m, n, step, 1, false);
+  part_halo(m, end - first, own + first, own + n);
+  return launch_new(m, end - first, own + first, own, own + n);
+}
+
+/* Notes an access to a field (a stencil_accesses callback). */
+typedef struct AccessTo { int field; bool found; } AccessTo;
+static void note_access_to(void *user, const Piece *piece, int field, const int64_t *off) {
+  AccessTo *a = user;
+  (void)piece, (void)off;
+  a->found = a->found || field == a->field;
+}
+
+bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil *end) {
+  for (const Stencil *st = first; st < end; st++) {
+    AccessTo a = {field, false};
+    stencil_accesses(st, note_access_to, &a);
+    bool written = stencil_target(st, field) >= 0;
+    if (a.found || (written && stencil_keeps(m, st, field)))
+      return true;
+    if (written)
+      return false;
+  }
+  return false;
 }
 
 /* ---- analysing */
 
 /* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own value of version 0 is
  * needed, and far[f] if other points' are. */
-typedef struct Scan { Launch *l; int i; bool temps_global; int32_t *versions; bool *own, *far; } Scan;
-
-/* Does the launch have a version 0 of `field`? */
-static bool has_before(const Scan *s, int field) { return !s->l->m->fields[field].temp || s->temps_global; }
+typedef struct Scan { Launch *l; int i; int32_t *versions; bool *own, *far; } Scan;
 
 /* Keeps the first reason. */
 static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
@@ -126,7 +208,7 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
   if (v.version > 0) {
     if (!own)
       note_near(s, &piece->box, v.field, v.version, off, &rules);
-  } else if (has_before(s, v.field)) {
+  } else if (!s->l->use[v.field].fresh) {
     s->l->use[v.field].loaded = true;
     *(own ? &s->own[v.field] : &s->far[v.field]) = true;
   }
@@ -141,7 +223,7 @@ static void note_instance(Scan *s) {
   stencil_accesses(st, note_access, s);
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
-    if (s->versions[f] == 0 && has_before(s, f) && stencil_keeps(l->m, st, f))
+    if (s->versions[f] == 0 && !l->use[f].fresh && stencil_keeps(l->m, st, f))
       l->use[f].loaded = s->own[f] = true;
   }
   for (int f = 0; f < l->m->nfields; f++)
@@ -158,6 +240,14 @@ static void grow(Extent *hull, const Extent *x, int rank) {
   }
 }
 
+/* Has an instance before the launch written `field`? */
+static bool written_earlier(const Launch *l, int field) {
+  for (const Stencil *st = l->first; st < l->given; st++)
+    if (stencil_target(st, field) >= 0)
+      return true;
+  return false;
+}
+
 /* Makes room for the versions and sets the hull. */
 static void measure(Launch *l) {
   int rank = l->m->grid.rank;
@@ -165,6 +255,7 @@ static void measure(Launch *l) {
     FieldUse *u = &l->use[f];
     u->versions = launch_version(l, f, l->n);
     u->depth = 2;
+    u->fresh = l->m->fields[f].temp && !written_earlier(l, f);
     u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
     for (int v = 0; v <= u->versions; v++)
       u->near[v] = -1;
@@ -193,10 +284,10 @@ static bool has_halo(const Launch *l) {
 }
 
 /* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
-static Launch *analyse(Launch *l, bool temps_global, const bool *wanted) {
+static Launch *analyse(Launch *l, const bool *wanted) {
   const Module *m = l->m;
   measure(l);
-  Scan s = {.l = l, .temps_global = temps_global, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
+  Scan s = {.l = l, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
             .own = ARENA_ARRAY(m->arena, bool, m->nfields), .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
   for (s.i = 0; s.i < l->n; s.i++)
     note_instance(&s);
@@ -207,15 +298,15 @@ static Launch *analyse(Launch *l, bool temps_global, const bool *wanted) {
   for (int f = 0; f < m->nfields; f++) {
     FieldUse *u = &l->use[f];
     u->stored = u->versions && wanted[f] && u->from < 0;
-    u->paired = u->stored && (s.far[f] || has_halo(l));
+    u->paired = u->stored && (s.far[f] || (has_halo(l) && (u->loaded || !m->fields[f].temp)));
   }
   return l;
 }
 
 /* A launch of `n` instances that nothing is known of yet. */
-static Launch *start_launch(const Module *m, int n, const Stencil *st) {
+static Launch *start_launch(const Module *m, int n, const Stencil *st, const Stencil *first) {
   Launch *l = ARENA_NEW(m->arena, Launch);
-  *l = (Launch){.m = m, .n = n, .st = st, .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
+  *l = (Launch){.m = m, .n = n, .st = st, .first = first, .given = st, .ngiven = n, .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
   l->first_level = n ? st[0].level : 0;
   l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
   for (int f = 0; f < m->nfields; f++)
@@ -223,20 +314,20 @@ static Launch *start_launch(const Module *m, int n, const Stencil *st) {
   return l;
 }
 
-Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global) {
-  Launch *l = start_launch(m, n, st);
+Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end) {
+  Launch *l = start_launch(m, n, st, first);
   bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
   for (int f = 0; f < m->nfields; f++)
-    wanted[f] = !m->fields[f].temp || temps_global;
+    wanted[f] = !m->fields[f].temp || temp_wanted(m, f, st + n, end);
   launch_drop_copies(l, wanted);
-  return analyse(l, temps_global, wanted);
+  return analyse(l, wanted);
 }
 
 Launch *init_launch_new(const Module *m, const Stencil *st) {
   bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
   for (int f = 0; f < m->nfields; f++)
     wanted[f] = true;
-  return analyse(start_launch(m, 1, st), true, wanted);
+  return analyse(start_launch(m, 1, st, st), wanted);
 }
 
 /* ---- sizes */

@@ -50,6 +50,7 @@ Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int
 /* What a launch does with one field. */
 typedef struct FieldUse {
   int32_t versions;              /* how many instances write it; 0: it is only read, or not used */
+  bool fresh;                    /* there is no version 0: a temp field that no launch before in the step wrote */
   bool loaded;                   /* version 0 is read from global memory */
   bool stored;                   /* it is to be in global memory after the launch */
   bool paired;                   /* it is read from one buffer and stored to another, which the host then swaps */
@@ -68,6 +69,8 @@ typedef struct Launch {
   const Module *m;
   int32_t n; const Stencil *st;
   const Version *sees;           /* [instance * nfields + field]: what instances read in place of a field's present version; NULL: that itself */
+  const Stencil *first, *given;  /* the first instance of the step or tile, and of those that the launch was made of: what is between is in launches before */
+  int32_t ngiven;
   int32_t first_level, steps;    /* of the instances: level of the first, time steps they make */
   Extent hull;                   /* of the instances' extents: what a tile computes beyond its output */
   bool wraps[MAX_RANK];          /* halo cells beyond the edge are images in this dimension, */
@@ -76,9 +79,14 @@ typedef struct Launch {
   const char *illegal;           /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
 } Launch;
 
-/* Analyses the `n` instances at `st`. Temp fields live in the launch only, unless `temps_global` (then they are loaded and stored as the
- * others). Lives in the module's arena, as `st` must. */
-Launch *launch_new(const Module *m, int n, const Stencil *st, bool temps_global);
+/* Analyses the `n` instances at `st`, in the array of all instances from `first` to before `end`: those before st are in launches before, those
+ * behind in launches after. A temp field lives in the launch only, unless one before has written it (it is loaded then) or one after reads what this one
+ * leaves (then it is stored). Lives in the module's arena, as the instances must. */
+Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
+/* Does one of the instances from `first` to before `end` need what temp field `field` held before them? */
+bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil *end);
+/* The launch of the stencils from number `first` to before `end` of the `n` stencils of a step at `step`, with extents of its own. */
+Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end);
 /* The same for init `st`, which reads and writes global memory only. */
 Launch *init_launch_new(const Module *m, const Stencil *st);
 /* How many instances before number `i` write `field`: its present version there. */
@@ -108,6 +116,28 @@ void stencil_accesses(const Stencil *st, AccessFn fn, void *user);
 const Stencil *last_level(const Module *m, int32_t *n);
 /* The `n` stencils at `st` (one time step) repeated T times with levels, sharing the bodies, and with extents by Algorithm 2 if `halo`. */
 Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo);
+/* Gives the `n` instances at `st` their extents, those of each group by themselves. */
+void groups_halo(const Module *m, int n, Stencil *st);
+/* The launches of the step of `n` instances at `st`, one for each group; their number is *count. The instances' extents must be known. */
+Launch **group_launches(const Module *m, int n, const Stencil *st, int *count);
+/* "gauss+st,dt,pde": the groups of the `n` stencils at `st`. Those that pass history made are left out. */
+const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);
+/* Is it one that pass history made? It stays with the stencil after it. */
+bool is_history_stencil(const Module *m, const Stencil *st);
+/* How many groups are there among the `n` instances at `st`? How many instances does the group of the first of them have? */
+int group_count(int n, const Stencil *st);
+int group_length(int n, const Stencil *st);
+
+/* ---------------------------------------------------------------- schedule.c */
+
+/* The tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
+/* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
+bool schedule_check(PassContext *c, const Module *m);
+/* The time steps a tile that the schedule asked for comes to if all stencils of the step share a launch. */
+int schedule_levels(PassContext *c, const Module *m);
+/* Points computed for each point given out. */
+double launch_redundancy(const Launch *l, const Schedule *s);
 
 /* ---------------------------------------------------------------- lower-body.c */
 
@@ -152,6 +182,8 @@ typedef struct Lowering {
 /* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one at least) behind those of
  * the launch-time arrays, array number i being buffer i. */
 Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches);
+/* "heat_overlap_t4", or of one of several groups "heat_overlap_gauss_st", "heat_overlap_a_to_d": the name of the kernel of launch `l`. */
+const char *group_name(const Lowering *lo, const Launch *l, bool several);
 /* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an empty body are
  * set. */
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
@@ -181,11 +213,16 @@ void lower_reductions(Lowering *lo);
  * becomes a kernel for each target, so that those of fields with data can be left out; then no target that an equation reads is written
  * in place. */
 Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits);
-/* Was temp field `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere by any
+/* Was `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere by any
  * of them. */
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at);
 /* Adds the kernels of the inits and their launches, as naive_launches gave them, to the init sequence. `block` is the threads a block. */
 void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block);
+/* Where a value of `field` can be after launch `l`, if not on all of the field's region: at the points of the pieces so far, for a temp field of
+ * which none is the whole region. */
+bool partly_written(const Launch *l, int field);
+/* Is there a value of `field` at point `at` after launch `l`? (`at` may lie outside of the field's region: there is none there.) */
+Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at);
 /* The whole module, a launch a stencil a step. */
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s);
 

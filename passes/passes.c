@@ -15,12 +15,14 @@ enum { VERIFY_ALWAYS = 0 };
 enum { VERIFY_ALWAYS = 1 };
 #endif
 
+static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 
 const Pass pass_table[] = {
   {"simplify", "fold constants, merge common values, remove dead ops", LEVEL_BOTH, LEVEL_BOTH, NULL, pass_simplify},
   {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR, NULL, pass_scalarize},
   {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL, pass_history},
+  {"fuse", "cut the step's stencils into groups that are a launch each;\ncuts: all, none, auto, or a+b/c", LEVEL_SIR, LEVEL_SIR, fuse_options, pass_fuse},
   {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR, time_tile_options, pass_time_tile},
   {"halo", "find the region each stencil instance must compute, backwards from the\noutput tile (Algorithm 2)", LEVEL_SIR, LEVEL_SIR, NULL,
    pass_halo},
@@ -209,16 +211,19 @@ static bool check_names(PassContext *c, const char *hook, const char *list) {
   return ok;
 }
 
-/* Writes the module under a comment line that says when. */
-static void dump(FILE *to, const char *when, const char *pass, Module *m) {
-  fprintf(to, "// ---- %s %s\n%s", when, pass, module_print(m));
+/* Writes the module under a comment line that says when, and the pass's own comments. */
+static void dump(FILE *to, const char *when, const char *pass, const Str *notes, Module *m) {
+  fprintf(to, "// ---- %s %s\n%s%s", when, pass, notes && notes->s ? notes->s : "", module_print(m));
 }
 
 /* "stencil IR" or "kernel IR". */
 static const char *level_name(OpLevel l) { return l == LEVEL_SIR ? "stencil IR" : "kernel IR"; }
 
 /* Runs one step with what `h` asks for around it. NULL after an error. */
-static Module *run_step(PassContext *c, const PassHooks *h, FILE *to, Step *s, Module *m) {
+static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, Step *s, Module *m) {
+  Str notes = {.arena = with->arena};
+  PassContext own = *with, *c = &own;
+  own.notes = &notes;
   const char *name = s->pass->name;
   if (!(s->pass->from & m->level)) {
     diag_error(c->diags, no_loc(), "pass '%s' takes %s, but the module is %s here; %s", name, level_name(s->pass->from), level_name(m->level),
@@ -226,7 +231,7 @@ static Module *run_step(PassContext *c, const PassHooks *h, FILE *to, Step *s, M
     return NULL;
   }
   if (list_has(h->print_before, name))
-    dump(to, "before", name, m);
+    dump(to, "before", name, NULL, m);
   double start = now_ms();
   int errors = diags_errors(c->diags);
   m = s->pass->run(c, m, s->noptions, s->options);
@@ -234,7 +239,7 @@ static Module *run_step(PassContext *c, const PassHooks *h, FILE *to, Step *s, M
   if (!m || diags_errors(c->diags) > errors)
     return NULL;
   if (h->print_all || list_has(h->print_after, name))
-    dump(to, "after", name, m);
+    dump(to, "after", name, c->notes, m);
   if ((h->verify_each || VERIFY_ALWAYS) && !module_verify(m, c->diags)) {
     diag_error(c->diags, no_loc(), "pass '%s' made an invalid module; this is a mistake in stc, see it with -print-after=%s", name, name);
     return NULL;

@@ -8,6 +8,8 @@
  *   history.c         the moving on of time levels written out
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
  *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
+ *   fuse.c            which stencils of a step share a launch
+ *   fuse-cost.c       what a launch is expected to cost, for fuse
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile
  *
  *   stencil IR -> kernel IR, one for each schedule family
@@ -34,13 +36,17 @@
 
 #include "ir/ir.h"
 
-/* How a program is to be run. What the user leaves open is 0 (family: NULL). Dimensions are the program's, slowest first. */
-typedef struct Schedule {
+/* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's, slowest first. */
+typedef struct Schedule Schedule;
+struct Schedule {
   const char *family;            /* "naive" or "overlap" */
   int32_t T;                     /* time steps a tile */
   int32_t block[MAX_RANK];       /* B: threads a block (SIMT), or points a tile computes (loops) */
   int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */
-} Schedule;
+  const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
+  int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
+  const Schedule *groups;        /* and the schedule of each */
+};
 
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
 typedef struct PassContext {
@@ -50,6 +56,7 @@ typedef struct PassContext {
   const Schedule *schedule;      /* as asked for; lowerings use schedule_resolve */
   Schedule *used;                /* where a lowering writes what it resolved that to, NULL: nowhere */
   Str *stats;                    /* where -stats text goes, NULL: nowhere */
+  Str *notes;                    /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
 } PassContext;
 
 /* One "name=value" of a pass's own options in a pipeline. */
@@ -80,15 +87,15 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 /* The pipeline that the schedule in `c` stands for, from stencil IR to finished kernel IR on c->target. */
 const char *passes_default_pipeline(PassContext *c, const Module *m);
 
-/* Fills what `want` leaves open with a choice that is legal on the target and sensible, and checks what it fixes. Errors say what was asked,
- * what the target allows and the nearest legal choice. */
+/* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's step is cut into, and checks what it
+ * fixes. Errors say what was asked, what the target allows and the nearest legal choice. */
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
 
 /* ---- Algorithm 2: halo.c */
 
-/* Computes the extents of `n` consecutive stencil instances in order of execution, such that after them all non-temp targets are right on
- * the output tile, into st[i].extent, and the extent on which each field must be there before the first of them into need (Module.nfields; has[f] false: not
+/* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that after them all targets that are not temp, and
+ * those temps that the instances behind them, up to `end`, want, are right on the output tile, into st[i].extent, and the extent on which each field must be there before the first of them into need (Module.nfields; has[f] false: not
  * at all). Purely from the accesses. Mirror accesses reach as far to both sides. */
-void halo_compute(const Module *m, int n, Stencil *st, Extent *need, bool *has);
+void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has);
 
 #endif

@@ -1,15 +1,16 @@
 /* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context, the module, and the
  * options given in the pipeline (n of them, checked against the table's names); it returns the new module, `m` changed in place, or NULL
  * after reporting an error. One file a pass: pass_time_tile is in time-tile.c and so on.
- * */
+ */
 #ifndef STC_PASSES_REGISTRY_H
 #define STC_PASSES_REGISTRY_H
 
 #include "passes/passes.h"
 
-/* Stencil IR to stencil IR. time-tile has the option t (levels, default 1). */
+/* Stencil IR to stencil IR. fuse has the option cuts (default the schedule's), time-tile the option t (levels, default 1). */
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
 

@@ -5,13 +5,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The state of a resolution: what is wanted, and what is chosen so far. */
+/* The state of a resolution: what is wanted, and what is chosen so far. `where` is in front of messages: which group it is about, "" if there is one only; part: its
+ * launch, of one step (NULL: that of the whole step is to be found); quiet: no remarks are to be made. */
 typedef struct Resolve {
   PassContext *c;
   const Module *m;
   const TargetInfo *target;
   int rank;
   Schedule want, *out;
+  const char *where;
+  Launch *part;
+  bool quiet;
 } Resolve;
 
 /* Limits of any request (so that numbers of cells fit 32 bits). */
@@ -50,11 +54,14 @@ static const char *options_text(const Resolve *r, const Schedule *s) {
 /* The launch that makes T steps, with the module's own extents if it has them. */
 static Launch *launch_of(const Resolve *r, int T) {
   int32_t n;
+  if (r->part)
+    return r->part;
   const Stencil *st = last_level(r->m, &n);
   bool known = r->m->time_tile == T && n > 0;
   for (int i = 0; i < r->m->nstencils; i++)
     known = known && r->m->stencils[i].has_extent;
-  return known ? launch_new(r->m, r->m->nstencils, r->m->stencils, false) : launch_new(r->m, n * T, repeat_levels(r->m, n, st, T, true), false);
+  st = known ? r->m->stencils : repeat_levels(r->m, n, st, T, true);
+  return launch_new(r->m, n * T, st, st, st + n * T);
 }
 
 /* Cells of a block, by dimension. */
@@ -128,10 +135,9 @@ static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
   return width > 0 ? cells / width : 1e6 * (1 - width);
 }
 
-/* Points computed for each point given out. */
-static double redundancy(const Resolve *r, const Launch *l, const Schedule *s) {
+double launch_redundancy(const Launch *l, const Schedule *s) {
   double product = 1;
-  for (int d = 0; d < r->rank; d++)
+  for (int d = 0; d < l->m->grid.rank; d++)
     product *= dimension_redundancy(l, s, d);
   return product;
 }
@@ -219,7 +225,7 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
     Schedule more = *s;
     more.elems[d] *= 2;
     bool wide = has_width(r, l, s);
-    if (elements(&more, r->rank) > MAX_ELEMS || (wide && (redundancy(r, l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
+    if (elements(&more, r->rank) > MAX_ELEMS || (wide && (launch_redundancy(l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
       break;
     *s = more;
   }
@@ -272,10 +278,10 @@ static int default_levels(const Resolve *r) {
       continue;
     choose_tile(r, l, T, &s);
     const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
-    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && redundancy(r, l, &s) <= table[r->rank - 1])
+    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && launch_redundancy(l, &s) <= table[r->rank - 1])
       break;
   }
-  if (limited && T == most)
+  if (limited && T == most && !r->quiet)
     remark_limit(r, by, "");
   return T;
 }
@@ -283,7 +289,7 @@ static int default_levels(const Resolve *r) {
 /* ---- checks of what was asked */
 
 /* Reports an error about the schedule. */
-#define schedule_error(r, ...) (diag_error((r)->c->diags, no_loc(), __VA_ARGS__), false)
+#define schedule_error(r, fmt, ...) (diag_error((r)->c->diags, no_loc(), "%s" fmt, (r)->where, __VA_ARGS__), false)
 
 /* One number of an option: at least 1, and none beyond the rank but 1. */
 static bool check_number(const Resolve *r, const char *option, const int32_t *v, int d) {
@@ -300,6 +306,8 @@ static bool check_request(const Resolve *r) {
   int64_t points = 1;
   if (strcmp(w->family, "naive") && strcmp(w->family, "overlap"))
     return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive and overlap", w->family);
+  if (w->fuse && !strcmp(w->family, "naive") && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
+    return schedule_error(r, "-fuse=%s: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap", w->fuse);
   if (w->T < 0 || w->T > MAX_LEVELS)
     return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
   for (int d = 0; d < MAX_RANK; d++) {
@@ -308,7 +316,7 @@ static bool check_request(const Resolve *r) {
     if (w->elems[d] > 1 && !r->target->simt)
       return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block", target_text(r->c->arena, r->target));
     if (w->elems[d] > 1 && !strcmp(w->family, "naive"))
-      return schedule_error(r, "-elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap");
+      return schedule_error(r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap", w->family);
     if (w->elems[d] > MAX_ELEMS)
       return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d, MAX_ELEMS);
     points *= w->elems[d] ? w->elems[d] : 1;
@@ -360,7 +368,7 @@ static bool check_threads(const Resolve *r) {
 /* The schedule with the most levels below those of `s` that is legal, all else equal; false if there is none. */
 static bool fewer_levels(const Resolve *r, const Schedule *s, Schedule *legal) {
   *legal = *s;
-  while (--legal->T >= 1)
+  while (!r->part && --legal->T >= 1)
     if (is_legal(r, launch_of(r, legal->T), legal))
       return true;
   return false;
@@ -446,18 +454,6 @@ static bool resolve_naive(Resolve *r) {
   return check_threads(r);
 }
 
-/* What cannot share a launch goes one stencil a launch, if the user can live with T = 1. */
-static bool fall_back(Resolve *r, const Launch *l) {
-  if (r->want.T > 1)
-    return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, l->illegal);
-  for (int d = 0; d < r->rank; d++)
-    if (r->want.elems[d] > 1)
-      return schedule_error(r, "-elems: the program's stencils go one a launch, a point a thread: %s; leave -elems out", l->illegal);
-  diag_remark(r->c->diags, no_loc(), "schedule overlap: each stencil becomes a launch of its own, because %s", l->illegal);
-  r->want.T = 0;
-  return resolve_naive(r);
-}
-
 /* How many levels: as asked, but no more than there are steps to run or between two evaluations of a reduction. */
 static int resolve_levels(const Resolve *r) {
   int T = r->want.T;
@@ -467,7 +463,7 @@ static int resolve_levels(const Resolve *r) {
   int64_t most = most_levels(r->m, &by);
   if (r->m->time_tile > 1 || T <= most)
     return T;
-  if (is_tiled(r->m))
+  if (is_tiled(r->m) || r->quiet)
     return (int)most;
   if (by)
     remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
@@ -484,27 +480,109 @@ static bool tile_is_open(const Resolve *r) {
   return open;
 }
 
-/* Overlapped tiles. */
-static bool resolve_overlap(Resolve *r) {
+/* Overlapped tiles for a launch, that of the group or of the whole step. */
+static bool resolve_launch(Resolve *r) {
   Schedule *s = r->out;
   Launch *one = launch_of(r, 1);
-  if (one->illegal)
-    return fall_back(r, one);
   s->family = "overlap";
+  if (one->illegal && r->want.T > 1)
+    return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
+  if (one->illegal)
+    return schedule_error(r, "the stencils cannot share a launch: %s; cut the step there, with pass fuse or -fuse", one->illegal);
   s->T = resolve_levels(r);
   Launch *l = s->T == 1 ? one : launch_of(r, s->T);
   if (l->illegal)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
   choose_tile(r, l, s->T, s);
-  if (tile_is_open(r) && !is_legal(r, l, s)) {
-    l->illegal = "no tile of a size that suits the target is larger than the halo of a time step";
-    return fall_back(r, l);
-  }
   return check_threads(r) && check_width(r, l) && check_shared(r, l);
 }
 
+/* The launch of the group of `k` stencils at number `i` of the `n` stencils at `st`. */
+static Launch *group_launch(const Resolve *r, int n, const Stencil *st, int i, int k) {
+  bool known = true;
+  for (int j = i; j < i + k; j++)
+    known = known && st[j].has_extent;
+  return known ? launch_new(r->m, k, st + i, st, st + n) : part_launch(r->m, n, st, i, i + k);
+}
+
+/* Overlapped tiles for each group of the step of `n` stencils at `st`, into r->out->groups. */
+static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *groups) {
+  if (r->want.T > 1)
+    return schedule_error(r, "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, or leave -T out", r->want.T,
+                          cut_text(r->c->arena, r->m, n, st));
+  for (int i = 0, k, g = 0; i < n; i += k, g++) {
+    k = group_length(n - i, st + i);
+    Resolve part = *r;
+    part.want.T = 1;
+    part.out = &groups[g];
+    part.part = group_launch(r, n, st, i, k);
+    part.where = arena_printf(r->c->arena, "launch of %s: ", cut_text(r->c->arena, r->m, k, st + i));
+    if (!resolve_launch(&part))
+      return false;
+  }
+  return true;
+}
+
+/* Overlapped tiles: T of them if the step is one launch, else one for each group. */
+static bool resolve_overlap(Resolve *r) {
+  int32_t n;
+  const Stencil *st = last_level(r->m, &n);
+  int count = group_count(n, st);
+  Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count + 1);
+  if (count > 1 ? !resolve_groups(r, n, st, groups) : !resolve_launch(r))
+    return false;
+  if (count > 1)
+    *r->out = groups[0];
+  else
+    groups[0] = *r->out;
+  r->out->fuse = count > 1 ? cut_text(r->c->arena, r->m, n, st) : NULL;
+  r->out->ngroups = count;
+  r->out->groups = groups;
+  return true;
+}
+
+/* Is the choice for the launch legal on the target (and no tile that is larger than its halo was missed for want of a better)? */
+static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s) {
+  if (l->illegal)
+    return l->illegal;
+  if (!has_width(r, l, s))
+    return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo" : "the tile asked for is not larger than the halo";
+  if (!is_legal(r, l, s))
+    return "its tile does not fit the shared memory of the target";
+  return NULL;
+}
+
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
+  Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
+  *out = (Schedule){.family = "overlap"};
+  choose_tile(&r, l, levels, out);
+  return why_not(&r, l, out);
+}
+
+/* The state to answer a question about the schedule asked for. */
+static Resolve question(PassContext *c, const Module *m) {
+  Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .where = ""};
+  if (c->schedule)
+    r.want = *c->schedule;
+  r.want.family = r.want.family ? r.want.family : "overlap";
+  return r;
+}
+
+bool schedule_check(PassContext *c, const Module *m) {
+  Resolve r = question(c, m);
+  return check_request(&r);
+}
+
+int schedule_levels(PassContext *c, const Module *m) {
+  Resolve r = question(c, m);
+  const Reduction *by;
+  r.quiet = true;
+  int64_t most = most_levels(m, &by), T = r.want.T ? r.want.T : default_levels(&r);
+  return (int)(T < most ? T : most);
+}
+
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out) {
-  Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .out = out};
+  Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .out = out, .where = ""};
   if (want)
     r.want = *want;
   if (!r.want.family)
@@ -520,7 +598,7 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   (void)m;
   if (!c->target->simt)
     return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
-                 : "scalarize,history,simplify,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
+                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
   return naive ? "scalarize,history,simplify,lower-naive,simplify"
-               : "scalarize,history,simplify,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
+               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
 }

@@ -24,6 +24,10 @@ Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
     return NULL;
   }
   T = T ? T : s.T;
+  if (T > 1 && group_count(m->nstencils, m->stencils) > 1) {
+    diag_error(c->diags, no_loc(), "pass 'time-tile': the step is cut into %s; only a step that is one launch is repeated", cut_text(c->arena, m, m->nstencils, m->stencils));
+    return NULL;
+  }
   module_renumber(m);
   int stencils = m->nstencils;
   m->stencils = repeat_levels(m, stencils, m->stencils, T, false);

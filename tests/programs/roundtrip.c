@@ -64,7 +64,7 @@ static int test_pipeline(const char *path, const char *text, const char *arch, c
   Module *m = frontend_compile(a, d, path, text, &fo);
   const Target *target = target_find(a, d, arch, NULL);
   int failures = !m || !target || !check_text(a, d, m, path, "the frontend");
-  PassContext c = {a, d, target ? target_info(target) : NULL, &schedule, NULL, NULL};
+  PassContext c = {.arena = a, .diags = d, .target = target ? target_info(target) : NULL, .schedule = &schedule};
   const char *p = failures ? "" : passes_default_pipeline(&c, m);
   while (*p && m) {
     const char *end = pass_end(p);

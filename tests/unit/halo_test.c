@@ -15,7 +15,7 @@ static Found analyse(Fixture *f, const char *text, int T) {
     fail_msg("%s", f->messages.s);
   r.n = r.m->nstencils * T;
   r.st = repeat_levels(r.m, r.m->nstencils, r.m->stencils, T, false);
-  halo_compute(r.m, r.n, r.st, r.need, r.has);
+  halo_compute(r.m, r.n, r.st, r.st + r.n, r.need, r.has);
   return r;
 }
 
@@ -104,7 +104,7 @@ static void test_overwritten(void **state) {
 /* What a launch reads, keeps and pairs. */
 static void test_launch(void **state) {
   Found r = analyse(*state, FIGURE_5, 2);
-  Launch *l = launch_new(r.m, r.n, r.st, false);
+  Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_null(l->illegal);
   assert_int_equal(l->steps, 2);
   assert_extent(&l->hull, 0, 1, 2);
@@ -133,18 +133,18 @@ static void test_array_bytes(void **state) {
     "      yield %3\n    }\n  }\n"
     "  stencil @d (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @C[1] : f64\n      yield %0\n    }\n  }\n}\n";
   Found r = analyse(*state, text, 1);
-  Launch *l = launch_new(r.m, r.n, r.st, false);
+  Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_int_equal(launch_array_bytes(l, (int32_t[]){15}), 16 * 8 + 16 * 4);
 }
 
 /* A point that only reads itself is written in place, as long as there is no halo. */
 static void test_in_place(void **state) {
   Found r = one_access(*state, "", 0, "[0 .. 99]", 3);
-  Launch *l = launch_new(r.m, r.n, r.st, false);
+  Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_false(l->use[0].paired);
   assert_true(l->use[0].stored);
   r = one_access(*state, "", 1, "[0 .. 98]", 1);
-  assert_true(launch_new(r.m, r.n, r.st, false)->use[0].paired);
+  assert_true(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->use[0].paired);
 }
 
 /* Periodic fields with different bounds cannot share a launch of several steps. */
@@ -154,9 +154,9 @@ static void test_illegal(void **state) {
     "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
     "  stencil @u (@B) {\n    piece [1 .. 9] (@B) {\n      %0 = access @B[1] : f32\n      yield %0\n    }\n  }\n}\n";
   Found r = analyse(*state, text, 2);
-  assert_string_equal(launch_new(r.m, r.n, r.st, false)->illegal, "periodic field 'B' has other bounds in dimension 0 than another periodic field");
+  assert_string_equal(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal, "periodic field 'B' has other bounds in dimension 0 than another periodic field");
   r = analyse(*state, text, 1);
-  assert_null(launch_new(r.m, r.n, r.st, false)->illegal);
+  assert_null(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal);
 }
 
 int main(void) {

@@ -32,7 +32,7 @@ static char *text_of(Arena *a, FILE *f) {
 static Module *run(Fixture *f, const PassHooks *h, const char *pipeline) {
   static const TargetInfo target = {.name = "test", .cpu = "test", .simt = true, .lanes = 32, .max_threads = 1024};
   static const Schedule schedule = {0};
-  PassContext c = {f->arena, f->diags, &target, &schedule, NULL, NULL};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &target, .schedule = &schedule};
   Module *m = module_parse(f->arena, f->diags, "test", stencil_text);
   assert_non_null(m);
   return passes_run(&c, h, pipeline, m);
@@ -93,7 +93,7 @@ static void test_levels_are_checked(void **state) {
 
 static void test_option_values(void **state) {
   Fixture *f = *state;
-  PassContext c = {f->arena, f->diags, NULL, NULL, NULL, NULL};
+  PassContext c = {.arena = f->arena, .diags = f->diags};
   PassOption o[] = {{"t", "3"}, {"u", "x"}, {"v", "99999999999999999999"}, {"w", ""}, {"t", "4"}};
   bool ok = true;
   assert_int_equal(pass_option_int(&c, "p", 5, o, "t", 1, 9, 1, &ok), 4);

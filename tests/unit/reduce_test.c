@@ -56,7 +56,7 @@ static bool run(World *w, Module *m, Series *s, int64_t steps, int64_t *done) {
 /* The program of `text` lowered for `arch` by the schedule `family`. */
 static Module *lower(World *w, const char *text, const char *arch, const char *family) {
   Schedule schedule = {.family = family};
-  PassContext c = {w->arena, w->diags, target_info(target_find(w->arena, w->diags, arch, NULL)), &schedule, NULL, NULL};
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target_info(target_find(w->arena, w->diags, arch, NULL)), .schedule = &schedule};
   Module *m = module_parse(w->arena, w->diags, "test", text);
   if (!m)
     fail_msg("%s", w->messages.s);

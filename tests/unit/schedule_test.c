@@ -122,7 +122,7 @@ static void test_refused(void **state) {
           "the nearest legal choices are -T=5 -block=9 and -T=4 -block=8\n");
 }
 
-/* Stencils that cannot share a launch: a remark and one launch each, an error if more steps a launch were asked for. */
+/* Stencils that cannot share a launch: an error if they are in one group; a schedule each if they are not, and an error if more steps a launch are asked for. */
 static void test_apart(void **state) {
   Fixture *f = *state;
   Module *m = module_parse(f->arena, f->diags, "test",
@@ -130,16 +130,20 @@ static void test_apart(void **state) {
     "  stencil @s (@A) {\n    piece [0 .. M - 1] (@A) {\n      %0 = const 1.0 : f32\n      yield %0\n    }\n  }\n"
     "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  }\n}\n");
   assert_non_null(m);
-  diags_enable_remarks(f->diags, true);
-  Schedule s = resolved(f, &GPU, m, (Schedule){0});
-  assert_string_equal(s.family, "naive");
-  assert_string_equal(f->messages.s, "0:0: remark: schedule overlap: each stencil becomes a launch of its own, because field 'A' is read through its outside rule from "
-                                     "points that may be far outside of its region\n");
+  refused(f, &GPU, m, (Schedule){0}, "0:0: error: the stencils cannot share a launch: field 'A' is read through its outside rule from points that may be far outside of its "
+                                     "region; cut the step there, with pass fuse or -fuse\n");
   refused(f, &GPU, m, (Schedule){.T = 2}, "0:0: error: -T=2: the time steps cannot share a launch: field 'A' is read through its outside rule from points that may be "
                                           "far outside of its region; use -T=1\n");
+  m->stencils[1].group = 1;
+  Schedule s = resolved(f, &GPU, m, (Schedule){.block = {64}});
+  assert_string_equal(s.fuse, "s,u");
+  assert_int_equal(s.T, 1);
+  assert_int_equal(s.ngroups, 2);
+  assert_shape(s.groups[1].block, 64, 1, 1);
+  refused(f, &GPU, m, (Schedule){.T = 2}, "0:0: error: -T=2: several time steps share a launch only if a step is one, but it is cut into s,u; use -fuse=all, or leave -T out\n");
 }
 
-/* Two stages whose halo no default tile holds: one launch each where the tile is left open, an error that names the halo where it is not. */
+/* Two stages whose halo no default tile holds: an error that names the halo, and the launch if there are several. */
 static void test_far(void **state) {
   Fixture *f = *state;
   Module *m = module_parse(f->arena, f->diags, "test",
@@ -148,17 +152,19 @@ static void test_far(void **state) {
     "  stencil @s (@A) {\n    piece [0 .. N - 1] (@A) {\n      %0 = access @B[100000] : f32\n      yield %0\n    }\n  }\n"
     "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[-100000] : f32\n      yield %0\n    }\n  }\n}\n");
   assert_non_null(m);
-  diags_enable_remarks(f->diags, true);
-  const TargetInfo *targets[] = {&GPU, &CPU};
-  for (int t = 0; t < 2; t++) {
-    assert_string_equal(resolved(f, targets[t], m, (Schedule){0}).family, "naive");
-    assert_string_equal(f->messages.s, "0:0: remark: schedule overlap: each stencil becomes a launch of its own, because no tile of a size that suits the target "
-                                       "is larger than the halo of a time step\n");
-    f->messages.n = 0;
-  }
   refused(f, &CPU, m, (Schedule){.T = 1, .block = {64}},
           "0:0: error: -T=1 -block=64: a tile of 64 points in dimension 0 is not larger than its halo, which is 100000 + 0 points there for 1 time step; "
           "the nearest legal choice is -T=1 -block=100001\n");
+  m->stencils[1].group = 1;
+  assert_int_equal(resolved(f, &CPU, m, (Schedule){.block = {64}}).ngroups, 2);
+}
+
+/* What -fuse says against other options. */
+static void test_fuse(void **state) {
+  Fixture *f = *state;
+  refused(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = "naive", .fuse = "all"},
+          "0:0: error: -fuse=all: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap\n");
+  assert_string_equal(resolved(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = "naive", .fuse = "none"}).family, "naive");
 }
 
 /* No tile makes more steps than lie between two evaluations of a reduction; a remark says so once. */
@@ -186,6 +192,6 @@ static void test_reductions_limit_levels(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_far)};
+  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_far), TEST(test_fuse)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

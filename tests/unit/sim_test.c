@@ -290,7 +290,7 @@ static void test_host(void **state) {
   m = load(w, arena_printf(w->arena, text, "    %4 = load @T[%0] : i64\n    store %4, @T[%0]\n"), 0, NULL);
   b = binding(w);
   assert_false(sim_run(m, &b, 1, true, NULL, NULL, NULL, w->diags));
-  assert_message(w, "nobody wrote 'T' at [0]");
+  assert_message(w, "a stale value reaches 'T' at [0]: nobody wrote what the load of 'T' (line 25) found");
 }
 
 /* A launch-time array is read from what the binding gives; a scratch buffer holds what the launches before it in the sequence left, and nothing at its start. */
