@@ -205,10 +205,10 @@ static bool field_box(Checker *c, const Decl *d, Box *out) {
   return named;
 }
 
-/* The constant `value` as one of the scalar type `t` of field `d`. False after reporting. */
-static bool outside_scalar(Checker *c, const Decl *d, Type t, Const *out) {
+/* The constant beyond the edges of field `d` as one of the scalar type `t` of the field, or of its component called `path`. False after reporting. */
+static bool outside_scalar(Checker *c, const Decl *d, Type t, const char *path, Const *out) {
   Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
-  e = check_coerce(c, e, t, arena_printf(c->arena, "field '%s'", d->name));
+  e = check_coerce(c, e, t, arena_printf(c->arena, "%s '%s%s'", *path ? "component" : "field", d->name, path));
   if (e->kind != EXPR_BAD && fold_const(c, e, out))
     return true;
   if (e->kind != EXPR_BAD)
@@ -221,17 +221,24 @@ static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
   if (d->outside != OUTSIDE_CONST)
     return true;
   if (type_is_scalar(t))
-    return outside_scalar(c, d, t, out);
-  int n = type_components(c->m, t);
-  for (int i = 0; i < n; i++) {
-    Type of = type_component(c->m, t, i);
-    Const k;
-    if (!outside_scalar(c, d, of, &k))
-      return false;
-    *out = const_convert(k, of, TY_F64);
-  }
+    return outside_scalar(c, d, t, "", out);
   Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
-  return !type_is_literal(e->type) || outside_scalar(c, d, TY_F64, out);
+  Type own = type_is_literal(e->type) ? TY_F64 : e->type;
+  if (type_is_scalar(own) && !outside_scalar(c, d, own, "", out))
+    return false;
+  *out = type_is_scalar(own) ? const_convert(*out, own, TY_F64) : *out;
+  for (int i = 0; i < type_components(c->m, t); i++) {
+    Type of = type_component(c->m, t, i);
+    const char *path = type_component_path(c->m, t, i);
+    Const k;
+    if (!outside_scalar(c, d, of, path, &k))
+      return false;
+    if (type_is_int(of) && const_convert(*out, TY_F64, of).i != k.i) {
+      check_error(c, NULL, e->loc, "the value outside a vector or struct is at most 2^53, so that component '%s%s' can have it exactly", d->name, path);
+      return false;
+    }
+  }
+  return true;
 }
 
 /* field NAME : TYPE attributes. */

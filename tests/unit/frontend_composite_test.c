@@ -96,7 +96,11 @@ static const FrontendCase cases[] = {
    "8:19: error: 'sqrt' needs floating-point arguments, but this one is i32[3]; convert it: real(I) or f32(I)\n"},
   {"literals_shape", TYPED TO_V "V + {1, 2};\n", "7:23: error: the operand is f32[3], which has 3 components, but there are 2 values in the braces\n"},
   {"outside_int_member", "struct S { a : f32; n : i32 }\n" GRID1 "field P : S outside 0.5;\n",
-   "5:21: error: field 'P' is i32, but this value is a floating-point literal; convert it: i32(...)\n"},
+   "5:21: error: component 'P.n' is i32, but this value is a floating-point literal; convert it: i32(...)\n"},
+  {"outside_large", GRID1 "field L : i64[2] outside 9007199254740993;\n",
+   "4:26: error: the value outside a vector or struct is at most 2^53, so that component 'L.0' can have it exactly\n"},
+  {"outside_braces", GRID1 "field L : i64[2] outside {1, 2};\n", "4:26: error: component 'L.0' is i64, one number, but this is a value in braces\n"},
+  {"outside_typed", "const k : f32 = 0.1;\nstruct S { a : f32; h : f16 }\n" GRID1 "field P : S outside k;\nstencil s(P)[G] = {A, P[1].h};\n", ""},
 
   {"half_from_double", GRID1 "field H : f16 on G;\nfield D : f64 on G;\nstencil s(H)[G] = D;\n", "6:19: error: field 'H' is f16, but this value is f64; convert it: f16(D)\n"},
   {"half_from_int", GRID1 "field H : bf16 on G;\nstencil s(H)[G] = N;\n", "5:19: error: field 'H' is bf16, but this value is i64; convert it: bf16(N)\n"},
