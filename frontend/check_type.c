@@ -14,8 +14,15 @@ const char *check_spelling(Checker *c, Opcode op) {
   return arena_printf(c->arena, "'%s'", op_info[op].name);
 }
 
-/* The expression as messages name it: its name, or "...". */
-static const char *text(const Expr *e) {
+/* The expression as messages name it: its name, that of a member with what it is in, of a widened value what it was; or "...". */
+static const char *text(Checker *c, const Expr *e) {
+  const Composite *t = e->kind == EXPR_MEMBER ? type_composite(c->m, e->kids[0]->type) : NULL;
+  if (t && t->name) {
+    const char *whole = text(c, e->kids[0]);
+    return strcmp(whole, "...") ? arena_printf(c->arena, "%s.%s", whole, t->members[e->value.i].name) : whole;
+  }
+  if (e->kind == EXPR_OP && e->op == OP_CONVERT && check_value_type(c, e->kids[0]->type) != e->kids[0]->type)
+    return text(c, e->kids[0]);
   switch (e->kind) {
   case EXPR_SCALAR: case EXPR_FIELD: case EXPR_LOCAL: case EXPR_CONST: return e->name;
   case EXPR_STEP: return "step";
@@ -27,8 +34,8 @@ static const char *text(const Expr *e) {
 /* How to convert `e` to type t, as a program would say it. */
 static const char *cure(Checker *c, const Expr *e, Type t) {
   if (t == c->real)
-    return arena_printf(c->arena, "real(%s) or %s(%s)", text(e), type_name(t), text(e));
-  return arena_printf(c->arena, "%s(%s)", type_name(t), text(e));
+    return arena_printf(c->arena, "real(%s) or %s(%s)", text(c, e), type_name(t), text(c, e));
+  return arena_printf(c->arena, "%s(%s)", type_name(t), text(c, e));
 }
 
 static bool is_float(Type t) { return t == TY_LITERAL_FLOAT || (t < TY_COMPOSITE && type_is_float(t)); }
