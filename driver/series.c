@@ -34,7 +34,7 @@ static void print_value(FILE *to, const StcReduction *r) {
     fprintf(to, "%" PRId64, r->i);
     return;
   }
-  for (int digits = 1; digits <= 17; digits++) {
+  for (int digits = 6; digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, r->f);
     if (strtod(text, NULL) == r->f) break;
   }
@@ -48,10 +48,11 @@ static const StcReduction *last_value(const Series *s, const char *name) {
   return NULL;
 }
 
-/* Is `i` among the evenly spaced ones, the last included, of `n` values that are printed? */
+/* Is `i` among the evenly spaced ones, the first and the last included, of `n` values that are printed? */
 static bool is_printed(int64_t i, int64_t n) {
-  int64_t stride = (n + MOST_PRINTED - 1) / MOST_PRINTED;
-  return (n - 1 - i) % (stride ? stride : 1) == 0;
+  for (int k = 0; k < MOST_PRINTED && n > MOST_PRINTED; k++)
+    if (i == k * (n - 1) / (MOST_PRINTED - 1)) return true;
+  return n <= MOST_PRINTED;
 }
 
 /* Prints the line of the reduction called `name`: its values and the steps after which they were taken. */
