@@ -230,9 +230,9 @@ char *const_c_text(Arena *a, Const c, Type t);
 char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix, const char *result);
 /* C source of those helper functions: the arithmetic of the IR where C's differs. */
 extern const char c_helpers[];
-/* A scalar's name as a member in C and C++: keywords get an underscore behind them. */
+/* A scalar's name as a member in C and C++: keywords get an underscore behind them, names that passes made ("finite A") two. */
 const char *c_name(Arena *a, const char *name);
-/* The C type of a scalar type: "float", "int64_t". */
+/* The C type of a scalar type: "float", "int64_t"; the 16-bit floats as bits. */
 const char *c_type(Type t);
 /* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size. */
 size_t kernel_arg_size(const Module *m, const KArg *a);

@@ -1,6 +1,7 @@
 /* driver/expression.c: launch-time expressions (params' defaults, top-level lets, bounds) evaluated, and as C text. */
 #include "driver/driver.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ const char *c_type(Type t) {
     case TY_I16: return "int16_t";
     case TY_I32: return "int32_t";
     case TY_I64: return "int64_t";
+    case TY_F16: case TY_BF16: return "uint16_t";
     case TY_F32: return "float";
     case TY_F64: return "double";
     default: return "void";
@@ -80,7 +82,11 @@ const char *c_name(Arena *a, const char *name) {
       "NAN",     "INFINITY",  "I",        "NULL",     "signbit",  "isnan",  "isinf",   NULL};
   for (int i = 0; keywords[i]; i++)
     if (strcmp(name, keywords[i]) == 0) return arena_printf(a, "%s_", name);
-  return name;
+  char *s = arena_printf(a, "%s__", name);
+  size_t n = strlen(name), odd = 0;
+  for (size_t i = 0; i < n; i++)
+    if (!isalnum((unsigned char)s[i]) && s[i] != '_') s[i] = '_', odd++;
+  return odd ? s : name;
 }
 
 char *const_c_text(Arena *a, Const c, Type t) {
@@ -119,6 +125,23 @@ const char c_helpers[] =
     "static inline double stc_max(double x, double y) { return x != x ? y : y != y ? x : x > y || (x == y && !signbit(x)) ? x : y; }\n"
     "/* A float as an integer in [lo, hi]: saturating, NaN is 0. */\n"
     "static inline int64_t stc_int(double x, int64_t lo, int64_t hi) { return x != x ? 0 : x <= (double)lo ? lo : x >= (double)hi ? hi : (int64_t)x; }\n"
+    "/* Exchanges two of the pointers. */\n"
+    "static inline void stc_exchange(void **buffer, int a, int b) { void *t = buffer[a]; buffer[a] = buffer[b]; buffer[b] = t; }\n"
+    "/* Makes buffer b the `bytes` at home, where now one of the n buffers is. */\n"
+    "static inline void stc_settle(void **buffer, int n, int b, void *home, size_t bytes) {\n"
+    "  char t[4096], *x = (char *)buffer[b], *y = (char *)home;\n"
+    "  size_t i, size;\n"
+    "  int a = 0;\n"
+    "  if (x == y) return;\n"
+    "  for (i = 0; i < bytes; i += size) {\n"
+    "    size = bytes - i < sizeof t ? bytes - i : sizeof t;\n"
+    "    memcpy(t, x + i, size);\n"
+    "    memcpy(x + i, y + i, size);\n"
+    "    memcpy(y + i, t, size);\n"
+    "  }\n"
+    "  while (a < n && buffer[a] != home) a++;\n"
+    "  if (a < n) stc_exchange(buffer, a, b);\n"
+    "}\n"
     "static inline int64_t stc_ceildiv(int64_t n, int64_t d) { return n <= 0 ? 0 : (n - 1) / d + 1; }\n"
     "#endif\n";
 

@@ -5,8 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What every part of the header is made from. `p` is the program's name as a C identifier. */
-typedef struct Writer { Str s; Arena *arena; const StcProgram *program; const Module *m; const char *p; } Writer;
+/* What every part of the header is made from. `p` is the program's name as a C identifier, fields and arrays are the names of fields and launch-time arrays as such. */
+typedef struct Writer { Str s; Arena *arena; const StcProgram *program; const Module *m; const char *p; const char **fields, **arrays; } Writer;
 
 /* `name` with what C does not allow in identifiers replaced. */
 static char *identifier(Arena *a, const char *name) {
@@ -19,17 +19,50 @@ static char *identifier(Arena *a, const char *name) {
 /* The C type of a field's elements. */
 static const char *element(const Writer *w, int field) { return c_type(w->m->fields[field].type); }
 
-/* Is there a buffer of this field and copy? Its number, or -1. */
-static int find_copy(const Module *m, int field, int copy) {
-  for (int b = 0; b < m->nbuffers; b++)
-    if (m->buffers[b].field == field && m->buffers[b].copy == copy) return b;
-  return -1;
+/* Is `name` among the `n` names? */
+static bool is_taken(const char *const *names, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (strcmp(names[i], name) == 0) return true;
+  return false;
 }
 
-/* "float *A, float *B": a parameter for each field that lives from step to step. */
+/* `name` as an identifier that is none of the `n` names: "v_0" of the component v.0, "U_1" of the older level U@1. */
+static const char *unique(Arena *a, const char *const *names, int n, const char *name) {
+  const char *s = identifier(a, name);
+  while (is_taken(names, n, s)) s = arena_printf(a, "%s_", s);
+  return s;
+}
+
+/* Names all fields and arrays. Those that are identifiers keep their names. */
+static void choose_names(Writer *w) {
+  const Module *m = w->m;
+  int n = m->nfields + m->nparam_arrays, plain = 0;
+  const char **names = ARENA_ARRAY(w->arena, const char *, 2 * n + 1);
+  for (int i = 0; i < n; i++) {
+    const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
+    if (strcmp(identifier(w->arena, name), name) == 0) names[n + plain++] = name;
+  }
+  for (int i = 0; i < n; i++) {
+    const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
+    const char *s = identifier(w->arena, name);
+    while (strcmp(s, name) != 0 && is_taken(names + n, plain, s)) s = arena_printf(w->arena, "%s_", s);
+    names[i] = strcmp(s, name) == 0 ? s : unique(w->arena, names, i, s);
+  }
+  w->fields = names;
+  w->arrays = names + m->nfields;
+}
+
+/* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
+static bool is_given(const Module *m, int b) {
+  const Buffer *buffer = &m->buffers[b];
+  return buffer->kind == BUFFER_PARAM || (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && !m->fields[buffer->field].temp);
+}
+
+/* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
 static void field_parameters(Writer *w) {
   for (int f = 0; f < w->m->nfields; f++)
-    if (!w->m->fields[f].temp) str_addf(&w->s, ", %s *field_%s", element(w, f), w->m->fields[f].name);
+    if (!w->m->fields[f].temp) str_addf(&w->s, ", %s *field_%s", element(w, f), w->fields[f]);
+  for (int i = 0; i < w->m->nparam_arrays; i++) str_addf(&w->s, ", const %s *array_%s", c_type(w->m->param_arrays[i].type), w->arrays[i]);
 }
 
 /* Comment, includes, helpers. */
@@ -41,8 +74,8 @@ static void begin(Writer *w) {
   str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
   str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
   str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n", w->p);
-  str_add(&w->s,
-          " *\n * Fields are dense arrays in C order of the extents that *_extent_* give. Functions return NULL, or what is wrong.\n */\n");
+  str_add(&w->s, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give; launch-time arrays have *_length_* elements. Vectors and structs are one array a "
+                  "component,\n * older levels of a field arrays of their own. f16 and bf16 are passed as their bits. Functions return NULL, or what is wrong.\n */\n");
   str_addf(
       &w->s,
       "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n",
@@ -67,7 +100,7 @@ static void scalars(Writer *w) {
            w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
     str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name),
-             m->scalars[i].is_param ? "" : "   /* computed */");
+             m->scalars[i].is_param ? "" : m->scalars[i].is_reduction ? "   /* set by runs: the last value */" : "   /* computed */");
   str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
@@ -115,7 +148,7 @@ static void bind(Writer *w) {
            "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params *p) {\n  (void)p;\n",
            w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
-    if (!m->scalars[i].is_param) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
+    if (m->scalars[i].expr && !m->scalars[i].is_param) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
     str_addf(&w->s, "  if (%s < 0", affine_c_text(w->arena, m, c->value, "p->"));
@@ -126,21 +159,26 @@ static void bind(Writer *w) {
   str_add(&w->s, "  return NULL;\n}\n\n");
 }
 
-/* Extents and element counts of the fields. */
+/* Extents and element counts of fields and arrays. */
 static void extents(Writer *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *field = &w->m->fields[f];
     str_addf(
         &w->s,
         "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const %s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
-        field->name, w->p, field->name, w->p);
+        field->name, w->p, w->fields[f], w->p);
     for (int d = 0; d < field->box.rank; d++)
       str_addf(&w->s, "  if (d == %d) n = %s;\n", d, affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
     str_addf(&w->s, "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  return %s_extent_%s(p, 0)", w->p,
-             field->name, w->p, w->p, field->name);
-    for (int d = 1; d < field->box.rank; d++) str_addf(&w->s, " * %s_extent_%s(p, %d)", w->p, field->name, d);
+             w->fields[f], w->p, w->p, w->fields[f]);
+    for (int d = 1; d < field->box.rank; d++) str_addf(&w->s, " * %s_extent_%s(p, %d)", w->p, w->fields[f], d);
     str_add(&w->s, ";\n}\n\n");
   }
+  for (int i = 0; i < w->m->nparam_arrays; i++)
+    str_addf(&w->s,
+             "/* Elements of launch-time array %s. Its memory must have room for one at least. */\nstatic inline int64_t %s_length_%s(const %s_params *p) "
+             "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
+             w->m->param_arrays[i].name, w->p, w->arrays[i], w->p, affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
 }
 
 /* The structure that holds a run's buffers. */
@@ -189,16 +227,29 @@ static void launch(Writer *w, const Kernel *k) {
       k->name);
 }
 
-/* The statements of one sequence, `indent` deep. */
-static void sequence(Writer *w, const HostSeq *q, const char *indent) {
+/* The statements of one sequence, `indent` deep; `state` is the state's address. */
+static void sequence(Writer *w, const HostSeq *q, const char *indent, const char *state) {
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
     if (op->kind == HOST_LAUNCH)
-      str_addf(&w->s, "%sif (!e) e = %s_launch_%s(&s);\n", indent, w->p, w->m->kernels[op->a].name);
+      str_addf(&w->s, "%sif (!e) e = %s_launch_%s(%s);\n", indent, w->p, w->m->kernels[op->a].name, state);
     else
-      str_addf(&w->s, "%s{ void *t = s.buffer[%d]; s.buffer[%d] = s.buffer[%d]; s.buffer[%d] = t; }\n", indent, (int)op->a, (int)op->a,
-               (int)op->b, (int)op->b);
+      str_addf(&w->s, "%sstc_exchange(s.buffer, %d, %d);\n", indent, (int)op->a, (int)op->b);
   }
+}
+
+/* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
+static void open_buffer(Writer *w, int b) {
+  const Buffer *buffer = &w->m->buffers[b];
+  if (is_given(w->m, b)) {
+    if (buffer->kind == BUFFER_FIELD) str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
+    else str_addf(&w->s, "  s.buffer[%d] = (void *)array_%s;\n", b, w->arrays[buffer->field]);
+    return;
+  }
+  str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
+  if (buffer->kind == BUFFER_FIELD) str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
+  else str_addf(&w->s, "%lld", (long long)buffer->cells);
+  str_addf(&w->s, " + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
 }
 
 /* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
@@ -208,38 +259,43 @@ static void open_state(Writer *w) {
       &w->s,
       "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = %s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
       w->p, w->p, w->p, w->p);
-  for (int b = 0; b < m->nbuffers; b++) {
-    const Field *f = &m->fields[m->buffers[b].field];
-    if (m->buffers[b].copy == 0 && !f->temp)
-      str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, f->name);
-    else
-      str_addf(
-          &w->s,
-          "  void *own%d = malloc(sizeof(%s) * (size_t)%s_size_%s(p) + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n",
-          b, c_type(f->type), w->p, f->name, b, b, b);
+  for (int b = 0; b < m->nbuffers; b++) open_buffer(w, b);
+  for (int i = 0; i < m->nparam_arrays; i++) str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
+}
+
+/* Can a swap exchange buffer `b` with another? */
+static bool is_swapped(const Module *m, int b) {
+  for (int i = -1; i < m->host.nseqs; i++) {
+    const HostSeq *q = i < 0 ? &m->host.init : &m->host.seqs[i];
+    for (int k = 0; k < q->nops; k++)
+      if (q->ops[k].kind == HOST_SWAP && (q->ops[k].a == b || q->ops[k].b == b)) return true;
   }
+  return false;
 }
 
 /* Statements that leave the results in the caller's arrays and free the rest. */
 static void close_state(Writer *w) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
-    int b = find_copy(m, f, 0);
+    int b = module_field_buffer(m, f, 0);
     if (m->fields[f].temp) continue;
-    if (b >= 0 && find_copy(m, f, 1) >= 0)
-      str_addf(&w->s, "  if (!e && s.buffer[%d] != field_%s) memcpy(field_%s, s.buffer[%d], sizeof(%s) * (size_t)%s_size_%s(p));\n", b,
-               m->fields[f].name, m->fields[f].name, b, element(w, f), w->p, m->fields[f].name);
-    if (b < 0) str_addf(&w->s, "  (void)field_%s;\n", m->fields[f].name);
+    if (b >= 0 && is_swapped(m, b))
+      str_addf(&w->s, "  if (!e) stc_settle(s.buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n", (int)m->nbuffers, b, w->fields[f],
+               element(w, f), w->p, w->fields[f]);
+    if (b < 0) str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
   }
   for (int b = 0; b < m->nbuffers; b++)
-    if (m->buffers[b].copy != 0 || m->fields[m->buffers[b].field].temp) str_addf(&w->s, "  free(own%d);\n", b);
+    if (!is_given(m, b)) str_addf(&w->s, "  free(own%d);\n", b);
   str_add(&w->s, "  return e;\n}\n\n");
 }
 
 /* The init function, where there is something to do. */
 static void init(Writer *w) {
   if (w->m->host.init.nops == 0) return;
-  str_addf(&w->s, "/* Runs the program's inits. Points that none of them sets become 0. */\nstatic inline const char *%s_init(const %s_params *params", w->p, w->p);
+  str_addf(&w->s,
+           "/* Runs the program's inits, and starts older levels as what their fields are: fill the fields that have no init before. Points that no init sets become 0. "
+           "*/\nstatic inline const char *%s_init(const %s_params *params",
+           w->p, w->p);
   field_parameters(w);
   str_add(&w->s, ") {\n");
   open_state(w);
@@ -247,33 +303,89 @@ static void init(Writer *w) {
   fields_with_init(w->m, has);
   for (int f = 0; f < w->m->nfields; f++)
     if (has[f] && !w->m->fields[f].temp)
-      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->m->fields[f].name, element(w, f), w->p, w->m->fields[f].name);
-  sequence(w, &w->m->host.init, "  ");
+      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f], element(w, f), w->p, w->fields[f]);
+  sequence(w, &w->m->host.init, "  ", "&s");
   close_state(w);
 }
 
-/* The time loop: Algorithm 5. */
-static void run(Writer *w) {
-  str_addf(
-      &w->s,
-      "/* Runs `steps` time steps, of which `first_step` were done before. */\nstatic inline const char *%s_run(const %s_params *params, int64_t first_step, int64_t steps",
-      w->p, w->p);
+/* ---------------------------------------------------------------- reductions */
+
+/* Statements that judge the value of `r`, which is in p->NAME. */
+static void judge(Writer *w, const Reduction *r, const char *name) {
+  const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? w->m->fields[r->field].name : "";
+  if (r->kind == REDUCE_FINITE)
+    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name, escaped(w->arena, field));
+  if (r->kind == REDUCE_BOUNDS)
+    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"an index of a launch-time array was out of range\";\n", name);
+  if (r->kind != REDUCE_UNTIL) return;
+  str_addf(&w->s, "    if (!e && p->%s != p->%s) e = \"the value that `until` compares is NaN\";\n", name, name);
+  str_addf(&w->s, "    if (!e && s->step > 0) {\n      bool met;\n%s      if (met) *stop = true;\n    }\n",
+           expression_c_text(w->arena, w->m, r->stop, "p->", "met"));
+}
+
+/* The function that evaluates the reductions that are due, and the one that says how far it is to the next. */
+static void reductions(Writer *w) {
+  const Module *m = w->m;
+  if (m->nreductions == 0) return;
+  str_addf(&w->s, "/* Evaluates what is due after s->step steps into p; sets *stop if the condition of an `until` is met. */\n"
+                  "static inline const char *%s_reduce(%s_state *s, %s_params *p, bool *stop) {\n  const char *e = NULL;\n  (void)stop;\n", w->p, w->p, w->p);
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    const char *name = c_name(w->arena, m->scalars[r->scalar].name);
+    str_addf(&w->s, "  if (!e && s->step %% INT64_C(%lld) == 0) {\n", (long long)r->every);
+    sequence(w, &r->seq, "    ", "s");
+    str_addf(&w->s, "    if (!e) memcpy(&p->%s, s->buffer[%d], sizeof p->%s);\n", name, (int)r->result, name);
+    judge(w, r, name);
+    str_add(&w->s, "  }\n");
+  }
+  str_addf(&w->s, "  return e;\n}\n\n/* The lesser of `left` and the steps from `step` to the next evaluation. */\n"
+                  "static inline int64_t %s_left(int64_t step, int64_t left) {\n", w->p);
+  for (int i = 0; i < m->nreductions; i++)
+    str_addf(&w->s, "  left = stc_imin(left, %lld - step %% INT64_C(%lld));\n", (long long)m->reductions[i].every, (long long)m->reductions[i].every);
+  str_add(&w->s, "  return left;\n}\n\n");
+}
+
+/* ---------------------------------------------------------------- the time loop */
+
+/* Comment, name and parameters of the run function. */
+static void begin_run(Writer *w) {
+  bool reduce = w->m->nreductions > 0;
+  str_addf(&w->s, "/* Runs `steps` time steps, of which `first_step` were done before.%s */\nstatic inline const char *%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
+           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the condition of an `until` was met." : "", w->p,
+           reduce ? "" : "const ", w->p);
   field_parameters(w);
-  str_add(&w->s, ") {\n");
+  str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");
+}
+
+/* Algorithm 5. */
+static void run(Writer *w) {
+  const Module *m = w->m;
+  bool reduce = m->nreductions > 0;
+  begin_run(w);
   open_state(w);
-  str_add(&w->s, "  s.step = first_step;\n  while (!e && steps > 0) {\n");
-  for (int i = 0; i < w->m->host.nseqs; i++) {
-    const HostSeq *q = &w->m->host.seqs[i];
-    str_addf(&w->s, "    %sif (steps >= %d) {\n", i ? "else " : "", (int)q->steps);
-    sequence(w, q, "      ");
+  str_add(&w->s, "  s.step = first_step;\n");
+  if (reduce) str_addf(&w->s, "  bool stop = false;\n  if (!e && first_step == 0) e = %s_reduce(&s, &bound, &stop);\n", w->p);
+  str_addf(&w->s, "  while (!e && %ssteps > 0) {\n", reduce ? "!stop && " : "");
+  if (reduce) str_addf(&w->s, "    const int64_t left = %s_left(s.step, steps);\n", w->p);
+  for (int i = 0; i < m->host.nseqs; i++) {
+    const HostSeq *q = &m->host.seqs[i];
+    str_addf(&w->s, "    %sif (%s >= %d) {\n", i ? "else " : "", reduce ? "left" : "steps", (int)q->steps);
+    sequence(w, q, "      ", "&s");
     str_addf(&w->s, "      s.step += %d;\n      steps -= %d;\n    }\n", (int)q->steps, (int)q->steps);
   }
-  str_addf(&w->s, "%s  }\n", w->m->host.nseqs ? "" : "    break;\n");
+  if (reduce) str_addf(&w->s, "    if (!e) e = %s_reduce(&s, &bound, &stop);\n", w->p);
+  str_addf(&w->s, "%s  }\n", m->host.nseqs ? "" : "    break;\n");
+  for (int i = 0; i < m->nscalars; i++) {
+    const char *name = c_name(w->arena, m->scalars[i].name);
+    if (m->scalars[i].is_reduction) str_addf(&w->s, "  params->%s = bound.%s;\n", name, name);
+  }
+  if (reduce) str_add(&w->s, "  if (done) *done = s.step - first_step;\n");
   close_state(w);
 }
 
 char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
-  Writer w = {{ws->arena, NULL, 0, 0}, ws->arena, p, m, identifier(ws->arena, p->name)};
+  Writer w = {{ws->arena, NULL, 0, 0}, ws->arena, p, m, identifier(ws->arena, p->name), NULL, NULL};
+  choose_names(&w);
   begin(&w);
   prototypes(&w);
   scalars(&w);
@@ -282,6 +394,7 @@ char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
   state(&w);
   for (int i = 0; i < m->nkernels; i++) launch(&w, &m->kernels[i]);
   init(&w);
+  reductions(&w);
   run(&w);
   str_add(&w.s, "#endif\n");
   return w.s.s;

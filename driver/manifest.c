@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA_VERSION = 2 };
 
 /* What every part of the manifest is made from. */
 typedef struct Writer { Arena *arena; const StcProgram *program; const Module *m; const Target *target; } Writer;
@@ -106,7 +106,7 @@ static json_t *scalars(const Writer *w) {
     const Scalar *s = &m->scalars[i];
     json_t *o = json_object();
     set(o, "name", json_string(s->name));
-    set(o, "kind", json_string(s->is_param ? "param" : "let"));
+    set(o, "kind", json_string(s->is_param ? "param" : s->is_reduction ? "reduction" : "let"));
     set(o, "type", json_string(type_name(s->type)));
     if (s->is_param) set(o, "default", known[i] ? constant(values[i], s->type) : json_null());
     if (s->expr && !scalar_define(w->program, m, i)) set(o, "expression", expression(w, s->expr));
@@ -135,19 +135,33 @@ static const char *outside_name(OutsideRule r) {
   return names[r];
 }
 
-/* One field. */
-static json_t *field(const Writer *w, const Field *f, bool has_init) {
+/* The record that field `f` is a component of, NULL if it is a field by itself. */
+static const Record *record_of(const Module *m, int f) {
+  for (int i = 0; i < m->nrecords; i++)
+    if (f >= m->records[i].first && f < m->records[i].first + type_components(m, m->records[i].type)) return &m->records[i];
+  return NULL;
+}
+
+/* Field number `i`. */
+static json_t *field(const Writer *w, int i, bool has_init) {
+  const Module *m = w->m;
+  const Field *f = &m->fields[i];
+  const Record *r = record_of(m, i);
   json_t *o = json_object(), *extents = json_array();
   for (int d = 0; d < f->box.rank; d++) json_array_append_new(extents, affine(w, extent(w, &f->box, d)));
   set(o, "name", json_string(f->name));
   set(o, "type", json_string(type_name(f->type)));
   set(o, "npy", json_string(npy_descr((StcType)f->type)));
+  if (r) set(o, "component_of", json_string(r->name));
+  if (r) set(o, "component", json_integer(i - r->first));
   set(o, "region", box(w, &f->box));
   set(o, "extents", extents);
   set(o, "strides", strides(w, &f->box));
   set(o, "units", json_string("elements"));
   set(o, "outside", json_string(outside_name(f->outside)));
   if (f->outside == OUTSIDE_CONST) set(o, "outside_value", constant(f->outside_value, f->type));
+  if (f->past) set(o, "history_of", json_string(m->fields[f->present].name));
+  if (f->past) set(o, "level", json_integer(f->past));
   set(o, "input", json_boolean(f->input));
   set(o, "temp", json_boolean(f->temp));
   set(o, "init", json_boolean(has_init));
@@ -159,27 +173,103 @@ static json_t *fields(const Writer *w) {
   json_t *list = json_array();
   bool *init = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
   fields_with_init(w->m, init);
-  for (int i = 0; i < w->m->nfields; i++) json_array_append_new(list, field(w, &w->m->fields[i], init[i]));
+  for (int i = 0; i < w->m->nfields; i++) json_array_append_new(list, field(w, i, init[i]));
   return list;
+}
+
+/* The fields of vectors and structs that were taken apart. */
+static json_t *records(const Writer *w) {
+  const StcProgram *p = w->program;
+  json_t *list = json_array();
+  for (int i = 0; i < p->ndeclared; i++) {
+    const Declared *d = &p->declared[i];
+    int r = module_find_record(w->m, d->name);
+    if (r < 0) continue;
+    json_t *o = json_object(), *parts = json_array(), *axes = json_array();
+    for (int k = 0; k < d->naxes; k++) json_array_append_new(axes, json_integer(d->axes[k]));
+    for (int c = 0; c < d->ncomponents; c++)
+      json_array_append_new(parts, json_pack("{s:s, s:s, s:I}", "field", w->m->fields[w->m->records[r].first + c].name, "path", d->components[c].path,
+                                             "offset", (json_int_t)d->components[c].offset));
+    set(o, "name", json_string(d->name));
+    set(o, "type", json_string(d->type_name));
+    set(o, "npy", json_string(d->dtype));
+    set(o, "npy_axes", axes);
+    set(o, "point_bytes", json_integer(d->point_bytes));
+    set(o, "components", parts);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The structs that types name, members in order. */
+static json_t *structs(const Writer *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->ncomposites; i++) {
+    const Composite *c = &m->composites[i];
+    json_t *o, *members = json_array();
+    if (!c->name) continue;
+    for (int k = 0; k < c->n; k++)
+      json_array_append_new(members, json_pack("{s:s, s:s}", "name", c->members[k].name, "type", type_text(m, c->members[k].type)));
+    o = json_pack("{s:s}", "name", c->name);
+    set(o, "members", members);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The launch-time arrays. */
+static json_t *arrays(const Writer *w) {
+  json_t *list = json_array();
+  for (int i = 0; i < w->m->nparam_arrays; i++) {
+    const ParamArray *p = &w->m->param_arrays[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(p->name));
+    set(o, "type", json_string(type_name(p->type)));
+    set(o, "npy", json_string(npy_descr((StcType)p->type)));
+    set(o, "extent", affine(w, p->extent));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The bytes of a buffer as text. */
+static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
+  Str s = {w->arena, NULL, 0, 0};
+  if (b->kind == BUFFER_SCRATCH) {
+    str_addf(&s, "%d * %lld", size, (long long)b->cells);
+  } else if (b->kind == BUFFER_PARAM) {
+    str_addf(&s, "%d * max(%s, 1)", size, affine_text(w, w->m->param_arrays[b->field].extent));
+  } else {
+    const Field *f = &w->m->fields[b->field];
+    str_addf(&s, "%d", size);
+    for (int d = 0; d < f->box.rank; d++) str_addf(&s, " * max(%s, 0)", affine_text(w, extent(w, &f->box, d)));
+  }
+  return s.s;
 }
 
 /* All buffers that the launcher allocates. */
 static json_t *buffers(const Writer *w) {
+  static const char *const kinds[] = {"field", "array", "scratch"};
   json_t *list = json_array();
   for (int i = 0; i < w->m->nbuffers; i++) {
     const Buffer *b = &w->m->buffers[i];
-    const Field *f = &w->m->fields[b->field];
+    Type t = buffer_type(w->m, i);
     json_t *o = json_object();
-    Str bytes = {w->arena, NULL, 0, 0};
-    str_addf(&bytes, "%d", type_size(f->type));
-    for (int d = 0; d < f->box.rank; d++) str_addf(&bytes, " * max(%s, 0)", affine_text(w, extent(w, &f->box, d)));
     set(o, "name", json_string(b->name));
-    set(o, "field", json_string(f->name));
-    set(o, "copy", json_integer(b->copy));
-    set(o, "type", json_string(type_name(f->type)));
-    set(o, "element_bytes", json_integer(type_size(f->type)));
-    set(o, "bytes", json_string(bytes.s));
-    set(o, "alignment", json_integer(type_size(f->type)));
+    set(o, "kind", json_string(kinds[b->kind]));
+    if (b->kind == BUFFER_FIELD) {
+      set(o, "field", json_string(w->m->fields[b->field].name));
+      set(o, "copy", json_integer(b->copy));
+    } else if (b->kind == BUFFER_PARAM) {
+      set(o, "array", json_string(w->m->param_arrays[b->field].name));
+    } else {
+      set(o, "elements", json_integer(b->cells));
+    }
+    set(o, "type", json_string(type_name(t)));
+    set(o, "element_bytes", json_integer(type_size(t)));
+    set(o, "bytes", json_string(bytes_text(w, b, type_size(t))));
+    set(o, "alignment", json_integer(type_size(t)));
     json_array_append_new(list, o);
   }
   return list;
@@ -216,13 +306,14 @@ static json_t *argument(const Writer *w, const KArg *a, size_t *offset) {
   *offset = (*offset + size - 1) / size * size;
   set(o, "kind", json_string(kinds[a->kind]));
   if (a->kind == KARG_BUFFER) {
-    const Field *f = &m->fields[m->buffers[a->index].field];
-    set(o, "buffer", json_string(m->buffers[a->index].name));
+    const Buffer *b = &m->buffers[a->index];
+    Type t = buffer_type(m, a->index);
+    set(o, "buffer", json_string(b->name));
     set(o, "type", json_string("pointer"));
-    set(o, "element", json_string(type_name(f->type)));
+    set(o, "element", json_string(type_name(t)));
     set(o, "access", json_string(access_name(a)));
-    set(o, "strides", strides(w, &f->box));
-    set(o, "pointer_alignment", json_integer(type_size(f->type)));
+    set(o, "strides", b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field].box) : json_pack("[s]", "1"));
+    set(o, "pointer_alignment", json_integer(type_size(t)));
   } else if (a->kind == KARG_SCALAR) {
     set(o, "scalar", json_string(m->scalars[a->index].name));
     set(o, "type", json_string(type_name(m->scalars[a->index].type)));
@@ -304,12 +395,69 @@ static json_t *sequence(const Writer *w, const HostSeq *s) {
   return o;
 }
 
+/* How long the text of an expression may become before the rest is left out. */
+enum { LONGEST_FORMULA = 2000 };
+
+/* Appends the value of `v` as one formula, operations by name: lt(change, 0.5). */
+static void add_formula(const Writer *w, Str *s, const Value *v) {
+  const Op *op = v->def;
+  if (s->n > LONGEST_FORMULA) {
+    str_add(s, "...");
+  } else if (op->code == OP_SCALAR) {
+    str_add(s, w->m->scalars[op->sym].name);
+  } else if (op->code == OP_CONST) {
+    const_print(s, op->cval, v->type);
+  } else {
+    str_addf(s, "%s(", op_info[op->code].name);
+    for (int i = 0; i < op->noperands && s->n <= LONGEST_FORMULA; i++) {
+      if (i) str_add(s, ", ");
+      add_formula(w, s, op->operands[i]);
+    }
+    str_add(s, ")");
+  }
+}
+
+/* The text of what `b` yields. */
+static json_t *formula(const Writer *w, const Block *b) {
+  Str s = {w->arena, NULL, 0, 0};
+  add_formula(w, &s, b->last->operands[0]);
+  return json_string(s.s);
+}
+
+/* What is evaluated between sequences. */
+static json_t *reductions(const Writer *w) {
+  static const char *const kinds[] = {"reduce", "until", "finite", "bounds"};
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
+    json_t *o = json_object();
+    set(o, "name", json_string(r->name));
+    set(o, "kind", json_string(kinds[r->kind]));
+    set(o, "operation", json_string(op_info[r->op].name));
+    set(o, "type", json_string(type_name(r->type)));
+    set(o, "region", box(w, &r->over));
+    set(o, "every", json_integer(r->every));
+    set(o, "scalar", json_string(m->scalars[r->scalar].name));
+    set(o, "result", json_string(m->buffers[r->result].name));
+    if (check) set(o, "field", json_string(m->fields[r->field].name));
+    if (check) set(o, "good", json_integer(INT64_MAX));
+    if (r->stop) set(o, "stop_text", formula(w, r->stop));
+    if (r->stop) set(o, "stop", expression(w, r->stop));
+    set(o, "sequence", sequence(w, &r->seq));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
 /* Init and the sequences of the time loop. */
 static json_t *host(const Writer *w) {
   json_t *o = json_object(), *list = json_array();
   for (int i = 0; i < w->m->host.nseqs; i++) json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
   set(o, "init", sequence(w, &w->m->host.init));
   set(o, "sequences", list);
+  set(o, "reductions", reductions(w));
   return o;
 }
 
@@ -339,6 +487,9 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "steps", json_integer(m->steps));
   set(o, "scalars", scalars(&w));
   set(o, "checks", checks(&w));
+  set(o, "structs", structs(&w));
+  set(o, "records", records(&w));
+  set(o, "arrays", arrays(&w));
   set(o, "fields", fields(&w));
   set(o, "buffers", buffers(&w));
   set(o, "kernels", kernels(&w));

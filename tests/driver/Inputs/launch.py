@@ -1,7 +1,8 @@
-"""launch.py MANIFEST OBJECT STEPS [-DNAME=VALUE]... [FIELD=IN.npy]... : a launcher of another make: runs a host artifact from its manifest alone.
+"""launch.py MANIFEST OBJECT STEPS [-DNAME=VALUE]... [FIELD=IN.npy]... [ARRAY=IN.npy]... : a launcher of another make: runs a host artifact from its manifest alone.
 
-It knows of the program only what the manifest says: it links OBJECT into a shared library, allocates the buffers, runs the init and the time loop, and
-writes each field that is neither temp nor input to FIELD.out.npy in the current directory.
+It knows of the program only what the manifest says: it links OBJECT into a shared library, allocates the buffers, runs the init and the time loop with its
+reductions, and writes each field that is neither temp nor input to FIELD.out.npy in the current directory (components of records one by one). Prints the last
+values of the reductions and the steps made.
 """
 import ctypes
 import json
@@ -11,7 +12,8 @@ import struct
 import subprocess
 import sys
 
-C = {"bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float, "f64": ctypes.c_double}
+C = {"bool": ctypes.c_bool, "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float, "f64": ctypes.c_double,
+     "f16": ctypes.c_uint16, "bf16": ctypes.c_uint16}
 
 
 def affine(a, env):
@@ -30,7 +32,8 @@ def rounded(x, type):
     return f32(x) if type == "f32" else float(x) if type == "f64" else bool(x) if type == "bool" else wrap(int(x), int(type[1:]))
 
 
-BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "min": min, "max": max}
+BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "min": min, "max": max,
+          "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y}
 UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "convert": lambda x: x}
 
 
@@ -52,7 +55,9 @@ def expression(ops, env):
 def bind(manifest, defines):
     env = {}
     for s in manifest["scalars"]:
-        if s["name"] in defines:
+        if s["kind"] == "reduction":
+            env[s["name"]] = 0
+        elif s["name"] in defines:
             env[s["name"]] = rounded(float(defines[s["name"]]) if s["type"][0] == "f" else int(defines[s["name"]]), s["type"])
         else:
             env[s["name"]] = expression(s["expression"], env) if "expression" in s else rounded(s["default"], s["type"])
@@ -91,8 +96,13 @@ class Launcher:
         self.manifest, self.env, self.library, self.step = manifest, env, library, 0
         self.memory = {}
         for b in manifest["buffers"]:
-            f = field(manifest, b["field"])
-            self.memory[b["name"]] = (C[b["type"]] * max(elements(f, env), 1))()
+            if b["kind"] == "field":
+                n = elements(field(manifest, b["field"]), env)
+            elif b["kind"] == "array":
+                n = affine(next(a for a in manifest["arrays"] if a["name"] == b["array"])["extent"], env)
+            else:
+                n = b["elements"]
+            self.memory[b["name"]] = (C[b["type"]] * max(n, 1))()
 
     def argument(self, a):
         if a["kind"] == "buffer":
@@ -124,27 +134,57 @@ class Launcher:
         self.step += sequence["steps"]
 
 
+    def give(self, given):
+        for name, path in given.items():
+            data = read_npy(path)
+            for b in self.manifest["buffers"]:
+                if b.get("array") == name or (b.get("field") == name and b["copy"] == 0):
+                    ctypes.memmove(self.memory[b["name"]], data, len(data))
+
+    def reduce(self):
+        """Evaluates what is due. Has the condition of an `until` been met?"""
+        met = False
+        for r in self.manifest["host"]["reductions"]:
+            if self.step % r["every"]:
+                continue
+            step = self.step
+            self.run(r["sequence"])
+            assert self.step == step
+            self.env[r["scalar"]] = self.memory[r["result"]][0]
+            assert r["kind"] not in ("finite", "bounds") or self.env[r["scalar"]] == r["good"], r["name"]
+            if r["kind"] == "until":
+                assert not math.isnan(self.env[r["scalar"]])
+                met |= self.step > 0 and expression(r["stop"], self.env)
+        return met
+
+    def left(self, steps):
+        return min([steps - self.step] + [r["every"] - self.step % r["every"] for r in self.manifest["host"]["reductions"]])
+
+
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 1 and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 2 and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
     env = bind(manifest, defines)
     subprocess.run(["cc", "-shared", "-o", "./launch.so", sys.argv[2], "-lm"], check=True)
     launcher = Launcher(manifest, env, ctypes.CDLL(os.path.abspath("launch.so")))
+    launcher.give(given)
     launcher.run(manifest["host"]["init"])
-    for name, path in given.items():
-        data = read_npy(path)
-        buffer = next(b["name"] for b in manifest["buffers"] if b["field"] == name and b["copy"] == 0)
-        ctypes.memmove(launcher.memory[buffer], data, len(data))
-    while launcher.step < steps:
-        launcher.run(next(s for s in manifest["host"]["sequences"] if s["steps"] <= steps - launcher.step))
+    launcher.give(given)
+    met = launcher.reduce()
+    while launcher.step < steps and not met:
+        launcher.run(next(s for s in manifest["host"]["sequences"] if s["steps"] <= launcher.left(steps)))
+        met = launcher.reduce()
     for f in manifest["fields"]:
         if not f["temp"] and not f["input"]:
-            buffer = next((b for b in manifest["buffers"] if b["field"] == f["name"] and b["copy"] == 0))
+            buffer = next(b for b in manifest["buffers"] if b.get("field") == f["name"] and b["copy"] == 0)
             size = elements(f, env) * buffer["element_bytes"]
             write_npy(f["name"] + ".out.npy", f, env, bytes(launcher.memory[buffer["name"]])[:size])
+    for r in manifest["host"]["reductions"]:
+        print(r["name"], repr(env[r["scalar"]]))
+    print("steps", launcher.step)
 
 
 main()
