@@ -572,8 +572,8 @@ static Launches all_launches(const Module *m, bool naive) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   Launches l = {m->ninits, n, !naive && m->time_tile > 1 && n > 0, NULL};
-  Launch **inits = naive_launches(m, m->ninits, m->inits, true);
-  Launch **steps = naive ? naive_launches(m, n, st, false) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
+  Launch **inits = init_launches(m);
+  Launch **steps = naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
   const Stencil *tile = l.ntiles ? repeat_levels(m, n, st, m->time_tile, true) : NULL;
   l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + 1);
   for (int i = 0; i < l.ninits + l.nsteps; i++) l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];

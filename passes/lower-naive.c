@@ -18,17 +18,34 @@ static void mark_read(void *user, const Piece *piece, int field, const int64_t *
   reads[field] = true;
 }
 
-Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits) {
-  Stencil *own = repeat_levels(m, n, st, 1, false);
-  Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
-  for (int i = 0; i < n; i++) {
-    l[i] = inits ? init_launch_new(m, &own[i]) : launch_new(m, 1, &own[i], own, own + n);
-    if (!inits || own[i].ntargets == 1)
+Launch **init_launches(const Module *m) {
+  Stencil *own = repeat_levels(m, m->ninits, m->inits, 1, false);
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, m->ninits);
+  for (int i = 0; i < m->ninits; i++) {
+    l[i] = init_launch_new(m, &own[i]);
+    if (own[i].ntargets == 1)
       continue;
     bool *reads = ARENA_ARRAY(m->arena, bool, m->nfields);
     stencil_accesses(&own[i], mark_read, reads);
     for (int t = 0; t < own[i].ntargets; t++)
       l[i]->use[own[i].targets[t]].paired |= reads[own[i].targets[t]];
+  }
+  return l;
+}
+
+Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count) {
+  Stencil *own = repeat_levels(m, n, st, 1, false);
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
+  *count = 0;
+  for (int i = 0, k; i < n; i += k) {
+    for (k = 1; i + k < n && is_history_stencil(m, &own[i + k - 1]);)
+      k++;
+    l[*count] = launch_new(m, k, own + i, own, own + n);
+    if (l[*count]->n != 1) {
+      k = 1;
+      l[*count] = launch_new(m, 1, own + i, own, own + n);
+    }
+    ++*count;
   }
   return l;
 }
@@ -166,16 +183,17 @@ void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
 Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = naive_launches(m, m->ninits, m->inits, true), **steps = naive_launches(m, n, st, false);
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + n);
-  for (int i = 0; i < m->ninits + n; i++)
+  int count;
+  Launch **inits = init_launches(m), **steps = naive_launches(m, n, st, &count);
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + count);
+  for (int i = 0; i < m->ninits + count; i++)
     all[i] = i < m->ninits ? inits[i] : steps[i - m->ninits];
-  Lowering *lo = lowering_new(c, m, m->ninits + n, all);
+  Lowering *lo = lowering_new(c, m, m->ninits + count, all);
   lower_inits(lo, inits, s->block);
   HostSeq *seq = host_seq(lo, 1);
-  for (int i = 0; i < n; i++) {
-    const char *name = arena_printf(m->arena, "%s_naive_%s", m->name, st[i].name);
-    naive_kernel(lo, seq, steps[i], -1, name, s->block, i == n - 1);
+  for (int i = 0; i < count; i++) {
+    const char *name = arena_printf(m->arena, "%s_naive_%s", m->name, steps[i]->st->name);
+    naive_kernel(lo, seq, steps[i], -1, name, s->block, i == count - 1);
     host_swaps(lo, seq, steps[i]);
   }
   return lowering_finish(lo);

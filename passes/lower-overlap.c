@@ -369,7 +369,7 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = naive_launches(m, m->ninits, m->inits, true), **step = group_launches(m, n, st, &groups);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
   Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
   bool tiled = m->time_tile > 1 && n > 0;
   Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);

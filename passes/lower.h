@@ -209,10 +209,12 @@ void lower_reductions(Lowering *lo);
 
 /* ---------------------------------------------------------------- lower-naive.c */
 
-/* What the inits and the stencils of a step launch when each stencil is alone in a launch: a Launch for each. An init of several targets
- * becomes a kernel for each target, so that those of fields with data can be left out; then no target that an equation reads is written
- * in place. */
-Launch **naive_launches(const Module *m, int n, const Stencil *st, bool inits);
+/* The launches of the inits of `m`, one for each. One of several targets becomes a kernel for each target, so that those of fields with data can be left
+ * out; then no target that an equation reads is written in place. */
+Launch **init_launches(const Module *m);
+/* The launches of the step of `n` stencils at `st`, when each stencil is alone in one, but for those of pass history, which are in that of the stencil behind
+ * them: that costs nothing. Their number is *count. */
+Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
 /* Was `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere by any
  * of them. */
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at);
