@@ -3,11 +3,14 @@
  *   lex.c           Token           characters to tokens
  *   parse.c         Decl            tokens to declarations
  *   parse_expr.c    Expr            tokens to expressions
+ *   parse_stmt.c    Stmt            tokens to statements and functions
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
+ *   check_stmt.c                    statements of blocks: lets, vars, loops
+ *   check_fn.c                      functions
  *   check_type.c                    expressions: types, literals adapted
  *   check_composite.c               types as written; vectors, structs and their members; storage types
  *   share.c                         values that several places of an expression use
@@ -110,14 +113,41 @@ typedef struct Range { Expr *lo, *hi; } Range;
 /* [ranges] as written. */
 typedef struct RegionExpr { Loc loc; int32_t n; Range *ranges; } RegionExpr;
 
-/* A line of a block: let NAME [: type] = value, or NAME = value, or NAME@level = value. */
-typedef struct Stmt { bool is_let; Loc loc; const char *name; int32_t level; const TypeExpr *type; Expr *value; } Stmt;
+typedef enum StmtKind {
+  STMT_BAD,        /* could not be parsed */
+  STMT_LET,        /* let NAME [: type] = value */
+  STMT_VAR,        /* var NAME [: type] [= value] */
+  STMT_ASSIGN,     /* NAME[@level] path = value; in a piece without a block: = value */
+  STMT_FOR,        /* for (NAME in lo .. hi) { body } */
+  STMT_IF,         /* if value { body } else { other } */
+  STMT_RETURN      /* return value */
+} StmtKind;
+
+/* One step of the path to what is assigned: .member or [index]. */
+typedef struct Place { Loc loc; const char *member; Expr *index; } Place;
+
+/* A statement of a block; its parts by kind. */
+typedef struct Stmt Stmt;
+struct Stmt {
+  StmtKind kind;
+  Loc loc;                       /* of the name; of the word if there is none */
+  const char *name;
+  int32_t level;                 /* of NAME@level, else 0 */
+  const TypeExpr *type;
+  Expr *value;
+  int32_t npath; Place *path;
+  Expr *lo, *hi;
+  int32_t n; Stmt *body;
+  int32_t nother; Stmt *other;
+  bool failed;                   /* what stands behind the name could not be parsed */
+  bool reached, used;            /* let, var: the checker came by; something reads it */
+};
 /* [region] = value (one statement without a name), or [region] { statements }. */
 typedef struct PieceDecl { Loc loc; RegionExpr *region; int32_t n; Stmt *stmts; bool is_block; } PieceDecl;
 
 typedef enum DeclKind {
   DECL_BAD,        /* could not be parsed: the name counts as declared and is never reported again */
-  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_STRUCT, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_STENCIL, DECL_INIT,
+  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_STRUCT, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_FN, DECL_STENCIL, DECL_INIT,
   DECL_ARRAY, DECL_REDUCE, DECL_UNTIL
 } DeclKind;
 
@@ -132,12 +162,13 @@ typedef struct Decl {
   Loc loc;                       /* of the name */
   const char *name;
   const TypeExpr *type;          /* NULL: not given */
-  Expr *value;                   /* param, const, let, op: value; grid: steps; table, array: extent; field: constant of outside; reduce, until: what is reduced */
+  Expr *value;                   /* param, const, let, op, fn: value; grid: steps; table, array: extent; field: constant of outside; reduce, until: what is reduced */
   RegionExpr *region;            /* grid, region, field (NULL: the grid), reduce, until */
   Name on;                       /* field, reduce, until: region by name */
   int32_t nnames; Name *names;   /* op: parameters; stencil: targets */
   int32_t nvalues; Expr **values;/* table */
-  int32_t nmembers; MemberDecl *members;   /* struct */
+  int32_t nmembers; MemberDecl *members;   /* struct; fn: parameters */
+  int32_t nstmts; Stmt *stmts;   /* fn: what comes before the value */
   OutsideRule outside;
   bool input, temp;
   Expr *history;                 /* field: number of older levels, NULL if not given */
@@ -162,8 +193,28 @@ bool parse_accept(Parse *p, Tok kind);                      /* takes it if so */
 /* Takes a token of that kind, else reports "expected WHAT, found ...". */
 bool parse_expect(Parse *p, Tok kind, const char *what);
 void parse_error(Parse *p, const char *expected);           /* "expected WHAT, found TOKEN" at the next token */
-void parse_unsupported(Parse *p, Loc loc, const char *what);/* "WHAT are not supported yet" */
 bool parse_enter(Parse *p);                                 /* one more bracket level; false after reporting too many */
+/* A declaration called `name`, at once in the list as DECL_BAD; it gets its kind when it is complete. */
+Decl *parse_declare(Parse *p, Name name);
+/* A new name at the next token, `what` says of what. */
+bool parse_new_name(Parse *p, const char *what, Name *out);
+bool parse_optional_type(Parse *p, const TypeExpr **out);   /* ": TYPE" if there is one; false after reporting */
+Expr *parse_initializer(Parse *p);                          /* "= EXPR"; NULL after reporting */
+/* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at the end of a line is reported there. */
+bool parse_end(Parse *p, bool paper);
+bool parse_begins_declaration(const Token *t);              /* does the token begin a declaration wherever it stands? */
+/* After an error: steps over the next semicolon, or up to a closing brace or the start of a declaration. */
+void parse_skip(Parse *p);
+void parse_skip_braces(Parse *p);                           /* steps over an opening brace up to and with the closing one */
+/* Is p at the end of a block, or where going on makes no sense? */
+bool parse_at_block_end(const Parse *p);
+/* Adds the statements up to a closing brace, which is taken, to body[n]. */
+bool parse_block(Parse *p, int32_t *n, Stmt **body);
+/* Reports the first return among the statements, if there is one. */
+bool parse_no_return(Parse *p, int32_t n, const Stmt *s);
+/* fn NAME(PARAMETERS) : TYPE ..., after the word. */
+bool parse_function(Parse *p);
+bool parse_target_level(Parse *p, int32_t *out);            /* "@K" behind the name of a field that an init sets, into *out; false after reporting */
 /* A type at the next token; NULL after reporting. */
 const TypeExpr *parse_type(Parse *p);
 /* The scalar type that the name stands for; TY_NONE if it is none. */
@@ -173,23 +224,30 @@ Type type_of_word(const char *s, Type real);
 
 /* ---------------------------------------------------------------- names: symbol.c */
 
-typedef enum SymbolKind { SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_STRUCT, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_STENCIL, SYM_LOCAL,
-  SYM_ARRAY, SYM_REDUCTION } SymbolKind;
+typedef enum SymbolKind {
+  SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_STRUCT, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_FN, SYM_STENCIL, SYM_ARRAY, SYM_REDUCTION,
+  SYM_LOCAL, SYM_VAR, SYM_VALUE, SYM_ARGUMENT   /* a let of a stencil's block; a var; a let and a parameter of a function */
+} SymbolKind;
 
 enum { MAX_COVER = 64 };
 
 /* Boxes on all of whose points a temp field has been written. */
 typedef struct Cover { int n; Box box[MAX_COVER]; } Cover;
 
+typedef struct Env Env;
 struct Symbol {
   SymbolKind kind;
   const char *name;
   Loc loc;
   bool used;
-  Type type;                     /* of the value; const: TY_LITERAL_* if it adapts */
+  Type type;                     /* of the value, or a function's result; const: TY_LITERAL_* if it adapts */
   int32_t index;                 /* param, let, reduction: scalar; field: field; array: launch-time array */
   const Decl *decl;
   Expr *value;                   /* local: as parsed */
+  const Env *env;                /* local: where that stands */
+  Expr *current;                 /* var, value, argument: what it is at the place in hand, made of shared values */
+  Stmt *stmt;                    /* local, var, value: its declaration */
+  Type *types;                   /* fn: of its parameters */
   bool is_affine; Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
   Box box;                       /* grid, region, field */
   int32_t npasts; Symbol **pasts;   /* field: its older levels, 1 and on */
@@ -197,6 +255,7 @@ struct Symbol {
   const Cover *cover; int32_t cover_stencil;   /* temp field: what the stencils before number cover_stencil of Checker.checked have written; -1: not known */
   int32_t n; Symbol **elems;     /* table */
   bool have[TY_COMPOSITE]; Const memo[TY_COMPOSITE];   /* const and element: its value by type */
+  Expr **members;                /* local of composite type: its members as shared values, NULL where there are none yet */
   Expr *checked;                 /* shared value: its expression; NULL for a let of a block, which is lowered at its place */
   Value *lowered;                /* local: its value while a piece is lowered */
   const void *listed; bool visited;   /* shared value: for shared_values */
@@ -219,8 +278,8 @@ typedef struct CheckedPiece { Loc loc; Box box; int32_t n; Assign *assigns; } Ch
 typedef struct CheckedStencil { const char *name; Loc loc; bool is_init; int32_t ntargets; int32_t *targets; int32_t npieces; CheckedPiece *pieces; } CheckedStencil;
 
 /* Where an expression stands. A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller` (NULL: the piece itself).
- * Or (`index` given) a term of the reduction at `call` that stands in `caller`: the index's name means the constant `index`. */
-typedef struct Env Env;
+ * A function: its parameters are among Checker.locals; `call` has no line while it is declared. Or (`index` given) a term of a reduction, or a turn
+ * of a loop, at `call` that stands in `caller`: the index's name means the constant `index`. */
 struct Env { const Decl *decl; Expr *const *args; const Env *caller; Loc call; Symbol *index; };
 
 /* A reduction between steps: all but its code; what it reduces, of type head.type; the condition under which an until stops, NULL for others. */
@@ -248,7 +307,10 @@ typedef struct Checker {
   int64_t ago;                   /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   const Box *region;             /* region of the piece in hand */
   const CheckedStencil *stencil;
-  Symbol *locals;                /* lets of the block in hand, linked by next, newest first */
+  Symbol *locals;                /* lets, vars and parameters that can be seen, linked by next, newest first */
+  CheckedPiece *piece;           /* whose block is in hand; NULL in a function */
+  const Decl *function;          /* which is in hand; NULL outside */
+  int32_t level, inlined;        /* blocks of for and if, and calls, around the place */
   int32_t depth, nodes;
   bool gave_up;                  /* too many nodes: reported once */
   bool incomplete;               /* parts of the program could not be read, so what seems missing may be there */
@@ -302,6 +364,8 @@ void check_same_choice(Checker *c, Expr *e);
 Expr *check_convert_vector(Checker *c, const Env *env, Expr *e);
 /* The member or component of the checked value `base` that `e` names. */
 Expr *check_member(Checker *c, const Env *env, const Expr *e, Expr *base);
+/* The number of the member that `e` names, of a value of composite type; -1 after reporting. */
+int64_t check_member_number(Checker *c, const Env *env, const Expr *e, const Expr *base);
 /* Checks `e` in its place: only what `allowed` says may occur; `what` says in messages what it is. */
 Expr *check_in(Checker *c, const Expr *e, const Env *env, Allowed allowed, const char *what);
 /* An integer constant. False after reporting. */
@@ -346,6 +410,29 @@ bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReductio
 Expr *check_stop(Checker *c, const Decl *d, Symbol *s);
 /* An integer expression of params, `what` in messages. False after reporting. */
 bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out);
+
+/* Counts the next thing to be checked, at `at`; false, after reporting it once, if the program has become too large. */
+bool check_more(Checker *c, Loc at, const Env *env);
+
+/* Statements in order; of a piece's block those of c->piece. */
+void check_statements(Checker *c, const Env *env, int n, Stmt *s);
+/* TARGET = VALUE in the block of c->piece. */
+void check_target(Checker *c, const Env *env, const Stmt *st);
+/* Leaves a block: forgets the locals newer than `outer`. */
+void check_leave(Checker *c, Symbol *outer);
+/* Warns of lets and vars that nothing uses. */
+void check_unused(Checker *c, int n, const Stmt *s);
+/* Is the name of something new in a block, `what`, free? Reports if not. */
+bool check_local_name(Checker *c, const Env *env, const char *name, Loc loc, const char *what);
+/* A local of that name with the value `value` (NULL or EXPR_BAD: one that was reported). */
+Symbol *check_add_local(Checker *c, const Env *env, SymbolKind kind, const char *name, Loc loc, Expr *value);
+/* The function `d`; the types of its parameters and of its result. False after reporting. */
+bool check_function(Checker *c, const Decl *d, Type **types, Type *type);
+/* The call `e` of function `f`. */
+Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *f);
+/* False after reporting, in a function: `name`, which is `what`, belongs to the point. */
+bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name, const char *what);
+
 /* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
 bool check_region(Checker *c, const RegionExpr *r, Box *out);
 /* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them in messages. */
@@ -365,8 +452,11 @@ bool fold_literal(const Expr *e, Type t, Const *out);
 
 /* ---------------------------------------------------------------- values used several times: share.c */
 
-/* `e`, checked and of a type of its own, as an expression that may be used several times and is computed once. Constants come out as such. */
+/* `e`, checked and of a type of its own, as an expression that may be used several times and is computed once. Constants come out as such, composite
+ * values other than a field's as EXPR_BRACES or EXPR_SPREAD of such expressions. */
 Expr *share(Checker *c, Expr *e, const char *name);
+/* Member `i`, of type `t`, of the checked composite value `e`. */
+Expr *share_member(Checker *c, Expr *e, int i, Type t);
 /* The shared values that `e` and those values need, each behind those that it needs itself, without what was listed for the same `place` before. */
 int shared_values(Arena *a, const Expr *e, const void *place, Symbol ***out);
 

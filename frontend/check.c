@@ -279,6 +279,17 @@ static void check_op(Checker *c, const Decl *d) {
   declare(c, diags_errors(c->d) == before ? SYM_OP : SYM_BAD, d);
 }
 
+/* fn NAME(PARAMETERS) : TYPE. */
+static void check_fn(Checker *c, const Decl *d) {
+  Type *types, type;
+  bool ok = check_function(c, d, &types, &type);
+  Symbol *s = declare(c, ok ? SYM_FN : SYM_BAD, d);
+  if (!s || !ok)
+    return;
+  s->types = types;
+  s->type = type;
+}
+
 /* ---- stencils */
 
 static bool is_field(const Symbol *s) { return s && s->kind == SYM_FIELD; }
@@ -325,30 +336,6 @@ static bool check_targets(Checker *c, const Decl *d, CheckedStencil *s) {
   return ok;
 }
 
-/* let NAME = VALUE in a block. */
-static void check_local(Checker *c, const Stmt *st, CheckedPiece *p) {
-  Expr *e = st->value ? check_in(c, st->value, NULL, ALLOW_BODY, "a let") : NULL;
-  Type given;
-  if (!check_type_expr(c, st->type, TYPE_VALUE, &given))
-    e = NULL;
-  if (e)
-    e = given != TY_NONE ? check_coerce(c, e, given, arena_printf(c->arena, "'%s'", st->name)) : check_value(c, e);
-  const Symbol *taken = symbols_find(&c->syms, st->name);
-  for (const Symbol *l = c->locals; l && !taken; l = l->next)
-    taken = strcmp(l->name, st->name) ? NULL : l;
-  if (taken && taken->kind != SYM_BAD) {
-    diag_error(c->d, st->loc, "the name '%s' is taken; a let cannot have the name of anything declared before", st->name);
-    diag_note(c->d, taken->loc, "'%s' is %s declared here", st->name, symbol_kind_name(taken->kind));
-    return;
-  }
-  Symbol *s = ARENA_NEW(c->arena, Symbol);
-  bool ok = e && e->kind != EXPR_BAD;
-  *s = (Symbol){.kind = ok ? SYM_LOCAL : SYM_BAD, .name = st->name, .loc = st->loc, .type = ok ? e->type : TY_NONE, .value = st->value, .next = c->locals};
-  c->locals = s;
-  Assign a = {.loc = st->loc, .local = s, .target = -1, .value = e};
-  ARENA_PUSH(c->arena, p->assigns, p->n, a);
-}
-
 /* Is the field a target of `s`? */
 static bool is_target(const CheckedStencil *s, int field) {
   for (int i = 0; i < s->ntargets; i++)
@@ -365,7 +352,7 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   if (!f) {
     check_undefined(c, NULL, st->loc, st->name, is_field);
   } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
-    check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let')", st->name, symbol_kind_name(f->kind));
+    check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')", st->name, symbol_kind_name(f->kind));
   } else if (f->kind == SYM_FIELD && (!is_target(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
     const char *text = st->level ? arena_printf(c->arena, "%s@%d", st->name, st->level) : st->name;
     check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text, c->stencil->name, c->stencil->name);
@@ -393,11 +380,31 @@ static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p)
   ARENA_PUSH(c->arena, p->assigns, p->n, a);
 }
 
-/* Warns of lets that nothing uses. */
-static void unused_locals(Checker *c) {
-  for (const Symbol *s = c->locals; s; s = s->next)
-    if (!s->used && s->kind == SYM_LOCAL)
-      diag_warning(c->d, s->loc, "'%s' is never used", s->name);
+void check_target(Checker *c, const Env *env, const Stmt *st) {
+  const Symbol *f = symbols_find(&c->syms, st->name);
+  bool known = f && f->kind == SYM_FIELD && is_target(c->stencil, f->index);
+  if (known && st->npath)
+    check_error(c, env, st->path[0].loc, "a target is assigned as a whole, at the point in hand; build the value and write %s = ...", st->name);
+  else if (known && c->level)
+    check_error(c, env, st->loc, "the target '%s' is assigned in the block itself, not in a for or if; give a var its value here, and assign that behind", st->name);
+  else
+    check_assign(c, st, -1, c->piece);
+}
+
+/* The block, or the one value, of a piece of `s`. */
+static void piece_body(Checker *c, const PieceDecl *d, const CheckedStencil *s, CheckedPiece *p) {
+  if (!d->is_block && d->n) {
+    check_assign(c, &d->stmts[0], s->targets[0], p);
+    return;
+  }
+  c->piece = p;
+  c->allowed = ALLOW_BODY;
+  check_statements(c, NULL, d->n, d->stmts);
+  check_leave(c, NULL);
+  c->piece = NULL;
+  c->allowed = ALLOW_CONST;
+  if (diags_errors(c->d) == 0)
+    check_unused(c, d->n, d->stmts);
 }
 
 /* One piece of c->stencil, added to `s`. */
@@ -412,16 +419,8 @@ static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
   if (!d->is_block && d->n && s->ntargets > 1)
     check_error(c, NULL, d->stmts[0].loc, "'%s' has %d targets; write a block that assigns to each: { %s = ...; }", s->name, s->ntargets, c->m->fields[s->targets[0]].name);
   else
-    for (int i = 0; i < d->n; i++) {
-      if (d->stmts[i].is_let)
-        check_local(c, &d->stmts[i], &p);
-      else
-        check_assign(c, &d->stmts[i], d->is_block ? -1 : s->targets[0], &p);
-    }
-  if (diags_errors(c->d) == 0)
-    unused_locals(c);
+    piece_body(c, d, s, &p);
   c->region = NULL;
-  c->locals = NULL;
   ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
 }
 
@@ -534,6 +533,7 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_REGION: check_named_region(c, d); break;
   case DECL_FIELD: check_field(c, d); break;
   case DECL_OP: check_op(c, d); break;
+  case DECL_FN: check_fn(c, d); break;
   case DECL_STENCIL: case DECL_INIT: check_stencil(c, d); break;
   case DECL_ARRAY: check_param_array(c, d); break;
   case DECL_REDUCE: case DECL_UNTIL: check_spanning(c, d); break;

@@ -501,30 +501,37 @@ Expr *check_convert_vector(Checker *c, const Env *env, Expr *e) {
   return k->type == e->type ? k : e;
 }
 
+int64_t check_member_number(Checker *c, const Env *env, const Expr *e, const Expr *base) {
+  const Composite *t = type_composite(c->m, base->type);
+  int64_t i = -1;
+  if (!t)
+    check_error(c, env, e->loc, "this value is %s, which has no %s", check_type_words(c, base->type), e->name ? "members" : "components");
+  else if (e->name && !t->name)
+    check_error(c, env, e->loc, "this value is the vector %s; its components are [0] to [%d]", type_text(c->m, base->type), t->n - 1);
+  else if (!e->name && t->name)
+    check_error(c, env, e->loc, "this value is the struct %s; its members are %s", t->name, member_names(c, t));
+  else if (e->name && (i = find_member(t, e->name)) < 0)
+    check_error(c, env, e->loc, "struct '%s' has no member '%.60s'; it has %s", t->name, e->name, member_names(c, t));
+  if (!t || e->name || t->name || !check_const_int(c, e->kids[1], env, "a component's index", &i))
+    return t && e->name ? i : -1;
+  t = type_composite(c->m, base->type);
+  if (i >= 0 && i < t->n)
+    return i;
+  check_error(c, env, e->kids[1]->loc, "there is no component %lld in %s; its components are [0] to [%d]", (long long)i, type_text(c->m, base->type), t->n - 1);
+  return -1;
+}
+
 Expr *check_member(Checker *c, const Env *env, const Expr *e, Expr *base) {
   base = check_settle(c, env, base);
   if (base->kind != EXPR_BAD && base->type == TY_BRACES)
     base = check_close_as(c, env, base, c->real);
   if (base->kind == EXPR_BAD)
     return base;
-  const Composite *t = type_composite(c->m, base->type);
-  if (!t)
-    return check_error(c, env, e->loc, "this value is %s, which has no %s", check_type_words(c, base->type), e->name ? "members" : "components");
-  int64_t i = 0;
-  if (e->name && !t->name)
-    return check_error(c, env, e->loc, "this value is the vector %s; its components are [0] to [%d]", type_text(c->m, base->type), t->n - 1);
-  if (!e->name && t->name)
-    return check_error(c, env, e->loc, "this value is the struct %s; its members are %s", t->name, member_names(c, t));
-  if (e->name && (i = find_member(t, e->name)) < 0)
-    return check_error(c, env, e->loc, "struct '%s' has no member '%.60s'; it has %s", t->name, e->name, member_names(c, t));
-  if (!e->name && !check_const_int(c, e->kids[1], env, "a component's index", &i))
+  int64_t i = check_member_number(c, env, e, base);
+  if (i < 0)
     return check_bad(c, e->loc);
-  t = type_composite(c->m, base->type);
-  if (i < 0 || i >= t->n)
-    return check_error(c, env, e->kids[1]->loc, "there is no component %lld in %s; its components are [0] to [%d]", (long long)i, type_text(c->m, base->type), t->n - 1);
-  Expr *x = converted(c, base, t->members[i].type);
-  x->kind = EXPR_MEMBER;
-  x->loc = e->loc;
-  x->value.i = i;
+  Expr *x = share_member(c, base, (int)i, type_composite(c->m, base->type)->members[i].type);
+  if (x->kind == EXPR_MEMBER)
+    x->loc = e->loc;
   return x;
 }

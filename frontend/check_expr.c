@@ -55,7 +55,7 @@ Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
   for (int shown = 0; env && shown < 3; env = env->caller, shown++) {
     if (env->index)
       diag_note(c->d, env->call, "where '%s' is %lld", env->index->name, (long long)env->index->memo[TY_I64].i);
-    else
+    else if (env->call.line)
       diag_note(c->d, env->call, "in the expansion of '%s' here", env->decl->name);
   }
   return check_bad(c, loc);
@@ -134,6 +134,8 @@ static Expr *moved(Checker *c, Expr *x, int64_t by) {
 
 /* step, in the step that is meant. */
 static Expr *step_number(Checker *c, const Env *env, Loc loc) {
+  if (!check_function_reads(c, env, loc, "step", "the number of the running step"))
+    return check_bad(c, loc);
   if (c->in_init)
     return check_error(c, env, loc, "'step' has no meaning in an init, which runs before the first step");
   return c->allowed == ALLOW_BODY ? moved(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago) : not_allowed(c, env, loc, "step");
@@ -142,6 +144,8 @@ static Expr *step_number(Checker *c, const Env *env, Loc loc) {
 /* An access to a field at the total offset. */
 static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *off) {
   sym->used = true;
+  if (!check_function_reads(c, env, loc, sym->name, "a field"))
+    return check_bad(c, loc);
   if (c->allowed != ALLOW_BODY)
     return not_allowed(c, env, loc, sym->name);
   for (int d = 0; d < c->m->grid.rank; d++)
@@ -155,17 +159,35 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   return e;
 }
 
-/* A let of the block: its value at this point, or moved by `shift` or in time its expression evaluated there. */
-static Expr *local(Checker *c, Loc loc, Symbol *sym, const int64_t *shift) {
-  sym->used = true;
-  if (sym->kind == SYM_BAD || c->allowed != ALLOW_BODY)
-    return sym->kind == SYM_BAD ? check_bad(c, loc) : not_allowed(c, NULL, loc, sym->name);
-  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago)
-    return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
-  return check_coerce(c, check_expr(c, sym->value, NULL, shift), sym->type, "the let");
+/* A var, or a let or parameter of a function, whose value is `sym->current`. */
+static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
+  if (memcmp(shift, nowhere, sizeof nowhere) || c->ago)
+    return check_error(c, env, loc, "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour or at an older level", sym->name,
+                       c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_kind_name(sym->kind));
+  if (c->allowed == ALLOW_CONST && (sym->current->kind == EXPR_LOCAL || sym->current->kind == EXPR_SCALAR))
+    return not_allowed(c, env, loc, sym->name);
+  Expr *e = ARENA_NEW(c->arena, Expr);
+  *e = *sym->current;
+  e->loc = loc;
+  e->name = sym->name;
+  return e;
 }
 
-/* The macro in whose expansion `env` is, NULL if it is in none. */
+/* A let, var or parameter: its value at this point; a let of a stencil's block moved by `shift` or in time: its expression evaluated there. */
+static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
+  sym->used = true;
+  if (sym->kind == SYM_BAD)
+    return check_bad(c, loc);
+  if (sym->kind != SYM_LOCAL)
+    return current_value(c, env, loc, sym, shift);
+  if (c->allowed != ALLOW_BODY)
+    return not_allowed(c, env, loc, sym->name);
+  if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago)
+    return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
+  return check_coerce(c, check_expr(c, sym->value, sym->env, shift), sym->type, "the let");
+}
+
+/* The macro or function in whose expansion `env` is, NULL if it is in none. */
 static const Env *macro_of(const Env *env) {
   while (env && env->index)
     env = env->caller;
@@ -180,9 +202,10 @@ static const Expr *argument(const Env *env, const char *name) {
   return NULL;
 }
 
-/* The let of that name in the block in hand; macros do not see it. */
+/* The local of that name in the block in hand; macros do not see it. */
 static Symbol *find_local(const Checker *c, const Env *env, const char *name) {
-  for (Symbol *s = macro_of(env) ? NULL : c->locals; s; s = s->next)
+  const Env *macro = macro_of(env);
+  for (Symbol *s = macro && macro->decl->kind != DECL_FN ? NULL : c->locals; s; s = s->next)
     if (!strcmp(s->name, name))
       return s;
   return NULL;
@@ -200,6 +223,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   case SYM_FIELD: return field(c, env, loc, sym, shift);
   case SYM_TABLE: return check_error(c, env, loc, "'%s' is a table; its values are '%s[0]' to '%s[%d]'", sym->name, sym->name, sym->name, sym->n - 1);
   case SYM_OP: return check_error(c, env, loc, "'%s' is a macro and needs its arguments: '%s(...)'", sym->name, sym->name);
+  case SYM_FN: return check_error(c, env, loc, "'%s' is a function and needs its arguments: '%s(...)'", sym->name, sym->name);
   default: return check_error(c, env, loc, "'%s' is %s, not a value", sym->name, symbol_kind_name(sym->kind));
   }
 }
@@ -215,7 +239,7 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return check_expr(c, arg, macro->caller, shift);
   sym = find_local(c, env, e->name);
   if (sym)
-    return local(c, e->loc, sym, shift);
+    return local(c, env, e->loc, sym, shift);
   sym = symbols_find(&c->syms, e->name);
   if (sym)
     return global(c, env, e->loc, sym, shift);
@@ -252,11 +276,14 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return true;
 }
 
-/* A component of the let `sym`, written like an access. */
+/* Is it a let, var or parameter of a block? */
+static bool is_local(const Symbol *s) { return s->kind == SYM_LOCAL || s->kind == SYM_VAR || s->kind == SYM_VALUE || s->kind == SYM_ARGUMENT; }
+
+/* A component of the local `sym`, written like an access. */
 static Expr *local_component(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
   if (e->n != 1)
     return check_error(c, env, e->loc, "a component of '%s' has one index: '%s[0]'", sym->name, sym->name);
-  Expr *base = local(c, e->loc, sym, shift), index = {.kind = EXPR_MEMBER, .loc = e->loc, .n = 2, .kids = (Expr *[]){NULL, e->kids[0]}};
+  Expr *base = local(c, env, e->loc, sym, shift), index = {.kind = EXPR_MEMBER, .loc = e->loc, .n = 2, .kids = (Expr *[]){NULL, e->kids[0]}};
   return base->kind == EXPR_BAD ? base : check_member(c, env, &index, base);
 }
 
@@ -281,7 +308,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return check_element(c, e, env, shift, sym);
   if (sym->kind == SYM_ARRAY)
     return c->allowed == ALLOW_BODY ? check_array_element(c, e, env, shift, sym) : not_allowed(c, env, e->loc, sym->name);
-  if (sym->kind == SYM_LOCAL && type_composite(c->m, sym->type))
+  if (is_local(sym) && type_composite(c->m, sym->type))
     return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
     return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name, symbol_kind_name(sym->kind));
@@ -334,6 +361,8 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
   int64_t d;
   if (e->n != 1)
     return wrong_count(c, e, env, 1);
+  if (!check_function_reads(c, env, e->loc, "idx", "the coordinate of the point"))
+    return check_bad(c, e->loc);
   if (c->allowed != ALLOW_BODY)
     return not_allowed(c, env, e->loc, "idx");
   if (!check_const_int(c, e->kids[0], env, "the dimension of idx", &d))
@@ -372,8 +401,12 @@ static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *sh
 /* A call that is neither a conversion nor built in. */
 static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Symbol *sym = symbols_find(&c->syms, e->name);
+  if (!sym && c->function && !strcmp(e->name, c->function->name))
+    return check_error(c, env, e->loc, "'%s' calls itself; there is no recursion, a function sees only what is declared before it", e->name);
   if (!sym && !check_find_index(env, e->name) && !argument(macro_of(env), e->name) && !find_local(c, env, e->name))
     return check_undefined(c, env, e->loc, e->name, NULL);
+  if (sym && sym->kind == SYM_FN)
+    return check_call(c, e, env, shift, sym);
   if (!sym || (sym->kind != SYM_OP && sym->kind != SYM_BAD))
     return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'", e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
   return sym->kind == SYM_BAD ? check_bad(c, e->loc) : expand(c, e, env, shift, sym);
@@ -436,15 +469,21 @@ static Expr *member(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return base->kind == EXPR_BAD ? base : check_member(c, env, e, base);
 }
 
-/* Reports once that the expressions have become too large. */
-static Expr *give_up(Checker *c, const Expr *e, const Env *env) {
+bool check_more(Checker *c, Loc at, const Env *env) {
+  if (c->gave_up)
+    return false;
+  if (c->depth < MAX_DEPTH && c->nodes < MAX_NODES) {
+    c->nodes++;
+    return true;
+  }
   c->gave_up = true;
-  for (; env && env->caller; env = env->caller)
-    ;
-  Loc at = env ? env->call : e->loc;
+  for (; env; env = env->caller)
+    at = env->call.line ? env->call : at;
   if (c->depth >= MAX_DEPTH)
-    return check_error(c, NULL, at, "this expression is more than %d levels deep when its macros are expanded; split it with let or a temp field", MAX_DEPTH);
-  return check_error(c, NULL, at, "the program's expressions have more than %d operations when their macros are expanded; split them with let or temp fields", MAX_NODES);
+    check_error(c, NULL, at, "this expression is more than %d levels deep when its macros and functions are expanded; split it with let or a temp field", MAX_DEPTH);
+  else
+    check_error(c, NULL, at, "the program's expressions have more than %d operations when macros, functions and loops are expanded; split them with let or temp fields", MAX_NODES);
+  return false;
 }
 
 /* The node by its kind. */
@@ -468,12 +507,9 @@ static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t
 }
 
 Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  if (c->gave_up)
+  if (!check_more(c, e->loc, env))
     return check_bad(c, e->loc);
-  if (c->depth >= MAX_DEPTH || c->nodes >= MAX_NODES)
-    return give_up(c, e, env);
   c->depth++;
-  c->nodes++;
   Expr *r = check_node(c, e, env, shift);
   c->nodes += r->kind != EXPR_OP && type_composite(c->m, r->type) ? type_components(c->m, r->type) : 0;
   c->depth--;

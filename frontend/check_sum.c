@@ -50,11 +50,11 @@ static Expr *nothing(Checker *c, const Expr *e, const Env *env) {
   return x;
 }
 
-/* Is `env` within a macro? Its names were checked where it was declared. */
-static bool in_macro(const Env *env) {
+/* Is the place in hand in the expansion of a macro or a call? The names there were checked where the macro or the function was declared. */
+static bool is_expansion(const Checker *c, const Env *env) {
   while (env && env->index)
     env = env->caller;
-  return env;
+  return c->inlined || (env && env->decl->kind != DECL_FN);
 }
 
 /* The body of `e` where its index is `i`. */
@@ -68,7 +68,7 @@ static Expr *term(Checker *c, const Expr *e, const Env *env, const int64_t *shif
 
 Expr *check_reduce(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int64_t lo, hi;
-  if (!in_macro(env) && !check_index_name(c, env, e->kids[0], NULL))
+  if (!is_expansion(c, env) && !check_index_name(c, env, e->kids[0], NULL))
     return check_bad(c, e->loc);
   if (!check_const_int(c, e->kids[1], env, "the first value of an index", &lo) || !check_const_int(c, e->kids[2], env, "the last value of an index", &hi))
     return check_bad(c, e->loc);
@@ -111,8 +111,10 @@ static Expr *look_up(Checker *c, const Expr *e, const Env *env, const Symbol *ta
   return check_types(c, env, check_operation(c, OP_SELECT, e->loc, 3, kids));
 }
 
-/* Element `i`, a constant. */
+/* Element `i`, a constant; in a call an index that is constant only there gets the nearest, as if it were not. */
 static Expr *known_element(Checker *c, const Expr *e, const Env *env, const Symbol *table, int64_t i) {
+  if (c->inlined)
+    i = i < 0 ? 0 : i >= table->n ? table->n - 1 : i;
   if (i < 0 || i >= table->n)
     return check_error(c, env, e->kids[0]->loc, "index %lld is outside the table '%s' of %d value%s; indices begin at 0", (long long)i, table->name, table->n,
                        table->n == 1 ? "" : "s");
@@ -146,5 +148,6 @@ Expr *check_element(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   if (table->n > MAX_LOOKUP)
     return check_error(c, env, e->loc, "the table '%s' has %d values; by an index that is not constant at most %d can be looked up: make it a launch-time array, param %s[%d] : TYPE",
                        table->name, table->n, MAX_LOOKUP, table->name, table->n);
+  c->nodes += table->n;
   return look_up(c, e, env, table, share(c, index, "index"), 0, table->n - 1);
 }

@@ -154,10 +154,10 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
 
 /* Keywords first, then types, then functions. */
 static const char *const words[] = {
-  "param", "const", "grid", "region", "field", "stencil", "init", "op", "let", "if", "then", "else", "true", "false", "struct", "fn", "var", "for", "until", "reduce",
+  "param", "const", "grid", "region", "field", "stencil", "init", "op", "let", "if", "then", "else", "true", "false", "struct", "fn", "var", "for", "return", "until", "reduce",
   "real", "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "bool",
   "idx", "step", "min", "max", "abs", "sqrt", "rsqrt", "exp", "log", "pow", "sin", "cos", "tan", "tanh", "floor", "ceil", "fma", "copysign", "select", "sum", "prod"};
-enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 20 };
+enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 21 };
 
 const char *reserved_word(int i) { return i < NWORDS ? words[i] : NULL; }
 

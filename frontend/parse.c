@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A declaration called `name`, at once in the list as DECL_BAD; it gets its kind when it is complete. */
-static Decl *declare(Parse *p, Name name) {
+Decl *parse_declare(Parse *p, Name name) {
   Decl *d = ARENA_NEW(p->arena, Decl);
   d->name = name.s;
   d->loc = name.loc;
@@ -13,8 +12,7 @@ static Decl *declare(Parse *p, Name name) {
   return d;
 }
 
-/* A new name at the next token, `what` says of what. */
-static bool new_name(Parse *p, const char *what, Name *out) {
+bool parse_new_name(Parse *p, const char *what, Name *out) {
   if (!parse_is(p, TOK_NAME)) {
     parse_error(p, what);
     return false;
@@ -48,14 +46,12 @@ const TypeExpr *parse_type(Parse *p) {
   return t;
 }
 
-/* ": TYPE" if there is one; false after reporting. */
-static bool optional_type(Parse *p, const TypeExpr **out) {
+bool parse_optional_type(Parse *p, const TypeExpr **out) {
   *out = NULL;
   return !parse_accept(p, TOK_COLON) || (*out = parse_type(p)) != NULL;
 }
 
-/* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at the end of a line is reported there. */
-static bool end(Parse *p, bool paper) {
+bool parse_end(Parse *p, bool paper) {
   if (parse_accept(p, TOK_SEMI) || (paper && (p->t->first || parse_is(p, TOK_EOF))))
     return true;
   if (!p->t->first && !parse_is(p, TOK_EOF)) {
@@ -68,8 +64,7 @@ static bool end(Parse *p, bool paper) {
   return true;
 }
 
-/* "= EXPR". NULL after reporting. */
-static Expr *initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
+Expr *parse_initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
 
 /* [EXTENT] : TYPE of a launch-time array, behind its name. */
 static bool array(Parse *p, Decl *d) {
@@ -88,12 +83,12 @@ static bool array(Parse *p, Decl *d) {
 /* param NAME [: TYPE] [= EXPR], or param NAME[EXTENT] : TYPE, after the word. */
 static bool param(Parse *p) {
   Name name;
-  if (!new_name(p, "a param's name", &name))
+  if (!parse_new_name(p, "a param's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   if (parse_is(p, TOK_LBRACKET))
     return array(p, d);
-  if (!optional_type(p, &d->type) || (parse_is(p, TOK_ASSIGN) && !(d->value = initializer(p))))
+  if (!parse_optional_type(p, &d->type) || (parse_is(p, TOK_ASSIGN) && !(d->value = parse_initializer(p))))
     return false;
   d->kind = DECL_PARAM;
   return true;
@@ -115,15 +110,15 @@ static bool table_values(Parse *p, Decl *d) {
 /* const NAME [: TYPE] = EXPR, or const NAME[n] [: TYPE] = {EXPR, ...}, after the word. */
 static bool constant(Parse *p) {
   Name name;
-  if (!new_name(p, "a constant's name", &name))
+  if (!parse_new_name(p, "a constant's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   bool table = parse_accept(p, TOK_LBRACKET);
   if (table && (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'")))
     return false;
-  if (!optional_type(p, &d->type))
+  if (!parse_optional_type(p, &d->type))
     return false;
-  if (table ? !table_values(p, d) : !(d->value = initializer(p)))
+  if (table ? !table_values(p, d) : !(d->value = parse_initializer(p)))
     return false;
   d->kind = table ? DECL_TABLE : DECL_CONST;
   return true;
@@ -132,10 +127,10 @@ static bool constant(Parse *p) {
 /* let NAME [: TYPE] = EXPR after the word. */
 static bool top_let(Parse *p) {
   Name name;
-  if (!new_name(p, "a name", &name))
+  if (!parse_new_name(p, "a name", &name))
     return false;
-  Decl *d = declare(p, name);
-  if (!optional_type(p, &d->type) || !(d->value = initializer(p)))
+  Decl *d = parse_declare(p, name);
+  if (!parse_optional_type(p, &d->type) || !(d->value = parse_initializer(p)))
     return false;
   d->kind = DECL_LET;
   return true;
@@ -148,7 +143,7 @@ static bool declarations(Parse *p, bool (*one)(Parse *)) {
     if (!one(p))
       return false;
   while (parse_accept(p, TOK_COMMA));
-  return end(p, false);
+  return parse_end(p, false);
 }
 
 /* NAME, ... : TYPE of a struct. */
@@ -156,7 +151,7 @@ static bool members(Parse *p, Decl *d) {
   int first = d->nmembers;
   do {
     MemberDecl m = {0};
-    if (!new_name(p, "a member's name", &m.name))
+    if (!parse_new_name(p, "a member's name", &m.name))
       return false;
     ARENA_PUSH(p->arena, d->members, d->nmembers, m);
   } while (parse_accept(p, TOK_COMMA));
@@ -169,9 +164,9 @@ static bool members(Parse *p, Decl *d) {
 /* struct NAME { members; ... } after the word. */
 static bool structure(Parse *p) {
   Name name;
-  if (!new_name(p, "the struct's name", &name))
+  if (!parse_new_name(p, "the struct's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_LBRACE, "'{' and the members"))
     return false;
   do
@@ -227,9 +222,9 @@ static bool paper_bounds(Parse *p, RegionExpr *r) {
 /* [grid] NAME = [bounds], STEPS; at the name. */
 static bool grid(Parse *p, bool paper) {
   Name name;
-  if (!new_name(p, "the grid's name", &name))
+  if (!parse_new_name(p, "the grid's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = region_expr(p)))
     return false;
   if (!parse_expect(p, TOK_COMMA, "',' and the number of time steps") || !(d->value = parse_expr(p)))
@@ -237,19 +232,19 @@ static bool grid(Parse *p, bool paper) {
   if (paper && !paper_bounds(p, d->region))
     return false;
   d->kind = DECL_GRID;
-  return end(p, paper);
+  return parse_end(p, paper);
 }
 
 /* region NAME = [bounds]; after the word. */
 static bool region(Parse *p) {
   Name name;
-  if (!new_name(p, "the region's name", &name))
+  if (!parse_new_name(p, "the region's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !(d->region = region_expr(p)))
     return false;
   d->kind = DECL_REGION;
-  return end(p, false);
+  return parse_end(p, false);
 }
 
 /* outside RULE, after the word. */
@@ -309,9 +304,9 @@ static bool field(Parse *p, bool paper) {
   Decl common = {0};
   do {
     Name name;
-    if (!new_name(p, "a field's name", &name))
+    if (!parse_new_name(p, "a field's name", &name))
       return false;
-    declare(p, name);
+    parse_declare(p, name);
   } while (parse_accept(p, TOK_COMMA));
   if (!parse_expect(p, TOK_COLON, "':' and the field's type") || !(common.type = parse_type(p)))
     return false;
@@ -325,11 +320,10 @@ static bool field(Parse *p, bool paper) {
     *d = common;
     d->kind = DECL_FIELD;
   }
-  return end(p, paper);
+  return parse_end(p, paper);
 }
 
-/* "@K" behind the name of a field that an init sets, into *out; false after reporting. */
-static bool target_level(Parse *p, int32_t *out) {
+bool parse_target_level(Parse *p, int32_t *out) {
   if (!parse_accept(p, TOK_AT))
     return true;
   if (!parse_is(p, TOK_INT)) {
@@ -350,7 +344,7 @@ static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
     return true;
   do {
     Name name;
-    if (!new_name(p, what, &name) || (!fresh && !target_level(p, &name.level)))
+    if (!parse_new_name(p, what, &name) || (!fresh && !parse_target_level(p, &name.level)))
       return false;
     ARENA_PUSH(p->arena, d->names, d->nnames, name);
   } while (parse_accept(p, TOK_COMMA));
@@ -360,17 +354,16 @@ static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
 /* op NAME(PARAMS) = EXPR; after the word. */
 static bool op(Parse *p) {
   Name name;
-  if (!new_name(p, "the macro's name", &name))
+  if (!parse_new_name(p, "the macro's name", &name))
     return false;
-  Decl *d = declare(p, name);
-  if (!names(p, d, "a parameter's name", true) || !(d->value = initializer(p)))
+  Decl *d = parse_declare(p, name);
+  if (!names(p, d, "a parameter's name", true) || !(d->value = parse_initializer(p)))
     return false;
   d->kind = DECL_OP;
-  return end(p, false);
+  return parse_end(p, false);
 }
 
-/* Does the token begin a declaration wherever it stands? */
-static bool begins_declaration(const Token *t) {
+bool parse_begins_declaration(const Token *t) {
   static const char *const starts[] = {"param", "const", "grid", "region", "field", "stencil", "init", "op", "struct", "fn", "until", "reduce"};
   if (t->kind != TOK_NAME || !t->first)
     return false;
@@ -380,10 +373,9 @@ static bool begins_declaration(const Token *t) {
   return false;
 }
 
-/* After an error: steps over the next semicolon, or up to a closing brace or the start of a declaration. */
-static void skip(Parse *p) {
+void parse_skip(Parse *p) {
   int depth = 0;
-  for (; !parse_is(p, TOK_EOF) && !begins_declaration(p->t); p->t++) {
+  for (; !parse_is(p, TOK_EOF) && !parse_begins_declaration(p->t); p->t++) {
     if (parse_is(p, TOK_LBRACE) || parse_is(p, TOK_LPAREN) || parse_is(p, TOK_LBRACKET))
       depth++;
     else if (depth && (parse_is(p, TOK_RBRACE) || parse_is(p, TOK_RPAREN) || parse_is(p, TOK_RBRACKET)))
@@ -395,67 +387,17 @@ static void skip(Parse *p) {
   }
 }
 
-/* let NAME [: TYPE] = EXPR; or NAME = EXPR; of a block, into *s. False after an error behind the name, which leaves s->value NULL. */
-static bool statement(Parse *p, Stmt *s) {
-  if (parse_is_word(p, "var") || parse_is_word(p, "for")) {
-    parse_unsupported(p, p->t->loc, "var and for");
-    return false;
-  }
-  s->is_let = parse_is_word(p, "let");
-  p->t += s->is_let;
-  Name name;
-  if (!new_name(p, s->is_let ? "a name" : "'let', a target's name or '}'", &name))
-    return false;
-  if (!s->is_let && !target_level(p, &s->level))
-    return false;
-  s->name = name.s;
-  s->loc = name.loc;
-  if (s->is_let && !optional_type(p, &s->type))
-    return false;
-  if (!s->is_let && (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT))) {
-    diag_error(p->d, p->t->loc, "a target is assigned as a whole, at the point in hand; build the value and write %.60s = ...", s->name);
-    return false;
-  }
-  s->value = initializer(p);
-  if (s->value && end(p, false))
-    return true;
-  s->value = NULL;
-  return false;
-}
-
-/* Is p at the end of a block, or where going on makes no sense? */
-static bool at_block_end(const Parse *p) {
-  return parse_is(p, TOK_RBRACE) || parse_is(p, TOK_EOF) || begins_declaration(p->t) || diags_errors(p->d) >= MAX_ERRORS;
-}
-
-/* The statements of a block up to its closing brace; the opening one is taken. */
-static bool block(Parse *p, PieceDecl *piece) {
-  piece->is_block = true;
-  while (!at_block_end(p)) {
-    Stmt s = {0};
-    p->nesting = 0;
-    const Token *before = p->t;
-    if (!statement(p, &s)) {
-      s.value = NULL;
-      skip(p);
-      p->t += p->t == before && !at_block_end(p);
-    }
-    if (s.name)
-      ARENA_PUSH(p->arena, piece->stmts, piece->n, s);
-  }
-  return parse_expect(p, TOK_RBRACE, "'}'");
-}
-
 /* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`. */
 static bool piece(Parse *p, Decl *d, bool paper) {
   PieceDecl x = {.loc = p->t->loc};
   bool ok = (x.region = region_expr(p)) != NULL;
   if (ok && parse_accept(p, TOK_LBRACE)) {
-    ok = block(p, &x);
+    x.is_block = true;
+    ok = parse_block(p, &x.n, &x.stmts) && parse_no_return(p, x.n, x.stmts);
     parse_accept(p, TOK_SEMI);
   } else if (ok) {
-    Stmt s = {.loc = p->t->loc};
-    ok = parse_expect(p, TOK_ASSIGN, "'=' or '{'") && (s.value = parse_expr(p)) && end(p, paper);
+    Stmt s = {.kind = STMT_ASSIGN, .loc = p->t->loc};
+    ok = parse_expect(p, TOK_ASSIGN, "'=' or '{'") && (s.value = parse_expr(p)) && parse_end(p, paper);
     if (ok)
       ARENA_PUSH(p->arena, x.stmts, x.n, s);
   }
@@ -466,7 +408,7 @@ static bool piece(Parse *p, Decl *d, bool paper) {
 
 /* The pieces of a stencil up to its closing brace; the opening one is taken. */
 static bool pieces(Parse *p, Decl *d) {
-  while (!at_block_end(p)) {
+  while (!parse_at_block_end(p)) {
     p->nesting = 0;
     if (!parse_is(p, TOK_LBRACKET)) {
       parse_error(p, "a piece '[REGION] = ...' (a stencil whose region stands inside its braces), or '}'");
@@ -474,7 +416,7 @@ static bool pieces(Parse *p, Decl *d) {
     }
     if (!piece(p, d, false)) {
       d->kind = DECL_BAD;
-      skip(p);
+      parse_skip(p);
     }
   }
   return parse_expect(p, TOK_RBRACE, "'}'");
@@ -483,9 +425,9 @@ static bool pieces(Parse *p, Decl *d) {
 /* [stencil | init] NAME(TARGETS)[REGION] = EXPR; and the forms with braces, at the name. */
 static bool stencil(Parse *p, DeclKind kind, bool paper) {
   Name name;
-  if (!new_name(p, kind == DECL_INIT ? "the init's name" : "the stencil's name", &name))
+  if (!parse_new_name(p, kind == DECL_INIT ? "the init's name" : "the stencil's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   if (!names(p, d, "a target field's name", false))
     return false;
   d->kind = kind;
@@ -538,13 +480,13 @@ static bool every(Parse *p, Decl *d) {
 /* reduce NAME = OP(EXPR) over REGION every K; after the word. */
 static bool reduce(Parse *p) {
   Name name;
-  if (!new_name(p, "the reduction's name", &name))
+  if (!parse_new_name(p, "the reduction's name", &name))
     return false;
-  Decl *d = declare(p, name);
+  Decl *d = parse_declare(p, name);
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !reduced(p, d) || !every(p, d))
     return false;
   d->kind = DECL_REDUCE;
-  return end(p, false);
+  return parse_end(p, false);
 }
 
 /* until OP(EXPR) over REGION < EXPR every K; at the word. */
@@ -568,31 +510,16 @@ static bool until(Parse *p) {
   if (!(d.right = parse_expr(p)) || !every(p, &d))
     return false;
   d.kind = DECL_UNTIL;
-  *declare(p, (Name){d.name, d.loc, 0}) = d;
-  return end(p, false);
+  *parse_declare(p, (Name){d.name, d.loc, 0}) = d;
+  return parse_end(p, false);
 }
 
-/* Steps over an opening brace up to and with the closing one. */
-static void skip_braces(Parse *p) {
+void parse_skip_braces(Parse *p) {
   int depth = 0;
   do {
     depth += parse_is(p, TOK_LBRACE) - parse_is(p, TOK_RBRACE);
     p->t++;
   } while (depth && !parse_is(p, TOK_EOF));
-}
-
-/* Reports a construct that is not here yet, declares its name, and steps over it. */
-static bool unsupported(Parse *p, const char *what) {
-  const Token *word = p->t++;
-  parse_unsupported(p, word->loc, what);
-  if (parse_is(p, TOK_NAME) && !is_reserved(p->t->text))
-    declare(p, (Name){p->t->text, p->t->loc, 0});
-  while (!parse_is(p, TOK_EOF) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_LBRACE) && !begins_declaration(p->t))
-    p->t++;
-  if (parse_is(p, TOK_LBRACE))
-    skip_braces(p);
-  parse_accept(p, TOK_SEMI);
-  return true;
 }
 
 /* A declaration without keyword, as in the paper, at its name. */
@@ -608,17 +535,12 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until)");
+    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
   return false;
 }
 
 /* The declaration at p->t. False after an error that leaves the rest of it unread. */
 static bool declaration(Parse *p) {
-  static const struct { const char *word, *what; } later[] = {
-    {"fn", "functions (fn)"}, {"var", "var and for"}, {"for", "var and for"}};
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-    if (parse_is_word(p, later[i].word))
-      return unsupported(p, later[i].what);
   if (parse_is_word(p, "param"))
     return declarations(p, param);
   if (parse_is_word(p, "const"))
@@ -626,7 +548,7 @@ static bool declaration(Parse *p) {
   if (parse_is_word(p, "let"))
     return declarations(p, top_let);
   static const struct { const char *word; int kind; } rest[] = {
-    {"struct", DECL_STRUCT}, {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT},
+    {"struct", DECL_STRUCT}, {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"fn", DECL_FN}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT},
     {"reduce", DECL_REDUCE}};
   int kind = DECL_BAD;
   if (parse_is_word(p, "until"))
@@ -641,13 +563,14 @@ static bool declaration(Parse *p) {
   case DECL_REGION: return region(p);
   case DECL_FIELD: return field(p, false);
   case DECL_OP: return op(p);
+  case DECL_FN: return parse_function(p);
   case DECL_REDUCE: return reduce(p);
   case DECL_STENCIL: case DECL_INIT: return stencil(p, (DeclKind)kind, false);
   default: break;
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until)");
+  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
   return false;
 }
 
@@ -658,7 +581,7 @@ void parse_program(Parse *p) {
     if (parse_accept(p, TOK_SEMI))
       continue;
     if (!declaration(p)) {
-      skip(p);
+      parse_skip(p);
       while (parse_accept(p, TOK_RBRACE))
         ;
     }

@@ -28,8 +28,6 @@ bool parse_expect(Parse *p, Tok kind, const char *what) {
   return false;
 }
 
-void parse_unsupported(Parse *p, Loc loc, const char *what) { diag_error(p->d, loc, "%s are not supported yet", what); }
-
 bool parse_enter(Parse *p) {
   if (p->nesting < MAX_NESTING) {
     p->nesting++;

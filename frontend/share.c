@@ -12,15 +12,91 @@ static Expr *constant(Checker *c, Loc loc, const char *name, Type t, Const k) {
   return check_leaf(c, EXPR_CONST, t, loc, s);
 }
 
+/* The shared value `e` as an expression. */
+static Expr *value(Checker *c, Expr *e, const char *name) {
+  Symbol *s = ARENA_NEW(c->arena, Symbol);
+  *s = (Symbol){.kind = SYM_LOCAL, .name = name, .loc = e->loc, .type = e->type, .checked = e};
+  return check_leaf(c, EXPR_LOCAL, e->type, e->loc, s);
+}
+
+/* A composite value of e's type at e's place, of kind `kind` on `n` kids, still to be filled in. */
+static Expr *composite(Checker *c, const Expr *e, ExprKind kind, int n) {
+  Expr *x = check_leaf(c, kind, e->type, e->loc, NULL);
+  x->n = n;
+  x->kids = ARENA_ARRAY(c->arena, Expr *, n);
+  c->nodes += n;
+  return x;
+}
+
+Expr *share_member(Checker *c, Expr *e, int i, Type t) {
+  if (e->kind == EXPR_BRACES)
+    return e->kids[i];
+  if (e->kind == EXPR_SPREAD && type_is_scalar(t))
+    return e->kids[0];
+  Expr *x = composite(c, e, e->kind == EXPR_SPREAD ? EXPR_SPREAD : EXPR_MEMBER, 1);
+  x->type = t;
+  x->value.i = i;
+  x->kids[0] = e->kind == EXPR_SPREAD ? e->kids[0] : e;
+  return x;
+}
+
+/* The operation `e` on vectors or structs, component by component. */
+static Expr *share_operation(Checker *c, const Expr *e, const char *name) {
+  Expr *kids[3], *parts[3];
+  int n = type_composite(c->m, e->type)->n;
+  Expr *x = composite(c, e, EXPR_BRACES, n);
+  for (int k = 0; k < e->n; k++)
+    kids[k] = share(c, e->kids[k], name);
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < e->n; k++) {
+      const Composite *of = type_composite(c->m, kids[k]->type);
+      parts[k] = of ? share_member(c, kids[k], i, of->members[i].type) : kids[k];
+    }
+    Expr *one = check_operation(c, e->op, e->loc, e->n, parts);
+    one->type = type_composite(c->m, e->type)->members[i].type;
+    x->kids[i] = share(c, e->op == OP_CONVERT && parts[0]->type == one->type ? parts[0] : one, name);
+  }
+  return x;
+}
+
+/* The composite value `e`. */
+static Expr *share_composite(Checker *c, Expr *e, const char *name) {
+  if (e->kind == EXPR_OP)
+    return share_operation(c, e, name);
+  if (e->kind == EXPR_MEMBER) {
+    Expr *of = share(c, e->kids[0], name);
+    if (of->kind != EXPR_LOCAL)
+      return share_member(c, of, (int)e->value.i, e->type);
+  }
+  if (e->kind != EXPR_BRACES && e->kind != EXPR_SPREAD)
+    return NULL;
+  Expr *x = composite(c, e, e->kind, e->n);
+  for (int i = 0; i < e->n; i++)
+    x->kids[i] = share(c, e->kids[i], name);
+  return x;
+}
+
+/* Where the local `sym` of composite type keeps its shared member `i`, so that there is one of each. */
+static Expr **place_of_member(Checker *c, Symbol *sym, int i) {
+  if (!sym->members)
+    sym->members = ARENA_ARRAY(c->arena, Expr *, type_composite(c->m, sym->type)->n);
+  return &sym->members[i];
+}
+
 Expr *share(Checker *c, Expr *e, const char *name) {
   Const k;
+  if (e->kind == EXPR_MEMBER && e->kids[0]->kind == EXPR_LOCAL) {
+    Expr **at = place_of_member(c, e->kids[0]->sym, (int)e->value.i);
+    return *at = *at ? *at : value(c, e, name);
+  }
   if (e->kind == EXPR_BAD || e->kind == EXPR_CONST || e->kind == EXPR_LOCAL || e->kind == EXPR_SCALAR)
     return e;
   if (type_is_scalar(e->type) && fold_const(c, e, &k))
     return constant(c, e->loc, name, e->type, k);
-  Symbol *s = ARENA_NEW(c->arena, Symbol);
-  *s = (Symbol){.kind = SYM_LOCAL, .name = name, .loc = e->loc, .type = e->type, .checked = e};
-  return check_leaf(c, EXPR_LOCAL, e->type, e->loc, s);
+  Expr *parts = type_is_scalar(e->type) ? NULL : share_composite(c, e, name);
+  if (parts)
+    return parts;
+  return value(c, e, name);
 }
 
 /* Values still to be listed, each above those that need it. */

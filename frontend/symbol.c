@@ -64,15 +64,6 @@ static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const
   }
 }
 
-/* Does the word belong to what is not supported yet? */
-static bool is_later(const char *s) {
-  static const char *const words[] = {"fn", "var", "for"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (!strcmp(s, words[i]))
-      return true;
-  return false;
-}
-
 const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *)) {
   size_t length = strlen(name);
   int best = length <= 1 ? 1 : length <= 3 ? 2 : 3;
@@ -81,7 +72,7 @@ const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *
   if (s)
     nearest_symbol(s->first, name, fits, &best, &out);
   for (int i = 0; (!fits || fits(NULL)) && reserved_word(i); i++) {
-    int k = is_later(reserved_word(i)) ? best : distance(name, reserved_word(i));
+    int k = distance(name, reserved_word(i));
     if (k < best) {
       best = k;
       out = reserved_word(i);
@@ -95,7 +86,10 @@ const char *symbol_kind_name(SymbolKind k) {
   case SYM_PARAM: return "a param";
   case SYM_CONST: return "a constant";
   case SYM_TABLE: return "a table";
-  case SYM_LET: case SYM_LOCAL: return "a let";
+  case SYM_LET: case SYM_LOCAL: case SYM_VALUE: return "a let";
+  case SYM_VAR: return "a var";
+  case SYM_ARGUMENT: return "a parameter";
+  case SYM_FN: return "a function (fn)";
   case SYM_STRUCT: return "a struct";
   case SYM_GRID: return "the grid";
   case SYM_REGION: return "a region";

@@ -65,7 +65,7 @@ static const FrontendCase cases[] = {
   {"no_such_member", TYPED TO_A "P[0].d;\n", "7:24: error: struct 'S' has no member 'd'; it has a, b, c\n"},
   {"member_without_name", TYPED TO_A "P.3;\n", "7:20: error: expected ';', found '.3'\n"},
   {"target_component", TYPED "stencil s(V)[G] { V[0] = 1; }\n", "7:20: error: a target is assigned as a whole, at the point in hand; build the value and write V = ...\n"},
-  {"target_member", TYPED "stencil s(P)[G] { P.a = 1; }\n", "7:20: error: a target is assigned as a whole, at the point in hand; build the value and write P = ...\n"},
+  {"target_member", TYPED "stencil s(P)[G] { P.a = 1; }\n", "7:21: error: a target is assigned as a whole, at the point in hand; build the value and write P = ...\n"},
 
   {"vector_compared", TYPED TO_A "if V < V then 1 else 2;\n",
    "7:24: error: '<' compares single values, not vectors or structs; compare them part by part: a[0] == b[0] && a[1] == b[1]\n"},

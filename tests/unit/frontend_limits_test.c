@@ -60,7 +60,7 @@ static void test_expansion(void **state) {
     str_addf(&ops, "op d%d(X) = d%d(X) + d%d(X[1]);\n", i, i - 1, i - 1);
   Str s = begin(a, ops.s);
   str_add(&s, "d39(A);\n");
-  expect(&s, "45:1: error: the program's expressions have more than 262144 operations when their macros are expanded; split them with let or temp fields\n");
+  expect(&s, "45:1: error: the program's expressions have more than 262144 operations when macros, functions and loops are expanded; split them with let or temp fields\n");
   arena_free(a);
 }
 
@@ -74,7 +74,7 @@ static void test_depth(void **state) {
     str_addf(&ops, "op d%d(X) = d%d(X);\n", i, i - 1);
   Str s = begin(a, ops.s);
   str_add(&s, "d4999(A);\n");
-  expect(&s, "5005:1: error: this expression is more than 3000 levels deep when its macros are expanded; split it with let or a temp field\n");
+  expect(&s, "5005:1: error: this expression is more than 3000 levels deep when its macros and functions are expanded; split it with let or a temp field\n");
   arena_free(a);
 }
 

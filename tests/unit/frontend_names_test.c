@@ -168,7 +168,7 @@ static const FrontendCase cases[] = {
    "4:26: error: 'A' is assigned twice in this block\n"},
   {"assigned_param",
    GRID1 "stencil s(A)[G] { A = 1; N = 2; }\n",
-   "4:26: error: 'N' is a param; only target fields are assigned to (a new name needs 'let')\n"},
+   "4:26: error: 'N' is a param; only target fields are assigned to (a new name needs 'let' or 'var')\n"},
   {"never_assigned",
    GRID1
    "field B : f32 on G;\n"

@@ -60,12 +60,12 @@ static const FrontendCase cases[] = {
    "4:1: error: expected a declaration, found 'stencl'; did you mean 'stencil'?\n"},
   {"no_declaration",
    "42;\n",
-   "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until), found '42'\n"},
+   "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until), found '42'\n"},
   {"stray_brace",
    GRID1
    INNER1 "A;\n"
    "}\n",
-   "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, stencil, init, reduce or until), found '}'\n"},
+   "5:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until), found '}'\n"},
   {"reserved_name",
    "param min = 3;\n",
    "1:7: error: expected a param's name, but 'min' is a word of the language; choose another name\n"},
@@ -101,7 +101,7 @@ static const FrontendCase cases[] = {
    "4:16: error: expected a piece '[REGION] = ...' (a stencil whose region stands inside its braces), or '}', found 'A'\n"},
   {"region_twice",
    GRID1 "stencil s(A)[G] { [1] = A; }\n",
-   "4:19: error: expected 'let', a target's name or '}', found '['\n"},
+   "4:19: error: expected a statement (let, var, for, if, or the name of what is assigned) or '}', found '['\n"},
   {"block_not_closed",
    GRID1 "stencil s(A)[G] { A = 1;\n",
    "5:1: error: expected '}', found the end of the file\n"},

@@ -1,0 +1,118 @@
+/* frontend/check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called, with the values of the arguments. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+static const int64_t nowhere[MAX_RANK];
+
+/* Whose locals the checker sees, and where they may be put. */
+typedef struct Outer { Symbol *locals; CheckedPiece *piece; const Decl *function; int64_t ago; } Outer;
+
+/* Goes into function `d`, which sees none of the locals in hand. */
+static Outer enter(Checker *c, const Decl *d) {
+  Outer o = {c->locals, c->piece, c->function, c->ago};
+  c->locals = NULL;
+  c->piece = NULL;
+  c->function = d;
+  c->ago = 0;
+  return o;
+}
+
+/* Comes back from a function. */
+static void come_back(Checker *c, const Outer *o) {
+  c->locals = o->locals;
+  c->piece = o->piece;
+  c->function = o->function;
+  c->ago = o->ago;
+}
+
+/* The statements and the result of the function of `env`, its parameters being the locals, as a value of type `t`. */
+static Expr *result(Checker *c, const Env *env, Type t) {
+  const Decl *d = env->decl;
+  Symbol *parameters = c->locals;
+  check_statements(c, env, d->nstmts, d->stmts);
+  Expr *e = check_expr(c, d->value, env, nowhere);
+  check_leave(c, parameters);
+  return check_coerce_in(c, env, e, t, arena_printf(c->arena, "the result of '%s'", d->name));
+}
+
+/* ---- declarations */
+
+/* A value of type `t` of which nothing is known. */
+static Expr *unknown(Checker *c, Name name, Type t) {
+  Symbol *s = ARENA_NEW(c->arena, Symbol);
+  *s = (Symbol){.kind = SYM_LOCAL, .name = name.s, .loc = name.loc, .type = t};
+  return check_leaf(c, EXPR_LOCAL, t, name.loc, s);
+}
+
+/* Makes the parameters of `d`, with nothing known of their values, the locals, and notes their types. False after reporting. */
+static bool declare_parameters(Checker *c, const Decl *d, Type *types) {
+  bool ok = true;
+  for (int i = 0; i < d->nmembers; i++) {
+    Name name = d->members[i].name;
+    ok = check_type_expr(c, d->members[i].type, TYPE_VALUE, &types[i]) && check_local_name(c, NULL, name.s, name.loc, "a parameter") && ok;
+    check_add_local(c, NULL, SYM_ARGUMENT, name.s, name.loc, ok ? unknown(c, name, types[i]) : NULL);
+  }
+  return ok;
+}
+
+bool check_function(Checker *c, const Decl *d, Type **types, Type *type) {
+  int before = diags_errors(c->d);
+  Env env = {.decl = d};
+  Allowed old = c->allowed;
+  Outer o = enter(c, d);
+  *types = ARENA_ARRAY(c->arena, Type, d->nmembers);
+  bool ok = declare_parameters(c, d, *types);
+  ok = check_type_expr(c, d->type, TYPE_VALUE, type) && ok;
+  c->allowed = ALLOW_BODY;
+  if (ok)
+    result(c, &env, *type);
+  c->allowed = old;
+  come_back(c, &o);
+  ok = diags_errors(c->d) == before;
+  if (ok)
+    check_unused(c, d->nstmts, d->stmts);
+  return ok;
+}
+
+/* ---- calls */
+
+/* The arguments of the call `e` as values of the parameters' types, each computed once. NULL after reporting. */
+static Expr **arguments(Checker *c, const Expr *e, const Env *env, const int64_t *shift, const Symbol *f) {
+  Expr **args = ARENA_ARRAY(c->arena, Expr *, e->n + 1);
+  bool ok = true;
+  for (int i = 0; i < e->n; i++) {
+    const char *name = f->decl->members[i].name.s;
+    args[i] = check_coerce_in(c, env, check_expr(c, e->kids[i], env, shift), f->types[i], arena_printf(c->arena, "the argument '%s' of '%s'", name, f->name));
+    ok = ok && args[i]->kind != EXPR_BAD;
+    if (ok)
+      args[i] = share(c, args[i], name);
+  }
+  return ok ? args : NULL;
+}
+
+Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *f) {
+  const Decl *d = f->decl;
+  f->used = true;
+  if (e->n != d->nmembers)
+    return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, d->nmembers, d->nmembers == 1 ? "" : "s", e->n);
+  Expr **args = arguments(c, e, env, shift, f);
+  if (!args)
+    return check_bad(c, e->loc);
+  Env inner = {.decl = d, .caller = env, .call = e->loc};
+  Outer o = enter(c, d);
+  c->inlined++;
+  for (int i = 0; i < e->n; i++)
+    check_add_local(c, NULL, SYM_ARGUMENT, d->members[i].name.s, d->members[i].name.loc, args[i]);
+  Expr *r = result(c, &inner, f->type);
+  c->inlined--;
+  come_back(c, &o);
+  return r->kind == EXPR_BAD ? r : share(c, r, f->name);
+}
+
+bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name, const char *what) {
+  if (!c->function)
+    return true;
+  check_error(c, env, loc, "'%s' is %s, which a function cannot read; pass it as an argument, or make '%s' a macro: op %s(...) = ...;", name, what, c->function->name, c->function->name);
+  return false;
+}

@@ -1,0 +1,240 @@
+/* frontend/parse_stmt.c: statements of blocks, going on after errors; functions. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+/* Is p at the end of a block, or where going on makes no sense? */
+bool parse_at_block_end(const Parse *p) {
+  return parse_is(p, TOK_RBRACE) || parse_is(p, TOK_EOF) || parse_begins_declaration(p->t) || diags_errors(p->d) >= MAX_ERRORS;
+}
+
+/* let or var NAME [: TYPE] [= EXPR]; the word is the next token. False after an error. */
+static bool named_value(Parse *p, Stmt *s) {
+  Name name;
+  s->kind = parse_is_word(p, "var") ? STMT_VAR : STMT_LET;
+  p->t++;
+  if (!parse_new_name(p, "a name", &name))
+    return false;
+  s->name = name.s;
+  s->loc = name.loc;
+  if (!parse_optional_type(p, &s->type))
+    return false;
+  if (s->kind == STMT_VAR && s->type && !parse_is(p, TOK_ASSIGN))
+    return parse_end(p, false);
+  s->value = parse_initializer(p);
+  return s->value && parse_end(p, false);
+}
+
+/* The components and members behind the name that is assigned to. */
+static bool path(Parse *p, Stmt *s) {
+  while (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT)) {
+    Place at = {.loc = p->t->loc};
+    if (p->t++->kind == TOK_LBRACKET) {
+      if (!(at.index = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'"))
+        return false;
+    } else if (parse_is(p, TOK_NAME)) {
+      at.loc = p->t->loc;
+      at.member = p->t++->text;
+    } else {
+      parse_error(p, "a member's name after '.'");
+      return false;
+    }
+    ARENA_PUSH(p->arena, s->path, s->npath, at);
+  }
+  return true;
+}
+
+/* NAME = EXPR; with what part of it is assigned. */
+static bool assignment(Parse *p, Stmt *s) {
+  Name name;
+  s->kind = STMT_ASSIGN;
+  if (!parse_new_name(p, "a statement (let, var, for, if, or the name of what is assigned) or '}'", &name))
+    return false;
+  s->name = name.s;
+  s->loc = name.loc;
+  return parse_target_level(p, &s->level) && path(p, s) && (s->value = parse_initializer(p)) && parse_end(p, false);
+}
+
+/* After an error in the head of a for or if: steps over its block, or the rest of the statement. */
+static void skip_body(Parse *p) {
+  while (!parse_is(p, TOK_EOF) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_LBRACE) && !parse_begins_declaration(p->t))
+    p->t++;
+  if (parse_is(p, TOK_LBRACE))
+    parse_skip_braces(p);
+  else
+    parse_accept(p, TOK_SEMI);
+}
+
+static bool statement(Parse *p, Stmt *s);
+
+/* Statements up to the closing brace, which is taken like the opening one before. */
+static bool nested(Parse *p, int32_t *n, Stmt **body) {
+  int32_t nesting = p->nesting;
+  bool ok = parse_enter(p);
+  if (!ok) {
+    p->t--;
+    skip_body(p);
+    return true;
+  }
+  ok = parse_block(p, n, body);
+  p->nesting = nesting;
+  return ok;
+}
+
+/* for (NAME in LO .. HI) { ... }; the word is the next token. */
+static bool loop(Parse *p, Stmt *s) {
+  Name name;
+  s->kind = STMT_FOR;
+  p->t++;
+  bool ok = parse_expect(p, TOK_LPAREN, "'(' as in 'for (i in 0 .. 2) { ... }'") && parse_new_name(p, "the index's name", &name);
+  if (ok && !parse_is_word(p, "in")) {
+    parse_error(p, "'in' as in 'for (i in 0 .. 2) { ... }'");
+    ok = false;
+  }
+  p->t += ok;
+  ok = ok && (s->lo = parse_expr(p)) && parse_expect(p, TOK_DOTS, "'..' and the last value") && (s->hi = parse_expr(p)) && parse_expect(p, TOK_RPAREN, "')'") &&
+       parse_expect(p, TOK_LBRACE, "'{'");
+  if (!ok) {
+    s->kind = STMT_BAD;
+    skip_body(p);
+    return true;
+  }
+  s->name = name.s;
+  s->loc = name.loc;
+  return nested(p, &s->n, &s->body);
+}
+
+/* if CONDITION { ... } [else { ... } | else if ...]; the word is the next token. */
+static bool choice(Parse *p, Stmt *s) {
+  s->kind = STMT_IF;
+  s->loc = p->t++->loc;
+  if (!(s->value = parse_expr(p)) || !parse_expect(p, TOK_LBRACE, "'{' (the branches of an if statement are blocks)")) {
+    s->kind = STMT_BAD;
+    skip_body(p);
+    return true;
+  }
+  if (!nested(p, &s->n, &s->body))
+    return false;
+  if (!parse_is_word(p, "else"))
+    return true;
+  p->t++;
+  if (parse_accept(p, TOK_LBRACE))
+    return nested(p, &s->nother, &s->other);
+  if (!parse_is_word(p, "if")) {
+    parse_error(p, "'{' or 'if' after 'else'");
+    return false;
+  }
+  Stmt inner = {0};
+  if (!parse_enter(p))
+    return false;
+  bool ok = statement(p, &inner);
+  p->nesting--;
+  if (ok)
+    ARENA_PUSH(p->arena, s->other, s->nother, inner);
+  return ok;
+}
+
+/* return EXPR; at the end of a function. */
+static bool result(Parse *p, Stmt *s) {
+  s->kind = STMT_RETURN;
+  s->loc = p->t++->loc;
+  return (s->value = parse_expr(p)) && parse_end(p, false);
+}
+
+/* A statement into *s. False after an error which leaves the rest of it unread. */
+static bool statement(Parse *p, Stmt *s) {
+  if (parse_is_word(p, "let") || parse_is_word(p, "var"))
+    return named_value(p, s);
+  if (parse_is_word(p, "for"))
+    return loop(p, s);
+  if (parse_is_word(p, "if"))
+    return choice(p, s);
+  return parse_is_word(p, "return") ? result(p, s) : assignment(p, s);
+}
+
+bool parse_block(Parse *p, int32_t *n, Stmt **body) {
+  while (!parse_at_block_end(p)) {
+    Stmt s = {0};
+    const Token *before = p->t;
+    int32_t nesting = p->nesting;
+    if (!statement(p, &s)) {
+      s.value = NULL;
+      s.kind = s.name && (s.kind == STMT_LET || s.kind == STMT_VAR || s.kind == STMT_ASSIGN) ? s.kind : STMT_BAD;
+      s.failed = true;
+      parse_skip(p);
+      p->t += p->t == before && !parse_at_block_end(p);
+    }
+    p->nesting = nesting;
+    if (s.kind != STMT_BAD)
+      ARENA_PUSH(p->arena, *body, *n, s);
+  }
+  return parse_expect(p, TOK_RBRACE, "'}'");
+}
+
+bool parse_no_return(Parse *p, int32_t n, const Stmt *s) {
+  for (int i = 0; i < n; i++) {
+    if (s[i].kind == STMT_RETURN) {
+      diag_error(p->d, s[i].loc, "'return' stands once, at the end of a function's block; give a var its value where this is, and return that");
+      return false;
+    }
+    if (!parse_no_return(p, s[i].n, s[i].body) || !parse_no_return(p, s[i].nother, s[i].other))
+      return false;
+  }
+  return true;
+}
+
+/* NAME, ... : TYPE { , NAME, ... : TYPE } ) of function `d`; the opening bracket is taken. */
+static bool parameters(Parse *p, Decl *d) {
+  if (parse_accept(p, TOK_RPAREN))
+    return true;
+  do {
+    int first = d->nmembers;
+    do {
+      MemberDecl m = {0};
+      if (!parse_new_name(p, "a parameter's name", &m.name))
+        return false;
+      ARENA_PUSH(p->arena, d->members, d->nmembers, m);
+    } while (parse_accept(p, TOK_COMMA));
+    const TypeExpr *type = parse_expect(p, TOK_COLON, "',' or ':' and the parameter's type") ? parse_type(p) : NULL;
+    for (int i = first; i < d->nmembers; i++)
+      d->members[i].type = type;
+    if (!type)
+      return false;
+  } while (parse_accept(p, TOK_COMMA));
+  return parse_expect(p, TOK_RPAREN, "',' or ')'");
+}
+
+/* { STATEMENTS return EXPR; } of function `d`; the opening brace is taken. */
+static void body(Parse *p, Decl *d) {
+  int before = diags_errors(p->d);
+  Loc at = p->t[-1].loc;
+  bool ok = parse_block(p, &d->nstmts, &d->stmts);
+  parse_accept(p, TOK_SEMI);
+  if (!ok || diags_errors(p->d) != before)
+    return;
+  if (!d->nstmts || d->stmts[d->nstmts - 1].kind != STMT_RETURN) {
+    diag_error(p->d, at, "the block of function '%s' must end with 'return' and its value", d->name);
+  } else if (parse_no_return(p, d->nstmts - 1, d->stmts)) {
+    d->value = d->stmts[--d->nstmts].value;
+    d->kind = DECL_FN;
+  }
+}
+
+bool parse_function(Parse *p) {
+  Name name;
+  if (!parse_new_name(p, "the function's name", &name))
+    return false;
+  Decl *d = parse_declare(p, name);
+  if (!parse_expect(p, TOK_LPAREN, "'('") || !parameters(p, d))
+    return false;
+  if (!parse_expect(p, TOK_COLON, "':' and the type of the result") || !(d->type = parse_type(p)))
+    return false;
+  if (parse_accept(p, TOK_LBRACE)) {
+    body(p, d);
+    return true;
+  }
+  if (!parse_expect(p, TOK_ASSIGN, "'=' and the result, or a block") || !(d->value = parse_expr(p)))
+    return false;
+  d->kind = DECL_FN;
+  return parse_end(p, false);
+}
