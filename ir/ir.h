@@ -278,7 +278,8 @@ typedef struct HostSeq { int32_t steps; int32_t nops; HostOp *ops; } HostSeq;
  *   REDUCE_VALUE   scalar holds the value from then on
  *   REDUCE_UNTIL   the same, and then, unless no step was done, the run ends if `stop`, an expression over scalars, gives true; NaN is an error
  *   REDUCE_FINITE  the least position (row-major number of the point in `over`) where `field` is not finite, INT64_MAX if there is none: error
- *   REDUCE_BOUNDS  the least value of `field` (see pass check-bounds), INT64_MAX if all is well: error
+ *   REDUCE_BOUNDS  the first step in which an index was out of range (see pass check-bounds; -1: in an init), INT64_MAX if all is well: error. It is called
+ *                  "bounds." and the name of what has the index
  * In kernel IR body is NULL: the launches of `seq` leave the value in element 0 of `result`, a scratch buffer. */
 typedef struct Reduction {
   const char *name;
@@ -526,6 +527,8 @@ int64_t param_array_extent(const ParamArray *p, const Const *scalars);
 /* What a check's reduction (REDUCE_FINITE, REDUCE_BOUNDS) has to say about its value after `step` steps: reports and returns false if something is
  * wrong. So for an `until` whose value is NaN. Sets *stop if the run is to end. For all devices; `scalars` has the value already. */
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d);
+/* Puts the `n` reductions before those that `m` has, each with a new scalar of its name. */
+void module_put_first(Module *m, int n, const Reduction *r);
 /* Is the reduction to be evaluated when `step` steps are done? How many steps may be made from there until one is (INT64_MAX: any number). */
 bool reduction_is_due(const Reduction *r, int64_t step);
 int64_t module_steps_to_reduction(const Module *m, int64_t step);

@@ -2,6 +2,7 @@
 #include "ir/ir.h"
 
 #include <math.h>
+#include <string.h>
 
 Const reduce_identity(Opcode op, Type t) {
   if (t == TY_F64)
@@ -53,6 +54,35 @@ int64_t module_steps_to_reduction(const Module *m, int64_t step) {
   return least;
 }
 
+void module_put_first(Module *m, int n, const Reduction *r) {
+  Reduction *all = NULL;
+  int32_t count = 0;
+  for (int i = 0; i < n; i++) {
+    ARENA_PUSH(m->arena, all, count, r[i]);
+    all[i].scalar = m->nscalars;
+    ARENA_PUSH(m->arena, m->scalars, m->nscalars, ((Scalar){.name = r[i].name, .type = r[i].type, .is_reduction = true, .loc = r[i].loc}));
+  }
+  for (int i = 0; i < m->nreductions; i++)
+    ARENA_PUSH(m->arena, all, count, m->reductions[i]);
+  m->reductions = all;
+  m->nreductions = count;
+}
+
+/* What the program calls field `i`: if it is a component, the field that it is one of. */
+static const char *declared_name(const Module *m, int i) {
+  for (int k = 0; k < m->nrecords; k++)
+    if (i >= m->records[k].first && i < m->records[k].first + type_components(m, m->records[k].type))
+      return m->records[k].name;
+  return m->fields[i].name;
+}
+
+/* Reports what the check of indices `r` found, `v`. */
+static void report_bounds(const Module *m, const Reduction *r, int64_t v, Diags *d) {
+  const char *what = strncmp(r->name, "bounds.", 7) ? r->name : r->name + 7;
+  const char *when = v < 0 ? "before the first step" : arena_printf(m->arena, "step %lld", (long long)v);
+  diag_error(d, r->loc, "-fcheck=bounds: an index of a launch-time array is out of range in '%s', %s", what, when);
+}
+
 /* "[3, 4]": point number `position` (row-major) of `b` under the scalars. */
 static const char *position_text(const Module *m, const Box *b, const Const *scalars, int64_t position) {
   int64_t at[MAX_RANK] = {0};
@@ -71,12 +101,12 @@ static const char *position_text(const Module *m, const Box *b, const Const *sca
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d) {
   Const v = scalars[r->scalar];
   if (r->kind == REDUCE_FINITE && v.i != INT64_MAX) {
-    diag_error(d, r->loc, "-fcheck=finite: field '%s' is not a finite number at %s after %lld steps", m->fields[r->field].name,
+    diag_error(d, r->loc, "-fcheck=finite: field '%s' is not a finite number at %s after %lld steps", declared_name(m, r->field),
                position_text(m, &r->over, scalars, v.i), (long long)step);
     return false;
   }
   if (r->kind == REDUCE_BOUNDS && v.i != INT64_MAX) {
-    diag_error(d, r->loc, "-fcheck=bounds: an index of a launch-time array was out of range in step %lld", (long long)v.i);
+    report_bounds(m, r, v.i, d);
     return false;
   }
   if (r->kind != REDUCE_UNTIL)

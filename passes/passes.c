@@ -17,9 +17,13 @@ enum { VERIFY_ALWAYS = 1 };
 
 static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
+static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
   {"simplify", "fold constants, merge common values, remove dead ops", LEVEL_BOTH, LEVEL_BOTH, NULL, pass_simplify},
+  {"check-finite", "stop at the first NaN or infinity, looked for every so many steps\n(-fcheck=finite)", LEVEL_SIR, LEVEL_SIR, check_finite_options,
+   pass_check_finite},
+  {"check-bounds", "stop at the first index of a launch-time array that is out of range\n(-fcheck=bounds)", LEVEL_SIR, LEVEL_SIR, NULL, pass_check_bounds},
   {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR, NULL, pass_scalarize},
   {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL, pass_history},
   {"fuse", "cut the step's stencils into groups that are a launch each;\ncuts: all, none, auto, or a+b/c", LEVEL_SIR, LEVEL_SIR, fuse_options, pass_fuse},

@@ -4,6 +4,8 @@
  *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
  *
  *   stencil IR -> stencil IR
+ *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
+ *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   history.c         the moving on of time levels written out
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)

@@ -7,7 +7,10 @@
 
 #include "passes/passes.h"
 
-/* Stencil IR to stencil IR. fuse has the option cuts (default the schedule's), time-tile the option t (levels, default 1). */
+/* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), fuse the option cuts (default the schedule's), time-tile the option t
+ * (levels, default 1). */
+Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o);
