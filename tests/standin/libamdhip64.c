@@ -1,4 +1,4 @@
-/* tests/standin/libamdhip64.c: stands in for AMD's HIP runtime where there is no AMD GPU. It computes nothing. It checks the order of the
+/* tests/standin/libamdhip64.c: stands in for AMD's HIP runtime where there is no AMD GPU. It computes nothing: memory is 0 until it is copied to. It checks the order of the
  * calls and their arguments, a launch's against the code object's own metadata: size and layout of the kernarg segment, pointers, block,
  * shared bytes. A mistake makes the call fail with hipErrorInvalidValue and writes a line "fault: ..." to stderr and to the log.
  *
@@ -295,7 +295,7 @@ int hipMalloc(void **p, size_t size) {
   call("hipMalloc %zu", size);
   for (int i = 0; i < MAX_ALLOCATIONS && size <= left; i++) {
     if (rt.allocations[i].p) continue;
-    rt.allocations[i] = (Allocation){malloc(size), size};
+    rt.allocations[i] = (Allocation){calloc(1, size), size};
     *p = rt.allocations[i].p;
     return *p ? SUCCESS : OUT_OF_MEMORY;
   }

@@ -136,8 +136,30 @@ static unsigned byte_at(const char *hex, int64_t i) {
   return b;
 }
 
-/* Checks the scalars and the step in the kernarg bytes. */
-static void check_kernarg(const json_t *kernel, const char *hex, int64_t step) {
+/* What memory each buffer of the manifest stands for, as launches show it: slot of buffer i, and the slots' addresses (0: not seen yet). */
+typedef struct Memory { const json_t *buffers; int slot[32]; uint64_t address[32]; } Memory;
+
+/* The number of the buffer called `name`. */
+static int buffer_number(const Memory *m, const char *name) {
+  size_t i;
+  json_t *b;
+  json_array_foreach(m->buffers, i, b) if (strcmp(json_string_value(json_object_get(b, "name")), name) == 0) return (int)i;
+  fail_msg("no buffer is named %s", name);
+  return 0;
+}
+
+/* Checks that a launch got buffer `name` at `address` where the swaps so far have brought it, and no other buffer's memory. */
+static void check_pointer(Memory *m, const char *name, uint64_t address) {
+  int slot = m->slot[buffer_number(m, name)];
+  assert_true(address != 0);
+  if (!m->address[slot])
+    for (int i = 0; i < 32; i++) assert_true(m->address[i] != address);
+  if (!m->address[slot]) m->address[slot] = address;
+  assert_int_equal(m->address[slot], address);
+}
+
+/* Checks buffers, scalars (those of the program `wave`, else 0) and the step in the kernarg bytes. */
+static void check_kernarg(Memory *m, const json_t *kernel, const char *hex, int64_t step) {
   size_t i;
   json_t *a;
   json_array_foreach(json_object_get(kernel, "arguments"), i, a) {
@@ -147,33 +169,71 @@ static void check_kernarg(const json_t *kernel, const char *hex, int64_t step) {
     uint32_t bits;
     memcpy(&bits, &k, sizeof bits);
     for (int64_t b = 0; b < int_at(a, "bytes"); b++) v |= (uint64_t)byte_at(hex, int_at(a, "offset") + b) << (8 * b);
-    if (strcmp(json_string_value(json_object_get(a, "kind")), "buffer") == 0) continue;
-    want = !scalar ? (uint64_t)step : strcmp(scalar, "N") == 0 ? 100 : strcmp(scalar, "M") == 0 ? 50 : strcmp(scalar, "k") == 0 ? bits : 1;
+    if (strcmp(json_string_value(json_object_get(a, "kind")), "buffer") == 0) {
+      check_pointer(m, json_string_value(json_object_get(a, "buffer")), v);
+      continue;
+    }
+    want = !scalar                      ? (uint64_t)step
+           : strcmp(scalar, "N") == 0   ? 100
+           : strcmp(scalar, "M") == 0   ? 50
+           : strcmp(scalar, "k") == 0   ? bits
+           : strcmp(scalar, "flag") == 0 ? 1
+                                        : 0;
     assert_int_equal(v, want);
   }
 }
 
-/* Walks over the log's launches in step with the manifest's host part: init, then sequences until `steps` are done. */
-static void check_launches(World *w, const json_t *m, int64_t steps) {
-  json_t *host = json_object_get(m, "host"), *op, *seq = json_object_get(host, "init");
-  const char *at = w->log;
-  for (int64_t step = 0; seq;) {
-    size_t i, n;
-    json_array_foreach(json_object_get(seq, "operations"), i, op) {
-      const char *name = json_string_value(json_object_get(op, "launch"));
-      char want[512];
-      if (!name) continue;
-      expected_launch(m, name, want, sizeof want);
-      at = strstr(at, "launch ");
-      if (!at || strncmp(at, want, strlen(want)) != 0)
-        fail_msg("step %d: expected \"%s\", there is \"%.200s\"", (int)step, want, at ? at : "nothing");
-      check_kernarg(named(json_object_get(m, "kernels"), name), at + strlen(want), step);
-      at += strlen(want);
+/* Checks that the launches from *at on are those of the sequence at step `step`, and goes behind them. */
+static void check_sequence(Memory *memory, const json_t *m, const json_t *seq, int64_t step, const char **at) {
+  size_t i;
+  json_t *op;
+  json_array_foreach(json_object_get(seq, "operations"), i, op) {
+    const char *name = json_string_value(json_object_get(op, "launch"));
+    char want[512];
+    if (!name) {
+      json_t *pair = json_object_get(op, "swap");
+      int *x = &memory->slot[buffer_number(memory, json_string_value(json_array_get(pair, 0)))];
+      int *y = &memory->slot[buffer_number(memory, json_string_value(json_array_get(pair, 1)))], t = *x;
+      *x = *y;
+      *y = t;
+      continue;
     }
+    expected_launch(m, name, want, sizeof want);
+    *at = *at ? strstr(*at, "launch ") : NULL;
+    if (!*at || strncmp(*at, want, strlen(want)) != 0)
+      fail_msg("step %d: expected \"%s\", there is \"%.200s\"", (int)step, want, *at ? *at : "nothing");
+    *at += strlen(want);
+    check_kernarg(memory, named(json_object_get(m, "kernels"), name), *at, step);
+  }
+}
+
+/* The steps from `step` to the next evaluation of a reduction, `left` if there is none before; checks the launches of those due at `step`. */
+static int64_t check_reductions(Memory *memory, const json_t *m, int64_t step, int64_t left, const char **at) {
+  size_t i;
+  json_t *r;
+  json_array_foreach(json_object_get(json_object_get(m, "host"), "reductions"), i, r) {
+    int64_t every = int_at(r, "every"), next = every - step % every;
+    if (step % every == 0) check_sequence(memory, m, json_object_get(r, "sequence"), step, at);
+    left = next < left ? next : left;
+  }
+  return left;
+}
+
+/* Walks over the log's launches in step with the manifest's host part: init, then sequences and reductions until `steps` are done. */
+static void check_launches(World *w, const json_t *m, int64_t steps) {
+  json_t *host = json_object_get(m, "host");
+  const char *at = w->log;
+  Memory memory = {.buffers = json_object_get(m, "buffers")};
+  for (int i = 0; i < 32; i++) memory.slot[i] = i;
+  check_sequence(&memory, m, json_object_get(host, "init"), 0, &at);
+  for (int64_t step = 0;;) {
+    size_t n;
+    json_t *s, *seq = NULL;
+    int64_t left = check_reductions(&memory, m, step, steps - step, &at);
+    json_array_foreach(json_object_get(host, "sequences"), n, s) if (!seq && int_at(s, "steps") <= left) seq = s;
+    if (!seq) break;
+    check_sequence(&memory, m, seq, step, &at);
     step += int_at(seq, "steps");
-    seq = NULL;
-    json_t *s;
-    json_array_foreach(json_object_get(host, "sequences"), n, s) if (!seq && int_at(s, "steps") <= steps - step) seq = s;
   }
   assert_null(strstr(at, "launch "));
 }
@@ -191,6 +251,41 @@ static void test_launches(void **state) {
     json_t *m = json_loads(json, 0, &e);
     if (run(w, p, 7) != STC_OK) fail_msg("%s", w->messages);
     check_launches(w, m, 7);
+    json_decref(m);
+    stc_program_free(p);
+  }
+}
+
+/* Vectors, older levels, launch-time arrays and reductions: every launch gets the memory that the manifest's swaps say, and an `until` whose value the device gives
+ * (the stand-in: 0) ends the run. */
+static void test_whole_language(void **state) {
+  World *w = *state;
+  static const char text[] = "param N = 100;\nparam src[N] : f32;\ngrid G = [0 .. N-1], 40;\nfield U : f32 on G history 2;\nfield V : f32[2] on G;\n"
+                             "reduce total = sum(U) over G every 5;\nuntil max(abs(U - U@1)) over G < 1e-6 every 8;\n"
+                             "stencil u(U)[1 .. N-2] = 2.0 * U@1 - U@2 + U[-1] + V[1][0] + src[idx(0)];\nstencil v(V)[G] = V + f32(total);\n";
+  static const char *const schedules[] = {"naive", "overlap"};
+  for (int i = 0; i < 2; i++) {
+    StcProgram *p;
+    StcPlan *q;
+    StcRunInfo info;
+    StcOptions o = {.march = "amdgpu", .mcpu = "gfx90a", .schedule = schedules[i]};
+    const char *json;
+    json_error_t e;
+    float data[200] = {0};
+    unlink(w->log_path);
+    if (stc_compile_string(w->c, "whole.stn", text, &o, &p) != STC_OK) fail_msg("%s", w->messages);
+    assert_int_equal(stc_program_manifest(p, &json), STC_OK);
+    json_t *m = json_loads(json, 0, &e);
+    assert_int_equal(stc_plan_new(p, "hip", 0, NULL, &q), STC_OK);
+    assert_int_equal(stc_plan_set(q, stc_program_find_field(p, "U"), data, 400), STC_OK);
+    assert_int_equal(stc_plan_set(q, stc_program_find_field(p, "V"), data, 800), STC_OK);
+    assert_int_equal(stc_plan_set_array(q, 0, data, 400), STC_OK);
+    if (stc_plan_run(q, -1, &info) != STC_OK) fail_msg("%s", w->messages);
+    assert_int_equal(info.steps, 8);
+    assert_non_null(info.until);
+    stc_plan_free(q);
+    if (strstr(read_log(w), "fault:")) fail_msg("%s", w->log);
+    check_launches(w, m, 8);
     json_decref(m);
     stc_program_free(p);
   }
@@ -287,6 +382,7 @@ int main(int argc, char **argv) {
   }
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_launches, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_whole_language, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_order, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_partial_init, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_failures, make_world, free_world),
