@@ -60,14 +60,20 @@ void fields_with_init(const Module *m, bool *has) {
 
 /* ---------------------------------------------------------------- making a plan */
 
-/* The bytes of field `f`, or false after an error if they do not fit an address. */
-static bool field_bytes(StcPlan *p, const Field *f, size_t *bytes) {
+/* What field `field` of the plan's module is called by the program, which does not speak of components. */
+static const char *declared_name(const StcPlan *p, int field) {
+  return p->owner[field] < 0 ? p->module->fields[field].name : p->program->declared[p->owner[field]].name;
+}
+
+/* The bytes of field `field`, or false after an error if they do not fit an address. */
+static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
+  const Field *f = &p->module->fields[field];
   int64_t shape[MAX_RANK] = {1, 1, 1}, n = 1, size;
   field_shape(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++)
     if (__builtin_mul_overflow(n, shape[d], &n)) n = -1;
   if (n < 0 || __builtin_mul_overflow(n, type_bytes(p->module, f->type), &size) || size > INT64_MAX / 2) {
-    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params", f->name);
+    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params", declared_name(p, field));
     return false;
   }
   *bytes = (size_t)size;
@@ -103,8 +109,8 @@ static StcStatus add_slot(StcPlan *p, const char *what, size_t size, size_t leas
 static StcStatus add_field_slot(StcPlan *p, int field, int32_t *slot) {
   const Field *f = &p->module->fields[field];
   size_t size;
-  if (!field_bytes(p, f, &size)) return STC_INPUT;
-  return add_slot(p, arena_printf(p->w.arena, "field %s", f->name), size, layout_bytes(p, f, size), slot);
+  if (!field_bytes(p, field, &size)) return STC_INPUT;
+  return add_slot(p, arena_printf(p->w.arena, "field %s", declared_name(p, field)), size, layout_bytes(p, f, size), slot);
 }
 
 /* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty array. It starts as zeros. */

@@ -332,6 +332,153 @@ static void test_out_of_memory(void **state) {
   assert_true(refused > 10);
 }
 
+/* A struct, a vector with an older level, a launch-time array and reductions. */
+static const char *const whole =
+  "param n = 6;\nparam src[n - 1] : f64;\ngrid G = [0 .. n-1], 100;\nstruct P { a : f32; c : i16[2] }\nfield S : P on G;\nfield V : f64[2] on G history 1;\n"
+  "reduce total = sum(V[0][0]) over G every 2;\nreduce least = min(i64(S.c[1])) over G every 3;\nuntil min(V[0][1]) over G > 20.0 every 4;\n"
+  "stencil s(S)[G] = {a = S.a + 1.0, c = {S.c[1], S.c[0]}};\nstencil v(V)[G] = V@1 + src[idx(0)];\n";
+
+/* What a series callback got. */
+typedef struct Seen { int n; StcReduction values[64]; } Seen;
+
+static void see(void *user, const StcReduction *r) {
+  Seen *s = user;
+  if (s->n < 64) s->values[s->n++] = *r;
+}
+
+/* Points are packed; components are arrays of their own; both views agree, on devices that pack and on devices that do not. */
+static void test_components(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, whole);
+  assert_int_equal(stc_program_field_count(p), 3);
+  assert_string_equal(stc_program_field_name(p, 2), "V@1");
+  for (int d = 0; d < NDEVICES; d++) {
+    StcPlan *q = plan(w, p, devices[d]);
+    StcFieldInfo f;
+    unsigned char points[6 * 8], back[6 * 8];
+    int16_t part[6], want[6];
+    void *pointer;
+    assert_int_equal(stc_plan_field(q, 0, &f), STC_OK);
+    assert_int_equal(f.type, STC_COMPOSITE);
+    assert_int_equal(f.bytes, 48);
+    assert_int_equal(f.ncomponents, 3);
+    assert_string_equal(f.type_name, "P");
+    assert_string_equal(f.dtype, "[('a', '<f4'), ('c', '<i2', (2,))]");
+    assert_string_equal(f.components[2].path, ".c.1");
+    assert_int_equal(f.components[2].type, STC_I16);
+    assert_int_equal(f.components[2].offset, 6);
+    assert_int_equal(stc_plan_field(q, 1, &f), STC_OK);
+    assert_int_equal(f.naxes, 1);
+    assert_int_equal(f.axes[0], 2);
+    assert_string_equal(f.type_name, "f64[2]");
+    assert_int_equal(stc_plan_component(q, 0, 2, &f), STC_OK);
+    assert_string_equal(f.name, "S.c.1");
+    assert_int_equal(f.type, STC_I16);
+    assert_int_equal(f.bytes, 12);
+    assert_int_equal(stc_plan_component(q, 0, 3, &f), STC_USAGE);
+    assert_int_equal(stc_plan_component(q, 0, -1, &f), STC_USAGE);
+    for (int i = 0; i < 48; i++) points[i] = (unsigned char)(i % 8 == 3 || i % 8 == 2 ? 0 : i);
+    assert_int_equal(stc_plan_set(q, 0, points, 48), STC_OK);
+    assert_int_equal(stc_plan_get(q, 0, back, 48), STC_OK);
+    assert_memory_equal(points, back, 48);
+    for (int i = 0; i < 6; i++) memcpy(&want[i], points + 8 * i + 6, 2);
+    assert_int_equal(stc_plan_get_component(q, 0, 2, part, 12), STC_OK);
+    assert_memory_equal(part, want, 12);
+    for (int i = 0; i < 6; i++) part[i] = (int16_t)(-i);
+    assert_int_equal(stc_plan_set_component(q, 0, 2, part, 12), STC_OK);
+    assert_int_equal(stc_plan_set_component(q, 0, 2, part, 24), STC_USAGE);
+    assert_int_equal(stc_plan_set_component(q, 0, 3, part, 12), STC_USAGE);
+    assert_int_equal(stc_plan_get(q, 0, back, 48), STC_OK);
+    for (int i = 0; i < 6; i++) {
+      assert_memory_equal(back + 8 * i, points + 8 * i, 6);
+      assert_memory_equal(back + 8 * i + 6, &part[i], 2);
+    }
+    assert_int_equal(stc_plan_pointer(q, 0, 1, &pointer), d == 0 ? STC_USAGE : STC_OK);
+    assert_int_equal(stc_plan_pointer(q, 0, 3, &pointer), STC_USAGE);
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
+
+/* Fields with some components, and arrays that were not given, are named. */
+static void test_missing(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, whole);
+  double v[12] = {0};
+  float a[6] = {0};
+  for (int d = 0; d < NDEVICES; d++) {
+    StcPlan *q = plan(w, p, devices[d]);
+    StcFieldInfo f;
+    w->messages[0] = 0;
+    assert_int_equal(stc_plan_array(q, 0, &f), STC_OK);
+    assert_int_equal(f.shape[0], 5);
+    assert_int_equal(f.bytes, 40);
+    assert_int_equal(stc_plan_array(q, 1, &f), STC_USAGE);
+    assert_int_equal(stc_plan_set_array(q, 0, v, 48), STC_USAGE);
+    assert_int_equal(stc_plan_set_array(q, 1, v, 40), STC_USAGE);
+    assert_int_equal(stc_plan_set(q, 1, v, sizeof v), STC_OK);
+    assert_int_equal(stc_plan_set_component(q, 0, 0, a, sizeof a), STC_OK);
+    w->messages[0] = 0;
+    assert_int_equal(stc_plan_run(q, 1, NULL), STC_INPUT);
+    assert_string_equal(w->messages, "field S was given some of its components, but not S.c.0: give it all of them, or the whole field first\n"
+                                     "launch-time array src has no values: give it 5 of type f64 with --in src=FILE.npy\n");
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
+
+/* Gives everything that `whole` needs and sets `seen` to watch the series. */
+static StcPlan *start_whole(World *w, StcProgram *p, const char *device, Seen *seen) {
+  StcPlan *q = plan(w, p, device);
+  const double v[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, src[5] = {1, 2, 3, 4, 5};
+  const char zeros[48] = {0};
+  assert_int_equal(stc_plan_set(q, 0, zeros, sizeof zeros), STC_OK);
+  assert_int_equal(stc_plan_set(q, 1, v, sizeof v), STC_OK);
+  assert_int_equal(stc_plan_set_array(q, stc_program_find_array(p, "src"), src, sizeof src), STC_OK);
+  stc_plan_series(q, see, seen);
+  return q;
+}
+
+/* Series, the end that an `until` makes, and older levels are the same on all devices, however the runs are cut. */
+static void test_reductions(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, whole);
+  Seen whole_run = {0};
+  StcRunInfo info;
+  double want[2][12], got[2][12];
+  StcPlan *q = start_whole(w, p, "ref", &whole_run);
+  assert_int_equal(stc_plan_run(q, -1, &info), STC_OK);
+  assert_int_equal(info.steps, 40);
+  assert_string_equal(info.until, "until");
+  for (int i = 0; i < 2; i++) assert_int_equal(stc_plan_get(q, 1 + i, want[i], sizeof want[i]), STC_OK);
+  stc_plan_free(q);
+  assert_int_equal(whole_run.n, 21 + 14 + 11);
+  assert_string_equal(whole_run.values[1].name, "least");
+  assert_int_equal(whole_run.values[1].type, STC_I64);
+  assert_true(whole_run.values[0].f == 30 && whole_run.values[0].step == 0 && whole_run.values[45].step == 40 && whole_run.values[45].f == 21);
+  for (int d = 0; d < NDEVICES; d++)
+    for (int64_t chunk = 1; chunk < 50; chunk += 7) {
+      Seen seen = {0};
+      int64_t done = 0;
+      q = start_whole(w, p, devices[d], &seen);
+      do {
+        assert_int_equal(stc_plan_run(q, chunk, &info), STC_OK);
+        done += info.steps;
+      } while (!info.until && done < 100);
+      assert_int_equal(done, 40);
+      for (int i = 0; i < 2; i++) assert_int_equal(stc_plan_get(q, 1 + i, got[i], sizeof got[i]), STC_OK);
+      assert_memory_equal(got, want, sizeof want);
+      assert_int_equal(seen.n, whole_run.n);
+      for (int i = 0; i < seen.n; i++) {
+        assert_string_equal(seen.values[i].name, whole_run.values[i].name);
+        assert_int_equal(seen.values[i].step, whole_run.values[i].step);
+        assert_true(seen.values[i].f == whole_run.values[i].f && seen.values[i].i == whole_run.values[i].i);
+      }
+      stc_plan_free(q);
+    }
+  stc_program_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
@@ -342,6 +489,9 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
     cmocka_unit_test(test_threads),
     cmocka_unit_test_setup_teardown(test_out_of_memory, make_world, free_world),
   };
