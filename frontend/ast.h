@@ -177,7 +177,8 @@ typedef struct Decl {
   int32_t npieces; PieceDecl *pieces;
 } Decl;
 
-typedef struct Parse { Arena *arena; Diags *d; const Token *t; int32_t nesting; int32_t ndecls; Decl **decls; } Parse;
+/* The parser: the next token is *t; where a missing closing brace was reported last. */
+typedef struct Parse { Arena *arena; Diags *d; const Token *t, *unclosed; int32_t nesting; int32_t ndecls; Decl **decls; } Parse;
 
 /* Tokens to p->decls in order of the text. Errors are reported; what could not be read comes as DECL_BAD where it had a name. */
 void parse_program(Parse *p);

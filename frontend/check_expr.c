@@ -476,7 +476,7 @@ bool check_more(Checker *c, Loc at, const Env *env) {
     c->nodes++;
     return true;
   }
-  c->gave_up = true;
+  c->gave_up = c->incomplete = true;
   for (; env; env = env->caller)
     at = env->call.line ? env->call : at;
   if (c->depth >= MAX_DEPTH)

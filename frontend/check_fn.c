@@ -91,6 +91,22 @@ static Expr **arguments(Checker *c, const Expr *e, const Env *env, const int64_t
   return ok ? args : NULL;
 }
 
+/* Is the shared value `e` a constant? */
+static bool is_constant(const Expr *e) {
+  bool ok = e->kind == EXPR_CONST || e->kind == EXPR_BRACES || e->kind == EXPR_SPREAD;
+  for (int i = 0; i < e->n; i++)
+    ok = ok && is_constant(e->kids[i]);
+  return ok;
+}
+
+/* Is the function in hand only being declared, and the call in it not one of constants? Then it need not be expanded. */
+static bool is_unknown(const Checker *c, int n, Expr *const *args) {
+  for (int i = 0; i < n && c->function && !c->inlined; i++)
+    if (!is_constant(args[i]))
+      return true;
+  return false;
+}
+
 Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *f) {
   const Decl *d = f->decl;
   f->used = true;
@@ -99,6 +115,8 @@ Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift
   Expr **args = arguments(c, e, env, shift, f);
   if (!args)
     return check_bad(c, e->loc);
+  if (is_unknown(c, e->n, args))
+    return unknown(c, (Name){f->name, e->loc, 0}, f->type);
   Env inner = {.decl = d, .caller = env, .call = e->loc};
   Outer o = enter(c, d);
   c->inlined++;

@@ -152,6 +152,15 @@ static bool statement(Parse *p, Stmt *s) {
   return parse_is_word(p, "return") ? result(p, s) : assignment(p, s);
 }
 
+/* Takes the closing brace of a block; reports a missing one, but not once more for each block around it. */
+static bool close_block(Parse *p) {
+  if (p->t == p->unclosed)
+    return false;
+  if (!parse_is(p, TOK_RBRACE))
+    p->unclosed = p->t;
+  return parse_expect(p, TOK_RBRACE, "'}'");
+}
+
 bool parse_block(Parse *p, int32_t *n, Stmt **body) {
   while (!parse_at_block_end(p)) {
     Stmt s = {0};
@@ -168,7 +177,7 @@ bool parse_block(Parse *p, int32_t *n, Stmt **body) {
     if (s.kind != STMT_BAD)
       ARENA_PUSH(p->arena, *body, *n, s);
   }
-  return parse_expect(p, TOK_RBRACE, "'}'");
+  return close_block(p);
 }
 
 bool parse_no_return(Parse *p, int32_t n, const Stmt *s) {

@@ -45,6 +45,11 @@ static const FrontendCase cases[] = {
   {"var_without_value", FN("var b; return a;"), "4:28: error: expected '=', found ';'\n"},
   {"statement", FN("3 = a; return a;"), "4:23: error: expected a statement (let, var, for, if, or the name of what is assigned) or '}', found '3'\n"},
   {"no_member_name", FN("var b = {a, a}; b.0 = 1; return a;"), "4:40: error: expected '=', found '.0'\n"},
+  {"goes_on_after_errors", GRID1 "fn f(a : f32) : f32 {\n  for (i 0 .. 1) { b = 1; }\n  let c = ;\n  if a { c = 1;\n  return q;\n}\nfn g(a : f32) : f32 = a * w;\n" INNER1 "g(A) + A[9];\n",
+   "5:10: error: expected 'in' as in 'for (i in 0 .. 2) { ... }', found '0'\n6:11: error: expected an expression, found ';'\n10:1: error: expected '}', found 'fn'\n"
+   "10:27: error: 'w' is not declared; names are declared before they are used\n"
+   "11:33: error: the access A[9] from region [1 .. N - 2] leaves the region [0 .. N - 1] of field 'A' at the upper end of dimension 0, by 8; shrink the stencil's region, or give 'A' a rule: "
+   "outside clamp, mirror, periodic or a constant\n"},
   /* names */
   {"recursion", GRID1 "fn f(a : f32) : f32 = f(a);\n" INNER1 "A;\n", "4:23: error: 'f' calls itself; there is no recursion, a function sees only what is declared before it\n"},
   {"parameter_is_field", GRID1 "fn f(A : f32) : f32 = 1;\n" INNER1 "A;\n",
@@ -109,8 +114,8 @@ static const FrontendCase cases[] = {
   {"doubling",
    GRID1 "fn f0(a : f32) : f32 = a * a;\nfn f1(a : f32) : f32 = f0(f0(f0(f0(a))));\nfn f2(a : f32) : f32 = f1(f1(f1(f1(a))));\nfn f3(a : f32) : f32 = f2(f2(f2(f2(a))));\n"
    "fn f4(a : f32) : f32 = f3(f3(f3(f3(a))));\nfn f5(a : f32) : f32 = f4(f4(f4(f4(a))));\nfn f6(a : f32) : f32 = f5(f5(f5(f5(a))));\nfn f7(a : f32) : f32 = f6(f6(f6(f6(a))));\n"
-   "fn f8(a : f32) : f32 = f7(f7(f7(f7(a))));\n" INNER1 "A;\n",
-   "12:30: error: the program's expressions have more than 262144 operations when macros, functions and loops are expanded; split them with let or temp fields\n"},
+   "fn f8(a : f32) : f32 = f7(f7(f7(f7(a))));\n" INNER1 "f8(A);\n",
+   "13:26: error: the program's expressions have more than 262144 operations when macros, functions and loops are expanded; split them with let or temp fields\n"},
   /* blocks of stencils */
   {"target_in_loop", BLOCK("for (i in 0 .. 1) { A = 1; }"),
    "4:46: error: the target 'A' is assigned in the block itself, not in a for or if; give a var its value here, and assign that behind\n4:31: note: where 'i' is 0\n"},

@@ -1,6 +1,8 @@
 /* tests/unit/frontend_limits_test.c: programs beyond every limit of the front end: an error each, in little time, and never a crash. */
 #include "frontend_cases.h"
 
+#include <string.h>
+
 /* `n` times `piece` at the end of s. */
 static void repeat(Str *s, const char *piece, int n) {
   for (int i = 0; i < n; i++)
@@ -33,6 +35,46 @@ static void test_nesting(void **state) {
     expect(&s, arena_printf(a, "5:%d: error: this nests more than 200 levels deep; split it with let\n", cases[i].column));
     arena_free(a);
   }
+}
+
+/* Deep blocks, closed and not. */
+static void test_nested_blocks(void **state) {
+  static const struct { const char *open; int column; } cases[] = {{"for (i in 0 .. 1) {", 200 * 19 + 20}, {"if a > 0 {", 200 * 10 + 11}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Arena *a = arena_new(NULL, NULL);
+    Str s = {.arena = a};
+    str_add(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfn f(a : f32) : f32 {\n");
+    repeat(&s, cases[i].open, 100000);
+    expect(&s, arena_printf(a, "5:%d: error: this nests more than 200 levels deep; split it with let\n5:%zu: error: expected '}', found the end of the file\n", cases[i].column,
+                            strlen(cases[i].open) * 100000 + 1));
+    arena_free(a);
+  }
+}
+
+/* Long loops: a value that depends on a chain of others. */
+static void test_long_loop(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str s = {.arena = a};
+  str_add(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfn f(a : f32) : f32 { var x = a; for (i in 1 .. 20000) { x = 0.5 * x + a; } return x; }\n"
+              "stencil s(A)[G] = f(A);\n");
+  expect(&s, "");
+  arena_free(a);
+}
+
+/* A chain of functions, each calling the one before. */
+static void test_function_depth(void **state) {
+  (void)state;
+  Arena *a = arena_new(NULL, NULL);
+  Str fns = {.arena = a};
+  str_add(&fns, "fn g0(a : f32) : f32 = a;\n");
+  for (int i = 1; i < 500; i++)
+    str_addf(&fns, "fn g%d(a : f32) : f32 = g%d(a);\n", i, i - 1);
+  Str s = begin(a, fns.s);
+  str_add(&s, "g499(A);\n");
+  expect(&s, "");
+  arena_free(a);
 }
 
 /* A sum of more terms than a tree may have levels. */
@@ -110,7 +152,7 @@ static void test_many_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_nesting), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_nesting), cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop), cmocka_unit_test(test_function_depth), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
     cmocka_unit_test(test_chains), cmocka_unit_test(test_many_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
