@@ -72,6 +72,8 @@ typedef struct Declared {
   int naxes; int64_t *axes;
   int64_t point_bytes;
 } Declared;
+/* Is it of vectors or structs, of one component perhaps, so that its components have names of their own? */
+static inline bool declared_has_parts(const Declared *d) { return d->type >= TY_COMPOSITE; }
 
 /* What a program was read from, and how it is to be compiled; all strings are the program's own. */
 struct StcProgram {

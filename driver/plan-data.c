@@ -56,7 +56,7 @@ StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo 
   const Declared *d = find_declared(p, field, component);
   if (!d) return STC_USAGE;
   StcStatus s = stc_plan_field(p, field, out);
-  if (s || d->ncomponents == 1) return s;
+  if (s || !declared_has_parts(d)) return s;
   out->name = d->names[component];
   make_scalar(out, d->components[component].type, out->bytes / d->point_bytes);
   return STC_OK;

@@ -56,7 +56,7 @@ static StcStatus compare_field(const Job *j, StcPlan *reference, int field) {
   if (v.error.at >= 0) {
     printf(" at element ");
     print_place(stdout, &v.worst, v.error.at);
-    if (d->ncomponents > 1) printf(" of %s", v.worst.name);
+    if (declared_has_parts(d)) printf(" of %s", v.worst.name);
     printf(": %.17g, reference %.17g", v.error.got, v.error.want);
   }
   printf(" (tolerance %g): %s\n", v.tolerance, v.good ? "ok" : "FAILED");

@@ -15,7 +15,7 @@ typedef struct Place { int field, component, array; } Place;
 static bool find_component(const StcProgram *p, const char *name, Place *out) {
   for (int f = 0; f < p->ndeclared; f++)
     for (int c = 0; c < p->declared[f].ncomponents; c++)
-      if (p->declared[f].ncomponents > 1 && strcmp(p->declared[f].names[c], name) == 0) return *out = (Place){f, c, -1}, true;
+      if (declared_has_parts(&p->declared[f]) && strcmp(p->declared[f].names[c], name) == 0) return *out = (Place){f, c, -1}, true;
   return false;
 }
 
@@ -40,7 +40,7 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
   }
   for (int f = 0; f < p->ndeclared; f++) {
     ARENA_PUSH(a, names, n, p->declared[f].name);
-    for (int c = 0; c < p->declared[f].ncomponents && p->declared[f].ncomponents > 1; c++) ARENA_PUSH(a, names, n, p->declared[f].names[c]);
+    for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++) ARENA_PUSH(a, names, n, p->declared[f].names[c]);
   }
   for (int i = 0; i < stc_program_array_count(p) && arrays; i++) ARENA_PUSH(a, names, n, stc_program_array_name(p, i));
   ARENA_PUSH(a, names, n, (const char *)NULL);
@@ -133,10 +133,10 @@ static bool is_file(const char *value) { return strncmp(value, "random:", 7) != 
 static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o) {
   Place at;
   if (!find_place(j, "--in", o->field, true, &at)) return STC_USAGE;
-  int n = at.array >= 0 || at.component >= 0 ? 1 : j->program->declared[at.field].ncomponents;
-  if (n == 1 || is_file(o->value)) return give_place(j, plan, o, at);
+  const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
+  if (!d || !declared_has_parts(d) || is_file(o->value)) return give_place(j, plan, o, at);
   StcStatus s = STC_OK;
-  for (int c = 0; c < n && !s; c++) s = give_place(j, plan, o, (Place){at.field, c, -1});
+  for (int c = 0; c < d->ncomponents && !s; c++) s = give_place(j, plan, o, (Place){at.field, c, -1});
   return s;
 }
 
@@ -203,8 +203,8 @@ static bool check_output(const Job *j, const char *option, bool picture, const c
     context_error(j->c->context, "%s %s: field %s is temp, it holds nothing after the last step", option, name, d->name);
     return false;
   }
-  if (picture && at.component < 0 && d->ncomponents > 1) {
-    context_error(j->c->context, "%s %s: the values of field %s have %d components; draw one of them, such as %s", option, name, d->name, d->ncomponents,
+  if (picture && at.component < 0 && declared_has_parts(d)) {
+    context_error(j->c->context, "%s %s: the values of field %s have %d component%s; draw one of them, such as %s", option, name, d->name, d->ncomponents, d->ncomponents > 1 ? "s" : "",
                   d->names[0]);
     return false;
   }

@@ -55,7 +55,8 @@ def base_options(case):
 
 def output_options(case):
     names = declared(case.tree)
-    return [word for name in case.outputs if name in names for word in ("--out", f"{name}=%{name}.npy")]
+    words = [word for name in case.outputs if name in names for word in ("--out", f"{name}=%{name}.npy")]
+    return words + (["--log", "%series.csv"] if any(n.startswith(("reduce ", "until ")) for n in (i.form for i in case.tree.parts[0].items)) else [])
 
 
 def run_batch(harness, cases):

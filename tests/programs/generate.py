@@ -12,7 +12,7 @@ LITERAL = {"f32": ["0.5", "-0.75", "0.1", "3.0"], "f64": ["0.25", "-1.5", "0.1",
 SIMPLEST = {"f32": "0.5", "f64": "0.5", "i32": "2", "i64": "2", "bool": "true"}
 MIXES = [["f32"], ["f64"], ["f32", "f64"], ["i32", "i64"], ["f32", "f64", "i32", "i64", "bool"]]
 STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32"}
-FEATURES = {"sum"}
+FEATURES = {"sum", "stored", "vector", "struct", "history", "array", "reduce", "until"}
 SIZES = [[1, 2, 3, 5, 17, 40, 100], [1, 2, 3, 7, 11, 19, 33], [1, 2, 5, 7, 9, 12]]
 
 
@@ -218,7 +218,7 @@ class Generator:
         """An element of a launch-time array at any index."""
         r, index = self.r, self.access("i64", place)
         if index is None or r.random() < 0.5:
-            choices = ["0", "2"] + (["step", "step % 3"] if place.step else []) + ([f"idx({r.randrange(self.rank)})", "idx(0) - 2"] if place.points else [])
+            choices = ["0"] + (["step", "step % 3"] if place.step else []) + ([f"idx({r.randrange(self.rank)})", "idx(0) - 2"] if place.points else [])
             index = Node(r.choice(choices), type="i64")
         return Node(f"{name}[$]", index, type=type)
 
