@@ -320,6 +320,14 @@ static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
   return need;
 }
 
+/* Does `need` lie inside `outer` under the params' defaults? */
+static bool inside_by_default(Checker *c, const Box *need, const Box *outer) {
+  for (int side = 0; side < 2 * need->rank; side++)
+    if (!holds_by_default(c, room(c, need, 0, outer, side / 2, side % 2)))
+      return false;
+  return true;
+}
+
 /* The read of temp field `f` is of values written before in this step. */
 static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
   if (f->cover_stencil != c->nchecked) {
@@ -333,7 +341,7 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
     int in = box_inside(&need, &k->box[i]);
     if (in > 0)
       return;
-    if (in == 0)
+    if (in == 0 && (!maybe || !inside_by_default(c, &need, maybe)))
       maybe = &k->box[i];
   }
   const char *read = access_text(c, f->name, off);

@@ -45,6 +45,10 @@ static const LaunchCase cases[] = {
    "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
    "stencil t(T) { [0] = A; [1 .. N-2] = A; [N-1] = A; }\nstencil s(A)[1 .. N-2] = T[-1] + T[1];\n",
    "N=3", ""},
+  {"temp_written_whole_and_then_in_part",
+   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+   "stencil t(T)[0 .. N-1] = A;\nstencil u(T) { [0 .. 1] = 1; [N-1] = 2; }\nstencil s(A)[0 .. 1] = T[1];\n",
+   "N=5", ""},
   {"temp_not_written",
    "param N = 20, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
    "stencil t(T)[0 .. M] = A;\nstencil s(A)[1 .. N-12] = T[1];\n",
