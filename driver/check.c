@@ -40,5 +40,5 @@ FieldError field_compare(const StcFieldInfo *f, const void *got, const void *wan
 
 double default_tolerance(StcType t, bool exact) {
   if (exact || !type_is_float((Type)t)) return 0;
-  return t == STC_F64 ? 1e-12 : 1e-5;
+  return t == STC_F64 ? 1e-12 : t == STC_F32 ? 1e-5 : t == STC_F16 ? 4e-3 : 3e-2;
 }

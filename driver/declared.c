@@ -50,11 +50,15 @@ static void declare(const Module *m, Declared *d, const char *name, Type t, int 
   }
 }
 
-/* The record whose first field is `field`, NULL if there is none. */
-static const Record *record_at(const Module *m, int field) {
+const Record *record_of(const Module *m, int field) {
   for (int i = 0; i < m->nrecords; i++)
-    if (m->records[i].first == field) return &m->records[i];
+    if (field >= m->records[i].first && field < m->records[i].first + type_components(m, m->records[i].type)) return &m->records[i];
   return NULL;
+}
+
+const char *declared_name(const Module *m, int field) {
+  const Record *r = record_of(m, field);
+  return r ? r->name : m->fields[field].name;
 }
 
 void program_declare(StcProgram *p) {
@@ -62,7 +66,7 @@ void program_declare(StcProgram *p) {
   int first = 0;
   p->declared = ARENA_ARRAY(p->w.arena, Declared, m->nfields + 1);
   for (int f = 0; f < m->nfields;) {
-    const Record *r = record_at(m, f);
+    const Record *r = record_of(m, f);
     Declared *d = &p->declared[p->ndeclared++];
     declare(m, d, r ? r->name : m->fields[f].name, r ? r->type : m->fields[f].type, f, first);
     first += d->ncomponents;

@@ -312,7 +312,7 @@ static void init(Writer *w) {
 
 /* Statements that judge the value of `r`, which is in p->NAME. */
 static void judge(Writer *w, const Reduction *r, const char *name) {
-  const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? w->m->fields[r->field].name : "";
+  const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? declared_name(w->m, r->field) : "";
   if (r->kind == REDUCE_FINITE)
     str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name, escaped(w->arena, field));
   if (r->kind == REDUCE_BOUNDS)

@@ -135,13 +135,6 @@ static const char *outside_name(OutsideRule r) {
   return names[r];
 }
 
-/* The record that field `f` is a component of, NULL if it is a field by itself. */
-static const Record *record_of(const Module *m, int f) {
-  for (int i = 0; i < m->nrecords; i++)
-    if (f >= m->records[i].first && f < m->records[i].first + type_components(m, m->records[i].type)) return &m->records[i];
-  return NULL;
-}
-
 /* Field number `i`. */
 static json_t *field(const Writer *w, int i, bool has_init) {
   const Module *m = w->m;
@@ -441,7 +434,7 @@ static json_t *reductions(const Writer *w) {
     set(o, "every", json_integer(r->every));
     set(o, "scalar", json_string(m->scalars[r->scalar].name));
     set(o, "result", json_string(m->buffers[r->result].name));
-    if (check) set(o, "field", json_string(m->fields[r->field].name));
+    if (check) set(o, "field", json_string(declared_name(m, r->field)));
     if (check) set(o, "good", json_integer(INT64_MAX));
     if (r->stop) set(o, "stop_text", formula(w, r->stop));
     if (r->stop) set(o, "stop", expression(w, r->stop));

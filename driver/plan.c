@@ -60,11 +60,6 @@ void fields_with_init(const Module *m, bool *has) {
 
 /* ---------------------------------------------------------------- making a plan */
 
-/* What field `field` of the plan's module is called by the program, which does not speak of components. */
-static const char *declared_name(const StcPlan *p, int field) {
-  return p->owner[field] < 0 ? p->module->fields[field].name : p->program->declared[p->owner[field]].name;
-}
-
 /* The bytes of field `field`, or false after an error if they do not fit an address. */
 static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   const Field *f = &p->module->fields[field];
@@ -73,7 +68,7 @@ static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   for (int d = 0; d < f->box.rank; d++)
     if (__builtin_mul_overflow(n, shape[d], &n)) n = -1;
   if (n < 0 || __builtin_mul_overflow(n, type_bytes(p->module, f->type), &size) || size > INT64_MAX / 2) {
-    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params", declared_name(p, field));
+    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params", declared_name(p->module, field));
     return false;
   }
   *bytes = (size_t)size;
@@ -110,7 +105,7 @@ static StcStatus add_field_slot(StcPlan *p, int field, int32_t *slot) {
   const Field *f = &p->module->fields[field];
   size_t size;
   if (!field_bytes(p, field, &size)) return STC_INPUT;
-  return add_slot(p, arena_printf(p->w.arena, "field %s", declared_name(p, field)), size, layout_bytes(p, f, size), slot);
+  return add_slot(p, arena_printf(p->w.arena, "field %s", declared_name(p->module, field)), size, layout_bytes(p, f, size), slot);
 }
 
 /* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty array. It starts as zeros. */
