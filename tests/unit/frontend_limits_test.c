@@ -63,6 +63,20 @@ static void test_long_loop(void **state) {
   arena_free(a);
 }
 
+/* A table of more values than a running index may look up. */
+static void test_large_table(void **state) {
+  (void)state;
+  for (int n = 256; n <= 257; n++) {
+    Arena *a = arena_new(NULL, NULL);
+    Str s = {.arena = a};
+    str_addf(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nconst w[%d] = {", n);
+    repeat(&s, "0.5, ", n);
+    str_add(&s, "};\nstencil s(A)[G] = w[idx(0)] * w[255];\n");
+    expect(&s, n == 256 ? "" : "5:19: error: the table 'w' has 257 values; by an index that is not constant at most 256 can be looked up: make it a launch-time array, param w[257] : TYPE\n");
+    arena_free(a);
+  }
+}
+
 /* A chain of functions, each calling the one before. */
 static void test_function_depth(void **state) {
   (void)state;
@@ -152,7 +166,7 @@ static void test_many_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_nesting), cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop), cmocka_unit_test(test_function_depth), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_nesting), cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop), cmocka_unit_test(test_large_table), cmocka_unit_test(test_function_depth), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
     cmocka_unit_test(test_chains), cmocka_unit_test(test_many_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
