@@ -198,7 +198,7 @@ struct Op {
 struct Block { int32_t nargs; Value **args; Op *first, *last; Op *parent; };
 
 /* A scalar, in order of declaration: a param (its value may be overridden), a top-level let (computed from earlier ones), or the value of the
- * reduction of the same name, which changes while the program runs (only reductions' stop conditions and stencils use it; before the
+ * reduction of the same name, which changes while the program runs (only stencils, reductions behind it and stop conditions use it; before the
  * first evaluation it is 0). `expr` computes the value or the param's default and yields it; NULL for a param without a default and for a
  * reduction. Only const, scalar and pure ops. */
 typedef struct Scalar { const char *name; Type type; bool is_param, is_reduction; Block *expr; Loc loc; } Scalar;
