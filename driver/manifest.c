@@ -200,8 +200,8 @@ static json_t *structs(const Writer *w) {
   json_t *list = json_array();
   for (int i = 0; i < m->ncomposites; i++) {
     const Composite *c = &m->composites[i];
-    json_t *o, *members = json_array();
     if (!c->name) continue;
+    json_t *o, *members = json_array();
     for (int k = 0; k < c->n; k++)
       json_array_append_new(members, json_pack("{s:s, s:s}", "name", c->members[k].name, "type", type_text(m, c->members[k].type)));
     o = json_pack("{s:s}", "name", c->name);

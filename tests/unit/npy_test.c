@@ -60,7 +60,7 @@ static void write_npy(const World *w, int version, const char *header, size_t n)
 /* What is written reads back to the same bits, in every type. */
 static void test_round_trip(void **state) {
   World *w = *state;
-  static const StcType types[] = {STC_BOOL, STC_I8, STC_I16, STC_I32, STC_I64, STC_F32, STC_F64};
+  static const StcType types[] = {STC_BOOL, STC_I8, STC_I16, STC_I32, STC_I64, STC_F16, STC_BF16, STC_F32, STC_F64};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     StcFieldInfo f = field(types[i]);
     unsigned char out[48] = {0}, in[48] = {0};
@@ -252,6 +252,105 @@ static void test_near(void **state) {
   assert_null(near_match("quiet", names));
 }
 
+/* A field of structs {a : f32; b : bool; c : f64[2]}, shape 2. */
+static StcFieldInfo structs(void) {
+  static const StcComponent parts[] = {{".a", STC_F32, 0}, {".b", STC_BOOL, 4}, {".c.0", STC_F64, 5}, {".c.1", STC_F64, 13}};
+  return (StcFieldInfo){.name = "S", .rank = 1, .shape = {2}, .bytes = 42, .ncomponents = 4, .components = parts,
+                        .dtype = "[('a', '<f4'), ('b', '|b1'), ('c', '<f8', (2,))]"};
+}
+
+/* Structured dtypes are read however they are written, as long as they say the same; bools in them become 0 and 1. */
+static void test_structured(void **state) {
+  World *w = *state;
+  static const char *const same[] = {
+      "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
+      "{\"descr\":[(\"a\",\"=f4\"),(\"b\",\"?\"),(\"c\",\"<f8\",2)],\"shape\":(2,),\"fortran_order\":False}",
+      "{'descr' : [ ( 'a' , '<f4' , ) , ( 'b' , '=b1' ) , ( 'c' , '<f8' , ( 2 , ) ) , ] , 'shape': (2,), 'fortran_order': False, }"};
+  static const char *const other[] = {
+      "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8', (3,))], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8')], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '>f4'), ('b', '|b1'), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4'), ('b', '|b1'), ('', '|V3'), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4'), ('b', [('c', '|b1')]), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [], 'shape': (2,), 'fortran_order': False}"};
+  static const char *const malformed[] = {
+      "{'descr': [('a', '<f4', 'shape': (2,), 'fortran_order': False}", "{'descr': [('a' '<f4')], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4') ('b', '<f4')], 'shape': (2,), 'fortran_order': False}", "{'descr': [('a', '<f4', (2)], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4', x)], 'shape': (2,), 'fortran_order': False}", "{'descr': [[[[", "{'descr': ['<f4'], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': '<f4', 'descr': '<f4', 'shape': (2,), 'fortran_order': False}"};
+  StcFieldInfo f = structs();
+  unsigned char in[42], out[42];
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    write_npy(w, 1, same[i], 42);
+    if (npy_read(w->c, w->path, "field S", &f, in) != STC_OK) fail_msg("%s: %s", same[i], w->last);
+  }
+  for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+    write_npy(w, 1, other[i], 42);
+    assert_int_equal(npy_read(w->c, w->path, "field S", &f, in), STC_INPUT);
+    assert_non_null(strstr(w->last, "but field S needs [('a', '<f4'), ('b', '|b1'), ('c', '<f8', (2,))]"));
+  }
+  for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+    write_npy(w, 1, malformed[i], 42);
+    assert_int_equal(npy_read(w->c, w->path, "field S", &f, in), STC_INPUT);
+    assert_non_null(strstr(w->last, "is not the dict"));
+  }
+  for (int i = 0; i < 42; i++) out[i] = (unsigned char)(i + 1);
+  assert_int_equal(npy_write(w->c, w->path, &f, out), STC_OK);
+  assert_int_equal(npy_read(w->c, w->path, "field S", &f, in), STC_OK);
+  out[4] = out[25] = 1;
+  assert_memory_equal(in, out, 42);
+}
+
+/* Lists in lists end at some depth, and a header that is too long for version 1 gets version 2. */
+static void test_long_header(void **state) {
+  World *w = *state;
+  char nested[4000] = "{'descr': ", *text = malloc(66000);
+  StcFieldInfo f = {.name = "S", .rank = 1, .shape = {0}, .dtype = text};
+  for (int i = 0; i < 300; i++) strcat(nested, "[('a', ");
+  write_npy(w, 1, nested, 0);
+  assert_int_equal(npy_read(w->c, w->path, "field S", &f, nested), STC_INPUT);
+  strcpy(text, "[('a', '<f4')");
+  for (size_t n = strlen(text); n < 65200; n += 16) strcpy(text + n, ", ('bbb', '<f4')");
+  strcat(text, "]");
+  assert_int_equal(npy_write(w->c, w->path, &f, NULL), STC_OK);
+  if (npy_read(w->c, w->path, "field S", &f, nested) != STC_OK) fail_msg("%.300s", w->last);
+  free(text);
+}
+
+/* Every 16-bit float is the value that it was read as; numbers between two are rounded. */
+static void test_halves(void **state) {
+  (void)state;
+  static const StcType types[] = {STC_F16, STC_BF16};
+  uint16_t b, back;
+  for (int t = 0; t < 2; t++) {
+    StcFieldInfo f = {.name = "H", .type = types[t], .rank = 1, .shape = {1}, .bytes = 2};
+    for (uint32_t i = 0; i < 65536; i++) {
+      b = (uint16_t)i;
+      double v = field_value(&f, &b, 0);
+      field_put(&f, &back, 0, (Const){.f = v});
+      if (isnan(v)) assert_true(isnan(field_value(&f, &back, 0)));
+      else assert_int_equal(back, b);
+    }
+  }
+  StcFieldInfo f = {.name = "H", .type = STC_F16, .rank = 1, .shape = {1}, .bytes = 2};
+  assert_true(value_fill(&f, "0.1", &b));
+  assert_int_equal(b, 0x2e66);
+  assert_true(value_fill(&f, "-65504", &b));
+  assert_int_equal(b, 0xfbff);
+  assert_true(value_fill(&f, "5.96e-8", &b));
+  assert_int_equal(b, 1);
+  assert_false(value_fill(&f, "70000", &b));
+  f.type = STC_BF16;
+  assert_true(value_fill(&f, "0.1", &b));
+  assert_int_equal(b, 0x3dcd);
+  for (int t = 0; t < 2; t++) {
+    uint16_t a[1000];
+    StcFieldInfo g = {.name = "H", .type = types[t], .rank = 1, .shape = {1000}, .bytes = 2000};
+    random_fill(&g, 3, a);
+    for (int i = 0; i < 1000; i++) assert_true(field_value(&g, a, i) >= 0 && field_value(&g, a, i) < 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_round_trip, make_world, free_world),
@@ -261,6 +360,9 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_errors, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_truncated, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_whole_or_not, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_structured, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_long_header, make_world, free_world),
+    cmocka_unit_test(test_halves),
     cmocka_unit_test(test_random),
     cmocka_unit_test(test_values),
     cmocka_unit_test(test_compare),
