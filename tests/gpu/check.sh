@@ -50,6 +50,13 @@ grid() {
   esac
 }
 
+# inputs FILE: --in options for what a program cannot do without.
+inputs() {
+  case $(basename "$1") in
+    acoustic_wave.stn) echo "--in source=$(dirname "$1")/inputs/ricker.npy" ;;
+  esac
+}
+
 # shapes RANK: blocks and elements tried.
 shapes() {
   case $1 in
@@ -61,22 +68,22 @@ shapes() {
 
 # list_all: all runs as lines "LABEL|ARGUMENTS".
 list_all() {
-  local f name r size real T shape
+  local f name r size real T shape in
   for f in "$examples"/*.stn; do
-    name=$(basename "$f" .stn) r=$(rank "$f")
+    name=$(basename "$f" .stn) r=$(rank "$f") in=$(inputs "$f")
     for real in f32 f64; do
       for size in small odd; do
-        echo "$name $real $size naive|$(grid "$r" $size) -freal=$real -schedule=naive --steps=7 $f"
-        echo "$name $real $size default|$(grid "$r" $size) -freal=$real --steps=7 $f"
+        echo "$name $real $size naive|$(grid "$r" $size) -freal=$real -schedule=naive --steps=7 $in $f"
+        echo "$name $real $size default|$(grid "$r" $size) -freal=$real --steps=7 $in $f"
         for T in 1 2 3 5 8; do
           for shape in $(shapes "$r"); do
-            echo "$name $real $size T=$T $shape|$(grid "$r" $size) -freal=$real -schedule=overlap -T=$T -block=${shape%:*} -elems=${shape#*:} --steps=$((2 * T + 1)) $f"
+            echo "$name $real $size T=$T $shape|$(grid "$r" $size) -freal=$real -schedule=overlap -T=$T -block=${shape%:*} -elems=${shape#*:} --steps=$((2 * T + 1)) $in $f"
           done
         done
       done
     done
-    echo "$name f32 large|$(grid "$r" large) --steps=5 $f"
-    echo "$name f32 large naive|$(grid "$r" large) -schedule=naive --steps=3 $f"
+    echo "$name f32 large|$(grid "$r" large) --steps=5 $in $f"
+    echo "$name f32 large naive|$(grid "$r" large) -schedule=naive --steps=3 $in $f"
   done
 }
 
@@ -97,7 +104,7 @@ if [ -n "$sanitizer" ]; then
   for f in "$examples"/*.stn; do
     for tool in memcheck racecheck; do
       for schedule in -schedule=naive "-schedule=overlap -T=2" "-schedule=overlap -T=3"; do
-        printf '%s\0%s\0' "$tool $(basename "$f" .stn) $schedule" "--tool $tool --error-exitcode 9 $stc run --device=$device $(grid "$(rank "$f")" small) $schedule --steps=4 $f"
+        printf '%s\0%s\0' "$tool $(basename "$f" .stn) $schedule" "--tool $tool --error-exitcode 9 $stc run --device=$device $(grid "$(rank "$f")" small) $schedule --steps=4 $(inputs "$f") $f"
       done
     done
   done | xargs -0 -n 2 -P "$jobs" bash -c 'one "$0" "$sanitizer" $1'

@@ -44,6 +44,20 @@ static void fail(Test *t, const char *path, const char *fmt, ...) {
   va_end(ap);
 }
 
+/* Fills the launch-time arrays of `p` with zeros. */
+static StcStatus clear_arrays(const StcProgram *p, StcPlan *plan) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < stc_program_array_count(p) && s == STC_OK; i++) {
+    StcFieldInfo info;
+    s = stc_plan_array(plan, i, &info);
+    if (s != STC_OK) return s;
+    char *data = calloc((size_t)info.bytes + 1, 1);
+    s = stc_plan_set_array(plan, i, data, (size_t)info.bytes);
+    free(data);
+  }
+  return s;
+}
+
 /* Runs kernel IR `text` for three steps on the simulator. */
 static StcStatus simulate(Test *t, const char *text, const Shape *shape, int rank) {
   StcOptions o = {.march = "nvptx"};
@@ -52,6 +66,7 @@ static StcStatus simulate(Test *t, const char *text, const Shape *shape, int ran
   t->messages[0] = 0;
   StcStatus s = stc_compile_string(t->context, "deleted.kir", text, &o, &p);
   if (s == STC_OK) s = stc_plan_new(p, "sim", rank, shape->defines, &plan);
+  if (s == STC_OK) s = clear_arrays(p, plan);
   if (s == STC_OK) s = stc_plan_run(plan, 3, NULL);
   stc_plan_free(plan);
   stc_program_free(p);

@@ -4,7 +4,7 @@
  *
  * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, several shapes of blocks and elements, extents from one point to a few tiles, and after
  * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of device "ref". The fields
- * start from the program's inits or from random values. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
+ * start from the program's inits or from random values, launch-time arrays always from these. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
  * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value for each stencil run.
  * Device "sim" simulates the kernels of a GPU, "loops" those of the CPU, "host" runs these.
  * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was planned, with some for each of T = 1, 2, 3 and device.
@@ -132,6 +132,22 @@ static StcStatus set_fields(StcPlan *plan, const Trace *tr) {
   return s;
 }
 
+/* Gives every launch-time array of `p` random values. */
+static StcStatus set_arrays(const StcProgram *p, StcPlan *plan) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < stc_program_array_count(p) && s == STC_OK; i++) {
+    StcFieldInfo info;
+    uint64_t seed = UINT64_C(362436069362436069) + (uint64_t)i;
+    s = stc_plan_array(plan, i, &info);
+    if (s != STC_OK) return s;
+    char *data = malloc((size_t)info.bytes + 1);
+    fill_random(info.type, data, field_points(&info), &seed);
+    s = stc_plan_set_array(plan, i, data, (size_t)info.bytes);
+    free(data);
+  }
+  return s;
+}
+
 /* Runs the plan of `p` through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random fields first. */
 static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode, Trace *tr) {
   const int64_t steps[NSTEPS] = {0, 1, T - 1, T, 3 * T + 1};
@@ -141,6 +157,7 @@ static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode,
     tr->nfields++;
   }
   if (s == STC_OK && mode == 1) s = set_fields(plan, tr);
+  if (s == STC_OK) s = set_arrays(p, plan);
   for (int i = 0; i < NSTEPS && s == STC_OK; i++) {
     s = stc_plan_run(plan, steps[i], NULL);
     for (int f = 0; f < tr->nfields && s == STC_OK; f++) {
