@@ -152,23 +152,39 @@ static void mark_invariant(Emit *e, LLVMValueRef v) {
   LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->context, "invariant.load", 14), LLVMMetadataAsValue(e->context, none));
 }
 
-/* A value of type `t` loaded from `p`. */
-static LLVMValueRef load_from(Emit *e, Type t, LLVMValueRef p, bool parallel, bool invariant) {
-  LLVMValueRef v = LLVMBuildLoad2(e->here.b, emit_memory_type(e, t), p, "");
-  LLVMSetAlignment(v, (unsigned)type_size(t));
+/* A value of LLVM type `t` loaded from `p`, which is a multiple of `align`. */
+static LLVMValueRef load_aligned(Emit *e, LLVMTypeRef t, LLVMValueRef p, int align, bool parallel, bool invariant) {
+  LLVMValueRef v = LLVMBuildLoad2(e->here.b, t, p, "");
+  LLVMSetAlignment(v, (unsigned)align);
   if (parallel)
     mark_parallel(e, v);
   if (invariant)
     mark_invariant(e, v);
+  return v;
+}
+
+/* Stores `v` to `p`, which is a multiple of `align`. */
+static void store_aligned(Emit *e, LLVMValueRef v, LLVMValueRef p, int align, bool parallel) {
+  LLVMValueRef s = LLVMBuildStore(e->here.b, v, p);
+  LLVMSetAlignment(s, (unsigned)align);
+  if (parallel)
+    mark_parallel(e, s);
+}
+
+/* Value `v` of type `t` as it is in registers, from as it is in memory; and back. */
+static LLVMValueRef from_memory(Emit *e, Type t, LLVMValueRef v) {
   return t == TY_BOOL ? LLVMBuildICmp(e->here.b, LLVMIntNE, v, LLVMConstInt(e->i8, 0, 0), "") : v;
+}
+static LLVMValueRef to_memory(Emit *e, Type t, LLVMValueRef v) { return t == TY_BOOL ? LLVMBuildZExt(e->here.b, v, e->i8, "") : v; }
+
+/* A value of type `t` loaded from `p`. */
+static LLVMValueRef load_from(Emit *e, Type t, LLVMValueRef p, bool parallel, bool invariant) {
+  return from_memory(e, t, load_aligned(e, emit_memory_type(e, t), p, type_size(t), parallel, invariant));
 }
 
 /* Stores value `v` of type `t` to `p`. */
 static void store_to(Emit *e, Type t, LLVMValueRef v, LLVMValueRef p, bool parallel) {
-  LLVMValueRef s = LLVMBuildStore(e->here.b, t == TY_BOOL ? LLVMBuildZExt(e->here.b, v, e->i8, "") : v, p);
-  LLVMSetAlignment(s, (unsigned)type_size(t));
-  if (parallel)
-    mark_parallel(e, s);
+  store_aligned(e, to_memory(e, t, v), p, type_size(t), parallel);
 }
 
 /* The argument that holds buffer `buffer`, or NULL. */
@@ -179,14 +195,14 @@ static const KArg *buffer_argument(const Kernel *k, int buffer) {
   return NULL;
 }
 
-/* The address that `op` (load or store, whose indices begin at operand `first`) goes to. */
-static LLVMValueRef buffer_address(Emit *e, const Op *op, int first) {
-  const BufferValue *b = &e->buffers[op->sym];
-  LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, op->sym));
+/* The address of the element of buffer `buffer` at the coordinates and offsets. */
+static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, const int64_t *off) {
+  const BufferValue *b = &e->buffers[buffer];
+  LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
   LLVMValueRef index = emit_i64(e, 0), rows = emit_i64(e, 0);
-  for (int d = 0; d < buffer_rank(e->m, op->sym); d++) {
-    Linear x = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, op->operands[first + d]), e->i64));
-    int64_t c = (int64_t)((uint64_t)x.c + (uint64_t)op->off[d]);
+  for (int d = 0; d < buffer_rank(e->m, buffer); d++) {
+    Linear x = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, coords[d]), e->i64));
+    int64_t c = (int64_t)((uint64_t)x.c + (uint64_t)off[d]);
     index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
     rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, c)));
   }
@@ -195,19 +211,25 @@ static LLVMValueRef buffer_address(Emit *e, const Op *op, int first) {
   return element(e, &e->here, t, element(e, &e->here, t, p, r.base), emit_i64(e, r.c));
 }
 
+/* Are loads from buffer `buffer` to be marked as of memory that nobody writes? */
+static bool is_invariant(const Emit *e, int buffer) {
+  const KArg *a = buffer_argument(e->k, buffer);
+  return e->target->invariant_loads && a && !a->writes;
+}
+
 LLVMValueRef emit_load(Emit *e, const Op *op) {
-  const KArg *a = buffer_argument(e->k, op->sym);
-  return load_from(e, op->results[0]->type, buffer_address(e, op, 0), true, e->target->invariant_loads && a && !a->writes);
+  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off), true, is_invariant(e, op->sym));
 }
 
 void emit_store(Emit *e, const Op *op) {
   LLVMValueRef v = emit_value(e, op->operands[0]);
-  store_to(e, op->operands[0]->type, v, buffer_address(e, op, 1), true);
+  store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off), true);
 }
 
-/* The address of the cell of an array that `op` (aload or astore, whose indices begin at operand `first`) goes to. Indices are 32 bit: no block has more cells. */
-static LLVMValueRef array_address(Emit *e, const Op *op, int first) {
+/* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. */
+static LLVMValueRef array_address(Emit *e, const Op *op) {
   const Array *a = &e->k->arrays[op->sym];
+  int first = op_first_index(op);
   LLVMTypeRef t = emit_memory_type(e, a->type);
   LLVMValueRef index = LLVMConstInt(e->i32, 0, 0);
   uint64_t c = 0, stride = 1;
@@ -227,11 +249,60 @@ static LLVMValueRef array_address(Emit *e, const Op *op, int first) {
 
 LLVMValueRef emit_aload(Emit *e, const Op *op) {
   bool shared = e->k->arrays[op->sym].space == SPACE_SHARED;
-  return load_from(e, op->results[0]->type, array_address(e, op, 0), shared, false);
+  return load_from(e, op->results[0]->type, array_address(e, op), shared, false);
 }
 
 void emit_astore(Emit *e, const Op *op) {
   bool shared = e->k->arrays[op->sym].space == SPACE_SHARED;
   LLVMValueRef v = emit_value(e, op->operands[0]);
-  store_to(e, op->operands[0]->type, v, array_address(e, op, 1), shared);
+  store_to(e, op->operands[0]->type, v, array_address(e, op), shared);
+}
+
+/* ---- several elements at once */
+
+/* Bytes that one instruction moves at most. */
+enum { VECTOR_BYTES = 16 };
+
+/* The address of the first element that the vector op `op` goes to. */
+static LLVMValueRef vector_address(Emit *e, const Op *op) {
+  if (op_info[op->code].form == FORM_ARRAY)
+    return array_address(e, op);
+  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off);
+}
+
+/* Elements of type `t` that one of the instructions moves by which `op` moves its own. */
+static int vector_length(const Op *op, Type t) { return op->count * type_size(t) <= VECTOR_BYTES ? op->count : VECTOR_BYTES / type_size(t); }
+
+/* The address `i` elements of type `t` behind `p`. */
+static LLVMValueRef behind(Emit *e, Type t, LLVMValueRef p, int i) { return element(e, &e->here, emit_memory_type(e, t), p, emit_i64(e, i)); }
+
+void emit_vload(Emit *e, const Op *op, LLVMValueRef *values) {
+  Type t = op->results[0]->type;
+  int n = vector_length(op, t);
+  LLVMTypeRef vector = LLVMVectorType(emit_memory_type(e, t), (unsigned)n);
+  LLVMValueRef p = vector_address(e, op);
+  bool invariant = op->code == OP_VLOAD && is_invariant(e, op->sym);
+  for (int i = 0; i < op->count; i += n) {
+    LLVMValueRef v = load_aligned(e, vector, behind(e, t, p, i), n * type_size(t), true, invariant);
+    for (int j = 0; j < n; j++)
+      values[i + j] = from_memory(e, t, LLVMBuildExtractElement(e->here.b, v, LLVMConstInt(e->i32, (unsigned)j, 0), ""));
+  }
+}
+
+void emit_vstore(Emit *e, const Op *op) {
+  Type t = op->operands[0]->type;
+  int n = vector_length(op, t);
+  LLVMValueRef p = vector_address(e, op);
+  for (int i = 0; i < op->count; i += n) {
+    LLVMValueRef v = LLVMGetPoison(LLVMVectorType(emit_memory_type(e, t), (unsigned)n));
+    for (int j = 0; j < n; j++)
+      v = LLVMBuildInsertElement(e->here.b, v, to_memory(e, t, emit_value(e, op->operands[i + j])), LLVMConstInt(e->i32, (unsigned)j, 0), "");
+    store_aligned(e, v, behind(e, t, p, i), n * type_size(t), true);
+  }
+}
+
+void emit_async_copy(Emit *e, const Op *op) {
+  const Array *a = &e->k->arrays[op->sym];
+  LLVMValueRef to = array_address(e, op), from = buffer_address(e, op->from, op->operands + a->rank, op->from_off);
+  e->target->async_copy(e, to, from, op->count * type_size(a->type));
 }

@@ -313,31 +313,39 @@ static void emit_if(Emit *e, const Op *op) {
   }
 }
 
-/* Value `x` of 32 bits or fewer, or one half of 64, as i32 bits traded with the lane that `mask` leads to, and back. */
-static LLVMValueRef trade_bits(Emit *e, LLVMValueRef x, int mask) {
+/* Value `x` of 32 bits or fewer as i32 bits taken from the lane that shuffle `op` leads to, and back. */
+static LLVMValueRef trade_bits(Emit *e, const Op *op, LLVMValueRef x) {
   LLVMTypeRef t = LLVMTypeOf(x);
   LLVMValueRef wide = LLVMBuildZExt(e->here.b, x, e->i32, "");
-  return LLVMBuildTrunc(e->here.b, e->target->shuffle(e, wide, mask), t, "");
+  return LLVMBuildTrunc(e->here.b, e->target->shuffle(e, op->code, wide, (int)op->off[0]), t, "");
 }
 
-/* A shuffle, by way of 32-bit integers: of two for 64 bits. */
+/* A shuffle of any kind, by way of 32-bit integers: of two for 64 bits. */
 static LLVMValueRef emit_shuffle(Emit *e, const Op *op) {
   LLVMValueRef x = emit_value(e, op->operands[0]);
   LLVMTypeRef t = LLVMTypeOf(x);
-  int mask = (int)op->off[0], bits = op->operands[0]->type == TY_BOOL ? 1 : 8 * type_size(op->operands[0]->type);
+  int bits = op->operands[0]->type == TY_BOOL ? 1 : 8 * type_size(op->operands[0]->type);
   if (bits <= 32)
-    return LLVMBuildBitCast(e->here.b, trade_bits(e, LLVMBuildBitCast(e->here.b, x, LLVMIntTypeInContext(e->context, (unsigned)bits), ""), mask), t, "");
+    return LLVMBuildBitCast(e->here.b, trade_bits(e, op, LLVMBuildBitCast(e->here.b, x, LLVMIntTypeInContext(e->context, (unsigned)bits), "")), t, "");
   LLVMTypeRef pair = LLVMVectorType(e->i32, 2);
   LLVMValueRef in = LLVMBuildBitCast(e->here.b, x, pair, ""), out = LLVMGetPoison(pair);
   for (unsigned i = 0; i < 2; i++) {
     LLVMValueRef at = LLVMConstInt(e->i32, i, 0);
-    LLVMValueRef half = e->target->shuffle(e, LLVMBuildExtractElement(e->here.b, in, at, ""), mask);
+    LLVMValueRef half = e->target->shuffle(e, op->code, LLVMBuildExtractElement(e->here.b, in, at, ""), (int)op->off[0]);
     out = LLVMBuildInsertElement(e->here.b, out, half, at, "");
   }
   return LLVMBuildBitCast(e->here.b, out, t, "");
 }
 
-/* The result of op `op`; NULL for one without. */
+/* An op that loads several values. */
+static void emit_many(Emit *e, const Op *op) {
+  LLVMValueRef *values = ARENA_ARRAY(e->arena, LLVMValueRef, op->nresults);
+  emit_vload(e, op, values);
+  for (int i = 0; i < op->nresults; i++)
+    set_value(e, op->results[i], values[i]);
+}
+
+/* The result of op `op`; NULL for one without, or with several. */
 static LLVMValueRef emit_op(Emit *e, const Op *op) {
   switch (op->code) {
   case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
@@ -354,7 +362,12 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
     if (e->target->barrier)
       e->target->barrier(e);
     return NULL;
-  case OP_SHUFFLE: return emit_shuffle(e, op);
+  case OP_VLOAD: case OP_AVLOAD: emit_many(e, op); return NULL;
+  case OP_VSTORE: case OP_AVSTORE: emit_vstore(e, op); return NULL;
+  case OP_ASYNC_COPY: emit_async_copy(e, op); return NULL;
+  case OP_ASYNC_COMMIT: e->target->async_commit(e); return NULL;
+  case OP_ASYNC_WAIT: e->target->async_wait(e, op->count); return NULL;
+  case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: return emit_shuffle(e, op);
   case OP_FOR: emit_for(e, op); return NULL;
   case OP_IF: emit_if(e, op); return NULL;
   case OP_YIELD: return NULL;
@@ -422,22 +435,28 @@ static bool check_name(Emit *e, const Kernel *k) {
   return false;
 }
 
-/* A use of shuffles that was found. */
-static void find_shuffle(void *user, Op *op) {
-  const Op **found = user;
-  if (op->code == OP_SHUFFLE && !*found)
-    *found = op;
+/* The first shuffle and the first op of asynchronous copies in a kernel, NULL if there is none. */
+typedef struct Special { const Op *shuffle, *async; } Special;
+
+static void find_special(void *user, Op *op) {
+  Special *s = user;
+  if (op_info[op->code].form == FORM_LANE && !s->shuffle)
+    s->shuffle = op;
+  if ((op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_COMMIT || op->code == OP_ASYNC_WAIT) && !s->async)
+    s->async = op;
 }
 
 /* Can the target do what kernel `k` asks of it? */
 static bool check_ops(Emit *e, const Kernel *k) {
-  const Op *shuffle = NULL;
-  if (!e->target->shuffle)
-    block_walk(k->body, find_shuffle, &shuffle);
-  if (shuffle)
-    diag_error(e->diags, shuffle->loc, "kernel '%s' shuffles values between the threads of a warp, and %s code has one thread a block; lower the program for %s anew",
-               k->name, e->target->arch, e->target->arch);
-  return !shuffle;
+  const Target *t = e->target;
+  Special s = {NULL, NULL};
+  block_walk(k->body, find_special, &s);
+  if (s.shuffle && !t->shuffle)
+    diag_error(e->diags, s.shuffle->loc, "kernel '%s' shuffles values between the threads of a warp, and %s code has one thread a block; lower the program for %s anew",
+               k->name, t->arch, t->arch);
+  if (s.async && !t->async_copy)
+    diag_error(e->diags, s.async->loc, "kernel '%s' uses asynchronous copies, which %s %s does not have; lower the program for %s anew", k->name, t->arch, t->cpu, t->cpu);
+  return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy);
 }
 
 /* Kernel `k` as a function of the module. */

@@ -121,6 +121,10 @@ LLVMValueRef emit_load(Emit *e, const Op *op);
 void emit_store(Emit *e, const Op *op);
 LLVMValueRef emit_aload(Emit *e, const Op *op);
 void emit_astore(Emit *e, const Op *op);
+/* vload and avload: values[i] becomes result i. */
+void emit_vload(Emit *e, const Op *op, LLVMValueRef *values);
+void emit_vstore(Emit *e, const Op *op);
+void emit_async_copy(Emit *e, const Op *op);
 
 /* The distinct, empty metadata node that names a group of memory accesses. */
 LLVMMetadataRef emit_access_group(Emit *e);
@@ -147,7 +151,13 @@ struct Target {
   LLVMValueRef (*thread)(Emit *e, int hw);   /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
   LLVMValueRef (*block)(Emit *e, int hw);
   void (*barrier)(Emit *e);
-  LLVMValueRef (*shuffle)(Emit *e, LLVMValueRef x, int mask);   /* i32 of the lane whose number differs in `mask` (below 32); NULL: there are no warps */
+  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, else the own; NULL: there are no warps */
+  LLVMValueRef (*shuffle)(Emit *e, Opcode code, LLVMValueRef x, int by);
+  /* Copies of 4, 8 or 16 bytes to shared memory that run beside the thread; NULL: there are none. The thread's copies since the last commit are a group; wait until only its
+   * `groups` latest are unfinished. */
+  void (*async_copy)(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes);
+  void (*async_commit)(Emit *e);
+  void (*async_wait)(Emit *e, int groups);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

@@ -35,9 +35,25 @@ static void barrier(Emit *e) {
   emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.all", 0, NULL, 1, &all);
 }
 
-static LLVMValueRef shuffle(Emit *e, LLVMValueRef x, int mask) {
-  LLVMValueRef args[] = {LLVMConstInt(e->i32, UINT32_MAX, 0), x, LLVMConstInt(e->i32, (unsigned)mask, 0), LLVMConstInt(e->i32, 31, 0)};
-  return emit_intrinsic(e, e->here.b, "llvm.nvvm.shfl.sync.bfly.i32", 0, NULL, 4, args);
+/* The last argument is the lane that the source may not pass: the first for up, else the last. */
+static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
+  const char *how = code == OP_SHUFFLE ? "bfly" : code == OP_SHUFFLE_UP ? "up" : "down";
+  LLVMValueRef end = LLVMConstInt(e->i32, code == OP_SHUFFLE_UP ? 0 : 31, 0);
+  LLVMValueRef args[] = {LLVMConstInt(e->i32, UINT32_MAX, 0), x, LLVMConstInt(e->i32, (unsigned)by, 0), end};
+  return emit_intrinsic(e, e->here.b, arena_printf(e->arena, "llvm.nvvm.shfl.sync.%s.i32", how), 0, NULL, 4, args);
+}
+
+/* Sixteen bytes at a time go past the first cache. */
+static void async_copy(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes) {
+  const char *name = arena_printf(e->arena, "llvm.nvvm.cp.async.%s.shared.global.%d", bytes == 16 ? "cg" : "ca", bytes);
+  emit_intrinsic(e, e->here.b, name, 0, NULL, 2, (LLVMValueRef[]){to, from});
+}
+
+static void async_commit(Emit *e) { emit_intrinsic(e, e->here.b, "llvm.nvvm.cp.async.commit.group", 0, NULL, 0, NULL); }
+
+static void async_wait(Emit *e, int groups) {
+  LLVMValueRef n = LLVMConstInt(e->i32, (unsigned)groups, 0);
+  emit_intrinsic(e, e->here.b, "llvm.nvvm.cp.async.wait.group", 0, NULL, 1, &n);
 }
 
 static void begin(Emit *e) {
@@ -74,7 +90,13 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
-                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2};
+                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2,
+                         .async_copy = atoi(cpu + strlen("sm_")) >= 80};
+  if (t->info.async_copy) {
+    t->async_copy = async_copy;
+    t->async_commit = async_commit;
+    t->async_wait = async_wait;
+  }
   return true;
 }
 

@@ -27,7 +27,8 @@ static Type result_type(Opcode code, Type t, int n, Value *const *operands) {
   }
 }
 
-Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands) {
+/* An op with the operands, without results, put in its place. */
+static Op *new_op(Builder *b, Opcode code, int n, Value *const *operands) {
   Op *op = ARENA_NEW(b->arena, Op);
   op->code = code;
   op->loc = b->loc;
@@ -35,10 +36,25 @@ Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands) {
   op->operands = ARENA_ARRAY(b->arena, Value *, n);
   for (int i = 0; i < n; i++)
     op->operands[i] = operands[i];
+  op_insert(b->block, b->before, op);
+  return op;
+}
+
+Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands) {
+  Op *op = new_op(b, code, n, operands);
   OpResult rule = op_info[code].result;
   if (rule != RESULT_NONE && rule != RESULT_MULTI)
     set_results(b->arena, op, 1, (Type[]){result_type(code, t, n, operands)});
-  op_insert(b->block, b->before, op);
+  return op;
+}
+
+Op *build_op_of_many(Builder *b, Opcode code, Type t, int count, int n, Value *const *operands) {
+  Op *op = new_op(b, code, n, operands);
+  Type *types = ARENA_ARRAY(b->arena, Type, count);
+  for (int i = 0; i < count; i++)
+    types[i] = t;
+  set_results(b->arena, op, count, types);
+  op->count = count;
   return op;
 }
 
@@ -93,9 +109,11 @@ Value *build_element(Builder *b, Type t, int param_array, Value *index) {
   return op->results[0];
 }
 
-Value *build_shuffle(Builder *b, Value *x, int mask) {
-  Op *op = build_op(b, OP_SHUFFLE, x->type, 1, &x);
-  op->off[0] = mask;
+Value *build_shuffle(Builder *b, Value *x, int mask) { return build_shift_lanes(b, OP_SHUFFLE, x, mask); }
+
+Value *build_shift_lanes(Builder *b, Opcode code, Value *x, int by) {
+  Op *op = build_op(b, code, x->type, 1, &x);
+  op->off[0] = by;
   return op->results[0];
 }
 
@@ -163,6 +181,71 @@ Op *build_astore(Builder *b, int array, int ver, Value *v, int rank, Value *cons
 }
 
 Op *build_barrier(Builder *b) { return build_op(b, OP_BARRIER, TY_NONE, 0, NULL); }
+
+Op *build_vload(Builder *b, Type t, int n, int buffer, int rank, Value *const *coords, const int64_t *off) {
+  Op *op = build_op_of_many(b, OP_VLOAD, t, n, rank, coords);
+  op->sym = buffer;
+  set_offsets(op, rank, off);
+  return op;
+}
+
+/* The `n` values at `x` and the `m` values at `y`, in an array. */
+static Value **join(Arena *a, int n, Value *const *x, int m, Value *const *y) {
+  Value **all = ARENA_ARRAY(a, Value *, n + m);
+  for (int i = 0; i < n; i++)
+    all[i] = x[i];
+  for (int i = 0; i < m; i++)
+    all[n + i] = y[i];
+  return all;
+}
+
+/* Makes a store of `n` values: they and then the `rank` coordinates as operands. */
+static Op *build_storing_many(Builder *b, Opcode code, int sym, int n, Value *const *v, int rank, Value *const *coords, const int64_t *off) {
+  Op *op = build_op(b, code, TY_NONE, n + rank, join(b->arena, n, v, rank, coords));
+  op->sym = sym;
+  op->count = n;
+  set_offsets(op, rank, off);
+  return op;
+}
+
+Op *build_vstore(Builder *b, int buffer, int n, Value *const *v, int rank, Value *const *coords, const int64_t *off) {
+  return build_storing_many(b, OP_VSTORE, buffer, n, v, rank, coords, off);
+}
+
+Op *build_avload(Builder *b, Type t, int n, int array, int ver, int rank, Value *const *idx, const int64_t *off) {
+  Op *op = build_op_of_many(b, OP_AVLOAD, t, n, rank, idx);
+  op->sym = array;
+  op->ver = ver;
+  set_offsets(op, rank, off);
+  return op;
+}
+
+Op *build_avstore(Builder *b, int array, int ver, int n, Value *const *v, int rank, Value *const *idx, const int64_t *off) {
+  Op *op = build_storing_many(b, OP_AVSTORE, array, n, v, rank, idx, off);
+  op->ver = ver;
+  return op;
+}
+
+Op *build_async_copy(Builder *b, int array, int ver, int rank, Value *const *idx, const int64_t *off, int n, int buffer, int buffer_rank, Value *const *coords,
+                     const int64_t *from_off) {
+  Op *op = build_op(b, OP_ASYNC_COPY, TY_NONE, rank + buffer_rank, join(b->arena, rank, idx, buffer_rank, coords));
+  op->sym = array;
+  op->ver = ver;
+  op->count = n;
+  op->from = buffer;
+  set_offsets(op, rank, off);
+  for (int d = 0; from_off && d < buffer_rank; d++)
+    op->from_off[d] = from_off[d];
+  return op;
+}
+
+Op *build_async_commit(Builder *b) { return build_op(b, OP_ASYNC_COMMIT, TY_NONE, 0, NULL); }
+
+Op *build_async_wait(Builder *b, int groups) {
+  Op *op = build_op(b, OP_ASYNC_WAIT, TY_NONE, 0, NULL);
+  op->count = groups;
+  return op;
+}
 
 /* Gives `op` `n` empty nested blocks. */
 static void set_blocks(Arena *a, Op *op, int n) {

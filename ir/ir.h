@@ -162,9 +162,9 @@ typedef enum Opcode {
 } Opcode;
 
 typedef enum OpLevel { LEVEL_SIR = 1, LEVEL_KIR = 2, LEVEL_BOTH = 3 } OpLevel;
-typedef enum OpResult { RESULT_SAME, RESULT_OP1, RESULT_BOOL, RESULT_I32, RESULT_I64, RESULT_ANY, RESULT_NONE, RESULT_MULTI } OpResult;
-typedef enum OpForm { FORM_PLAIN, FORM_CONST, FORM_SCALAR, FORM_ACCESS, FORM_MEMBER, FORM_ELEMENT, FORM_DIM, FORM_LANE, FORM_GLOBAL, FORM_ARRAY, FORM_BOX, FORM_MAP, FORM_FOR, FORM_IF } OpForm;
-enum { OPF_PURE = 1, OPF_TERM = 2, OPF_COMM = 4 };
+typedef enum OpResult { RESULT_SAME, RESULT_OP1, RESULT_BOOL, RESULT_I32, RESULT_I64, RESULT_ANY, RESULT_NONE, RESULT_MULTI, RESULT_MANY } OpResult;
+typedef enum OpForm { FORM_PLAIN, FORM_CONST, FORM_SCALAR, FORM_ACCESS, FORM_MEMBER, FORM_ELEMENT, FORM_DIM, FORM_LANE, FORM_GLOBAL, FORM_ARRAY, FORM_COPY, FORM_COUNT, FORM_BOX, FORM_MAP, FORM_FOR, FORM_IF } OpForm;
+enum { OPF_PURE = 1, OPF_TERM = 2, OPF_COMM = 4, OPF_READ = 8, OPF_WRITE = 16 };
 
 /* A row of the op table. */
 typedef struct OpInfo { const char *name; OpLevel level; int noperands; OpResult result; OpForm form; int flags; } OpInfo;
@@ -177,6 +177,9 @@ struct Value { Type type; int32_t id; int32_t index; Op *def; Block *block; };
 
 enum { FOR_UNROLL = 1, FOR_PARALLEL = 2 };   /* Op.flags of a for: replicate the body; iterations are independent */
 
+/* An async.wait may leave at most so many groups. */
+enum { MAX_GROUPS = 64 };
+
 /* An operation. Which of sym, off, ver, cval, box, flags mean something is said by its form (ops.def). Operands and results live in the arena. */
 struct Op {
   Opcode code;
@@ -185,8 +188,11 @@ struct Op {
   Value **results, **operands;
   Block **blocks;                /* nested code of for and if */
   int32_t sym;                   /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
-  int32_t ver;                   /* version, FORM_ARRAY */
-  int64_t off[MAX_RANK];         /* constant offsets, in grid points; in off[0] the stride of a for, the mask of a shuffle */
+  int32_t ver;                   /* version, FORM_ARRAY and FORM_COPY */
+  int32_t count;                 /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves */
+  int32_t from;                  /* the buffer that async.copy reads */
+  int64_t off[MAX_RANK];         /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a shuffle */
+  int64_t from_off[MAX_RANK];    /* those of buffer `from` */
   int32_t flags;                 /* of a for */
   Const cval;                    /* of a const, of results[0]->type */
   const Box *box;
@@ -420,6 +426,8 @@ Builder builder_before(Arena *a, Op *op);
 
 /* Makes an op with `n` operands and (unless RESULT says otherwise) one result of the type its table row derives; for RESULT_ANY give it as `t`. */
 Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands);
+/* The same for an op of RESULT_MANY: it gets `count` results of type `t`. */
+Op *build_op_of_many(Builder *b, Opcode code, Type t, int count, int n, Value *const *operands);
 Value *build_const(Builder *b, Type t, Const c);
 Value *build_int(Builder *b, Type t, int64_t i);
 Value *build_float(Builder *b, Type t, double f);
@@ -435,6 +443,8 @@ Value *build_extract(Builder *b, Type t, Value *x, int member);
 Value *build_element(Builder *b, Type t, int param_array, Value *index);
 /* The value `x` of the lane whose number is this one's exclusive-or `mask`. */
 Value *build_shuffle(Builder *b, Value *x, int mask);
+/* The value `x` of the lane lower (OP_SHUFFLE_UP) or higher (OP_SHUFFLE_DOWN) by `by`, 1 to 31; beyond the 32 lanes the own, stale. */
+Value *build_shift_lanes(Builder *b, Opcode code, Value *x, int by);
 Value *build_dim(Builder *b, Opcode code, int dim);        /* index, thread, block */
 Value *build_step(Builder *b);
 Value *build_inside(Builder *b, int rank, Value *const *coords, const Box *box);
@@ -445,6 +455,16 @@ Op *build_store(Builder *b, int buffer, Value *v, int rank, Value *const *coords
 Value *build_aload(Builder *b, Type t, int array, int ver, int rank, Value *const *idx, const int64_t *off);
 Op *build_astore(Builder *b, int array, int ver, Value *v, int rank, Value *const *idx, const int64_t *off);
 Op *build_barrier(Builder *b);
+/* The same for `n` consecutive elements of the last dimension. Loads: the values are the op's results. */
+Op *build_vload(Builder *b, Type t, int n, int buffer, int rank, Value *const *coords, const int64_t *off);
+Op *build_vstore(Builder *b, int buffer, int n, Value *const *v, int rank, Value *const *coords, const int64_t *off);
+Op *build_avload(Builder *b, Type t, int n, int array, int ver, int rank, Value *const *idx, const int64_t *off);
+Op *build_avstore(Builder *b, int array, int ver, int n, Value *const *v, int rank, Value *const *idx, const int64_t *off);
+/* Starts copying `n` elements of buffer `buffer` from `buffer_rank` coordinates on to array `array` from `rank` indices on. */
+Op *build_async_copy(Builder *b, int array, int ver, int rank, Value *const *idx, const int64_t *off, int n, int buffer, int buffer_rank, Value *const *coords,
+                     const int64_t *from_off);
+Op *build_async_commit(Builder *b);
+Op *build_async_wait(Builder *b, int groups);
 /* A for with its block (induction variable of lo's type, then one argument for each of the n initial values; results likewise), still empty. */
 Op *build_for(Builder *b, Value *lo, Value *hi, int64_t stride, int flags, int n, Value *const *init);
 /* An if with two empty blocks and n results of the types given. */
@@ -458,6 +478,16 @@ int block_replace_uses(Block *b, const Value *old, Value *by);
 
 /* Calls fn for every op in `b` in order, nested ones after their parent. fn may unlink the op it is given. */
 void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user);
+
+/* The buffer (the array) that `op` reads, and that it writes; the array that it reads or writes; -1: none. */
+int op_buffer_read(const Op *op);
+int op_buffer_written(const Op *op);
+int op_array_read(const Op *op);
+int op_array_written(const Op *op);
+int op_array(const Op *op);
+/* Elements that the memory op moves. The operand at which the indices of its place begin (of an async.copy: of the array). */
+int op_elements(const Op *op);
+int op_first_index(const Op *op);
 
 /* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step) and its extents: first buffers by
  * index, then scalars by index, then the step. Call when the body is complete and after passes that change it. */
@@ -580,6 +610,7 @@ typedef struct TargetInfo {
   /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s; additions of f32 and f64 in 1e9/s; what
    * starting a kernel costs, in microseconds. */
   double bandwidth, cache_bandwidth, f32_rate, f64_rate, launch_us;
+  bool async_copy;               /* it has async.copy, async.commit and async.wait */
 } TargetInfo;
 
 #endif

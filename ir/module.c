@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { PURE = OPF_PURE, TERM = OPF_TERM, COMM = OPF_COMM };
+enum { PURE = OPF_PURE, TERM = OPF_TERM, COMM = OPF_COMM, READ = OPF_READ, WRITE = OPF_WRITE };
 
 const OpInfo op_info[OP_COUNT] = {
 #define OP(ID, name, level, nops, result, form, flags) {name, LEVEL_##level, nops, RESULT_##result, FORM_##form, flags},
@@ -257,6 +257,19 @@ Block *block_clone(Arena *a, const Block *b, Op *parent, Value **map) {
   return clone_block(&c, b, parent);
 }
 
+/* ---- memory */
+
+/* Is `op` of form `form`, with the flag? */
+static bool touches(const Op *op, OpForm form, int flag) { return op_info[op->code].form == form && (op_info[op->code].flags & flag); }
+
+int op_buffer_read(const Op *op) { return op->code == OP_ASYNC_COPY ? op->from : touches(op, FORM_GLOBAL, OPF_READ) ? op->sym : -1; }
+int op_buffer_written(const Op *op) { return touches(op, FORM_GLOBAL, OPF_WRITE) ? op->sym : -1; }
+int op_array_read(const Op *op) { return touches(op, FORM_ARRAY, OPF_READ) ? op->sym : -1; }
+int op_array_written(const Op *op) { return op->code == OP_ASYNC_COPY || touches(op, FORM_ARRAY, OPF_WRITE) ? op->sym : -1; }
+int op_array(const Op *op) { return op_array_read(op) >= 0 ? op_array_read(op) : op_array_written(op); }
+int op_elements(const Op *op) { return op->count ? op->count : 1; }
+int op_first_index(const Op *op) { return (op_info[op->code].flags & OPF_WRITE) && op->code != OP_ASYNC_COPY ? op_elements(op) : 0; }
+
 /* ---- kernels */
 
 /* What a kernel's body was seen to use. */
@@ -279,11 +292,12 @@ static void use_box(Uses *u, const Box *b) {
 /* Notes what one op uses (a block_walk callback). */
 static void use_op(void *user, Op *op) {
   Uses *u = user;
-  if (op->code == OP_LOAD)
-    u->reads[op->sym] = true;
-  else if (op->code == OP_STORE)
-    u->writes[op->sym] = true;
-  else if (op->code == OP_SCALAR)
+  int reads = op_buffer_read(op), writes = op_buffer_written(op);
+  if (reads >= 0)
+    u->reads[reads] = true;
+  if (writes >= 0)
+    u->writes[writes] = true;
+  if (op->code == OP_SCALAR)
     u->scalars[op->sym] = true;
   else if (op->code == OP_STEP)
     u->step = true;

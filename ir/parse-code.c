@@ -290,6 +290,13 @@ static Op *finish_op(Parser *p, Builder *b, Opcode code, Values operands) {
   return op;
 }
 
+/* The same for an op of RESULT_MANY with `count` results. */
+static Op *finish_many(Parser *p, Builder *b, Opcode code, int count, Values operands) {
+  reader_expect(&p->r, ":");
+  Type t = text_type(p);
+  return p->r.failed ? NULL : build_op_of_many(b, code, t, count, operands.n, operands.v);
+}
+
 /* Operands, and nothing else. */
 static Op *parse_plain(Parser *p, Builder *b, Opcode code) {
   Loc at = p->r.tok.loc;
@@ -367,12 +374,12 @@ static Op *parse_element(Parser *p, Builder *b) {
   return op;
 }
 
-/* "%v xor 16" */
-static Op *parse_shuffle(Parser *p, Builder *b) {
+/* "%v xor 16", "%v by 1" */
+static Op *parse_shuffle(Parser *p, Builder *b, Opcode code) {
   Values v = parse_operand(p);
-  reader_expect_word(&p->r, "xor");
+  reader_expect_word(&p->r, code == OP_SHUFFLE ? "xor" : "by");
   int64_t mask = reader_int(&p->r, 1, 31);
-  Op *op = finish_op(p, b, OP_SHUFFLE, v);
+  Op *op = finish_op(p, b, code, v);
   if (op)
     op->off[0] = mask;
   return op;
@@ -386,31 +393,81 @@ static Op *parse_dim(Parser *p, Builder *b, Opcode code) {
   return op;
 }
 
-/* "%v, @A[%i, %j] + [-1, 0] v2": value to store if the op stores, symbol, indices, offsets, version if it is an array. */
-static Op *parse_memory(Parser *p, Builder *b, Opcode code) {
-  bool array = op_info[code].form == FORM_ARRAY;
-  int64_t off[MAX_RANK] = {0};
-  Values operands = {0, NULL};
-  if (op_info[code].result == RESULT_NONE) {
-    push_value(p, &operands);
-    reader_expect(&p->r, ",");
-  }
-  int sym = array ? parse_array_ref(p) : text_ref(p, module_find_buffer, "buffer");
-  int before = operands.n;
+/* "[%i, %j] + [-1, 0]": pushes the indices and sets the offsets. */
+static void parse_place(Parser *p, Values *indices, int64_t off[MAX_RANK]) {
+  int before = indices->n;
   reader_expect(&p->r, "[");
   do
-    push_value(p, &operands);
+    push_value(p, indices);
   while (reader_accept(&p->r, ","));
   reader_expect(&p->r, "]");
   if (reader_accept(&p->r, "+"))
-    parse_rank_ints(p, operands.n - before, INT64_MIN, INT64_MAX, off);
+    parse_rank_ints(p, indices->n - before, INT64_MIN, INT64_MAX, off);
+}
+
+/* The values that a store has before its symbol, each followed by a comma. */
+static Values parse_stored(Parser *p) {
+  Values v = {0, NULL};
+  do {
+    push_value(p, &v);
+    reader_expect(&p->r, ",");
+  } while (p->r.tok.kind == TOK_VALUE && !p->r.failed);
+  return v;
+}
+
+/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version if it is an array. An op that loads several has `n` results. */
+static Op *parse_memory(Parser *p, Builder *b, Opcode code, int n) {
+  bool array = op_info[code].form == FORM_ARRAY, stores = op_info[code].flags & OPF_WRITE;
+  int64_t off[MAX_RANK] = {0};
+  Loc at = p->r.tok.loc;
+  Values operands = stores ? parse_stored(p) : (Values){0, NULL};
+  int stored = operands.n;
+  if (stored > 1 && (code == OP_STORE || code == OP_ASTORE))
+    reader_error(&p->r, at, "'%s' stores one value, found %d", op_info[code].name, stored);
+  int sym = array ? parse_array_ref(p) : text_ref(p, module_find_buffer, "buffer");
+  parse_place(p, &operands, off);
   int32_t ver = array ? parse_version(p) : 0;
-  Op *op = finish_op(p, b, code, operands);
+  Op *op = op_info[code].result == RESULT_MANY ? finish_many(p, b, code, n, operands) : finish_op(p, b, code, operands);
   if (!op)
     return NULL;
   op->sym = sym;
   op->ver = ver;
+  if (code == OP_VSTORE || code == OP_AVSTORE)
+    op->count = stored;
   memcpy(op->off, off, sizeof off);
+  return op;
+}
+
+/* "@sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n 4" */
+static Op *parse_copy(Parser *p, Builder *b) {
+  int64_t off[MAX_RANK] = {0}, from_off[MAX_RANK] = {0};
+  Values operands = {0, NULL};
+  int array = parse_array_ref(p);
+  parse_place(p, &operands, off);
+  int32_t ver = parse_version(p);
+  reader_expect_word(&p->r, "from");
+  int buffer = text_ref(p, module_find_buffer, "buffer");
+  parse_place(p, &operands, from_off);
+  reader_expect_word(&p->r, "n");
+  int64_t n = reader_int(&p->r, 1, 16);
+  Op *op = finish_op(p, b, OP_ASYNC_COPY, operands);
+  if (!op)
+    return NULL;
+  op->sym = array;
+  op->ver = ver;
+  op->from = buffer;
+  op->count = (int32_t)n;
+  memcpy(op->off, off, sizeof off);
+  memcpy(op->from_off, from_off, sizeof from_off);
+  return op;
+}
+
+/* "2" */
+static Op *parse_count(Parser *p, Builder *b, Opcode code) {
+  int64_t n = reader_int(&p->r, 0, MAX_GROUPS);
+  Op *op = finish_op(p, b, code, (Values){0, NULL});
+  if (op)
+    op->count = (int32_t)n;
   return op;
 }
 
@@ -487,9 +544,11 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   case FORM_ACCESS: return parse_access(p, b);
   case FORM_MEMBER: return parse_extract(p, b);
   case FORM_ELEMENT: return parse_element(p, b);
-  case FORM_LANE: return parse_shuffle(p, b);
+  case FORM_LANE: return parse_shuffle(p, b, code);
   case FORM_DIM: return parse_dim(p, b, code);
-  case FORM_GLOBAL: case FORM_ARRAY: return parse_memory(p, b, code);
+  case FORM_GLOBAL: case FORM_ARRAY: return parse_memory(p, b, code, n);
+  case FORM_COPY: return parse_copy(p, b);
+  case FORM_COUNT: return parse_count(p, b, code);
   case FORM_BOX: case FORM_MAP: return parse_boxed(p, b, code);
   case FORM_FOR: return parse_for(p, b);
   case FORM_IF: return parse_if(p, b, n);

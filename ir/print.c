@@ -186,32 +186,50 @@ static void print_values(Str *s, int n, Value *const *v) {
   }
 }
 
-/* "[%i, %j] + [-1, 0]" of a memory op whose indices are its last `n` operands. */
-static void print_place(Str *s, const Op *op, int n) {
+/* "[%i, %j] + [-1, 0]" of the `n` indices at `v` and their offsets. */
+static void print_place(Str *s, int n, Value *const *v, const int64_t *off) {
   str_add(s, "[");
-  print_values(s, n, op->operands + op->noperands - n);
+  print_values(s, n, v);
   str_add(s, "]");
   bool any = false;
   for (int d = 0; d < n && d < MAX_RANK; d++)
-    any |= op->off[d] != 0;
+    any |= off[d] != 0;
   if (any) {
     str_add(s, " + ");
-    print_offsets(s, n < MAX_RANK ? n : MAX_RANK, op->off);
+    print_offsets(s, n < MAX_RANK ? n : MAX_RANK, off);
   }
 }
 
-/* A memory op: name, value to store, symbol, place. */
+/* A memory op: values to store, symbol, place. */
 static void print_memory(Printer *p, const Op *op, const char *symbol) {
-  bool stores = op_info[op->code].result == RESULT_NONE && op->noperands > 0;
+  int stored = op_first_index(op) < op->noperands ? op_first_index(op) : op->noperands;
   str_add(p->s, " ");
-  if (stores) {
-    print_value(p->s, op->operands[0]);
-    str_add(p->s, ", ");
-  }
+  print_values(p->s, stored, op->operands);
+  str_add(p->s, stored ? ", " : "");
   print_symbol(p->s, symbol);
-  print_place(p->s, op, op->noperands - stores);
+  print_place(p->s, op->noperands - stored, op->operands + stored, op->off);
   if (op_info[op->code].form == FORM_ARRAY)
     str_addf(p->s, " v%d", (int)op->ver);
+}
+
+/* An async.copy: " @sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n 4". */
+static void print_copy(Printer *p, const Op *op) {
+  int rank = p->k && op->sym >= 0 && op->sym < p->k->narrays ? p->k->arrays[op->sym].rank : 0;
+  rank = rank < op->noperands ? rank : op->noperands;
+  str_add(p->s, " ");
+  print_symbol(p->s, array_name(p->k, op->sym));
+  print_place(p->s, rank, op->operands, op->off);
+  str_addf(p->s, " v%d from ", (int)op->ver);
+  print_symbol(p->s, buffer_name(p->m, op->from));
+  print_place(p->s, op->noperands - rank, op->operands + rank, op->from_off);
+  str_addf(p->s, " n %d", (int)op->count);
+}
+
+/* An op between lanes: " %a xor 16", " %a by 1". */
+static void print_lane(Printer *p, const Op *op) {
+  str_add(p->s, " ");
+  print_values(p->s, op->noperands, op->operands);
+  str_addf(p->s, op->code == OP_SHUFFLE ? " xor %lld" : " by %lld", (long long)op->off[0]);
 }
 
 /* The operand, offset and box of idx.*, or the operands and box of inside. */
@@ -263,19 +281,22 @@ static void print_attributes(Printer *p, const Op *op) {
     print_symbol(p->s, field_name(p->m, op->sym));
     print_offsets(p->s, p->m->grid.rank, op->off);
     break;
-  case FORM_MEMBER: case FORM_LANE:
+  case FORM_MEMBER:
     str_add(p->s, " ");
     print_values(p->s, op->noperands, op->operands);
-    str_addf(p->s, op->code == OP_SHUFFLE ? " xor %lld" : ", %lld", op->code == OP_SHUFFLE ? (long long)op->off[0] : (long long)op->sym);
+    str_addf(p->s, ", %d", (int)op->sym);
     break;
+  case FORM_LANE: print_lane(p, op); break;
   case FORM_ELEMENT:
     str_add(p->s, " ");
     print_symbol(p->s, param_array_name(p->m, op->sym));
-    print_place(p->s, op, op->noperands);
+    print_place(p->s, op->noperands, op->operands, op->off);
     break;
   case FORM_DIM: str_addf(p->s, " %d", (int)op->sym); break;
   case FORM_GLOBAL: print_memory(p, op, buffer_name(p->m, op->sym)); break;
   case FORM_ARRAY: print_memory(p, op, array_name(p->k, op->sym)); break;
+  case FORM_COPY: print_copy(p, op); break;
+  case FORM_COUNT: str_addf(p->s, " %d", (int)op->count); break;
   case FORM_BOX: case FORM_MAP: print_boxed(p, op); break;
   case FORM_FOR: print_for_head(p, op); break;
   default:
@@ -301,7 +322,8 @@ static void print_op(Printer *p, const Op *op, int indent) {
   print_values(p->s, op->nresults, op->results);
   str_addf(p->s, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
   print_attributes(p, op);
-  for (int i = 0; i < op->nresults && op_info[op->code].form != FORM_FOR; i++) {
+  int types = op_info[op->code].result == RESULT_MANY && op->nresults ? 1 : op->nresults;
+  for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++) {
     str_add(p->s, i ? ", " : " : ");
     type_print(p->s, p->m, op->results[i]->type);
   }

@@ -229,7 +229,7 @@ static void check_element(Verifier *v, const Op *op) {
 
 static void check_shuffle(Verifier *v, const Op *op) {
   if (op->off[0] < 1 || op->off[0] > 31)
-    fail_op(v, op, "the mask is %lld, must be 1 to 31", (long long)op->off[0]);
+    fail_op(v, op, "the %s is %lld, must be 1 to 31", op->code == OP_SHUFFLE ? "mask" : "distance", (long long)op->off[0]);
 }
 
 static void check_dim(Verifier *v, const Op *op) {
@@ -254,19 +254,33 @@ static void check_boxed(Verifier *v, const Op *op) {
     check_offsets(v, op, 1, MAX_OFFSET);
 }
 
-/* The last `rank` operands of the memory op are its indices, of type `t`; a store's first is the value, of type `element`. */
+/* Are the `rank` operands from `first` on indices of type `t`? */
+static void check_indices(Verifier *v, const Op *op, int first, int rank, Type t) {
+  for (int i = first; i < first + rank; i++)
+    expect_type(v, op, i, t, "an index");
+}
+
+/* A vector op or copy may move as many elements of type `element` as it does. */
+static void check_count(Verifier *v, const Op *op, Type element) {
+  int n = op->count, bytes = n * type_size(element);
+  if (op->code == OP_ASYNC_COPY ? bytes != 4 && bytes != 8 && bytes != 16 : (n != 2 && n != 4 && n != 8) || bytes > 32)
+    fail_op(v, op, "%d elements of type %s; must be %s", n, type_name(element), op->code == OP_ASYNC_COPY ? "4, 8 or 16 bytes" : "2, 4 or 8, at most 32 bytes");
+}
+
+/* The operands of the memory op from op_first_index on are its `rank` indices, of type `t`; a store has values of type `element` before them. */
 static void check_place(Verifier *v, const Op *op, int rank, Type t, Type element, const char *name) {
-  int stores = op_info[op->code].result == RESULT_NONE;
+  int stores = op_first_index(op);
   if (op->noperands != rank + stores) {
     fail_op(v, op, "%d indices, but '%s' has rank %d", op->noperands - stores, name, rank);
     return;
   }
-  for (int i = stores; i < op->noperands; i++)
-    expect_type(v, op, i, t, "an index");
-  if (stores)
-    expect_type(v, op, 0, element, "the value to store");
-  else
+  check_indices(v, op, stores, rank, t);
+  for (int i = 0; i < stores; i++)
+    expect_type(v, op, i, element, "the value to store");
+  if (!stores)
     expect_result(v, op, element, "the element of", name);
+  if (op->code == OP_VLOAD || op->code == OP_VSTORE || op->code == OP_AVLOAD || op->code == OP_AVSTORE)
+    check_count(v, op, element);
   check_offsets(v, op, rank, t == TY_I32 ? INT32_MAX : MAX_OFFSET);
 }
 
@@ -276,22 +290,58 @@ static void check_global(Verifier *v, const Op *op) {
     return;
   }
   const Buffer *b = &v->m->buffers[op->sym];
+  bool stores = op_info[op->code].flags & OPF_WRITE;
   check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
-  if (op->code == OP_STORE && b->kind == BUFFER_PARAM)
+  if (stores && b->kind == BUFFER_PARAM)
     fail_op(v, op, "launch-time array '%s' cannot be written", b->name);
-  if (op->code == OP_STORE && b->kind == BUFFER_FIELD && v->m->fields[b->field].input && v->k->steps > 0)
+  if (stores && b->kind == BUFFER_FIELD && v->m->fields[b->field].input && v->k->steps > 0)
     fail_op(v, op, "field '%s' is input and cannot be written", v->m->fields[b->field].name);
 }
 
-static void check_array_use(Verifier *v, const Op *op) {
+/* The array that `op` names; NULL, reported, if there is none or it should be shared and is not. */
+static const Array *named_array(Verifier *v, const Op *op) {
   if (op->sym < 0 || op->sym >= v->k->narrays) {
     fail_op(v, op, "there is no array number %d", op->sym);
-    return;
+    return NULL;
   }
   const Array *a = &v->k->arrays[op->sym];
-  check_place(v, op, a->rank, TY_I32, a->type, a->name);
   if (op->ver < 0)
     fail_op(v, op, "version %d is negative", op->ver);
+  if (op->code == OP_ALOAD || op->code == OP_ASTORE || a->space == SPACE_SHARED)
+    return a;
+  fail_op(v, op, "array '%s' is private, must be shared", a->name);
+  return NULL;
+}
+
+static void check_array_use(Verifier *v, const Op *op) {
+  const Array *a = named_array(v, op);
+  if (a)
+    check_place(v, op, a->rank, TY_I32, a->type, a->name);
+}
+
+/* async.copy: both places, and elements of one type. */
+static void check_copy(Verifier *v, const Op *op) {
+  const Array *a = named_array(v, op);
+  if (!a)
+    return;
+  if (op->from < 0 || op->from >= v->m->nbuffers) {
+    fail_op(v, op, "there is no buffer number %d", op->from);
+    return;
+  }
+  int rank = buffer_rank(v->m, op->from);
+  if (op->noperands != a->rank + rank) {
+    fail_op(v, op, "%d indices, but '%s' and '%s' have ranks %d and %d", op->noperands, a->name, v->m->buffers[op->from].name, a->rank, rank);
+    return;
+  }
+  check_indices(v, op, 0, a->rank, TY_I32);
+  check_indices(v, op, a->rank, rank, TY_I64);
+  if (buffer_type(v->m, op->from) != a->type)
+    fail_op(v, op, "'%s' is %s, but '%s' is %s", a->name, type_name(a->type), v->m->buffers[op->from].name, type_name(buffer_type(v->m, op->from)));
+  check_count(v, op, a->type);
+  check_offsets(v, op, a->rank, INT32_MAX);
+  for (int d = 0; d < rank; d++)
+    if (op->from_off[d] > MAX_OFFSET || op->from_off[d] < -MAX_OFFSET)
+      fail_op(v, op, "offset %lld is out of range", (long long)op->from_off[d]);
 }
 
 /* A for's operands, block arguments and results. */
@@ -350,6 +400,11 @@ static void check_form(Verifier *v, const Op *op) {
   case FORM_DIM: check_dim(v, op); break;
   case FORM_GLOBAL: check_global(v, op); break;
   case FORM_ARRAY: check_array_use(v, op); break;
+  case FORM_COPY: check_copy(v, op); break;
+  case FORM_COUNT:
+    if (op->count < 0 || op->count > MAX_GROUPS)
+      fail_op(v, op, "%d groups, must be 0 to %d", op->count, MAX_GROUPS);
+    break;
   case FORM_BOX: case FORM_MAP: check_boxed(v, op); break;
   case FORM_FOR: check_for(v, op); break;
   case FORM_IF: check_if(v, op); break;
@@ -401,8 +456,9 @@ static Type derived_type(const Op *op) {
 /* Are the results there, tied to `op`, and of the types the table derives? */
 static bool check_results(Verifier *v, const Op *op) {
   OpResult rule = op_info[op->code].result;
-  if (rule != RESULT_MULTI && op->nresults != (rule != RESULT_NONE)) {
-    fail_op(v, op, "%d results, must be %d", op->nresults, rule != RESULT_NONE);
+  int want = rule == RESULT_MANY ? op->count : rule != RESULT_NONE;
+  if (rule != RESULT_MULTI && (op->nresults != want || (rule == RESULT_MANY && want < 2))) {
+    fail_op(v, op, "%d results, must be %d", op->nresults, want < 2 && rule == RESULT_MANY ? 2 : want);
     return false;
   }
   for (int i = 0; i < op->nresults; i++) {
@@ -413,6 +469,11 @@ static bool check_results(Verifier *v, const Op *op) {
       return false;
     }
   }
+  for (int i = 1; i < op->nresults && rule == RESULT_MANY; i++)
+    if (op->results[i]->type != op->results[0]->type) {
+      fail_op(v, op, "result %d is %s, result 0 is %s; they must agree", i, type_name(op->results[i]->type), type_name(op->results[0]->type));
+      return false;
+    }
   Type t = derived_type(op);
   if (t != TY_NONE && op->results[0]->type != t)
     fail_op(v, op, "the result is %s, must be %s", type_name(op->results[0]->type), type_name(t));

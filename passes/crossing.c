@@ -37,9 +37,9 @@ static int32_t root_of(const Kernel *k, int32_t i) {
 Access *access_new(Crossing *c, const Op *op, bool looped) {
   Ranges *r = c->ranges;
   Access *x = ARENA_NEW(r->arena, Access);
-  *x = (Access){.op = op, .array = op->sym, .root = root_of(r->k, op->sym), .write = op->code == OP_ASTORE, .looped = looped};
+  *x = (Access){.op = op, .array = op->sym, .root = root_of(r->k, op->sym), .write = op_array_written(op) >= 0, .looped = looped, .cells = op_elements(op)};
   for (int d = 0; d < r->k->arrays[op->sym].rank; d++) {
-    const Value *v = op->operands[d + x->write];
+    const Value *v = op->operands[d + op_first_index(op)];
     x->index[d] = linear_of(r, v);
     Interval form = linear_interval(r, x->index[d]), value = value_interval(r, v);
     x->exact[d] = form.known && value.known && form.lo == value.lo && form.hi == value.hi;
@@ -179,11 +179,19 @@ static bool same_layout(const Array *x, const Array *y) {
   return same;
 }
 
+/* Makes room in the equation of the last dimension for all the cells of `x` and `y`. */
+static void add_cells(Equation *e, const Access *x, const Access *y) {
+  e->lo -= x->cells - 1;
+  e->hi += y->cells - 1;
+  if (x->cells > 1 || y->cells > 1)
+    e->divisor = 1;
+}
+
 /* See crossing.h. */
 bool accesses_cross(Crossing *c, const Access *x, const Access *y) {
   const Kernel *k = c->ranges->k;
   Equation e[MAX_RANK];
-  int n = 0;
+  int n = 0, rank = k->arrays[x->array].rank;
   if (x->root != y->root || (!x->write && !y->write))
     return false;
   if (!same_layout(&k->arrays[x->array], &k->arrays[y->array]))
@@ -191,8 +199,11 @@ bool accesses_cross(Crossing *c, const Access *x, const Access *y) {
   for (int d = 0; d < k->rank; d++)
     if (k->threads[d] > MAX_THREADS)
       return true;
-  for (int d = 0; d < k->arrays[x->array].rank; d++)
-    if (x->exact[d] && y->exact[d] && make_equation(c, x->index[d], y->index[d], &e[n]))
+  for (int d = 0; d < rank; d++)
+    if (x->exact[d] && y->exact[d] && make_equation(c, x->index[d], y->index[d], &e[n])) {
+      if (d == rank - 1)
+        add_cells(&e[n], x, y);
       n++;
+    }
   return single_solutions(c, n, e) && other_solution(c, n, e, 0, (int64_t[MAX_RANK]){0});
 }

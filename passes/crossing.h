@@ -4,11 +4,11 @@
 
 #include "passes/analysis.h"
 
-/* An aload or astore: the array, the array that owns its storage, and its cell: index[d] is a linear form, the constant offset included;
- * exact[d] says that the form did not wrap. looped: inside a for. */
+/* An op that reads or writes an array: the array, the array that owns its storage, and its first cell: index[d] is a linear form, the constant offset included;
+ * exact[d] says that the form did not wrap. cells: how many it touches along the last dimension. looped: inside a for. */
 typedef struct Access {
   const Op *op;
-  int32_t array, root;
+  int32_t array, root, cells;
   bool write, looped;
   bool exact[MAX_RANK];
   Linear index[MAX_RANK];
@@ -18,7 +18,7 @@ typedef struct Access {
 typedef struct Crossing { Ranges *ranges; bool *step[MAX_RANK]; } Crossing;
 
 Crossing *crossing_new(Arena *a, Ranges *r);
-/* The access that `op`, an aload or astore, makes. */
+/* The access to an array that `op` makes. */
 Access *access_new(Crossing *c, const Op *op, bool looped);
 /* May different threads of a block touch the same memory by x and y, at least one of them writing? x and y may be the same access, in
  * different iterations of the fors around it. */

@@ -372,18 +372,27 @@ static Fold fold_map(Simplifier *s, Op *op) {
   return no_fold;
 }
 
-/* Memory ops: an index operand x + c becomes x, and c goes to the constant offset. */
-static void fold_indices(Simplifier *s, Op *op) {
-  int first = op->code == OP_STORE || op->code == OP_ASTORE;
-  for (int d = 0; first + d < op->noperands && d < MAX_RANK; d++) {
+/* The `n` indices at `v`: one that is x + c becomes x, and c goes to the constant offset. */
+static void fold_place(Simplifier *s, int n, Value **v, int64_t *off) {
+  for (int d = 0; d < n && d < MAX_RANK; d++) {
     int64_t sum;
-    while (offset_absorbs(s, op->operands[first + d], op->off[d], &sum)) {
-      op->operands[first + d] = op->operands[first + d]->def->operands[0];
-      op->off[d] = sum;
+    while (offset_absorbs(s, v[d], off[d], &sum)) {
+      v[d] = v[d]->def->operands[0];
+      off[d] = sum;
       s->stats.folded++;
       s->changed = true;
     }
   }
+}
+
+/* The indices of a memory op. */
+static void fold_indices(Simplifier *s, Op *op) {
+  int first = op_first_index(op), n = op->noperands - first;
+  if (op->code == OP_ASYNC_COPY) {
+    n = s->k->arrays[op->sym].rank;
+    fold_place(s, op->noperands - n, op->operands + n, op->from_off);
+  }
+  fold_place(s, n, op->operands + first, op->off);
 }
 
 /* Arithmetic by the type of its operands. */
@@ -408,7 +417,9 @@ Fold fold_op(Simplifier *s, Op *op) {
   case OP_THREAD: return s->k && s->k->threads[op->sym] == 1 ? fold_to_int(s, op, 0) : no_fold;
   case OP_INSIDE: return fold_inside(s, op);
   case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return fold_map(s, op);
-  case OP_LOAD: case OP_STORE: case OP_ALOAD: case OP_ASTORE: fold_indices(s, op); return no_fold;
+  case OP_LOAD: case OP_STORE: case OP_ALOAD: case OP_ASTORE: case OP_VLOAD: case OP_VSTORE: case OP_AVLOAD: case OP_AVSTORE: case OP_ASYNC_COPY:
+    fold_indices(s, op);
+    return no_fold;
   default: return fold_arithmetic(s, op);
   }
 }

@@ -28,11 +28,18 @@ static void touch(Liveness *l, int32_t array, int32_t at) {
   r->last = at > r->last ? at : r->last;
 }
 
+/* What `op` touches is alive at position `at`; what an asynchronous copy fills, from then on to the end, as no barrier says when it is done. */
+static void touch_op(Liveness *l, const Op *op, int32_t at) {
+  if (op_array(op) >= 0)
+    touch(l, op->sym, at);
+  if (op->code == OP_ASYNC_COPY)
+    touch(l, op->sym, INT32_MAX);
+}
+
 /* All arrays that `b` and its nested blocks touch are alive at position `at`. */
 static void touch_block(Liveness *l, const Block *b, int32_t at) {
   for (const Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_ALOAD || op->code == OP_ASTORE)
-      touch(l, op->sym, at);
+    touch_op(l, op, at);
     for (int i = 0; i < op->nblocks; i++)
       touch_block(l, op->blocks[i], at);
   }
@@ -55,8 +62,7 @@ static void number_uniform_if(Liveness *l, const Op *op) {
 static void number_block(Liveness *l, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     l->at++;
-    if (op->code == OP_ALOAD || op->code == OP_ASTORE)
-      touch(l, op->sym, l->at);
+    touch_op(l, op, l->at);
     if (op->code == OP_IF && value_is_uniform(op->operands[0]))
       number_uniform_if(l, op);
     else

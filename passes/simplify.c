@@ -276,7 +276,7 @@ static void count_uses(Simplifier *s, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
       s->uses[op->operands[i]->id]++;
-    if (op->code == OP_ALOAD)
+    if (op_array_read(op) >= 0)
       s->aloads[op->sym]++;
     for (int i = 0; i < op->nblocks; i++)
       count_uses(s, op->blocks[i]);
@@ -287,17 +287,22 @@ static void count_uses(Simplifier *s, const Block *b) {
 static void release_uses(Simplifier *s, const Op *op) {
   for (int i = 0; i < op->noperands; i++)
     s->uses[op->operands[i]->id]--;
-  if (op->code == OP_ALOAD)
+  if (op_array_read(op) >= 0)
     s->aloads[op->sym]--;
   for (int i = 0; i < op->nblocks; i++)
     for (const Op *o = op->blocks[i]->first; o; o = o->next)
       release_uses(s, o);
 }
 
+/* Does `op` do what other threads, or other ops, notice, whatever its results are used for? */
+static bool has_effect(const Op *op) {
+  return (op_info[op->code].flags & OPF_WRITE) || op->code == OP_BARRIER || op->code == OP_ASYNC_COMMIT || op->code == OP_ASYNC_WAIT;
+}
+
 /* Does nothing in `b` do more than compute its values? */
 static bool block_is_pure(const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_STORE || op->code == OP_ASTORE || op->code == OP_BARRIER)
+    if (has_effect(op))
       return false;
     for (int i = 0; i < op->nblocks; i++)
       if (!block_is_pure(op->blocks[i]))
@@ -308,9 +313,9 @@ static bool block_is_pure(const Block *b) {
 
 /* May `op` be removed? What is in its blocks has been swept. */
 static bool is_dead(const Simplifier *s, const Op *op) {
-  if (op->code == OP_ASTORE)
+  if (op_array_written(op) >= 0)
     return s->aloads[op->sym] == 0;
-  if (op->code == OP_STORE || op->code == OP_BARRIER || op->code == OP_YIELD)
+  if (has_effect(op) || op->code == OP_YIELD)
     return false;
   for (int i = 0; i < op->nresults; i++)
     if (s->uses[op->results[i]->id])
@@ -341,7 +346,7 @@ static void sweep_block(Simplifier *s, Block *b) {
 /* Marks the buffers that `b` stores to. */
 static void mark_stored(bool *stored, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_STORE)
+    if (op_buffer_written(op) >= 0)
       stored[op->sym] = true;
     for (int i = 0; i < op->nblocks; i++)
       mark_stored(stored, op->blocks[i]);
@@ -391,7 +396,7 @@ static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, Sim
 /* Marks the arrays that `b` touches. */
 static void mark_arrays(bool *used, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_ALOAD || op->code == OP_ASTORE)
+    if (op_array(op) >= 0)
       used[op->sym] = true;
     for (int i = 0; i < op->nblocks; i++)
       mark_arrays(used, op->blocks[i]);
@@ -401,7 +406,7 @@ static void mark_arrays(bool *used, const Block *b) {
 /* Renames the arrays in `b`: number i is to[i] from now on. */
 static void rename_arrays(const int32_t *to, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_ALOAD || op->code == OP_ASTORE)
+    if (op_array(op) >= 0)
       op->sym = to[op->sym];
     for (int i = 0; i < op->nblocks; i++)
       rename_arrays(to, op->blocks[i]);
