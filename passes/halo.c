@@ -65,6 +65,38 @@ static void forget_temps(Need *n) {
       forget(n, f);
 }
 
+/* Is `st` a stencil of pass history that nothing but copies was added to? */
+static bool only_copies(const Module *m, const Stencil *st) {
+  bool copies = is_history_stencil(m, st);
+  for (int t = 0; t < st->ntargets; t++)
+    copies = copies && copied_field(m, st, st->targets[t]) >= 0;
+  return copies;
+}
+
+/* Goes back over `st`, which computes its targets on its extent. */
+static void need_operands(Need *n, const Stencil *st) {
+  for (int t = 0; t < st->ntargets; t++)
+    if (!stencil_keeps(n->m, st, st->targets[t]))
+      forget(n, st->targets[t]);
+    else
+      add_need(n, st->targets[t], &st->extent);
+  stencil_accesses(st, need_access, n);
+}
+
+/* Goes back over `st`, one of pass history: what a level was needed on the one that it is a copy of is needed on, whatever the other targets need. */
+static void need_levels(Need *n, const Stencil *st) {
+  Extent *need = ARENA_ARRAY(n->m->arena, Extent, st->ntargets);
+  bool *has = ARENA_ARRAY(n->m->arena, bool, st->ntargets);
+  for (int t = 0; t < st->ntargets; t++) {
+    need[t] = n->need[st->targets[t]];
+    has[t] = n->has[st->targets[t]];
+    forget(n, st->targets[t]);
+  }
+  for (int t = 0; t < st->ntargets; t++)
+    if (has[t])
+      add_need(n, copied_field(n->m, st, st->targets[t]), &need[t]);
+}
+
 void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has) {
   Need state = {.m = m, .need = need, .has = has};
   for (int f = 0; f < m->nfields; f++)
@@ -77,12 +109,7 @@ void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Exten
       forget_temps(&state);
     st[i].extent = state.reader = target_extent(&state, &st[i]);
     st[i].has_extent = true;
-    for (int t = 0; t < st[i].ntargets; t++)
-      if (!stencil_keeps(m, &st[i], st[i].targets[t]))
-        forget(&state, st[i].targets[t]);
-      else
-        add_need(&state, st[i].targets[t], &st[i].extent);
-    stencil_accesses(&st[i], need_access, &state);
+    (only_copies(m, &st[i]) ? need_levels : need_operands)(&state, &st[i]);
   }
   forget_temps(&state);
 }

@@ -24,8 +24,7 @@ static bool are_alike(const Field *f, const Field *g) {
          (f->outside != OUTSIDE_CONST || const_same(f->outside_value, g->outside_value, f->type));
 }
 
-/* The field that target `f` of `st` becomes a copy of on its whole region, -1 if it is more than a copy. */
-static int copied_field(const Module *m, const Stencil *st, int f) {
+int copied_field(const Module *m, const Stencil *st, int f) {
   for (int i = 0; i < st->npieces; i++) {
     const Piece *p = &st->pieces[i];
     int t = piece_target(p, f);

@@ -93,6 +93,8 @@ Launch *init_launch_new(const Module *m, const Stencil *st);
 int launch_version(const Launch *l, int field, int i);
 /* What instance `i` reads for an access to `field`: its present version, or what that is a copy of. Field, rules and region are then alike. */
 Version launch_reads(const Launch *l, int field, int i);
+/* The field that target `f` of `st` becomes a copy of on its whole region, -1 if it is more than a copy. */
+int copied_field(const Module *m, const Stencil *st, int f);
 /* Drops from the instances of `l` the targets that are copies of other fields, but for those that have to be stored; wanted[f]: f is to be in global
  * memory after the launch. Sets n, st, sees, and `from` of the uses. */
 void launch_drop_copies(Launch *l, const bool *wanted);
