@@ -73,14 +73,15 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
   return any;
 }
 
-/* Exchanges the memory of buffers `a` and `b`. The half that now waits to be written holds nothing any more. */
+/* Exchanges the memory of buffers `a` and `b`. If one of them is a further copy of a field, it now waits to be written and holds nothing any more. */
 static void swap(Sim *s, int a, int b) {
   if (sim_is_kept(s, a))
     return;
   SimMemory *m = s->memory[a];
   s->memory[a] = s->memory[b];
   s->memory[b] = m;
-  sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
+  if (s->m->buffers[a].copy || s->m->buffers[b].copy)
+    sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
 }
 
 /* Launches s->k and notes what it wrote. */

@@ -72,7 +72,7 @@ Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *la
     bool first = !m->fields[f].temp, second = false;
     for (int i = 0; i < n; i++) {
       first = first || launches[i]->use[f].loaded || launches[i]->use[f].stored || launches[i]->use[f].from >= 0;
-      second = second || launches[i]->use[f].paired;
+      second = second || (launches[i]->use[f].paired && launches[i]->use[f].into < 0);
     }
     lo->copy[0][f] = lo->copy[1][f] = -1;
     if (first)
@@ -84,7 +84,10 @@ Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *la
 }
 
 int load_buffer(const Lowering *lo, int field) { return lo->copy[0][field]; }
-int store_buffer(const Lowering *lo, const Launch *l, int field) { return lo->copy[l->use[field].paired][field]; }
+int store_buffer(const Lowering *lo, const Launch *l, int field) {
+  const FieldUse *u = &l->use[field];
+  return u->paired && u->into >= 0 ? lo->copy[0][u->into] : lo->copy[u->paired][field];
+}
 
 /* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit. */
 static char *identifier(Arena *a, const char *name) {
@@ -145,7 +148,7 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
       if (lo->m->fields[f].past == past && l->use[f].from >= 0)
         push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[0][l->use[f].from]});
   for (int f = 0; f < lo->m->nfields; f++)
-    if (l->use[f].paired)
+    if (l->use[f].paired && l->use[f].into < 0)
       push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[1][f]});
 }
 

@@ -283,6 +283,17 @@ static bool has_halo(const Launch *l) {
   return false;
 }
 
+/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the launch; -1 if there is none. */
+static int free_level(const Launch *l, int f) {
+  int last = f;
+  for (int g = 0; g < l->m->nfields; g++)
+    if (l->use[g].from == last) {
+      last = g;
+      g = -1;
+    }
+  return last != f && l->use[last].fresh ? last : -1;
+}
+
 /* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
 static Launch *analyse(Launch *l, const bool *wanted) {
   const Module *m = l->m;
@@ -299,6 +310,7 @@ static Launch *analyse(Launch *l, const bool *wanted) {
     FieldUse *u = &l->use[f];
     u->stored = u->versions && wanted[f] && u->from < 0;
     u->paired = u->stored && (s.far[f] || (has_halo(l) && (u->loaded || !m->fields[f].temp)));
+    u->into = u->paired ? free_level(l, f) : -1;
   }
   return l;
 }
@@ -310,7 +322,7 @@ static Launch *start_launch(const Module *m, int n, const Stencil *st, const Ste
   l->first_level = n ? st[0].level : 0;
   l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
   for (int f = 0; f < m->nfields; f++)
-    l->use[f].from = -1;
+    l->use[f].from = l->use[f].into = -1;
   return l;
 }
 
