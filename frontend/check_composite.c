@@ -80,9 +80,9 @@ static Type named_type(Checker *c, const TypeExpr *t) {
 static bool may_stand(Checker *c, const TypeExpr *e, Type t, TypeUse use) {
   Type wide = check_value_type(c, t);
   if (use == TYPE_SCALAR && !type_is_scalar(t))
-    check_error(c, NULL, e->loc, "%s is a vector or struct; only fields, their members and a block's lets can be one, this must be a single number", type_text(c->m, t));
+    check_error(c, NULL, e->loc, "%s is a vector or struct; params, constants and lets outside stencils and functions are single numbers", type_text(c->m, t));
   else if (use != TYPE_STORED && wide != t)
-    check_error(c, NULL, e->loc, "%s is a type for fields and the members of structs; computations are in %s, write that", type_text(c->m, t), type_text(c->m, wide));
+    check_error(c, NULL, e->loc, "%s is a type for fields, members of structs and launch-time arrays; computations are in %s, write that", type_text(c->m, t), type_text(c->m, wide));
   else
     return true;
   return false;

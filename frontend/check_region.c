@@ -265,7 +265,7 @@ static void cover_add(Cover *k, const Box *b) {
     k->box[k->n++] = *b;
 }
 
-/* If p and q agree but for one dimension, in which q begins at the latest behind p's end, adds the box from p's beginning to q's end. */
+/* If p and q agree but for one dimension, in which q begins at the latest behind p's end, adds the box from p's beginning to q's end, unless p or q holds all of it. */
 static void cover_join(Cover *k, const Box *p, const Box *q) {
   int differ = -1;
   for (int d = 0; d < p->rank; d++) {
@@ -275,8 +275,10 @@ static void cover_join(Cover *k, const Box *p, const Box *q) {
       return;
     differ = d;
   }
-  int64_t gap;
+  int64_t gap, more;
   if (differ < 0 || !affine_diff(q->lo[differ], p->hi[differ], &gap) || gap > 1)
+    return;
+  if ((affine_diff(q->hi[differ], p->hi[differ], &more) && more <= 0) || (affine_diff(q->lo[differ], p->lo[differ], &more) && more <= 0))
     return;
   Box b = *p;
   b.hi[differ] = q->hi[differ];

@@ -73,7 +73,7 @@ static const FrontendCase cases[] = {
   {"argument_type", GRID1 "fn f(a : f32) : f32 = a;\n" INNER1 "f(idx(0));\n",
    "5:28: error: the argument 'a' of 'f' is f32, but this value is i64; convert it: real(idx(0)) or f32(idx(0))\n"},
   {"result_type", GRID1 "fn f(a : f32) : i64 = a;\n" INNER1 "A;\n", "4:23: error: the result of 'f' is i64, but this value is f32; convert it: i64(a)\n"},
-  {"storage_parameter", GRID1 "fn f(a : f16) : f32 = 1;\n" INNER1 "A;\n", "4:10: error: f16 is a type for fields and the members of structs; computations are in f32, write that\n"},
+  {"storage_parameter", GRID1 "fn f(a : f16) : f32 = 1;\n" INNER1 "A;\n", "4:10: error: f16 is a type for fields, members of structs and launch-time arrays; computations are in f32, write that\n"},
   /* what functions see */
   {"field", FN("return a + A;"),
    "4:34: error: 'A' is a field, which a function cannot read; pass it as an argument, or make 'f' a macro: op f(...) = ...;\n"},
@@ -123,6 +123,8 @@ static const FrontendCase cases[] = {
    "4:37: error: the target 'A' is assigned in the block itself, not in a for or if; give a var its value here, and assign that behind\n"},
   {"moved_var", GRID1 "op right(X) = X[1];\nstencil s(A)[1 .. N-2] { var x = A; let y = x; A = x + right(y); }\n",
    "5:45: error: 'x' is a var, which has a value at the point in hand only; a macro cannot read it at a neighbour or at an older level\n"},
+  {"moved_let", GRID1 "op right(X) = X[1];\nfn f(a : f32) : f32 { let b = 2 * a; return right(b); }\n" INNER1 "f(A);\n",
+   "5:51: error: 'b' is a let of a function, which has a value at the point in hand only; a macro cannot read it at a neighbour or at an older level\n"},
 };
 
 int main(void) { return run_cases("frontend_fn", cases, sizeof cases / sizeof *cases); }

@@ -77,6 +77,22 @@ static void test_large_table(void **state) {
   }
 }
 
+/* The 4097th type of a program: nine structs, each of a vector of vectors of ... 456 deep; at the 441st length of the last one. */
+static void test_many_types(void **state) {
+  (void)state;
+  static const char *const scalars[] = {"f32", "f64", "i32", "i64", "bool", "i8", "i16", "f16", "bf16"};
+  Arena *a = arena_new(NULL, NULL);
+  Str s = {.arena = a};
+  str_add(&s, "grid G = [0 .. 9], 4;\n");
+  for (int i = 0; i < 9; i++) {
+    str_addf(&s, "struct S%d { a : %s", i, scalars[i]);
+    repeat(&s, "[1]", 456);
+    str_add(&s, " }\n");
+  }
+  expect(&s, "10:1342: error: the program has more than 4096 vector and struct types\n");
+  arena_free(a);
+}
+
 /* A chain of functions, each calling the one before. */
 static void test_function_depth(void **state) {
   (void)state;
@@ -166,7 +182,7 @@ static void test_many_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_nesting), cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop), cmocka_unit_test(test_large_table), cmocka_unit_test(test_function_depth), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
+    cmocka_unit_test(test_nesting), cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop), cmocka_unit_test(test_large_table), cmocka_unit_test(test_many_types), cmocka_unit_test(test_function_depth), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
     cmocka_unit_test(test_chains), cmocka_unit_test(test_many_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

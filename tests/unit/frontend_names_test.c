@@ -209,6 +209,7 @@ static const FrontendCase cases[] = {
   {"offset_of_an_argument_that_is_a_value",
    GRID1 "op d(X) = X[1] - X;\n" INNER1 "d(2 * N);\n",
    "4:16: error: field 'A' is f32, but this value is i64; convert it: real(...) or f32(...)\n"},
+  {"table_of_running_length", "param N = 2;\nconst w[N] = {1, 2};\n", "2:9: error: a table's length must be a constant, but 'N' is known only when the program runs\n"},
 };
 
 int main(void) { return run_cases("frontend_names", cases, sizeof cases / sizeof *cases); }

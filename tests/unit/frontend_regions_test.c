@@ -111,6 +111,15 @@ static const FrontendCase cases[] = {
   {"init_reads_unset",
    GRID1 "field B : f32 on G;\ninit i(A, B)[G] { A = 1; B = 2 * A; }\nstencil s(A)[G] = B;\n",
    "5:34: warning: this init reads its own target 'A', which no init before it has set\n"},
+  {"temp_written_in_parts",
+   "grid G = [0 .. 9], 4;\nfield A : f32 on G;\nfield T : f32 on G temp;\nstencil t(T) { [0 .. 2] = A; [4 .. 6] = A; }\nstencil s(A)[G] = T;\n",
+   "5:19: error: the access T[0] reads temp field 'T' on [0 .. 9], but before it this step has written only [4 .. 6] and other parts\n"},
+  {"temp_written_in_parts_that_overlap",
+   "grid G = [0 .. 9], 4;\nfield A : f32 on G;\nfield T : f32 on G temp;\nstencil t(T)[0 .. 5] = A;\nstencil u(T)[3 .. 9] = A;\nstencil v(T)[4 .. 5] = A;\nstencil s(A)[G] = T;\n", ""},
+  {"field_without_points",
+   "grid G = [0 .. 9], 4;\nregion none = [3 .. 2];\nfield A : f32 on G;\nfield B : f32 on none outside clamp;\nstencil s(A)[G] = B;\n",
+   "2:15: warning: the region [3 .. 2] is empty\n"
+   "5:19: error: the access B[0] reads field 'B', whose region [3 .. 2] has no points; give it some, or a constant outside\n"},
 };
 
 int main(void) { return run_cases("frontend_regions", cases, sizeof cases / sizeof *cases); }

@@ -157,6 +157,10 @@ static const FrontendCase cases[] = {
    GRID1 "param A[4] : f32;\n" HERE, "4:7: error: the name 'A' is taken; all names of a program differ\n3:7: note: 'A' is a field declared here\n"},
   {"array_as_target", "param src[4] : f32;\n" GRID1 "stencil s(src)[G] = A;\n", "5:11: error: 'src' is a launch-time array; only fields can be targets\n"},
   {"array_unused", "param src[4] : f32;\n" GRID1 HERE, "1:7: warning: 'src' is never used\n"},
+  {"old_target_of_input",
+   GRID1 "field K : f32 on G input;\ninit k(K@1)[G] = 1;\nstencil s(A)[G] = K;\n",
+   "5:8: error: 'K' is an input field, which is the same in all steps; it has no older levels\n"},
+  {"array_of_vectors", GRID1 "param src[3] : f32[2];\n" HERE, "4:16: error: the elements of a launch-time array are single numbers, not f32[2]\n"},
 };
 
 int main(void) { return run_cases("frontend_time", cases, sizeof cases / sizeof *cases); }
