@@ -2,7 +2,7 @@
  *
  *   matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn
  *
- * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, several shapes of blocks and elements, extents from one point to a few tiles, and after
+ * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, steps cut into launches as the table `cuts` says, several shapes of blocks and elements, extents from one point to a few tiles, and after
  * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of device "ref". The fields
  * start from the program's inits or from random values, launch-time arrays always from these. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
  * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value for each stencil run.
@@ -23,6 +23,17 @@ enum { MAX_FIELDS = 16, MAX_EXTENTS = 8, NSTEPS = 5, MAX_MESSAGES = 4096, MODES 
 typedef struct Quirk { const char *program; int64_t min; double ulps; } Quirk;
 static const Quirk quirks[] = {
   {"pieces1d", 6, 0}, {"borders", 2, 0}, {"functions", 1, 4}, {NULL, 1, 0},
+};
+
+/* Cuts of a program's step into launches, -fuse=, beside "none". */
+typedef struct Cuts { const char *program, *cuts[8]; } Cuts;
+static const Cuts cuts[] = {
+  {"temps2d", {"x+y,z+a", "x,y+z,a", "x+y+z,a", "x,y+z+a"}},
+  {"chain1d", {"s1+s2,s3+s4", "s1,s2+s3,s4"}},
+  {"periodic_stages", {"p+r,q", "p,r+q"}},
+  {"parts2d", {"a+b,c+d", "a,b+c,d", "a+b+c,d", "a,b+c+d"}},
+  {"anisotropic_diffusion", {"gauss+st+dt3,pde", "gauss+st,dt3+pde", "gauss+st,dt3,pde", "gauss,st+dt3,pde"}},
+  {NULL, {NULL}},
 };
 
 /* Threads a block and points a thread; on devices without threads their product is the tile. */
@@ -277,7 +288,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
 static void run_extents(Test *t, const StcOptions *o, const char *device, int T, int turn, int only, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   char what[256];
   StcProgram *p = NULL;
-  snprintf(what, sizeof what, "%s -O%d %s %s T=%d block %dx%dx%d elems %dx%dx%d", device, o->opt_level ? o->opt_level - 1 : 3, o->real, o->schedule, T, o->block[0], o->block[1],
+  snprintf(what, sizeof what, "%s -O%d %s %s T=%d fuse %s block %dx%dx%d elems %dx%dx%d", device, o->opt_level ? o->opt_level - 1 : 3, o->real, o->schedule, T, o->fuse ? o->fuse : "auto", o->block[0], o->block[1],
            o->block[2], o->elems[0], o->elems[1], o->elems[2]);
   t->messages[0] = 0;
   StcStatus s = stc_compile_file(t->context, t->path, o, &p);
@@ -323,6 +334,23 @@ static StcOptions options_for(const char *device, const char *real, const char *
   return o;
 }
 
+/* Is it the program at `path`? */
+static bool is_program(const char *program, const char *path) {
+  const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  return strncmp(program, base, strlen(program)) == 0 && strcmp(base + strlen(program), ".stn") == 0;
+}
+
+/* Single steps cut into launches, with a shape of tile for each cut, and with stc's own. */
+static void run_cuts(Test *t, const char *device, const char *real, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+  const Cuts *row = cuts;
+  while (row->program && !is_program(row->program, t->path)) row++;
+  for (int c = -1; c < 0 || row->cuts[c]; c++) {
+    StcOptions o = options_for(device, real, "overlap", 1, c % 2 ? &shapes[rank - 1][(c + 1) % 5] : NULL);
+    o.fuse = c < 0 ? "none" : row->cuts[c];
+    run_schedule(t, &o, device, 1, c + 1, c == 0, rank, refs);
+  }
+}
+
 /* All schedules with time tile `T` in type `real` on `device`. */
 static void run_device(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   int T = tiles[k];
@@ -331,6 +359,7 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
   if (T == 1) {
     o = options_for(device, real, "naive", 1, NULL);
     run_schedule(t, &o, device, 1, 0, real[1] == '3', rank, refs);
+    run_cuts(t, device, real, rank, refs);
   }
   if (T <= 2 || t->everything) {
     o = options_for(device, real, "overlap", T, NULL);
@@ -402,9 +431,8 @@ static bool report(Test *t) {
 
 /* The row of `quirks` for the program at `path`. */
 static const Quirk *find_quirk(const char *path) {
-  const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
   const Quirk *q = quirks;
-  while (q->program && (strncmp(q->program, base, strlen(q->program)) != 0 || strcmp(base + strlen(q->program), ".stn") != 0)) q++;
+  while (q->program && !is_program(q->program, path)) q++;
   return q;
 }
 
