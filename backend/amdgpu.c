@@ -7,12 +7,16 @@
 /* LLVM's number of the calling convention amdgpu_kernel. */
 enum { AMDGPU_KERNEL = 91 };
 
-/* A processor: lanes of a wave, KiB of LDS a block may have, compute units of the family's largest part. */
-typedef struct GfxLimits { const char *cpu; int32_t lanes, lds_kib, cores; } GfxLimits;
+/* A processor: lanes of a wave, KiB of LDS a block may have, compute units of the family's largest part; of that part the GB/s of its memory and
+ * the 1e9 additions of f32 and f64 a second (half of the vector FLOPS that are stated, about): for estimates only. */
+typedef struct GfxLimits { const char *cpu; int32_t lanes, lds_kib, cores, bandwidth, f32, f64; } GfxLimits;
 static const GfxLimits gfx_limits[] = {
-  {"gfx900", 64, 64, 64},   {"gfx906", 64, 64, 60},   {"gfx908", 64, 64, 120},  {"gfx90a", 64, 64, 110},  {"gfx942", 64, 64, 304},  {"gfx950", 64, 160, 256},
-  {"gfx1010", 32, 64, 40},  {"gfx1030", 32, 64, 80},  {"gfx1031", 32, 64, 40},  {"gfx1032", 32, 64, 32},  {"gfx1100", 32, 64, 96},  {"gfx1101", 32, 64, 60},
-  {"gfx1102", 32, 64, 32},  {"gfx1103", 32, 64, 12},  {"gfx1150", 32, 64, 16},  {"gfx1151", 32, 64, 40},  {"gfx1200", 32, 64, 32},  {"gfx1201", 32, 64, 64},
+  {"gfx900", 64, 64, 64, 484, 6300, 394},       {"gfx906", 64, 64, 60, 1024, 6700, 3350},     {"gfx908", 64, 64, 120, 1229, 11550, 5750},
+  {"gfx90a", 64, 64, 110, 1638, 11950, 11950},  {"gfx942", 64, 64, 304, 5300, 40850, 40850},  {"gfx950", 64, 160, 256, 8000, 39300, 39300},
+  {"gfx1010", 32, 64, 40, 448, 4875, 305},      {"gfx1030", 32, 64, 80, 512, 10350, 647},     {"gfx1031", 32, 64, 40, 384, 6600, 413},
+  {"gfx1032", 32, 64, 32, 256, 5300, 331},      {"gfx1100", 32, 64, 96, 960, 30700, 960},     {"gfx1101", 32, 64, 60, 624, 18650, 583},
+  {"gfx1102", 32, 64, 32, 288, 10900, 340},     {"gfx1103", 32, 64, 12, 120, 4300, 134},      {"gfx1150", 32, 64, 16, 120, 2950, 92},
+  {"gfx1151", 32, 64, 40, 256, 14850, 464},     {"gfx1200", 32, 64, 32, 320, 12800, 400},     {"gfx1201", 32, 64, 64, 640, 24350, 760},
 };
 static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1010", "gfx1030", "gfx1031", "gfx1032",
                                    "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201", NULL};
@@ -110,7 +114,8 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu", .cpu = l->cpu, .simt = true, .lanes = l->lanes, .max_threads = 1024, .max_block = {1024, 1024, 1024},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = (int64_t)l->lds_kib << 10, .max_shared_bytes = (int64_t)l->lds_kib << 10,
-                         .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores};
+                         .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores,
+                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 4};
   return true;
 }
 

@@ -65,6 +65,15 @@ static void end(Emit *e) {
   LLVMBuildRetVoid(b);
 }
 
+/* What `cores` cores can do, about: for estimates only. */
+static void estimate(TargetInfo *t, int32_t cores) {
+  t->bandwidth = cores < 16 ? 12.0 * cores : 192;
+  t->cache_bandwidth = 60.0 * cores;
+  t->f32_rate = 48.0 * cores;
+  t->f64_rate = 24.0 * cores;
+  t->launch_us = 5;
+}
+
 /* A string of LLVM's as one of the arena's. */
 static const char *own_message(Arena *a, char *s) {
   const char *copy = arena_strdup(a, s);
@@ -84,6 +93,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   t->info = (TargetInfo){.name = "host", .cpu = name, .simt = false, .lanes = 8, .max_threads = 1, .max_block = {1, 1, 1},
                          .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX}, .shared_bytes = tile_bytes(), .max_shared_bytes = INT64_C(1) << 30,
                          .shared_per_core = tile_bytes(), .max_threads_per_core = 1, .registers_per_core = 512, .cores = cores > 0 ? (int32_t)cores : 1};
+  estimate(&t->info, t->info.cores);
   return true;
 }
 

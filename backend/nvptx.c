@@ -9,8 +9,7 @@ enum { PTX_KERNEL = 71 };
 
 /* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads, and the multiprocessors of the
  * family's largest part. Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". Then of that part the GB/s of its memory and
- * the 1e9 additions of f32 and f64 a second (half of the FLOPS that are stated, which count a multiply-add as two). Source: NVIDIA's data sheets and architecture white
- * papers. */
+ * the 1e9 additions of f32 and f64 a second (half of the FLOPS that are stated, about): for estimates only. */
 typedef struct SmLimits { const char *cpu; int32_t block_kib, core_kib, threads, cores, bandwidth, f32, f64; } SmLimits;
 static const SmLimits sm_limits[] = {
   {"sm_70", 96, 96, 2048, 80, 900, 7850, 3900},         {"sm_72", 96, 96, 2048, 8, 137, 700, 22},

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A cut of the step may only replace one launch for the whole step if it is expected to take less than this part of its time: the figures are estimates. */
-#define WORTH_CUTTING 0.8
+#define WORTH_CUTTING 0.65
 
 /* Of a step of more stencils than this, groups of at most so many are looked at, the whole step aside. */
 enum { LONG_GROUP = 24 };
@@ -38,7 +38,7 @@ static const char *step_text(const Fuse *f) {
 static void measure_group(const Fuse *f, int i, int j) {
   Schedule s;
   Launch *l = part_launch(f->m, f->n, f->st, i, j);
-  *why_of(f, i, j) = l->illegal ? l->illegal : schedule_launch(f->c, f->c->schedule, l, 1, &s);
+  *why_of(f, i, j) = l->illegal ? l->illegal : schedule_launch(f->c, f->c->schedule, l, 1, j - i < f->n, &s);
   if (!*why_of(f, i, j) || j == i + 1)
     *cost_of(f, i, j) = launch_cost(f->c->target, l, &s, 1, f->points);
 }
@@ -85,7 +85,7 @@ static bool whole_cost(const Fuse *f, LaunchCost *out) {
   const Stencil *st = repeat_levels(f->m, f->n, f->st, T, true);
   Launch *l = launch_new(f->m, f->n * T, st, st, st + f->n * T);
   *out = *cost_of(f, 0, f->n);
-  if (T > 1 && !l->illegal && !schedule_launch(f->c, f->c->schedule, l, T, &s))
+  if (T > 1 && !l->illegal && !schedule_launch(f->c, f->c->schedule, l, T, false, &s))
     *out = launch_cost(f->c->target, l, &s, T, f->points);
   return true;
 }
@@ -214,10 +214,11 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
   if (!none && strcmp(cuts, "all") && !read_cuts(f, cuts, before))
     return false;
   LaunchCost whole;
+  bool one = whole_cost(f, &whole);
   apply(f, before);
   if (!check_groups(f, cuts))
     return false;
-  note_choice(f, whole_cost(f, &whole) ? &whole : NULL);
+  note_choice(f, one ? &whole : NULL);
   return true;
 }
 
@@ -283,6 +284,8 @@ Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o) {
   }
   if (!schedule_check(&with, m))
     return NULL;
+  for (int i = 0; i < f.n; i++)
+    f.st[i].group = 0;
   f.points = grid_points(m);
   measure_groups(&f);
   if (strcmp(cuts, "auto") && !explicit_cut(&f, cuts))

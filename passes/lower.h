@@ -133,8 +133,8 @@ int group_length(int n, const Stencil *st);
 
 /* ---------------------------------------------------------------- schedule.c */
 
-/* The tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
-const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
+/* The tile that `want` comes to for launch `l` of `levels` steps, one of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
 /* The time steps a tile that the schedule asked for comes to if all stencils of the step share a launch. */

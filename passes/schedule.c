@@ -1,6 +1,6 @@
 /* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B
  * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
-#include "passes/lower.h"
+#include "passes/fuse.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -159,12 +159,16 @@ static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* ---- defaults */
 
-/* The dimension to make a block smaller in: the widest that is open and wider than 1, the last one (rows in memory) only if it is the
- * only one. -1: none. */
-static int widest_open(const Resolve *r, const Schedule *s) {
+/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still be larger than its halo? */
+static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
+  return !r->want.block[d] && s->block[d] > 1 && (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
+}
+
+/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is the only one. -1: none. */
+static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
-    if (!r->want.block[d] && s->block[d] > 1 && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
+    if (may_halve(r, l, s, d) && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
       best = d;
   return best;
 }
@@ -190,7 +194,7 @@ static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
         s->block[d] /= 2;
     product *= s->block[d];
   }
-  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, s)) >= 0;) {
+  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {
     s->block[d] /= 2;
     product /= 2;
   }
@@ -213,6 +217,32 @@ static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s)
   return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE && block_bytes(r, l, s) <= shared;
 }
 
+/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of which the tile can lose some (half of them) and stay larger
+ * than its halo; -1: none. */
+static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
+  const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
+  int widest = -1;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t left = block ? (int64_t)(s->block[d] / 2) * s->elems[d] : (int64_t)s->block[d] * (s->elems[d] - 1);
+    if (!want[d] && have[d] > 1 && (widest < 0 || have[d] > have[widest]) && launch_width(l, d, left) >= 1)
+      widest = d;
+  }
+  return widest;
+}
+
+/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as long as it is larger than its halo. */
+static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  while (!is_legal(r, l, s)) {
+    int e = widest_to_shrink(r, l, s, false), b = widest_to_shrink(r, l, s, true);
+    if (e >= 0)
+      s->elems[e]--;
+    else if (b >= 0)
+      s->block[b] /= 2;
+    else
+      return;
+  }
+}
+
 /* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is comfortable; further
  * only until the tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
@@ -229,6 +259,8 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
       break;
     *s = more;
   }
+  if (!l->illegal)
+    fit_tile(r, l, s);
 }
 
 /* Chooses block and elements for T steps. */
@@ -236,6 +268,44 @@ static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
   s->T = T;
   default_block(r, l, s);
   default_elems(r, l, s);
+}
+
+/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells? */
+static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, threads = 1;
+  for (int d = 0; d < r->rank; d++)
+    threads *= s->block[d];
+  return threads <= r->target->max_threads && is_legal(r, l, s) && block_bytes(r, l, s) <= shared && elements(s, r->rank) * point_cost(l) <= CODE_SIZE;
+}
+
+/* Takes the tile `s` in place of `best`, which is expected to take *ps, if it is clearly better. */
+static void try_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *best, double *ps) {
+  if (!is_candidate(r, l, s))
+    return;
+  double mine = launch_cost(r->target, l, s, 1, 1e9).ps;
+  if (mine < 0.95 * *ps) {
+    *best = *s;
+    *ps = mine;
+  }
+}
+
+/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, up to 4 elements a thread in each dimension. */
+static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}}, {{8, 32}, {4, 64}, {16, 32}}, {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
+  bool open = r->target->simt;
+  for (int d = 0; d < r->rank; d++)
+    open = open && !r->want.block[d] && !r->want.elems[d];
+  double ps = is_legal(r, l, s) ? launch_cost(r->target, l, s, 1, 1e9).ps : 1e30;
+  for (int b = 0; open && b < 3; b++)
+    for (int e = 0; e < 27; e++) {
+      Schedule t = *s;
+      for (int d = 0, k = e; d < MAX_RANK; d++, k /= 3) {
+        t.block[d] = d < r->rank ? blocks[r->rank - 1][b][d] : 1;
+        t.elems[d] = d < r->rank ? 1 << k % 3 : 1;
+      }
+      if (e < (r->rank == 1 ? 3 : r->rank == 2 ? 9 : 27))
+        try_tile(r, l, &t, s, &ps);
+    }
 }
 
 /* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a reduction. *by is the reduction that this is due to, or NULL. */
@@ -494,6 +564,8 @@ static bool resolve_launch(Resolve *r) {
   if (l->illegal)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
   choose_tile(r, l, s->T, s);
+  if (r->part)
+    search_tile(r, l, s);
   return check_threads(r) && check_width(r, l) && check_shared(r, l);
 }
 
@@ -552,10 +624,12 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
   return NULL;
 }
 
-const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
   *out = (Schedule){.family = "overlap"};
   choose_tile(&r, l, levels, out);
+  if (part && !l->illegal)
+    search_tile(&r, l, out);
   return why_not(&r, l, out);
 }
 
