@@ -141,6 +141,17 @@ static const char *escaped(Arena *a, const char *text) {
   return s.s;
 }
 
+/* Statements that check the multiples of `k`, if there is nothing else to launch. */
+static void check_multiples(Writer *w, const Kernel *k) {
+  for (int i = 0; i < k->nmultiples && !k->instead; i++) {
+    Str value = {.arena = w->arena};
+    affine_print(&value, w->m, k->multiples[i].value);
+    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return \"kernel %s needs %s to be a multiple of %lld\";\n",
+             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name, escaped(w->arena, value.s),
+             (long long)k->multiples[i].of);
+  }
+}
+
 /* The function that computes the lets and checks the params. */
 static void bind(Writer *w) {
   const Module *m = w->m;
@@ -156,6 +167,7 @@ static void bind(Writer *w) {
       if (c->unless_empty[j]) str_add(&w->s, not_empty(w, c->unless_empty[j]));
     str_addf(&w->s, ") return \"%s\";\n", escaped(w->arena, c->message));
   }
+  for (int i = 0; i < m->nkernels; i++) check_multiples(w, &m->kernels[i]);
   str_add(&w->s, "  return NULL;\n}\n\n");
 }
 
@@ -189,6 +201,13 @@ static void state(Writer *w) {
       w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1, w->p);
 }
 
+/* Statements at the start of the launch function of `k`: where its multiples do not hold, the one launched instead runs. */
+static void choose(Writer *w, const Kernel *k) {
+  for (int i = 0; i < k->nmultiples && k->instead; i++)
+    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return %s_launch_%s(s);\n", affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"),
+             (long long)k->multiples[i].of, w->p, w->m->kernels[k->instead - 1].name);
+}
+
 /* One launch function a kernel. */
 static void launch(Writer *w, const Kernel *k) {
   const Module *m = w->m;
@@ -204,6 +223,7 @@ static void launch(Writer *w, const Kernel *k) {
     if (a->kind == KARG_STEP) str_add(&w->s, "&s->step, ");
   }
   str_add(&w->s, "NULL};\n  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
+  choose(w, k);
   for (int d = 0; d < k->rank; d++)
     str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"), (int)k->tile[d]);
   str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n"
@@ -225,6 +245,13 @@ static void launch(Writer *w, const Kernel *k) {
       &w->s,
       "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of memory\" : NULL;\n}\n\n",
       k->name);
+}
+
+/* The launch functions; those of kernels that may be launched with any params first, because the others call them. */
+static void launches(Writer *w) {
+  for (int later = 0; later < 2; later++)
+    for (int i = 0; i < w->m->nkernels; i++)
+      if ((w->m->kernels[i].nmultiples > 0) == later) launch(w, &w->m->kernels[i]);
 }
 
 /* The statements of one sequence, `indent` deep; `state` is the state's address. */
@@ -392,7 +419,7 @@ char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
   bind(&w);
   extents(&w);
   state(&w);
-  for (int i = 0; i < m->nkernels; i++) launch(&w, &m->kernels[i]);
+  launches(&w);
   init(&w);
   reductions(&w);
   run(&w);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 2 };
+enum { SCHEMA_VERSION = 3 };
 
 /* What every part of the manifest is made from. */
 typedef struct Writer { Arena *arena; const StcProgram *program; const Module *m; const Target *target; } Writer;
@@ -341,6 +341,21 @@ static json_t *block(const Kernel *k) {
   return o;
 }
 
+/* Sets in `o` under which params `k` may be launched, and what is launched under others. */
+static void set_multiples(const Writer *w, const Kernel *k, json_t *o) {
+  json_t *list = json_array();
+  for (int i = 0; i < k->nmultiples; i++) {
+    const Multiple *x = &k->multiples[i];
+    json_t *each = json_object();
+    set(each, "text", json_string(arena_printf(w->arena, "(%s) %% %lld == 0", affine_text(w, x->value), (long long)x->of)));
+    set(each, "value", affine(w, x->value));
+    set(each, "of", json_integer(x->of));
+    json_array_append_new(list, each);
+  }
+  set(o, "multiples", list);
+  if (k->instead) set(o, "instead", json_string(w->m->kernels[k->instead - 1].name));
+}
+
 /* One kernel. */
 static json_t *kernel(const Writer *w, const Kernel *k) {
   json_t *o = json_object(), *arguments = json_array(), *grids = json_array();
@@ -353,6 +368,7 @@ static json_t *kernel(const Writer *w, const Kernel *k) {
   set(o, "name", json_string(k->name));
   if (strcmp(target_arch(w->target), "amdgpu") == 0) set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));
   set(o, "steps", json_integer(k->steps));
+  set_multiples(w, k, o);
   set(o, "block", block(k));
   set(o, "grid", grids);
   set(o, "static_shared_bytes", json_integer(fixed));

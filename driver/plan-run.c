@@ -25,9 +25,10 @@ static ArgValue scalar_bytes(Const c, Type t) {
   return v;
 }
 
-/* Launches kernel `index` at the plan's step. */
-static StcStatus launch(StcPlan *p, int index) {
+/* Launches kernel `named`, or the one that suits the params better, at the plan's step. */
+static StcStatus launch(StcPlan *p, int named) {
   const Module *m = p->build->code.module;
+  int index = kernel_chosen(m, named, p->scalars);
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];

@@ -225,6 +225,40 @@ static bool check_field(const Module *m, const Field *f, const Const *scalars, D
   return true;
 }
 
+/* ---- kernels */
+
+/* The first of the multiples of `k` that does not hold, NULL if all do. */
+static const Multiple *failed_multiple(const Kernel *k, const Const *scalars) {
+  for (int i = 0; i < k->nmultiples; i++) {
+    bool overflow = false;
+    if (affine_eval(k->multiples[i].value, scalars, &overflow) % k->multiples[i].of || overflow)
+      return &k->multiples[i];
+  }
+  return NULL;
+}
+
+int kernel_chosen(const Module *m, int kernel, const Const *scalars) {
+  const Kernel *k = &m->kernels[kernel];
+  return failed_multiple(k, scalars) ? k->instead - 1 : kernel;
+}
+
+/* Every kernel must be one that may be launched, or have one that is launched in its place. */
+static bool check_kernels(const Module *m, const Const *scalars, Diags *d) {
+  bool ok = true;
+  for (int i = 0; i < m->nkernels; i++) {
+    const Kernel *k = &m->kernels[i];
+    if (kernel_chosen(m, i, scalars) >= 0)
+      continue;
+    const Multiple *bad = failed_multiple(k, scalars);
+    Str value = {m->arena, NULL, 0, 0};
+    affine_print(&value, m, bad->value);
+    diag_error(d, k->loc, "kernel '%s' needs %s to be a multiple of %lld%s, and there is no kernel to launch instead; choose other params", k->name,
+               value.s, (long long)bad->of, with_params(m, bad->value, affine_const(0), scalars));
+    ok = false;
+  }
+  return ok;
+}
+
 bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d) {
   if (!check_defines(m, n, defs, d))
     return false;
@@ -234,7 +268,7 @@ bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *
   ok = ok && check_grid(m, out, d);
   for (int i = 0; ok && i < m->nfields; i++)
     ok = check_field(m, &m->fields[i], out, d);
-  return ok && run_checks(m, out, d);
+  return ok && run_checks(m, out, d) && check_kernels(m, out, d);
 }
 
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {

@@ -331,7 +331,13 @@ typedef enum KArgKind { KARG_BUFFER, KARG_SCALAR, KARG_STEP } KArgKind;
 /* An argument of a kernel: a pointer to buffer `index`, the value of scalar `index`, or the number of the launch's first step (i64). */
 typedef struct KArg { KArgKind kind; int32_t index; bool reads, writes; } KArg;
 
-/* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0, extent[d]) / tile[d]). */
+/* A condition on the params: value is a multiple of `of`, which is at least 1. */
+typedef struct Multiple { Affine value; int64_t of; } Multiple;
+
+/* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0, extent[d]) / tile[d]).
+ * It may be launched only where all of `multiples` hold under the launch's params, and where one does not the kernel number instead - 1 is launched
+ * in its place (0: there is none, and a launch is an error). That one does the same: it makes as many steps and writes the same buffers, has no
+ * multiples, and may have other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says which runs. */
 typedef struct Kernel {
   const char *name;
   int32_t rank;
@@ -339,6 +345,8 @@ typedef struct Kernel {
   Affine extent[MAX_RANK];       /* points to cover */
   int32_t tile[MAX_RANK];        /* points a block covers */
   int32_t steps;                 /* time steps a launch advances; 0 for an init */
+  int32_t nmultiples; Multiple *multiples;
+  int32_t instead;
   int32_t nargs; KArg *args;     /* see kernel_set_args */
   int32_t narrays; Array *arrays;
   Block *body;
@@ -570,6 +578,9 @@ typedef struct Define { const char *name; const char *value; } Define;
 /* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or out-of-range value, missing value, failed check). `out` has
  * nscalars places; those of reductions are set to 0. */
 bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
+/* The number of the kernel that is launched where the host part says `kernel`: that itself, or under these scalars the one in its `instead`; -1 if
+ * neither may be (module_bind has reported that). All launchers go by this. */
+int kernel_chosen(const Module *m, int kernel, const Const *scalars);
 /* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
 

@@ -306,6 +306,34 @@ static void parse_cover(Parser *p, Kernel *k) {
   reader_expect(&p->r, "]");
 }
 
+/* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared later; TOK_END if there is none. */
+static Token parse_multiples(Parser *p, Kernel *k) {
+  while (reader_accept_word(&p->r, "multiple")) {
+    Multiple x = {.value = text_affine(p)};
+    reader_expect_word(&p->r, "of");
+    x.of = reader_int(&p->r, 1, INT64_MAX);
+    ARENA_PUSH(p->arena, k->multiples, k->nmultiples, x);
+  }
+  Token instead = {TOK_END, "", k->loc};
+  if (reader_accept_word(&p->r, "instead")) {
+    instead = p->r.tok;
+    reader_expect_kind(&p->r, TOK_SYMBOL, "the kernel (@name) that is launched instead");
+  }
+  return instead;
+}
+
+/* Finds the kernels that are named behind `instead`, all being known. */
+static void find_instead(Parser *p) {
+  for (int i = 0; i < p->m->nkernels && !p->r.failed; i++) {
+    if (p->instead[i].kind != TOK_SYMBOL)
+      continue;
+    int k = module_find_kernel(p->m, p->instead[i].text);
+    if (k < 0)
+      reader_error(&p->r, p->instead[i].loc, "there is no kernel '@%.60s' in this module to launch instead", p->instead[i].text);
+    p->m->kernels[i].instead = k + 1;
+  }
+}
+
 static void parse_kernel(Parser *p, Loc at) {
   Kernel k = {.loc = at, .rank = p->m->grid.rank, .body = block_new(p->arena, NULL)};
   if (!p->has_grid)
@@ -319,12 +347,15 @@ static void parse_kernel(Parser *p, Loc at) {
   text_sizes(p, k.rank, k.tile);
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  Token instead = parse_multiples(p, &k);
   reader_expect(&p->r, "{");
   parse_args(p, &k);
   parse_arrays(p, &k);
   text_ops(p, k.body);
   reader_expect(&p->r, "}");
   p->k = NULL;
+  int n = p->m->nkernels;
+  ARENA_PUSH(p->arena, p->instead, n, instead);
   ARENA_PUSH(p->arena, p->m->kernels, p->m->nkernels, k);
 }
 
@@ -486,6 +517,7 @@ static void parse_module(Parser *p) {
     parse_item(p);
   if (!p->has_grid)
     reader_error(&p->r, p->r.tok.loc, "the module has no grid");
+  find_instead(p);
   reader_expect(&p->r, "}");
   if (p->r.tok.kind != TOK_END)
     reader_error(&p->r, p->r.tok.loc, "expected nothing after the module");

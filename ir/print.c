@@ -490,6 +490,19 @@ static void print_array(Str *s, const Kernel *k, const Array *a) {
   str_add(s, "\n");
 }
 
+/* " multiple N of 4 multiple M + 2 of 4 instead @k_any" */
+static void print_multiples(Str *s, const Module *m, const Kernel *k) {
+  for (int i = 0; i < k->nmultiples; i++) {
+    str_add(s, " multiple ");
+    affine_print(s, m, k->multiples[i].value);
+    str_addf(s, " of %lld", (long long)k->multiples[i].of);
+  }
+  if (k->instead) {
+    str_add(s, " instead ");
+    print_symbol(s, kernel_name(m, k->instead - 1));
+  }
+}
+
 static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  kernel ");
   print_symbol(s, k->name);
@@ -502,7 +515,9 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   }
   str_add(s, "] by ");
   print_sizes(s, k->rank, k->tile);
-  str_addf(s, " steps %d {\n", (int)k->steps);
+  str_addf(s, " steps %d", (int)k->steps);
+  print_multiples(s, m, k);
+  str_add(s, " {\n");
   print_args(s, m, k);
   for (int i = 0; i < k->narrays; i++)
     print_array(s, k, &k->arrays[i]);

@@ -84,8 +84,16 @@ static void swap(Sim *s, int a, int b) {
     sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
 }
 
-/* Launches s->k and notes what it wrote. */
-static void launch(Sim *s) {
+/* Launches kernel `index`, or the one that suits the params better, and notes what it wrote. */
+static void launch(Sim *s, int index) {
+  int chosen = kernel_chosen(s->m, index, s->b->scalars);
+  if (chosen < 0) {
+    diag_error(s->d, s->m->kernels[index].loc, "kernel '%s' cannot be launched with these params", s->m->kernels[index].name);
+    s->faults++;
+    s->stop = true;
+    return;
+  }
+  s->k = &s->kernels[chosen];
   sim_launch(s);
   for (int i = 0; i < s->m->nbuffers; i++)
     if (s->k->writes[i])
@@ -109,9 +117,8 @@ static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
       swap(s, op->a, op->b);
       continue;
     }
-    s->k = &s->kernels[op->a];
-    if (!only_kept(s, s->k))
-      launch(s);
+    if (!only_kept(s, &s->kernels[op->a]))
+      launch(s, op->a);
   }
 }
 

@@ -54,12 +54,14 @@ enum { NAME_BUCKETS = 1024, MAX_SIZE = INT32_MAX };
 /* A name in scope. */
 typedef struct NamedValue { const char *name; Value *value; struct NamedValue *shadow, *before; } NamedValue;
 
-/* The parser: its tokens, the module and the kernel (NULL outside) being made, and the values in scope, hashed by name and chained in order. */
+/* The parser: its tokens, the module and the kernel (NULL outside) being made, what each kernel names behind `instead` (TOK_END: nothing), and the
+ * values in scope, hashed by name and chained in order. */
 typedef struct Parser {
   Reader r;
   Arena *arena;
   Module *m;
   Kernel *k;
+  Token *instead;
   int depth;
   bool has_grid, has_time_tile, has_host;
   NamedValue *bucket[NAME_BUCKETS], *newest;

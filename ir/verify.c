@@ -419,6 +419,45 @@ static void check_args(Verifier *v, const Kernel *k) {
   }
 }
 
+/* Does `k` write the buffer that argument `a` is? */
+static bool writes_too(const Kernel *k, const KArg *a) {
+  const KArg *mine = find_arg(k, a);
+  return mine && mine->writes;
+}
+
+/* Do `k` and `other` write the same buffers, going by their arguments? */
+static bool write_the_same(const Kernel *k, const Kernel *other) {
+  for (int i = 0; i < k->nargs + other->nargs; i++) {
+    const KArg *a = i < k->nargs ? &k->args[i] : &other->args[i - k->nargs];
+    if (a->writes && !(writes_too(k, a) && writes_too(other, a)))
+      return false;
+  }
+  return true;
+}
+
+/* The multiples of `k`, and the kernel that is launched where they do not hold. */
+static void check_instead(Verifier *v, const Kernel *k) {
+  const Module *m = v->m;
+  for (int i = 0; i < k->nmultiples; i++) {
+    verify_affine(v, k->loc, k->multiples[i].value);
+    if (k->multiples[i].of < 1)
+      verify_fail(v, k->loc, "a multiple of %lld; must be at least 1", (long long)k->multiples[i].of);
+  }
+  if (!k->instead)
+    return;
+  const Kernel *other = k->instead > 0 && k->instead <= m->nkernels ? &m->kernels[k->instead - 1] : NULL;
+  if (!other)
+    verify_fail(v, k->loc, "there is no kernel number %d to launch instead", k->instead - 1);
+  else if (!k->nmultiples)
+    verify_fail(v, k->loc, "kernel '%s' would never be launched instead: this one has no multiples", other->name);
+  else if (other->nmultiples || other->instead)
+    verify_fail(v, k->loc, "kernel '%s' is to be launched instead, so it must have no multiples and no 'instead' itself", other->name);
+  else if (other->steps != k->steps)
+    verify_fail(v, k->loc, "kernel '%s', launched instead, makes %d steps, not %d", other->name, other->steps, k->steps);
+  else if (!write_the_same(k, other))
+    verify_fail(v, k->loc, "kernel '%s', launched instead, does not write the same buffers", other->name);
+}
+
 static void check_kernel(Verifier *v, int i) {
   const Kernel *k = &v->m->kernels[i];
   int errors = v->errors;
@@ -437,6 +476,7 @@ static void check_kernel(Verifier *v, int i) {
   verify_body(v, k->body, "a kernel", 0, NULL);
   if (v->errors == errors)
     check_args(v, k);
+  check_instead(v, k);
   v->k = NULL;
 }
 

@@ -96,12 +96,52 @@ static void test_extents(void **state) {
   assert_message(w, "field 'A' has too many points for 64-bit addresses (with N = 4000000000)");
 }
 
+/* A kernel with multiples, one to launch instead, one that has none, and a bound that overflows. */
+static const char *const KERNELS =
+  "kernel module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] steps 1\n  field @A : f32 on [0 .. N - 1]\n  buffer @A : @A copy 0\n"
+  "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N of 4 multiple 3 * M - 1 of 2 instead @any { args (scalar @N) }\n"
+  "  kernel @any threads [1] covers [N] by [1] steps 1 { args (scalar @N) }\n"
+  "  kernel @huge threads [1] covers [N] by [1] steps 1 multiple 4611686018427387904 * M of 1 instead @any { args (scalar @N) }\n"
+  "  host { steps 1 { launch @k launch @huge } }\n}\n";
+
+/* Which kernel is launched for kernel `kernel` of KERNELS with these params. */
+static int chosen(World *w, int kernel, const char *n, const char *m) {
+  Module *module = load(w, KERNELS, 2, (Define[]){{"N", n}, {"M", m}});
+  return kernel_chosen(module, kernel, w->scalars);
+}
+
+static void test_chosen(void **state) {
+  World *w = *state;
+  assert_int_equal(chosen(w, 0, "8", "1"), 0);
+  assert_int_equal(chosen(w, 0, "8", "-3"), 0);
+  assert_int_equal(chosen(w, 0, "9", "1"), 1);
+  assert_int_equal(chosen(w, 0, "8", "0"), 1);
+  assert_int_equal(chosen(w, 0, "7", "2"), 1);
+  assert_int_equal(chosen(w, 1, "7", "2"), 1);
+  assert_int_equal(chosen(w, 2, "8", "1"), 2);
+  assert_int_equal(chosen(w, 2, "8", "2"), 1);
+}
+
+/* Params that suit no kernel are refused. */
+static void test_not_chosen(void **state) {
+  World *w = *state;
+  const char *alone = "kernel module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n"
+                      "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N + 1 of 3 { args (scalar @N) }\n  host { steps 1 { launch @k } }\n}\n";
+  Module *m = load(w, alone, 1, &(Define){"N", "5"});
+  assert_int_equal(kernel_chosen(m, 0, w->scalars), 0);
+  assert_false(module_bind(m, 1, &(Define){"N", "6"}, w->scalars, w->diags));
+  assert_message(w, "4: kernel 'k' needs N + 1 to be a multiple of 3 (with N = 6), and there is no kernel to launch instead; choose other params");
+  assert_int_equal(kernel_chosen(m, 0, w->scalars), -1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_values, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_bad_values, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_missing_value, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_checks, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_chosen, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_not_chosen, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_extents, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

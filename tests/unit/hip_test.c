@@ -291,6 +291,35 @@ static void test_whole_language(void **state) {
   }
 }
 
+/* Params that do not suit a kernel launch the one that the program names instead, with its own tile and arguments. */
+static void test_variants(void **state) {
+  World *w = *state;
+  static const char text[] =
+      "kernel module \"v\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 2\n  field @A : f32 on [0 .. N - 1]\n  buffer @A : @A copy 0\n"
+      "  kernel @by4 threads [32] covers [N] by [128] steps 1 multiple N of 4 instead @by1 { args (writes @A, scalar @N) }\n"
+      "  kernel @by1 threads [64] covers [N] by [64] steps 1 { args (writes @A, scalar @N, step) }\n"
+      "  host { steps 1 { launch @by4 } }\n}\n";
+  static const struct { const char *define, *launch, *other; } runs[] = {
+      {"N=1024", "launch by4 grid 8 1 1 block 32 1 1 shared 0 kernarg 16 ", "launch by1"},
+      {"N=1026", "launch by1 grid 17 1 1 block 64 1 1 shared 0 kernarg 24 ", "launch by4"},
+  };
+  StcProgram *p;
+  StcOptions o = {.march = "amdgpu", .mcpu = "gfx90a"};
+  float data[1026] = {0};
+  if (stc_compile_string(w->c, "variants.kir", text, &o, &p) != STC_OK) fail_msg("%s", w->messages);
+  for (int i = 0; i < 2; i++) {
+    StcPlan *q;
+    unlink(w->log_path);
+    if (stc_plan_new(p, "hip", 1, &runs[i].define, &q) != STC_OK) fail_msg("%s", w->messages);
+    assert_int_equal(stc_plan_set(q, 0, data, (size_t)atoi(runs[i].define + 2) * sizeof *data), STC_OK);
+    if (stc_plan_run(q, 2, NULL) != STC_OK) fail_msg("%s", w->messages);
+    stc_plan_free(q);
+    const char *first = strstr(read_log(w), runs[i].launch);
+    if (strstr(w->log, "fault:") || strstr(w->log, runs[i].other) || !first || !strstr(first + 1, runs[i].launch)) fail_msg("%s", w->log);
+  }
+  stc_program_free(p);
+}
+
 /* The order of the calls: device, module and functions, memory, copies in, launches, copies out, all given back. */
 static void test_order(void **state) {
   World *w = *state;
@@ -383,6 +412,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_launches, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_whole_language, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_variants, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_order, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_partial_init, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_failures, make_world, free_world),

@@ -14,6 +14,8 @@
   "buffer @A : @A copy 0 buffer @A2 : @A copy 1 buffer @I : @I copy 0\n"
 #define KHEAD KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (reads writes @A, reads writes @I, scalar @N, step) "
 #define KBODY KHEAD "shared @s : f32[4]\n%x = const 1.0 : f32 %i = const 1 : i32 %b = const true : bool %l = const 1 : i64\n"
+#define KVARIANT(K, O) \
+  KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 " K " { args (writes @A, scalar @N) } kernel @o threads [1] covers [N] by [1] " O " host { steps 1 { launch @k } } }"
 #define KEND " } host { steps 1 { } } }"
 
 /* A text that parses but for the verifier, and what the first message must hold. */
@@ -133,6 +135,19 @@ static const Bad BAD[] = {
    "kernel 'k': it uses the step, which is not among its arguments"},
   {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N, reads @A) %l = block 0 : i64 %v = load @A[%l] : f32 store %v, @A[%l]" KEND,
    "kernel 'k': it writes buffer A, but its argument does not say so"},
+  {KVARIANT("multiple N of 0 instead @o", "steps 1 { args (writes @A, scalar @N) }"), "expected an integer"},
+  {KVARIANT("multiple N instead @o", "steps 1 { args (writes @A, scalar @N) }"), "expected 'of', found 'instead'"},
+  {KVARIANT("multiple N of 2 instead o", "steps 1 { args (writes @A, scalar @N) }"), "expected the kernel (@name) that is launched instead"},
+  {KVARIANT("multiple N of 2 instead @p", "steps 1 { args (writes @A, scalar @N) }"), "there is no kernel '@p' in this module to launch instead"},
+  {KVARIANT("instead @o", "steps 1 { args (writes @A, scalar @N) }"), "kernel 'k': kernel 'o' would never be launched instead: this one has no multiples"},
+  {KVARIANT("multiple N of 2 instead @k", "steps 1 { args (writes @A, scalar @N) }"),
+   "kernel 'k': kernel 'k' is to be launched instead, so it must have no multiples and no 'instead' itself"},
+  {KVARIANT("multiple N of 2 instead @o", "steps 1 multiple N of 3 { args (writes @A, scalar @N) }"),
+   "kernel 'k': kernel 'o' is to be launched instead, so it must have no multiples and no 'instead' itself"},
+  {KVARIANT("multiple N of 2 instead @o", "steps 0 { args (writes @A, scalar @N) }"), "kernel 'k': kernel 'o', launched instead, makes 0 steps, not 1"},
+  {KVARIANT("multiple N of 2 instead @o", "steps 1 { args (reads @A, scalar @N) }"), "kernel 'k': kernel 'o', launched instead, does not write the same buffers"},
+  {KVARIANT("multiple N of 2 instead @o", "steps 1 { args (writes @A, writes @I, scalar @N) }"),
+   "kernel 'k': kernel 'o', launched instead, does not write the same buffers"},
   {KDECLS "buffer @B : @A copy 0 host { steps 1 { } } }", "buffer 'B': buffer 'A' is the same copy of the same field"},
   /* host */
   {KDECLS "}", "host: the last sequence must make 1 step, so that every number of steps can be made"},
@@ -281,6 +296,14 @@ static void many_threads(Module *m, Kernel *k) {
   k->threads[0] = k->threads[1] = 65536;
   k->tile[1] = 1;
 }
+static void instead_of_nothing(Module *m, Kernel *k) {
+  (void)m;
+  k->instead = 9;
+}
+static void no_multiple(Module *m, Kernel *k) {
+  k->nmultiples = 1;
+  k->multiples = ARENA_ARRAY(m->arena, Multiple, 1);
+}
 static void other_rank(Module *m, Kernel *k) {
   (void)m;
   k->rank = 2;
@@ -333,6 +356,8 @@ static void test_tampering(void **state) {
     {no_threads, "kernel 'k': 0 threads and a tile of 1 points in dimension 0; both must be at least 1"},
     {no_tile, "kernel 'k': 1 threads and a tile of 0 points in dimension 0; both must be at least 1"},
     {many_threads, "kernel 'k': more than 2147483647 threads"},
+    {instead_of_nothing, "kernel 'k': there is no kernel number 8 to launch instead"},
+    {no_multiple, "kernel 'k': a multiple of 0; must be at least 1"},
     {other_rank, "kernel 'k': rank 2, but the grid has rank 1"},
     {no_array_rank, "kernel 'k': array 's' has rank 0 and type f32"},
     {launch_nothing, "host: there is no kernel number 9"},

@@ -70,7 +70,7 @@ static void test_head(void **state) {
   json_t *m = manifest(wave, &o), *t = json_object_get(m, "target");
   (void)state;
   assert_string_equal(text_at(m, "schema"), "stc-manifest");
-  assert_int_equal(int_at(m, "schema_version"), 2);
+  assert_int_equal(int_at(m, "schema_version"), 3);
   assert_string_equal(text_at(json_object_get(m, "versions"), "stc"), STC_VERSION);
   assert_string_equal(text_at(m, "program"), "wave");
   assert_string_equal(text_at(t, "arch"), "nvptx");

@@ -109,6 +109,12 @@ class Launcher:
             return ctypes.c_void_p(ctypes.addressof(self.memory[a["buffer"]]))
         return C[a["type"]](self.env[a["scalar"]] if a["kind"] == "scalar" else self.step)
 
+    def chosen(self, name):
+        """The kernel that is launched under the params where the host part says `name`."""
+        kernel = next(k for k in self.manifest["kernels"] if k["name"] == name)
+        suits = all(affine(m["value"], self.env) % m["of"] == 0 for m in kernel["multiples"])
+        return kernel if suits else self.chosen(kernel["instead"])
+
     def launch(self, kernel):
         values = [self.argument(a) for a in kernel["arguments"]]
         assert [ctypes.sizeof(v) for v in values] == [a["bytes"] for a in kernel["arguments"]]
@@ -127,7 +133,7 @@ class Launcher:
     def run(self, sequence):
         for op in sequence["operations"]:
             if "launch" in op:
-                self.launch(next(k for k in self.manifest["kernels"] if k["name"] == op["launch"]))
+                self.launch(self.chosen(op["launch"]))
             else:
                 a, b = op["swap"]
                 self.memory[a], self.memory[b] = self.memory[b], self.memory[a]
@@ -163,7 +169,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 2 and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 3 and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
