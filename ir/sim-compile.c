@@ -27,14 +27,23 @@ static int32_t define(Compiler *c, Value *v) {
   return new_slot(c);
 }
 
-/* The place of `op` whose coordinates are its operands from `first` on. */
-static SimPlace *new_place(Compiler *c, const Op *op, int first) {
+/* The place in `sym` whose coordinates are the `n` values at `v` plus the offsets. */
+static SimPlace *new_place(Compiler *c, int32_t sym, int n, Value *const *v, const int64_t *off) {
   SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
-  for (int i = first; i < op->noperands && p->rank < MAX_RANK; i++) {
-    p->off[p->rank] = op->off[p->rank];
-    p->idx[p->rank++] = sim_slot(op->operands[i]);
+  p->sym = sym;
+  for (int i = 0; i < n && p->rank < MAX_RANK; i++) {
+    p->off[p->rank] = off[p->rank];
+    p->idx[p->rank++] = sim_slot(v[i]);
   }
   return p;
+}
+
+/* The place `by` elements behind `p`. */
+static SimPlace *place_behind(Compiler *c, const SimPlace *p, int by) {
+  SimPlace *q = ARENA_NEW(c->s->arena, SimPlace);
+  *q = *p;
+  q->off[p->rank - 1] += by;
+  return q;
 }
 
 /* Sets the bounds of `p` to those of `b` under the params. */
@@ -47,12 +56,12 @@ static void place_bounds(Compiler *c, SimPlace *p, const Box *b) {
 
 static void compile_block(Compiler *c, const Block *b);
 
-/* load and store: bounds and strides are the buffer's. */
-static void compile_global(Compiler *c, const Op *op, bool store) {
-  const Buffer *b = &c->s->m->buffers[op->sym];
-  SimPlace *p = new_place(c, op, store);
+/* A place in buffer `sym`: bounds and strides are the buffer's. */
+static SimPlace *buffer_place(Compiler *c, int32_t sym, Value *const *v, const int64_t *off) {
+  const Buffer *b = &c->s->m->buffers[sym];
+  SimPlace *p = new_place(c, sym, buffer_rank(c->s->m, sym), v, off);
   int64_t shape[MAX_RANK], stride = 1;
-  buffer_shape(c->s->m, op->sym, c->s->b->scalars, shape);
+  buffer_shape(c->s->m, sym, c->s->b->scalars, shape);
   if (b->kind == BUFFER_FIELD)
     place_bounds(c, p, &c->s->m->fields[b->field].box);
   else
@@ -61,28 +70,75 @@ static void compile_global(Compiler *c, const Op *op, bool store) {
     p->stride[k] = stride;
     stride *= shape[k];
   }
-  c->k->writes[op->sym] = c->k->writes[op->sym] || store;
-  int at = store ? emit(c, SIM_STORE, op, 0, sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_LOAD, op, define(c, op->results[0]), 0, 0, 0);
-  c->k->insns[at].place = p;
+  return p;
 }
 
-/* aload and astore: bounds and strides are the array's. */
-static void compile_array(Compiler *c, const Op *op, bool store) {
-  const SimArray *a = &c->k->arrays[op->sym];
-  SimPlace *p = new_place(c, op, store);
+/* A place in array `sym`: bounds and strides are the array's. */
+static SimPlace *array_place(Compiler *c, int32_t sym, Value *const *v, const int64_t *off) {
+  const SimArray *a = &c->k->arrays[sym];
+  SimPlace *p = new_place(c, sym, a->array->rank, v, off);
   for (int k = 0; k < p->rank; k++) {
     p->hi[k] = a->array->shape[k] - 1;
     p->stride[k] = a->stride[k];
   }
-  bool shared = a->array->space == SPACE_SHARED;
-  int at = store ? emit(c, shared ? SIM_SSTORE : SIM_PSTORE, op, 0, sim_slot(op->operands[0]), 0, 0)
-                 : emit(c, shared ? SIM_SLOAD : SIM_PLOAD, op, define(c, op->results[0]), 0, 0, 0);
+  return p;
+}
+
+/* The bytes that `op` moves, 16 at most, must be a divisor of where it begins: at `p`, in a buffer (SIM_ALIGN) or array (SIM_SALIGN) of type `t`. */
+static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type t) {
+  int bytes = op->count * type_size(t);
+  p->align = (bytes < 16 ? bytes : 16) / type_size(t);
+  int at = emit(c, code, op, 0, 0, 0, 0);
   c->k->insns[at].place = p;
+}
+
+/* The loads or stores, by instruction `code`, of the elements that `op` moves at `p`, one after the other. */
+static void compile_elements(Compiler *c, const Op *op, int code, const SimPlace *p) {
+  bool stores = op_first_index(op) > 0;
+  for (int i = 0; i < op_elements(op); i++) {
+    int at = stores ? emit(c, code, op, 0, sim_slot(op->operands[i]), 0, 0) : emit(c, code, op, define(c, op->results[i]), 0, 0, 0);
+    c->k->insns[at].place = i ? place_behind(c, p, i) : p;
+  }
+}
+
+/* Loads and stores of buffers. */
+static void compile_global(Compiler *c, const Op *op) {
+  bool stores = op_buffer_written(op) >= 0;
+  SimPlace *p = buffer_place(c, op->sym, op->operands + op_first_index(op), op->off);
+  c->k->writes[op->sym] = c->k->writes[op->sym] || stores;
+  if (op->count)
+    compile_align(c, op, SIM_ALIGN, p, buffer_type(c->s->m, op->sym));
+  compile_elements(c, op, stores ? SIM_STORE : SIM_LOAD, p);
+}
+
+/* Loads and stores of arrays. */
+static void compile_array(Compiler *c, const Op *op) {
+  const Array *a = c->k->arrays[op->sym].array;
+  bool stores = op_array_written(op) >= 0, shared = a->space == SPACE_SHARED;
+  SimPlace *p = array_place(c, op->sym, op->operands + op_first_index(op), op->off);
+  if (op->count)
+    compile_align(c, op, SIM_SALIGN, p, a->type);
+  compile_elements(c, op, stores ? shared ? SIM_SSTORE : SIM_PSTORE : shared ? SIM_SLOAD : SIM_PLOAD, p);
+}
+
+/* async.copy: each element is loaded, and from then on is on its way. */
+static void compile_copy(Compiler *c, const Op *op) {
+  const Array *a = c->k->arrays[op->sym].array;
+  SimPlace *to = array_place(c, op->sym, op->operands, op->off), *from = buffer_place(c, op->from, op->operands + a->rank, op->from_off);
+  compile_align(c, op, SIM_SALIGN, to, a->type);
+  compile_align(c, op, SIM_ALIGN, from, a->type);
+  for (int i = 0; i < op->count; i++) {
+    int32_t value = new_slot(c);
+    int at = emit(c, SIM_LOAD, op, value, 0, 0, 0);
+    c->k->insns[at].place = place_behind(c, from, i);
+    at = emit(c, SIM_COPY, op, 0, value, 0, 0);
+    c->k->insns[at].place = place_behind(c, to, i);
+  }
 }
 
 /* inside and idx.*. */
 static void compile_coordinate(Compiler *c, const Op *op) {
-  SimPlace *p = new_place(c, op, 0);
+  SimPlace *p = new_place(c, -1, op->noperands, op->operands, op->off);
   place_bounds(c, p, op->box);
   int a = op->noperands ? p->idx[0] : 0;
   int at = emit(c, op->code == OP_INSIDE ? SIM_INSIDE : SIM_MAP, op, define(c, op->results[0]), a, a, a);
@@ -96,7 +152,7 @@ static void compile_meeting(Compiler *c, const Op *op) {
   p->loops = ARENA_ARRAY(c->s->arena, int32_t, c->nloops + 1);
   for (int i = 0; i < c->nloops; i++)
     p->loops[i] = c->loops[i];
-  bool trades = op->code == OP_SHUFFLE;
+  bool trades = op_info[op->code].form == FORM_LANE;
   int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
   c->k->insns[at].place = p;
 }
@@ -199,12 +255,13 @@ static void compile_op(Compiler *c, const Op *op) {
     ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, preset);
     break;
   }
-  case OP_LOAD: compile_global(c, op, false); break;
-  case OP_STORE: compile_global(c, op, true); break;
-  case OP_ALOAD: compile_array(c, op, false); break;
-  case OP_ASTORE: compile_array(c, op, true); break;
+  case OP_LOAD: case OP_STORE: case OP_VLOAD: case OP_VSTORE: compile_global(c, op); break;
+  case OP_ALOAD: case OP_ASTORE: case OP_AVLOAD: case OP_AVSTORE: compile_array(c, op); break;
+  case OP_ASYNC_COPY: compile_copy(c, op); break;
+  case OP_ASYNC_COMMIT: emit(c, SIM_COMMIT, op, 0, 0, 0, 0); break;
+  case OP_ASYNC_WAIT: emit(c, SIM_WAIT, op, 0, 0, 0, 0); break;
   case OP_INSIDE: case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: compile_coordinate(c, op); break;
-  case OP_BARRIER: case OP_SHUFFLE: compile_meeting(c, op); break;
+  case OP_BARRIER: case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
   case OP_YIELD: break;

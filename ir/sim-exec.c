@@ -44,7 +44,7 @@ static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
   t->stale[i->dst] = t->stale[i->a] ? t->stale[i->a] : moved ? (uint32_t)(i - s->k->insns) + 1 : 0;
 }
 
-/* A load or store. */
+/* A load or store, or what belongs to one. */
 static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   switch (i->code) {
   case SIM_LOAD: sim_load(s, t, i); break;
@@ -52,7 +52,11 @@ static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   case SIM_SLOAD: sim_shared_load(s, t, i); break;
   case SIM_SSTORE: sim_shared_store(s, t, i); break;
   case SIM_PLOAD: sim_private_load(s, t, i); break;
-  default: sim_private_store(s, t, i); break;
+  case SIM_PSTORE: sim_private_store(s, t, i); break;
+  case SIM_ALIGN: case SIM_SALIGN: sim_align(s, t, i); break;
+  case SIM_COPY: sim_copy(s, t, i); break;
+  case SIM_COMMIT: t->commits++; break;
+  default: sim_wait(s, t, i); break;
   }
 }
 
@@ -104,11 +108,15 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_INSIDE: run_inside(t, i); break;
     case SIM_MAP: run_map(s, t, i); break;
     case SIM_LOAD: case SIM_STORE: case SIM_SLOAD: case SIM_SSTORE: case SIM_PLOAD: case SIM_PSTORE: run_memory(s, t, i); break;
+    case SIM_ALIGN: case SIM_SALIGN: case SIM_COPY: case SIM_COMMIT: case SIM_WAIT: run_memory(s, t, i); break;
     case SIM_PARALLEL: s->interval++; t->actor = 0; break;
     case SIM_ITERATION: t->actor++; break;
     case SIM_BARRIER: t->state = SIM_WAITING; break;
     case SIM_SHUFFLE: t->state = SIM_TRADING; break;
-    case SIM_END: t->state = SIM_DONE; break;
+    case SIM_END:
+      sim_check_copies(s, t);
+      t->state = SIM_DONE;
+      break;
     default: pc = run_control(t, i, pc - 1); break;
     }
   }
@@ -154,7 +162,7 @@ static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
       sim_fault(s, here, i, "divergent shuffle: this thread is at it, but thread %s of the same warp %s", sim_thread_text(s, t->number), whereabouts(s, t, i));
       return false;
     }
-    if ((k ^ (int)i->op->off[0]) >= n) {
+    if (i->op->code == OP_SHUFFLE && (k ^ (int)i->op->off[0]) >= n) {
       sim_fault(s, t, i, "shuffle with lane %d, but the warp has %d threads", k ^ (int)i->op->off[0], n);
       return false;
     }
@@ -162,7 +170,13 @@ static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   return true;
 }
 
-/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value. */
+/* The lane whose value lane `k` of `n` gets by shuffle `op`; -1: there is none. */
+static int partner_of(const Op *op, int k, int n) {
+  int by = (int)op->off[0], lane = op->code == OP_SHUFFLE ? k ^ by : op->code == OP_SHUFFLE_UP ? k - by : k + by;
+  return lane < n ? lane : -1;
+}
+
+/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value; one without a partner its own, stale from now on. */
 static void trade(const Sim *s, SimThread *lanes, int n) {
   const SimInsn *i = meeting_of(s, lanes);
   Const value[SIM_WARP];
@@ -172,8 +186,9 @@ static void trade(const Sim *s, SimThread *lanes, int n) {
     stale[k] = lanes[k].stale[i->a];
   }
   for (int k = 0; k < n; k++) {
-    lanes[k].slot[i->dst] = value[k ^ i->op->off[0]];
-    lanes[k].stale[i->dst] = stale[k ^ i->op->off[0]];
+    int other = partner_of(i->op, k, n);
+    lanes[k].slot[i->dst] = value[other < 0 ? k : other];
+    lanes[k].stale[i->dst] = other >= 0 ? stale[other] : stale[k] ? stale[k] : (uint32_t)(i - s->k->insns) + 1;
   }
 }
 
@@ -268,6 +283,8 @@ static void run_block(Sim *s, int64_t number) {
     s->k->threads[n].pc = 0;
     s->k->threads[n].doubt = 0;
     s->k->threads[n].actor = (uint32_t)n;
+    s->k->threads[n].ncopies = 0;
+    s->k->threads[n].commits = 0;
   }
   do {
     s->interval++;

@@ -46,10 +46,12 @@ const char *sim_origin_text(Sim *s, uint32_t origin) {
     return arena_printf(s->arena, "the region computed from was too small: idx.guard%s had to move a coordinate that no rule brings inside",
                         line_text(s, op));
   if (i->code == SIM_SLOAD || i->code == SIM_PLOAD)
-    return arena_printf(s->arena, "the region computed by version %d of array '%s' was too small for the aload%s", op->ver,
-                        s->k->kernel->arrays[op->sym].name, line_text(s, op));
+    return arena_printf(s->arena, "the region computed by version %d of array '%s' was too small for the %s%s", op->ver,
+                        s->k->kernel->arrays[op->sym].name, op_info[op->code].name, line_text(s, op));
   if (i->code == SIM_LOAD)
-    return arena_printf(s->arena, "nobody wrote what the load of '%s'%s found", s->m->buffers[op->sym].name, line_text(s, op));
+    return arena_printf(s->arena, "nobody wrote what the %s of '%s'%s found", op_info[op->code].name, s->m->buffers[i->place->sym].name, line_text(s, op));
+  if (i->code == SIM_SHUFFLE)
+    return arena_printf(s->arena, "the lane has no partner for the %s%s", op_info[op->code].name, line_text(s, op));
   return arena_printf(s->arena, "the region computed before the %s%s was too small", op_info[op->code].name, line_text(s, op));
 }
 

@@ -35,6 +35,16 @@ static uint32_t origin_of(const Sim *s, const SimInsn *i) { return (uint32_t)(i 
 /* Gives the load `i`, whose fault is reported, a zero that is not stale, so that one mistake makes one report. */
 static void give_zero(SimThread *t, const SimInsn *i) { give(t, i, exec_i(0), 0); }
 
+void sim_align(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  uint64_t element = 0;
+  for (int k = 0; k < p->rank; k++)
+    element += ((uint64_t)t->slot[p->idx[k]].i + (uint64_t)p->off[k] - (uint64_t)p->lo[k]) * (uint64_t)p->stride[k];
+  if (element % (uint64_t)p->align)
+    sim_fault(s, t, i, "%s of '%s' at %s is not aligned: it is element %lld in memory, which must be a multiple of %d", op_info[i->op->code].name,
+              i->code == SIM_ALIGN ? s->m->buffers[p->sym].name : s->k->kernel->arrays[p->sym].name, sim_place_text(s, t, i), (long long)element, p->align);
+}
+
 /* ---- races */
 
 /* Notes that `me` reads in period `now`; if another wrote in it, returns 1 and who in *other. */
@@ -122,7 +132,7 @@ static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
 
 /* A load of memory that nobody wrote: staleness from a buffer of a temp field, which tiles may read about the points written, else a fault. */
 static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
-  const Buffer *b = &s->m->buffers[i->op->sym];
+  const Buffer *b = &s->m->buffers[i->place->sym];
   if (b->kind == BUFFER_FIELD && s->m->fields[b->field].temp) {
     give(t, i, exec_i(0), origin_of(s, i));
     return;
@@ -132,8 +142,8 @@ static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
 }
 
 void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
-  const char *name = s->m->buffers[i->op->sym].name;
-  SimMemory *m = s->memory[i->op->sym];
+  const char *name = s->m->buffers[i->place->sym].name;
+  SimMemory *m = s->memory[i->place->sym];
   int64_t element;
   uint32_t stale, other;
   s->stats.loads++;
@@ -145,9 +155,9 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
     give_zero(t, i);
     return;
   }
-  if (!m->born || m->pages[element / SIM_PAGE] || s->k->writes[i->op->sym]) {
+  if (!m->born || m->pages[element / SIM_PAGE] || s->k->writes[i->place->sym]) {
     SimPage *page = page_of(s, m, element);
-    if (s->k->writes[i->op->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
+    if (s->k->writes[i->place->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
       sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
                 who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
@@ -161,7 +171,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
 /* Reports what is stale about the store `i`: its value, its coordinates (`at`), or the condition it is under. */
 static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint32_t at) {
   uint32_t value = t->stale[i->a];
-  const char *name = s->m->buffers[i->op->sym].name;
+  const char *name = s->m->buffers[i->place->sym].name;
   if (!value && !at && !t->doubt)
     return;
   uint32_t origin = value ? value : at ? at : t->doubt_origin;
@@ -170,8 +180,8 @@ static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint
 }
 
 void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
-  const Buffer *buffer = &s->m->buffers[i->op->sym];
-  SimMemory *m = s->memory[i->op->sym];
+  const Buffer *buffer = &s->m->buffers[i->place->sym];
+  SimMemory *m = s->memory[i->place->sym];
   int64_t element;
   uint32_t stale, other;
   s->stats.stores++;
@@ -183,7 +193,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
               who_text(s, other), race == 1 ? "writes" : "reads");
-  if (sim_is_kept(s, i->op->sym))
+  if (sim_is_kept(s, i->place->sym))
     return;
   page->written[element % SIM_PAGE] = 1;
   exec_put(m->type, m->data, element, t->slot[i->a]);
@@ -203,13 +213,25 @@ static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
 
 /* A race of `t` at `i` with the actor `other` of the block. */
 static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, const char *theirs, uint32_t other) {
-  const char *name = s->k->kernel->arrays[i->op->sym].name;
+  const char *name = s->k->kernel->arrays[i->place->sym].name;
   if (s->k->nthreads == 1)
     sim_race(s, t, i, "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
              sim_place_text(s, t, i), mine, theirs);
   else
     sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", name, sim_place_text(s, t, i), mine,
              other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other)), theirs);
+}
+
+/* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), not waited for yet? Faults if so. */
+static bool is_filling(Sim *s, const SimThread *t, const SimInsn *i, const SimGranule *g, int granules, const char *what) {
+  for (int n = 0; n < granules; n++)
+    if (g[n].filling == s->block_epoch) {
+      const char *whose = g[n].touch.writer == t->actor ? "this thread's" : arena_printf(s->arena, "that of thread %s", sim_thread_text(s, g[n].touch.writer));
+      sim_fault(s, t, i, "%s of a cell that an asynchronous copy is still filling: array '%s' at %s, the copy is %s; it needs an async.wait first", what,
+                s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i), whose);
+      return true;
+    }
+  return false;
 }
 
 /* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none):
@@ -229,7 +251,7 @@ static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, in
 }
 
 void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
-  int array = i->op->sym;
+  int array = i->place->sym;
   const SimArray *a = &s->k->arrays[array];
   int64_t cell;
   uint32_t stale, other, racer = 0;
@@ -239,6 +261,10 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
     return;
   }
   SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
+  if (is_filling(s, t, i, g, a->granules, "read")) {
+    give_zero(t, i);
+    return;
+  }
   bool written = true, right = true, race = false;
   int owner = -1;
   for (int n = 0; n < a->granules; n++) {
@@ -267,36 +293,100 @@ static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) 
   return t->stale[i->a] ? t->stale[i->a] : at ? at : t->doubt ? t->doubt_origin : 0;
 }
 
-void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
-  const SimArray *a = &s->k->arrays[i->op->sym];
-  int64_t cell;
-  uint32_t stale, other, racer = 0;
+/* The granules of cell `cell` of `a`. */
+static SimGranule *granules_of(const Sim *s, const SimArray *a, int64_t cell) { return s->k->granules + a->base / s->k->granule + cell * a->granules; }
+
+/* Notes that `t` writes the cell of granules `g` by instruction `i`, now; a race is reported. */
+static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule *g, int granules) {
   int race = 0;
-  s->stats.astores++;
-  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
-    return;
-  SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
-  stale = stored_stale(t, i, stale);
-  for (int n = 0; n < a->granules; n++) {
+  uint32_t racer = 0, other;
+  for (int n = 0; n < granules; n++) {
     int hit = touch_write(&g[n].touch, s->interval, t->actor, &other);
     if (hit) {
       race = hit;
       racer = other;
     }
-    g[n].block = s->block_epoch;
-    g[n].owner = i->op->sym;
-    g[n].ver = i->op->ver;
-    g[n].stale = stale;
   }
   if (race)
     fault_shared_race(s, t, i, "writes", race == 1 ? "writes" : "reads", racer);
-  exec_put(a->array->type, s->k->shared + a->base, cell, t->slot[i->a]);
+}
+
+/* Cell `cell` of `a` holds `v` from now on, as instruction `i` has written it. */
+static void put_cell(Sim *s, const SimInsn *i, const SimArray *a, int64_t cell, Const v, uint32_t stale) {
+  SimGranule *g = granules_of(s, a, cell);
+  for (int n = 0; n < a->granules; n++) {
+    g[n].block = s->block_epoch;
+    g[n].filling = 0;
+    g[n].owner = i->place->sym;
+    g[n].ver = i->op->ver;
+    g[n].stale = stale;
+  }
+  exec_put(a->array->type, s->k->shared + a->base, cell, v);
+}
+
+void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->place->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale) || is_filling(s, t, i, granules_of(s, a, cell), a->granules, "write"))
+    return;
+  touch_cell(s, t, i, granules_of(s, a, cell), a->granules);
+  put_cell(s, i, a, cell, t->slot[i->a], stored_stale(t, i, stale));
+}
+
+/* ---- copies that run beside the thread */
+
+/* Appends a copy to those that `t` has on their way. */
+static void push_copy(Sim *s, SimThread *t, SimCopy copy) {
+  if (t->ncopies == t->cap) {
+    int32_t cap = t->cap ? 2 * t->cap : 16;
+    t->copies = arena_grow(s->arena, t->copies, (size_t)t->cap, (size_t)cap, sizeof *t->copies);
+    t->cap = cap;
+  }
+  t->copies[t->ncopies++] = copy;
+}
+
+/* The copy is a write now, when others may not touch the cell, and another when it is waited for. */
+void sim_copy(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->place->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "async.copy to", a->array->name, &cell, &stale))
+    return;
+  SimGranule *g = granules_of(s, a, cell);
+  if (is_filling(s, t, i, g, a->granules, "write"))
+    return;
+  touch_cell(s, t, i, g, a->granules);
+  for (int n = 0; n < a->granules; n++)
+    g[n].filling = s->block_epoch;
+  push_copy(s, t, (SimCopy){i, cell, t->commits, t->slot[i->a], stored_stale(t, i, stale)});
+}
+
+void sim_wait(Sim *s, SimThread *t, const SimInsn *i) {
+  int n = 0;
+  for (; n < t->ncopies && t->copies[n].group < t->commits - i->op->count; n++) {
+    const SimCopy *c = &t->copies[n];
+    const SimArray *a = &s->k->arrays[c->insn->place->sym];
+    touch_cell(s, t, c->insn, granules_of(s, a, c->cell), a->granules);
+    put_cell(s, c->insn, a, c->cell, c->value, c->stale);
+  }
+  t->ncopies -= n;
+  if (n)
+    memmove(t->copies, t->copies + n, (size_t)t->ncopies * sizeof *t->copies);
+}
+
+void sim_check_copies(Sim *s, SimThread *t) {
+  if (t->ncopies)
+    sim_fault(s, t, t->copies[0].insn, "the kernel ends with an asynchronous copy to shared array '%s' that this thread did not wait for",
+              s->k->kernel->arrays[t->copies[0].insn->place->sym].name);
 }
 
 /* ---- private arrays */
 
 void sim_private_load(Sim *s, SimThread *t, const SimInsn *i) {
-  const SimArray *a = &s->k->arrays[i->op->sym];
+  const SimArray *a = &s->k->arrays[i->place->sym];
   int64_t cell;
   uint32_t stale;
   s->stats.aloads++;
@@ -306,18 +396,18 @@ void sim_private_load(Sim *s, SimThread *t, const SimInsn *i) {
   }
   const SimCell *c = &t->cells[a->base + cell];
   bool alive = c->block == s->block_epoch;
-  if (!alive || c->owner != i->op->sym)
-    give_unwritten(s, t, i, i->op->sym, alive ? c->owner : -1);
+  if (!alive || c->owner != i->place->sym)
+    give_unwritten(s, t, i, i->place->sym, alive ? c->owner : -1);
   else
     give(t, i, c->value, c->ver != i->op->ver ? origin_of(s, i) : stale ? stale : c->stale);
 }
 
 void sim_private_store(Sim *s, SimThread *t, const SimInsn *i) {
-  const SimArray *a = &s->k->arrays[i->op->sym];
+  const SimArray *a = &s->k->arrays[i->place->sym];
   int64_t cell;
   uint32_t stale;
   s->stats.astores++;
   if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
     return;
-  t->cells[a->base + cell] = (SimCell){t->slot[i->a], s->block_epoch, i->op->sym, i->op->ver, stored_stale(t, i, stale)};
+  t->cells[a->base + cell] = (SimCell){t->slot[i->a], s->block_epoch, i->place->sym, i->op->ver, stored_stale(t, i, stale)};
 }

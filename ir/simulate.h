@@ -18,9 +18,12 @@ typedef enum SimCode {
   SIM_MAP,
   SIM_LOAD, SIM_STORE,           /* global memory */
   SIM_SLOAD, SIM_SSTORE,         /* shared arrays */
+  SIM_ALIGN, SIM_SALIGN,         /* the element of a buffer (of a shared array) must be a multiple of place->align */
+  SIM_COPY,                      /* a copy of the value a to a shared array begins, to run beside the thread */
+  SIM_COMMIT, SIM_WAIT,          /* the copies since the last are a group; all groups but the op's `count` latest end */
   SIM_PLOAD, SIM_PSTORE,         /* private arrays */
   SIM_BARRIER,
-  SIM_SHUFFLE,                   /* dst = a of the lane that the op's mask leads to */
+  SIM_SHUFFLE,                   /* dst = a of the lane that the op leads to */
   SIM_PARALLEL,                  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
   SIM_ITERATION,                 /* an iteration of it begins */
   SIM_MOVE,                      /* dst = a, stale also if b or c is */
@@ -34,9 +37,10 @@ typedef enum SimCode {
 } SimCode;
 
 /* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie (SIM_INSIDE: is asked to
- * lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. For a barrier or shuffle, `loops` are the slots of the induction variables around it. */
+ * lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. sym: the buffer or array. For a barrier or shuffle, `loops` are the slots of the induction variables around it. */
 typedef struct SimPlace {
   int rank;
+  int32_t sym, align;
   int32_t idx[MAX_RANK];
   int64_t lo[MAX_RANK], hi[MAX_RANK], off[MAX_RANK], stride[MAX_RANK];
   int nloops;
@@ -69,8 +73,12 @@ typedef struct SimPage { uint8_t written[SIM_PAGE]; SimTouch touch[SIM_PAGE]; } 
  * NULL. */
 typedef struct SimMemory { char *data; Type type; bool born; int64_t elements; SimPage **pages; const Kernel *writer; } SimMemory;
 
-/* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the origin `stale`. */
-typedef struct SimGranule { uint32_t block; int32_t owner, ver; uint32_t stale; SimTouch touch; } SimGranule;
+/* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the origin `stale`. filling: the number of a
+ * block in which a copy to it, begun by touch.writer, has not been waited for. */
+typedef struct SimGranule { uint32_t block, filling; int32_t owner, ver; uint32_t stale; SimTouch touch; } SimGranule;
+
+/* A copy on its way: the instruction that began it, the cell, and the value to come with its staleness; group: which of the thread's commits closes it. */
+typedef struct SimCopy { const SimInsn *insn; int64_t cell, group; Const value; uint32_t stale; } SimCopy;
 
 /* A cell of a private array; the same. */
 typedef struct SimCell { Const value; uint32_t block; int32_t owner, ver; uint32_t stale; } SimCell;
@@ -81,7 +89,8 @@ enum { SIM_WARP = 32 };
 typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_DONE } SimState;   /* at a barrier; at a shuffle */
 
 /* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost.
- * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's iteration. */
+ * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's iteration.
+ * copies: those on their way, oldest first, with room for `cap`; commits: how many commits the thread has made in this block. */
 typedef struct SimThread {
   Const *slot;
   uint32_t *stale;
@@ -89,6 +98,9 @@ typedef struct SimThread {
   SimState state;
   int32_t pc, doubt;
   uint32_t doubt_origin, number, actor;
+  int32_t ncopies, cap;
+  SimCopy *copies;
+  int64_t commits;
 } SimThread;
 
 /* A kernel made ready under the params. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
@@ -158,6 +170,12 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_private_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_private_store(Sim *s, SimThread *t, const SimInsn *i);
+/* SIM_ALIGN and SIM_SALIGN. */
+void sim_align(Sim *s, SimThread *t, const SimInsn *i);
+/* SIM_COPY; SIM_WAIT; the end of the thread, when no copy may be on its way. */
+void sim_copy(Sim *s, SimThread *t, const SimInsn *i);
+void sim_wait(Sim *s, SimThread *t, const SimInsn *i);
+void sim_check_copies(Sim *s, SimThread *t);
 /* Memory for buffer `buffer` on `data`; written: its elements have values. */
 SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
 /* Makes all elements count as never written. */
