@@ -1,9 +1,10 @@
-"""differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--keep=FOLDER] [--features=A,B]
+"""differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--keep=FOLDER]
                          [--print=SEED] [--no-shrink]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
-shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too.
+shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
+features.py never occurs, in a run of at least 300 programs on sim and host. After --seconds no further program is begun.
 """
 import collections
 import concurrent.futures
@@ -15,9 +16,14 @@ import sys
 import tempfile
 import time
 
-from generate import EXTENT, FEATURES, Generator
+from features import FEATURES, features_of
+from generate import Generator
+from model import EXTENT
 from shrink import shrink
 from tree import declared
+
+
+ENOUGH = 300  # programs that must have every feature
 
 
 def plain(message):
@@ -26,7 +32,7 @@ def plain(message):
 
 
 class Result:
-    """What came of a reference or run. what: ok, refused, same-error, error, differs or crash; text: the rest of the line, or what the process said at its end."""
+    """What came of a reference or run. what: ok, ended, refused, same-error, error, differs or crash; text: the rest of the line, or what the process said at its end."""
 
     def __init__(self, what, text):
         self.what, self.text = what, text
@@ -47,10 +53,21 @@ def base_options(case):
     """Options that all runs of the case share. What the program no longer declares is left out."""
     names = declared(case.tree)
     options = [f"-D{EXTENT[d]}={size}" for d, size in enumerate(case.sizes)] + [f"--steps={case.steps}"]
+    options += [o for o in case.options if not o.startswith("-D") or o[2:].split("=")[0] in names]
     for name, value in case.inputs:
-        if name in names:
+        if name.split(".")[0] in names:
             options += ["--in", f"{name}={value}"]
     return options
+
+
+def run_options(case, run):
+    """Options of one run. What the program no longer has is left out of the list for -fuse."""
+    names = declared(case.tree)
+    for option in run:
+        if option.startswith("-fuse=") and option[6:] not in ("all", "none"):
+            groups = [[name for name in group.split("+") if name in names] for group in option[6:].split(",")]
+            option = "-fuse=" + ",".join("+".join(group) for group in groups if group)
+        yield option
 
 
 def output_options(case):
@@ -68,7 +85,7 @@ def run_batch(harness, cases):
         with open(path, "w") as f:
             f.write(case.tree.text())
         lines += [f"program {path}", "outputs " + " ".join(output_options(case)), "reference " + " ".join(base_options(case))]
-        lines += ["run " + " ".join(run) for run in case.runs]
+        lines += ["run " + " ".join(run_options(case, run)) for run in case.runs]
         owners += [i] * (1 + len(case.runs))
     with open(os.path.join(folder, "batch"), "w") as f:
         f.write("\n".join(lines) + "\n")
@@ -100,12 +117,12 @@ def read_results(path, process, expected):
 
 def same_failure(harness, kind, cases):
     """For each of the cases, of one run each: does it fail in that way?"""
-    return [any(r.failed() and r.kind() == kind for r in results) for results in run_batch(harness, cases)]
+    return [results[0].what != "refused" and any(r.failed() and r.kind() == kind for r in results) for results in run_batch(harness, cases)]
 
 
 def describe(case, result, seed):
     """A report of the failure that can be read and repeated."""
-    options = " ".join(base_options(case) + case.runs[0])
+    options = " ".join(base_options(case) + list(run_options(case, case.runs[0])))
     return (f"FAIL seed {seed}: {result.what} {result.text[:3000]}\n"
             f"stc run --quiet -fno-contract --check=0 {options} random{seed}.stn\n{case.tree.text()}")
 
@@ -114,8 +131,8 @@ class Campaign:
     """The counts of a whole run."""
 
     def __init__(self, harness, options):
-        self.harness, self.options = harness, options
-        self.count, self.reasons, self.schedules, self.kinds = collections.Counter(), collections.Counter(), collections.Counter(), {}
+        self.harness, self.options, self.end = harness, options, time.time() + options["seconds"] if options["seconds"] else None
+        self.count, self.reasons, self.schedules, self.kinds, self.features = *(collections.Counter() for _ in range(3)), {}, collections.Counter()
 
     def failure(self, seed, case, run, result):
         """Shrinks and prints one failure; of each kind the first three alone."""
@@ -129,7 +146,8 @@ class Campaign:
             if not same_failure(self.harness, kind, [case])[0]:
                 print(f"seed {seed}: fails only behind other programs")
             else:
-                case = shrink(case, lambda cases: same_failure(self.harness, kind, cases))
+                seconds = 120 if self.end is None else max(20, min(120, self.end - time.time()))
+                case = shrink(case, lambda cases: same_failure(self.harness, kind, cases), seconds=seconds)
         text = describe(case, result, seed)
         print(text, flush=True)
         if self.options["keep"]:
@@ -140,10 +158,14 @@ class Campaign:
     def take(self, seed, case, results):
         """Counts the results of the case."""
         self.count["programs"] += 1
+        if self.count["programs"] % 1000 == 0:
+            print(f"{self.count['programs']} programs, {self.count['runs']} runs, {self.count['failures']} failures up to seed {seed}", flush=True)
         if results[0].what == "refused":
             self.count["refused programs"] += 1
             self.reasons[plain(results[0].text)[:110]] += 1
             return
+        done = [(run, result.text) for run, result in zip(case.runs, results[1:]) if result.what in ("ok", "same-error")]
+        self.features.update(features_of(case, [case.options + run for run, _ in done], [text for _, text in done]))
         for run, result in zip([["--device=ref"]] + case.runs, results):
             self.count["runs"] += 1
             if result.what == "refused":
@@ -164,11 +186,20 @@ class Campaign:
         enough = 20 * refused <= self.count["programs"] and 2 * illegal <= self.count["runs"]
         if not enough:
             print("FAIL: too many were refused")
-        return enough and not self.count["failures"]
+        return self.all_features() and enough and not self.count["failures"]
+
+    def all_features(self):
+        """Did each feature occur? Prints those that did not, or the rarest; in a run of few programs, or of one that was cut short, some may be missing."""
+        missing = [name for name in FEATURES if not self.features[name]]
+        few = self.count["programs"] < ENOUGH or self.options["device"]
+        print(f"{len(FEATURES)} features; " + ", ".join(f"{self.features[name]} {name}" for name in sorted(FEATURES, key=lambda name: self.features[name])[:12]))
+        if missing and not few:
+            print(f"FAIL: no program has: {', '.join(missing)}")
+        return few or not missing
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 2, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 40, "features": None}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 2, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 40}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
@@ -179,8 +210,7 @@ def parse(argv):
 
 def main():
     harness, options = sys.argv[1], parse(sys.argv[2:])
-    features = FEATURES if options["features"] is None else set(options["features"].split(","))
-    make = lambda seed: Generator(seed, features).case(options["device"])
+    make = lambda seed: Generator(seed).case(options["device"])
     if options["print"] is not None:
         case = make(options["print"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))

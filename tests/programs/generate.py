@@ -4,81 +4,14 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 """
 import random
 
+from model import EXTENT, LITERAL, MIXES, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
+from statements import Statements
 from tree import List, Node
 
-EXTENT = "NML"
-LITERAL = {"f32": ["0.5", "-0.75", "0.1", "3.0"], "f64": ["0.25", "-1.5", "0.1", "2.0"], "i32": ["7", "-3", "2"], "i64": ["5", "-9", "1"],
-           "bool": ["true", "false"]}
-SIMPLEST = {"f32": "0.5", "f64": "0.5", "i32": "2", "i64": "2", "bool": "true"}
-MIXES = [["f32"], ["f64"], ["f32", "f64"], ["i32", "i64"], ["f32", "f64", "i32", "i64", "bool"]]
-STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32"}
-FEATURES = {"sum", "stored", "vector", "struct", "history", "array", "reduce", "until"}
-SIZES = [[1, 2, 3, 5, 17, 40, 100], [1, 2, 3, 7, 11, 19, 33], [1, 2, 5, 7, 9, 12]]
-
-
-class Vector(str):
-    """The type of vectors of n values of the scalar type `of`; as a str its name."""
-
-    def __new__(cls, of, n):
-        self = super().__new__(cls, f"{of}[{n}]")
-        self.of, self.n, self.members = of, n, [("[%d]" % i, of) for i in range(n)]
-        return self
-
-
-class Struct(str):
-    """A struct type; members: (name, type); as a str its name."""
-
-    def __new__(cls, name, members):
-        self = super().__new__(cls, name)
-        self.members = [("." + m, t) for m, t in members]
-        return self
-
-
-def components(type):
-    """The scalar components of a type: how each is reached, and its type."""
-    if not isinstance(type, (Vector, Struct)):
-        return [("", type)]
-    return [(path + rest, t) for path, m in type.members for rest, t in components(m)]
-
-
-def computed(type):
-    """What a value of the type is when something is computed with it."""
-    return Vector(computed(type.of), type.n) if isinstance(type, Vector) else STORED.get(type, type)
-
-
-class Field:
-    """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before."""
-
-    def __init__(self, name, type, box, rule, kind):
-        self.name, self.type, self.box, self.rule, self.kind, self.readable = name, type, box, rule, kind, kind != "temp"
-
-
-class Case:
-    """A program and how it is run. tree: its text; sizes, steps; inputs: (name, value) for --in; outputs: names for --out; runs: lists of options."""
-
-    def __init__(self, tree, sizes, steps, inputs, outputs, runs):
-        self.tree, self.sizes, self.steps, self.inputs, self.outputs, self.runs = tree, sizes, steps, inputs, outputs, runs
-
-
-class Place:
-    """Where an expression stands. box: the points it is for, for each dimension ("all", a, b): all points of the grid but a below and b above; ("low", a, b): points
-    a to b from below; ("high", a, b): from a to b points from above. slack: how far macros about it move it down and up. loops: variables of sums about it, with
-    their least and greatest value. values: names of lets and their types. macros: may it call any. step: has it the number of the step."""
-
-    def __init__(self, box, slack=None, loops=(), values=(), macros=True, step=True, points=True):
-        self.box, self.slack, self.loops, self.values, self.macros, self.step, self.points = box, slack or [(0, 0)] * len(box), list(loops), list(values), macros, step, points
-
-    def within(self, **changes):
-        """The place again with some things changed."""
-        it = dict(box=self.box, slack=self.slack, loops=self.loops, values=self.values, macros=self.macros, step=self.step, points=self.points)
-        it.update(changes)
-        return Place(**it)
-
-
-class Generator:
-    def __init__(self, seed, features=FEATURES):
+class Generator(Statements):
+    def __init__(self, seed):
         self.r = random.Random(seed)
-        self.features, self.types, self.mix, self.histories = features, [], None, {}
+        self.types, self.mix, self.functions, self.regions, self.bounds, self.movable = [], None, [], [], {}, set()
         self.seed = seed
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.origin = [self.r.choice([0, 0, 0, -3, 5]) for _ in range(self.rank)]
@@ -89,11 +22,14 @@ class Generator:
     # ---------------------------------------------------------------- regions
 
     def low(self, d, a):
-        return str(self.origin[d] + a)
+        """The coordinate a points from the lower end. A param that is a may stand there, so that some comparisons are left to the launch."""
+        name = self.bounds.get(a) if self.r.random() < 0.3 else None
+        return f"{self.origin[d]} + {name}" if name else str(self.origin[d] + a)
 
     def high(self, d, b):
-        c = self.origin[d] - 1 - b
-        return EXTENT[d] + (f" - {-c}" if c < 0 else f" + {c}" if c else "")
+        name = self.bounds.get(b) if self.r.random() < 0.3 else None
+        c = self.origin[d] - 1 - (0 if name else b)
+        return EXTENT[d] + (f" - {-c}" if c < 0 else f" + {c}" if c else "") + (f" - {name}" if name else "")
 
     def range(self, d, x):
         kind, a, b = x
@@ -103,9 +39,11 @@ class Generator:
         ends = (self.low(d, a), self.low(d, b)) if kind == "low" else (self.high(d, b), self.high(d, a))
         return Node(ends[0] if a == b else " .. ".join(ends))
 
-    def region(self, box):
-        """The box in brackets."""
-        return Node("[" + ", ".join("$" * self.rank) + "]", *[self.range(d, x) for d, x in enumerate(box)])
+    def region(self, box, name=True):
+        """The box in brackets, or if `name` a name of it."""
+        written = Node("[" + ", ".join("$" * self.rank) + "]", *[self.range(d, x) for d, x in enumerate(box)])
+        names = [n for n, b in self.regions if b == box] + [f.name for f in self.fields.values() if self.points_of(f) == box and f.kind != "past"]
+        return Node(f"[{self.r.choice(names)}]", smaller=[written]) if names and name and self.r.random() < 0.15 else written
 
     def points_of(self, field):
         return [("all", *b) for b in field.box]
@@ -163,7 +101,7 @@ class Generator:
         type = computed(field.type) if not path else computed(dict(components(field.type))[path])
         if all(o.form == "0" for o in offsets) and not path.startswith("[") and self.r.random() < 0.9:
             return Node(field.name + path, type=type)
-        if path.startswith("[") and place.loops and self.r.random() < 0.5:
+        if is_plain(field.type) and path and place.loops and self.r.random() < 0.5:
             path = self.running_path(field.type, place) or path
         return Node(field.name + "[" + ", ".join("$" * self.rank) + "]" + path, *offsets, type=type)
 
@@ -178,6 +116,8 @@ class Generator:
 
     def access(self, type, place):
         """An access of that type; None if there is none."""
+        if not place.fields:
+            return None
         found = [(f, path) for f in self.fields.values() if f.readable for path, t in components(f.type) if computed(t) == type]
         self.r.shuffle(found)
         return next((a for a in (self.access_to(f, place, path) for f, path in found[:8]) if a), None)
@@ -192,6 +132,8 @@ class Generator:
         others = list(dict.fromkeys(computed(t) for f in self.fields.values() for _, t in components(f.type))) + list(LITERAL)
         other = others[min(r.randrange(len(others)), r.randrange(len(others)))]
         values = [n + path for n, t in place.values for path, c in components(t) if computed(c) == type]
+        if (arrays := [a for a in self.arrays if a[1] == type]) and place.arrays and r.random() < 0.1:
+            return self.array_value(*r.choice(arrays), place)
         if values and k < 0.25:
             return Node(r.choice(values), type=type)
         if k < 0.75 and (a := self.access(type, place)):
@@ -208,8 +150,6 @@ class Generator:
             return Node(f"{type}({r.choice(place.loops)[0]})", type=type)
         if (tables := [t for t in self.tables if t[1] == type]) and k < 0.98:
             return self.table_value(*r.choice(tables), place)
-        if (arrays := [a for a in self.arrays if a[1] == type]) and k < 0.985 and place.points:
-            return self.array_value(*r.choice(arrays), place)
         if place.step and k < 0.99:
             return Node(f"{type}(step)", type=type)
         return self.literal(type)
@@ -219,6 +159,7 @@ class Generator:
         r, index = self.r, self.access("i64", place)
         if index is None or r.random() < 0.5:
             choices = ["0"] + (["step", "step % 3"] if place.step else []) + ([f"idx({r.randrange(self.rank)})", "idx(0) - 2"] if place.points else [])
+            choices += [n for n, t in place.values if t == "i64"]
             index = Node(r.choice(choices), type="i64")
         return Node(f"{name}[$]", index, type=type)
 
@@ -246,7 +187,12 @@ class Generator:
     def macro_call(self, type, place, depth):
         name, reach = self.r.choice(self.macros)
         moved = [(s[0] + m[0], s[1] + m[1]) for s, m in zip(place.slack, reach)]
-        return Node(f"{name}($)", self.expr(type, place.within(slack=moved, macros=False, values=()), min(depth, 2)), type=type)
+        return Node(f"{name}($)", self.expr(type, self.argument(place, moved), min(depth, 2)), type=type)
+
+    def argument(self, place, moved):
+        """Where the argument of a macro stands that moves it by `moved` all in all. Lets move with it, where no access can leave its field."""
+        ruled = all(f.rule for f in self.fields.values())
+        return place.within(slack=moved, macros=False, vars=(), values=[v for v in place.values if v[0] in self.movable] if ruled else ())
 
     def bool_expr(self, place, depth):
         r = self.r
@@ -263,6 +209,8 @@ class Generator:
             return self.leaf(type, place)
         e = lambda t=type, less=1: self.expr(t, place, depth - less)
         n = lambda form, *parts: Node(form, *parts, type=type)
+        if called := self.call(type, place, depth):
+            return called
         k = r.random()
         if k < 0.08:
             return n(r.choice(["(if $ then $ else $)", "select($, $, $)"]), e("bool", 2), e(), e())
@@ -289,13 +237,15 @@ class Generator:
         return n(f"{r.choice(['floor', 'ceil'])}($)", e()) if k < 0.96 else n("fma($, $, $)", e(), e(), e())
 
     def vector(self, type, place, depth):
-        """An expression of a vector or struct type `type`, which is computed(type); a struct's is an access, a let or a constructor."""
+        """An expression of a vector or struct type `type`, which is computed(type); one without arithmetic is an access, a let, a call or a constructor."""
         r = self.r
+        if depth > 0 and (called := self.call(type, place, depth)):
+            return called
         k = r.random()
-        if isinstance(type, Struct) and depth > 0 and k > 0.5:
+        if not is_plain(type) and depth > 0 and k > 0.5:
             return self.braces(type, place, depth)
-        if depth <= 0 or k < 0.3 or isinstance(type, Struct):
-            fields = [f for f in self.fields.values() if f.readable and computed(f.type) == type]
+        if depth <= 0 or k < 0.3 or not is_plain(type):
+            fields = [f for f in self.fields.values() if place.fields and f.readable and computed(f.type) == type]
             r.shuffle(fields)
             for f in fields:
                 if a := self.access_to(f, place):
@@ -313,7 +263,7 @@ class Generator:
         if k < 0.68 and self.macros and place.macros:
             name, reach = r.choice(self.macros)
             moved = [(s[0] + m[0], s[1] + m[1]) for s, m in zip(place.slack, reach)]
-            return n(f"{name}($)", self.vector(type, place.within(slack=moved, macros=False, values=()), min(depth - 1, 1)))
+            return n(f"{name}($)", self.vector(type, self.argument(place, moved), min(depth - 1, 1)))
         if k < 0.75:
             return n(r.choice(["min($, $)", "max($, $)"]), v(), v())
         return n(f"($ {r.choice('+-*')} $)", v(), v())
@@ -327,11 +277,11 @@ class Generator:
 
     def value(self, type, place, depth):
         """An expression that can be assigned to something of that type and keeps floats in bounds; also a NaN becomes a number."""
-        if isinstance(type, Vector) and type.of not in ("i8", "i16"):
+        if is_plain(type) and type.of not in ("i8", "i16"):
             e = self.vector(computed(type), place, depth)
             return Node("max(-4.0, min(4.0, $))", e, type=computed(type)) if computed(type.of)[0] == "f" else e
         if isinstance(type, (Vector, Struct)):
-            return self.vector(type, place, depth) if isinstance(type, Struct) else self.braces(type, place, depth)
+            return self.braces(type, place, depth) if is_plain(type) or computed(type) != type else self.vector(type, place, depth)
         e = self.expr(computed(type), place, depth)
         if type in ("i8", "i16"):
             return Node(f"{type}($)", e)
@@ -346,14 +296,20 @@ class Generator:
     def piece_boxes(self, box):
         """One piece, all of the box or the inner part of it, or a part at either end of a dimension and the middle."""
         r, k = self.r, self.r.random()
-        if k < 0.75:
-            return [box if k < 0.4 else [self.inner(x, 2) for x in box]]
+        inside = [b for _, b in self.regions if all(x[1] >= y[1] and x[2] >= y[2] for x, y in zip(b, box))]
+        if inside and k < 0.2:
+            return [r.choice(inside)]
+        return [box if k < 0.4 else [self.inner(x, 2) for x in box]] if k < 0.75 else self.ends_and_middle(box)[:r.choice([2, 3])]
+
+    def ends_and_middle(self, box):
+        """The box in three parts along some dimension, in any order."""
+        r = self.r
         d, n, m = r.randrange(self.rank), r.choice([1, 2]), r.choice([1, 2])
         _, a, b = box[d]
         parts = [("low", a, a + n - 1), ("all", a + n, b + m), ("high", b, b + m - 1)]
         self.demand(d, a + b + n + m)
         r.shuffle(parts)
-        return [box[:d] + [x] + box[d + 1:] for x in parts[:r.choice([2, 3])]]
+        return [box[:d] + [x] + box[d + 1:] for x in parts]
 
     def new_name(self, letter):
         self.named += 1
@@ -362,20 +318,30 @@ class Generator:
     def let(self, type, place):
         """A let, which becomes one of the place's values."""
         name = self.new_name("v")
-        written = f" : {type}" if isinstance(type, Struct) or self.r.random() < 0.1 else ""
+        written = f" : {computed(type)}" if isinstance(type, (Struct, Vector)) and not is_plain(type) or self.r.random() < 0.1 else ""
         node = Node(f"let {name}{written} = $;", self.value(type, place, 2), declares=[name])
         place.values.append((name, computed(type)))
+        if not place.fixed:
+            self.movable.add(name)
         return node
 
     def assignment(self, target, place, depth):
-        return Node(f"{target.name} = $;", self.value(target.type, place, depth))
+        return Node(f"{target.name} = $;", self.bad(target.type, place, self.value(target.type, place, depth)))
+
+    def bad(self, type, place, e):
+        """`e`, or now and then, in a program that is run with -fcheck=finite, an infinity or what is no number, at some points in some step."""
+        r, t = self.r, computed(type)
+        if not self.finite or t not in ("f32", "f64") or not place.step or r.random() < 0.35:
+            return e
+        value = f"{t}(0.0) / {t}(0.0)" if self.finite == 1 and r.random() < 0.5 else f"{t}({r.choice(['1.0', '-1.0'])}) / {t}(0.0)"
+        return Node(f"(if step {r.choice(['==', '>='])} {r.choice([0, 1, 2, 3, 6])} && idx(0) >= {self.origin[0] + r.choice([0, 1, 4])} then {value} else $)", e, type=t)
 
     def body(self, targets, box, single, step):
         """The equations of a piece; `single`: the stencil has one target, so that an expression may stand alone."""
         depth, place = self.r.choice([2, 3, 3, 4]), Place(box, step=step)
         if single and self.r.random() < 0.5:
-            return Node("= $;", self.value(targets[0].type, place, depth))
-        lines = []
+            return Node("= $;", self.bad(targets[0].type, place, self.value(targets[0].type, place, depth)))
+        lines = self.statements(place, self.r.choice([1, 2, 3])) if self.r.random() < 0.2 else []
         for t in targets:
             if self.r.random() < 0.5:
                 lines.append(self.let(self.r.choice([computed(t.type), self.r.choice(list(LITERAL))]), place))
@@ -385,16 +351,16 @@ class Generator:
     def stencil(self, name, targets, whole=False, word="stencil"):
         """A stencil, or by another word an init; `whole`: every target gets values at all of its points."""
         box = [("all", *(max(t.box[d][end] for t in targets) for end in (0, 1))) for d in range(self.rank)]
-        boxes = [box] if whole else self.piece_boxes(box)
-        mine = [targets if k == 0 or self.r.random() < 0.5 else [self.r.choice(targets)] for k in range(len(boxes))]
+        boxes = self.piece_boxes(box) if not whole else [box] if self.r.random() < 0.8 else self.ends_and_middle(box)
+        mine = [targets if k == 0 or whole or self.r.random() < 0.5 else [self.r.choice(targets)] for k in range(len(boxes))]
         pieces = [Node("$ $", self.region(b), self.body(t, b, len(targets) == 1, word == "stencil")) for b, t in zip(boxes, mine)]
         head = List([Node(t.name) for t in targets], ", ", 1)
-        return Node(f"{word} {name}($)" + ("$" if len(pieces) == 1 else " {\n  $\n}"), head, pieces[0] if len(pieces) == 1 else List(pieces, "\n  ", 1))
+        return Node(f"{word} {name}($)" + ("$" if len(pieces) == 1 else " {\n  $\n}"), head, pieces[0] if len(pieces) == 1 else List(pieces, "\n  ", 1), declares=[name])
 
     # ---------------------------------------------------------------- declarations
 
     def array_lines(self):
-        for _ in range(self.r.choice([0, 1, 2]) if "array" in self.features and self.r.random() < 0.4 else 0):
+        for _ in range(self.r.choice([0, 1, 2]) if self.r.random() < 0.4 else 0):
             name, type = self.new_name("a"), self.r.choice(list(LITERAL))
             self.arrays.append((name, type))
             yield Node(f"param {name}[$] : {type};", Node(self.r.choice(["1", "3", "N", "N + 2", "2 * N"]), smaller=[Node("1")]), declares=[name])
@@ -402,11 +368,11 @@ class Generator:
     def reduction_lines(self):
         """Reductions, whose values the stencils may use, and at most one condition that ends the run."""
         r = self.r
-        for _ in range(r.choice([1, 1, 2]) if "reduce" in self.features and r.random() < 0.3 else 0):
+        for _ in range(r.choice([1, 1, 2]) if r.random() < 0.2 else 0):
             name, type = self.new_name("t"), r.choice(["f32", "f64", "i32", "i64"])
             yield Node(f"reduce {name} = $ every {r.choice([1, 2, 3, 5])};", self.over_region(type), declares=[name])
             self.params.append((name, "f64" if type[0] == "f" else "i64"))
-        if "until" in self.features and r.random() < 0.15:
+        if r.random() < 0.15:
             type = r.choice(["f32", "f64", "i32", "i64"])
             bound = r.choice(["0.1", "1.0", "2.5", "-1.0"] if type[0] == "f" else ["0", "100", "-5"])
             yield Node(f"until $ $ every {r.choice([1, 2, 3, 5])};", self.over_region(type), Node(f"{r.choice(['<', '<=', '>', '>='])} {bound}"))
@@ -419,6 +385,8 @@ class Generator:
         e = self.value(type, place, r.choice([1, 2, 3]))
         if word == "prod" and type[0] == "f":
             e = Node(f"(1.0 + 0.01 * $)", e, type=type)
+        if type[0] == "f" and r.random() < 0.1:
+            e = Node(f"(if step >= {r.choice([0, 1, 3])} && idx(0) >= {self.origin[0] + r.choice([0, 1, 4])} then {type}(0.0) / {type}(0.0) else $)", e, type=type)
         return Node(f"{word}($) over $", e, self.region(box))
 
     def table(self):
@@ -446,13 +414,19 @@ class Generator:
         self.fields[name] = f = Field(name, type, box, rule, kind)
         for d in range(self.rank):
             self.demand(d, sum(box[d]) + 1 if rule not in ("", "constant") else 1)
-        attributes = [Node("on $", self.region(self.points_of(f)))] if staggered or r.random() < 0.5 else []
+        attributes = [self.on(f)] if staggered or r.random() < 0.5 else []
         attributes += [Node(f"outside {r.choice(LITERAL.get(computed(getattr(type, 'of', type)), ['2']))}" if rule == "constant" else f"outside {rule}")] if rule else []
         attributes += [Node(kind)] if kind else []
-        if kind == "" and "history" in self.features and r.random() < 0.3:
-            attributes.append(self.history(f, r.choice([1, 1, 2, 3])))
+        if kind == "" and r.random() < 0.3:
+            attributes.append(self.history(f, r.choice([1, 1, 1, 2, 2, 3, 5])))
         r.shuffle(attributes)
         return Node(f"field {name} : {type} $;", List(attributes), declares=[name])
+
+    def on(self, field):
+        """The attribute that says where the field is."""
+        box, names = self.points_of(field), [n for n, b in self.regions if b == self.points_of(field)]
+        written = Node("on $", self.region(box, False))
+        return Node(f"on {self.r.choice(names)}", smaller=[written]) if names and self.r.random() < 0.3 else written
 
     def history(self, field, levels):
         """The attribute that keeps older levels of `field`, which become fields to read."""
@@ -464,22 +438,42 @@ class Generator:
     def type_lines(self, mix):
         """Decides which types fields may have beside those of `mix`, and declares the structs among them."""
         r = self.r
-        if "stored" in self.features and r.random() < 0.25:
+        if r.random() < 0.35:
             self.types += [t for t, c in STORED.items() if c in mix or r.random() < 0.3]
-        scalars = mix + [t for t in STORED if "stored" in self.features and r.random() < 0.1]
-        if "vector" in self.features and r.random() < 0.3:
+        scalars = mix + [t for t in STORED if r.random() < 0.2]
+        if r.random() < 0.35:
             self.types += [Vector(r.choice(scalars), r.choice([1, 2, 3, 4])) for _ in range(r.choice([1, 1, 2]))]
-        for _ in range(r.choice([1, 1, 2]) if "struct" in self.features and r.random() < 0.2 else 0):
+        for _ in range(r.choice([1, 1, 2]) if r.random() < 0.25 else 0):
             members = scalars + [t for t in self.types if isinstance(t, (Vector, Struct))] * 2
             self.types.append(Struct(self.new_name("S"), [(m, r.choice(members)) for m in "abcd"[:r.choice([1, 2, 3])]]))
             text = "; ".join(f"{m[1:]} : {t}" for m, t in self.types[-1].members)
             yield Node(f"struct {self.types[-1]} {{ {text} }}", declares=[str(self.types[-1])])
+        if self.types and r.random() < 0.25:
+            self.types.append(Vector(r.choice(self.types), r.choice([1, 2, 3])))
 
     def scalar_params(self):
         for i in range(self.r.choice([0, 1, 2])):
             type = self.r.choice(list(LITERAL))
             self.params.append((f"p{i}", type))
             yield Node(f"param p{i} : {type} = {self.r.choice(LITERAL[type])};", declares=[f"p{i}"])
+            if self.r.random() < 0.4:
+                self.options.append(f"-Dp{i}={self.r.choice(LITERAL[type])}")
+        self.params += [("N", "i64")]
+
+    def scalar_lines(self):
+        """Constants, and lets that the launch computes."""
+        nowhere = Place([("all", 0, 0)] * self.rank, macros=False, step=False, points=False, fields=False, arrays=False)
+        for word in self.r.choice([[], [], [], ["const"], ["let"], ["let", "let"]]):
+            name, type = self.new_name("c"), self.r.choice(list(LITERAL))
+            value = Node(self.r.choice(LITERAL[type])) if word == "const" else self.value(type, nowhere, 3)
+            yield Node(f"{word} {name} : {type} = $;", value, declares=[name])
+            self.params.append((name, type))
+
+    def region_lines(self):
+        for _ in range(self.r.choice([0, 0, 1, 2])):
+            name, box = self.new_name("R"), [self.inner(("all", 0, 0), 2) for _ in range(self.rank)]
+            yield Node(f"region {name} = $;", self.region(box, False), declares=[name])
+            self.regions.append((name, box))
 
     def field_lines(self):
         r = self.r
@@ -510,11 +504,17 @@ class Generator:
     def program(self):
         """The tree of the whole program."""
         lines = [Node("param " + ", ".join(f"{EXTENT[d]} = 20" for d in range(self.rank)) + ";")]
+        if self.r.random() < 0.1:
+            self.bounds = {1: "k1", 2: "k2"}
+            lines.append(Node("param k1 = 1, k2 = 2;", declares=["k1", "k2"]))
         self.mix = self.r.choice(MIXES)
-        lines += list(self.type_lines(self.mix)) + list(self.scalar_params())
+        lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
         lines += list(self.array_lines())
-        lines.append(Node("grid G = $, 8;", self.region([("all", 0, 0)] * self.rank)))
+        lines.append(Node("grid G = $, 8;", self.region([("all", 0, 0)] * self.rank, False)))
+        self.regions.append(("G", [("all", 0, 0)] * self.rank))
+        lines += list(self.region_lines())
         lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
+        lines += [self.function() for _ in range(self.r.choice([1, 1, 2, 3]) if self.r.random() < 0.3 else 0)]
         lines += [self.macro() for _ in range(self.r.choice([0, 1, 2]))]
         lines += self.field_lines()
         for f in self.fields.values():
@@ -527,24 +527,58 @@ class Generator:
 
     # ---------------------------------------------------------------- runs
 
-    def schedules(self, device):
-        """Options of the runs, on `device` alone if it is not None."""
+    def cut(self):
+        """A list for -fuse: the step's stencils in order, cut at random."""
+        return self.names[0] + "".join(self.r.choice("+,") + name for name in self.names[1:])
+
+    def tiles(self, shape, threads, elems):
+        """Options of the overlap schedule: time steps a tile, or a cut of the step into launches; tiles of a random shape."""
+        r, words = self.r, [f"-block={shape(threads)}"] + ([f"-elems={shape(elems)}"] if elems else [])
+        if len(self.names) > 1 and r.random() < 0.4:
+            return [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut(), self.cut()])}"] + words
+        return [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"] + words
+
+    def schedules(self, tree, device):
+        """Options of the runs, on `device` alone if it is not None. A reduction is a quarter of a million threads, which the simulator should not run too often; LLVM's optimiser
+        takes longer than all the rest."""
         r, rank = self.r, self.rank
         threads, points = [[31, 64, 100], [5, 8, 16], [4, 5, 8]][rank - 1], [[3, 17, 40, 100], [4, 7, 16, 30], [3, 8, 14, 20]][rank - 1]
         shape = lambda choices: "x".join(str(r.choice(choices)) for _ in range(rank))
         gpu = [f"--device={device}"] if device else ["--device=sim", "-march=" + r.choice(["nvptx", "nvptx", "amdgpu"])]
-        for _ in range(3 if device else 2):
-            yield gpu + [f"-T={r.choice([1, 1, 2, 2, 3, 5])}", f"-block={shape(threads)}", f"-elems={shape([1, 2, 3, 4])}"]
-        yield gpu + r.choice([[], ["-schedule=naive"]])
+        reductions = any(i.form.startswith(("reduce", "until")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
+        for _ in range(3 if device else 1 if reductions else 2):
+            yield gpu + self.tiles(shape, threads, [1, 2, 3, 4])
+        if device or r.random() < (0.3 if reductions else 0.6):
+            yield gpu + r.choice([[], ["-schedule=naive"]])
         if not device:
-            yield ["--device=sim", "-march=host", f"-T={r.choice([1, 2, 3, 4])}", f"-block={shape(points)}"]
-            yield ["--device=host:2", "-O" + r.choice("00000003")] + r.choice([[], ["-schedule=naive"], [f"-T={r.choice([1, 2, 3])}", f"-block={shape(points)}"]])
+            yield ["--device=sim", "-march=host"] + self.tiles(shape, points, None)
+            yield ["--device=host:2", "-O" + r.choice("0000000013" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None)])
+
+    def given(self, tree):
+        """What --in gives: every field without an init, some of the older levels, all arrays."""
+        r, inits = self.r, {i.parts[0].items[0].form for i in tree.parts[0].items if i.form.startswith("init")}
+        found = [(name, f"random:{self.seed}") for name, _ in self.arrays]
+        for f in self.fields.values():
+            if f.kind == "temp" or f.name in inits or (f.kind == "past" and r.random() < 0.5):
+                continue
+            found.append((f.name, f"random:{self.seed}" if r.random() < 0.9 else r.choice(["zero", "true" if f.type == "bool" else "3"])))
+            if f.kind != "past" and isinstance(f.type, (Vector, Struct)) and r.random() < 0.2:
+                path, _ = r.choice(components(f.type))
+                found.append((f.name + path.replace("[", ".").replace("]", ""), f"random:{self.seed + 1}"))
+        return found
 
     def case(self, device=None):
-        r, tree = self.r, self.program()
-        sizes = [r.choice([s for s in SIZES[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
-        stored = [f for f in self.fields.values() if f.kind != "temp"]
-        inits = {i.parts[0].items[0].form for i in tree.parts[0].items if i.form.startswith("init")}
-        given = [f.name for f in stored if f.name not in inits and (f.kind != "past" or r.random() < 0.5)] + [a[0] for a in self.arrays]
-        inputs = [(name, f"random:{self.seed}") for name in given]
-        return Case(tree, sizes, r.choice([1, 2, 3, 5, 7]), inputs, [f.name for f in stored], list(self.schedules(device)))
+        """The case, for `device` alone if it is not None."""
+        r = self.r
+        self.options, self.finite = [], r.choice([1, 1, 2, 3, 5]) if r.random() < 0.12 else 0
+        tree = self.program()
+        choices = [[1]] * 3 if r.random() < 0.05 else SIZES
+        sizes = [r.choice([s for s in choices[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
+        if r.random() < 0.1 and ": f32" in tree.text():
+            self.options += r.choice([["-freal=f64"], ["-freal=f64"], []]) if "f16" not in tree.text() else []
+            tree = renamed(tree, "f32", "real")
+        checks = ([f"finite={self.finite}"] if self.finite else []) + (["bounds"] if r.random() < (0.4 if self.arrays else 0.02) else [])
+        self.options += ["-fcheck=" + ",".join(checks)] if checks else []
+        stored = [f.name for f in self.fields.values() if f.kind != "temp"]
+        steps = r.choice([0, 1, 2, 3, 3, 5, 5, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
+        return Case(tree, sizes, steps, self.given(tree), stored, self.options, list(self.schedules(tree, device)))

@@ -1,0 +1,113 @@
+"""What random programs must have: a run of many counts these, and fails if one never occurs. They are looked for in the program's text and in the options of the runs that were
+carried out, so that a feature counts only if it came to something."""
+import re
+
+from model import EXTENT
+
+TYPES = ["f16", "bf16", "f32", "f64", "real", "i8", "i16", "i32", "i64", "bool"]
+
+# Name of the feature: what is found in the text of a program that has it.
+TEXT = {
+    **{f"field of {t}": rf"field \w+ : {t} " for t in TYPES},
+    "vector": r"field \w+ : \w+\[\d\] ",
+    "vector of vectors or structs": r"field \w+ : (\w+\[\d\]|S\d+)\[\d\]",
+    "struct": r"field \w+ : S\d+ ",
+    "struct in a struct": r"struct S\d+ \{[^}]*: S\d+",
+    "stored member": r"struct S\d+ \{[^}]*: (f16|bf16|i8|i16)",
+    **{f"outside {rule}": f"outside {rule}" for rule in ("clamp", "mirror", "periodic")},
+    "outside a constant": r"outside [-\d]",
+    "no outside": r"(?m)^field (?!.*outside)",
+    "staggered field": r"field [^;]* on \[",
+    "input field": r"field [^;]* input",
+    "temp field": r"field [^;]* temp",
+    "temp field with outside": r"field (?=[^;]* temp)[^;]* outside",
+    "temp field written in pieces": r"field (\w+) [^;]* temp[^;]*;(.|\n)*stencil \w+\(\1\) \{\n",
+    "history": "history 1",
+    "history 2 and more": r"history [2-9]",
+    "init": r"init \w+\(\w\)",
+    "init of an older level": r"init \w+\(\w@",
+    "init in pieces": r"init \w+\(\S+\) \{\n",
+    "two targets": r"stencil \w+\(\w, \w\)",
+    "pieces": r"stencil \w+\([^)]*\) \{\n",
+    "named region": r"\) *\[[A-Z]\d*\]",
+    "param in a bound": r"(\+|-) k[12]\b",
+    "scalar param": "param p0",
+    "const": r"const c\d+ :",
+    "let at launch": r"(?m)^let ",
+    "let": r"[{;] *let ",
+    "table": r"const w\d+\[",
+    "table at a variable index": r"w\d+\[(A|B|C|D|E|idx|v|x)",
+    "op": r"(?m)^op ",
+    "op of a let": r"m\d+\((.{0,40}\W)?v\d+",
+    "fn": r"(?m)^fn ",
+    "fn with statements": r"(?m)^fn [^{]*\{ *(var|let)",
+    "fn of vectors or structs": r"(?m)^fn \w+\([^)]*(\]|S\d+)",
+    "var": r"var u\d+",
+    "part of a var": r"; u\d+(\[|\.)[^;=]* = ",
+    "for": r"for \(j\d+ in",
+    "if": r"if [^{;]* \{",
+    "else": r"\} else \{",
+    "for in a stencil": r"(?m)^(stencil|  \[).*for \(",
+    "if in a stencil": r"(?m)^(stencil|  \[).*[;{}] if ",
+    **{f"{word} over offsets": rf"{word}\(r\d+ in" for word in ("sum", "prod", "min", "max")},
+    "array": r"param a\d+\[",
+    "element": r"= .*\ba\d+\[",
+    **{f"reduce {word}": rf"(?m)^reduce \w+ = {word}" for word in ("sum", "prod", "min", "max")},
+    "value of a reduction in a stencil": r"(?m)^(stencil|  \[).*\bt\d+\b",
+    "until": r"(?m)^until ",
+    "NaN in a reduction": r"(?m)^reduce .* / f\d\d\(0.0\) else",
+    "older level in a reduction": r"(?m)^(reduce|until) .*@",
+    "step": r"\bstep\b",
+}
+
+
+def tiles(options):
+    """The time steps a tile that are asked for, or 0."""
+    return next((int(o[3:]) for o in options if o.startswith("-T=")), 0)
+
+
+# Name of the feature: is it one of a case and one of its runs, whose options are given in a row?
+RUN = {
+    **{f"rank {rank}": lambda case, row, rank=rank: len(case.sizes) == rank for rank in (1, 2, 3)},
+    "one point": lambda case, row: all(size == 1 for size in case.sizes),
+    "one point in a dimension": lambda case, row: len(case.sizes) > 1 and 1 in case.sizes and max(case.sizes) > 1,
+    "two points in a dimension": lambda case, row: 2 in case.sizes,
+    "no step": lambda case, row: case.steps == 0,
+    "steps that tiles do not divide": lambda case, row: tiles(row) > 1 and case.steps % tiles(row) != 0,
+    "fewer steps than a tile": lambda case, row: 0 < case.steps < tiles(row),
+    **{f"T of {t}": lambda case, row, t=t: tiles(row) == t for t in (1, 2, 3, 4, 5)},
+    "stages": lambda case, row: len(re.findall("(?m)^stencil", case.tree.text())) > 2,
+    "naive": lambda case, row: "-schedule=naive" in row,
+    "default schedule": lambda case, row: not any(o.startswith(("-schedule", "-T", "-block", "-fuse")) for o in row),
+    "block": lambda case, row: any(o.startswith("-block") for o in row),
+    "elems": lambda case, row: any(o.startswith("-elems") for o in row),
+    "cut": lambda case, row: any(re.match(r"-fuse=.*,", o) for o in row),
+    "cut of three launches": lambda case, row: any(re.match(r"-fuse=.*,.*,", o) for o in row),
+    "cut with a shared launch": lambda case, row: any(re.match(r"-fuse=(.*,.*\+|.*\+.*,)", o) for o in row),
+    "fuse all": lambda case, row: "-fuse=all" in row,
+    "fuse none": lambda case, row: "-fuse=none" in row,
+    "check finite every step": lambda case, row: any(re.match("-fcheck=finite=1(,|$)", o) for o in row),
+    "check finite now and then": lambda case, row: any(re.match("-fcheck=finite=[2-9]", o) for o in row),
+    "check bounds": lambda case, row: any(re.match("-fcheck=.*bounds", o) for o in row),
+    "real is f64": lambda case, row: "-freal=f64" in row,
+    "param given": lambda case, row: any(o.startswith("-Dp") for o in row),
+    "part of a field given": lambda case, row: any("." in name for name, _ in case.inputs),
+    "older level given": lambda case, row: any("@" in name for name, _ in case.inputs),
+}
+
+# Name of the feature: what a run ended with that has it, "ok" or an error's text.
+END = {
+    "ended by check finite": "-fcheck=finite: field",
+    "ended by check bounds": "-fcheck=bounds: an index",
+    "ended by a NaN in until": "compares is NaN",
+}
+FEATURES = [*TEXT, *RUN, *END]
+assert EXTENT[0] not in "ABCDE"
+
+
+def features_of(case, rows, ends):
+    """The features of a case, of whose runs those with the options in `rows` were carried out and ended with the texts `ends`."""
+    text = case.tree.text()
+    found = {name for name, pattern in TEXT.items() if re.search(pattern, text)}
+    found |= {name for name, has in RUN.items() if any(has(case, row) for row in rows)}
+    return found | {name for name, pattern in END.items() if any(re.search(pattern, end) for end in ends)}
