@@ -188,7 +188,7 @@ static void extents(Writer *w) {
   }
   for (int i = 0; i < w->m->nparam_arrays; i++)
     str_addf(&w->s,
-             "/* Elements of launch-time array %s. Its memory must have room for one at least. */\nstatic inline int64_t %s_length_%s(const %s_params *p) "
+             "/* Elements of launch-time array %s. If there are none, it may be NULL. */\nstatic inline int64_t %s_length_%s(const %s_params *p) "
              "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
              w->m->param_arrays[i].name, w->p, w->arrays[i], w->p, affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
 }
@@ -265,12 +265,21 @@ static void sequence(Writer *w, const HostSeq *q, const char *indent, const char
   }
 }
 
+/* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so then it is a 0. */
+static void open_array(Writer *w, int b, int array) {
+  str_addf(&w->s, "  static const double none%d = 0;\n  s.buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n", b, b, w->p, w->arrays[array],
+           w->arrays[array], b);
+}
+
 /* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
 static void open_buffer(Writer *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
+  if (buffer->kind == BUFFER_PARAM) {
+    open_array(w, b, buffer->field);
+    return;
+  }
   if (is_given(w->m, b)) {
-    if (buffer->kind == BUFFER_FIELD) str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
-    else str_addf(&w->s, "  s.buffer[%d] = (void *)array_%s;\n", b, w->arrays[buffer->field]);
+    str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
     return;
   }
   str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
@@ -378,7 +387,8 @@ static void reductions(Writer *w) {
 static void begin_run(Writer *w) {
   bool reduce = w->m->nreductions > 0;
   str_addf(&w->s, "/* Runs `steps` time steps, of which `first_step` were done before.%s */\nstatic inline const char *%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
-           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the condition of an `until` was met." : "", w->p,
+           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the condition of an `until` was met, and after "
+                    "an error the steps after which it was found." : "", w->p,
            reduce ? "" : "const ", w->p);
   field_parameters(w);
   str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");

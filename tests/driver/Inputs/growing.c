@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
   e = growing_init(&p, x, y_0, y_1, B, bad, src);
   if (!e) e = growing_run(&p, 0, atoi(argv[1]), x, y_0, y_1, B, bad, src, &done);
 #endif
-  if (e) puts(e);
+  if (e) printf("%s after %d steps\n", e, (int)done);
   else printf("fine after %d steps\n", (int)done);
   return 0;
 }
