@@ -201,11 +201,20 @@ static void state(Writer *w) {
       w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1, w->p);
 }
 
-/* Statements at the start of the launch function of `k`: where its multiples do not hold, the one launched instead runs. */
+/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's is not aligned as it needs, the one launched
+ * instead runs. */
 static void choose(Writer *w, const Kernel *k) {
+  const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
+                                 : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
   for (int i = 0; i < k->nmultiples && k->instead; i++)
-    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return %s_launch_%s(s);\n", affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"),
-             (long long)k->multiples[i].of, w->p, w->m->kernels[k->instead - 1].name);
+    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return %s;\n", affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"),
+             (long long)k->multiples[i].of, other);
+  for (int i = 0; i < k->nargs; i++) {
+    int b = k->args[i].index;
+    int64_t align = k->args[i].kind == KARG_BUFFER ? kernel_alignment(w->m, k, b) : 0;
+    if (k->args[i].kind == KARG_BUFFER && align > type_size(buffer_type(w->m, b)))
+      str_addf(&w->s, "  if ((uintptr_t)s->buffer[%d] %% %d != 0) return %s;\n", b, (int)align, other);
+  }
 }
 
 /* One launch function a kernel. */

@@ -262,7 +262,7 @@ static json_t *buffers(const Writer *w) {
     set(o, "type", json_string(type_name(t)));
     set(o, "element_bytes", json_integer(type_size(t)));
     set(o, "bytes", json_string(bytes_text(w, b, type_size(t))));
-    set(o, "alignment", json_integer(type_size(t)));
+    set(o, "alignment", json_integer(buffer_alignment(w->m, i)));
     json_array_append_new(list, o);
   }
   return list;
@@ -290,8 +290,8 @@ static json_t *checks(const Writer *w) {
 /* "read", "write" or "read_write". */
 static const char *access_name(const KArg *a) { return a->reads && a->writes ? "read_write" : a->writes ? "write" : "read"; }
 
-/* One argument; *offset is where the next one may begin in the kernarg segment. */
-static json_t *argument(const Writer *w, const KArg *a, size_t *offset) {
+/* One argument of `k`; *offset is where the next one may begin in the kernarg segment. */
+static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t *offset) {
   static const char *const kinds[] = {"buffer", "scalar", "step"};
   const Module *m = w->m;
   json_t *o = json_object();
@@ -306,7 +306,7 @@ static json_t *argument(const Writer *w, const KArg *a, size_t *offset) {
     set(o, "element", json_string(type_name(t)));
     set(o, "access", json_string(access_name(a)));
     set(o, "strides", b->kind == BUFFER_FIELD ? strides(w, &m->fields[b->field].box) : json_pack("[s]", "1"));
-    set(o, "pointer_alignment", json_integer(type_size(t)));
+    set(o, "pointer_alignment", json_integer(kernel_alignment(m, k, a->index)));
   } else if (a->kind == KARG_SCALAR) {
     set(o, "scalar", json_string(m->scalars[a->index].name));
     set(o, "type", json_string(type_name(m->scalars[a->index].type)));
@@ -363,7 +363,7 @@ static json_t *kernel(const Writer *w, const Kernel *k) {
   int64_t fixed, given;
   bool simt = target_info(w->target)->simt;
   target_kernel_shared(w->target, k, &fixed, &given);
-  for (int i = 0; i < k->nargs; i++) json_array_append_new(arguments, argument(w, &k->args[i], &offset));
+  for (int i = 0; i < k->nargs; i++) json_array_append_new(arguments, argument(w, k, &k->args[i], &offset));
   for (int d = 0; d < k->rank; d++) json_array_append_new(grids, grid(w, k, d));
   set(o, "name", json_string(k->name));
   if (strcmp(target_arch(w->target), "amdgpu") == 0) set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));

@@ -79,6 +79,20 @@ bool affine_diff(Affine x, Affine y, int64_t *diff) {
   return true;
 }
 
+/* |k| of any int64_t. */
+static uint64_t magnitude(int64_t k) { return k < 0 ? 0 - (uint64_t)k : (uint64_t)k; }
+
+int affine_multiple(Affine x, int64_t of) {
+  uint64_t common = (uint64_t)of;
+  for (int i = 0; i < x.n; i++)
+    for (uint64_t rest = magnitude(x.t[i].coef); rest;) {
+      uint64_t next = common % rest;
+      common = rest;
+      rest = next;
+    }
+  return magnitude(x.c) % common ? -1 : common == (uint64_t)of;
+}
+
 int64_t affine_eval(Affine x, const Const *scalars, bool *overflow) {
   int64_t sum = x.c, product;
   for (int i = 0; i < x.n; i++) {

@@ -137,6 +137,8 @@ Affine affine_add_const(Affine x, int64_t c);
 bool affine_equal(Affine x, Affine y);
 /* If x - y is a constant whatever the params are, sets *diff to it and returns true. */
 bool affine_diff(Affine x, Affine y, int64_t *diff);
+/* Is x a multiple of `of` (at least 1)? 1: for all params, -1: for none, 0: it depends on them. */
+int affine_multiple(Affine x, int64_t of);
 /* The value with `scalars[i].i` for scalar i. On overflow of 64 bits sets *overflow (if not NULL) and returns INT64_MIN. */
 int64_t affine_eval(Affine x, const Const *scalars, bool *overflow);
 
@@ -507,6 +509,10 @@ int buffer_rank(const Module *m, int buffer);
 int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]);
 /* Is it the `copy` of field `field`? The index of that buffer, -1 if there is none. */
 int module_field_buffer(const Module *m, int field, int copy);
+/* Bytes that the address of buffer `buffer` must be a multiple of, for kernel `k` and for all: the size of an element, and up to 16 where vector ops and copies
+ * move several at once. Buffers that swaps exchange need the same. */
+int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer);
+int64_t buffer_alignment(const Module *m, int buffer);
 /* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);
 int64_t kernel_array_offset(const Kernel *k, int array);

@@ -334,6 +334,39 @@ void kernel_set_args(Module *m, Kernel *k) {
     push_arg(m, k, (KArg){KARG_STEP, 0, true, false});
 }
 
+/* A buffer, and the most bytes that an op seen so far moves to or from it at once. */
+typedef struct Widest { int buffer; int elements; } Widest;
+
+/* Notes how much `op` moves (a block_walk callback). */
+static void note_width(void *user, Op *op) {
+  Widest *w = user;
+  if ((op_buffer_read(op) == w->buffer || op_buffer_written(op) == w->buffer) && op_elements(op) > w->elements)
+    w->elements = op_elements(op);
+}
+
+int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer) {
+  Widest w = {buffer, 1};
+  block_walk(k->body, note_width, &w);
+  int64_t bytes = (int64_t)w.elements * type_size(buffer_type(m, buffer));
+  return bytes < 16 ? bytes : 16;
+}
+
+/* The field of which buffer `b` is a copy or a past; -1: it is no field's. */
+static int buffer_root(const Module *m, const Buffer *b) {
+  return b->kind != BUFFER_FIELD ? -1 : m->fields[b->field].past ? m->fields[b->field].present : b->field;
+}
+
+int64_t buffer_alignment(const Module *m, int buffer) {
+  int64_t most = type_size(buffer_type(m, buffer));
+  int root = buffer_root(m, &m->buffers[buffer]);
+  for (int b = 0; b < m->nbuffers; b++)
+    for (int i = 0; i < m->nkernels && (b == buffer || (root >= 0 && buffer_root(m, &m->buffers[b]) == root)); i++) {
+      int64_t need = kernel_alignment(m, &m->kernels[i], b);
+      most = need > most ? need : most;
+    }
+  return most;
+}
+
 /* Bytes of one array, at most INT64_MAX / 64. */
 static int64_t array_bytes(const Array *a) {
   int64_t n = type_size(a->type);

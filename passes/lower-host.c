@@ -127,6 +127,29 @@ int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
   return out->nkernels - 1;
 }
 
+bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of) {
+  Kernel *k = &lo->out->kernels[kernel];
+  int holds = affine_multiple(value, of);
+  for (int i = 0; i < k->nmultiples; i++)
+    if (affine_equal(k->multiples[i].value, value) && k->multiples[i].of % of == 0)
+      return true;
+  if (holds == 0)
+    ARENA_PUSH(lo->out->arena, k->multiples, k->nmultiples, ((Multiple){value, of}));
+  return holds >= 0;
+}
+
+bool kernel_aligned(Lowering *lo, int kernel, int field, Affine x, int64_t n) {
+  const Box *box = &lo->out->fields[field].box;
+  int last = box->rank - 1;
+  Arena *a = lo->out->arena;
+  return (last == 0 || kernel_multiple(lo, kernel, box_extent(a, box, last), n)) && kernel_multiple(lo, kernel, affine_sub(a, x, box->lo[last]), n);
+}
+
+void kernel_instead(Lowering *lo, int kernel, int other) {
+  Kernel *k = &lo->out->kernels[kernel];
+  k->instead = k->nmultiples ? other + 1 : 0;
+}
+
 int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo,
                  const int32_t *pad_hi) {
   Array a = {.name = name, .type = t, .space = space, .rank = k->rank, .storage = -1};

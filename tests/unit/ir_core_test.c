@@ -187,6 +187,23 @@ static void test_rounding(void **state) {
 
 /* ---- affine bounds */
 
+static void test_multiples(void **state) {
+  Arena *a = ((Fixture *)*state)->arena;
+  Affine n = affine_scalar(a, 0), m = affine_scalar(a, 1), x = affine_add(a, affine_scale(a, n, -12), affine_scale(a, m, 8));
+  assert_int_equal(affine_multiple(affine_const(0), 4), 1);
+  assert_int_equal(affine_multiple(affine_const(-8), 4), 1);
+  assert_int_equal(affine_multiple(affine_const(-6), 4), -1);
+  assert_int_equal(affine_multiple(affine_const(INT64_MIN), 1024), 1);
+  assert_int_equal(affine_multiple(n, 1), 1);
+  assert_int_equal(affine_multiple(n, 4), 0);
+  assert_int_equal(affine_multiple(x, 4), 1);
+  assert_int_equal(affine_multiple(x, 8), 0);
+  assert_int_equal(affine_multiple(x, 3), 0);
+  assert_int_equal(affine_multiple(affine_add_const(x, 2), 4), -1);
+  assert_int_equal(affine_multiple(affine_add_const(x, 2), 8), -1);
+  assert_int_equal(affine_multiple(affine_add_const(x, 4), 8), 0);
+}
+
 static void test_affine(void **state) {
   Arena *a = ((Fixture *)*state)->arena;
   Affine n = affine_scalar(a, 0), m = affine_scalar(a, 1);
@@ -369,7 +386,7 @@ static void test_shared_bytes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     TEST(test_arena_memory), TEST(test_arena_out_of_memory), TEST(test_strings), TEST(test_source_line), TEST(test_error_limit),
-    TEST(test_remarks), TEST(test_caret), TEST(test_caret_in_long_line), TEST(test_types), TEST(test_convert), TEST(test_rounding), TEST(test_affine), TEST(test_boxes),
+    TEST(test_remarks), TEST(test_caret), TEST(test_caret_in_long_line), TEST(test_types), TEST(test_convert), TEST(test_rounding), TEST(test_affine), TEST(test_multiples), TEST(test_boxes),
     TEST(test_clone), TEST(test_clone_map), TEST(test_insert_unlink), TEST(test_kernel_args), TEST(test_shared_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,10 @@ class Launcher:
                 n = affine(next(a for a in manifest["arrays"] if a["name"] == b["array"])["extent"], env)
             else:
                 n = b["elements"]
-            self.memory[b["name"]] = (C[b["type"]] * max(n, 1))()
+            bytes, align = ctypes.sizeof(C[b["type"]]) * max(n, 1), b["alignment"]
+            raw = bytearray(bytes + align)
+            at = -ctypes.addressof(ctypes.c_char.from_buffer(raw)) % align
+            self.memory[b["name"]] = (C[b["type"]] * max(n, 1)).from_buffer(raw, at)
 
     def argument(self, a):
         if a["kind"] == "buffer":
