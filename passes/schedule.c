@@ -178,7 +178,14 @@ static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, i
   return r->target->simt ? product > r->target->max_threads : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
 }
 
-/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank. Without threads, a naive schedule (no launch
+/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension `d`; at most MAX_BLOCK. */
+static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
+  while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
+    points *= 2;
+  return points;
+}
+
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank, and larger than the halo. Without threads, a naive schedule (no launch
  * `l` to fit) and a launch of one stencil keep nothing in arrays and take whole rows, as plain loops do. */
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
@@ -192,6 +199,8 @@ static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
     if (r->target->simt && d < r->rank && !r->want.block[d])
       while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
         s->block[d] /= 2;
+    if (!r->target->simt && d < r->rank && !r->want.block[d])
+      s->block[d] = beyond_halo(l, d, s->block[d]);
     product *= s->block[d];
   }
   for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {

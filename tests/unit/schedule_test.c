@@ -143,6 +143,19 @@ static void test_apart(void **state) {
   refused(f, &GPU, m, (Schedule){.T = 2}, "0:0: error: -T=2: several time steps share a launch only if a step is one, but it is cut into s,u; use -fuse=all, or leave -T out\n");
 }
 
+/* A tile that is left open is made larger than the halo of the steps asked for, but not where its size is asked for. */
+static void test_wide_halo(void **state) {
+  Fixture *f = *state;
+  Schedule s = resolved(f, &CPU, jacobi(f, 3, "64"), (Schedule){.T = 12});
+  assert_int_equal(s.T, 12);
+  assert_shape(s.block, 32, 32, 128);
+  s = resolved(f, &CPU, jacobi(f, 1, "100000"), (Schedule){.T = 1000});
+  assert_true(s.block[0] > 2 * 999);
+  refused(f, &CPU, jacobi(f, 3, "64"), (Schedule){.T = 12, .block = {0, 16, 0}},
+          "0:0: error: -T=12 -block=32x16x256: a tile of 16 points in dimension 1 is not larger than its halo, which is 11 + 11 points there for 12 time steps; "
+          "the nearest legal choices are -T=12 -block=32x23x256 and -T=8 -block=32x16x256\n");
+}
+
 /* Two stages whose halo no default tile holds: an error that names the halo, and the launch if there are several. */
 static void test_far(void **state) {
   Fixture *f = *state;
@@ -192,6 +205,6 @@ static void test_reductions_limit_levels(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_far), TEST(test_fuse)};
+  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_wide_halo), TEST(test_far), TEST(test_fuse)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
