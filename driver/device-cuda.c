@@ -26,6 +26,8 @@ enum {
   ATTR_SHARED_PER_CORE = 81,
   ATTR_REGISTERS_PER_CORE = 82,
   ATTR_SHARED_OPTIN = 97,
+  FUNC_LOCAL_BYTES = 3,
+  FUNC_REGISTERS = 4,
   FUNC_MAX_DYNAMIC_SHARED = 8,
   JIT_INFO_LOG = 3,
   JIT_INFO_LOG_SIZE = 4,
@@ -58,6 +60,7 @@ typedef struct Cuda {
   CuResult (*module_unload)(void *module);
   CuResult (*module_function)(void **f, void *module, const char *name);
   CuResult (*function_attribute)(void *f, int attribute, int value);
+  CuResult (*function_read)(int *value, int attribute, void *f);
   CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                      void **args, void **extra);
   CuResult (*event_create)(void **e, unsigned flags);
@@ -91,6 +94,7 @@ static const Entry entries[] = {
     {"cuModuleUnload", offsetof(Cuda, module_unload)},
     {"cuModuleGetFunction", offsetof(Cuda, module_function)},
     {"cuFuncSetAttribute", offsetof(Cuda, function_attribute)},
+    {"cuFuncGetAttribute", offsetof(Cuda, function_read)},
     {"cuLaunchKernel", offsetof(Cuda, launch)},
     {"cuEventCreate", offsetof(Cuda, event_create)},
     {"cuEventDestroy_v2", offsetof(Cuda, event_destroy)},
@@ -309,6 +313,16 @@ static StcStatus cuda_launch(Device *d, const Launch *l) {
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
+/* What the driver's compiler gave a thread. */
+static StcStatus cuda_resources(Device *d, int index, int *registers, int64_t *local_bytes) {
+  CudaState *s = d->state;
+  int local = 0;
+  StcStatus st = check(d, s->cu.function_read(registers, FUNC_REGISTERS, s->functions[index]), "reading a kernel's registers");
+  if (!st) st = check(d, s->cu.function_read(&local, FUNC_LOCAL_BYTES, s->functions[index]), "reading a kernel's local memory");
+  *local_bytes = local;
+  return st;
+}
+
 /* Marks the start in the stream. */
 static StcStatus cuda_start(Device *d) {
   CudaState *s = d->state;
@@ -371,6 +385,7 @@ const DeviceKind device_cuda = {
     .put = cuda_put,
     .fetch = cuda_fetch,
     .launch = cuda_launch,
+    .resources = cuda_resources,
     .start = cuda_start,
     .wait = cuda_wait,
     .stop = cuda_stop,

@@ -145,6 +145,7 @@ typedef struct DeviceKind {
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*launch)(Device *d, const Launch *l);
+  StcStatus (*resources)(Device *d, int index, int *registers, int64_t *local_bytes);   /* of a thread of kernel `index`; NULL: there are none */
   StcStatus (*start)(Device *d);                                    /* starts the clock */
   StcStatus (*wait)(Device *d);                                     /* until all launches are done */
   StcStatus (*stop)(Device *d, double *seconds);                    /* waits; seconds since start */
@@ -173,6 +174,9 @@ const char *near_match(const char *name, const char *const *names);
 
 /* ---------------------------------------------------------------- plans: plan.c plan-data.c plan-run.c */
 
+/* How often a kernel was launched, and the seconds that this took. */
+typedef struct KernelTime { int64_t launches; double seconds; } KernelTime;
+
 /* A piece of memory: a buffer's, a launch-time array's, or a field's that no kernel uses. */
 typedef struct Slot { void *memory; size_t size; } Slot;
 
@@ -200,6 +204,7 @@ struct StcPlan {
   bool inits_done;
   int64_t done;                  /* steps run so far */
   int64_t launches;
+  KernelTime *times;             /* of each kernel; NULL: they are not timed */
   const Reduction *met;          /* whose condition ended this run; NULL none */
   bool wrong;                    /* a reduction found a mistake in the program's values */
   double compile_seconds;
@@ -298,7 +303,7 @@ typedef struct Command {
   StcOptions options;
   const char *file, *out, *emit, *device, *topic, *log;
   int64_t steps;                 /* -1: the program's */
-  bool check, time, quiet;
+  bool check, time, time_kernels, quiet;
   const char *tolerance;         /* NULL: the default */
   int nin, nout, npng;
   FieldOption *in, *outs, *pngs;

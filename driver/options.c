@@ -98,7 +98,6 @@ static const char *set_device(Command *c, const char *v) { return c->device = v,
 static const char *set_in(Command *c, const char *v) { return add_field(c, &c->in, &c->nin, v); }
 static const char *set_outs(Command *c, const char *v) { return add_field(c, &c->outs, &c->nout, v); }
 static const char *set_png(Command *c, const char *v) { return add_field(c, &c->pngs, &c->npng, v); }
-static const char *set_time(Command *c, const char *v) { return (void)v, c->time = true, NULL; }
 static const char *set_quiet(Command *c, const char *v) { return (void)v, c->quiet = true, NULL; }
 static const char *set_help(Command *c, const char *v) {
   c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_DEVICES ? "devices" : NULL;
@@ -135,6 +134,13 @@ static const char *set_steps(Command *c, const char *v) {
   return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0";
 }
 
+/* --time[=kernels]. */
+static const char *set_time(Command *c, const char *v) {
+  c->time = true;
+  c->time_kernels = v != NULL;
+  return !v || strcmp(v, "kernels") == 0 ? NULL : "kernels, or nothing";
+}
+
 /* --check[=TOL]. */
 static const char *set_check(Command *c, const char *v) {
   char *end;
@@ -159,7 +165,7 @@ static const OptionRow rows[] = {
     {"log", TAKES_VALUE, CMD_RUN, set_log, "--log FILE.csv", "save the values of `reduce` and `until`, a column each"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
     {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]", "run the reference too and compare; exit 1 above the tolerance"},
-    {"time", TAKES_NOTHING, CMD_RUN, set_time, "--time", "print one line of JSON with what the run took"},
+    {"time", TAKES_OPTIONAL, CMD_RUN, set_time, "--time[=kernels]", "print one line of JSON with what the run took, each kernel by itself"},
     {"quiet", TAKES_NOTHING, CMD_RUN, set_quiet, "--quiet", "no progress bar"},
     {"D", TAKES_ATTACHED, BOTH, set_define, "-DNAME=VALUE", "set a param"},
     {"freal", TAKES_VALUE, BOTH, set_real, "-freal=f64", "what the type `real` means, default f32"},

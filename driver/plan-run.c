@@ -25,6 +25,21 @@ static ArgValue scalar_bytes(Const c, Type t) {
   return v;
 }
 
+/* Starts `l`; if kernels are timed, waits for it and adds what it took. */
+static StcStatus start_kernel(StcPlan *p, const Launch *l) {
+  Device *d = &p->device;
+  double seconds = 0;
+  StcStatus s = p->times ? d->kind->start(d) : STC_OK;
+  if (!s) s = d->kind->launch(d, l);
+  p->launches += !s;
+  if (!s && p->times) s = d->kind->stop(d, &seconds);
+  if (p->times) {
+    p->times[l->index].launches += !s;
+    p->times[l->index].seconds += seconds;
+  }
+  return s;
+}
+
 /* Launches kernel `named`, or the one that suits the params better, at the plan's step. */
 static StcStatus launch(StcPlan *p, int named) {
   const Module *m = p->build->code.module;
@@ -43,9 +58,7 @@ static StcStatus launch(StcPlan *p, int named) {
   StcStatus s = plan_blocks(p, k, l.blocks);
   for (int d = 0; d < k->rank; d++)
     if (l.blocks[d] == 0) return s;
-  if (!s) s = p->device.kind->launch(&p->device, &l);
-  p->launches += !s;
-  return s;
+  return s ? s : start_kernel(p, &l);
 }
 
 /* Notes what buffer `b` stands for now. */
@@ -283,12 +296,28 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
   return s;
 }
 
+/* The seconds of all kernels that were timed. */
+static double kernel_seconds(const StcPlan *p) {
+  double sum = 0;
+  for (int i = 0; i < p->build->code.module->nkernels; i++) sum += p->times[i].seconds;
+  return sum;
+}
+
+/* Runs the steps with each kernel timed by itself. */
+static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
+  double before = kernel_seconds(p);
+  StcStatus s = run_steps(p, steps);
+  *seconds = kernel_seconds(p) - before;
+  return s;
+}
+
 /* Inits, on the first run, and then the steps, which alone are timed. */
 static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
   Device *d = &p->device;
   StcStatus s = p->inits_done ? STC_OK : run_inits(p);
   if (!s) s = d->kind->wait(d);
   p->inits_done |= !s;
+  if (!s && p->times) return run_timed_kernels(p, steps, seconds);
   if (!s) s = d->kind->start(d);
   if (!s) s = run_steps(p, steps);
   StcStatus stopped = s && s != STC_INTERRUPTED ? s : d->kind->stop(d, seconds);
@@ -414,6 +443,28 @@ void stc_plan_progress(StcPlan *p, bool (*fn)(void *user, int64_t done, int64_t 
 void stc_plan_series(StcPlan *p, void (*fn)(void *user, const StcReduction *r), void *user) {
   p->series = fn;
   p->series_user = user;
+}
+
+void stc_plan_time_kernels(StcPlan *p) {
+  int n = stc_plan_kernel_count(p);
+  if (!p->times && n) p->times = ARENA_ARRAY(p->w.arena, KernelTime, n);
+}
+
+int stc_plan_kernel_count(const StcPlan *p) { return p->build ? p->build->code.module->nkernels : 0; }
+
+StcStatus stc_plan_kernel(StcPlan *p, int kernel, StcKernelInfo *out) {
+  *out = (StcKernelInfo){0};
+  if (kernel < 0 || kernel >= stc_plan_kernel_count(p))
+    return diag_error(p->w.diags, no_loc(), "there is no kernel %d; the plan has %d", kernel, stc_plan_kernel_count(p)), STC_USAGE;
+  const Kernel *k = &p->build->code.module->kernels[kernel];
+  int64_t fixed = 0, given = 0;
+  target_kernel_shared(p->build->code.target, k, &fixed, &given);
+  *out = (StcKernelInfo){.name = k->name, .shared_bytes = fixed + given};
+  if (p->times) {
+    out->launches = p->times[kernel].launches;
+    out->seconds = p->times[kernel].seconds;
+  }
+  return p->device.kind->resources ? p->device.kind->resources(&p->device, kernel, &out->registers, &out->local_bytes) : STC_OK;
 }
 
 double stc_plan_compile_seconds(const StcPlan *p) { return p->compile_seconds; }

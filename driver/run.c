@@ -42,8 +42,26 @@ static void print_string(const char *s) {
   putchar('"');
 }
 
+/* --time=kernels: a list of the kernels that were launched, as the inside of a JSON array. */
+static StcStatus print_kernels(const Job *j) {
+  StcStatus s = STC_OK;
+  const char *between = "";
+  for (int i = 0; i < stc_plan_kernel_count(j->plan) && !s; i++) {
+    StcKernelInfo k;
+    s = stc_plan_kernel(j->plan, i, &k);
+    if (s || !k.launches) continue;
+    printf("%s{\"name\": ", between);
+    print_string(k.name);
+    printf(", \"launches\": %" PRId64 ", \"seconds\": %.9g, \"shared_bytes\": %" PRId64 ", \"registers\": %d, \"local_bytes\": %" PRId64 "}", k.launches, k.seconds, k.shared_bytes,
+           k.registers, k.local_bytes);
+    between = ", ";
+  }
+  return s;
+}
+
 /* --time: one line of JSON. */
-static void print_time(const Job *j, const StcRunInfo *info) {
+static StcStatus print_time(const Job *j, const StcRunInfo *info) {
+  StcStatus s = STC_OK;
   printf("{\"program\": ");
   print_string(stc_program_name(j->program));
   printf(", \"device\": ");
@@ -58,7 +76,13 @@ static void print_time(const Job *j, const StcRunInfo *info) {
     series_print_json(stdout, &j->series);
     printf("}, \"until_met\": %s", info->until ? "true" : "false");
   }
+  if (j->c->time_kernels) {
+    printf(", \"kernels\": [");
+    s = print_kernels(j);
+    printf("]");
+  }
   printf("}\n");
+  return s;
 }
 
 /* What a run tells a person. */
@@ -87,7 +111,7 @@ static StcStatus run_plan(Job *j) {
   if (!s && !j->c->quiet && !j->c->time) print_summary(j, &info);
   if (!s) s = write_outputs(j);
   if (!s) s = report_series(j, &info);
-  if (!s && j->c->time) print_time(j, &info);
+  if (!s && j->c->time) s = print_time(j, &info);
   if (!s && j->c->check) s = check_run(j, &info);
   return s;
 }
@@ -116,6 +140,7 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   j.series.program = j.program;
   s = check_names(&j);
   if (!s) s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
+  if (!s && c->time_kernels) stc_plan_time_kernels(j.plan);
   if (!s) s = run_plan(&j);
   series_free(&j.series);
   if (j.plan) stc_plan_free(j.plan);

@@ -165,6 +165,14 @@ typedef struct StcReduction { const char *name; StcType type; int64_t step; doub
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
+/* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared memory a block takes; on cuda and hip the registers of a thread and
+ * the bytes of its own in memory, for spilled registers or arrays (elsewhere 0). */
+typedef struct StcKernelInfo { const char *name; int64_t launches; double seconds; int64_t shared_bytes; int registers; int64_t local_bytes; } StcKernelInfo;
+/* From now on each launch is timed by itself, one after the other is done; the seconds of a run are then their sum. Devices ref and sim launch nothing. */
+void stc_plan_time_kernels(StcPlan *plan);
+/* The kernels, 0 of them on ref. */
+int stc_plan_kernel_count(const StcPlan *plan);
+StcStatus stc_plan_kernel(StcPlan *plan, int kernel, StcKernelInfo *out);
 /* Seconds that compiling for this plan took, and a description of device and schedule ("overlap T=4 block=8x32 elems=4x1"). */
 double stc_plan_compile_seconds(const StcPlan *plan);
 const char *stc_plan_device(const StcPlan *plan);

@@ -254,6 +254,42 @@ static void test_info(void **state) {
   stc_program_free(p);
 }
 
+/* What a plan's kernels took: nothing before they are timed, then as much as the run. */
+static void test_kernels(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, counting);
+  double start[10] = {0}, sum = 0;
+  StcRunInfo info;
+  StcKernelInfo k;
+  StcPlan *q = plan(w, p, "host:2");
+  assert_int_equal(stc_plan_set(q, 0, start, sizeof start), STC_OK);
+  int n = stc_plan_kernel_count(q);
+  assert_true(n > 0);
+  assert_int_equal(stc_plan_run(q, 4, NULL), STC_OK);
+  assert_int_equal(stc_plan_kernel(q, 0, &k), STC_OK);
+  assert_true(k.name && k.launches == 0 && k.seconds == 0);
+  stc_plan_time_kernels(q);
+  assert_int_equal(stc_plan_run(q, 4, &info), STC_OK);
+  int64_t launches = 0;
+  for (int i = 0; i < n; i++) {
+    assert_int_equal(stc_plan_kernel(q, i, &k), STC_OK);
+    launches += k.launches;
+    sum += k.seconds;
+  }
+  assert_int_equal(launches, info.launches);
+  assert_true(sum > 0 && sum - info.seconds < 1e-9 && info.seconds - sum < 1e-9);
+  assert_int_equal(stc_plan_kernel(q, n, &k), STC_USAGE);
+  assert_null(k.name);
+  assert_non_null(strstr(w->messages, "there is no kernel"));
+  stc_plan_free(q);
+  q = plan(w, p, "ref");
+  stc_plan_time_kernels(q);
+  assert_int_equal(stc_plan_kernel_count(q), 0);
+  assert_int_equal(stc_plan_kernel(q, 0, &k), STC_USAGE);
+  stc_plan_free(q);
+  stc_program_free(p);
+}
+
 /* One thread's work: compile and run, the same as the others. */
 static void *compile_and_run(void *arg) {
   StcContext *c = stc_context_new(NULL);
@@ -489,6 +525,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_kernels, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
