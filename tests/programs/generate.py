@@ -118,7 +118,7 @@ class Generator(Statements):
         """An access of that type; None if there is none."""
         if not place.fields:
             return None
-        found = [(f, path) for f in self.fields.values() if f.readable for path, t in components(f.type) if computed(t) == type]
+        found = [(f, path) for f in self.fields.values() if f.readable and f.kept(place.older) for path, t in components(f.type) if computed(t) == type]
         self.r.shuffle(found)
         return next((a for a in (self.access_to(f, place, path) for f, path in found[:8]) if a), None)
 
@@ -185,14 +185,21 @@ class Generator(Statements):
         return Node(f"({word}({name} in $) $)", bounds, body, type=type)
 
     def macro_call(self, type, place, depth):
-        name, reach = self.r.choice(self.macros)
-        moved = [(s[0] + m[0], s[1] + m[1]) for s, m in zip(place.slack, reach)]
-        return Node(f"{name}($)", self.expr(type, self.argument(place, moved), min(depth, 2)), type=type)
+        """A call of a macro with arguments of `type`; None if none suits the place."""
+        macros = [m for m in self.macros if not m[3] or (place.step and place.older + m[3] <= max((f.levels for f in self.fields.values()), default=0))]
+        if not macros:
+            return None
+        name, reach, form, older = self.r.choice(macros)
+        argument = self.argument(place, reach, older)
+        make = self.vector if isinstance(type, Vector) else self.expr
+        return Node(f"{name}({form})", *[make(type, argument, min(depth, 2)) for _ in range(form.count("$"))], type=type)
 
-    def argument(self, place, moved):
-        """Where the argument of a macro stands that moves it by `moved` all in all. Lets move with it, where no access can leave its field."""
-        ruled = all(f.rule for f in self.fields.values())
-        return place.within(slack=moved, macros=False, vars=(), values=[v for v in place.values if v[0] in self.movable] if ruled else ())
+    def argument(self, place, reach, older):
+        """Where the argument of a macro stands that moves it by `reach`, and reads it up to `older` steps earlier. Lets move with it, where no access can leave its field."""
+        moved = [(s[0] + m[0], s[1] + m[1]) for s, m in zip(place.slack, reach)]
+        ruled = all(f.rule for f in self.fields.values()) and not older
+        values = [v for v in place.values if v[0] in self.movable] if ruled else ()
+        return place.within(slack=moved, older=place.older + older, macros=place.macros and not any(map(any, place.slack)), vars=(), values=values)
 
     def bool_expr(self, place, depth):
         r = self.r
@@ -214,8 +221,8 @@ class Generator(Statements):
         k = r.random()
         if k < 0.08:
             return n(r.choice(["(if $ then $ else $)", "select($, $, $)"]), e("bool", 2), e(), e())
-        if k < 0.16 and self.macros and place.macros and type != "bool":
-            return self.macro_call(type, place, depth - 1)
+        if k < 0.16 and place.macros and type != "bool" and (called := self.macro_call(type, place, depth - 1)):
+            return called
         if k < 0.24 and (other := r.choice(list(LITERAL))) != type:
             return n(f"{type}($)", e(other))
         if type == "bool":
@@ -245,7 +252,7 @@ class Generator(Statements):
         if not is_plain(type) and depth > 0 and k > 0.5:
             return self.braces(type, place, depth)
         if depth <= 0 or k < 0.3 or not is_plain(type):
-            fields = [f for f in self.fields.values() if place.fields and f.readable and computed(f.type) == type]
+            fields = [f for f in self.fields.values() if place.fields and f.readable and f.kept(place.older) and computed(f.type) == type]
             r.shuffle(fields)
             for f in fields:
                 if a := self.access_to(f, place):
@@ -260,10 +267,8 @@ class Generator(Statements):
             return self.braces(type, place, depth)
         if k < 0.6:
             return n(f"($ {r.choice('*+-')} $)", *r.sample([self.expr(type.of, place, depth - 1), v()], 2))
-        if k < 0.68 and self.macros and place.macros:
-            name, reach = r.choice(self.macros)
-            moved = [(s[0] + m[0], s[1] + m[1]) for s, m in zip(place.slack, reach)]
-            return n(f"{name}($)", self.vector(type, self.argument(place, moved), min(depth - 1, 1)))
+        if k < 0.68 and place.macros and (called := self.macro_call(type, place, min(depth - 1, 1))):
+            return called
         if k < 0.75:
             return n(r.choice(["min($, $)", "max($, $)"]), v(), v())
         return n(f"($ {r.choice('+-*')} $)", v(), v())
@@ -395,16 +400,27 @@ class Generator(Statements):
         return Node(f"const {name}[{n}] : {type} = {{{', '.join(r.choice(LITERAL[type]) for _ in range(n))}}};", declares=[name])
 
     def macro(self):
-        name, r = self.new_name("m"), self.r
-        if r.random() < 0.25:
-            d, far, i = r.randrange(self.rank), r.choice([1, 2]), self.new_name("r")
-            self.macros.append((name, [(far, far) if k == d else (0, 0) for k in range(self.rank)]))
-            at = lambda text: ", ".join(text if k == d else "0" for k in range(self.rank))
-            return Node(f"op {name}(X) = X + (sum({i} in 1 .. {far}) (X[{at('-' + i)}] - X[{at(i)}]));", declares=[name], smaller=[Node(f"op {name}(X) = X;", declares=[name])])
-        offs = [[r.randint(-2, 2) if r.random() < 0.6 else 0 for _ in range(self.rank)] for _ in range(r.choice([2, 3]))]
-        body = r.choice([" + ", " - ", " * "]).join(f"X[{', '.join(map(str, o))}]" for o in offs)
-        self.macros.append((name, [(max(0, -min(o[d] for o in offs)), max(0, max(o[d] for o in offs))) for d in range(self.rank)]))
-        return Node(f"op {name}(X) = {body};", declares=[name], smaller=[Node(f"op {name}(X) = X;", declares=[name])])
+        """A macro, which is known from then on: its name, how far it moves its arguments down and up in each dimension, how it is called, and how many steps back it looks."""
+        name, r, still = self.new_name("m"), self.r, [(0, 0)] * self.rank
+        d, far, k, i = r.randrange(self.rank), r.choice([1, 2]), r.random(), self.new_name("r")
+        at = lambda text: ", ".join(str(text) if e == d else "0" for e in range(self.rank))
+        along = still[:d] + [(far, far)] + still[d + 1:]
+        if k < 0.15:
+            parts = "X", along, "$", 0, f"X + (sum({i} in 1 .. {far}) (X[{at('-' + i)}] - X[{at(i)}]))"
+        elif k < 0.3:
+            parts = f"X, {i}", along, f"$, {far}", 0, f"X[{at(i)}] - X[{at('-' + i)}]"
+        elif k < 0.45:
+            older = r.choice([1, 1, 2])
+            parts = "X", along if r.random() < 0.3 else still, "$", older, f"X - X@{older}"
+            parts = parts if parts[1] == still else (*parts[:4], f"X - X@{older}[{at(far)}]")
+        elif k < 0.6:
+            parts = "X, Y", along, "$, $", 0, f"X[{at(far)}] * Y - Y[{at(-far)}]"
+        else:
+            offs = [[r.randint(-2, 2) if r.random() < 0.6 else 0 for _ in range(self.rank)] for _ in range(r.choice([2, 3]))]
+            body = r.choice([" + ", " - ", " * "]).join(f"X[{', '.join(map(str, o))}]" for o in offs)
+            parts = "X", [(max(0, -min(o[d] for o in offs)), max(0, max(o[d] for o in offs))) for d in range(self.rank)], "$", 0, body
+        self.macros.append((name, *parts[1:4]))
+        return Node(f"op {name}({parts[0]}) = {parts[4]};", declares=[name], smaller=[Node(f"op {name}({parts[0]}) = X;", declares=[name])])
 
     def field(self, name, kind, rule, mix, staggered):
         r = self.r
@@ -431,8 +447,9 @@ class Generator(Statements):
     def history(self, field, levels):
         """The attribute that keeps older levels of `field`, which become fields to read."""
         levels_of = lambda n: [f"{field.name}@{k}" for k in range(1, n + 1)]
-        for name in levels_of(levels):
-            self.fields[name] = Field(name, field.type, field.box, field.rule, "past")
+        field.levels = levels
+        for k, name in enumerate(levels_of(levels)):
+            self.fields[name] = Field(name, field.type, field.box, field.rule, "past", levels - k - 1)
         return Node(f"history {levels}", declares=levels_of(levels), smaller=[Node(f"history {k}", declares=levels_of(k)) for k in range(1, levels)])
 
     def type_lines(self, mix):
@@ -546,12 +563,13 @@ class Generator(Statements):
         shape = lambda choices: "x".join(str(r.choice(choices)) for _ in range(rank))
         gpu = [f"--device={device}"] if device else ["--device=sim", "-march=" + r.choice(["nvptx", "nvptx", "amdgpu"])]
         reductions = any(i.form.startswith(("reduce", "until")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
-        for _ in range(3 if device else 1 if reductions else 2):
+        for _ in range(3 if device else 1 if reductions else r.choice([1, 2])):
             yield gpu + self.tiles(shape, threads, [1, 2, 3, 4])
-        if device or r.random() < (0.3 if reductions else 0.6):
+        if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])
-        if not device:
+        if not device and r.random() < 0.7:
             yield ["--device=sim", "-march=host"] + self.tiles(shape, points, None)
+        if not device:
             yield ["--device=host:2", "-O" + r.choice("0000000013" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None)])
 
     def given(self, tree):

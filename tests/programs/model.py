@@ -48,10 +48,15 @@ def computed(type):
 
 
 class Field:
-    """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before."""
+    """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before;
+    levels: how many older levels it has behind it."""
 
-    def __init__(self, name, type, box, rule, kind):
-        self.name, self.type, self.box, self.rule, self.kind, self.readable = name, type, box, rule, kind, kind != "temp"
+    def __init__(self, name, type, box, rule, kind, levels=0):
+        self.name, self.type, self.box, self.rule, self.kind, self.readable, self.levels = name, type, box, rule, kind, kind != "temp", levels
+
+    def kept(self, older):
+        """Can a macro read it that looks so many steps back?"""
+        return older <= self.levels or self.kind == "input"
 
 
 class Case:
@@ -80,9 +85,10 @@ class Place:
     """Where an expression stands. box: the points it is for, for each dimension ("all", a, b): all points of the grid but a below and b above; ("low", a, b): points
     a to b from below; ("high", a, b): from a to b points from above. slack: how far macros about it move it down and up. loops: variables of sums about it, with
     their least and greatest value. values: names of lets, vars and parameters and their types; vars: those that can be assigned; fixed: is it where lets have a value
-    at this point alone. macros: may it call any. step: has it the number of the step; points: and coordinates; fields: and accesses; arrays: and elements."""
+    at this point alone. macros: may it call any; older: how many steps back those about it look. step: has it the number of the step; points: and coordinates; fields: and accesses; arrays: and elements."""
 
-    def __init__(self, box, slack=None, loops=(), values=(), vars=(), fixed=False, macros=True, step=True, points=True, fields=True, arrays=True):
+    def __init__(self, box, slack=None, loops=(), values=(), vars=(), fixed=False, macros=True, older=0, step=True, points=True, fields=True, arrays=True):
+        self.older = older
         self.box, self.slack, self.loops, self.values, self.vars, self.fixed = box, slack or [(0, 0)] * len(box), list(loops), list(values), list(vars), fixed
         self.macros, self.step, self.points, self.fields, self.arrays = macros, step, points, fields, arrays
 
