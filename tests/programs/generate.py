@@ -390,7 +390,7 @@ class Generator(Statements):
         e = self.value(type, place, r.choice([1, 2, 3]))
         if word == "prod" and type[0] == "f":
             e = Node(f"(1.0 + 0.01 * $)", e, type=type)
-        if type[0] == "f" and r.random() < 0.1:
+        if type[0] == "f" and r.random() < 0.2:
             e = Node(f"(if step >= {r.choice([0, 1, 3])} && idx(0) >= {self.origin[0] + r.choice([0, 1, 4])} then {type}(0.0) / {type}(0.0) else $)", e, type=type)
         return Node(f"{word}($) over $", e, self.region(box))
 
@@ -570,7 +570,7 @@ class Generator(Statements):
         if not device and r.random() < 0.7:
             yield ["--device=sim", "-march=host"] + self.tiles(shape, points, None)
         if not device:
-            yield ["--device=host:2", "-O" + r.choice("0000000013" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None)])
+            yield ["--device=host:2", "-O" + r.choice("0" * 22 + "13" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None)])
 
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
