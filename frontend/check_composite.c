@@ -172,6 +172,19 @@ static bool literal_fits(const Expr *e, Type t) {
   return (t == TY_I8 || t == TY_I16) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
+/* The literal `e`, with or without a sign, rounded once from its text to the storage type `t` of floats; NULL if it is something else, or too large. */
+static Expr *store_float(Expr *e, Type t) {
+  Const k;
+  bool negative = e->kind == EXPR_OP && e->op == OP_NEG;
+  Expr *x = negative ? e->kids[0] : e;
+  if (!type_is_float(t) || (x->kind != EXPR_INT && x->kind != EXPR_FLOAT) || !fold_literal(x, t, &k) || isinf(k.f))
+    return NULL;
+  x->type = t;
+  if (negative)
+    e->type = t;
+  return e;
+}
+
 /* The literals `e` as a value of the storage type `t`; EXPR_BAD after reporting that they do not fit. */
 static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
   Type wide = check_value_type(c, t);
@@ -183,6 +196,9 @@ static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
     e->type = t;
     return e;
   }
+  Expr *direct = store_float(e, t);
+  if (direct)
+    return direct;
   e = check_adapt(c, env, e, wide);
   if (e->kind == EXPR_BAD)
     return e;

@@ -7,8 +7,8 @@
 bool fold_literal(const Expr *e, Type t, Const *out) {
   if (t == TY_F32)
     out->f = strtof(e->name, NULL);
-  else if (t == TY_F64)
-    out->f = strtod(e->name, NULL);
+  else if (type_is_float(t))
+    *out = const_convert((Const){.f = strtod(e->name, NULL)}, TY_F64, t);
   if (type_is_float(t))
     return true;
   errno = 0;
