@@ -119,6 +119,9 @@ static const FrontendCase cases[] = {
   {"float_literal_to_byte", GRID1 "field I : i8 on G;\nstencil s(I)[G] = 0.5;\n", "5:19: error: a floating-point literal cannot become i32; write an integer literal, or convert the other side\n"},
   {"storage_well", GRID1 "field H : f16 on G;\nfield B : bf16 on G;\nfield I : i8 on G;\nfield J : i16 on G;\nfield K : i32 on G;\n"
    "stencil s(A, H, B, I, J, K)[G] { A = H * B; H = B; B = A + 0.1; I = if I > -128 then -128 else I; J = i16(I); K = I * J + 300; }\n", ""},
+  {"choice_of_numbers_and_bools",
+   GRID1 "field V : f32[2] on G;\nfield B : bool[2] on G;\nstencil s(V)[G] = if A > 0 then V else B;\n",
+   "6:19: error: 'if' mixes f32[2] and bool[2]; bool and numbers do not mix, write a comparison or a conversion\n"},
 };
 
 int main(void) { return run_cases("frontend_composite", cases, sizeof cases / sizeof *cases); }

@@ -125,6 +125,7 @@ static const FrontendCase cases[] = {
    "5:45: error: 'x' is a var, which has a value at the point in hand only; a macro cannot read it at a neighbour or at an older level\n"},
   {"moved_let", GRID1 "op right(X) = X[1];\nfn f(a : f32) : f32 { let b = 2 * a; return right(b); }\n" INNER1 "f(A);\n",
    "5:51: error: 'b' is a let of a function, which has a value at the point in hand only; a macro cannot read it at a neighbour or at an older level\n"},
+  {"offset_is_var", GRID1 "stencil s(A)[G] { var n = N; A = A[n]; }\n", "4:36: error: an offset must be a constant, but 'n' is known only when the program runs\n"},
 };
 
 int main(void) { return run_cases("frontend_fn", cases, sizeof cases / sizeof *cases); }

@@ -210,6 +210,10 @@ static const FrontendCase cases[] = {
    GRID1 "op d(X) = X[1] - X;\n" INNER1 "d(2 * N);\n",
    "4:16: error: field 'A' is f32, but this value is i64; convert it: real(...) or f32(...)\n"},
   {"table_of_running_length", "param N = 2;\nconst w[N] = {1, 2};\n", "2:9: error: a table's length must be a constant, but 'N' is known only when the program runs\n"},
+  {"const_of_choice", "const k = (if 1 < 2 then {1, 2} else {3, 4})[0];\n", "1:45: error: the value of 'k' must be a constant\n"},
+  {"outside_of_choice",
+   "grid G = [0 .. 9], 1;\nfield A : f32 outside (if 1 < 2 then {1, 2} else {3, 4})[0];\nstencil s(A)[G] = A;\n",
+   "2:57: error: the value outside a field must be a constant\n"},
 };
 
 int main(void) { return run_cases("frontend_names", cases, sizeof cases / sizeof *cases); }

@@ -187,6 +187,7 @@ static const FrontendCase cases[] = {
   {"grid_without_name", "grid = [0 .. 9], 4;\n", "1:6: error: expected the grid's name, found '='\n"},
   {"region_without_name", "grid G = [0 .. 9], 4;\nregion = [0 .. 4];\n", "2:8: error: expected the region's name, found '='\n"},
   {"stencil_without_value", GRID1 "stencil s(A)[G] A;\n", "4:17: error: expected '=' or '{', found 'A'\n"},
+  {"unknown_word", "quux 3;\n", "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until), found 'quux'\n"},
 };
 
 int main(void) { return run_cases("frontend_syntax", cases, sizeof cases / sizeof *cases); }
