@@ -123,6 +123,10 @@ static void bad_character(Lexer *x) {
   Loc at = place(x, x->p);
   if (c == '&' || c == '|')
     diag_error(x->d, at, "'%c' is no operator; logic is written '%c%c'", c, c, c);
+  else if (c == '?')
+    diag_error(x->d, at, "'?' is no operator; a choice is written 'if c then a else b'");
+  else if (c == '^')
+    diag_error(x->d, at, "'^' is no operator; a power is written 'pow(x, y)'");
   else if (c > ' ' && c < 127)
     diag_error(x->d, at, "unexpected character '%c'", c);
   else

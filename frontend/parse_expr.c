@@ -15,8 +15,11 @@ bool parse_accept(Parse *p, Tok kind) {
 
 void parse_error(Parse *p, const char *expected) {
   const Token *t = p->t;
+  bool and = t->kind == TOK_NAME && !strcmp(t->text, "and"), or = t->kind == TOK_NAME && !strcmp(t->text, "or");
   if (t->kind == TOK_EOF)
     diag_error(p->d, t->loc, "expected %s, found the end of the file", expected);
+  else if (and || or)
+    diag_error(p->d, t->loc, "expected %s, found '%s'; logic is written '%s'", expected, t->text, and ? "&&" : "||");
   else
     diag_error(p->d, t->loc, "expected %s, found '%.60s'", expected, t->text);
 }
@@ -312,6 +315,10 @@ static Expr *primary(Parse *p) {
 static Expr *unary(Parse *p) {
   if (parse_is(p, TOK_PLUS)) {
     diag_error(p->d, p->t->loc, "there is no unary '+'; leave it out");
+    return NULL;
+  }
+  if (parse_is(p, TOK_STAR) && p->t[-1].kind == TOK_STAR) {
+    diag_error(p->d, p->t[-1].loc, "'**' is no operator; a power is written 'pow(x, y)'");
     return NULL;
   }
   if (!parse_is(p, TOK_MINUS) && !parse_is(p, TOK_NOT))

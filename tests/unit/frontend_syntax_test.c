@@ -188,6 +188,14 @@ static const FrontendCase cases[] = {
   {"region_without_name", "grid G = [0 .. 9], 4;\nregion = [0 .. 4];\n", "2:8: error: expected the region's name, found '='\n"},
   {"stencil_without_value", GRID1 "stencil s(A)[G] A;\n", "4:17: error: expected '=' or '{', found 'A'\n"},
   {"unknown_word", "quux 3;\n", "1:1: error: expected a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until), found 'quux'\n"},
+  {"question_mark",
+   GRID1 INNER1 "A > 0 ? 1 : 2;\n",
+   "4:32: error: '?' is no operator; a choice is written 'if c then a else b'\n4:34: error: expected ';', found '1'\n"},
+  {"caret", GRID1 INNER1 "A^2;\n", "4:27: error: '^' is no operator; a power is written 'pow(x, y)'\n4:28: error: expected ';', found '2'\n"},
+  {"two_stars", GRID1 INNER1 "A**2;\n", "4:27: error: '**' is no operator; a power is written 'pow(x, y)'\n"},
+  {"logic_in_words",
+   GRID1 INNER1 "if A > 0 and A < 1 then 1 else A;\nstencil t(A)[G] = if A > 0 or A < 1 then 1 else A;\n",
+   "4:35: error: expected 'then', found 'and'; logic is written '&&'\n5:28: error: expected 'then', found 'or'; logic is written '||'\n"},
 };
 
 int main(void) { return run_cases("frontend_syntax", cases, sizeof cases / sizeof *cases); }
