@@ -260,9 +260,6 @@ void emit_astore(Emit *e, const Op *op) {
 
 /* ---- several elements at once */
 
-/* Bytes that one instruction moves at most. */
-enum { VECTOR_BYTES = 16 };
-
 /* The address of the first element that the vector op `op` goes to. */
 static LLVMValueRef vector_address(Emit *e, const Op *op) {
   if (op_info[op->code].form == FORM_ARRAY)

@@ -89,7 +89,7 @@ void emit_arg_attributes(Emit *e) {
       continue;
     unsigned p = (unsigned)i + 1;
     emit_attribute(e, e->fn, p, "noalias", 0);
-    emit_attribute(e, e->fn, p, "align", (uint64_t)type_size(buffer_type(e->m, a->index)));
+    emit_attribute(e, e->fn, p, "align", (uint64_t)kernel_alignment(e->m, e->k, a->index));
     if (!a->writes)
       emit_attribute(e, e->fn, p, "readonly", 0);
     else if (!a->reads)

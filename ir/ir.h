@@ -179,8 +179,8 @@ struct Value { Type type; int32_t id; int32_t index; Op *def; Block *block; };
 
 enum { FOR_UNROLL = 1, FOR_PARALLEL = 2 };   /* Op.flags of a for: replicate the body; iterations are independent */
 
-/* An async.wait may leave at most so many groups. */
-enum { MAX_GROUPS = 64 };
+/* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
+enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };
 
 /* An operation. Which of sym, off, ver, cval, box, flags mean something is said by its form (ops.def). Operands and results live in the arena. */
 struct Op {

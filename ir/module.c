@@ -348,7 +348,7 @@ int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer) {
   Widest w = {buffer, 1};
   block_walk(k->body, note_width, &w);
   int64_t bytes = (int64_t)w.elements * type_size(buffer_type(m, buffer));
-  return bytes < 16 ? bytes : 16;
+  return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
 }
 
 /* The field of which buffer `b` is a copy or a past; -1: it is no field's. */

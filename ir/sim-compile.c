@@ -87,7 +87,7 @@ static SimPlace *array_place(Compiler *c, int32_t sym, Value *const *v, const in
 /* The bytes that `op` moves, 16 at most, must be a divisor of where it begins: at `p`, in a buffer (SIM_ALIGN) or array (SIM_SALIGN) of type `t`. */
 static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type t) {
   int bytes = op->count * type_size(t);
-  p->align = (bytes < 16 ? bytes : 16) / type_size(t);
+  p->align = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(t);
   int at = emit(c, code, op, 0, 0, 0, 0);
   c->k->insns[at].place = p;
 }

@@ -4,7 +4,10 @@
  * barrier (pending). An access that crosses threads with a pending one (crossing.c: read after write, write after read, write after
  * write, in one storage) gets a barrier right before it. A for whose own accesses do not cross one another is taken as one access, so
  * the barrier stands before the loop; in any other for the walk goes around the body until what the end of one iteration leaves pending
- * needs no more barriers at the begin of the next. */
+ * needs no more barriers at the begin of the next.
+ *
+ * An async.copy writes twice: when it begins, for what is pending then, and at the wait for it, for what comes after. Which groups of copies a wait leaves is not
+ * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that no barrier mends. */
 #include <inttypes.h>
 
 #include "passes/crossing.h"
@@ -12,11 +15,15 @@
 /* Accesses, oldest first. Two never share the array `v`. */
 typedef struct Pending { int32_t n; Access **v; } Pending;
 
-/* The work on one kernel. dry: look, insert nothing, and say in `hit` whether a barrier was missing. */
+/* Asynchronous copies that may be on their way, the first `committed` of them surely closed by a commit. */
+typedef struct Flight { Pending copies; int32_t committed; } Flight;
+
+/* The work on one kernel. flight: at the place reached. dry: look, insert nothing, and say in `hit` whether a barrier was missing. */
 typedef struct Inserter {
   PassContext *c;
   Kernel *k;
   Crossing *crossing;
+  Flight flight;
   int64_t inserted;
   bool dry, hit, ok;
 } Inserter;
@@ -52,8 +59,36 @@ static const Access *find_crossing(Inserter *in, const Pending *p, const Access 
   return NULL;
 }
 
-static bool is_shared_access(const Inserter *in, const Op *op) {
-  return (op->code == OP_ALOAD || op->code == OP_ASTORE) && in->k->arrays[op->sym].space == SPACE_SHARED;
+static bool is_shared_access(const Inserter *in, const Op *op) { return op_array(op) >= 0 && in->k->arrays[op->sym].space == SPACE_SHARED; }
+
+/* The asynchronous copies below `b` may be on their way from now on. */
+static void launch_copies(Inserter *in, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_ASYNC_COPY)
+      add_access(in, &in->flight.copies, access_new(in->crossing, op, true));
+    for (int i = 0; i < op->nblocks; i++)
+      launch_copies(in, op->blocks[i]);
+  }
+}
+
+/* A flight of its own like `f`. */
+static Flight copy_flight(Inserter *in, const Flight *f) { return (Flight){copy_pending(in, &f->copies), f->committed}; }
+
+/* The copies of `f` may be on their way too. */
+static void join_flight(Inserter *in, const Flight *f) {
+  in->flight.committed = 0;
+  add_all(in, &in->flight.copies, &f->copies);
+}
+
+/* The async.wait `op`: what is on its way may have come, and all that was committed has if no group is left. */
+static void land_copies(Inserter *in, const Op *op, Pending *p) {
+  Flight rest = {0};
+  add_all(in, p, &in->flight.copies);
+  if (op->count)
+    return;
+  for (int i = in->flight.committed; i < in->flight.copies.n; i++)
+    add_access(in, &rest.copies, in->flight.copies.v[i]);
+  in->flight = rest;
 }
 
 /* Collects the accesses to shared arrays below `b`; true if there is a barrier among them. */
@@ -61,6 +96,8 @@ static bool collect(Inserter *in, const Block *b, bool looped, Pending *all) {
   bool barrier = false;
   for (const Op *op = b->first; op; op = op->next) {
     barrier |= op->code == OP_BARRIER;
+    if (op->code == OP_ASYNC_WAIT)
+      add_all(in, all, &in->flight.copies);
     if (is_shared_access(in, op)) {
       Access *x = access_new(in->crossing, op, looped);
       ARENA_PUSH(in->c->arena, all->v, all->n, x);
@@ -123,13 +160,18 @@ static void run_unit(Inserter *in, Op *op, const Pending *all, Pending *p, bool 
   add_all(in, p, all);
 }
 
-/* Runs through the body of a for without inserting anything, `p` being pending at its begin and changed to what is at its end; was a
- * barrier missing? */
-static bool try_body(Inserter *in, Op *op, Pending *p, bool uniform) {
+/* Runs through the body of a for, inserting barriers, with the copies of `start` on their way at its begin. */
+static void run_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
+  in->flight = copy_flight(in, start);
+  run_block(in, op->blocks[0], p, uniform);
+}
+
+/* The same without inserting anything, `p` being pending at its begin and changed to what is at its end; was a barrier missing? */
+static bool try_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
   bool dry = in->dry, hit = in->hit;
   in->dry = true;
   in->hit = false;
-  run_block(in, op->blocks[0], p, uniform);
+  run_body(in, op, p, start, uniform);
   bool missing = in->hit;
   in->dry = dry;
   in->hit = hit;
@@ -145,23 +187,26 @@ static bool runs(Inserter *in, const Op *op) {
 /* A for that has, or needs, barriers in its body. */
 static void run_loop(Inserter *in, Op *op, Pending *p, bool uniform) {
   bool inner = uniform && value_is_uniform(op->operands[0]) && value_is_uniform(op->operands[1]);
+  Flight start = copy_flight(in, &in->flight);
   Pending end = {0};
   int64_t before;
-  run_block(in, op->blocks[0], &end, inner);
+  run_body(in, op, &end, &start, inner);
   do {
     before = in->inserted;
-    run_block(in, op->blocks[0], &end, inner);
+    run_body(in, op, &end, &start, inner);
   } while (in->inserted != before);
   Pending first = copy_pending(in, p);
-  if (try_body(in, op, &first, inner)) {
+  if (try_body(in, op, &first, &start, inner)) {
     Pending all = {0};
     collect(in, op->blocks[0], true, &all);
     put_barrier(in, op, all.v[0], p, uniform);
     first = (Pending){0};
-    try_body(in, op, &first, inner);
+    try_body(in, op, &first, &start, inner);
   }
   if (runs(in, op))
     *p = (Pending){0};
+  else
+    join_flight(in, &start);
   add_all(in, p, &first);
   add_all(in, p, &end);
 }
@@ -169,6 +214,7 @@ static void run_loop(Inserter *in, Op *op, Pending *p, bool uniform) {
 /* A for. */
 static void run_for(Inserter *in, Op *op, Pending *p, bool uniform) {
   Pending all = {0};
+  launch_copies(in, op->blocks[0]);
   bool barrier = collect(in, op->blocks[0], true, &all);
   if (barrier || find_inner_crossing(in, &all))
     run_loop(in, op, p, uniform);
@@ -179,14 +225,20 @@ static void run_for(Inserter *in, Op *op, Pending *p, bool uniform) {
 /* An if that all threads of a block decide alike: each branch by itself, then what either leaves pending. */
 static void run_uniform_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   Pending other = copy_pending(in, p);
+  Flight start = copy_flight(in, &in->flight), end;
   run_block(in, op->blocks[0], p, uniform);
+  end = in->flight;
+  in->flight = start;
   run_block(in, op->blocks[1], &other, uniform);
+  join_flight(in, &end);
   add_all(in, p, &other);
 }
 
 /* An if that takes threads apart: nothing in it may need a barrier. */
 static void run_divergent_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   Pending all = {0};
+  launch_copies(in, op->blocks[0]);
+  launch_copies(in, op->blocks[1]);
   collect(in, op->blocks[0], false, &all);
   collect(in, op->blocks[1], false, &all);
   const Access *x = find_inner_crossing(in, &all);
@@ -206,11 +258,15 @@ static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
       run_uniform_if(in, op, p, uniform);
     } else if (op->code == OP_IF) {
       run_divergent_if(in, op, p, uniform);
+    } else if (op->code == OP_ASYNC_COMMIT) {
+      in->flight.committed = in->flight.copies.n;
+    } else if (op->code == OP_ASYNC_WAIT) {
+      land_copies(in, op, p);
     } else if (is_shared_access(in, op)) {
       Access *x = access_new(in->crossing, op, false);
       if (find_crossing(in, p, x))
         put_barrier(in, op, x, p, uniform);
-      add_access(in, p, x);
+      add_access(in, op->code == OP_ASYNC_COPY ? &in->flight.copies : p, x);
     }
   }
 }
