@@ -1,6 +1,7 @@
 /* frontend/check.c: declarations: names, the module's scalars, grid and fields, stencils with their pieces. */
 #include "frontend/ast.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A symbol for the declared name; NULL after reporting that the name is taken. */
@@ -94,6 +95,16 @@ static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
   return s->have[t];
 }
 
+/* Computes constant `s` of literals as all types of floats that hold its value. False after reporting. */
+static bool compute_floats(Checker *c, Symbol *s, const Expr *value) {
+  static const Type narrower[] = {TY_F32, TY_F16, TY_BF16};
+  bool ok = compute(c, s, value, TY_F64);
+  for (size_t i = 0; i < sizeof narrower / sizeof *narrower && ok; i++)
+    if (!isinf(const_convert(s->memo[TY_F64], TY_F64, narrower[i]).f))
+      ok = compute(c, s, value, narrower[i]);
+  return ok;
+}
+
 /* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
 static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
   Expr *e = single(c, check_in(c, value, NULL, ALLOW_CONST, "a const"), "a const (a table is written const w[3] = {...})");
@@ -108,7 +119,7 @@ static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
   int64_t i = is_int ? s->memo[TY_I64].i : 0;
   s->have[TY_I32] = is_int && i >= INT32_MIN && i <= INT32_MAX;
   s->memo[TY_I32].i = i;
-  return compute(c, s, value, TY_F64) && compute(c, s, value, TY_F32);
+  return compute_floats(c, s, value);
 }
 
 /* const NAME = VALUE. */

@@ -172,16 +172,15 @@ static bool literal_fits(const Expr *e, Type t) {
   return (t == TY_I8 || t == TY_I16) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
-/* The literal `e`, with or without a sign, rounded once from its text to the storage type `t` of floats; NULL if it is something else, or too large. */
+/* The literal or constant of literals `e`, with or without a sign, rounded once from its text to the storage type `t` of floats; NULL if it is something else, or too large. */
 static Expr *store_float(Expr *e, Type t) {
   Const k;
-  bool negative = e->kind == EXPR_OP && e->op == OP_NEG;
-  Expr *x = negative ? e->kids[0] : e;
-  if (!type_is_float(t) || (x->kind != EXPR_INT && x->kind != EXPR_FLOAT) || !fold_literal(x, t, &k) || isinf(k.f))
+  Expr *x = e->kind == EXPR_OP && e->op == OP_NEG ? e->kids[0] : e;
+  bool literal = x->kind == EXPR_INT || x->kind == EXPR_FLOAT, known = x->kind == EXPR_CONST && x->sym->have[t];
+  if (!type_is_float(t) || !(known || literal) || (literal && (!fold_literal(x, t, &k) || isinf(k.f))))
     return NULL;
   x->type = t;
-  if (negative)
-    e->type = t;
+  e->type = t;
   return e;
 }
 

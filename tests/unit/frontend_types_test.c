@@ -178,6 +178,10 @@ static const FrontendCase cases[] = {
   {"let_of_wrong_type",
    GRID1 "stencil s(A)[1 .. N-2] { let a : f64 = A; A = f32(a); }\n",
    "4:40: error: 'a' is f64, but this value is f32; convert it: f64(A)\n"},
+  {"constant_that_only_f64_holds",
+   GRID1 "const huge = 1e300, w[2] = {1, 1e300};\nfield D : f64 on G outside huge;\nstencil d(D)[G] = D * huge + w[1] * w[0];\n" INNER1 "A * huge;\n",
+   "7:30: error: the constant 'huge' does not fit the type f32\n"},
+  {"constant_that_nothing_holds", "const huge = 1e400;\n", "1:14: error: the literal 1e400 does not fit the type f64\n"},
 };
 
 int main(void) { return run_cases("frontend_types", cases, sizeof cases / sizeof *cases); }
