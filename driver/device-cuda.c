@@ -26,7 +26,8 @@ enum {
   ATTR_SHARED_PER_CORE = 81,
   ATTR_REGISTERS_PER_CORE = 82,
   ATTR_SHARED_OPTIN = 97,
-  FUNC_LOCAL_BYTES = 3,
+  FUNC_SHARED = 1,
+  FUNC_LOCAL = 3,
   FUNC_REGISTERS = 4,
   FUNC_MAX_DYNAMIC_SHARED = 8,
   JIT_INFO_LOG = 3,
@@ -56,11 +57,12 @@ typedef struct Cuda {
   CuResult (*memory_free)(CuPointer p);
   CuResult (*copy_in)(CuPointer to, const void *from, size_t size);
   CuResult (*copy_out)(void *to, CuPointer from, size_t size);
+  CuResult (*copy_within)(CuPointer to, CuPointer from, size_t size, void *stream);
   CuResult (*module_load)(void **module, const void *image, unsigned n, int *options, void **values);
   CuResult (*module_unload)(void *module);
   CuResult (*module_function)(void **f, void *module, const char *name);
   CuResult (*function_attribute)(void *f, int attribute, int value);
-  CuResult (*function_read)(int *value, int attribute, void *f);
+  CuResult (*function_info)(int *value, int attribute, void *f);
   CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                      void **args, void **extra);
   CuResult (*event_create)(void **e, unsigned flags);
@@ -90,11 +92,12 @@ static const Entry entries[] = {
     {"cuMemFree_v2", offsetof(Cuda, memory_free)},
     {"cuMemcpyHtoD_v2", offsetof(Cuda, copy_in)},
     {"cuMemcpyDtoH_v2", offsetof(Cuda, copy_out)},
+    {"cuMemcpyDtoDAsync_v2", offsetof(Cuda, copy_within)},
     {"cuModuleLoadDataEx", offsetof(Cuda, module_load)},
     {"cuModuleUnload", offsetof(Cuda, module_unload)},
     {"cuModuleGetFunction", offsetof(Cuda, module_function)},
     {"cuFuncSetAttribute", offsetof(Cuda, function_attribute)},
-    {"cuFuncGetAttribute", offsetof(Cuda, function_read)},
+    {"cuFuncGetAttribute", offsetof(Cuda, function_info)},
     {"cuLaunchKernel", offsetof(Cuda, launch)},
     {"cuEventCreate", offsetof(Cuda, event_create)},
     {"cuEventDestroy_v2", offsetof(Cuda, event_destroy)},
@@ -300,6 +303,23 @@ static StcStatus cuda_fetch(Device *d, void *to, const void *from, size_t size) 
   return size ? check(d, s->cu.copy_out(to, (CuPointer)(uintptr_t)from, size), "copying from the device") : STC_OK;
 }
 
+/* Within the device. */
+static StcStatus cuda_copy(Device *d, void *to, const void *from, size_t size) {
+  CudaState *s = d->state;
+  return size ? check(d, s->cu.copy_within((CuPointer)(uintptr_t)to, (CuPointer)(uintptr_t)from, size, NULL), "copying within the device") : STC_OK;
+}
+
+/* What the driver's compiler made of kernel `kernel`. */
+static bool cuda_inspect(Device *d, int kernel, KernelInfo *out) {
+  CudaState *s = d->state;
+  int shared = 0;
+  if (s->cu.function_info(&out->registers, FUNC_REGISTERS, s->functions[kernel]) || s->cu.function_info(&out->local, FUNC_LOCAL, s->functions[kernel]) ||
+      s->cu.function_info(&shared, FUNC_SHARED, s->functions[kernel]))
+    return false;
+  out->shared = (int64_t)shared + s->dynamic[kernel];
+  return true;
+}
+
 /* Hardware x is the program's last dimension. */
 static StcStatus cuda_launch(Device *d, const Launch *l) {
   CudaState *s = d->state;
@@ -311,16 +331,6 @@ static StcStatus cuda_launch(Device *d, const Launch *l) {
   CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL,
                             l->args, NULL);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
-}
-
-/* What the driver's compiler gave a thread. */
-static StcStatus cuda_resources(Device *d, int index, int *registers, int64_t *local_bytes) {
-  CudaState *s = d->state;
-  int local = 0;
-  StcStatus st = check(d, s->cu.function_read(registers, FUNC_REGISTERS, s->functions[index]), "reading a kernel's registers");
-  if (!st) st = check(d, s->cu.function_read(&local, FUNC_LOCAL_BYTES, s->functions[index]), "reading a kernel's local memory");
-  *local_bytes = local;
-  return st;
 }
 
 /* Marks the start in the stream. */
@@ -384,8 +394,9 @@ const DeviceKind device_cuda = {
     .release = cuda_release,
     .put = cuda_put,
     .fetch = cuda_fetch,
+    .copy = cuda_copy,
+    .inspect = cuda_inspect,
     .launch = cuda_launch,
-    .resources = cuda_resources,
     .start = cuda_start,
     .wait = cuda_wait,
     .stop = cuda_stop,

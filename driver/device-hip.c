@@ -12,6 +12,7 @@ typedef int HipError;            /* hipError_t; 0 is success */
 enum {
   HIP_OUT_OF_MEMORY = 2, HIP_NO_DEVICE = 100,
   ATTR_BLOCK_X = 26, ATTR_GRID_X = 29, ATTR_MAX_THREADS = 56, ATTR_THREADS_PER_CORE = 57, ATTR_CORES = 63, ATTR_SHARED = 74, ATTR_WARP = 87,
+  FUNC_SHARED = 1, FUNC_LOCAL = 3, FUNC_REGISTERS = 4,
   PROPERTIES_SIZE = 16384        /* more than any version's hipDeviceProp_t */
 };
 /* Markers in the `extra` list of hipModuleLaunchKernel. */
@@ -33,9 +34,11 @@ typedef struct Hip {
   HipError (*memory_free)(void *p);
   HipError (*copy_in)(void *to, const void *from, size_t size);
   HipError (*copy_out)(void *to, const void *from, size_t size);
+  HipError (*copy_within)(void *to, const void *from, size_t size, void *stream);
   HipError (*module_load)(void **module, const void *image);
   HipError (*module_unload)(void *module);
   HipError (*module_function)(void **f, void *module, const char *name);
+  HipError (*function_info)(int *value, int attribute, void *f);
   HipError (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                      void **args, void **extra);
   HipError (*synchronize)(void);
@@ -61,9 +64,11 @@ static const Entry entries[] = {
     {"hipFree", offsetof(Hip, memory_free)},
     {"hipMemcpyHtoD", offsetof(Hip, copy_in)},
     {"hipMemcpyDtoH", offsetof(Hip, copy_out)},
+    {"hipMemcpyDtoDAsync", offsetof(Hip, copy_within)},
     {"hipModuleLoadData", offsetof(Hip, module_load)},
     {"hipModuleUnload", offsetof(Hip, module_unload)},
     {"hipModuleGetFunction", offsetof(Hip, module_function)},
+    {"hipFuncGetAttribute", offsetof(Hip, function_info)},
     {"hipModuleLaunchKernel", offsetof(Hip, launch)},
     {"hipDeviceSynchronize", offsetof(Hip, synchronize)},
     {"hipEventCreate", offsetof(Hip, event_create)},
@@ -233,6 +238,22 @@ static StcStatus hip_fetch(Device *d, void *to, const void *from, size_t size) {
   return size ? check(d, ((HipState *)d->state)->hip.copy_out(to, from, size), "copying from the device") : STC_OK;
 }
 
+/* Within the device. */
+static StcStatus hip_copy(Device *d, void *to, const void *from, size_t size) {
+  return size ? check(d, ((HipState *)d->state)->hip.copy_within(to, from, size, NULL), "copying within the device") : STC_OK;
+}
+
+/* What the code object says of kernel `kernel`. */
+static bool hip_inspect(Device *d, int kernel, KernelInfo *out) {
+  HipState *s = d->state;
+  int shared = 0;
+  if (s->hip.function_info(&out->registers, FUNC_REGISTERS, s->functions[kernel]) || s->hip.function_info(&out->local, FUNC_LOCAL, s->functions[kernel]) ||
+      s->hip.function_info(&shared, FUNC_SHARED, s->functions[kernel]))
+    return false;
+  out->shared = (int64_t)shared + s->dynamic[kernel];
+  return true;
+}
+
 /* Lays the arguments out as the kernel expects its kernarg segment: in order, each at a multiple of its size. Returns the bytes used. */
 static size_t pack_arguments(const Module *m, const Kernel *k, void **args, char *to) {
   size_t at = 0;
@@ -310,5 +331,5 @@ static void hip_list(FILE *to) {
 const DeviceKind device_hip = {
     .name = "hip", .help = "an AMD GPU, through libamdhip64.so", .arch = "amdgpu", .index = "the GPU's number",
     .open = hip_open, .close = hip_close, .load = hip_load, .alloc = hip_alloc, .release = hip_release, .put = hip_put, .fetch = hip_fetch,
-    .launch = hip_launch, .start = hip_start, .wait = hip_wait, .stop = hip_stop, .list = hip_list,
+    .copy = hip_copy, .inspect = hip_inspect, .launch = hip_launch, .start = hip_start, .wait = hip_wait, .stop = hip_stop, .list = hip_list,
 };

@@ -275,6 +275,7 @@ const DeviceKind device_host = {
     .release = host_release,
     .put = host_copy,
     .fetch = host_copy,
+    .copy = host_copy,
     .launch = host_launch,
     .start = host_start,
     .wait = host_wait,

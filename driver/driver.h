@@ -13,6 +13,7 @@
  *   device-host.c   this CPU: JIT and a pool of threads that pull tiles
  *   device-cuda.c   NVIDIA: libcuda.so.1 by dlopen
  *   device-hip.c    AMD: libamdhip64.so by dlopen
+ *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
@@ -128,6 +129,9 @@ typedef struct Launch { int32_t index; const Kernel *kernel; int64_t blocks[MAX_
 /* What a device that runs whole modules is given. */
 typedef struct WholeRun { Binding *binding; int64_t steps; bool run_inits; const bool *skip_init; } WholeRun;
 
+/* What the driver says of a kernel that it has loaded: 32-bit registers and bytes of local memory (what did not fit the registers) a thread, bytes of shared memory a block. */
+typedef struct KernelInfo { int registers, local; int64_t shared; } KernelInfo;
+
 /* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole (run) on host arrays, or has
  * memory and launches kernels. */
 typedef struct DeviceKind {
@@ -144,11 +148,12 @@ typedef struct DeviceKind {
   void (*release)(Device *d, void *memory, size_t size);
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
+  StcStatus (*copy)(Device *d, void *to, const void *from, size_t size);   /* within its memory, in order with launches */
   StcStatus (*launch)(Device *d, const Launch *l);
-  StcStatus (*resources)(Device *d, int index, int *registers, int64_t *local_bytes);   /* of a thread of kernel `index`; NULL: there are none */
   StcStatus (*start)(Device *d);                                    /* starts the clock */
   StcStatus (*wait)(Device *d);                                     /* until all launches are done */
   StcStatus (*stop)(Device *d, double *seconds);                    /* waits; seconds since start */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out);          /* of a loaded kernel; NULL, or false: not known */
   void (*list)(FILE *to);                                           /* a line for each device there is, or why there is none */
 } DeviceKind;
 
@@ -214,6 +219,16 @@ struct StcPlan {
   void *series_user;
 };
 
+/* A plan with its code loaded, but without params and memory. On success *out is to be freed with stc_plan_free. */
+StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out);
+/* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
+StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
+/* Gives the plan's memory back. */
+void plan_release(StcPlan *p);
+/* Sets all fields and launch-time arrays to random numbers (random_fill) that depend on the seed, the name of what they are for and the place alone. Beyond the
+ * first RANDOM_PERIOD elements of a component they repeat. */
+StcStatus plan_randomize(StcPlan *p, uint64_t seed);
+enum { RANDOM_PERIOD = 1048573 };
 /* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
 /* Which fields have an init (module_fields places). */
@@ -293,7 +308,7 @@ double default_tolerance(StcType t, bool exact);
 typedef struct FieldOption { const char *field, *value; } FieldOption;
 
 /* The commands; a set of them is an or. */
-typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16 } CommandKind;
+typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16, CMD_BENCH = 32 } CommandKind;
 
 /* The command line, parsed. */
 typedef struct Command {
@@ -309,15 +324,23 @@ typedef struct Command {
   FieldOption *in, *outs, *pngs;
   int ndefines;
   const char **defines;
+  const char *bench_programs, *bench_types, *bench_sizes, *json;   /* bench: comma-separated lists, NULL: all; a file */
+  int nalso;
+  const char **also;             /* bench: further schedules, as options */
+  bool quick;
+  int seconds;                   /* bench: start nothing more after so many; 0: no limit */
 } Command;
 
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */
 StcStatus command_parse(Command *c, int argc, char **argv);
-/* Writes the help on `topic` ("run", "devices", NULL: all). STC_USAGE if there is no such topic. */
+/* Adds to *o what the options in `words` say, separated by spaces: "-schedule=overlap -T=4". Strings live in `a`. */
+StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o);
+/* Writes the help on `topic` ("run", "bench", "devices", NULL: all). STC_USAGE if there is no such topic. */
 StcStatus help_print(FILE *to, const char *topic);
 /* What the commands do; *stop becomes nonzero when the user wants to end. */
 StcStatus command_compile(const Command *c);
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
+StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
 
 /* The values that reductions had while a program ran, in order of evaluation (malloc). */
 typedef struct Series { StcContext *context; const StcProgram *program; int64_t n, capacity; StcReduction *values; bool full; } Series;

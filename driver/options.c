@@ -1,5 +1,5 @@
 /* driver/options.c: the command line. The table below is all there is to it: parsing, help and near matches are made from it. */
-#include "driver/driver.h"
+#include "driver/bench.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -99,8 +99,25 @@ static const char *set_in(Command *c, const char *v) { return add_field(c, &c->i
 static const char *set_outs(Command *c, const char *v) { return add_field(c, &c->outs, &c->nout, v); }
 static const char *set_png(Command *c, const char *v) { return add_field(c, &c->pngs, &c->npng, v); }
 static const char *set_quiet(Command *c, const char *v) { return (void)v, c->quiet = true, NULL; }
+static const char *set_programs(Command *c, const char *v) { return c->bench_programs = v, NULL; }
+static const char *set_types(Command *c, const char *v) { return c->bench_types = v, NULL; }
+static const char *set_sizes(Command *c, const char *v) { return c->bench_sizes = v, NULL; }
+static const char *set_also(Command *c, const char *v) {
+  ARENA_PUSH(c->arena, c->also, c->nalso, v);
+  return NULL;
+}
+static const char *set_json(Command *c, const char *v) { return c->json = v, NULL; }
+static const char *set_quick(Command *c, const char *v) { return (void)v, c->quick = true, NULL; }
+
+/* --seconds=N. */
+static const char *set_seconds(Command *c, const char *v) {
+  int64_t n;
+  if (!parse_int(v, 1, 1 << 20, &n)) return "a number of seconds from 1";
+  c->seconds = (int)n;
+  return NULL;
+}
 static const char *set_help(Command *c, const char *v) {
-  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_DEVICES ? "devices" : NULL;
+  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_BENCH ? "bench" : c->kind == CMD_DEVICES ? "devices" : NULL;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
@@ -151,14 +168,14 @@ static const char *set_check(Command *c, const char *v) {
 
 /* ---------------------------------------------------------------- the table */
 
-enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES };
+enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH };
 
 static const OptionRow rows[] = {
     {"march", TAKES_VALUE, BOTH, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
     {"mcpu", TAKES_VALUE, BOTH, set_mcpu, "-mcpu=CPU", "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
     {"o", TAKES_VALUE, CMD_COMPILE, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
-    {"device", TAKES_VALUE, CMD_RUN, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
+    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy", "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
@@ -166,7 +183,14 @@ static const OptionRow rows[] = {
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
     {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]", "run the reference too and compare; exit 1 above the tolerance"},
     {"time", TAKES_OPTIONAL, CMD_RUN, set_time, "--time[=kernels]", "print one line of JSON with what the run took, each kernel by itself"},
-    {"quiet", TAKES_NOTHING, CMD_RUN, set_quiet, "--quiet", "no progress bar"},
+    {"programs", TAKES_VALUE, CMD_BENCH, set_programs, "--programs=A,B", "only these programs of the bench"},
+    {"types", TAKES_VALUE, CMD_BENCH, set_types, "--types=f32", "f32, f64 or both (default)"},
+    {"size", TAKES_VALUE, CMD_BENCH, set_sizes, "--size=S,S", "large, small, or extents such as 4096x4096; default large,small"},
+    {"also", TAKES_VALUE, CMD_BENCH, set_also, "--also \"OPTIONS\"", "measure this schedule, too: \"-schedule=overlap -T=6 -block=8x64\""},
+    {"json", TAKES_VALUE, CMD_BENCH, set_json, "--json FILE", "write all figures there"},
+    {"seconds", TAKES_VALUE, CMD_BENCH, set_seconds, "--seconds=N", "start nothing more after N seconds"},
+    {"quick", TAKES_NOTHING, CMD_BENCH, set_quick, "--quick", "one size a program, short samples"},
+    {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH, set_quiet, "--quiet", "no progress bar"},
     {"D", TAKES_ATTACHED, BOTH, set_define, "-DNAME=VALUE", "set a param"},
     {"freal", TAKES_VALUE, BOTH, set_real, "-freal=f64", "what the type `real` means, default f32"},
     {"O", TAKES_ATTACHED, BOTH, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
@@ -227,7 +251,7 @@ static StcStatus unknown_option(Command *c, const char *arg) {
   if (near)
     context_error(c->context, "unknown option %s; is %s%s meant?", arg, arg[1] == '-' ? "--" : "-", near);
   else
-    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg, c->kind == CMD_RUN ? " run" : "");
+    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg, c->kind == CMD_RUN ? " run" : c->kind == CMD_BENCH ? " bench" : "");
   return STC_USAGE;
 }
 
@@ -238,7 +262,8 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   if (!row) return unknown_option(c, arg);
   if (!(row->commands & c->kind))
     return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg,
-                         row->commands & CMD_RUN ? "`stc run`" : "compiling (stc FILE)", row->commands & CMD_RUN ? " run" : ""),
+                         row->commands & CMD_COMPILE ? "compiling (stc FILE)" : row->commands & CMD_RUN ? "`stc run`" : "`stc bench`",
+                         row->commands & CMD_COMPILE ? "" : row->commands & CMD_RUN ? " run" : " bench"),
            STC_USAGE;
   if (row->takes == TAKES_NOTHING && value) return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc) value = argv[++*i];
@@ -251,6 +276,7 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
 /* The command that the first word names, and whether it does. */
 static bool command_word(Command *c, const char *word) {
   if (strcmp(word, "run") == 0) c->kind = CMD_RUN;
+  else if (strcmp(word, "bench") == 0) c->kind = CMD_BENCH;
   else if (strcmp(word, "devices") == 0) c->kind = CMD_DEVICES;
   else if (strcmp(word, "help") == 0) c->kind = CMD_HELP;
   else return false;
@@ -270,10 +296,10 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
     if (argv[i][0] == '-' && argv[i][1]) {
       StcStatus s = take_option(c, argc, argv, &i);
       if (s) return s;
-    } else if (c->file || c->kind == CMD_DEVICES) {
-      return context_error(c->context, c->file ? "two files, %s and %s: one at a time" : "%s%s: `stc devices` takes no file",
-                           c->file ? c->file : "", argv[i]),
-             STC_USAGE;
+    } else if (c->kind == CMD_DEVICES || c->kind == CMD_BENCH) {
+      return context_error(c->context, "%s: `stc %s` takes no file", argv[i], argv[1]), STC_USAGE;
+    } else if (c->file) {
+      return context_error(c->context, "two files, %s and %s: one at a time", c->file, argv[i]), STC_USAGE;
     } else {
       c->file = argv[i];
     }
@@ -287,12 +313,30 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   return STC_OK;
 }
 
+StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o) {
+  Command c = {.kind = CMD_RUN, .arena = a, .context = context, .options = *o};
+  char **argv = NULL;
+  int argc = 0;
+  for (const char *s = words; *s; s += strspn(s, " ")) {
+    size_t n = strcspn(s, " ");
+    if (n) ARENA_PUSH(a, argv, argc, arena_strndup(a, s, n));
+    s += n;
+  }
+  for (int i = 0; i < argc; i++) {
+    if (argv[i][0] != '-' || !argv[i][1]) return context_error(context, "\"%s\": `%s` is no option", words, argv[i]), STC_USAGE;
+    StcStatus s = take_option(&c, argc, argv, &i);
+    if (s) return s;
+  }
+  *o = c.options;
+  return STC_OK;
+}
+
 /* ---------------------------------------------------------------- help */
 
-/* The rows for exactly the commands in `commands` that have help, one a line. */
-static void print_rows(FILE *to, int commands) {
+/* The rows that have help for all of the commands `with` and none of `without`, one a line. */
+static void print_rows(FILE *to, int with, int without) {
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].commands == commands && rows[i].help) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
+    if ((rows[i].commands & with) == with && !(rows[i].commands & without) && rows[i].help) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
 }
 
 /* The help on compiling. */
@@ -300,13 +344,14 @@ static void print_main_help(FILE *to) {
   fputs("stc: a compiler for stencil programs (.stn) on GPUs and CPUs\n\n"
         "  stc [options] FILE       compile to .ptx, .hsaco or .o, with a manifest (.json) beside it\n"
         "  stc run [options] FILE   compile and run (`stc help run`)\n"
+        "  stc bench [options]      measure the bench programs on a device (`stc help bench`)\n"
         "  stc devices              list what there is to run on\n"
         "  stc help [COMMAND]       this text, or that on a command\n"
         "  stc --version            the versions of stc and LLVM\n\n"
         "FILE is a program (.stn) or IR text (.sir, .kir). Options:\n",
         to);
-  print_rows(to, CMD_COMPILE);
-  print_rows(to, BOTH);
+  print_rows(to, CMD_COMPILE, CMD_RUN);
+  print_rows(to, BOTH, 0);
   fputs("\nExit codes: 0 done, 1 --check failed, 2 usage, 3 input, 4 device, 5 file, 6 memory, 7 stc's own\n"
         "mistake, 130 Ctrl-C\n", to);
 }
@@ -317,9 +362,22 @@ static void print_run_help(FILE *to) {
         "  stc run examples/gray_scott.stn --png V=v.png\n"
         "  stc run --device=cuda -DN=8192 --in A=random:1 --check --time jacobi.stn\n\n",
         to);
-  print_rows(to, CMD_RUN);
+  print_rows(to, CMD_RUN, CMD_COMPILE);
   fputs("\nCompiling, as for `stc FILE`:\n", to);
-  print_rows(to, BOTH);
+  print_rows(to, BOTH, 0);
+}
+
+/* The help on the bench. */
+static void print_bench_help(FILE *to) {
+  fputs("stc bench [options]: measure a set of programs on a device under each family of schedules, beside\n"
+        "what copying takes there; every configuration is verified first. GPts/s, median of five\n\n"
+        "  stc bench --device=cuda --json bench.json\n"
+        "  stc bench --device=host --quick --programs=star2d1r,star3d1r\n\n",
+        to);
+  print_rows(to, CMD_BENCH, CMD_COMPILE);
+  fputs("\nThe programs:", to);
+  for (const BenchProgram *p = bench_programs; p->name; p++) fprintf(to, "%s%s", (p - bench_programs) % 8 ? " " : "\n  ", p->name);
+  fputs("\n", to);
 }
 
 /* The help on devices. */
@@ -333,6 +391,8 @@ StcStatus help_print(FILE *to, const char *topic) {
     print_main_help(to);
   else if (strcmp(topic, "run") == 0)
     print_run_help(to);
+  else if (strcmp(topic, "bench") == 0)
+    print_bench_help(to);
   else if (strcmp(topic, "devices") == 0)
     print_devices_help(to);
   else

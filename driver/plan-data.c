@@ -229,3 +229,76 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
   mark_given(p, field, component);
   return STC_OK;
 }
+
+/* ---------------------------------------------------------------- random numbers */
+
+/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the plan's device or, where that has no memory of its own, here. */
+static StcStatus repeat(StcPlan *p, char *to, size_t size, size_t bytes) {
+  Device *d = &p->device;
+  StcStatus s = STC_OK;
+  for (size_t done = size; done < bytes && !s; done *= 2) {
+    size_t n = bytes - done < done ? bytes - done : done;
+    if (d->kind->whole) memcpy(to + done, to, n);
+    else s = d->kind->copy(d, to + done, to, n);
+  }
+  return s;
+}
+
+/* Random numbers for component `component` of field `field`, a whole slot, or if `array` for launch-time array `field`. They are made in `data`. */
+static StcStatus randomize(StcPlan *p, bool array, int field, int component, uint64_t seed, char *data) {
+  StcFieldInfo f;
+  StcStatus s = array ? stc_plan_array(p, field, &f) : stc_plan_component(p, field, component, &f);
+  if (s || !f.bytes) return s;
+  Home h = array ? (Home){0} : p->homes[field];
+  int slot = array ? p->slot_of_array[field] : p->slot_of_field[h.field + component];
+  size_t bytes = (size_t)f.bytes, period = (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
+  if (slot < 0) return array ? (p->array_given[field] = true, STC_OK) : STC_OK;
+  if (bytes > period) f.bytes = (int64_t)period;
+  random_fill(&f, seed, data);
+  if (p->device.kind->whole) memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
+  else s = p->device.kind->put(&p->device, p->slots[slot].memory, data, (size_t)f.bytes);
+  if (!s) s = repeat(p, p->slots[slot].memory, (size_t)f.bytes, bytes);
+  if (array) p->array_given[field] = true;
+  else mark_given(p, field, component);
+  return s;
+}
+
+/* Random numbers for component `component` of a field whose points are packed. */
+static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t seed) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  char *data = s ? NULL : malloc((size_t)f.bytes + 1);
+  if (!s && !data) return context_error(p->w.context, "no memory on this computer for field %s of %lld bytes", f.name, (long long)f.bytes), STC_MEMORY;
+  size_t bytes = s ? 0 : (size_t)f.bytes, period = s ? 0 : (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
+  if (bytes > period) f.bytes = (int64_t)period;
+  if (!s) random_fill(&f, seed, data);
+  for (size_t done = period; done < bytes; done *= 2) memcpy(data + done, data, bytes - done < done ? bytes - done : done);
+  if (!s) s = stc_plan_set_component(p, field, component, data, bytes);
+  free(data);
+  return s;
+}
+
+/* What plan_randomize hands to its guarded part. */
+typedef struct RandomArgs { StcPlan *p; uint64_t seed; char *data; } RandomArgs;
+
+/* Sets everything. */
+static StcStatus randomize_guarded(void *arg) {
+  RandomArgs *a = arg;
+  StcPlan *p = a->p;
+  StcStatus s = STC_OK;
+  for (int f = 0; f < p->program->ndeclared && !s; f++) {
+    if (p->module->fields[p->homes[f].field].temp) continue;
+    for (int c = 0; c < p->program->declared[f].ncomponents && !s; c++)
+      s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
+  }
+  for (int i = 0; i < p->module->nparam_arrays && !s; i++) s = randomize(p, true, i, 0, a->seed, a->data);
+  return s;
+}
+
+StcStatus plan_randomize(StcPlan *p, uint64_t seed) {
+  RandomArgs args = {p, seed, malloc((size_t)RANDOM_PERIOD * 8)};
+  if (!args.data) return context_error(p->w.context, "no memory on this computer for random numbers"), STC_MEMORY;
+  StcStatus s = workspace_guard(&p->w, randomize_guarded, &args);
+  free(args.data);
+  return s;
+}

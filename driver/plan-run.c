@@ -464,7 +464,12 @@ StcStatus stc_plan_kernel(StcPlan *p, int kernel, StcKernelInfo *out) {
     out->launches = p->times[kernel].launches;
     out->seconds = p->times[kernel].seconds;
   }
-  return p->device.kind->resources ? p->device.kind->resources(&p->device, kernel, &out->registers, &out->local_bytes) : STC_OK;
+  KernelInfo info = {0};
+  if (p->device.kind->inspect && p->device.kind->inspect(&p->device, kernel, &info)) {
+    out->registers = info.registers;
+    out->local_bytes = info.local;
+  }
+  return STC_OK;
 }
 
 double stc_plan_compile_seconds(const StcPlan *p) { return p->compile_seconds; }

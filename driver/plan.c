@@ -247,7 +247,7 @@ static int64_t grid_points(const StcPlan *p) {
   return field_shape(&whole, p->scalars, shape);
 }
 
-/* What stc_plan_new hands to its guarded part. */
+/* What making a plan and giving it params hand to their guarded parts. */
 typedef struct PlanArgs { StcPlan *p; const char *device; int n; const char *const *defines; } PlanArgs;
 
 /* The program's defines, then the plan's. */
@@ -262,25 +262,34 @@ static StcStatus bind(StcPlan *p, int n, const char *const *texts) {
   return module_bind(p->module, g->options.ndefines + n, defines, p->scalars, p->w.diags) ? STC_OK : STC_INPUT;
 }
 
-/* Opens the device, makes and loads the code, binds the params, checks the grids and allocates. */
-static StcStatus plan_fill(void *arg) {
+/* Opens the device, makes and loads the code. */
+static StcStatus prepare_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = device_open(&p->w, args->device, &p->device);
   if (!s) s = make_code(p);
-  if (!s) s = bind(p, args->n, args->defines);
+  if (!s) p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
+  return s;
+}
+
+/* Binds the params, checks the grids and allocates. */
+static StcStatus reset_guarded(void *arg) {
+  PlanArgs *args = arg;
+  StcPlan *p = args->p;
+  StcStatus s = bind(p, args->n, args->defines);
   if (s) return s;
   p->points = grid_points(p);
+  p->inits_done = false;
+  p->done = p->launches = 0;
   for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
   if (!s) s = find_homes(p);
-  p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s ? s : make_slots(p);
 }
 
-StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
+StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -291,8 +300,8 @@ StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const cha
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }
-  PlanArgs args = {p, device ? device : "host", n, defines};
-  StcStatus s = workspace_guard(&p->w, plan_fill, &args);
+  PlanArgs args = {.p = p, .device = device ? device : "host"};
+  StcStatus s = workspace_guard(&p->w, prepare_guarded, &args);
   if (s)
     stc_plan_free(p);
   else
@@ -300,15 +309,36 @@ StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const cha
   return s;
 }
 
-void stc_plan_free(StcPlan *p) {
-  if (!p) return;
-  StcContext *c = p->w.context;
+void plan_release(StcPlan *p) {
   for (int i = 0; i < p->nslots; i++) {
     if (p->device.kind->whole)
       free(p->slots[i].memory);
     else
       p->device.kind->release(&p->device, p->slots[i].memory, p->slots[i].size);
   }
+  p->nslots = 0;
+}
+
+StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
+  plan_release(p);
+  PlanArgs args = {.p = p, .n = n, .defines = defines};
+  return workspace_guard(&p->w, reset_guarded, &args);
+}
+
+StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
+  StcStatus s = plan_prepare(program, device, out);
+  if (!s) s = plan_reset(*out, n, defines);
+  if (s && *out) {
+    stc_plan_free(*out);
+    *out = NULL;
+  }
+  return s;
+}
+
+void stc_plan_free(StcPlan *p) {
+  if (!p) return;
+  StcContext *c = p->w.context;
+  plan_release(p);
   if (p->device.kind) p->device.kind->close(&p->device);
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);

@@ -16,8 +16,7 @@ static const double BANDWIDTH = 1000, RATE = 10000;
 /* 32-bit words of a value. */
 static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
 
-/* How many f32 additions the op takes the time of, in f32. */
-static double plain_ops(const Op *op) {
+double op_additions(const Op *op) {
   switch (op->code) {
   case OP_CONST: case OP_SCALAR: case OP_YIELD: case OP_ACCESS: case OP_INDEX: case OP_STEP: return 0;
   case OP_DIV: case OP_SQRT: return 10;
@@ -33,7 +32,7 @@ static double plain_ops(const Op *op) {
 /* The same for its own type. */
 static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
-  double ops = plain_ops(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 2;
+  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 2;
   if (type == TY_F64)
     return ops * f64 * (ops > 1 ? 2 : 1);
   return type == TY_I64 ? ops * 2 : ops;

@@ -93,6 +93,9 @@ const char *passes_default_pipeline(PassContext *c, const Module *m);
  * fixes. Errors say what was asked, what the target allows and the nearest legal choice. */
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
 
+/* How many additions of its type an op takes the time of, about (fuse-cost.c). */
+double op_additions(const Op *op);
+
 /* ---- Algorithm 2: halo.c */
 
 /* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that after them all targets that are not temp, and

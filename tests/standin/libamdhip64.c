@@ -334,6 +334,24 @@ int hipMemcpyDtoH(void *to, const void *from, size_t size) {
   return SUCCESS;
 }
 
+/* The allocation that `size` bytes from p on lie in, or NULL. */
+static Allocation *find_around(const char *p, size_t size) {
+  for (int i = 0; p && i < MAX_ALLOCATIONS; i++) {
+    Allocation *a = &rt.allocations[i];
+    if (a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p)) return a;
+  }
+  return NULL;
+}
+
+int hipMemcpyDtoDAsync(void *to, const void *from, size_t size, void *stream) {
+  call("hipMemcpyDtoDAsync %zu", size);
+  if (stream) return fault("hipMemcpyDtoDAsync: a stream that was not made");
+  if (!find_around(to, size) || !find_around(from, size)) return fault("hipMemcpyDtoDAsync of %zu bytes beyond memory from hipMalloc", size);
+  if ((char *)to < (const char *)from + size && (const char *)from < (char *)to + size) return fault("hipMemcpyDtoDAsync of %zu bytes onto themselves", size);
+  memcpy(to, from, size);
+  return SUCCESS;
+}
+
 /* ---------------------------------------------------------------- modules */
 
 int hipModuleLoadData(void **module, const void *image) {
@@ -360,6 +378,13 @@ int hipModuleGetFunction(void **f, void *module, const char *name) {
   for (int i = 0; i < rt.nkernels; i++)
     if (strcmp(rt.kernels[i].name, name) == 0) return *f = &rt.kernels[i], SUCCESS;
   return NOT_FOUND;
+}
+
+int hipFuncGetAttribute(int *value, int attribute, void *f) {
+  const Kernel *k = f;
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels) return fault("hipFuncGetAttribute of what hipModuleGetFunction did not give");
+  *value = attribute == 1 ? (int)k->group_size : attribute == 4 ? 32 : 0;
+  return SUCCESS;
 }
 
 /* Checks the kernarg bytes against the metadata. */

@@ -1,0 +1,90 @@
+/* driver/bench-report.c: what `stc bench` found, as a table (Markdown) and as a JSON file. */
+#include "driver/bench.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "44 %", or "-" if it is not known. */
+static const char *percent(char *to, size_t size, double fraction) {
+  snprintf(to, size, fraction > 0 ? "%.0f %%" : "-", 100 * fraction);
+  return to;
+}
+
+/* The table's head: where and when, and what copying comes to. */
+static void print_head(FILE *to, const BenchReport *report) {
+  fprintf(to, "%s on %s, %s", stc_version(), report->device, report->date);
+  if (report->copy_rate > 0) fprintf(to, "; copying within its memory: %.*f GB/s read and written", report->copy_rate < 100, report->copy_rate);
+  fprintf(to, "\n\n");
+  fprintf(to, "| program | type | size | family | GPts/s | spread | of copy limit | of arithmetic | registers | local | shared | T | schedule |\n");
+  fprintf(to, "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+}
+
+/* A number of the driver's, or "-". */
+static const char *known(char *to, size_t size, bool is, long long n) {
+  snprintf(to, size, is ? "%lld" : "-", n);
+  return to;
+}
+
+void bench_print_row(FILE *to, BenchReport *report, const BenchRow *r) {
+  char copy[16], arithmetic[16], registers[16], local[16], shared[24];
+  if (!report->begun) print_head(to, report);
+  report->begun = true;
+  if (r->why[0]) {
+    fprintf(to, "| %s | %s | %s | %s | - | | | | | | | | left out: %s |\n", r->program, r->type, r->size, r->family, r->why);
+  } else {
+    bool is = r->kernel.registers > 0;
+    fprintf(to, "| %s | %s | %s | %s | %.4g | %.1f %% | %s | %s | %s | %s | %s | %d | `%s`%s |\n", r->program, r->type, r->size, r->family, r->gpts, 100 * r->spread,
+            percent(copy, sizeof copy, r->of_copy), percent(arithmetic, sizeof arithmetic, r->of_arithmetic), known(registers, sizeof registers, is, r->kernel.registers),
+            known(local, sizeof local, is, r->kernel.local), known(shared, sizeof shared, is, (long long)r->kernel.shared), r->T, r->schedule,
+            r->finite ? "" : " (not all values stayed finite)");
+  }
+  fflush(to);
+}
+
+/* Sets a key; a NULL value (out of memory) shows when the text is made. */
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+/* A row as an object. */
+static json_t *row_json(const BenchRow *r) {
+  json_t *o = json_object();
+  set(o, "program", json_string(r->program));
+  set(o, "type", json_string(r->type));
+  set(o, "size", json_string(r->size));
+  set(o, "family", json_string(r->family));
+  set(o, "schedule", json_string(r->schedule));
+  if (r->why[0]) return set(o, "left_out", json_string(r->why)), o;
+  json_t *samples = json_array();
+  for (int i = 0; i < r->nsamples; i++) json_array_append_new(samples, json_real(r->samples[i]));
+  set(o, "T", json_integer(r->T));
+  set(o, "gpts", json_real(r->gpts));
+  set(o, "spread", json_real(r->spread));
+  set(o, "samples", samples);
+  set(o, "bytes_a_point", json_real(r->work.bytes));
+  set(o, "f32_operations_a_point", json_real(r->work.f32_ops));
+  set(o, "f64_operations_a_point", json_real(r->work.f64_ops));
+  if (r->of_copy > 0) set(o, "of_copy_limit", json_real(r->of_copy));
+  if (r->of_arithmetic > 0) set(o, "of_arithmetic_limit", json_real(r->of_arithmetic));
+  if (r->kernel.registers) set(o, "registers", json_integer(r->kernel.registers));
+  if (r->kernel.registers) set(o, "local_bytes", json_integer(r->kernel.local));
+  if (r->kernel.registers) set(o, "shared_bytes", json_integer(r->kernel.shared));
+  set(o, "largest_error", json_real(r->check_error));
+  set(o, "finite", json_boolean(r->finite));
+  return o;
+}
+
+StcStatus bench_write_json(const Command *c, const BenchReport *report, const char *path) {
+  json_t *o = json_object(), *rows = json_array();
+  set(o, "version", json_string(stc_version()));
+  set(o, "device", json_string(report->device));
+  set(o, "date", json_string(report->date));
+  set(o, "copy_gb_per_s", json_real(report->copy_rate));
+  for (int i = 0; i < report->nrows; i++) json_array_append_new(rows, row_json(&report->rows[i]));
+  set(o, "rows", rows);
+  char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+  json_decref(o);
+  if (!text) return context_error(c->context, "no memory on this computer for %s", path), STC_MEMORY;
+  bool ok = file_write(c->context, path, text, strlen(text));
+  free(text);
+  return ok ? STC_OK : STC_IO;
+}

@@ -1,0 +1,235 @@
+/* driver/bench.c: `stc bench`: the programs of the bench on a device under each family of schedules, in one process, interleaved, beside what copying takes. */
+#include "driver/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The families, in the order of the table. A family that a program or a build of stc has not is left out with the reason. */
+static const char *const families[] = {"naive", "overlap", "stream"};
+enum { FAMILIES = sizeof families / sizeof families[0], SAMPLES = 5, QUICK_SAMPLES = 3 };
+
+/* The state of a run. `device` stays open so that the driver keeps what belongs to it. */
+typedef struct Bench {
+  const Command *c;
+  const volatile sig_atomic_t *stop;
+  Workspace w;
+  Device device;
+  BenchSet set;
+  BenchReport report;
+  double start;
+  int wrong;                     /* configurations that computed wrong results */
+} Bench;
+
+/* Has the time that --seconds gives passed? */
+static bool out_of_time(const Bench *b) { return b->c->seconds > 0 && clock_seconds() - b->start > (double)b->c->seconds; }
+
+/* The seconds that a sample is to take. */
+static double sample_seconds(const Bench *b) { return b->c->quick ? 0.02 : 0.06; }
+
+/* Says on a terminal what is being done. */
+static void say(const Bench *b, const char *what, const char *name, const char *type, const char *size) {
+  if (!b->c->quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r%-79s\r%s %s %s %s", "", what, name, type, size);
+  fflush(stderr);
+}
+
+/* Adds a row and prints it. */
+static void add_row(Bench *b, const BenchRow *r) {
+  say(b, "", "", "", "");
+  ARENA_PUSH(b->w.arena, b->report.rows, b->report.nrows, *r);
+  bench_print_row(stdout, &b->report, r);
+}
+
+/* ---------------------------------------------------------------- one program of one type */
+
+/* A program of a type with a trial for each schedule: of the families, then of --also. out: it is of no use; samples: those of the running size. */
+typedef struct Contestant { const char *family; Trial trial; bool out, lost; double samples[SAMPLES]; } Contestant;
+typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n; Contestant *all; } Entry;
+
+/* The words of why a trial failed. */
+static const char *reason(Arena *a, const Trial *t) { return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word"); }
+
+/* Opens the subject and its trials. */
+static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, const char *type) {
+  const Command *c = b->c;
+  StcOptions o = c->options;
+  Arena *a = b->w.arena;
+  o.real = type;
+  *e = (Entry){.program = program, .type = type, .n = FAMILIES + c->nalso};
+  e->all = ARENA_ARRAY(a, Contestant, e->n);
+  StcStatus s = subject_open(&e->subject, c->context, a, arena_printf(a, "%s.stn", program->name), program->text, &o, b->device.kind->whole, b->stop);
+  for (int i = 0; i < e->n && !s; i++) {
+    Contestant *k = &e->all[i];
+    k->family = i < FAMILIES ? families[i] : arena_printf(a, "also %d", i - FAMILIES + 1);
+    k->out = trial_open(&k->trial, &e->subject, b->device.name, i < FAMILIES ? arena_printf(a, "-schedule=%s", families[i]) : c->also[i - FAMILIES]) != STC_OK;
+  }
+  return s;
+}
+
+static void entry_close(Entry *e) {
+  for (int i = 0; i < e->n; i++)
+    if (e->all[i].trial.context) trial_close(&e->all[i].trial);
+  subject_close(&e->subject);
+}
+
+/* Compiles and verifies all trials; a row says for each that is out why. */
+static void entry_verify(Bench *b, Entry *e) {
+  Trial **trials = ARENA_ARRAY(b->w.arena, Trial *, e->n);
+  for (int i = 0; i < e->n; i++) trials[i] = &e->all[i].trial;
+  say(b, "compiling", e->program->name, e->type, "");
+  trials_prepare(trials, e->n, (int)sysconf(_SC_NPROCESSORS_ONLN));
+  for (int i = 0; i < e->n && !*b->stop; i++) {
+    Contestant *k = &e->all[i];
+    say(b, "verifying", e->program->name, e->type, k->family);
+    StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
+    b->wrong += s == STC_CHECK_FAILED;
+    k->out = s != STC_OK;
+    BenchRow r = {.program = e->program->name, .type = e->type, .size = "-", .family = k->family, .schedule = arena_strdup(b->w.arena, k->trial.schedule)};
+    r.why = k->out ? reason(b->w.arena, &k->trial) : "";
+    if (k->out) add_row(b, &r);
+  }
+}
+
+/* ---------------------------------------------------------------- one size */
+
+/* The figures of a trial from its samples, in the row. */
+static void fill_row(const Bench *b, const Trial *t, const double *samples, int n, BenchRow *r) {
+  const TargetInfo *info = t->plan->build ? target_info(t->plan->build->code.target) : NULL;
+  double *kept = ARENA_ARRAY(b->w.arena, double, n + 1), seconds = 0;
+  memcpy(kept, samples, sizeof *kept * (size_t)n);
+  r->gpts = median(kept, n);
+  r->samples = kept;
+  r->nsamples = n;
+  r->spread = r->gpts > 0 ? (kept[n - 1] - kept[0]) / r->gpts : 0;
+  r->T = t->plan->build ? t->plan->build->code.schedule.T : 1;
+  r->kernel = t->kernel;
+  r->check_error = t->check_error;
+  if (b->report.copy_rate > 0) r->of_copy = r->gpts * r->work.bytes / b->report.copy_rate;
+  if (info && info->f32_rate > 0 && info->f64_rate > 0) seconds = r->work.f32_ops / info->f32_rate + r->work.f64_ops / info->f64_rate;
+  r->of_arithmetic = r->gpts * seconds;
+}
+
+/* Gets all trials that are in ready for a grid of that size, and takes `n` samples of each in turns. */
+static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
+  for (int i = 0; i < e->n; i++) {
+    Contestant *k = &e->all[i];
+    k->lost = k->out || trial_start(&k->trial, g, sample_seconds(b)) != STC_OK;
+    if (!k->out && k->lost) trial_stop(&k->trial);
+  }
+  for (int at = 0; at < n; at++)
+    for (int i = 0; i < e->n && !*b->stop; i++) {
+      Contestant *k = &e->all[i];
+      if (!k->lost && trial_sample(&k->trial, &k->samples[at])) k->lost = true;
+    }
+}
+
+/* Adds a row for each trial that is in. */
+static void report_size(Bench *b, Entry *e, const char *size, const Work *work, int n) {
+  for (int i = 0; i < e->n && !*b->stop; i++) {
+    Contestant *k = &e->all[i];
+    if (k->out) continue;
+    BenchRow r = {.program = e->program->name, .type = e->type, .size = size, .family = k->family, .work = *work, .why = ""};
+    r.schedule = arena_strdup(b->w.arena, k->trial.schedule);
+    if (!k->lost && trial_finite(&k->trial, &r.finite)) k->lost = true;
+    if (k->lost) r.why = reason(b->w.arena, &k->trial);
+    else fill_row(b, &k->trial, k->samples, n, &r);
+    add_row(b, &r);
+    k->trial.messages.first[0] = 0;
+  }
+}
+
+/* Times all trials that are in on a grid of that size. */
+static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size) {
+  const char *text = bench_size_text(b->w.arena, size);
+  GridSize g = subject_size(&e->subject, size->extents);
+  Work work;
+  int n = b->c->quick ? QUICK_SAMPLES : SAMPLES;
+  StcStatus s = subject_work(&e->subject, g, &work);
+  if (s) return context_error(b->c->context, "%s of %s: %s", e->program->name, text, e->subject.messages.first), s;
+  say(b, "timing", e->program->name, e->type, text);
+  take_samples(b, e, g, n);
+  report_size(b, e, text, &work, n);
+  for (int i = 0; i < e->n; i++)
+    if (!e->all[i].out) trial_stop(&e->all[i].trial);
+  return STC_OK;
+}
+
+/* Measures a program of a type in all sizes of its rank. */
+static StcStatus measure(Bench *b, const BenchProgram *program, const char *type) {
+  Entry *e = ARENA_NEW(b->w.arena, Entry);
+  StcStatus s = entry_open(b, e, program, type);
+  int rank = s ? 0 : stc_program_rank(e->subject.program), sizes = 0;
+  for (int i = 0; i < b->set.nsizes; i++) sizes += b->set.sizes[i].rank == rank;
+  if (sizes) entry_verify(b, e);
+  for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
+    if (b->set.sizes[i].rank != rank) continue;
+    if (out_of_time(b)) fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type, bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
+    else s = measure_size(b, e, &b->set.sizes[i]);
+  }
+  entry_close(e);
+  return s;
+}
+
+/* ---------------------------------------------------------------- the run */
+
+/* What copying comes to: the device's own copy, or the kernel that copies a field, whichever is faster. */
+static StcStatus measure_copy(Bench *b) {
+  static const int64_t gpu[MAX_RANK] = {16384, 16384}, host[MAX_RANK] = {4096, 4096};
+  const int64_t *extents = strcmp(b->device.kind->name, "host") == 0 ? host : gpu;
+  Subject subject;
+  Trial t = {0};
+  double own = 0, samples[SAMPLES] = {0};
+  StcOptions o = {.real = "f32"};
+  say(b, "copying", "", "", "");
+  StcStatus s = subject_open(&subject, b->c->context, b->w.arena, "copy.stn", bench_copy.text, &o, false, b->stop);
+  if (!s) s = trial_open(&t, &subject, b->device.name, "-schedule=naive");
+  if (!s) s = trial_prepare(&t);
+  if (!s) s = device_copy_rate(t.plan, (size_t)(extents[0] * extents[1]) * 4, &own);
+  if (!s) s = trial_start(&t, subject_size(&subject, extents), sample_seconds(b));
+  for (int i = 0; i < SAMPLES && !s; i++) s = trial_sample(&t, &samples[i]);
+  double rate = 8 * median(samples, SAMPLES);
+  b->report.copy_rate = rate > own ? rate : own;
+  if (s) context_error(b->c->context, "copying a field: %s", t.messages.first);
+  if (t.context) trial_close(&t);
+  subject_close(&subject);
+  return s;
+}
+
+/* Opens the device. */
+static StcStatus open_device(Bench *b) {
+  const char *name = b->c->device ? b->c->device : "host";
+  if (strcmp(name, "ref") == 0) return context_error(b->c->context, "--device=ref: the reference has no schedules to compare; take host, cuda or hip"), STC_USAGE;
+  StcStatus s = device_open(&b->w, name, &b->device);
+  b->report.device = s ? NULL : b->device.description;
+  return s;
+}
+
+/* Measures all. */
+static StcStatus run_guarded(void *arg) {
+  Bench *b = arg;
+  time_t now = time(NULL);
+  struct tm day;
+  gmtime_r(&now, &day);
+  strftime(b->report.date, sizeof b->report.date, "%Y-%m-%d", &day);
+  StcStatus s = open_device(b);
+  if (!s) s = bench_set_choose(b->c, b->device.kind, &b->set);
+  if (!s && b->c->json && !file_probe(b->c->context, b->c->json)) s = STC_IO;
+  if (!s && !b->device.kind->whole) s = measure_copy(b);
+  for (int p = 0; p < b->set.nprograms && !s; p++)
+    for (int t = 0; t < b->set.ntypes && !s && !*b->stop; t++) s = measure(b, b->set.programs[p], b->set.types[t]);
+  say(b, "", "", "", "");
+  if (!s && *b->stop) s = STC_INTERRUPTED;
+  if ((!s || s == STC_INTERRUPTED) && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
+  if (!s && b->wrong) s = STC_CHECK_FAILED;
+  return s;
+}
+
+StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop) {
+  Bench b = {.c = c, .stop = stop, .start = clock_seconds()};
+  if (!workspace_open(&b.w, c->context, NULL)) return STC_MEMORY;
+  StcStatus s = workspace_guard(&b.w, run_guarded, &b);
+  if (b.device.kind) b.device.kind->close(&b.device);
+  workspace_close(&b.w);
+  return s;
+}

@@ -1,0 +1,294 @@
+/* driver/subject.c: a program to be measured: the sizes of its grid, what a step takes at least, and what the reference makes of it. */
+#include "driver/trial.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keeps the first error. */
+static void keep_first(void *user, const StcMessage *m) {
+  Messages *to = user;
+  if (m->kind == STC_ERROR && !to->first[0]) snprintf(to->first, sizeof to->first, "%s", m->text);
+}
+
+StcConfig messages_config(Messages *m) { return (StcConfig){NULL, keep_first, m}; }
+
+bool subject_go_on(void *user, int64_t done, int64_t of) {
+  const Subject *s = user;
+  (void)done;
+  (void)of;
+  return !*s->stop;
+}
+
+/* ---------------------------------------------------------------- sizes */
+
+/* Is scalar `i` among the first `n` of `set`? */
+static bool is_set(const int *set, int n, int i) {
+  for (int k = 0; k < n; k++)
+    if (set[k] == i) return true;
+  return false;
+}
+
+/* The scalar of the one term of `extent` if it is a param not in `set`, else -1. */
+static int free_param(const Module *m, Affine extent, const int *set, int n) {
+  if (extent.n != 1 || !extent.t[0].coef) return -1;
+  int i = extent.t[0].scalar;
+  return m->scalars[i].is_param && type_is_int(m->scalars[i].type) && !is_set(set, n, i) ? i : -1;
+}
+
+GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]) {
+  const Module *m = s->program->module;
+  const char **defines = ARENA_ARRAY(s->arena, const char *, MAX_RANK);
+  int set[MAX_RANK], n = 0;
+  for (int d = 0; d < m->grid.rank; d++) {
+    Affine extent = box_extent(s->arena, &m->grid, d);
+    int i = free_param(m, extent, set, n);
+    if (i < 0) continue;
+    defines[n] = arena_printf(s->arena, "%s=%" PRId64, m->scalars[i].name, (want[d] - extent.c) / extent.t[0].coef);
+    set[n++] = i;
+  }
+  return (GridSize){n, defines};
+}
+
+/* The scalars of `m` with the subject's params and those of `g`, or NULL. */
+static const Const *bind_size(Subject *s, const Module *m, GridSize g) {
+  StcProgram *p = s->program;
+  Define *defines = ARENA_ARRAY(s->arena, Define, p->options.ndefines + g.n + 1);
+  Const *values = ARENA_ARRAY(s->arena, Const, m->nscalars + 1);
+  for (int i = 0; i < p->options.ndefines; i++) defines[i] = p->defines[i];
+  for (int i = 0; i < g.n; i++) define_parse(s->arena, g.defines[i], &defines[p->options.ndefines + i]);
+  return module_bind(m, p->options.ndefines + g.n, defines, values, p->w.diags) ? values : NULL;
+}
+
+bool subject_extents(Subject *s, GridSize g, int64_t extents[MAX_RANK]) {
+  const Const *values = bind_size(s, s->program->module, g);
+  Field whole = {.name = "grid", .box = s->program->module->grid};
+  extents[0] = extents[1] = extents[2] = 1;
+  return values && field_shape(&whole, values, extents) >= 0;
+}
+
+/* ---------------------------------------------------------------- work */
+
+/* The multiplication that addition `op` can take in: a factor that nothing else uses. */
+static bool takes_product(const Op *op, const int *uses) {
+  if (op->code != OP_ADD && op->code != OP_SUB) return false;
+  for (int i = 0; i < 2; i++) {
+    const Op *def = op->operands[i]->def;
+    if (def && def->code == OP_MUL && uses[op->operands[i]->id] == 1 && type_is_float(op->operands[i]->type)) return true;
+  }
+  return false;
+}
+
+/* Adds the operations of `body`, whose values are numbered here. */
+static void count_ops(Arena *a, const Module *m, Block *body, double *f32, double *f64) {
+  int n = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++) op->results[i]->id = n++;
+  int *uses = ARENA_ARRAY(a, int, n + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands; i++) uses[op->operands[i]->id]++;
+  for (const Op *op = body->first; op; op = op->next) {
+    double weight = op_additions(op) - ((m->contract || m->fast_math) && takes_product(op, uses));
+    *(op->nresults && op->results[0]->type == TY_F64 ? f64 : f32) += weight;
+  }
+}
+
+/* What counting accesses needs: which fields are read from memory and written, and which an earlier stencil of the step has written. */
+typedef struct Traffic { bool *read, *written; } Traffic;
+
+/* Notes what the pieces of `st` read and write. */
+static void note_traffic(const Stencil *st, Traffic *t) {
+  for (int k = 0; k < st->npieces; k++)
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      if (op->code == OP_ACCESS && !t->written[op->sym]) t->read[op->sym] = true;
+  for (int i = 0; i < st->ntargets; i++) t->written[st->targets[i]] = true;
+}
+
+/* Bytes for each of `points` points of the grid. */
+static double step_bytes(Arena *a, const Module *m, const Const *values, double points) {
+  Traffic t = {ARENA_ARRAY(a, bool, m->nfields + 1), ARENA_ARRAY(a, bool, m->nfields + 1)};
+  double bytes = 0;
+  for (int i = 0; i < m->nstencils; i++) note_traffic(&m->stencils[i], &t);
+  for (int f = 0; f < m->nfields; f++) {
+    int64_t shape[MAX_RANK];
+    if (m->fields[f].temp) continue;
+    bytes += (t.read[f] + t.written[f]) * type_size(m->fields[f].type) * (double)field_shape(&m->fields[f], values, shape) / points;
+  }
+  return bytes;
+}
+
+/* Adds the operations of the largest piece of `st`. */
+static void stencil_ops(Arena *a, const Module *m, const Stencil *st, Work *w) {
+  double f32 = 0, f64 = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    double x = 0, y = 0;
+    count_ops(a, m, st->pieces[k].body, &x, &y);
+    if (x + 2 * y <= f32 + 2 * f64) continue;
+    f32 = x;
+    f64 = y;
+  }
+  w->f32_ops += f32;
+  w->f64_ops += f64;
+}
+
+/* What subject_work hands to its guarded part. */
+typedef struct WorkArgs { Subject *s; GridSize size; Work *out; } WorkArgs;
+
+/* Counts in the simplified program. */
+static StcStatus work_guarded(void *arg) {
+  WorkArgs *a = arg;
+  StcProgram *p = a->s->program;
+  static const TargetInfo none;
+  PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .target = &none, .schedule = &p->schedule};
+  Module *m = program_read(p, &p->w);
+  m = m ? passes_run(&c, NULL, "scalarize,simplify", m) : NULL;
+  const Const *values = m ? bind_size(a->s, m, a->size) : NULL;
+  if (!values) return STC_INPUT;
+  int64_t shape[MAX_RANK];
+  Field whole = {.name = "grid", .box = m->grid};
+  double points = (double)field_shape(&whole, values, shape);
+  *a->out = (Work){.bytes = step_bytes(p->w.arena, m, values, points)};
+  for (int i = 0; i < m->nstencils; i++) stencil_ops(p->w.arena, m, &m->stencils[i], a->out);
+  return STC_OK;
+}
+
+StcStatus subject_work(Subject *s, GridSize g, Work *out) {
+  WorkArgs args = {s, g, out};
+  return workspace_guard(&s->program->w, work_guarded, &args);
+}
+
+/* ---------------------------------------------------------------- the reference */
+
+/* Bytes of all components of the fields that steps change, for the plan's params; copies them to `to` unless that is NULL. */
+static StcStatus collect(StcPlan *plan, char *to, size_t *bytes) {
+  StcStatus s = STC_OK;
+  *bytes = 0;
+  for (int f = 0; f < plan->program->ndeclared; f++)
+    for (int c = 0; c < plan->program->declared[f].ncomponents && !s; c++) {
+      StcFieldInfo info;
+      s = stc_plan_component(plan, f, c, &info);
+      if (s || info.temp || info.input) continue;
+      if (to) s = stc_plan_get_component(plan, f, c, to + *bytes, (size_t)info.bytes);
+      *bytes += (size_t)info.bytes;
+    }
+  return s;
+}
+
+/* Changes the last bit of all floating-point numbers that the plan is to start from. */
+static StcStatus disturb(StcPlan *plan) {
+  StcStatus s = STC_OK;
+  for (int f = 0; f < plan->program->ndeclared; f++)
+    for (int c = 0; c < plan->program->declared[f].ncomponents && !s; c++) {
+      StcFieldInfo info;
+      s = stc_plan_component(plan, f, c, &info);
+      if (s || info.temp || !type_is_float((Type)info.type)) continue;
+      int64_t size = type_size((Type)info.type);
+      char *data = malloc((size_t)info.bytes + 1);
+      if (!data) return STC_MEMORY;
+      s = stc_plan_get_component(plan, f, c, data, (size_t)info.bytes);
+      for (int64_t at = 0; at < info.bytes; at += size) data[at] ^= 1;
+      if (!s) s = stc_plan_set_component(plan, f, c, data, (size_t)info.bytes);
+      free(data);
+    }
+  return s;
+}
+
+/* Runs the reference as `w` says, disturbed or not. */
+static StcStatus run_reference(Subject *s, const Wanted *w, bool disturbed) {
+  GridSize g = s->checks[w->grid];
+  StcStatus st = s->reference ? STC_OK : plan_prepare(s->program, "ref", &s->reference);
+  if (!st) st = plan_reset(s->reference, g.n, g.defines);
+  if (!st) st = plan_randomize(s->reference, CHECK_SEED);
+  if (!st && disturbed) st = disturb(s->reference);
+  if (!st) stc_plan_progress(s->reference, subject_go_on, s);
+  return st ? st : stc_plan_run(s->reference, w->steps, NULL);
+}
+
+/* Runs the reference and keeps the results. */
+static StcStatus make_reference(Subject *s, Wanted *w) {
+  size_t bytes;
+  StcStatus st = run_reference(s, w, false);
+  if (!st) st = collect(s->reference, NULL, &bytes);
+  if (st) return st;
+  w->data = malloc(bytes + 1);
+  return w->data ? collect(s->reference, w->data, &bytes) : (context_error(s->context, "no memory on this computer for the reference"), STC_MEMORY);
+}
+
+/* The largest error of the reference's fields against `w`. */
+static double largest_error(const Subject *s, const Wanted *w) {
+  double most = 0;
+  size_t at = 0;
+  for (int f = 0; f < s->program->ndeclared; f++)
+    for (int c = 0; c < s->program->declared[f].ncomponents; c++) {
+      StcFieldInfo info;
+      if (stc_plan_component(s->reference, f, c, &info) || info.temp || info.input) continue;
+      char *got = malloc((size_t)info.bytes + 1);
+      StcStatus st = got ? stc_plan_get_component(s->reference, f, c, got, (size_t)info.bytes) : STC_MEMORY;
+      FieldError e = st ? (FieldError){.error = INFINITY} : field_compare(&info, got, w->data + at);
+      most = e.error > most ? e.error : most;
+      at += (size_t)info.bytes;
+      free(got);
+    }
+  return most;
+}
+
+double subject_sensitivity(Subject *s, Wanted *w) {
+  if (w->sensitivity < 0) w->sensitivity = run_reference(s, w, true) ? INFINITY : largest_error(s, w);
+  return w->sensitivity;
+}
+
+Wanted *subject_reference(Subject *s, int grid, int64_t steps) {
+  for (Wanted *w = s->wanted; w; w = w->next)
+    if (w->grid == grid && w->steps == steps) return w;
+  Wanted *w = calloc(1, sizeof *w);
+  if (!w) return NULL;
+  *w = (Wanted){.grid = grid, .steps = steps, .sensitivity = -1};
+  if (make_reference(s, w)) {
+    free(w->data);
+    free(w);
+    return NULL;
+  }
+  w->next = s->wanted;
+  return s->wanted = w;
+}
+
+/* ---------------------------------------------------------------- opening and closing */
+
+/* Extents of the check grids by rank, and of small ones. */
+typedef int64_t Extents[MAX_RANK][MAX_RANK];
+static const Extents check_extents[CHECK_GRIDS] = {{{5003}, {157, 331}, {29, 37, 83}}, {{32768}, {800, 384}, {160, 32, 256}}};
+static const Extents small_extents[CHECK_GRIDS] = {{{203}, {19, 45}, {7, 9, 37}}, {{256}, {16, 64}, {8, 8, 32}}};
+
+/* Reads the text, with errors to `c`. */
+static StcStatus read_program(Subject *s, StcContext *c) {
+  StcProgram *p;
+  StcStatus st = stc_compile_string(c, s->name, s->text, &s->options, &p);
+  if (st) return st;
+  stc_program_free(p);
+  return stc_compile_string(s->context, s->name, s->text, &s->options, &s->program);
+}
+
+StcStatus subject_open(Subject *s, StcContext *c, Arena *a, const char *name, const char *text, const StcOptions *o, bool small,
+                       const volatile sig_atomic_t *stop) {
+  *s = (Subject){.arena = a, .name = name, .text = text, .options = *o, .stop = stop};
+  StcConfig config = messages_config(&s->messages);
+  s->context = stc_context_new(&config);
+  if (!s->context) return STC_MEMORY;
+  StcStatus st = read_program(s, c);
+  const Extents *extents = small ? small_extents : check_extents;
+  for (int i = 0; i < CHECK_GRIDS && !st; i++) s->checks[i] = subject_size(s, extents[i][s->program->module->grid.rank - 1]);
+  return st;
+}
+
+void subject_close(Subject *s) {
+  while (s->wanted) {
+    Wanted *w = s->wanted;
+    s->wanted = w->next;
+    free(w->data);
+    free(w);
+  }
+  if (s->reference) stc_plan_free(s->reference);
+  if (s->program) stc_program_free(s->program);
+  if (s->context) stc_context_free(s->context);
+}

@@ -1,0 +1,264 @@
+/* driver/trial.c: a program under one schedule on a device: compiled, verified against the reference, and timed. */
+#include "driver/trial.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- opening */
+
+StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule) {
+  *t = (Trial){.subject = s, .device = device, .options = s->options};
+  StcConfig config = messages_config(&t->messages);
+  t->context = stc_context_new(&config);
+  snprintf(t->schedule, sizeof t->schedule, "%s", schedule);
+  return t->context ? options_add(t->context, s->arena, schedule, &t->options) : STC_MEMORY;
+}
+
+void trial_close(Trial *t) {
+  if (t->plan) stc_plan_free(t->plan);
+  if (t->program) stc_program_free(t->program);
+  if (t->context) stc_context_free(t->context);
+  *t = (Trial){0};
+}
+
+/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", as options to `to`. What the options cannot say (a block for each of several launches) is left
+ * out. */
+static void describe(const char *text, char *to, size_t size) {
+  size_t n = 0;
+  for (const char *s = text; *s && n < size; s += strspn(s, " ")) {
+    int length = (int)strcspn(s, " ");
+    bool several = s != text && memchr(s, ',', (size_t)length) && strncmp(s, "fuse=", 5) != 0;
+    if (!several) n += (size_t)snprintf(to + n, size - n, "%s%s%.*s", s == text ? "" : " -", s == text ? "-schedule=" : "", length, s);
+    s += length;
+  }
+}
+
+/* The kernel that a step's time goes to, about: of those launched to advance the one with most registers. */
+static KernelInfo inspect(const Trial *t) {
+  Device *d = &t->plan->device;
+  KernelInfo most = {0};
+  if (!t->plan->build || !d->kind->inspect) return most;
+  const Host *h = &t->plan->build->code.module->host;
+  for (int i = 0; h->nseqs && i < h->seqs[0].nops; i++) {
+    KernelInfo k = {0};
+    if (h->seqs[0].ops[i].kind == HOST_LAUNCH && d->kind->inspect(d, h->seqs[0].ops[i].a, &k) && k.registers > most.registers) most = k;
+  }
+  return most;
+}
+
+/* Did the program get the family of schedules that was asked for? */
+static StcStatus check_family(const Trial *t) {
+  const char *asked = t->options.schedule, *got = t->plan->build ? t->plan->build->code.schedule.family : NULL;
+  if (!asked || !got || strcmp(asked, got) == 0) return STC_OK;
+  return context_error(t->context, "the program gets the schedule %s in its place", got), STC_USAGE;
+}
+
+StcStatus trial_prepare(Trial *t) {
+  StcStatus s = stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program);
+  if (!s) s = plan_prepare(t->program, t->device, &t->plan);
+  if (!s) s = check_family(t);
+  if (s) return s;
+  describe(stc_plan_schedule(t->plan), t->schedule, sizeof t->schedule);
+  t->kernel = inspect(t);
+  return STC_OK;
+}
+
+/* The work of several threads: trials to prepare, and the next of them. */
+typedef struct Crew { Trial *const *trials; int n; atomic_int next; } Crew;
+
+/* Prepares trials until none is left. */
+static void *prepare_some(void *arg) {
+  Crew *c = arg;
+  for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;)
+    if (!c->trials[i]->messages.first[0]) trial_prepare(c->trials[i]);
+  return NULL;
+}
+
+void trials_prepare(Trial *const *t, int n, int threads) {
+  Crew crew = {.trials = t, .n = n};
+  pthread_t others[64];
+  int started = 0;
+  while (started < threads - 1 && started < n - 1 && started < 64 && pthread_create(&others[started], NULL, prepare_some, &crew) == 0) started++;
+  prepare_some(&crew);
+  for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
+}
+
+/* ---------------------------------------------------------------- verifying */
+
+/* Steps that the longest sequence of kernels makes. */
+static int64_t tile_steps(const Trial *t) {
+  const Host *h = t->plan->build ? &t->plan->build->code.module->host : NULL;
+  return h && h->nseqs && h->seqs[0].steps > 0 ? h->seqs[0].steps : 1;
+}
+
+/* The tolerance for a field of type `type` that is off by `error`: the usual one, or if that is too small and the program is one that magnifies the differences that rounding
+ * makes, as much as it magnifies them, and 32 times that because every step rounds. */
+static double tolerance(Trial *t, Wanted *want, StcType type, double error) {
+  const double MOST = 0.05;
+  double limit = default_tolerance(type, stc_program_is_exact(t->program));
+  if (error <= limit || limit == 0) return limit;
+  double sensitive = 32 * subject_sensitivity(t->subject, want);
+  return sensitive < limit ? limit : sensitive < MOST ? sensitive : MOST;
+}
+
+/* Compares component `c` of field `f` with the reference at byte `at`. *bytes is set to its size. */
+static StcStatus compare(Trial *t, int f, int c, Wanted *want, size_t at, size_t *bytes) {
+  StcFieldInfo info;
+  StcStatus s = stc_plan_component(t->plan, f, c, &info);
+  *bytes = 0;
+  if (s || info.temp || info.input) return s;
+  *bytes = (size_t)info.bytes;
+  char *got = malloc(*bytes + 1);
+  if (!got) return context_error(t->context, "no memory on this computer for %s of %zu bytes", info.name, *bytes), STC_MEMORY;
+  s = stc_plan_get_component(t->plan, f, c, got, *bytes);
+  FieldError e = s ? (FieldError){0} : field_compare(&info, got, want->data + at);
+  double limit = tolerance(t, want, info.type, e.error);
+  free(got);
+  if (!s && e.error > t->check_error) t->check_error = e.error;
+  if (!s && !(e.error <= limit))
+    s = (context_error(t->context, "wrong result: %s is %.9g where the reference has %.9g, relative error %.2g, tolerance %.2g", info.name, e.got, e.want, e.error, limit), STC_CHECK_FAILED);
+  return s;
+}
+
+/* Runs check grid `grid` for `steps` steps. */
+static StcStatus verify_grid(Trial *t, int grid, int64_t steps) {
+  GridSize g = t->subject->checks[grid];
+  Wanted *want = subject_reference(t->subject, grid, steps);
+  if (!want) return context_error(t->context, "the reference fails: %s", t->subject->messages.first), STC_INPUT;
+  StcStatus s = plan_reset(t->plan, g.n, g.defines);
+  if (!s) s = plan_randomize(t->plan, CHECK_SEED);
+  stc_plan_progress(t->plan, subject_go_on, t->subject);
+  if (!s) s = stc_plan_run(t->plan, steps, NULL);
+  stc_plan_progress(t->plan, NULL, NULL);
+  size_t at = 0, bytes;
+  for (int f = 0; f < t->program->ndeclared && !s; f++)
+    for (int c = 0; c < t->program->declared[f].ncomponents && !s; c++) {
+      s = compare(t, f, c, want, at, &bytes);
+      at += bytes;
+    }
+  return s;
+}
+
+/* The steps are such that the odd grid makes two tiles in time and a rest, the other one and a rest, and few enough different numbers that references can be shared. */
+StcStatus trial_verify(Trial *t) {
+  int64_t steps = 4;
+  while (steps < tile_steps(t)) steps *= 2;
+  StcStatus s = verify_grid(t, 0, 2 * steps + 1);
+  return s ? s : verify_grid(t, 1, steps + 1);
+}
+
+/* ---------------------------------------------------------------- timing */
+
+/* Runs `steps` steps; their time. */
+static StcStatus time_steps(Trial *t, int64_t steps, StcRunInfo *info) {
+  StcStatus s = stc_plan_run(t->plan, steps, info);
+  if (!s && info->steps < 1) s = (context_error(t->context, "the program's `until` ended the run before its first step"), STC_INPUT);
+  return s;
+}
+
+StcStatus trial_start(Trial *t, GridSize g, double seconds) {
+  StcRunInfo info;
+  int64_t tile = tile_steps(t);
+  StcStatus s = plan_reset(t->plan, g.n, g.defines);
+  if (!s) s = plan_randomize(t->plan, TIME_SEED);
+  if (!s) s = time_steps(t, tile, &info);
+  t->steps = tile;
+  for (int i = 0; i < 6 && !s; i++) {
+    s = time_steps(t, t->steps, &info);
+    if (s || info.seconds > seconds / 3 || t->steps > 10000000) break;
+    double more = info.seconds > 0 ? seconds / 2 / info.seconds : 100;
+    t->steps *= more > 100 ? 100 : more < 2 ? 2 : (int64_t)more;
+  }
+  if (s) return s;
+  double one = info.seconds / (double)(info.steps > 0 ? info.steps : 1);
+  int64_t tiles = one > 0 ? (int64_t)(seconds / one / (double)tile) : 1;
+  t->steps = tile * (tiles > 1 ? tiles : 1);
+  return STC_OK;
+}
+
+StcStatus trial_sample(Trial *t, double *gpts) {
+  StcRunInfo info;
+  StcStatus s = plan_randomize(t->plan, TIME_SEED);
+  if (!s) s = time_steps(t, t->steps, &info);
+  *gpts = s ? 0 : info.gpts;
+  return s;
+}
+
+/* The first elements of a component of a field that steps change: are all finite? */
+static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
+  enum { MOST = 1 << 23 };
+  StcPlan *p = t->plan;
+  Home h = p->homes[f];
+  StcFieldInfo info;
+  StcStatus s = stc_plan_component(p, f, c, &info);
+  if (s || info.temp || h.packed || !type_is_float((Type)info.type)) return s;
+  if (info.bytes > MOST) info.bytes = MOST;
+  void *data = malloc((size_t)info.bytes + 1);
+  if (!data) return STC_MEMORY;
+  const Slot *slot = &p->slots[p->slot_of_field[h.field + c]];
+  if (p->device.kind->whole) memcpy(data, slot->memory, (size_t)info.bytes);
+  else s = p->device.kind->fetch(&p->device, data, slot->memory, (size_t)info.bytes);
+  for (int64_t i = 0; i < info.bytes / type_size((Type)info.type) && !s; i++) *finite &= isfinite(field_value(&info, data, i)) != 0;
+  free(data);
+  return s;
+}
+
+StcStatus trial_finite(Trial *t, bool *finite) {
+  StcStatus s = STC_OK;
+  *finite = true;
+  for (int f = 0; f < t->program->ndeclared; f++)
+    for (int c = 0; c < t->program->declared[f].ncomponents && !s; c++) s = check_finite(t, f, c, finite);
+  return s;
+}
+
+void trial_stop(Trial *t) { plan_release(t->plan); }
+
+/* ---------------------------------------------------------------- copying */
+
+/* Orders two doubles. */
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double median(double *v, int n) {
+  qsort(v, (size_t)n, sizeof *v, compare_doubles);
+  return n == 0 ? 0 : n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Copies `bytes` bytes from `a` to `b` several times: seconds a copy. */
+static StcStatus time_copies(Device *d, void *a, void *b, size_t bytes, int copies, double *seconds) {
+  StcStatus s = d->kind->start(d);
+  for (int i = 0; i < copies && !s; i++) s = d->kind->copy(d, b, a, bytes);
+  if (!s) s = d->kind->stop(d, seconds);
+  *seconds /= copies;
+  return s;
+}
+
+StcStatus device_copy_rate(StcPlan *plan, size_t bytes, double *rate) {
+  enum { RATES = 5, COPIES = 8, CHUNK = 1 << 20 };
+  Device *d = &plan->device;
+  void *a = NULL, *b = NULL;
+  double rates[RATES], seconds;
+  *rate = 0;
+  if (d->kind->whole || !d->kind->copy) return STC_OK;
+  StcFieldInfo chunk = {.name = "copy", .type = STC_F32, .bytes = CHUNK};
+  void *data = malloc(CHUNK);
+  StcStatus s = data ? d->kind->alloc(d, bytes, &a) : STC_MEMORY;
+  if (!s) s = d->kind->alloc(d, bytes, &b);
+  if (!s) random_fill(&chunk, 1, data);
+  for (size_t at = 0; at + CHUNK <= bytes && !s; at += CHUNK) s = at ? d->kind->copy(d, (char *)a + at, a, CHUNK) : d->kind->put(d, a, data, CHUNK);
+  if (!s) s = time_copies(d, a, b, bytes, 1, &seconds);
+  for (int i = 0; i < RATES && !s; i++) {
+    s = time_copies(d, a, b, bytes, COPIES, &seconds);
+    rates[i] = seconds > 0 ? 2e-9 * (double)bytes / seconds : 0;
+  }
+  if (a) d->kind->release(d, a, bytes);
+  if (b) d->kind->release(d, b, bytes);
+  free(data);
+  if (!s) *rate = median(rates, RATES);
+  return s;
+}

@@ -1,0 +1,99 @@
+/* driver/trial.h: measuring programs under schedules, for `stc bench` and `stc tune`.
+ *
+ *   subject.c   a program to be measured: sizes of its grid, what a step costs at least, what the reference makes of it on small grids
+ *   trial.c     a subject under one schedule on a device: compiled, verified, timed
+ */
+#ifndef STC_DRIVER_TRIAL_H
+#define STC_DRIVER_TRIAL_H
+
+#include "driver/driver.h"
+
+/* ---------------------------------------------------------------- subjects: subject.c */
+
+/* Params that give a grid its size, as "NAME=VALUE". */
+typedef struct GridSize { int n; const char *const *defines; } GridSize;
+
+/* What a time step takes at least for each point of the grid: bytes read from and written to memory if nothing is kept from one step to the next, and operations
+ * in f32 and f64, a multiplication and an addition counted as one where they may fuse. */
+typedef struct Work { double bytes, f32_ops, f64_ops; } Work;
+
+/* What the reference made of a small grid in so many steps: the components of all fields that steps change, one behind the other. sensitivity: how far it comes out if
+ * all numbers it starts from are changed by their last bit, as field_compare measures; < 0: not known yet. */
+typedef struct Wanted { int grid; int64_t steps; char *data; double sensitivity; struct Wanted *next; } Wanted;
+
+/* The small grids that results are checked on: an odd one with a few tiles, and one of multiples of 32 whose inner tiles touch no edge. */
+enum { CHECK_GRIDS = 2, CHECK_SEED = 1, TIME_SEED = 2 };
+
+/* A program to be measured. Its messages, but those of reading it, are kept in `messages`, the first error alone. */
+typedef struct Messages { char first[400]; } Messages;
+typedef struct Subject {
+  Arena *arena;
+  const char *name, *text;       /* as for stc_compile_string */
+  StcOptions options;            /* without a schedule */
+  const volatile sig_atomic_t *stop;   /* becomes nonzero when the user wants to end */
+  Messages messages;
+  StcContext *context;
+  StcProgram *program;
+  StcPlan *reference;
+  GridSize checks[CHECK_GRIDS];
+  Wanted *wanted;
+} Subject;
+
+/* What stc_context_new takes to keep the first error of a context in `m`. */
+StcConfig messages_config(Messages *m);
+/* What stc_plan_progress calls with a subject: false when the user wants to end. */
+bool subject_go_on(void *user, int64_t done, int64_t of);
+/* Reads the program. Errors in it are reported to `c`. small: the check grids are to be so, because the device simulates. Close it even after an error. */
+StcStatus subject_open(Subject *s, StcContext *c, Arena *a, const char *name, const char *text, const StcOptions *o, bool small, const volatile sig_atomic_t *stop);
+void subject_close(Subject *s);
+/* The params that make the grid's extents those in `want`, as far as they can. */
+GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]);
+/* The grid's extents with these params; false if they are not legal. */
+bool subject_extents(Subject *s, GridSize g, int64_t extents[MAX_RANK]);
+/* What a step takes on a grid of that size. */
+StcStatus subject_work(Subject *s, GridSize g, Work *out);
+/* What the reference makes of check grid `grid` in `steps` steps; NULL after an error, which is in s->messages. */
+Wanted *subject_reference(Subject *s, int grid, int64_t steps);
+/* How sensitive the reference is there (Wanted). Infinite after an error. */
+double subject_sensitivity(Subject *s, Wanted *w);
+
+/* ---------------------------------------------------------------- trials: trial.c */
+
+/* A subject under one schedule on a device. A trial that fails has the reason in messages.first and fits nothing else. */
+typedef struct Trial {
+  Subject *subject;
+  const char *device;
+  StcOptions options;            /* the subject's, with the schedule */
+  Messages messages;
+  StcContext *context;
+  StcProgram *program;
+  StcPlan *plan;
+  char schedule[256];            /* as options, what was resolved: "-schedule=overlap -T=4 -block=8x32 -elems=4x1" */
+  KernelInfo kernel;             /* of the most expensive kernel of a step; registers 0: not known */
+  double check_error;            /* the largest, against the reference */
+  int64_t steps;                 /* of a sample */
+} Trial;
+
+/* A trial of `schedule`, options as in "-schedule=naive -block=8x32" ("" leaves all open). Close it even after an error. */
+StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule);
+void trial_close(Trial *t);
+/* Compiles and loads; may run in a thread of its own, beside other trials' trial_prepare. */
+StcStatus trial_prepare(Trial *t);
+/* Runs the check grids against the reference. STC_CHECK_FAILED if a result is wrong. */
+StcStatus trial_verify(Trial *t);
+/* Takes memory for a grid of that size, warms up, and finds how many steps take `seconds`, about. */
+StcStatus trial_start(Trial *t, GridSize g, double seconds);
+/* Runs t->steps steps from random values: GPts/s. */
+StcStatus trial_sample(Trial *t, double *gpts);
+/* Is the beginning of each float field free of NaN and infinities? */
+StcStatus trial_finite(Trial *t, bool *finite);
+/* Gives the memory back. */
+void trial_stop(Trial *t);
+/* Prepares `n` trials in up to `threads` threads. */
+void trials_prepare(Trial *const *t, int n, int threads);
+/* GB/s that the plan's device copies, read and written both counted, when it copies `bytes` bytes within its memory; 0 where it has none. */
+StcStatus device_copy_rate(StcPlan *plan, size_t bytes, double *rate);
+/* The middle one of `n` numbers, which are sorted by this. */
+double median(double *v, int n);
+
+#endif

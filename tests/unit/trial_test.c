@@ -1,0 +1,208 @@
+/* trial_test.c: measuring (driver/trial.h): sizes, work, random fields, verification. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "driver/bench.h"
+
+/* A context that keeps its first message, memory, and a subject with its trial. */
+typedef struct World { Messages messages; StcContext *c; Arena *arena; Subject subject; Trial trial; } World;
+
+static volatile sig_atomic_t stop;
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  w->c = stc_context_new(&config);
+  w->arena = arena_new(NULL, NULL);
+  *state = w;
+  return w->c && w->arena ? 0 : -1;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  if (w->trial.context) trial_close(&w->trial);
+  subject_close(&w->subject);
+  arena_free(w->arena);
+  stc_context_free(w->c);
+  free(w);
+  return 0;
+}
+
+/* Opens the bench's program `name` of type `real`, or fails the test. */
+static void open_bench(World *w, const char *name, const char *real) {
+  const BenchProgram *p = bench_programs;
+  while (p->name && strcmp(p->name, name) != 0) p++;
+  assert_non_null(p->name);
+  StcOptions o = {.real = real};
+  if (subject_open(&w->subject, w->c, w->arena, arena_printf(w->arena, "%s.stn", name), p->text, &o, true, &stop)) fail_msg("%s", w->messages.first);
+}
+
+/* Opens a program given as text. */
+static void open_text(World *w, const char *text) {
+  StcOptions o = {0};
+  if (subject_open(&w->subject, w->c, w->arena, "text.stn", text, &o, true, &stop)) fail_msg("%s", w->messages.first);
+}
+
+/* Opens and prepares a trial, or fails the test. */
+static void open_trial(World *w, const char *device, const char *schedule) {
+  if (trial_open(&w->trial, &w->subject, device, schedule) || trial_prepare(&w->trial)) fail_msg("%s", w->trial.messages.first);
+}
+
+/* The work of a bench program on a grid of 1000 points in each dimension. */
+static Work work_of(World *w, const char *name, const char *real) {
+  Work work;
+  int64_t extents[MAX_RANK] = {1000, 1000, 1000};
+  open_bench(w, name, real);
+  assert_int_equal(subject_work(&w->subject, subject_size(&w->subject, extents), &work), STC_OK);
+  subject_close(&w->subject);
+  w->subject = (Subject){0};
+  return work;
+}
+
+/* Each field once in and once out; products fused into sums. */
+static void test_work(void **state) {
+  Work k = work_of(*state, "star2d1r", "f32");
+  assert_true(k.bytes == 8 && k.f32_ops == 5 && k.f64_ops == 0);
+  k = work_of(*state, "star2d1r", "f64");
+  assert_true(k.bytes == 16 && k.f32_ops == 0 && k.f64_ops == 5);
+  k = work_of(*state, "box3d1r", "f32");
+  assert_true(k.bytes == 8 && k.f32_ops == 27);
+  k = work_of(*state, "fdtd2d", "f32");
+  assert_true(k.bytes == 24);
+  k = work_of(*state, "rician2d", "f32");
+  assert_true(k.bytes == 12);
+}
+
+/* The params that make a grid as large as wanted: shifted, shared by two dimensions, and none. */
+static void test_size(void **state) {
+  World *w = *state;
+  int64_t want[MAX_RANK] = {40, 50}, got[MAX_RANK];
+  open_text(w, "param N = 9, M = 9;\ngrid G = [0 .. N+1, 2 .. M], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. 4] = A[0,1];\n");
+  GridSize g = subject_size(&w->subject, want);
+  assert_int_equal(g.n, 2);
+  assert_string_equal(g.defines[0], "N=38");
+  assert_string_equal(g.defines[1], "M=51");
+  assert_true(subject_extents(&w->subject, g, got) && got[0] == 40 && got[1] == 50 && got[2] == 1);
+  subject_close(&w->subject);
+  open_text(w, "param N = 9;\ngrid G = [0 .. N-1, 0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. 4] = A[0,1];\n");
+  g = subject_size(&w->subject, want);
+  assert_int_equal(g.n, 1);
+  assert_string_equal(g.defines[0], "N=40");
+  subject_close(&w->subject);
+  open_text(w, "grid G = [0 .. 8, 0 .. 7], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. 4] = A[0,1];\n");
+  assert_int_equal(subject_size(&w->subject, want).n, 0);
+}
+
+/* Random numbers are the same on all devices, for packed points too, and repeat. */
+static void test_randomize(void **state) {
+  static const char *const devices[] = {"ref", "sim", "host:1"};
+  World *w = *state;
+  enum { N = RANDOM_PERIOD + 1000 };
+  open_text(w, "param N = 9;\nstruct P { x : f32; k : i32; }\ngrid G = [0 .. N-1], 3;\nfield A : f64 on G;\nfield S : P on G;\nfield T : f32 on G temp;\n"
+               "param c[3] : f32;\nstencil t(T)[G] = S.x + c[1];\nstencil s(A)[1 .. N-2] = A[-1] + f64(T);\n");
+  double *first = NULL;
+  for (int i = 0; i < 3; i++) {
+    StcPlan *p;
+    const char *define = "N=1049573";
+    assert_int_equal(plan_prepare(w->subject.program, devices[i], &p), STC_OK);
+    assert_int_equal(plan_reset(p, 1, &define), STC_OK);
+    assert_int_equal(plan_randomize(p, 5), STC_OK);
+    double *a = malloc(N * 8);
+    int32_t *k = malloc(N * 4);
+    assert_int_equal(stc_plan_get(p, 0, a, N * 8), STC_OK);
+    assert_int_equal(stc_plan_get_component(p, 1, 1, k, N * 4), STC_OK);
+    assert_true(a[0] != a[1] && a[0] > 0 && a[0] < 1 && a[7] == a[RANDOM_PERIOD + 7] && k[8] == k[RANDOM_PERIOD + 8]);
+    if (first) assert_memory_equal(a, first, N * 8);
+    free(k);
+    if (first) free(a);
+    else first = a;
+    const char *small = "N=12";
+    assert_int_equal(plan_reset(p, 1, &small), STC_OK);
+    assert_int_equal(stc_plan_run(p, 1, NULL), STC_INPUT);
+    assert_int_equal(plan_randomize(p, 5), STC_OK);
+    assert_int_equal(stc_plan_run(p, 1, NULL), STC_OK);
+    stc_plan_free(p);
+  }
+  free(first);
+}
+
+/* A right schedule passes and is described by options; with a wrong reference it is found out. */
+static void test_verify(void **state) {
+  World *w = *state;
+  open_bench(w, "star2d1r", "f32");
+  open_trial(w, "sim", "-T=2 -block=4x16 -elems=2x1");
+  assert_string_equal(w->trial.schedule, "-schedule=overlap -T=2 -block=4x16 -elems=2x1");
+  assert_int_equal(trial_verify(&w->trial), STC_OK);
+  assert_true(w->trial.check_error < 1e-5);
+  Wanted *want = subject_reference(&w->subject, 0, 9);
+  assert_non_null(want);
+  want->data[4 * (19 * 45 / 2) + 2] ^= 0x20;
+  assert_int_equal(trial_verify(&w->trial), STC_CHECK_FAILED);
+  assert_non_null(strstr(w->trial.messages.first, "wrong result: A is "));
+}
+
+/* A program that magnifies rounding errors gets the tolerance that it needs, another one does not. */
+static void test_sensitive(void **state) {
+  World *w = *state;
+  open_bench(w, "gradient2d", "f32");
+  Wanted *want = subject_reference(&w->subject, 0, 17);
+  assert_true(subject_sensitivity(&w->subject, want) > 1e-5);
+  subject_close(&w->subject);
+  open_bench(w, "star2d1r", "f32");
+  want = subject_reference(&w->subject, 0, 17);
+  assert_true(subject_sensitivity(&w->subject, want) < 1e-6);
+}
+
+/* Options in one string; mistakes in them, and families that there are not, are reasons. */
+static void test_options(void **state) {
+  World *w = *state;
+  StcOptions o = {0};
+  assert_int_equal(options_add(w->c, w->arena, " -T=4  -block 8x32", &o), STC_OK);
+  assert_true(o.T == 4 && o.block[0] == 8 && o.block[1] == 32);
+  assert_int_equal(options_add(w->c, w->arena, "-T=4 8x32", &o), STC_USAGE);
+  assert_string_equal(w->messages.first, "\"-T=4 8x32\": `8x32` is no option");
+  open_bench(w, "star2d1r", "f32");
+  assert_int_equal(trial_open(&w->trial, &w->subject, "host:1", "-schedule=spiral"), STC_OK);
+  Trial *one = &w->trial;
+  trials_prepare(&one, 1, 3);
+  assert_non_null(strstr(w->trial.messages.first, "-schedule=spiral"));
+  assert_null(w->trial.plan);
+}
+
+/* Samples run whole tiles in time. */
+static void test_sample(void **state) {
+  World *w = *state;
+  double gpts;
+  bool finite = false;
+  int64_t extents[MAX_RANK] = {40, 70};
+  open_bench(w, "star2d2r", "f64");
+  open_trial(w, "host:1", "-T=3 -block=16x64");
+  assert_int_equal(trial_start(&w->trial, subject_size(&w->subject, extents), 0.001), STC_OK);
+  assert_true(w->trial.steps >= 3 && w->trial.steps % 3 == 0);
+  assert_int_equal(trial_sample(&w->trial, &gpts), STC_OK);
+  assert_true(gpts > 0);
+  assert_int_equal(trial_finite(&w->trial, &finite), STC_OK);
+  assert_true(finite);
+  trial_stop(&w->trial);
+}
+
+/* The middle. */
+static void test_median(void **state) {
+  (void)state;
+  double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
+  assert_true(median(odd, 3) == 2 && median(even, 4) == 2.5 && median(odd, 0) == 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
+                                     TEST(test_sensitive), TEST(test_options), TEST(test_sample),    cmocka_unit_test(test_median)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
