@@ -84,7 +84,13 @@ static void check_records(Verifier *v) {
   }
 }
 
-/* The past of a field is like the field. */
+/* Is an access beyond the region of `f` what one beyond that of `g` is, of the same type? */
+static bool same_outside(const Field *f, const Field *g) {
+  return f->outside == g->outside &&
+         (f->outside != OUTSIDE_CONST || const_same(f->outside_value, g->outside_value, type_is_scalar(f->type) ? f->type : TY_F64));
+}
+
+/* The past of a field is like the field; only one behind the last is temp. */
 static void check_past(Verifier *v, const Field *f) {
   if (f->history < 0 || f->history > MAX_HISTORY || f->past < 0 || (f->past && f->history))
     verify_fail(v, f->loc, "history %d, past %d", f->history, f->past);
@@ -92,7 +98,8 @@ static void check_past(Verifier *v, const Field *f) {
     verify_fail(v, f->loc, "it is the past of field number %d, which does not exist", f->present);
   } else if (f->past) {
     const Field *now = &v->m->fields[f->present];
-    if (f->past > now->history + f->temp || now->past || now->type != f->type || !box_equal(&now->box, &f->box) || now->temp || now->input)
+    bool fits = now->type == f->type && box_equal(&now->box, &f->box) && same_outside(f, now);
+    if (!fits || f->past > now->history + 1 || f->temp != (f->past > now->history) || f->input || now->past || now->temp || now->input)
       verify_fail(v, f->loc, "it does not fit field '%s', whose past %d it is said to be", now->name, f->past);
   }
 }
@@ -260,6 +267,8 @@ static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
     verify_fail(v, r->loc, "type %s, every %lld steps, kind %d", type_name(r->type), (long long)r->every, (int)r->kind);
   if (r->scalar < 0 || r->scalar >= m->nscalars || !m->scalars[r->scalar].is_reduction || m->scalars[r->scalar].type != r->type)
     verify_fail(v, r->loc, "scalar number %d is not one of a reduction of type %s", r->scalar, type_name(r->type));
+  if (r->kind >= REDUCE_FINITE && floats)
+    verify_fail(v, r->loc, "what a check finds is of type i64");
   if (r->kind >= REDUCE_FINITE && (r->field < 0 || r->field >= m->nfields))
     verify_fail(v, r->loc, "it checks field number %d, which does not exist", r->field);
   if (!r->stop != (r->kind != REDUCE_UNTIL))

@@ -63,6 +63,11 @@ static const Bad BAD[] = {
   {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f32 on [0 .. N - 1] past 1 of @H field @Q : f32 on [0 .. N - 1] past 1 of @H }",
    "field 'H': history 1, but there are 2 fields that are its past 1"},
   {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f64 on [0 .. N - 1] past 1 of @H }", "field 'P': it does not fit field 'H', whose past 1 it is said to be"},
+  {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f32 on [0 .. N - 1] outside clamp past 1 of @H }", "field 'P': it does not fit field 'H', whose past 1 it is said to be"},
+  {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f32 on [0 .. N - 1] input past 1 of @H }", "field 'P': it does not fit field 'H', whose past 1 it is said to be"},
+  {DECLS "field @H : f32 on [0 .. N - 1] history 1 field @P : f32 on [0 .. N - 1] temp past 1 of @H }", "field 'P': it does not fit field 'H', whose past 1 it is said to be"},
+  {DECLS "field @H : f32 on [0 .. N - 1] outside const 1.0 history 1 field @P : f32 on [0 .. N - 1] outside const 2.0 past 1 of @H }",
+   "field 'P': it does not fit field 'H', whose past 1 it is said to be"},
   /* composite types and launch-time arrays */
   {DECLS "struct S { a : f32 } struct S { a : f32 } }", "struct 'S': the name is taken by another struct"},
   {DECLS "struct S { a : f32, b : f32[2] } field @S.0 : f32 on [0] field @S.1 : f32 on [0] record @S : S from @S.0 }",
@@ -85,6 +90,7 @@ static const Bad BAD[] = {
   {BODY "%r = shuffle %x xor 1 : f32 yield %x" END, "op 'shuffle': may not stand in stencil IR"},
   /* reductions */
   {SUM "add f32 over [0] every 1 { %0 = const 1.0 : f32 yield %0 } }", "reduction 'r': type f32, every 1 steps, kind 0"},
+  {SUM "min f64 over [0] every 1 finite @A { %0 = const 1.0 : f64 yield %0 } }", "reduction 'r': what a check finds is of type i64"},
   {SUM "add i64 over [0] every 1 { %0 = const 1 : i64 yield %0 } }", "reduction 'r': scalar number 2 is not one of a reduction of type i64"},
   {SUM "add f64 over [0] every 1 { %0 = access @A[0] : f32 yield %0 } }", "op 'yield': value 0 is f32, but the reduction needs f64"},
   {SUM "add f64 over [0] every 1 { %0 = access @T[0] : f64 yield %0 } }", "reduction 'r': it reads temp field 'T', which holds nothing between steps"},

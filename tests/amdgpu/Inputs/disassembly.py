@@ -2,8 +2,9 @@
 
   disassembly.py KIR MANIFEST DISASSEMBLY WAVE
 
-For each kernel: as many barriers as the kernel IR has (none in a block of one wave of WAVE lanes, where LLVM takes them out), and instructions that
-access the LDS just where the kernel IR has shared arrays, whose bytes the manifest gives. Prints one line a kernel.
+For each kernel: as many barriers as the kernel IR has (none in a block of one wave of WAVE lanes, where LLVM takes them out), instructions that
+access the LDS just where the kernel IR has shared arrays, whose bytes the manifest gives, and an exchange between lanes for each 32 bits that the kernel IR
+shuffles. Prints one line a kernel.
 """
 import json
 import re
@@ -11,7 +12,7 @@ import sys
 
 
 def kernels_of(kir):
-    """By kernel: threads a block, barriers, shared arrays."""
+    """By kernel: threads a block, barriers, shared arrays, words shuffled."""
     found = {}
     for line in kir.splitlines():
         head = re.match(r"  kernel @(\S+) threads \[([\d, ]+)\]", line)
@@ -19,10 +20,11 @@ def kernels_of(kir):
             threads = 1
             for n in head.group(2).split(","):
                 threads *= int(n)
-            here = found[head.group(1)] = {"threads": threads, "barriers": 0, "shared": 0}
+            here = found[head.group(1)] = {"threads": threads, "barriers": 0, "shared": 0, "words": 0}
         if found:
             here["barriers"] += line.strip() == "barrier"
             here["shared"] += line.strip().startswith("shared @")
+            here["words"] += (2 if line.endswith("64") else 1) if " = shuffle " in line else 0
     return found
 
 
@@ -48,8 +50,10 @@ def main():
         barriers = names.count("s_barrier") + names.count("s_barrier_wait")
         wanted = k["barriers"] if k["threads"] > wave else 0
         lds = sum(n.startswith("ds_") and "permute" not in n and "swizzle" not in n for n in names)
-        ok = barriers == wanted and (lds > 0) == (k["shared"] > 0) == (given[name]["static_shared_bytes"] > 0)
-        print("%s %s: %d barriers of %d, %d LDS accesses, %d shared arrays" % ("ok" if ok else "WRONG", name, barriers, wanted, lds, k["shared"]))
+        exchanges = sum("permute" in n or "swizzle" in n or "permlane" in n for n in names)
+        ok = barriers == wanted and exchanges == k["words"] and (lds > 0) == (k["shared"] > 0) == (given[name]["static_shared_bytes"] > 0)
+        print("%s %s: %d barriers of %d, %d LDS accesses, %d shared arrays, %d words of %d shuffled"
+              % ("ok" if ok else "WRONG", name, barriers, wanted, lds, k["shared"], exchanges, k["words"]))
         faults += not ok
     return 1 if faults or not given else 0
 

@@ -38,6 +38,11 @@ def key_indent(indent, args):
     return args is not None and indent >= args_indent[0]
 
 
+def sequences(host):
+    """All sequences of operations of the host part."""
+    return [host["init"]] + host["sequences"] + [r["sequence"] for r in host["reductions"]]
+
+
 def main():
     manifest, notes = json.load(open(sys.argv[1])), kernels(open(sys.argv[2]).read())
     assert set(notes) == {k["name"] for k in manifest["kernels"]}, (set(notes), [k["name"] for k in manifest["kernels"]])
@@ -51,6 +56,11 @@ def main():
         assert shared <= k["static_shared_bytes"] < shared + 16 and (shared > 0) == (k["static_shared_bytes"] > 0), (shared, k["static_shared_bytes"])
         assert int(n["max_flat_workgroup_size"]) == k["block"]["x"] * k["block"]["y"] * k["block"]["z"], n["max_flat_workgroup_size"]
         assert n["symbol"] == k["descriptor"], n["symbol"]
+        assert int(n["wavefront_size"]) == manifest["target"]["lanes"], n["wavefront_size"]
+        assert k["dynamic_shared_bytes"] == 0 and n["uses_dynamic_stack"] == "false", n["uses_dynamic_stack"]
+    for s in sequences(manifest["host"]):
+        for launched in (o["launch"] for o in s["operations"] if "launch" in o):
+            assert launched in notes, launched
 
 
 main()
