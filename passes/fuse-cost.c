@@ -6,7 +6,11 @@
 
 /* Words of registers that a thread needs for indices and addresses; most that it can have. Operations that each cell, barrier, load and store take beside those of the
  * bodies, in 32-bit words a thread moves. */
-enum { BASE_REGISTERS = 24, MOST_REGISTERS = 255, CELL_OPS = 20, BARRIER_OPS = 12, LOAD_OPS = 4 };
+enum { BASE_REGISTERS = 24, MOST_REGISTERS = 255, CELL_OPS = 20, BARRIER_OPS = 12, LOAD_OPS = 4, SPILL_OPS = 8 };
+
+/* The part of a body's values that are alive at once which a compiler that orders its operations well cannot avoid; registers for each word that is loaded for a thread's further
+ * points: found with ptxas. */
+static const double LIVE_PART = 0.65, LOADED_AHEAD = 1.5;
 
 /* What a target that does not tell its figures is taken for. */
 static const double BANDWIDTH = 1000, RATE = 10000;
@@ -83,18 +87,6 @@ static int32_t kept_words(const Launch *l) {
     if (l->use[f].versions || l->use[f].own_loads > 1)
       words += words_of(l->m->fields[f].type);
   return words;
-}
-
-/* Registers of a thread of `elements` points: it computes two at a time, about. */
-static int32_t thread_registers(const Launch *l, int64_t elements) {
-  int32_t live = 0;
-  for (int i = 0; i < l->n; i++)
-    for (int k = 0; k < l->st[i].npieces; k++) {
-      int32_t words = live_words(l->m->arena, l->st[i].pieces[k].body);
-      live = words > live ? words : live;
-    }
-  int64_t sum = BASE_REGISTERS + (int64_t)kept_words(l) * elements + (elements > 1 ? live + live / 2 : live);
-  return sum < MOST_REGISTERS ? (int32_t)sum : MOST_REGISTERS;
 }
 
 /* The part of a core's threads that can be there at once. */
@@ -208,6 +200,44 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
   return sum;
 }
 
+/* Words that instance `i` loads for a point, those aside that another of the thread's elements loads (`alone`: all). */
+static double instance_loads(const Launch *l, const Schedule *s, int i, bool alone) {
+  Schedule one = *s;
+  for (int d = 0; d < MAX_RANK && alone; d++)
+    one.elems[d] = 1;
+  Loads x = {.l = l, .s = &one, .i = i, .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1)};
+  stencil_accesses(&l->st[i], count_access, &x);
+  return x.loads;
+}
+
+/* Registers that instance `i` would like a thread of `elements` points to have, beside what it keeps: its first point's values, or all that these are loaded from, and what is
+ * loaded ahead for the others. */
+static double instance_registers(const Launch *l, const Schedule *s, int i, int64_t elements) {
+  double first = instance_loads(l, s, i, true), others = instance_loads(l, s, i, false);
+  for (int k = 0; k < l->st[i].npieces; k++) {
+    double live = LIVE_PART * live_words(l->m->arena, l->st[i].pieces[k].body);
+    first = live > first ? live : first;
+  }
+  return first + LOADED_AHEAD * others * (double)(elements - 1);
+}
+
+/* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want of more. */
+static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, int64_t elements, LaunchCost *k) {
+  double most = 0;
+  int64_t threads = 1, limit = MOST_REGISTERS;
+  for (int i = 0; i < l->n; i++) {
+    double mine = instance_registers(l, s, i, elements);
+    most = mine > most ? mine : most;
+  }
+  for (int d = 0; d < MAX_RANK; d++)
+    threads *= s->block[d] > 0 ? s->block[d] : 1;
+  if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
+    limit = t->registers_per_core / threads > BASE_REGISTERS ? t->registers_per_core / threads : BASE_REGISTERS;
+  int64_t sum = BASE_REGISTERS + (int64_t)most + (l->n > 1 ? (int64_t)kept_words(l) * elements : 0);
+  k->registers = (int32_t)(sum < limit ? sum : limit);
+  k->spilled = (int32_t)(sum - k->registers);
+}
+
 /* Adds the bytes of the fields that are loaded and stored for each point given out. */
 static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, LaunchCost *k) {
   for (int f = 0; f < l->m->nfields; f++) {
@@ -245,7 +275,8 @@ LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, 
   k.ops = launch_ops(t, l, s, reach);
   add_bytes(l, s, reach, &k);
   if (t->simt) {
-    k.registers = thread_registers(l, elements);
+    thread_registers(t, l, s, elements, &k);
+    k.ops += SPILL_OPS * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }
   double bandwidth = t->bandwidth > 0 ? t->bandwidth : BANDWIDTH, cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 3 * bandwidth;

@@ -98,13 +98,13 @@ static void note(const Fuse *f, const char *line) {
     str_addf(f->c->stats, "// fuse: %s\n", line);
 }
 
-/* "38 registers, 12288 shared bytes, halo work 1.42, 24.0 bytes/point, 61 ops/point, occupancy 0.75, 8.5 ps/point": notes the figures. */
+/* "128 registers, 16 spilled, 12288 shared bytes, halo work 1.42, 24.0 bytes/point, 61 ops/point, occupancy 0.75, 8.5 ps/point": notes the figures. */
 static void note_cost(const Fuse *f, const char *what, const LaunchCost *k) {
   Str s = {.arena = f->c->arena};
   bool threads = k->registers > 0;
   str_addf(&s, "%s: ", what);
   if (threads)
-    str_addf(&s, "%d registers, ", k->registers);
+    str_addf(&s, k->spilled ? "%d registers, %d spilled, " : "%d registers, ", k->registers, k->spilled);
   str_addf(&s, "%lld %s bytes, halo work %.2f, %.1f bytes/point, %.0f ops/point, ", (long long)k->shared, threads ? "shared" : "cache", k->halo, k->bytes, k->ops);
   if (threads)
     str_addf(&s, "occupancy %.2f, ", k->occupancy);
