@@ -109,7 +109,9 @@ static int32_t last_level_of(History *h, int f) {
   if (h->levels[f][K + 1] >= 0)
     return h->levels[f][K + 1];
   Field x = m->fields[f];
-  x.name = arena_printf(m->arena, "%s@%d", x.name, K + 1);
+  x.name = arena_printf(m->arena, "%s@%d", m->fields[f].name, K + 1);
+  for (int i = 2; module_find_field(m, x.name) >= 0; i++)
+    x.name = arena_printf(m->arena, "%s@%d.%d", m->fields[f].name, K + 1, i);
   x.temp = true;
   x.history = 0;
   x.past = K + 1;
