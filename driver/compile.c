@@ -57,8 +57,8 @@ static StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
   if (!one_of(o->real, "f32", "f64")) return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
-  if (!one_of(o->schedule, "naive", "overlap"))
-    return context_error(c, "-schedule=%s: the schedules are naive and overlap", o->schedule), STC_USAGE;
+  if (!one_of(o->schedule, "naive", "overlap") && strcmp(o->schedule, "stream"))
+    return context_error(c, "-schedule=%s: the schedules are naive, overlap and stream", o->schedule), STC_USAGE;
   if (o->check_finite < 0) return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite), STC_USAGE;
   if ((o->check_finite || o->check_bounds) && (p->kind == SOURCE_KIR || o->passes))
     return context_error(c, "-fcheck: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front of the passes",
@@ -70,7 +70,8 @@ static StcStatus options_take(StcProgram *p) {
     return context_error(c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out", o->T),
            STC_USAGE;
   p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
-  p->schedule = (Schedule){.family = o->schedule, .T = o->T, .fuse = o->fuse};
+  if (o->chunk < 0 || o->ahead < 0) return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
+  p->schedule = (Schedule){.family = o->schedule, .T = o->T, .chunk = o->chunk, .ahead = o->ahead, .fuse = o->fuse};
   for (int d = 0; d < MAX_RANK; d++) {
     if (o->block[d] < 0 || o->elems[d] < 0) return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
     p->schedule.block[d] = o->block[d];

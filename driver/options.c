@@ -94,6 +94,14 @@ static const char *set_block(Command *c, const char *v) {
 static const char *set_elems(Command *c, const char *v) {
   return parse_shape(v, c->options.elems) ? NULL : "one to three numbers from 1, such as 4x1";
 }
+static const char *set_chunk(Command *c, const char *v) {
+  int64_t n;
+  return parse_int(v, 1, INT32_MAX, &n) ? (c->options.chunk = (int)n, NULL) : "a number of rows from 1";
+}
+static const char *set_ahead(Command *c, const char *v) {
+  int64_t n;
+  return parse_int(v, 1, INT32_MAX, &n) ? (c->options.ahead = (int)n, NULL) : "a number of rows from 1";
+}
 static const char *set_device(Command *c, const char *v) { return c->device = v, NULL; }
 static const char *set_in(Command *c, const char *v) { return add_field(c, &c->in, &c->nin, v); }
 static const char *set_outs(Command *c, const char *v) { return add_field(c, &c->outs, &c->nout, v); }
@@ -194,10 +202,12 @@ static const OptionRow rows[] = {
     {"D", TAKES_ATTACHED, BOTH, set_define, "-DNAME=VALUE", "set a param"},
     {"freal", TAKES_VALUE, BOTH, set_real, "-freal=f64", "what the type `real` means, default f32"},
     {"O", TAKES_ATTACHED, BOTH, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
-    {"schedule", TAKES_VALUE, BOTH, set_schedule, "-schedule=S", "naive or overlap"},
+    {"schedule", TAKES_VALUE, BOTH, set_schedule, "-schedule=S", "naive, overlap or stream"},
     {"T", TAKES_VALUE, BOTH, set_T, "-T=N", "time steps a tile"},
     {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
     {"elems", TAKES_VALUE, BOTH, set_elems, "-elems=AxBxC", "points a thread"},
+    {"chunk", TAKES_VALUE, BOTH, set_chunk, "-chunk=N", "stream: rows of a walk"},
+    {"ahead", TAKES_VALUE, BOTH, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
     {"fuse", TAKES_VALUE, BOTH, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
     {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, BOTH, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},

@@ -28,6 +28,8 @@ static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family && strcmp(s->family, "naive") == 0) return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
+  if (s->family && strcmp(s->family, "stream") == 0)
+    return arena_printf(a, "stream T=%d block=%s elems=%s chunk=%d ahead=%d", (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank), (int)s->chunk, (int)s->ahead);
   if (s->family)
     return s->ngroups > 1 ? groups_describe(a, s, rank)
                           : arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));

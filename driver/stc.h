@@ -65,9 +65,10 @@ typedef struct StcOptions {
   const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
   const char *mcpu;       /* "sm_90", "gfx942", ... */
   const char *real;       /* "f32" or "f64" */
-  const char *schedule;   /* "naive" or "overlap" */
+  const char *schedule;   /* "naive", "overlap" or "stream" */
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
+  int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
   const char *fuse;       /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as "gauss+st,dt,pde" */
   int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;

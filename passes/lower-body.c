@@ -57,8 +57,7 @@ static Value *element_value(const Module *m, Builder *b, const Op *op, Value *in
   return build_convert(b, op->results[0]->type, v);
 }
 
-/* Numbers the results in the body from 0; their number. */
-static int32_t number_values(const Block *body) {
+int32_t body_number(const Block *body) {
   int32_t n = 0;
   for (const Op *op = body->first; op; op = op->next)
     for (int i = 0; i < op->nresults; i++)
@@ -66,22 +65,30 @@ static int32_t number_values(const Block *body) {
   return n;
 }
 
+Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
+  if (op->code == OP_ELEMENT)
+    return element_value(p->m, b, op, map[op->operands[0]->id]);
+  return op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
+}
+
 Value **piece_values(Point *p, Builder *b, const Piece *piece) {
-  Value **map = ARENA_ARRAY(b->arena, Value *, number_values(piece->body));
+  Value **map = ARENA_ARRAY(b->arena, Value *, body_number(piece->body));
   Value **out = ARENA_ARRAY(b->arena, Value *, piece->ntargets);
   Loc loc = b->loc;
   for (const Op *op = piece->body->first; op; op = op->next) {
+    bool skip = false;
+    Value *known = p->known ? p->known(p, b, piece, op, &skip) : NULL;
     b->loc = op->loc;
-    if (op->code == OP_YIELD) {
+    if (known || skip) {
+      map[op->results[0]->id] = known;
+    } else if (op->code == OP_YIELD) {
       for (int i = 0; i < op->noperands; i++)
         out[i] = map[op->operands[i]->id];
     } else if (op->code == OP_ACCESS) {
       Rules rules = access_rules(p->m, &piece->box, op->sym, op->off);
       map[op->results[0]->id] = point_access(p, b, op->sym, op->off, &rules);
-    } else if (op->code == OP_ELEMENT) {
-      map[op->results[0]->id] = element_value(p->m, b, op, map[op->operands[0]->id]);
     } else {
-      map[op->results[0]->id] = op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
+      map[op->results[0]->id] = body_op(p, b, op, map);
     }
   }
   b->loc = loc;

@@ -344,8 +344,7 @@ static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, cons
   return index;
 }
 
-/* Adds the sequence of the `n` launches at `l`, of which number i has the schedule s[i]; an empty one if there are none. */
-static void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
     host_launch(lo, seq, overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], n > 1), i == n - 1 ? l[i]->steps : 0));

@@ -139,6 +139,9 @@ const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *
 bool schedule_check(PassContext *c, const Module *m);
 /* The time steps a tile that the schedule asked for comes to if all stencils of the step share a launch. */
 int schedule_levels(PassContext *c, const Module *m);
+/* The same for the stream family: fills what `want` leaves open, for at most `most` time steps a tile (schedule-stream.c); the steps a tile that it comes to. */
+bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
+int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 /* Points computed for each point given out. */
 double launch_redundancy(const Launch *l, const Schedule *s);
 
@@ -153,12 +156,18 @@ struct Point {
   Value *index[MAX_RANK];
   Value *step;
   Value *(*access)(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
+  /* NULL, or gives what `op` of `piece` comes to if that was computed elsewhere, or sets *skip if nobody needs it here. */
+  Value *(*known)(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip);
   void *user;
   int32_t nseen; struct SeenAccess *seen;
 };
 
 /* The value of `field` at `off` under `rules`, built by p->access unless an equal access was. */
 Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
+/* A copy of the pure op `op` of a body, an element op among them, on the values that `map` has, by their numbers, for its operands. */
+Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map);
+/* Numbers the results in the body from 0; their number. */
+int32_t body_number(const Block *body);
 /* Does a body of the `n` stencils use the step number? (If not, Point.step may be NULL.) */
 bool stencils_use_step(int n, const Stencil *st);
 /* How many dimensions of `box` do not have a constant extent. The piece with the most of them is likely to cover most points. */
@@ -211,6 +220,11 @@ HostSeq *host_seq(Lowering *lo, int steps);
 /* Lowers the reductions, adds to the module's checks that no kernel needs more blocks than the target can start, and sets all kernels' arguments.
  * Returns the module. */
 Module *lowering_finish(Lowering *lo);
+
+/* ---------------------------------------------------------------- lower-overlap.c */
+
+/* Adds the sequence of the `n` launches at `l`, of which number i has the schedule s[i]; an empty one if there are none. */
+void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s);
 
 /* ---------------------------------------------------------------- lower-reduce.c */
 

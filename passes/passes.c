@@ -32,6 +32,7 @@ const Pass pass_table[] = {
    pass_halo},
   {"lower-naive", "to kernels with a thread a point, one launch a stencil a step", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_naive},
   {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_overlap},
+  {"lower-stream", "to kernels whose tiles are walked, all stencils and time steps in flight,\nrows in registers", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_stream},
   {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_loops},
   {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
   {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},

@@ -17,6 +17,7 @@
  *   stencil IR -> kernel IR, one for each schedule family
  *   lower-naive.c     a thread a point, one launch a stencil a step
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
+ *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
  *   lower-loops.c     the same schedules for targets without (CPU): loops over cache-sized tiles
  *   (lower.c: what the three share: buffers, accesses with outside rules, bodies, host part; lower-reduce.c: reductions)
  *
@@ -41,10 +42,13 @@
 /* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's, slowest first. */
 typedef struct Schedule Schedule;
 struct Schedule {
-  const char *family;            /* "naive" or "overlap" */
+  const char *family;            /* "naive", "overlap" or "stream" */
   int32_t T;                     /* time steps a tile */
   int32_t block[MAX_RANK];       /* B: threads a block (SIMT), or points a tile computes (loops) */
   int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */
+  int32_t chunk;                 /* stream: rows of a walk along dimension 0 */
+  int32_t ahead;                 /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
+  bool vector;                   /* stream, resolved: loads and stores by vectors where rows allow it */
   const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
   int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups;        /* and the schedule of each */

@@ -383,8 +383,11 @@ static bool check_number(const Resolve *r, const char *option, const int32_t *v,
 static bool check_request(const Resolve *r) {
   const Schedule *w = &r->want;
   int64_t points = 1;
-  if (strcmp(w->family, "naive") && strcmp(w->family, "overlap"))
-    return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive and overlap", w->family);
+  bool stream = strcmp(w->family, "stream") == 0;
+  if (strcmp(w->family, "naive") && strcmp(w->family, "overlap") && !stream)
+    return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive, overlap and stream", w->family);
+  if ((w->chunk || w->ahead) && !stream)
+    return schedule_error(r, "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream", w->family);
   if (w->fuse && !strcmp(w->family, "naive") && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
     return schedule_error(r, "-fuse=%s: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap", w->fuse);
   if (w->T < 0 || w->T > MAX_LEVELS)
@@ -660,7 +663,10 @@ int schedule_levels(PassContext *c, const Module *m) {
   Resolve r = question(c, m);
   const Reduction *by;
   r.quiet = true;
-  int64_t most = most_levels(m, &by), T = r.want.T ? r.want.T : default_levels(&r);
+  int64_t most = most_levels(m, &by);
+  if (strcmp(r.want.family, "stream") == 0)
+    return schedule_stream_levels(c, m, &r.want, most);
+  int64_t T = r.want.T ? r.want.T : default_levels(&r);
   return (int)(T < most ? T : most);
 }
 
@@ -673,12 +679,18 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
   *out = (Schedule){0};
   if (!check_request(&r))
     return false;
+  const Reduction *by;
+  if (strcmp(r.want.family, "stream") == 0)
+    return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
   return strcmp(r.want.family, "naive") == 0 ? resolve_naive(&r) : resolve_overlap(&r);
 }
 
 const char *passes_default_pipeline(PassContext *c, const Module *m) {
   bool naive = c->schedule && c->schedule->family && strcmp(c->schedule->family, "naive") == 0;
+  bool stream = c->schedule && c->schedule->family && strcmp(c->schedule->family, "stream") == 0;
   (void)m;
+  if (stream)
+    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";
   if (!c->target->simt)
     return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";

@@ -112,7 +112,7 @@ static void test_refused(void **state) {
           "0:0: error: -T=4: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap\n");
   refused(f, &GPU, j1, (Schedule){.family = "naive", .elems = {2}},
           "0:0: error: -elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap\n");
-  refused(f, &GPU, j1, (Schedule){.family = "stream"}, "0:0: error: -schedule=stream: there is no such schedule; there are naive and overlap\n");
+  refused(f, &GPU, j1, (Schedule){.family = "wavefront"}, "0:0: error: -schedule=wavefront: there is no such schedule; there are naive, overlap and stream\n");
   refused(f, &GPU, j1, (Schedule){.block = {8, 8}}, "0:0: error: -block has more than the program's 1 dimension; leave the last ones out\n");
   refused(f, &GPU, j1, (Schedule){.block = {-8}}, "0:0: error: -block: -8 is not a number of threads or points; give at least 1\n");
   refused(f, &CPU, j1, (Schedule){.elems = {2}},

@@ -1,0 +1,204 @@
+/* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults for what was left open. */
+#include "passes/stream.h"
+
+#include <inttypes.h>
+
+/* Limits of any request. */
+enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
+/* Registers, in 32-bit words, that windows may take of a thread's by default; the most ever. */
+enum { GOOD_WORDS = 104, MOST_WORDS = 1024 };
+
+/* The work: what is wanted for module `m` and a place for the choice. */
+typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
+
+int64_t stream_width(const Stream *p, const Schedule *s, int d) {
+  int rank = p->l->m->grid.rank;
+  const Extent *h = &p->halo;
+  if (d == 0 && rank > 1)
+    return s->chunk;
+  int64_t V = s->elems[d];
+  if (d < rank - 1)
+    return s->block[d] * V - h->lo[d] - h->hi[d];
+  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
+  return (STREAM_LANES - halo) * V * warps;
+}
+
+/* The launch that makes T steps. */
+static Launch *launch_of(const Chooser *r, int T) {
+  int32_t n;
+  const Stencil *st = last_level(r->m, &n);
+  bool known = r->m->time_tile == T && n > 0;
+  for (int i = 0; i < r->m->nstencils; i++)
+    known = known && r->m->stencils[i].has_extent;
+  st = known ? r->m->stencils : repeat_levels(r->m, n, st, T, true);
+  return launch_new(r->m, n * T, st, st, st + n * T);
+}
+
+/* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
+static int widest_type(const Launch *l) {
+  int bytes = 1;
+  for (int f = 0; f < l->m->nfields; f++)
+    if (l->use[f].stored && type_size(l->m->fields[f].type) > bytes)
+      bytes = (int)type_size(l->m->fields[f].type);
+  return bytes;
+}
+
+/* Bytes of shared memory a block takes. */
+static int64_t shared_bytes(const Stream *p, const Schedule *s) {
+  const Module *m = p->l->m;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], sum = 0;
+  int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1;
+  for (int f = 0; f < m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++) {
+      const Window *w = &p->w[f][v];
+      int64_t bytes = type_size(m->fields[f].type), slots = w->across + 1;
+      while (p->unroll % slots)
+        slots++;
+      if (v == 0 && w->used && !w->direct && s->ahead > 1)
+        sum += s->ahead * threads * E * V * bytes;
+      if (w->used && w->across)
+        sum += slots * (threads / STREAM_LANES * E + w->reach_lo + w->reach_hi) * STREAM_LANES * V * bytes;
+    }
+  return sum;
+}
+
+/* Why launch `l` cannot be walked at all, NULL if it can. */
+static const char *why_not(const Chooser *r, const Launch *l) {
+  if (!r->c->target->simt || r->c->target->lanes % STREAM_LANES)
+    return arena_printf(r->c->arena, "target %s has no warps of %d threads", r->c->target->name, STREAM_LANES);
+  if (l->illegal)
+    return l->illegal;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].stored && l->use[f].loaded && !l->use[f].paired)
+      return arena_printf(r->c->arena, "field '%s' is written in place", r->m->fields[f].name);
+  return NULL;
+}
+
+/* Chooses all but T. */
+static void choose(const Chooser *r, const Launch *l, Schedule *s) {
+  static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 256, 128}, ahead[MAX_RANK] = {1, 4, 3};
+  int rank = r->rank, x = rank - 1, bytes = widest_type(l);
+  const Schedule *w = r->want;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = w->block[d] && d < rank ? w->block[d] : 1;
+    s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
+  }
+  if (!w->block[x])
+    s->block[x] = rank == 1 ? STREAM_LANES * warps[0] : STREAM_LANES;
+  if (rank > 1 && !w->block[rank - 2])
+    s->block[rank - 2] = warps[x];
+  if (!w->elems[x])
+    s->elems[x] = rank == 1 ? 64 / bytes : rank == 2 || bytes < 8 ? 4 : 2;
+  if (rank == 3 && !w->elems[1])
+    s->elems[1] = 2;
+  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : chunk[x];
+  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
+  s->vector = true;
+}
+
+/* Words of a thread's registers that windows take. */
+static int64_t words_of(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  return stream_words(p) * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
+/* Is the tile larger than its halo, and does it fit? */
+static bool fits(const Chooser *r, const Stream *p, const Schedule *s) {
+  for (int d = 0; d < r->rank; d++)
+    if (stream_width(p, s, d) < 1)
+      return false;
+  return shared_bytes(p, s) <= r->c->target->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
+}
+
+/* Points computed for each point given out. */
+static double redundancy(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  double product = rank > 1 ? (double)(s->chunk + p->halo.lo[0] + p->last) / s->chunk : 1;
+  for (int d = rank > 1; d < rank; d++) {
+    double cells = (double)s->elems[d] * (d < rank - 1 ? s->block[d] : STREAM_LANES);
+    double warps = d < rank - 1 ? 1 : rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
+    product *= cells * warps / (double)stream_width(p, s, d);
+  }
+  return product;
+}
+
+/* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
+static int default_T(const Chooser *r, int64_t most) {
+  static const int limit[MAX_RANK] = {16, 12, 4};
+  static const double modest[MAX_RANK] = {1.3, 1.5, 2.0};
+  for (int T = most < limit[r->rank - 1] ? (int)most : limit[r->rank - 1]; T > 0; T--) {
+    Launch *l = launch_of(r, T);
+    Schedule s = {.T = T};
+    if (why_not(r, l))
+      continue;
+    Stream *p = stream_new(l);
+    choose(r, l, &s);
+    if (fits(r, p, &s) && (T == 1 || (words_of(p, &s) <= GOOD_WORDS && redundancy(p, &s) <= modest[r->rank - 1])))
+      return T;
+  }
+  return 0;
+}
+
+int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int T = want->T ? want->T : default_T(&r, most);
+  return T > most ? (int)most : T > 1 ? T : 1;
+}
+
+/* ---- errors */
+
+#define stream_error(r, fmt, ...) (diag_error((r)->c->diags, no_loc(), "-schedule=stream: " fmt, __VA_ARGS__), false)
+
+/* Checks numbers of threads, lanes, lines, rows. */
+static bool check_shape(const Chooser *r, const Schedule *s) {
+  const TargetInfo *t = r->c->target;
+  int rank = r->rank, x = rank - 1;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES)
+    return stream_error(r, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "");
+  if (rank == 3 && s->block[0] != 1)
+    return stream_error(r, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
+  for (int d = 0; d < rank - 1; d++)
+    if (s->elems[d] != 1 && !(rank == 3 && d == 1))
+      return stream_error(r, "-elems has %d points in dimension %d, which is walked; write 1 there", s->elems[d], d);
+  if (threads > t->max_threads)
+    return stream_error(r, "-block has %" PRId64 " threads; target %s allows %d", threads, t->name, t->max_threads);
+  if (s->elems[x] * s->elems[rank > 1 ? rank - 2 : 0] > MAX_CELLS * MAX_CELLS || s->elems[x] > MAX_CELLS || s->elems[rank > 1 ? rank - 2 : 0] > MAX_CELLS)
+    return stream_error(r, "-elems has more than %d points in a dimension", MAX_CELLS);
+  if (s->chunk < 1 || s->chunk > MAX_CHUNK)
+    return stream_error(r, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_CHUNK);
+  if (s->ahead < 1 || s->ahead > MAX_AHEAD)
+    return stream_error(r, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
+  if (s->ahead > 1 && !t->async_copy)
+    return stream_error(r, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead, t->name);
+  return true;
+}
+
+bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  Chooser r = {c, m, m->grid.rank, want, out};
+  int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
+  if (T > MAX_STREAM_T)
+    return stream_error(&r, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T);
+  Launch *l = launch_of(&r, T);
+  const char *why = why_not(&r, l);
+  if (why)
+    return stream_error(&r, "%s; use -schedule=overlap", why);
+  out->family = "stream";
+  out->T = T;
+  out->ngroups = 1;
+  choose(&r, l, out);
+  if (!check_shape(&r, out))
+    return false;
+  Stream *p = stream_new(l);
+  for (int d = 0; d < r.rank; d++)
+    if (stream_width(p, out, d) < 1)
+      return stream_error(&r, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, T,
+                          T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
+  int64_t bytes = shared_bytes(p, out);
+  if (bytes > c->target->max_shared_bytes)
+    return stream_error(&r, "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64 "; take a smaller -T, -block, -elems or -ahead", bytes, c->target->name,
+                        c->target->max_shared_bytes);
+  if (words_of(p, out) > MOST_WORDS)
+    return stream_error(&r, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems", words_of(p, out));
+  return true;
+}

@@ -1,0 +1,226 @@
+/* stream-rows.c: rows between global memory and the walk. Loads run ahead of the walk: by asynchronous copies into a ring of shared memory that every thread has
+ * for itself, so that no barrier is needed, or, where the target has none, by one step in registers. */
+#include "passes/stream.h"
+
+int flow_vector(const Flow *f, Type t) {
+  int n = 16 / (int)type_size(t);
+  while (n > 1 && f->V % n)
+    n /= 2;
+  return n > 1 ? n : 1;
+}
+
+/* How many elements of field `fl` are moved at once. */
+static int width_of(const Flow *f, int fl) { return f->vectors[fl] ? flow_vector(f, f->l->m->fields[fl].type) : 1; }
+
+/* Coordinates at which `n` elements from element e on of line j of field `fl` can be loaded in the row that lags `lag` behind, whether they are in the field's
+ * region or not: in the last dimension all of them are or none is. */
+static void safe_coordinates(Flow *f, int fl, int lag, int j, int e, int n, Value **at) {
+  const Field *field = &f->l->m->fields[fl];
+  Value *g[MAX_RANK], *w[MAX_RANK];
+  flow_coordinates(f, lag, j, e, g, w);
+  for (int d = 0; d < f->rank; d++)
+    at[d] = build_map(&f->b, OP_GUARD, w[d], 0, field->box.lo[d], d == f->rank - 1 ? affine_add_const(field->box.hi[d], 1 - n) : field->box.hi[d]);
+}
+
+/* Loads the row of version 0 of field `fl` that lags `lag` behind. */
+static Value **load_row(Flow *f, int fl, int lag) {
+  Type t = f->l->m->fields[fl].type;
+  int n = width_of(f, fl), buffer = load_buffer(f->lo, fl);
+  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V), *at[MAX_RANK];
+  for (int j = 0; j < f->E; j++)
+    for (int e = 0; e < f->V; e += n) {
+      safe_coordinates(f, fl, lag, j, e, n, at);
+      Op *op = n > 1 ? build_vload(&f->b, t, n, buffer, f->rank, at, NULL) : NULL;
+      for (int i = 0; i < n; i++)
+        row[j * f->V + e + i] = op ? op->results[i] : build_load(&f->b, t, buffer, f->rank, at, NULL);
+    }
+  return row;
+}
+
+Value **flow_own_row(Flow *f, int fl, int lag) {
+  for (int i = 0; i < f->nrows; i++)
+    if (f->rows[i].field == fl && f->rows[i].lag == lag)
+      return f->rows[i].values;
+  LoadedRow r = {fl, lag, load_row(f, fl, lag)};
+  ARENA_PUSH(f->lo->out->arena, f->rows, f->nrows, r);
+  return r.values;
+}
+
+/* ---- loads that run ahead */
+
+/* Does a row of version 0 of field `fl` come in at every step? */
+static bool comes_in(const Flow *f, int fl) { return f->st->w[fl][0].used && !f->st->w[fl][0].direct; }
+
+/* Are loads made by asynchronous copies? */
+static bool is_async(const Flow *f) { return f->ahead > 1; }
+
+/* The place, in the ring array of field `fl`, of the row that the walk reaches `later` steps from now: first index of the array. */
+static Value *ring_place(Flow *f, int later) {
+  Value *now = f->t ? build2(&f->b, OP_ADD, f->t, build_int(&f->b, TY_I32, f->u + later)) : build_int(&f->b, TY_I32, f->u + later);
+  return build2(&f->b, OP_REM, now, build_int(&f->b, TY_I32, f->ahead));
+}
+
+/* The indices of elements e and on of line j in the ring, at `place`. */
+static void ring_index(Flow *f, int fl, Value *place, int j, int e, Value **at) {
+  int n = width_of(f, fl), per_line = f->V / n;
+  Value *first = build2(&f->b, OP_MUL, place, build_int(&f->b, TY_I32, f->E * per_line));
+  int off = j * per_line + e / n;
+  at[0] = off ? build2(&f->b, OP_ADD, first, build_int(&f->b, TY_I32, off)) : first;
+  at[1] = build2(&f->b, OP_ADD, build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, STREAM_LANES)), f->lane);
+  at[2] = build_int(&f->b, TY_I32, 0);
+}
+
+/* Starts copying the row of field `fl` that the walk reaches `later` steps from now. */
+static void start_copy(Flow *f, int fl, int later) {
+  int n = width_of(f, fl);
+  Value *at[MAX_RANK], *to[MAX_RANK], *place = ring_place(f, later);
+  for (int j = 0; j < f->E; j++)
+    for (int e = 0; e < f->V; e += n) {
+      safe_coordinates(f, fl, -later, j, e, n, at);
+      ring_index(f, fl, place, j, e, to);
+      build_async_copy(&f->b, f->in[fl], 0, 3, to, NULL, n, load_buffer(f->lo, fl), f->rank, at, NULL);
+    }
+}
+
+/* Starts the copies of all fields for the row that is `later` steps away. */
+static void start_copies(Flow *f, int later) {
+  for (int fl = 0; fl < f->l->m->nfields; fl++)
+    if (comes_in(f, fl))
+      start_copy(f, fl, later);
+  build_async_commit(&f->b);
+}
+
+/* Takes the running step's row of field `fl` out of the ring. */
+static void take_copied(Flow *f, int fl) {
+  Type t = f->l->m->fields[fl].type;
+  int n = width_of(f, fl);
+  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V), *at[MAX_RANK], *place = ring_place(f, 0);
+  for (int j = 0; j < f->E; j++)
+    for (int e = 0; e < f->V; e += n) {
+      ring_index(f, fl, place, j, e, at);
+      Op *op = n > 1 ? build_avload(&f->b, t, n, f->in[fl], 0, 3, at, NULL) : NULL;
+      for (int i = 0; i < n; i++)
+        row[j * f->V + e + i] = op ? op->results[i] : build_aload(&f->b, t, f->in[fl], 0, 3, at, NULL);
+    }
+  f->newest[fl][0] = row;
+}
+
+/* Puts the row of field `fl` that the walk reaches `later` steps from now into the registers for the next row. */
+static void put_next(Flow *f, int fl, int later) {
+  Value **row = load_row(f, fl, -later);
+  for (int i = 0; i < f->E * f->V; i++) {
+    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V), build_int(&f->b, TY_I32, i % f->V)};
+    build_astore(&f->b, f->in[fl], 0, row[i], 3, at, NULL);
+  }
+}
+
+/* Takes the running step's row of field `fl` out of the registers for it. */
+static void take_next(Flow *f, int fl) {
+  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V);
+  for (int i = 0; i < f->E * f->V; i++) {
+    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V), build_int(&f->b, TY_I32, i % f->V)};
+    row[i] = build_aload(&f->b, f->l->m->fields[fl].type, f->in[fl], 0, 3, at, NULL);
+  }
+  f->newest[fl][0] = row;
+}
+
+void flow_make_inputs(Flow *f) {
+  for (int fl = 0; fl < f->l->m->nfields; fl++) {
+    f->in[fl] = -1;
+    if (!comes_in(f, fl) || !f->ahead)
+      continue;
+    const Field *field = &f->l->m->fields[fl];
+    int n = width_of(f, fl);
+    int32_t ring[MAX_RANK] = {f->ahead * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
+    f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", is_async(f) ? "s" : "r", field->name), field->type,
+                           is_async(f) ? SPACE_SHARED : SPACE_PRIVATE, is_async(f) ? ring : next, 0, 0);
+  }
+}
+
+void flow_start_loads(Flow *f) {
+  for (int later = 0; is_async(f) && later < f->ahead - 1; later++)
+    start_copies(f, later);
+  for (int fl = 0; f->ahead == 1 && fl < f->l->m->nfields; fl++)
+    if (comes_in(f, fl))
+      put_next(f, fl, 0);
+}
+
+void flow_load(Flow *f) {
+  if (is_async(f))
+    build_async_wait(&f->b, f->ahead - 2);
+  for (int fl = 0; fl < f->l->m->nfields; fl++) {
+    if (!comes_in(f, fl))
+      continue;
+    if (is_async(f))
+      take_copied(f, fl);
+    else if (f->ahead)
+      take_next(f, fl);
+    else
+      f->newest[fl][0] = load_row(f, fl, 0);
+  }
+  if (is_async(f))
+    start_copies(f, f->ahead - 1);
+  for (int fl = 0; f->ahead == 1 && fl < f->l->m->nfields; fl++)
+    if (comes_in(f, fl))
+      put_next(f, fl, 1);
+}
+
+void flow_end_loads(Flow *f) {
+  if (is_async(f))
+    build_async_wait(&f->b, 0);
+}
+
+/* ---- stores */
+
+/* `x` and `y`; either may be NULL. */
+static Value *both(Builder *b, Value *x, Value *y) { return !x ? y : !y ? x : build2(b, OP_AND, x, y); }
+
+/* Does i32 `x` lie in [lo, hi)? `least` and `most` are bounds of x that are known: tests that always hold are left out. */
+static Value *between(Builder *b, Value *x, int64_t lo, int64_t hi, int64_t least, int64_t most) {
+  Value *low = least >= lo ? NULL : build2(b, OP_GE, x, build_int(b, TY_I32, lo));
+  return both(b, low, most < hi ? NULL : build2(b, OP_LT, x, build_int(b, TY_I32, hi)));
+}
+
+/* Are the thread's cells of line j in the tile, not in its halo, in the running step for what lags `lag` behind? NULL: always. */
+static Value *in_tile(Flow *f, int lag, int j) {
+  Builder *b = &f->b;
+  const Extent *hull = &f->st->halo;
+  int x = f->rank - 1, lo = (int)(hull->lo[x] + f->V - 1) / f->V, hi = (int)(hull->hi[x] + f->V - 1) / f->V;
+  Value *all = between(b, f->lane, lo, STREAM_LANES - hi, 0, STREAM_LANES - 1);
+  if (f->rank > 2) {
+    Value *line = build2(b, OP_ADD, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E)), build_int(b, TY_I32, j));
+    all = both(b, all, between(b, line, hull->lo[1], (int64_t)f->warps * f->E - hull->hi[1], j, (int64_t)(f->warps - 1) * f->E + j));
+  }
+  if (f->rank > 1) {
+    Value *t = build2(b, OP_ADD, f->t, build_int(b, TY_I32, f->u));
+    int64_t first = hull->lo[0] + lag;
+    all = both(b, all, between(b, t, first, first + f->k->tile[0], f->u, f->steps - f->st->unroll + f->u));
+  }
+  return all;
+}
+
+/* Stores `n` elements from element e of line j of the finished row of field `fl`. */
+static void store_cells(Flow *f, int fl, int j, int e, int n, Value *mine) {
+  Value *g[MAX_RANK], *w[MAX_RANK], **row = f->newest[fl][f->l->use[fl].versions] + j * f->V + e;
+  flow_coordinates(f, f->st->w[fl][f->l->use[fl].versions].lag, j, e, g, w);
+  Value *test = both(&f->b, mine, has_value_after(f->l, &f->b, fl, g));
+  Builder in = builder_at_end(f->b.arena, build_if(&f->b, test, 0, NULL)->blocks[0]);
+  in.loc = f->b.loc;
+  if (n > 1)
+    build_vstore(&in, store_buffer(f->lo, f->l, fl), n, row, f->rank, g, NULL);
+  else
+    build_store(&in, store_buffer(f->lo, f->l, fl), row[0], f->rank, g, NULL);
+}
+
+void flow_store(Flow *f) {
+  for (int fl = 0; fl < f->l->m->nfields; fl++) {
+    if (!f->l->use[fl].stored)
+      continue;
+    int n = partly_written(f->l, fl) ? 1 : width_of(f, fl), lag = f->st->w[fl][f->l->use[fl].versions].lag;
+    for (int j = 0; j < f->E; j++) {
+      Value *mine = in_tile(f, lag, j);
+      for (int e = 0; e < f->V; e += n)
+        store_cells(f, fl, j, e, n, mine);
+    }
+  }
+}

@@ -1,0 +1,175 @@
+/* stream.c: the pipeline of (stencil, time level) instances that walk a tile together: how far each one lags behind the loads, and which rows of every version are
+ * kept for those behind. Everything follows from the accesses and their outside rules.
+ *
+ * At step s instance i makes row s - lag(i). It may read a row of another version from the step in which that is made on, if the instance comes behind in
+ * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind the barrier. */
+#include "passes/stream.h"
+
+/* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses at `phase`. */
+typedef struct Walk { Stream *s; int i; bool keeps; int32_t phase; bool *moved; } Walk;
+
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+void stream_reach(OutsideRule rule, int64_t off, int64_t *lo, int64_t *hi) {
+  int64_t far = off < 0 ? -off : off;
+  *lo = *hi = off;
+  if (rule == OUTSIDE_CLAMP) {
+    *lo = off < 0 ? off : 0;
+    *hi = off > 0 ? off : 0;
+  } else if (rule == OUTSIDE_MIRROR) {
+    *lo = -far;
+    *hi = far;
+  }
+}
+
+/* The window that instance `i` reads for an access to `field`, NULL if there is nothing to read. */
+static Window *window_of(const Stream *s, int i, int field) {
+  Version v = launch_reads(s->l, field, i);
+  if (v.version == 0 && s->l->use[v.field].fresh)
+    return NULL;
+  return &s->w[v.field][v.version];
+}
+
+/* The halo has to hold what the instance reads of version 0 between offsets lo and hi in dimension `d`. */
+static void widen(Walk *k, int d, int64_t lo, int64_t hi) {
+  const Extent *x = &k->s->l->st[k->i].extent;
+  Extent *halo = &k->s->halo;
+  halo->lo[d] = larger(halo->lo[d], x->lo[d] - lo);
+  halo->hi[d] = larger(halo->hi[d], x->hi[d] + hi);
+}
+
+/* Notes an access of the instance at offset `off` under `rules`. */
+static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
+  Stream *s = k->s;
+  int rank = s->l->m->grid.rank;
+  Window *w = window_of(s, k->i, field);
+  int64_t lo = 0, hi = 0, up = 0, down = 0;
+  if (!w)
+    return;
+  if (rank > 1)
+    stream_reach(rules->dim[0], off[0], &lo, &hi);
+  if (rank > 2)
+    stream_reach(rules->dim[1], off[1], &down, &up);
+  bool across = down < 0 || up > 0;
+  int32_t *lag = &s->lag[k->i];
+  if (!k->keeps) {
+    *lag = (int32_t)larger(*lag, w->lag + hi + across);
+    return;
+  }
+  int64_t back = *lag - k->phase - w->lag - lo;
+  w->used = true;
+  w->rows = (int32_t)larger(w->rows, back);
+  w->reach_lo = (int32_t)larger(w->reach_lo, -down);
+  w->reach_hi = (int32_t)larger(w->reach_hi, up);
+  if (across)
+    w->across = (int32_t)larger(w->across, back);
+  Version v = launch_reads(s->l, field, k->i);
+  for (int d = 0; d < rank && v.version == 0; d++) {
+    stream_reach(rules->dim[d], off[d], &lo, &hi);
+    widen(k, d, lo, hi);
+    k->moved[v.field] |= off[d] || rules->dim[d] != OUTSIDE_NONE;
+  }
+}
+
+/* Notes an access of `piece`. */
+static void note_access(Walk *k, const Piece *piece, int field, const int64_t *off) {
+  Rules rules = access_rules(k->s->l->m, &piece->box, field, off);
+  note(k, field, off, &rules);
+}
+
+/* Notes the accesses of `piece` at the phases at which they are used under the plan `e` (NULL: all at 0). */
+static void note_piece(Walk *k, const Piece *piece, const Early *e) {
+  int32_t id = 0;
+  for (const Op *op = piece->body->first; op; id += op->nresults, op = op->next) {
+    if (op->code != OP_ACCESS || (e && e->use[id] == INT32_MAX))
+      continue;
+    k->phase = e ? e->use[id] : 0;
+    note_access(k, piece, op->sym, op->off);
+  }
+  k->phase = 0;
+}
+
+/* Notes all that instance k->i reads, what it keeps of its targets included. */
+static void note_instance(Walk *k) {
+  static const int64_t here[MAX_RANK];
+  static const Rules none;
+  const Launch *l = k->s->l;
+  const Stencil *st = &l->st[k->i];
+  for (int i = 0; i < st->npieces; i++) {
+    const Early *e = k->s->early[k->i];
+    note_piece(k, &st->pieces[i], e && e->piece == i ? e : NULL);
+  }
+  for (int t = 0; t < st->ntargets; t++)
+    if (stencil_keeps(l->m, st, st->targets[t]))
+      note(k, st->targets[t], here, &none);
+}
+
+/* Gives the windows of what instance `i` makes its lag; what is stored is used. */
+static void note_targets(Stream *s, int i) {
+  const Launch *l = s->l;
+  for (int t = 0; t < l->st[i].ntargets; t++) {
+    int f = l->st[i].targets[t], v = launch_version(l, f, i + 1);
+    s->w[f][v].lag = s->lag[i];
+    if (!l->use[f].stored || v != l->use[f].versions)
+      continue;
+    s->w[f][v].used = true;
+    s->last = (int32_t)larger(s->last, s->lag[i]);
+  }
+}
+
+/* Is it worth more to load the own values of field `f` again than to keep them? If readers are more than two rows apart. */
+static void choose_direct(Stream *s, const bool *moved) {
+  for (int f = 0; f < s->l->m->nfields; f++) {
+    Window *w = &s->w[f][0];
+    w->direct = w->used && !moved[f] && w->rows > 2 && (!s->l->use[f].stored || s->l->use[f].paired);
+    if (w->direct)
+      w->rows = 0;
+  }
+}
+
+/* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps live. */
+static int32_t choose_unroll(const Stream *s) {
+  int32_t u = 1;
+  for (int f = 0; f < s->l->m->nfields; f++)
+    for (int v = 0; v <= s->l->use[f].versions; v++) {
+      const Window *w = &s->w[f][v];
+      u = (int32_t)larger(u, w->rows);
+      u = (int32_t)larger(u, w->across ? w->across + 1 : 1);
+    }
+  for (int i = 0; i < s->l->n; i++)
+    for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
+      if (s->early[i]->kept[k])
+        u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
+  return u;
+}
+
+Stream *stream_new(const Launch *l) {
+  Arena *a = l->m->arena;
+  Stream *s = ARENA_NEW(a, Stream);
+  *s = (Stream){.l = l, .halo = l->hull, .lag = ARENA_ARRAY(a, int32_t, l->n + 1), .early = ARENA_ARRAY(a, Early *, l->n + 1), .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
+  Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
+  for (int f = 0; f < l->m->nfields; f++)
+    s->w[f] = ARENA_ARRAY(a, Window, l->use[f].versions + 1);
+  for (k.i = 0; k.i < l->n; k.i++) {
+    k.keeps = false;
+    note_instance(&k);
+    s->early[k.i] = early_new(s, k.i);
+    k.keeps = true;
+    note_instance(&k);
+    note_targets(s, k.i);
+  }
+  choose_direct(s, k.moved);
+  s->unroll = choose_unroll(s);
+  return s;
+}
+
+int64_t stream_words(const Stream *s) {
+  int64_t words = 0;
+  for (int f = 0; f < s->l->m->nfields; f++)
+    for (int v = 0; v <= s->l->use[f].versions; v++)
+      words += s->w[f][v].rows * ((type_size(s->l->m->fields[f].type) + 3) / 4);
+  for (int i = 0; i < s->l->n; i++)
+    for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
+      words += s->early[i]->kept[k] ? s->early[i]->phase[k] - s->early[i]->use[k] : 0;
+  return words;
+}
