@@ -10,6 +10,8 @@ static bool is_half(Type t) { return t == TY_F16 || t == TY_BF16; }
 
 LLVMValueRef emit_const(Emit *e, Type t, Const c) {
   LLVMTypeRef type = emit_type(e, t);
+  if (t == TY_BF16 && e->target->bfloat_is_bits)
+    return LLVMConstBitCast(LLVMConstReal(LLVMBFloatTypeInContext(e->context), c.f), type);
   return type_is_float(t) ? LLVMConstReal(type, c.f) : LLVMConstInt(type, (unsigned long long)c.i, 1);
 }
 
@@ -166,12 +168,44 @@ static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMVa
   return LLVMBuildICmp(e->here.b, t == TY_BOOL ? truth[i] : sign[i], x, y, "");
 }
 
+/* The bits of the f64 `x` as f32, where it lies between two of them those of the odd one: so rounded once more, to fewer bits, it is as `x` rounded to them at once. */
+static LLVMValueRef round_to_odd(Emit *e, LLVMValueRef x) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMTypeRef f32 = emit_type(e, TY_F32);
+  LLVMValueRef near = LLVMBuildFPTrunc(b, x, f32, ""), wide = LLVMBuildFPExt(b, near, LLVMTypeOf(x), ""), bits = LLVMBuildBitCast(b, near, e->i32, "");
+  LLVMValueRef zero = LLVMConstReal(LLVMTypeOf(x), 0), one = LLVMConstInt(e->i32, 1, 0);
+  LLVMValueRef below = LLVMBuildXor(b, LLVMBuildFCmp(b, LLVMRealOLT, wide, x, ""), LLVMBuildFCmp(b, LLVMRealOLT, x, zero, ""), "");
+  LLVMValueRef other = LLVMBuildSelect(b, below, LLVMBuildAdd(b, bits, one, ""), LLVMBuildSub(b, bits, one, ""), "");
+  LLVMValueRef is_odd = LLVMBuildTrunc(b, bits, e->i1, "");
+  LLVMValueRef keep = LLVMBuildOr(b, is_odd, LLVMBuildFCmp(b, LLVMRealUEQ, wide, x, ""), "");
+  return LLVMBuildSelect(b, keep, bits, other, "");
+}
+
+/* The bits of `x`, of type f32 or f64, as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM calls where there is none is missing in most libraries. */
+static LLVMValueRef bfloat_bits(Emit *e, LLVMValueRef x, Type from) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef sixteen = LLVMConstInt(e->i32, 16, 0), is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
+  LLVMValueRef bits = from == TY_F64 ? round_to_odd(e, x) : LLVMBuildBitCast(b, x, e->i32, "");
+  LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, sixteen, ""), LLVMConstInt(e->i32, 1, 0), "");
+  LLVMValueRef rounded = LLVMBuildAdd(b, bits, LLVMBuildAdd(b, odd, LLVMConstInt(e->i32, 0x7fff, 0), ""), "");
+  LLVMValueRef quiet = LLVMBuildOr(b, bits, LLVMConstInt(e->i32, 0x400000, 0), "");
+  LLVMValueRef upper = LLVMBuildLShr(b, LLVMBuildSelect(b, is_nan, quiet, rounded, ""), sixteen, "");
+  return LLVMBuildTrunc(b, upper, emit_type(e, TY_BF16), "");
+}
+
+/* The value as f32 of the bits `x` of a bf16. */
+static LLVMValueRef bfloat_value(Emit *e, LLVMValueRef x) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef bits = LLVMBuildShl(b, LLVMBuildZExt(b, x, e->i32, ""), LLVMConstInt(e->i32, 16, 0), "");
+  return LLVMBuildBitCast(b, bits, emit_type(e, TY_F32), "");
+}
+
 /* `x` of the float type `from` as `to`. f16 and bf16 go by way of f32, which holds them exactly: LLVM 22's saturating conversions of f16 are wrong for NaN on x86. */
 static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
   if (is_half(from)) {
-    x = LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
+    x = from == TY_BF16 && e->target->bfloat_is_bits ? bfloat_value(e, x) : LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
     from = TY_F32;
   }
   if (to == from)
@@ -180,15 +214,33 @@ static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
     return LLVMBuildFCmp(b, LLVMRealUNE, x, LLVMConstReal(LLVMTypeOf(x), 0), "");
   if (type_is_int(to))
     return emit_intrinsic(e, b, "llvm.fptosi.sat", 2, (LLVMTypeRef[]){type, LLVMTypeOf(x)}, 1, &x);
+  if (to == TY_BF16 && e->target->bfloat_is_bits)
+    return bfloat_bits(e, x, from);
   return type_size(to) > type_size(from) ? LLVMBuildFPExt(b, x, type, "") : LLVMBuildFPTrunc(b, x, type, "");
 }
 
-/* `x` of the integer type or bool `from` as `to`. */
+/* The i64 `x` as f64, rounded in such a way that what is left, rounded once more to at most 51 bits, is as `x` rounded to them at once: the bits that f64 has no place for become one
+ * that says whether any is set. */
+static LLVMValueRef sticky_f64(Emit *e, LLVMValueRef x) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef lost = LLVMBuildAnd(b, x, emit_i64(e, 0x7ff), "");
+  LLVMValueRef sticky = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, lost, emit_i64(e, 0), ""), emit_i64(e, 0), emit_i64(e, 0x800), "");
+  LLVMValueRef kept = LLVMBuildOr(b, LLVMBuildSub(b, x, lost, ""), sticky, "");
+  LLVMValueRef size = emit_intrinsic(e, b, "llvm.abs", 1, (LLVMTypeRef[]){e->i64}, 2, (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
+  LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULT, size, emit_i64(e, INT64_C(1) << 53), "");
+  return LLVMBuildSIToFP(b, LLVMBuildSelect(b, fits, x, kept, ""), emit_type(e, TY_F64), "");
+}
+
+/* `x` of the integer type or bool `from` as `to`. Some bf16 lie in the middle of integers that f32 does not hold, by way of which LLVM would go. */
 static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
   if (to == TY_BOOL)
     return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstInt(LLVMTypeOf(x), 0, 0), "");
+  if (to == TY_BF16 && (from == TY_I32 || from == TY_I64))
+    return convert_float(e, from == TY_I64 ? sticky_f64(e, x) : LLVMBuildSIToFP(b, x, emit_type(e, TY_F64), ""), TY_F64, TY_BF16);
+  if (to == TY_BF16 && e->target->bfloat_is_bits)
+    return convert_float(e, convert_int(e, x, from, TY_F32), TY_F32, TY_BF16);
   if (type_is_float(to))
     return from == TY_BOOL ? LLVMBuildUIToFP(b, x, type, "") : LLVMBuildSIToFP(b, x, type, "");
   if (from == TY_BOOL)
@@ -204,6 +256,26 @@ static LLVMValueRef convert(Emit *e, const Op *op, LLVMValueRef x) {
   return type_is_float(from) ? convert_float(e, x, from, to) : convert_int(e, x, from, to);
 }
 
+/* What `op` gives for the operands x, of type t. */
+static LLVMValueRef scalar_arith(Emit *e, const Op *op, Type t, LLVMValueRef *x) {
+  switch (op->code) {
+  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return compare(e, op->code, t, x[0], x[1]);
+  case OP_AND: return LLVMBuildAnd(e->here.b, x[0], x[1], "");
+  case OP_OR: return LLVMBuildOr(e->here.b, x[0], x[1], "");
+  case OP_NOT: return LLVMBuildNot(e->here.b, x[0], "");
+  default: return type_is_float(t) ? float_arith(e, op->code, t, op->noperands, x) : int_arith(e, op->code, x);
+  }
+}
+
+/* Arithmetic and comparisons on bf16 where they are held as bits: in f32, and rounded. */
+static LLVMValueRef bfloat_arith(Emit *e, const Op *op, LLVMValueRef *x) {
+  for (int i = 0; i < op->noperands; i++)
+    x[i] = bfloat_value(e, x[i]);
+  if (op->results[0]->type == TY_BOOL)
+    return compare(e, op->code, TY_F32, x[0], x[1]);
+  return bfloat_bits(e, float_arith(e, op->code, TY_F32, op->noperands, x), TY_F32);
+}
+
 LLVMValueRef emit_arith(Emit *e, const Op *op) {
   LLVMValueRef x[3] = {NULL, NULL, NULL};
   Type t = op->noperands ? op->operands[0]->type : TY_NONE;
@@ -213,10 +285,6 @@ LLVMValueRef emit_arith(Emit *e, const Op *op) {
   case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
   case OP_CONVERT: return convert(e, op, x[0]);
   case OP_SELECT: return LLVMBuildSelect(e->here.b, x[0], x[1], x[2], "");
-  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return compare(e, op->code, t, x[0], x[1]);
-  case OP_AND: return LLVMBuildAnd(e->here.b, x[0], x[1], "");
-  case OP_OR: return LLVMBuildOr(e->here.b, x[0], x[1], "");
-  case OP_NOT: return LLVMBuildNot(e->here.b, x[0], "");
-  default: return type_is_float(t) ? float_arith(e, op->code, t, op->noperands, x) : int_arith(e, op->code, x);
+  default: return t == TY_BF16 && e->target->bfloat_is_bits ? bfloat_arith(e, op, x) : scalar_arith(e, op, t, x);
   }
 }

@@ -25,7 +25,7 @@ LLVMTypeRef emit_type(const Emit *e, Type t) {
   case TY_I32: return e->i32;
   case TY_I64: return e->i64;
   case TY_F16: return LLVMHalfTypeInContext(e->context);
-  case TY_BF16: return LLVMBFloatTypeInContext(e->context);
+  case TY_BF16: return e->target->bfloat_is_bits ? LLVMInt16TypeInContext(e->context) : LLVMBFloatTypeInContext(e->context);
   case TY_F32: return LLVMFloatTypeInContext(e->context);
   default: return LLVMDoubleTypeInContext(e->context);
   }

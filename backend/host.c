@@ -88,7 +88,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   const char *name = own_message(a, LLVMGetHostCPUName());
   *t = (Target){.arch = "host", .triple = own_message(a, LLVMGetDefaultTargetTriple()), .suffix = "o", .cpu = name,
                 .features = own_message(a, LLVMGetHostCPUFeatures()), .reloc = LLVMRelocPIC, .static_shared = INT64_MAX, .shared_is_scratch = true,
-                .artifact = EMIT_OBJ, .extremes_by_select = true, .math_name = libm_name,
+                .artifact = EMIT_OBJ, .extremes_by_select = true, .bfloat_is_bits = true, .math_name = libm_name,
                 .begin = begin, .end = end};
   t->info = (TargetInfo){.name = "host", .cpu = name, .simt = false, .lanes = 8, .max_threads = 1, .max_block = {1, 1, 1},
                          .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX}, .shared_bytes = tile_bytes(), .max_shared_bytes = INT64_C(1) << 30,
