@@ -25,6 +25,13 @@ static const char *stem(Arena *a, const char *path) {
 /* A copy of `s` in `a`; NULL of NULL. */
 static const char *keep(Arena *a, const char *s) { return s ? arena_strdup(a, s) : NULL; }
 
+/* Copies of the `n` strings. */
+static const char *const *keep_list(Arena *a, int n, const char *const *list) {
+  const char **copy = ARENA_ARRAY(a, const char *, n + 1);
+  for (int i = 0; i < n; i++) copy[i] = arena_strdup(a, list[i]);
+  return copy;
+}
+
 /* The options with all strings copied into `a`. */
 static StcOptions options_copy(Arena *a, const StcOptions *o) {
   StcOptions c = o ? *o : (StcOptions){0};
@@ -36,9 +43,8 @@ static StcOptions options_copy(Arena *a, const StcOptions *o) {
   c.passes = keep(a, c.passes);
   c.print_before = keep(a, c.print_before);
   c.print_after = keep(a, c.print_after);
-  const char **defines = ARENA_ARRAY(a, const char *, c.ndefines + 1);
-  for (int i = 0; i < c.ndefines; i++) defines[i] = arena_strdup(a, c.defines[i]);
-  c.defines = defines;
+  c.defines = keep_list(a, c.ndefines, c.defines);
+  c.load_passes = keep_list(a, c.nload, c.load_passes);
   return c;
 }
 
@@ -118,7 +124,7 @@ static Module *read_checked(StcProgram *p, Workspace *w, const TargetInfo *t, co
   w->muted = true;
   Module *m = program_read(p, w);
   w->muted = muted;
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = t, .schedule = &p->schedule};
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = t, .schedule = &p->schedule, .loaded = p->loaded};
   return m && pipeline ? passes_run(&c, hooks, pipeline, m) : m;
 }
 
@@ -146,6 +152,7 @@ static StcStatus check_rank(const StcProgram *p) {
 static StcStatus program_fill(void *arg) {
   StcProgram *p = arg;
   StcStatus s = options_take(p);
+  if (!s) s = plugins_open(p);
   if (s) return s;
   if (p->options.march && !program_target(p)) return STC_USAGE;
   double start = clock_seconds();
@@ -217,6 +224,7 @@ void stc_program_free(StcProgram *p) {
   StcContext *c = p->w.context;
   for (Build *b = p->builds; b; b = b->next)
     if (b->jit) jit_free(b->jit);
+  plugins_close(p);
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);
 }
@@ -264,7 +272,8 @@ static PassHooks pass_hooks(const StcProgram *p) {
 /* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. *used is set to the schedule that a lowering took. */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &p->schedule, .used = used, .stats = p->options.stats ? &stats : NULL};
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &p->schedule, .used = used, .loaded = p->loaded,
+                   .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default) pipeline = passes_default_pipeline(&c, m);

@@ -3,6 +3,7 @@
  *   stc.h           the public C interface (libstc)
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
+ *   plugin.c        passes from shared objects
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out
@@ -84,6 +85,8 @@ struct StcProgram {
   StcOptions options;
   FrontendOptions language;
   Schedule schedule;
+  void **plugins;                /* options.nload handles of what -load-pass named, NULL where it is not open */
+  const Pass **loaded;           /* their passes (PassContext.loaded) */
   Define *defines;               /* options.ndefines of them */
   Module *module;                /* as read: stencil IR before any pass; kernel IR for a .kir */
   Module *reference;             /* what ref runs: `module`, with the checks of -fcheck */
@@ -97,6 +100,9 @@ struct StcProgram {
   size_t sizes[STC_EMIT_OBJ + 1];
 };
 
+/* Opens what options.load_passes names; closes it. */
+StcStatus plugins_open(StcProgram *p);
+void plugins_close(StcProgram *p);
 /* The program's target (options.march, or the host). NULL after an error. */
 const Target *program_target(StcProgram *p);
 /* The program's source read again into `w`: a module that passes may change. NULL after an error. */
@@ -329,6 +335,8 @@ typedef struct Command {
   const char **also;             /* bench: further schedules, as options */
   bool quick;
   int seconds;                   /* bench: start nothing more after so many; 0: no limit */
+  int nload;
+  const char **load_passes;
 } Command;
 
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */

@@ -60,6 +60,10 @@ static const char *set_real(Command *c, const char *v) { return c->options.real 
 static const char *set_schedule(Command *c, const char *v) { return c->options.schedule = v, NULL; }
 static const char *set_fuse(Command *c, const char *v) { return c->options.fuse = v, NULL; }
 static const char *set_passes(Command *c, const char *v) { return c->options.passes = v, NULL; }
+static const char *set_load(Command *c, const char *v) {
+  ARENA_PUSH(c->arena, c->load_passes, c->nload, v);
+  return NULL;
+}
 static const char *set_print_before(Command *c, const char *v) { return c->options.print_before = v, NULL; }
 static const char *set_print_after(Command *c, const char *v) { return c->options.print_after = v, NULL; }
 static const char *set_print_all(Command *c, const char *v) { return (void)v, c->options.print_all = true, NULL; }
@@ -214,6 +218,7 @@ static const OptionRow rows[] = {
     {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},
     {"ffast-math", TAKES_NOTHING, BOTH, set_fast_math, "-ffast-math", "reassociate and approximate"},
     {"passes", TAKES_VALUE, BOTH, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
+    {"load-pass", TAKES_VALUE, BOTH, set_load, "-load-pass=FILE.so", "take passes from this shared object, for -passes to name"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",
      "print the IR before these passes (-print-after= after them)"},
     {"print-after", TAKES_VALUE, BOTH, set_print_after, NULL, NULL},
@@ -316,6 +321,8 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   }
   c->options.ndefines = c->ndefines;
   c->options.defines = c->defines;
+  c->options.nload = c->nload;
+  c->options.load_passes = c->load_passes;
   if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN) && !c->file)
     return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
                          c->kind == CMD_RUN ? "stc run [options]" : "stc [options]"),

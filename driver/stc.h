@@ -75,6 +75,8 @@ typedef struct StcOptions {
   int64_t check_finite;   /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an infinity */
   bool check_bounds;      /* stop if an index of a launch-time array was out of range */
   const char *passes;     /* a pipeline in place of the default one */
+  int nload;              /* shared objects whose passes `passes` may name (docs/passes.md) */
+  const char *const *load_passes;
   const char *print_before, *print_after;
   bool print_all, verify_each, time_passes, stats, remarks;
   int ndefines;           /* params overridden, as "NAME=VALUE": new defaults, also in the manifest */

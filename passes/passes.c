@@ -105,11 +105,23 @@ static char *read_until(Reader *r, const char *ends) {
 }
 
 /* The names of all passes, ", " between them. */
-static const char *pass_names(Arena *a) {
-  Str s = {.arena = a};
+static const char *pass_names(const PassContext *c) {
+  Str s = {.arena = c->arena};
   for (const Pass *p = pass_table; p->name; p++)
     str_addf(&s, "%s%s", p == pass_table ? "" : ", ", p->name);
+  for (const Pass *const *t = c->loaded; t && *t; t++)
+    for (const Pass *p = *t; p->name; p++)
+      str_addf(&s, ", %s", p->name);
   return s.s;
+}
+
+/* The pass called `name`, of the table or of those loaded; NULL if there is none. */
+static const Pass *find_pass(const PassContext *c, const char *name) {
+  const Pass *found = pass_find(name);
+  for (const Pass *const *t = c->loaded; t && *t; t++)
+    for (const Pass *p = *t; p->name && !found; p++)
+      found = strcmp(p->name, name) == 0 ? p : NULL;
+  return found;
 }
 
 /* Does `p` have an option `name`? */
@@ -157,9 +169,9 @@ static bool read_options(Reader *r, Step *s) {
 /* Reads one "name" or "name(options)". */
 static bool read_step(Reader *r, Step *s) {
   char *name = read_until(r, ",()");
-  *s = (Step){.pass = pass_find(name)};
+  *s = (Step){.pass = find_pass(r->c, name)};
   if (!s->pass) {
-    diag_error(r->c->diags, no_loc(), "pipeline '%s': there is no pass '%s'; there are %s", r->pipeline, name, pass_names(r->c->arena));
+    diag_error(r->c->diags, no_loc(), "pipeline '%s': there is no pass '%s'; there are %s", r->pipeline, name, pass_names(r->c));
     return false;
   }
   if (*r->at == '(' && !read_options(r, s))
@@ -207,8 +219,8 @@ static bool check_names(PassContext *c, const char *hook, const char *list) {
   for (const char *p = list; p && *p;) {
     size_t n = strcspn(p, ",");
     const char *name = arena_strndup(c->arena, p, n);
-    if (n && !pass_find(name)) {
-      diag_error(c->diags, no_loc(), "%s: there is no pass '%s'; there are %s", hook, name, pass_names(c->arena));
+    if (n && !find_pass(c, name)) {
+      diag_error(c->diags, no_loc(), "%s: there is no pass '%s'; there are %s", hook, name, pass_names(c));
       ok = false;
     }
     p += n + (p[n] == ',');

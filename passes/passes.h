@@ -1,6 +1,7 @@
 /* passes/passes.h: everything that rewrites IR. One pass a file; the file's name is the pass's name is the dump's name is the test folder's name.
  *
  *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
+ *   plugin.h          passes that a shared object brings (-load-pass)
  *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
  *
  *   stencil IR -> stencil IR
@@ -54,6 +55,8 @@ struct Schedule {
   const Schedule *groups;        /* and the schedule of each */
 };
 
+typedef struct Pass Pass;
+
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
 typedef struct PassContext {
   Arena *arena;
@@ -62,6 +65,7 @@ typedef struct PassContext {
   const Schedule *schedule;      /* as asked for; lowerings use schedule_resolve */
   Schedule *used;                /* where a lowering writes what it resolved that to, NULL: nowhere */
   Str *stats;                    /* where -stats text goes, NULL: nowhere */
+  const Pass *const *loaded;     /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
   Str *notes;                    /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
 } PassContext;
 
@@ -69,13 +73,13 @@ typedef struct PassContext {
 typedef struct PassOption { const char *name, *value; } PassOption;
 
 /* A pass. `run` returns the new module (or `m`, changed in place), or NULL after reporting an error. */
-typedef struct Pass {
+struct Pass {
   const char *name;
   const char *help;              /* two lines at most */
   OpLevel from, to;              /* level of the module taken and given (LEVEL_BOTH: any, unchanged) */
   const char *const *options;    /* names of its options, NULL-terminated; NULL: none */
   Module *(*run)(PassContext *c, Module *m, int noptions, const PassOption *options);
-} Pass;
+};
 
 /* The pass table, ended by a row without a name. */
 extern const Pass pass_table[];
