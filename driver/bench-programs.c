@@ -17,7 +17,9 @@
   EACH(star1d3r, "driver/bench/star1d3r.stn")    \
   EACH(fdtd2d, "examples/fdtd2d.stn")            \
   EACH(gray_scott, "examples/gray_scott.stn")    \
-  EACH(rician2d, "examples/rician2d.stn")
+  EACH(rician2d, "examples/rician2d.stn")        \
+  EACH(acoustic_wave, "examples/acoustic_wave.stn")  \
+  EACH(anisotropic_diffusion, "examples/anisotropic_diffusion.stn")
 
 /* The file STC_SOURCE_DIR/FILE, with a NUL behind it, as the characters stc_bench_NAME. */
 #define EMBED(NAME, FILE)              \

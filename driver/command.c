@@ -1,5 +1,5 @@
 /* driver/command.c: `stc FILE`: compiling to files. */
-#include "driver/driver.h"
+#include "driver/tune.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -80,7 +80,10 @@ StcStatus command_compile(const Command *c) {
   }
   StcStatus s = stc_compile_file(c->context, c->file, &c->options, &p);
   if (s) return s;
-  s = c->emit ? emit_one(c, p) : emit_artifact(c, p);
+  const char *tuned = NULL;
+  if (!c->emit || find_emit(c->emit) > STC_EMIT_SIR) s = tune_use(c, NULL, &p, &tuned);
+  if (!s && tuned && c->options.remarks) fprintf(stderr, "stc: remark: the schedule is from %s\n", tuned);
+  if (!s) s = c->emit ? emit_one(c, p) : emit_artifact(c, p);
   stc_program_free(p);
   return s;
 }

@@ -14,7 +14,7 @@
  *   device-host.c   this CPU: JIT and a pool of threads that pull tiles
  *   device-cuda.c   NVIDIA: libcuda.so.1 by dlopen
  *   device-hip.c    AMD: libamdhip64.so by dlopen
- *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`
+ *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
@@ -231,7 +231,7 @@ StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out);
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */
 void plan_release(StcPlan *p);
-/* Sets all fields and launch-time arrays to random numbers (random_fill) that depend on the seed, the name of what they are for and the place alone. Beyond the
+/* Sets all fields, but inputs with an init, and all launch-time arrays to random numbers (random_fill) that depend on the seed, the name of what they are for and the place alone. Beyond the
  * first RANDOM_PERIOD elements of a component they repeat. */
 StcStatus plan_randomize(StcPlan *p, uint64_t seed);
 enum { RANDOM_PERIOD = 1048573 };
@@ -314,7 +314,7 @@ double default_tolerance(StcType t, bool exact);
 typedef struct FieldOption { const char *field, *value; } FieldOption;
 
 /* The commands; a set of them is an or. */
-typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16, CMD_BENCH = 32 } CommandKind;
+typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16, CMD_BENCH = 32, CMD_TUNE = 64 } CommandKind;
 
 /* The command line, parsed. */
 typedef struct Command {
@@ -334,7 +334,9 @@ typedef struct Command {
   int nalso;
   const char **also;             /* bench: further schedules, as options */
   bool quick;
-  int seconds;                   /* bench: start nothing more after so many; 0: no limit */
+  int seconds;                   /* bench, tune: start nothing more after so many; 0: no limit, or the default */
+  const char *plot, *db;         /* tune: an SVG file; a database in place of the usual ones */
+  bool scheduled, no_tune_db;    /* an option says something of the schedule; no database is to be looked at */
   int nload;
   const char **load_passes;
 } Command;
@@ -349,6 +351,7 @@ StcStatus help_print(FILE *to, const char *topic);
 StcStatus command_compile(const Command *c);
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
+StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
 
 /* The values that reductions had while a program ran, in order of evaluation (malloc). */
 typedef struct Series { StcContext *context; const StcProgram *program; int64_t n, capacity; StcReduction *values; bool full; } Series;
@@ -369,8 +372,8 @@ bool progress_step(void *user, int64_t done, int64_t of);
 /* Wipes the bar. */
 void progress_end(Progress *p);
 
-/* One run on one device. */
-typedef struct Job { const Command *c; StcProgram *program; StcPlan *plan; Progress progress; Series series; } Job;
+/* One run on one device. tuned: the database that its schedule is from, NULL: none. */
+typedef struct Job { const Command *c; StcProgram *program; StcPlan *plan; Progress progress; Series series; const char *tuned; } Job;
 
 /* Carries out all --in on `plan`. */
 StcStatus give_fields(const Job *j, StcPlan *plan);

@@ -119,6 +119,9 @@ static const char *set_also(Command *c, const char *v) {
   return NULL;
 }
 static const char *set_json(Command *c, const char *v) { return c->json = v, NULL; }
+static const char *set_plot(Command *c, const char *v) { return c->plot = v, NULL; }
+static const char *set_db(Command *c, const char *v) { return c->db = v, NULL; }
+static const char *set_no_tune_db(Command *c, const char *v) { return (void)v, c->no_tune_db = true, NULL; }
 static const char *set_quick(Command *c, const char *v) { return (void)v, c->quick = true, NULL; }
 
 /* --seconds=N. */
@@ -129,7 +132,7 @@ static const char *set_seconds(Command *c, const char *v) {
   return NULL;
 }
 static const char *set_help(Command *c, const char *v) {
-  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_BENCH ? "bench" : c->kind == CMD_DEVICES ? "devices" : NULL;
+  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_TUNE ? "tune" : c->kind == CMD_BENCH ? "bench" : c->kind == CMD_DEVICES ? "devices" : NULL;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
@@ -180,18 +183,18 @@ static const char *set_check(Command *c, const char *v) {
 
 /* ---------------------------------------------------------------- the table */
 
-enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH };
+enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE, PROGRAM = BOTH | CMD_TUNE };
 
 static const OptionRow rows[] = {
     {"march", TAKES_VALUE, BOTH, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
-    {"mcpu", TAKES_VALUE, BOTH, set_mcpu, "-mcpu=CPU", "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
+    {"mcpu", TAKES_VALUE, PROGRAM, set_mcpu, "-mcpu=CPU", "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
     {"o", TAKES_VALUE, CMD_COMPILE, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
-    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
+    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy", "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
-    {"log", TAKES_VALUE, CMD_RUN, set_log, "--log FILE.csv", "save the values of `reduce` and `until`, a column each"},
+    {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv", "save the values of `reduce` and `until`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
     {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]", "run the reference too and compare; exit 1 above the tolerance"},
     {"time", TAKES_OPTIONAL, CMD_RUN, set_time, "--time[=kernels]", "print one line of JSON with what the run took, each kernel by itself"},
@@ -200,24 +203,27 @@ static const OptionRow rows[] = {
     {"size", TAKES_VALUE, CMD_BENCH, set_sizes, "--size=S,S", "large, small, or extents such as 4096x4096; default large,small"},
     {"also", TAKES_VALUE, CMD_BENCH, set_also, "--also \"OPTIONS\"", "measure this schedule, too: \"-schedule=overlap -T=6 -block=8x64\""},
     {"json", TAKES_VALUE, CMD_BENCH, set_json, "--json FILE", "write all figures there"},
-    {"seconds", TAKES_VALUE, CMD_BENCH, set_seconds, "--seconds=N", "start nothing more after N seconds"},
+    {"plot", TAKES_VALUE, CMD_TUNE, set_plot, "--plot FILE.svg", "draw GPts/s over T, a line for each choice of elements"},
+    {"db", TAKES_VALUE, PROGRAM, set_db, "--db FILE", "the database of `stc tune`, default FILE.tune.json and the user's own"},
+    {"no-tune-db", TAKES_NOTHING, BOTH, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
+    {"seconds", TAKES_VALUE, CMD_BENCH | CMD_TUNE, set_seconds, "--seconds=N", "start nothing more after N seconds"},
     {"quick", TAKES_NOTHING, CMD_BENCH, set_quick, "--quick", "one size a program, short samples"},
-    {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH, set_quiet, "--quiet", "no progress bar"},
-    {"D", TAKES_ATTACHED, BOTH, set_define, "-DNAME=VALUE", "set a param"},
-    {"freal", TAKES_VALUE, BOTH, set_real, "-freal=f64", "what the type `real` means, default f32"},
-    {"O", TAKES_ATTACHED, BOTH, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
-    {"schedule", TAKES_VALUE, BOTH, set_schedule, "-schedule=S", "naive, overlap or stream"},
-    {"T", TAKES_VALUE, BOTH, set_T, "-T=N", "time steps a tile"},
-    {"block", TAKES_VALUE, BOTH, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
-    {"elems", TAKES_VALUE, BOTH, set_elems, "-elems=AxBxC", "points a thread"},
-    {"chunk", TAKES_VALUE, BOTH, set_chunk, "-chunk=N", "stream: rows of a walk"},
-    {"ahead", TAKES_VALUE, BOTH, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
-    {"fuse", TAKES_VALUE, BOTH, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
-    {"fno-contract", TAKES_NOTHING, BOTH, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
-    {"fcheck", TAKES_VALUE, BOTH, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
+    {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH | CMD_TUNE, set_quiet, "--quiet", "no progress bar"},
+    {"D", TAKES_ATTACHED, PROGRAM, set_define, "-DNAME=VALUE", "set a param"},
+    {"freal", TAKES_VALUE, PROGRAM, set_real, "-freal=f64", "what the type `real` means, default f32"},
+    {"O", TAKES_ATTACHED, PROGRAM, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
+    {"schedule", TAKES_VALUE, PROGRAM, set_schedule, "-schedule=S", "naive, overlap or stream"},
+    {"T", TAKES_VALUE, PROGRAM, set_T, "-T=N", "time steps a tile"},
+    {"block", TAKES_VALUE, PROGRAM, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
+    {"elems", TAKES_VALUE, PROGRAM, set_elems, "-elems=AxBxC", "points a thread"},
+    {"chunk", TAKES_VALUE, PROGRAM, set_chunk, "-chunk=N", "stream: rows of a walk"},
+    {"ahead", TAKES_VALUE, PROGRAM, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
+    {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
+    {"fno-contract", TAKES_NOTHING, PROGRAM, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
+    {"fcheck", TAKES_VALUE, PROGRAM, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
     {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},
-    {"ffast-math", TAKES_NOTHING, BOTH, set_fast_math, "-ffast-math", "reassociate and approximate"},
-    {"passes", TAKES_VALUE, BOTH, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
+    {"ffast-math", TAKES_NOTHING, PROGRAM, set_fast_math, "-ffast-math", "reassociate and approximate"},
+    {"passes", TAKES_VALUE, PROGRAM, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
     {"load-pass", TAKES_VALUE, BOTH, set_load, "-load-pass=FILE.so", "take passes from this shared object, for -passes to name"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",
      "print the IR before these passes (-print-after= after them)"},
@@ -270,6 +276,14 @@ static StcStatus unknown_option(Command *c, const char *arg) {
   return STC_USAGE;
 }
 
+/* Does an option say something of the schedule, so that none is taken from a database? */
+static bool is_about_schedule(const OptionRow *row) {
+  static const char *const names[] = {"schedule", "T", "block", "elems", "chunk", "ahead", "fuse", "passes"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(row->name, names[i]) == 0) return true;
+  return false;
+}
+
 /* Handles the option argv[*i], stepping over a value of its own. */
 static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   const char *arg = argv[*i], *value;
@@ -285,6 +299,7 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && (!value || !*value))
     return context_error(c->context, "%s needs a value: %s", arg, row->usage ? row->usage : "-print-after=PASS"), STC_USAGE;
   const char *right = row->set(c, value);
+  c->scheduled |= is_about_schedule(row);
   return right ? (context_error(c->context, "%s: expected %s", arg, right), STC_USAGE) : STC_OK;
 }
 
@@ -292,6 +307,7 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
 static bool command_word(Command *c, const char *word) {
   if (strcmp(word, "run") == 0) c->kind = CMD_RUN;
   else if (strcmp(word, "bench") == 0) c->kind = CMD_BENCH;
+  else if (strcmp(word, "tune") == 0) c->kind = CMD_TUNE;
   else if (strcmp(word, "devices") == 0) c->kind = CMD_DEVICES;
   else if (strcmp(word, "help") == 0) c->kind = CMD_HELP;
   else return false;
@@ -323,9 +339,9 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->options.defines = c->defines;
   c->options.nload = c->nload;
   c->options.load_passes = c->load_passes;
-  if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN) && !c->file)
+  if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN || c->kind == CMD_TUNE) && !c->file)
     return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
-                         c->kind == CMD_RUN ? "stc run [options]" : "stc [options]"),
+                         c->kind == CMD_RUN ? "stc run [options]" : c->kind == CMD_TUNE ? "stc tune [options]" : "stc [options]"),
            STC_USAGE;
   return STC_OK;
 }
@@ -361,6 +377,7 @@ static void print_main_help(FILE *to) {
   fputs("stc: a compiler for stencil programs (.stn) on GPUs and CPUs\n\n"
         "  stc [options] FILE       compile to .ptx, .hsaco or .o, with a manifest (.json) beside it\n"
         "  stc run [options] FILE   compile and run (`stc help run`)\n"
+        "  stc tune [options] FILE  find the fastest schedule on a device (`stc help tune`)\n"
         "  stc bench [options]      measure the bench programs on a device (`stc help bench`)\n"
         "  stc devices              list what there is to run on\n"
         "  stc help [COMMAND]       this text, or that on a command\n"
@@ -382,6 +399,18 @@ static void print_run_help(FILE *to) {
   print_rows(to, CMD_RUN, CMD_COMPILE);
   fputs("\nCompiling, as for `stc FILE`:\n", to);
   print_rows(to, BOTH, 0);
+}
+
+/* The help on the tuner. */
+static void print_tune_help(FILE *to) {
+  fputs("stc tune [options] FILE: try schedules for a stencil program on a device, and put the fastest into a\n"
+        "database that `stc` and `stc run` look into when no option says anything of a schedule\n\n"
+        "  stc tune --device=cuda -DN=16384 -DM=16384 --log tried.csv --plot tried.svg heat.stn\n\n",
+        to);
+  print_rows(to, CMD_TUNE, CMD_COMPILE);
+  fputs("\nCompiling, as for `stc FILE`:\n", to);
+  for (int i = 0; i < NROWS; i++)
+    if ((rows[i].commands & PROGRAM) == PROGRAM && rows[i].help && !is_about_schedule(&rows[i])) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
 }
 
 /* The help on the bench. */
@@ -408,6 +437,8 @@ StcStatus help_print(FILE *to, const char *topic) {
     print_main_help(to);
   else if (strcmp(topic, "run") == 0)
     print_run_help(to);
+  else if (strcmp(topic, "tune") == 0)
+    print_tune_help(to);
   else if (strcmp(topic, "bench") == 0)
     print_bench_help(to);
   else if (strcmp(topic, "devices") == 0)

@@ -281,13 +281,21 @@ static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t
 /* What plan_randomize hands to its guarded part. */
 typedef struct RandomArgs { StcPlan *p; uint64_t seed; char *data; } RandomArgs;
 
+/* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value suits? */
+static bool keeps_init(const StcPlan *p, int f) {
+  const Declared *d = &p->program->declared[f];
+  const Field *field = &p->module->fields[p->homes[f].field];
+  bool split = type_composite(p->program->module, p->program->module->fields[d->field].type) == NULL;
+  return field->temp || (field->input && has_init(p->w.arena, p->program->module, d->field, split ? d->ncomponents : 1));
+}
+
 /* Sets everything. */
 static StcStatus randomize_guarded(void *arg) {
   RandomArgs *a = arg;
   StcPlan *p = a->p;
   StcStatus s = STC_OK;
   for (int f = 0; f < p->program->ndeclared && !s; f++) {
-    if (p->module->fields[p->homes[f].field].temp) continue;
+    if (keeps_init(p, f)) continue;
     for (int c = 0; c < p->program->declared[f].ncomponents && !s; c++)
       s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
   }

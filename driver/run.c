@@ -1,5 +1,5 @@
 /* driver/run.c: `stc run`: fields in, steps, fields out, the check and the time line. */
-#include "driver/driver.h"
+#include "driver/tune.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -87,8 +87,8 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
 
 /* What a run tells a person. */
 static void print_summary(const Job *j, const StcRunInfo *info) {
-  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s): %.3g GPts/s\n", stc_program_name(j->program),
-          info->points, info->steps, info->seconds, stc_plan_device(j->plan), stc_plan_schedule(j->plan), info->gpts);
+  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s%s%s): %.3g GPts/s\n", stc_program_name(j->program),
+          info->points, info->steps, info->seconds, stc_plan_device(j->plan), stc_plan_schedule(j->plan), j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
 }
 
 /* What reductions came to. */
@@ -132,13 +132,14 @@ static StcStatus check_march(const Command *c, const char *device) {
 }
 
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
-  Job j = {c, NULL, NULL, {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false}, {.context = c->context}};
+  Job j = {c, NULL, NULL, {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false}, {.context = c->context}, NULL};
   const char *device = c->device ? c->device : "host";
   StcStatus s = check_march(c, device);
   if (!s) s = stc_compile_file(c->context, c->file, &c->options, &j.program);
   if (s) return s;
+  s = tune_use(c, device, &j.program, &j.tuned);
   j.series.program = j.program;
-  s = check_names(&j);
+  if (!s) s = check_names(&j);
   if (!s) s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
   if (!s && c->time_kernels) stc_plan_time_kernels(j.plan);
   if (!s) s = run_plan(&j);

@@ -182,7 +182,7 @@ static StcStatus disturb(StcPlan *plan) {
     for (int c = 0; c < plan->program->declared[f].ncomponents && !s; c++) {
       StcFieldInfo info;
       s = stc_plan_component(plan, f, c, &info);
-      if (s || info.temp || !type_is_float((Type)info.type)) continue;
+      if (s || info.temp || !type_is_float((Type)info.type) || !plan->component_given[plan->program->declared[f].first + c]) continue;
       int64_t size = type_size((Type)info.type);
       char *data = malloc((size_t)info.bytes + 1);
       if (!data) return STC_MEMORY;

@@ -173,6 +173,7 @@ StcStatus trial_start(Trial *t, GridSize g, double seconds) {
     t->steps *= more > 100 ? 100 : more < 2 ? 2 : (int64_t)more;
   }
   if (s) return s;
+  t->rough = info.gpts;
   double one = info.seconds / (double)(info.steps > 0 ? info.steps : 1);
   int64_t tiles = one > 0 ? (int64_t)(seconds / one / (double)tile) : 1;
   t->steps = tile * (tiles > 1 ? tiles : 1);

@@ -72,6 +72,7 @@ typedef struct Trial {
   KernelInfo kernel;             /* of the most expensive kernel of a step; registers 0: not known */
   double check_error;            /* the largest, against the reference */
   int64_t steps;                 /* of a sample */
+  double rough;                  /* GPts/s while trial_start looked for that */
 } Trial;
 
 /* A trial of `schedule`, options as in "-schedule=naive -block=8x32" ("" leaves all open). Close it even after an error. */

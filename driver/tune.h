@@ -1,0 +1,91 @@
+/* driver/tune.h: `stc tune` and its database.
+ *
+ *   tune-space.c   the schedules that are tried, as a table, and in which order
+ *   tune.c         trying them
+ *   tune-report.c  the log (CSV) and the plot (SVG) of what was tried
+ *   tune-db.c      the database: a JSON file of entries, each the best schedule found for a program on a device
+ *   tune-use.c     `stc` and `stc run` taking a schedule from it
+ */
+#ifndef STC_DRIVER_TUNE_H
+#define STC_DRIVER_TUNE_H
+
+#include "driver/trial.h"
+
+/* ---------------------------------------------------------------- the space: tune-space.c */
+
+enum { TUNE_AXES = 5 };
+
+/* A family of schedules for programs of a rank on targets with or without threads: for each axis the option and its values, separated by spaces. */
+typedef struct SpaceAxis { const char *option, *values; } SpaceAxis;
+typedef struct SpaceRow { const char *family; int rank; bool simt; SpaceAxis axes[TUNE_AXES]; } SpaceRow;
+
+/* How far a candidate has got, and why no further. */
+typedef enum CandidateState { CANDIDATE_WAITING, CANDIDATE_REFUSED, CANDIDATE_WRONG, CANDIDATE_FAILED, CANDIDATE_SLOW, CANDIDATE_TIMED } CandidateState;
+
+/* A schedule to be tried. at: the place on each axis; row NULL: what the family gives by itself. gpts: the best sample. */
+typedef struct Candidate {
+  const char *family, *options;
+  const SpaceRow *row;
+  int at[TUNE_AXES];
+  uint64_t order;                /* the order in which candidates are taken that nothing speaks for */
+  CandidateState state;
+  const char *why, *schedule;    /* the reason; what the options came to */
+  int T;
+  double gpts;
+  KernelInfo kernel;
+  Trial *trial;                  /* open, or NULL */
+} Candidate;
+
+/* All candidates. */
+typedef struct SearchSpace { Arena *arena; int n; Candidate *all; } SearchSpace;
+
+/* The candidates for programs of that rank, the defaults of each family first. */
+void space_fill(SearchSpace *s, Arena *a, int rank, bool simt);
+/* Marks all waiting candidates of a family as refused. */
+void space_drop_family(SearchSpace *s, const char *family, const char *why);
+/* Chooses up to `n` waiting candidates: half of them those nearest to the best ones so far. Returns how many. */
+int space_next(const SearchSpace *s, int n, Candidate **out);
+/* The `n` fastest, fastest first. Returns how many there are. */
+int space_best(const SearchSpace *s, int n, Candidate **out);
+
+/* ---------------------------------------------------------------- reports: tune-report.c */
+
+/* "timed", "refused" and so on. */
+const char *candidate_state_name(CandidateState s);
+/* Writes all that were tried as a table. */
+StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path);
+/* Draws GPts/s over T: a line for each family and choice of elements. */
+StcStatus tune_write_plot(StcContext *c, Arena *a, const SearchSpace *s, const char *title, const char *path);
+
+/* ---------------------------------------------------------------- the database: tune-db.c */
+
+/* What an entry is found by: the program's stencil IR, the class of the grid's size, the device; arch and cpu are for compiling without the device. */
+typedef struct TuneKey { const char *program, *size, *device, *arch, *cpu; } TuneKey;
+/* The best schedule found, by a version of stc. */
+typedef struct TuneEntry { TuneKey key; const char *name, *real, *version, *schedule, *date; double gpts; } TuneEntry;
+typedef struct TuneDb { Arena *arena; int n; TuneEntry *entries; } TuneDb;
+
+/* The key of a program: a hash of its stencil IR without its name. */
+const char *tune_program_key(Arena *a, Module *m);
+/* "small", "medium" or "large": what fits caches and hides launches behaves alike. */
+const char *tune_size_class(int64_t points);
+/* A device as it is known from one run to the next: "cuda NVIDIA H200". */
+const char *tune_device_key(Arena *a, const Device *d);
+/* Reads the file; one that is not there has no entries. Errors say what is wrong with it, and where. */
+StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out);
+StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path);
+/* Puts the entry in the place of the one with its key, if there is one. */
+void tune_db_put(TuneDb *db, TuneEntry e);
+/* The entry of this version of stc for the key; device NULL: for any device with its arch and cpu. NULL: none. */
+const TuneEntry *tune_db_find(const TuneDb *db, const TuneKey *key);
+/* "prog.tune.json" beside prog.stn (NULL for the standard input); the user's own file (NULL if there is no home). */
+const char *tune_path_beside(Arena *a, const char *file);
+const char *tune_path_user(Arena *a);
+
+/* ---------------------------------------------------------------- use: tune-use.c */
+
+/* If the command line says nothing of a schedule and a database has one for the program on `device` (NULL: for the program's target), compiles it again with that. *from is
+ * then the database's path, else NULL. */
+StcStatus tune_use(const Command *c, const char *device, StcProgram **p, const char **from);
+
+#endif

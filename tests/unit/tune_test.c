@@ -1,0 +1,193 @@
+/* tune_test.c: the tuner's space, reports and database (driver/tune.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "driver/tune.h"
+
+/* A context that keeps its first message, and a workspace of it. */
+typedef struct World { Messages messages; StcContext *c; Workspace w; } World;
+
+static const char path[] = "tune_test.json";
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  w->c = stc_context_new(&config);
+  *state = w;
+  remove(path);
+  return w->c && workspace_open(&w->w, w->c, NULL) ? 0 : -1;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  workspace_close(&w->w);
+  stc_context_free(w->c);
+  free(w);
+  remove(path);
+  return 0;
+}
+
+/* An entry with a schedule for program `program`. */
+static TuneEntry entry(const char *program, const char *size, const char *device, const char *schedule) {
+  TuneKey key = {program, size, device, "nvptx", "sm_90"};
+  return (TuneEntry){key, "heat", "f32", stc_version(), schedule, "2026-01-01", 12.5};
+}
+
+/* What is written is read again; an entry replaces the one with its key, and only that. */
+static void test_database(void **state) {
+  World *w = *state;
+  TuneDb db, again;
+  assert_int_equal(tune_db_read(&w->w, path, &db), STC_OK);
+  assert_int_equal(db.n, 0);
+  tune_db_put(&db, entry("p", "large", "cuda X", "-T=1"));
+  tune_db_put(&db, entry("p", "small", "cuda X", "-T=2"));
+  tune_db_put(&db, entry("p", "large", "cuda Y", "-T=3"));
+  tune_db_put(&db, entry("q", "large", "cuda X", "-T=4"));
+  tune_db_put(&db, entry("p", "large", "cuda X", "-T=5"));
+  TuneEntry old = entry("r", "large", "cuda X", "-T=6");
+  old.version = "stc 0.0.1";
+  tune_db_put(&db, old);
+  assert_int_equal(tune_db_write(w->c, &db, path), STC_OK);
+  assert_int_equal(tune_db_read(&w->w, path, &again), STC_OK);
+  assert_int_equal(again.n, 5);
+  TuneKey key = {"p", "large", "cuda X", "nvptx", "sm_90"};
+  assert_string_equal(tune_db_find(&again, &key)->schedule, "-T=5");
+  assert_true(tune_db_find(&again, &key)->gpts == 12.5);
+  key.device = "cuda Y";
+  assert_string_equal(tune_db_find(&again, &key)->schedule, "-T=3");
+  key.device = NULL;
+  assert_string_equal(tune_db_find(&again, &key)->schedule, "-T=5");
+  key.cpu = "sm_80";
+  assert_null(tune_db_find(&again, &key));
+  key = (TuneKey){"p", "medium", "cuda X", "nvptx", "sm_90"};
+  assert_null(tune_db_find(&again, &key));
+  key = (TuneKey){"r", "large", "cuda X", "nvptx", "sm_90"};
+  assert_null(tune_db_find(&again, &key));
+}
+
+/* Files that are no database say so, with the place and what to do. */
+static void test_malformed(void **state) {
+  static const struct { const char *text, *message; } cases[] = {
+      {"", "tune_test.json:1:0: this is no JSON: "},
+      {"{\"stc_tune\": 1,\n", "tune_test.json:2:0: this is no JSON: "},
+      {"[1]", "tune_test.json: this is no database of `stc tune`: it has no number \"stc_tune\" or no array \"entries\""},
+      {"{\"stc_tune\": \"1\", \"entries\": []}", "it has no number \"stc_tune\""},
+      {"{\"stc_tune\": 1, \"entries\": {}}", "no array \"entries\""},
+      {"{\"stc_tune\": 9, \"entries\": []}", "its \"stc_tune\" is 9, and this stc reads 1"},
+      {"{\"stc_tune\": 1, \"entries\": [3]}", "entry 0 is no object"},
+      {"{\"stc_tune\": 1, \"entries\": [{\"program\": \"p\"}]}", "entry 0 has no text \"size\""},
+  };
+  World *w = *state;
+  TuneDb db;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    w->messages.first[0] = 0;
+    assert_true(file_write(w->c, path, cases[i].text, strlen(cases[i].text)));
+    assert_int_equal(tune_db_read(&w->w, path, &db), STC_INPUT);
+    if (!strstr(w->messages.first, cases[i].message) || !strstr(w->messages.first, "remove the file, or run with --no-tune-db")) fail_msg("%s: %s", cases[i].text, w->messages.first);
+  }
+}
+
+/* The key of a program given as text. */
+static const char *key_of(World *w, const char *name, const char *text, const char *real) {
+  StcProgram *p;
+  StcOptions o = {.real = real};
+  if (stc_compile_string(w->c, name, text, &o, &p)) fail_msg("%s", w->messages.first);
+  const char *key = tune_program_key(w->w.arena, p->module);
+  stc_program_free(p);
+  return key;
+}
+
+/* Name, spaces and comments do not count; the program and what `real` means do. */
+static void test_keys(void **state) {
+  World *w = *state;
+  static const char text[] = "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
+  static const char same[] = "param N = 9;  // points\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\n\nstencil s(A)[1 .. N-2] = A[-1];\n";
+  static const char other[] = "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[1];\n";
+  const char *key = key_of(w, "a.stn", text, "f32");
+  assert_int_equal(strlen(key), 32);
+  assert_string_equal(key_of(w, "b.stn", same, "f32"), key);
+  assert_string_not_equal(key_of(w, "a.stn", other, "f32"), key);
+  assert_string_not_equal(key_of(w, "a.stn", text, "f64"), key);
+  assert_string_equal(tune_size_class(512 * 512), "small");
+  assert_string_equal(tune_size_class(4096 * 4096), "medium");
+  assert_string_equal(tune_size_class(16384 * 16384), "large");
+  Device d = {.kind = &device_cuda, .description = "cuda:1, NVIDIA H200"};
+  assert_string_equal(tune_device_key(w->w.arena, &d), "cuda NVIDIA H200");
+  assert_string_equal(tune_path_beside(w->w.arena, "a.b/heat.stn"), "a.b/heat.tune.json");
+  assert_string_equal(tune_path_beside(w->w.arena, "a.b/heat"), "a.b/heat.tune.json");
+  assert_null(tune_path_beside(w->w.arena, "-"));
+}
+
+/* All combinations once, defaults first; a batch holds neighbours of the best; a family can be dropped. */
+static void test_space(void **state) {
+  World *w = *state;
+  SearchSpace s;
+  Candidate *got[8], *best[3];
+  space_fill(&s, w->w.arena, 1, true);
+  assert_string_equal(s.all[0].options, "-schedule=naive");
+  assert_string_equal(s.all[1].options, "-schedule=overlap");
+  for (int i = 0; i < s.n; i++)
+    for (int k = 0; k < i; k++) assert_string_not_equal(s.all[i].options, s.all[k].options);
+  space_drop_family(&s, "stream", "because");
+  for (int i = 0; i < s.n; i++)
+    if (strcmp(s.all[i].family, "stream") == 0) assert_int_equal(s.all[i].state, CANDIDATE_REFUSED);
+  Candidate *middle = NULL;
+  for (int i = 0; i < s.n; i++)
+    if (strcmp(s.all[i].options, "-schedule=overlap -T=16 -block=256 -elems=4") == 0) middle = &s.all[i];
+  assert_non_null(middle);
+  middle->state = CANDIDATE_TIMED;
+  middle->gpts = 10;
+  assert_int_equal(space_best(&s, 3, best), 1);
+  assert_ptr_equal(best[0], middle);
+  assert_int_equal(space_next(&s, 8, got), 8);
+  for (int i = 0; i < 4; i++) {
+    assert_ptr_equal(got[i]->row, middle->row);
+    assert_int_equal(abs(got[i]->at[0] - middle->at[0]) + abs(got[i]->at[1] - middle->at[1]) + abs(got[i]->at[2] - middle->at[2]), 1);
+  }
+  for (int i = 0; i < s.n; i++) s.all[i].state = CANDIDATE_SLOW;
+  assert_int_equal(space_next(&s, 8, got), 0);
+}
+
+/* The whole text of a file. */
+static const char *text_of(World *w, const char *file) {
+  size_t size;
+  const char *text = file_read(&w->w, file, &size);
+  assert_non_null(text);
+  return text;
+}
+
+/* The log has a line for each that was tried, with quotes doubled; the plot a line for each choice of elements. */
+static void test_reports(void **state) {
+  World *w = *state;
+  Candidate all[] = {
+      {.family = "overlap", .options = "-T=2", .schedule = "-schedule=overlap -T=2 -elems=4x1", .state = CANDIDATE_TIMED, .T = 2, .gpts = 150, .why = ""},
+      {.family = "overlap", .options = "-T=4", .schedule = "-schedule=overlap -T=4 -elems=4x1", .state = CANDIDATE_TIMED, .T = 4, .gpts = 300, .why = ""},
+      {.family = "overlap", .options = "-T=4", .schedule = "-schedule=overlap -T=4 -elems=8x1", .state = CANDIDATE_SLOW, .T = 4, .gpts = 100, .why = "far \"behind\""},
+      {.family = "naive", .options = "-schedule=naive", .state = CANDIDATE_WAITING},
+  };
+  SearchSpace s = {w->w.arena, 4, all};
+  assert_int_equal(tune_write_log(w->c, &s, path), STC_OK);
+  const char *log = text_of(w, path);
+  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,options,schedule,why\ntimed,overlap,2,150,0,0,0,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
+  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,\"-T=4\",\"-schedule=overlap -T=4 -elems=8x1\",\"far \"\"behind\"\"\"\n"));
+  assert_null(strstr(log, "naive"));
+  assert_int_equal(tune_write_plot(w->c, w->w.arena, &s, "a < b", path), STC_OK);
+  const char *plot = text_of(w, path);
+  assert_non_null(strstr(plot, "a &lt; b"));
+  assert_non_null(strstr(plot, ">overlap, elements 4x1</text>"));
+  assert_non_null(strstr(plot, ">overlap, elements 8x1</text>"));
+  assert_non_null(strstr(plot, "d=\"M226.7 225.0L540.0 40.0\""));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys), TEST(test_space), TEST(test_reports)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
