@@ -565,19 +565,22 @@ static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Sched
   }
 }
 
-/* All launches of a module: those of the inits, those of a step, and that of a time tile if there is one. */
+/* All launches of a module: those of the inits, those of a step, and those of several steps if there are any, the longest first. */
 typedef struct Launches { int32_t ninits, nsteps, ntiles; Launch **all; } Launches;
 
 static Launches all_launches(const Module *m, bool naive) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  Launches l = {m->ninits, n, !naive && m->time_tile > 1 && n > 0, NULL};
+  int tiles[3], most = naive || n == 0 ? 1 : m->time_tile;
+  Launches l = {m->ninits, n, remainder_tiles(m, most, tiles) - 1, NULL};
   Launch **inits = init_launches(m);
   Launch **steps = naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
-  const Stencil *tile = l.ntiles ? repeat_levels(m, n, st, m->time_tile, true) : NULL;
-  l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + 1);
+  l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + l.ntiles + 1);
   for (int i = 0; i < l.ninits + l.nsteps; i++) l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
-  if (tile) l.all[l.ninits + l.nsteps] = launch_new(m, m->nstencils, tile, tile, tile + m->nstencils);
+  for (int i = 0; i < l.ntiles; i++) {
+    const Stencil *tile = repeat_levels(m, n, st, tiles[i], true);
+    l.all[l.ninits + l.nsteps + i] = launch_new(m, n * tiles[i], tile, tile, tile + n * tiles[i]);
+  }
   return l;
 }
 
@@ -598,7 +601,7 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
   lower_loop_inits(lo, l.all, s.block);
   if (naive) lower_loop_stencils(lo, l.all + l.ninits, l.nsteps, s.block);
-  if (l.ntiles) lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps, &s);
+  for (int i = 0; i < l.ntiles; i++) lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps + i, &s);
   if (!naive) lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.groups);
   return lowering_finish(lo);
 }

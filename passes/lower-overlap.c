@@ -362,25 +362,39 @@ static Schedule fewest_elements(const Launch *l, Schedule s) {
   return s;
 }
 
-/* Algorithms 1 and 5: a kernel for T steps, one for the steps that remain, made from the instances of the last level (a kernel for each group if there are several),
- * and the inits. */
+/* The launches of the last levels of the module that make several steps, the longest (all levels) first. Writes them to `out`, which has 2 places, and returns how many. */
+static int tile_launches(const Module *m, Launch **out) {
+  int32_t n;
+  int tiles[3], count = remainder_tiles(m, m->time_tile, tiles) - 1;
+  last_level(m, &n);
+  for (int i = 0; i < count && n > 0; i++) {
+    const Stencil *end = m->stencils + m->nstencils, *st = end - (int64_t)n * tiles[i];
+    out[i] = launch_new(m, n * tiles[i], st, st, end);
+  }
+  return n > 0 ? count : 0;
+}
+
+/* Algorithms 1 and 5: a kernel for T steps, and for the steps that remain those of remainder_tiles, made from the instances of the last levels (for one step a kernel for
+ * each group if there are several), and the inits. */
 static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
-  bool tiled = m->time_tile > 1 && n > 0;
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[2];
+  int tiles = tile_launches(m, tile);
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + tiles);
   for (int i = 0; i < m->ninits + groups; i++)
     all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
-  all[m->ninits + groups] = tile;
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiled, all);
+  for (int i = 0; i < tiles; i++)
+    all[m->ninits + groups + i] = tile[i];
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
   lower_inits(lo, inits, s->block);
-  if (tiled)
-    overlap_seq(lo, 1, &tile, s);
-  Schedule rest = tiled ? fewest_elements(step[0], *s) : *s;
-  overlap_seq(lo, groups, step, tiled || groups == 0 ? &rest : s->groups);
+  for (int i = 0; i < tiles; i++) {
+    Schedule own = i ? fewest_elements(tile[i], *s) : *s;
+    overlap_seq(lo, 1, &tile[i], &own);
+  }
+  Schedule rest = tiles ? fewest_elements(step[0], *s) : *s;
+  overlap_seq(lo, groups, step, tiles || groups == 0 ? &rest : s->groups);
   return lowering_finish(lo);
 }
 

@@ -5,6 +5,7 @@
  *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
  *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
  *   lower-reduce.c   reductions between time tiles
+ *   lower-steps.c    which numbers of steps get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
  * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch that have written
@@ -177,6 +178,13 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece);
 /* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it is in none,
  * `old(p, b, field)` (NULL result, or old itself NULL: it does not matter). The piece with the fewest fixed dimensions is asked first. */
 Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field));
+
+/* ---------------------------------------------------------------- lower-steps.c */
+
+/* The numbers of steps that sequences are made for, falling: T, perhaps one in between, and 1 (at the end, and always there). Returns how many. The one in between makes what
+ * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer launches; it is there only if
+ * that saves a tenth of all launches, for it costs compile time. */
+int remainder_tiles(const Module *m, int T, int tiles[3]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 

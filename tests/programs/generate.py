@@ -527,7 +527,7 @@ class Generator(Statements):
         self.mix = self.r.choice(MIXES)
         lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
         lines += list(self.array_lines())
-        lines.append(Node("grid G = $, 8;", self.region([("all", 0, 0)] * self.rank, False)))
+        lines.append(Node(f"grid G = $, {[8, 9, 200][self.seed % 3]};", self.region([("all", 0, 0)] * self.rank, False)))
         self.regions.append(("G", [("all", 0, 0)] * self.rank))
         lines += list(self.region_lines())
         lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
@@ -598,5 +598,5 @@ class Generator(Statements):
         checks = ([f"finite={self.finite}"] if self.finite else []) + (["bounds"] if r.random() < (0.4 if self.arrays else 0.02) else [])
         self.options += ["-fcheck=" + ",".join(checks)] if checks else []
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
-        steps = r.choice([0, 1, 2, 3, 3, 5, 5, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
+        steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
         return Case(tree, sizes, steps, self.given(tree), stored, self.options, list(self.schedules(tree, device)))

@@ -1,7 +1,7 @@
 /* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be (passes/schedule.c). */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/passes.h"
+#include "passes/lower.h"
 
 /* A GPU with room, one with little, and a CPU. */
 static const TargetInfo GPU = {.name = "gpu", .cpu = "g1", .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
@@ -204,7 +204,47 @@ static void test_reductions_limit_levels(void **state) {
   assert_int_equal(f->messages.n, 0);
 }
 
+/* Expects sequences of T, `t` (0: none in between) and 1 steps. */
+static void assert_tiles(const Module *m, int T, int t) {
+  int tiles[3], n = remainder_tiles(m, T, tiles);
+  assert_int_equal(n, 1 + (T > 1) + (t > 0));
+  assert_int_equal(tiles[0], T);
+  assert_int_equal(tiles[n - 1], 1);
+  if (t)
+    assert_int_equal(tiles[1], t);
+}
+
+/* A number of steps between T and 1 has a kernel only if that saves launches, in the run or again and again before reductions. */
+static void test_remainder(void **state) {
+  Fixture *f = *state;
+  Module *m = jacobi(f, 1, "100");
+  assert_tiles(m, 1, 0);
+  assert_tiles(m, 4, 0);
+  assert_tiles(m, 12, 4);
+  assert_tiles(m, 16, 4);
+  assert_tiles(m, 9, 0);
+  assert_tiles(m, 7, 0);
+  m->steps = 10000;
+  assert_tiles(m, 12, 0);
+  m->steps = 0;
+  assert_tiles(m, 12, 0);
+  Reduction r[2] = {{.name = "r", .every = 10}, {.name = "s", .every = 15}};
+  m->reductions = r;
+  m->nreductions = 1;
+  assert_tiles(m, 4, 2);
+  assert_tiles(m, 5, 0);
+  assert_tiles(m, 6, 4);
+  assert_tiles(m, 8, 2);
+  m->steps = 100;
+  assert_tiles(m, 7, 3);
+  m->nreductions = 2;
+  assert_tiles(m, 5, 0);
+  assert_tiles(m, 4, 2);
+  m->steps = 6;
+  assert_tiles(m, 4, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_wide_halo), TEST(test_far), TEST(test_fuse)};
+  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_wide_halo), TEST(test_far), TEST(test_fuse), TEST(test_remainder)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
