@@ -386,12 +386,14 @@ static void emit_block(Emit *e, const Block *b) {
 
 /* ---------------------------------------------------------------- modules */
 
-/* Is kernel `k` launched by a reduction? */
+/* Is kernel `k` launched by a reduction, perhaps instead of the one that it names? */
 static bool is_reducing(const Module *m, const Kernel *k) {
   for (int i = 0; i < m->nreductions; i++)
-    for (int j = 0; j < m->reductions[i].seq.nops; j++)
-      if (m->reductions[i].seq.ops[j].kind == HOST_LAUNCH && &m->kernels[m->reductions[i].seq.ops[j].a] == k)
+    for (int j = 0; j < m->reductions[i].seq.nops; j++) {
+      const HostOp *op = &m->reductions[i].seq.ops[j];
+      if (op->kind == HOST_LAUNCH && (op->a == k - m->kernels || m->kernels[op->a].instead - 1 == k - m->kernels))
         return true;
+    }
   return false;
 }
 
