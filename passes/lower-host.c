@@ -138,13 +138,6 @@ bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of) {
   return holds >= 0;
 }
 
-bool kernel_aligned(Lowering *lo, int kernel, int field, Affine x, int64_t n) {
-  const Box *box = &lo->out->fields[field].box;
-  int last = box->rank - 1;
-  Arena *a = lo->out->arena;
-  return (last == 0 || kernel_multiple(lo, kernel, box_extent(a, box, last), n)) && kernel_multiple(lo, kernel, affine_sub(a, x, box->lo[last]), n);
-}
-
 void kernel_instead(Lowering *lo, int kernel, int other) {
   Kernel *k = &lo->out->kernels[kernel];
   k->instead = k->nmultiples ? other + 1 : 0;

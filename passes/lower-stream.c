@@ -228,26 +228,17 @@ static bool starts_at_lane(const Flow *f, int fl) {
   Affine extent = box_extent(f->lo->out->arena, box, x);
   int64_t off;
   return flow_vector(f, f->l->m->fields[fl].type) > 1 && affine_diff(f->l->m->grid.lo[x], box->lo[x], &off) && off % f->V == 0 &&
-         (extent.n || extent.c % f->V == 0);
+         affine_multiple(extent, f->V) >= 0;
 }
 
-/* Adds to `k` the condition that `extent` is a multiple of V, unless it has that. */
-static void add_multiple(const Flow *f, Kernel *k, Affine extent) {
-  for (int i = 0; i < k->nmultiples; i++)
-    if (affine_equal(k->multiples[i].value, extent))
-      return;
-  if (extent.n)
-    ARENA_PUSH(f->lo->out->arena, k->multiples, k->nmultiples, ((Multiple){extent, f->V}));
-}
-
-/* Finds the fields to be moved by vectors; then all rows of such a field start at a lane's first cell. */
-static void choose_vectors(Flow *f, bool vector) {
+/* Finds the fields to be moved by vectors in kernel `kernel`; then all rows of such a field start at a lane's first cell. */
+static void choose_vectors(Flow *f, int kernel, bool vector) {
   f->vectors = ARENA_ARRAY(f->lo->out->arena, bool, f->l->m->nfields + 1);
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
     const FieldUse *u = &f->l->use[fl];
     f->vectors[fl] = vector && (u->loaded || u->stored) && starts_at_lane(f, fl);
     if (f->vectors[fl])
-      add_multiple(f, f->k, box_extent(f->lo->out->arena, &f->l->m->fields[fl].box, f->rank - 1));
+      kernel_multiple(f->lo, kernel, box_extent(f->lo->out->arena, &f->l->m->fields[fl].box, f->rank - 1), f->V);
   }
 }
 
@@ -258,7 +249,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   Flow f = {.lo = lo, .l = l, .st = stream_new(l), .s = s, .k = &lo->out->kernels[index], .rank = rank, .V = s->elems[rank - 1], .E = rank > 2 ? s->elems[1] : 1};
   f.ahead = s->ahead;
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / STREAM_LANES;
-  choose_vectors(&f, vector);
+  choose_vectors(&f, index, vector);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];
     f.k->tile[d] = (int32_t)stream_width(f.st, s, d);
@@ -280,10 +271,8 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
 static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s) {
   const char *name = arena_printf(lo->out->arena, "%s_stream_t%d", l->m->name, l->steps);
   int index = stream_kernel(lo, l, s, s->vector, name);
-  if (lo->out->kernels[index].nmultiples) {
-    int other = stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name));
-    lo->out->kernels[index].instead = other + 1;
-  }
+  if (lo->out->kernels[index].nmultiples)
+    kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name)));
   return index;
 }
 

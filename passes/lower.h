@@ -209,9 +209,6 @@ const char *group_name(const Lowering *lo, const Launch *l, bool several);
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
 /* Lets kernel `kernel` be launched only where `value` is a multiple of `of`. False if it never is: the kernel is of no use then. */
 bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of);
-/* The same for vectors of `field` that begin at `x` plus multiples of `n` in the last dimension, in any row: at multiples of `n` elements from the start of the
- * field's buffers. */
-bool kernel_aligned(Lowering *lo, int kernel, int field, Affine x, int64_t n);
 /* Where the multiples of `kernel` do not hold `other` is launched, which does the same. Does nothing if it has none: it can always be launched. */
 void kernel_instead(Lowering *lo, int kernel, int other);
 /* Adds an array to kernel `k` and returns its index. `cells` is its shape without the pads (rank places); pads may be NULL. */
