@@ -79,6 +79,7 @@ static void entry_verify(Bench *b, Entry *e) {
   for (int i = 0; i < e->n; i++) trials[i] = &e->all[i].trial;
   say(b, "compiling", e->program->name, e->type, "");
   trials_prepare(trials, e->n, (int)sysconf(_SC_NPROCESSORS_ONLN));
+  if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
   for (int i = 0; i < e->n && !*b->stop; i++) {
     Contestant *k = &e->all[i];
     say(b, "verifying", e->program->name, e->type, k->family);

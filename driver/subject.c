@@ -194,37 +194,48 @@ static StcStatus disturb(StcPlan *plan) {
   return s;
 }
 
+/* The plan that knows what is right on the grid of `w`; NULL if there is none. */
+static StcPlan *judge(Subject *s, const Wanted *w) {
+  if (w->grid >= REFERENCE_GRIDS) return s->peer ? s->peer->plan : NULL;
+  if (!s->reference) plan_prepare(s->program, "ref", &s->reference);
+  return s->reference;
+}
+
 /* Runs the reference as `w` says, disturbed or not. */
 static StcStatus run_reference(Subject *s, const Wanted *w, bool disturbed) {
   GridSize g = s->checks[w->grid];
-  StcStatus st = s->reference ? STC_OK : plan_prepare(s->program, "ref", &s->reference);
-  if (!st) st = plan_reset(s->reference, g.n, g.defines);
-  if (!st) st = plan_randomize(s->reference, CHECK_SEED);
-  if (!st && disturbed) st = disturb(s->reference);
-  if (!st) stc_plan_progress(s->reference, subject_go_on, s);
-  return st ? st : stc_plan_run(s->reference, w->steps, NULL);
+  StcPlan *plan = judge(s, w);
+  StcStatus st = plan ? plan_reset(plan, g.n, g.defines) : STC_INPUT;
+  if (!st) st = plan_randomize(plan, CHECK_SEED);
+  if (!st && disturbed) st = disturb(plan);
+  if (st) return st;
+  stc_plan_progress(plan, subject_go_on, s);
+  st = stc_plan_run(plan, w->steps, NULL);
+  stc_plan_progress(plan, NULL, NULL);
+  return st;
 }
 
 /* Runs the reference and keeps the results. */
 static StcStatus make_reference(Subject *s, Wanted *w) {
   size_t bytes;
   StcStatus st = run_reference(s, w, false);
-  if (!st) st = collect(s->reference, NULL, &bytes);
+  if (!st) st = collect(judge(s, w), NULL, &bytes);
   if (st) return st;
   w->data = malloc(bytes + 1);
-  return w->data ? collect(s->reference, w->data, &bytes) : (context_error(s->context, "no memory on this computer for the reference"), STC_MEMORY);
+  return w->data ? collect(judge(s, w), w->data, &bytes) : (context_error(s->context, "no memory on this computer for the reference"), STC_MEMORY);
 }
 
 /* The largest error of the reference's fields against `w`. */
-static double largest_error(const Subject *s, const Wanted *w) {
+static double largest_error(Subject *s, const Wanted *w) {
+  StcPlan *plan = judge(s, w);
   double most = 0;
   size_t at = 0;
   for (int f = 0; f < s->program->ndeclared; f++)
     for (int c = 0; c < s->program->declared[f].ncomponents; c++) {
       StcFieldInfo info;
-      if (stc_plan_component(s->reference, f, c, &info) || info.temp || info.input) continue;
+      if (stc_plan_component(plan, f, c, &info) || info.temp || info.input) continue;
       char *got = malloc((size_t)info.bytes + 1);
-      StcStatus st = got ? stc_plan_get_component(s->reference, f, c, got, (size_t)info.bytes) : STC_MEMORY;
+      StcStatus st = got ? stc_plan_get_component(plan, f, c, got, (size_t)info.bytes) : STC_MEMORY;
       FieldError e = st ? (FieldError){.error = INFINITY} : field_compare(&info, got, w->data + at);
       most = e.error > most ? e.error : most;
       at += (size_t)info.bytes;
@@ -234,7 +245,9 @@ static double largest_error(const Subject *s, const Wanted *w) {
 }
 
 double subject_sensitivity(Subject *s, Wanted *w) {
-  if (w->sensitivity < 0) w->sensitivity = run_reference(s, w, true) ? INFINITY : largest_error(s, w);
+  if (w->sensitivity >= 0) return w->sensitivity;
+  w->sensitivity = run_reference(s, w, true) ? INFINITY : largest_error(s, w);
+  if (judge(s, w)) plan_release(judge(s, w));
   return w->sensitivity;
 }
 
@@ -244,7 +257,9 @@ Wanted *subject_reference(Subject *s, int grid, int64_t steps) {
   Wanted *w = calloc(1, sizeof *w);
   if (!w) return NULL;
   *w = (Wanted){.grid = grid, .steps = steps, .sensitivity = -1};
-  if (make_reference(s, w)) {
+  StcStatus st = make_reference(s, w);
+  if (judge(s, w)) plan_release(judge(s, w));
+  if (st) {
     free(w->data);
     free(w);
     return NULL;
@@ -257,8 +272,8 @@ Wanted *subject_reference(Subject *s, int grid, int64_t steps) {
 
 /* Extents of the check grids by rank, and of small ones. */
 typedef int64_t Extents[MAX_RANK][MAX_RANK];
-static const Extents check_extents[CHECK_GRIDS] = {{{5003}, {157, 331}, {29, 37, 83}}, {{32768}, {800, 384}, {160, 32, 256}}};
-static const Extents small_extents[CHECK_GRIDS] = {{{203}, {19, 45}, {7, 9, 37}}, {{256}, {16, 64}, {8, 8, 32}}};
+static const Extents check_extents[CHECK_GRIDS] = {{{5003}, {157, 331}, {29, 37, 83}}, {{32768}, {416, 384}, {48, 32, 256}}, {{1 << 20}, {1700, 1600}, {400, 96, 384}}};
+static const Extents small_extents[CHECK_GRIDS] = {{{203}, {19, 45}, {7, 9, 37}}, {{256}, {16, 64}, {8, 8, 32}}, {{512}, {32, 64}, {8, 16, 32}}};
 
 /* Reads the text, with errors to `c`. */
 static StcStatus read_program(Subject *s, StcContext *c) {
@@ -288,6 +303,7 @@ void subject_close(Subject *s) {
     free(w->data);
     free(w);
   }
+  subject_drop_peer(s);
   if (s->reference) stc_plan_free(s->reference);
   if (s->program) stc_program_free(s->program);
   if (s->context) stc_context_free(s->context);

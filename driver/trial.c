@@ -127,7 +127,10 @@ static StcStatus compare(Trial *t, int f, int c, Wanted *want, size_t at, size_t
 static StcStatus verify_grid(Trial *t, int grid, int64_t steps) {
   GridSize g = t->subject->checks[grid];
   Wanted *want = subject_reference(t->subject, grid, steps);
-  if (!want) return context_error(t->context, "the reference fails: %s", t->subject->messages.first), STC_INPUT;
+  if (!want) {
+    const Trial *peer = grid < REFERENCE_GRIDS ? NULL : t->subject->peer;
+    return context_error(t->context, "the reference fails: %s", peer ? peer->messages.first : t->subject->messages.first), STC_INPUT;
+  }
   StcStatus s = plan_reset(t->plan, g.n, g.defines);
   if (!s) s = plan_randomize(t->plan, CHECK_SEED);
   stc_plan_progress(t->plan, subject_go_on, t->subject);
@@ -147,7 +150,22 @@ StcStatus trial_verify(Trial *t) {
   int64_t steps = 4;
   while (steps < tile_steps(t)) steps *= 2;
   StcStatus s = verify_grid(t, 0, 2 * steps + 1);
-  return s ? s : verify_grid(t, 1, steps + 1);
+  if (!s) s = verify_grid(t, 1, steps + 1);
+  return s || !t->subject->peer ? s : verify_grid(t, 2, steps + 1);
+}
+
+void subject_add_peer(Subject *s, const char *device) {
+  Trial *t = ARENA_NEW(s->arena, Trial);
+  StcStatus st = trial_open(t, s, device, "-schedule=naive");
+  if (!st) st = trial_prepare(t);
+  if (!st) st = trial_verify(t);
+  if (!st) s->peer = t;
+  else trial_close(t);
+}
+
+void subject_drop_peer(Subject *s) {
+  if (s->peer) trial_close(s->peer);
+  s->peer = NULL;
 }
 
 /* ---------------------------------------------------------------- timing */

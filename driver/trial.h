@@ -21,8 +21,10 @@ typedef struct Work { double bytes, f32_ops, f64_ops; } Work;
  * all numbers it starts from are changed by their last bit, as field_compare measures; < 0: not known yet. */
 typedef struct Wanted { int grid; int64_t steps; char *data; double sensitivity; struct Wanted *next; } Wanted;
 
-/* The small grids that results are checked on: an odd one with a few tiles, and one of multiples of 32 whose inner tiles touch no edge. */
-enum { CHECK_GRIDS = 2, CHECK_SEED = 1, TIME_SEED = 2 };
+/* The grids that results are checked on: an odd one with a few tiles, one of multiples of 32, both small enough for the reference; and a wide one, most of whose tiles touch no
+ * edge. On that the subject's peer stands for the reference: its naive schedule on the same device, once that has passed on the small ones. */
+enum { REFERENCE_GRIDS = 2, CHECK_GRIDS = 3, CHECK_SEED = 1, TIME_SEED = 2 };
+typedef struct Trial Trial;
 
 /* A program to be measured. Its messages, but those of reading it, are kept in `messages`, the first error alone. */
 typedef struct Messages { char first[400]; } Messages;
@@ -35,6 +37,7 @@ typedef struct Subject {
   StcContext *context;
   StcProgram *program;
   StcPlan *reference;
+  Trial *peer;                   /* NULL: the wide grid is left out */
   GridSize checks[CHECK_GRIDS];
   Wanted *wanted;
 } Subject;
@@ -60,7 +63,7 @@ double subject_sensitivity(Subject *s, Wanted *w);
 /* ---------------------------------------------------------------- trials: trial.c */
 
 /* A subject under one schedule on a device. A trial that fails has the reason in messages.first and fits nothing else. */
-typedef struct Trial {
+struct Trial {
   Subject *subject;
   const char *device;
   StcOptions options;            /* the subject's, with the schedule */
@@ -73,7 +76,7 @@ typedef struct Trial {
   double check_error;            /* the largest, against the reference */
   int64_t steps;                 /* of a sample */
   double rough;                  /* GPts/s while trial_start looked for that */
-} Trial;
+};
 
 /* A trial of `schedule`, options as in "-schedule=naive -block=8x32" ("" leaves all open). Close it even after an error. */
 StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule);
@@ -82,6 +85,9 @@ void trial_close(Trial *t);
 StcStatus trial_prepare(Trial *t);
 /* Runs the check grids against the reference. STC_CHECK_FAILED if a result is wrong. */
 StcStatus trial_verify(Trial *t);
+/* Gives the subject its peer on the device, unless that is wrong; and takes it away, with all that is on the device. */
+void subject_add_peer(Subject *s, const char *device);
+void subject_drop_peer(Subject *s);
 /* Takes memory for a grid of that size, warms up, and finds how many steps take `seconds`, about. */
 StcStatus trial_start(Trial *t, GridSize g, double seconds);
 /* Runs t->steps steps from random values: GPts/s. */

@@ -145,8 +145,11 @@ static StcStatus revive(Tune *t) {
   }
   if (!lost) return STC_OK;
   close_others(t, 0);
+  subject_drop_peer(&t->subject);
   d->kind->close(d);
-  return open_device(t);
+  StcStatus s = open_device(t);
+  if (!s) subject_add_peer(&t->subject, t->device_name);
+  return s;
 }
 
 /* ---------------------------------------------------------------- the search */
@@ -313,6 +316,7 @@ static StcStatus tune_guarded(void *arg) {
   if (!s) s = open_device(t);
   if (s) return s;
   space_fill(&t->space, t->w.arena, stc_program_rank(t->subject.program), strcmp(t->device.kind->arch, "host") != 0);
+  subject_add_peer(&t->subject, t->device_name);
   s = search(t);
   if (!s) s = decide(t);
   wipe(t);
