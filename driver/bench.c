@@ -41,6 +41,16 @@ static void add_row(Bench *b, const BenchRow *r) {
   bench_print_row(stdout, &b->report, r);
 }
 
+/* Opens the device. */
+static StcStatus open_device(Bench *b) {
+  const char *name = b->c->device ? b->c->device : "host";
+  if (strcmp(name, "ref") == 0) return context_error(b->c->context, "--device=ref: the reference has no schedules to compare; take host, cuda or hip"), STC_USAGE;
+  StcStatus s = device_open(&b->w, name, &b->device);
+  if (s) b->device = (Device){0};
+  b->report.device = s ? NULL : b->device.description;
+  return s;
+}
+
 /* ---------------------------------------------------------------- one program of one type */
 
 /* A program of a type with a trial for each schedule: of the families, then of --also. out: it is of no use; samples: those of the running size. */
@@ -169,6 +179,10 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
     else s = measure_size(b, e, &b->set.sizes[i]);
   }
   entry_close(e);
+  if (!s && !device_works(&b->device)) {
+    b->device.kind->close(&b->device);
+    s = open_device(b);
+  }
   return s;
 }
 
@@ -194,15 +208,6 @@ static StcStatus measure_copy(Bench *b) {
   if (s) context_error(b->c->context, "copying a field: %s", t.messages.first);
   if (t.context) trial_close(&t);
   subject_close(&subject);
-  return s;
-}
-
-/* Opens the device. */
-static StcStatus open_device(Bench *b) {
-  const char *name = b->c->device ? b->c->device : "host";
-  if (strcmp(name, "ref") == 0) return context_error(b->c->context, "--device=ref: the reference has no schedules to compare; take host, cuda or hip"), STC_USAGE;
-  StcStatus s = device_open(&b->w, name, &b->device);
-  b->report.device = s ? NULL : b->device.description;
   return s;
 }
 

@@ -66,6 +66,14 @@ typedef struct Cuda {
   CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                      void **args, void **extra);
   CuResult (*event_create)(void **e, unsigned flags);
+  CuResult (*stream_create)(void **stream, unsigned flags);
+  CuResult (*stream_destroy)(void *stream);
+  CuResult (*capture_begin)(void *stream, int mode);
+  CuResult (*capture_end)(void *stream, void **graph);
+  CuResult (*graph_instantiate)(void **executable, void *graph, unsigned long long flags);
+  CuResult (*graph_launch)(void *executable, void *stream);
+  CuResult (*graph_destroy)(void *graph);
+  CuResult (*executable_destroy)(void *executable);
   CuResult (*event_destroy)(void *e);
   CuResult (*event_record)(void *e, void *stream);
   CuResult (*event_synchronize)(void *e);
@@ -106,24 +114,46 @@ static const Entry entries[] = {
     {"cuEventElapsedTime", offsetof(Cuda, event_elapsed)},
 };
 
+/* Those of CUDA graphs: CUDA 11.4 and later. Where one is missing launches are not recorded. */
+static const Entry graph_entries[] = {
+    {"cuStreamCreate", offsetof(Cuda, stream_create)},
+    {"cuStreamDestroy_v2", offsetof(Cuda, stream_destroy)},
+    {"cuStreamBeginCapture_v2", offsetof(Cuda, capture_begin)},
+    {"cuStreamEndCapture", offsetof(Cuda, capture_end)},
+    {"cuGraphInstantiateWithFlags", offsetof(Cuda, graph_instantiate)},
+    {"cuGraphLaunch", offsetof(Cuda, graph_launch)},
+    {"cuGraphDestroy", offsetof(Cuda, graph_destroy)},
+    {"cuGraphExecDestroy", offsetof(Cuda, executable_destroy)},
+};
+
 /* The state of a CUDA device. */
 typedef struct CudaState {
   Cuda cu;
   CuDevice device;
   void *context, *module, *begin, *end;
+  void *capture;                 /* the stream that launches are recorded on */
+  void *stream;                  /* the one that launches go to: NULL, or while recording that */
   void **functions;              /* of the module's kernels */
   unsigned *dynamic;             /* dynamic shared bytes of each */
 } CudaState;
+
+/* Finds `n` entry points; false if one is missing. */
+static bool find_entries(Cuda *cu, const Entry *e, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    void *p = dlsym(cu->library, e[i].name);
+    if (!p) return false;
+    memcpy((char *)cu + e[i].offset, &p, sizeof p);
+  }
+  return true;
+}
 
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(Cuda *cu) {
   cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!cu->library) return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
-  for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-    void *p = dlsym(cu->library, entries[i].name);
-    if (!p) return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
-    memcpy((char *)cu + entries[i].offset, &p, sizeof p);
-  }
+  if (!find_entries(cu, entries, sizeof entries / sizeof entries[0]))
+    return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
+  if (!find_entries(cu, graph_entries, sizeof graph_entries / sizeof graph_entries[0])) cu->stream_create = NULL;
   return NULL;
 }
 
@@ -221,6 +251,7 @@ static void cuda_close(Device *d) {
   if (!s || !s->cu.library) return;
   if (s->context) {
     s->cu.context_set(s->context);
+    if (s->capture) s->cu.stream_destroy(s->capture);
     if (s->begin) s->cu.event_destroy(s->begin);
     if (s->end) s->cu.event_destroy(s->end);
     if (s->module) s->cu.module_unload(s->module);
@@ -328,10 +359,40 @@ static StcStatus cuda_launch(Device *d, const Launch *l) {
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
-  CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL,
-                            l->args, NULL);
+  CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index],
+                            s->stream, l->args, NULL);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
+
+/* Numbers of the driver's interface: the way to capture that lets other threads do what they like. */
+enum { CAPTURE_THREAD_LOCAL = 1 };
+
+/* Launches go to a stream that keeps them. */
+static bool cuda_record(Device *d) {
+  CudaState *s = d->state;
+  if (!s->cu.stream_create) return false;
+  if (!s->capture && s->cu.stream_create(&s->capture, 0) != 0) return s->capture = NULL, false;
+  if (s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0) return false;
+  s->stream = s->capture;
+  return true;
+}
+
+/* Makes a graph of them. */
+static bool cuda_end_record(Device *d, void **kept) {
+  CudaState *s = d->state;
+  void *graph = NULL;
+  s->stream = NULL;
+  if (s->cu.capture_end(s->capture, &graph) != 0 || !graph) return false;
+  bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
+  s->cu.graph_destroy(graph);
+  return made;
+}
+
+/* Launches the graph. */
+static StcStatus cuda_replay(Device *d, void *kept) { return check(d, ((CudaState *)d->state)->cu.graph_launch(kept, NULL), "launching a graph"); }
+
+/* Lets the graph go. */
+static void cuda_forget(Device *d, void *kept) { ((CudaState *)d->state)->cu.executable_destroy(kept); }
 
 /* Marks the start in the stream. */
 static StcStatus cuda_start(Device *d) {
@@ -395,6 +456,10 @@ const DeviceKind device_cuda = {
     .put = cuda_put,
     .fetch = cuda_fetch,
     .copy = cuda_copy,
+    .record = cuda_record,
+    .end_record = cuda_end_record,
+    .replay = cuda_replay,
+    .forget = cuda_forget,
     .inspect = cuda_inspect,
     .launch = cuda_launch,
     .start = cuda_start,

@@ -8,6 +8,7 @@
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out
  *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
+ *   plan-replay.c   launches recorded once and made in one go
  *   device.c        the table of devices
  *   device-ref.c    the interpreter of stencil IR
  *   device-sim.c    the simulator of kernel IR
@@ -159,6 +160,10 @@ typedef struct DeviceKind {
   StcStatus (*start)(Device *d);                                    /* starts the clock */
   StcStatus (*wait)(Device *d);                                     /* until all launches are done */
   StcStatus (*stop)(Device *d, double *seconds);                    /* waits; seconds since start */
+  bool (*record)(Device *d);                                        /* from now on launches are kept, not made; NULL, or false: the device cannot */
+  bool (*end_record)(Device *d, void **kept);                       /* until now. False: it cannot */
+  StcStatus (*replay)(Device *d, void *kept);                       /* makes the launches that were kept */
+  void (*forget)(Device *d, void *kept);
   bool (*inspect)(Device *d, int kernel, KernelInfo *out);          /* of a loaded kernel; NULL, or false: not known */
   void (*list)(FILE *to);                                           /* a line for each device there is, or why there is none */
 } DeviceKind;
@@ -191,6 +196,9 @@ typedef struct KernelTime { int64_t launches; double seconds; } KernelTime;
 /* A piece of memory: a buffer's, a launch-time array's, or a field's that no kernel uses. */
 typedef struct Slot { void *memory; size_t size; } Slot;
 
+/* Launches that a device keeps: plan-replay.c. */
+typedef struct Recording Recording;
+
 /* Where a declared field is in the plan's module: in field `field`, packed if that is of composite type, else with its components in the fields from there on. */
 typedef struct Home { int field; bool packed; } Home;
 
@@ -213,6 +221,8 @@ struct StcPlan {
   bool *component_given;         /* the same for each component of the declared fields */
   bool *array_given;
   bool inits_done;
+  Recording *recordings;
+  bool no_replay;                /* the device cannot */
   int64_t done;                  /* steps run so far */
   int64_t launches;
   KernelTime *times;             /* of each kernel; NULL: they are not timed */
@@ -225,6 +235,11 @@ struct StcPlan {
   void *series_user;
 };
 
+/* Runs one sequence and counts its steps. */
+StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
+/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs differ, or it is not worthwhile. */
+StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
+void plan_forget_recordings(StcPlan *p);
 /* A plan with its code loaded, but without params and memory. On success *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out);
 /* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */

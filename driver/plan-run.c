@@ -76,8 +76,7 @@ static void swap(StcPlan *p, int a, int b) {
   note_slot(p, b);
 }
 
-/* Runs one sequence and counts its steps. */
-static StcStatus run_sequence(StcPlan *p, const HostSeq *seq) {
+StcStatus plan_sequence(StcPlan *p, const HostSeq *seq) {
   StcStatus s = STC_OK;
   for (int i = 0; i < seq->nops && !s; i++) {
     if (seq->ops[i].kind == HOST_LAUNCH)
@@ -240,7 +239,7 @@ static StcStatus evaluate(StcPlan *p) {
     Const value;
     bool stop = false;
     if (!reduction_is_due(r, p->done)) continue;
-    s = run_sequence(p, &r->seq);
+    s = plan_sequence(p, &r->seq);
     if (!s) s = fetch_value(p, r->result, r->type, &value);
     if (s) return s;
     take_value(p, r, p->done, value);
@@ -267,14 +266,17 @@ static bool go_on(StcPlan *p, int64_t first, int64_t steps) {
 static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   const Module *m = p->build->code.module;
   StcStatus s = STC_OK;
-  for (int64_t i = 0; i < count && p->done < end && !p->met && !s; i++) {
+  for (int64_t i = 0, made; i < count && p->done < end && !p->met && !s; i += made) {
     int64_t left = end - p->done, due = module_steps_to_reduction(m, p->done);
     const HostSeq *seq = next_sequence(m, left < due ? left : due);
     if (!seq)
       return diag_error(p->w.diags, no_loc(), "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
                         (long long)(end - p->done)),
              STC_INPUT;
-    s = run_sequence(p, seq);
+    int64_t most = (left < due ? left : due) / seq->steps;
+    s = plan_replay(p, seq, most < count - i ? most : count - i, &made);
+    if (!s && !made) s = plan_sequence(p, seq);
+    made += !made;
     if (!s) s = evaluate(p);
   }
   return s;

@@ -312,6 +312,7 @@ StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out) {
 }
 
 void plan_release(StcPlan *p) {
+  plan_forget_recordings(p);
   for (int i = 0; i < p->nslots; i++) {
     if (p->device.kind->whole)
       free(p->slots[i].memory);

@@ -235,6 +235,23 @@ StcStatus trial_finite(Trial *t, bool *finite) {
 
 void trial_stop(Trial *t) { plan_release(t->plan); }
 
+/* ---------------------------------------------------------------- the device */
+
+bool device_works(Device *d) {
+  Messages ignored = {""};
+  StcConfig config = messages_config(&ignored);
+  Workspace quiet, *own = d->w;
+  if (!d->kind->wait) return true;
+  StcContext *c = stc_context_new(&config);
+  if (!c || !workspace_open(&quiet, c, NULL)) return stc_context_free(c), true;
+  d->w = &quiet;
+  bool works = d->kind->wait(d) == STC_OK;
+  d->w = own;
+  workspace_close(&quiet);
+  stc_context_free(c);
+  return works;
+}
+
 /* ---------------------------------------------------------------- copying */
 
 /* Orders two doubles. */

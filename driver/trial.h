@@ -98,6 +98,8 @@ StcStatus trial_finite(Trial *t, bool *finite);
 void trial_stop(Trial *t);
 /* Prepares `n` trials in up to `threads` threads. */
 void trials_prepare(Trial *const *t, int n, int threads);
+/* Does the device still do anything? A failed launch may leave it such that it must be closed by all who use it, and opened again. */
+bool device_works(Device *d);
 /* GB/s that the plan's device copies, read and written both counted, when it copies `bytes` bytes within its memory; 0 where it has none. */
 StcStatus device_copy_rate(StcPlan *plan, size_t bytes, double *rate);
 /* The middle one of `n` numbers, which are sorted by this. */

@@ -129,24 +129,10 @@ static StcStatus open_device(Tune *t) {
 
 /* After a failed launch the driver may refuse everything: then the device is let go with all that is on it, and taken anew. */
 static StcStatus revive(Tune *t) {
-  Device *d = &t->device;
-  Workspace quiet = t->w;
-  bool lost = false;
-  if (d->kind->start && !d->kind->whole) {
-    Messages ignored = {""};
-    StcConfig config = messages_config(&ignored);
-    StcContext *c = stc_context_new(&config);
-    if (!c || !workspace_open(&quiet, c, NULL)) return STC_MEMORY;
-    d->w = &quiet;
-    lost = d->kind->wait(d) != STC_OK;
-    d->w = &t->w;
-    workspace_close(&quiet);
-    stc_context_free(c);
-  }
-  if (!lost) return STC_OK;
+  if (device_works(&t->device)) return STC_OK;
   close_others(t, 0);
   subject_drop_peer(&t->subject);
-  d->kind->close(d);
+  t->device.kind->close(&t->device);
   StcStatus s = open_device(t);
   if (!s) subject_add_peer(&t->subject, t->device_name);
   return s;

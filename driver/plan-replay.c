@@ -1,0 +1,102 @@
+/* driver/plan-replay.c: sequences of launches that are recorded once and then made by the device in one go, so that small grids do not wait for launches. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how often a recording must be of use to be made. */
+enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4 };
+
+/* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
+struct Recording { const HostSeq *seq; int64_t runs, launches; int32_t *slots; void *kept; Recording *next; };
+
+/* Do runs of the sequence differ in nothing but the buffers? Launches that take the step do, and reductions change what kernels take. */
+static bool is_steady(const StcPlan *p, const HostSeq *seq) {
+  const Module *m = p->build->code.module;
+  if (m->nreductions || p->times || seq->steps < 1) return false;
+  for (int i = 0; i < seq->nops; i++) {
+    if (seq->ops[i].kind != HOST_LAUNCH) continue;
+    const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, p->scalars)];
+    for (int a = 0; a < k->nargs; a++)
+      if (k->args[a].kind == KARG_STEP) return false;
+  }
+  return true;
+}
+
+/* After so many runs of the sequence the buffers stand for what they do now; 0: more than MOST_PERIOD. */
+static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
+  int n = p->build->code.module->nbuffers;
+  int32_t at[n + 1];
+  for (int b = 0; b < n; b++) at[b] = p->slot_of_buffer[b];
+  for (int64_t runs = 1; runs <= MOST_PERIOD; runs++) {
+    for (int i = 0; i < seq->nops; i++) {
+      const HostOp *op = &seq->ops[i];
+      if (op->kind != HOST_SWAP) continue;
+      int32_t t = at[op->a];
+      at[op->a] = at[op->b];
+      at[op->b] = t;
+    }
+    if (memcmp(at, p->slot_of_buffer, sizeof *at * (size_t)n) == 0) return runs;
+  }
+  return 0;
+}
+
+/* The runs of the sequence that a recording is to have; 0: none can be made. */
+static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq) {
+  int64_t period = swap_period(p, seq), launches = 0;
+  for (int i = 0; i < seq->nops; i++) launches += seq->ops[i].kind == HOST_LAUNCH;
+  if (!period || !launches) return 0;
+  int64_t times = RECORDED_LAUNCHES / (period * launches);
+  return period * (times > 1 ? times : 1);
+}
+
+/* The recording of the sequence that begins with the buffers as they are, or NULL. */
+static Recording *find_recording(const StcPlan *p, const HostSeq *seq) {
+  size_t size = sizeof *p->slot_of_buffer * (size_t)p->build->code.module->nbuffers;
+  for (Recording *r = p->recordings; r; r = r->next)
+    if (r->seq == seq && memcmp(r->slots, p->slot_of_buffer, size) == 0) return r;
+  return NULL;
+}
+
+/* Records `runs` runs. *out is NULL if the device cannot. The plan is as it was. */
+static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording **out) {
+  Device *d = &p->device;
+  int n = p->build->code.module->nbuffers;
+  int64_t done = p->done, launches = p->launches;
+  Recording *r = ARENA_NEW(p->w.arena, Recording);
+  *out = NULL;
+  if (!d->kind->record(d)) return STC_OK;
+  StcStatus s = STC_OK;
+  for (int64_t i = 0; i < runs && !s; i++) s = plan_sequence(p, seq);
+  bool kept = d->kind->end_record(d, &r->kept);
+  *r = (Recording){seq, runs, p->launches - launches, ARENA_ARRAY(p->w.arena, int32_t, n + 1), r->kept, p->recordings};
+  p->done = done;
+  p->launches = launches;
+  if (s && kept) d->kind->forget(d, r->kept);
+  if (s || !kept) return s;
+  memcpy(r->slots, p->slot_of_buffer, sizeof *r->slots * (size_t)n);
+  *out = p->recordings = r;
+  return STC_OK;
+}
+
+StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
+  Device *d = &p->device;
+  *made = 0;
+  if (!d->kind->record || p->no_replay || most < 2 || !is_steady(p, seq)) return STC_OK;
+  Recording *r = find_recording(p, seq);
+  int64_t runs = r ? r->runs : runs_to_record(p, seq);
+  if (!runs || most < runs * (r ? 1 : WORTHWHILE)) return STC_OK;
+  StcStatus s = r ? STC_OK : record(p, seq, runs, &r);
+  p->no_replay |= !s && !r;
+  for (; r && !s && most - *made >= runs; *made += runs) {
+    s = d->kind->replay(d, r->kept);
+    if (s) break;
+    p->done += runs * seq->steps;
+    p->launches += r->launches;
+  }
+  return s;
+}
+
+void plan_forget_recordings(StcPlan *p) {
+  for (Recording *r = p->recordings; r; r = r->next) p->device.kind->forget(&p->device, r->kept);
+  p->recordings = NULL;
+}

@@ -1,0 +1,339 @@
+/* tests/standin/libcuda.c: stands in for NVIDIA's driver where there is no NVIDIA GPU. It computes nothing: memory is 0 until it is copied to. It checks the order of the calls and
+ * their arguments, a launch's against the PTX: pointers, block, grid. A mistake makes the call fail with CUDA_ERROR_INVALID_VALUE and writes a line "fault: ..." to stderr and to the log.
+ * Launches on a stream that captures are kept; launching the graph that they become logs them as launches.
+ *
+ * STC_STANDIN_LOG=FILE      where a line for each call is appended
+ * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
+ * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and waiting fail
+ */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+enum { MAX_ALLOCATIONS = 256, MAX_KERNELS = 64, MAX_ARGS = 32, MAX_EVENTS = 16, MAX_MODULES = 16, MAX_GRAPHS = 16, MAX_NODES = 4096 };
+
+/* A kernel as the PTX declares it. */
+typedef struct Kernel { int module; char name[128]; int nargs; int size[MAX_ARGS]; bool pointer[MAX_ARGS]; unsigned max[3]; } Kernel;
+/* Memory handed out. */
+typedef struct Allocation { char *p; size_t size; } Allocation;
+/* Launches kept, as the lines that the log gets. */
+typedef struct Graph { bool used; int n; char *lines[MAX_NODES]; } Graph;
+
+/* The one device there is, in the state that the calls have brought it to. */
+static struct {
+  bool started, current, stream, capturing, broken;
+  int launches;
+  bool modules[MAX_MODULES], events[MAX_EVENTS];
+  int retained, nkernels;
+  Kernel kernels[MAX_KERNELS];
+  Allocation allocations[MAX_ALLOCATIONS];
+  Graph graphs[MAX_GRAPHS];
+  Graph *captured;
+} rt;
+
+/* ---------------------------------------------------------------- log and faults */
+
+/* Appends a line to the log. */
+static void write_line(const char *prefix, const char *line) {
+  const char *path = getenv("STC_STANDIN_LOG");
+  FILE *f = path ? fopen(path, "a") : NULL;
+  if (!f) return;
+  fprintf(f, "%s%s\n", prefix, line);
+  fclose(f);
+}
+
+/* Logs a call. */
+__attribute__((format(printf, 1, 2))) static void call(const char *fmt, ...) {
+  char line[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(line, sizeof line, fmt, ap);
+  va_end(ap);
+  write_line("", line);
+}
+
+/* Reports a mistake of the caller. */
+__attribute__((format(printf, 1, 2))) static int fault(const char *fmt, ...) {
+  char line[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(line, sizeof line, fmt, ap);
+  va_end(ap);
+  fprintf(stderr, "standin: fault: %s\n", line);
+  write_line("fault: ", line);
+  return INVALID_VALUE;
+}
+
+/* Is `name` the call that is to fail? */
+static bool to_fail(const char *name) {
+  const char *wanted = getenv("STC_STANDIN_FAIL");
+  return wanted && strcmp(wanted, name) == 0;
+}
+
+/* ---------------------------------------------------------------- devices and errors */
+
+int cuInit(unsigned flags) { return rt.started = true, flags ? fault("cuInit: flags") : SUCCESS; }
+int cuGetErrorName(int e, const char **name) { return *name = e == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_INVALID_VALUE", SUCCESS; }
+int cuGetErrorString(int e, const char **text) { return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS; }
+int cuDeviceGetCount(int *n) { return *n = 1, rt.started ? SUCCESS : fault("cuDeviceGetCount before cuInit"); }
+int cuDeviceGet(int *d, int i) { return *d = 7, i == 0 ? SUCCESS : fault("cuDeviceGet(%d)", i); }
+int cuDeviceGetName(char *name, int size, int d) { return snprintf(name, (size_t)size, "Stand-in"), d == 7 ? SUCCESS : fault("cuDeviceGetName of no device"); }
+int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d == 7 ? SUCCESS : fault("cuDeviceTotalMem of no device"); }
+
+/* The limits of an sm_90. */
+int cuDeviceGetAttribute(int *value, int attribute, int d) {
+  static const int table[][2] = {{1, 1024},  {2, 1024}, {3, 1024},  {4, 64},  {5, 2147483647}, {6, 65535}, {7, 65535},    {8, 49152},
+                                 {10, 32}, {16, 4},   {39, 2048}, {75, 9}, {76, 0},         {81, 233472}, {82, 65536}, {97, 232448}};
+  *value = 0;
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+    if (table[i][0] == attribute) *value = table[i][1];
+  return d == 7 ? SUCCESS : fault("cuDeviceGetAttribute of no device");
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int d) {
+  rt.retained++;
+  *context = &rt;
+  return d == 7 ? SUCCESS : fault("cuDevicePrimaryCtxRetain of no device");
+}
+
+int cuDevicePrimaryCtxRelease_v2(int d) {
+  (void)d;
+  if (rt.retained == 1) rt.broken = false;
+  return rt.retained-- > 0 ? SUCCESS : fault("cuDevicePrimaryCtxRelease of what is not retained");
+}
+
+int cuCtxSetCurrent(void *context) { return rt.current = true, context == &rt ? SUCCESS : fault("cuCtxSetCurrent of no context"); }
+
+int cuCtxSynchronize(void) {
+  if (rt.capturing) return fault("cuCtxSynchronize while a stream captures");
+  return rt.broken || to_fail("cuCtxSynchronize") ? LAUNCH_FAILED : SUCCESS;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* The allocation that `size` bytes from p on lie in, or NULL. */
+static Allocation *find(uint64_t p, size_t size) {
+  for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+    Allocation *a = &rt.allocations[i];
+    uint64_t start = (uint64_t)(uintptr_t)a->p;
+    if (a->p && p >= start && p < start + a->size && size <= start + a->size - p) return a;
+  }
+  return NULL;
+}
+
+int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = *total = (size_t)1 << 30, SUCCESS; }
+
+int cuMemAlloc_v2(uint64_t *p, size_t size) {
+  call("cuMemAlloc %zu", size);
+  if (rt.broken) return LAUNCH_FAILED;
+  if (rt.capturing) return fault("cuMemAlloc while a stream captures");
+  for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
+    if (rt.allocations[i].p) continue;
+    rt.allocations[i] = (Allocation){calloc(1, size), size};
+    *p = (uint64_t)(uintptr_t)rt.allocations[i].p;
+    return *p ? SUCCESS : OUT_OF_MEMORY;
+  }
+  return OUT_OF_MEMORY;
+}
+
+int cuMemFree_v2(uint64_t p) {
+  Allocation *a = find(p, 1);
+  call("cuMemFree");
+  if (!a || (uint64_t)(uintptr_t)a->p != p) return fault("cuMemFree of what cuMemAlloc did not give");
+  free(a->p);
+  a->p = NULL;
+  return SUCCESS;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
+  if (!find(to, size) || rt.capturing) return fault("cuMemcpyHtoD of %zu bytes", size);
+  memcpy((void *)(uintptr_t)to, from, size);
+  return SUCCESS;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
+  if (!find(from, size) || rt.capturing) return fault("cuMemcpyDtoH of %zu bytes", size);
+  memcpy(to, (void *)(uintptr_t)from, size);
+  return SUCCESS;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
+  if (stream || !find(to, size) || !find(from, size) || (to < from + size && from < to + size)) return fault("cuMemcpyDtoDAsync of %zu bytes", size);
+  memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
+  return SUCCESS;
+}
+
+/* ---------------------------------------------------------------- modules */
+
+/* Bytes of a parameter of PTX type `t`: "u64 ...", "f32 ...". */
+static int type_bytes(const char *t) { return strstr(t, "64") == t + 1 ? 8 : strstr(t, "32") == t + 1 ? 4 : strstr(t, "16") == t + 1 ? 2 : 1; }
+
+/* Reads one kernel from behind ".entry ". */
+static void read_kernel(const char *s, int module) {
+  Kernel *k = &rt.kernels[rt.nkernels++];
+  *k = (Kernel){.module = module};
+  snprintf(k->name, sizeof k->name, "%.*s", (int)strcspn(s, "( \n"), s);
+  const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid");
+  if (!end || end > body) end = strchr(s, ')');
+  for (const char *p = strstr(s, ".param ."); p && p < end && k->nargs < MAX_ARGS; p = strstr(p + 1, ".param .")) {
+    k->size[k->nargs] = type_bytes(p + 8);
+    const char *pointer = strstr(p, ".ptr");
+    k->pointer[k->nargs++] = pointer && pointer < p + strcspn(p, "\n");
+  }
+  if (max && max < body) sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
+}
+
+int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+  (void)n, (void)options, (void)values;
+  int i = 0;
+  while (i < MAX_MODULES && rt.modules[i]) i++;
+  call("cuModuleLoadDataEx");
+  if (i == MAX_MODULES || !rt.current) return fault("cuModuleLoadDataEx without a context");
+  if (!strstr(image, ".version")) return fault("cuModuleLoadDataEx: no PTX");
+  for (const char *s = strstr(image, ".entry "); s && rt.nkernels < MAX_KERNELS; s = strstr(s + 1, ".entry ")) read_kernel(s + 7, i);
+  rt.modules[i] = true;
+  *module = &rt.modules[i];
+  return SUCCESS;
+}
+
+int cuModuleUnload(void *module) {
+  bool *m = module;
+  if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m) return fault("cuModuleUnload of what was not loaded");
+  for (int g = 0; g < MAX_GRAPHS; g++)
+    if (rt.graphs[g].used) return fault("cuModuleUnload while a graph of its kernels is there");
+  *m = false;
+  for (int i = 0; i < rt.nkernels; i++)
+    if (&rt.modules[rt.kernels[i].module] == m) rt.kernels[i].name[0] = 0;
+  while (rt.nkernels && !rt.kernels[rt.nkernels - 1].name[0]) rt.nkernels--;
+  return SUCCESS;
+}
+
+int cuModuleGetFunction(void **f, void *module, const char *name) {
+  for (int i = 0; i < rt.nkernels; i++)
+    if (&rt.modules[rt.kernels[i].module] == module && strcmp(rt.kernels[i].name, name) == 0) return *f = &rt.kernels[i], SUCCESS;
+  return NOT_FOUND;
+}
+
+int cuFuncSetAttribute(void *f, int attribute, int value) { return (void)f, (void)attribute, (void)value, SUCCESS; }
+int cuFuncGetAttribute(int *value, int attribute, void *f) { return (void)f, *value = attribute == 4 ? 40 : 0, SUCCESS; }
+
+/* ---------------------------------------------------------------- launches */
+
+/* The line for a launch; false after a fault. */
+static bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args, char *line, size_t size) {
+  int n = snprintf(line, size, "launch %s grid %u %u %u block %u %u %u shared %u", k->name, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared);
+  for (int i = 0; i < 3; i++)
+    if (!grid[i] || !block[i] || (k->max[i] && block[i] > k->max[i]) || (i && grid[i] > 65535)) return fault("%s: grid or block", k->name), false;
+  for (int i = 0; i < k->nargs; i++) {
+    uint64_t v = 0;
+    memcpy(&v, args[i], (size_t)k->size[i]);
+    if (k->pointer[i] && !find(v, 1)) return fault("%s: argument %d is no pointer from cuMemAlloc", k->name, i), false;
+    int which = -1;
+    for (int a = 0; a < MAX_ALLOCATIONS && k->pointer[i]; a++)
+      if (rt.allocations[a].p == (char *)(uintptr_t)v) which = a;
+    n += k->pointer[i] ? snprintf(line + n, size - (size_t)n, " @%d", which) : snprintf(line + n, size - (size_t)n, " %llx", (unsigned long long)v);
+  }
+  return true;
+}
+
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
+  const Kernel *k = f;
+  char line[768];
+  unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+  if (getenv("STC_STANDIN_BREAK") && ++rt.launches == atoi(getenv("STC_STANDIN_BREAK"))) rt.broken = true;
+  if (rt.broken || to_fail("cuLaunchKernel")) return LAUNCH_FAILED;
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra) return fault("launch of what cuModuleGetFunction did not give");
+  if (!describe(k, grid, block, shared, args, line, sizeof line)) return INVALID_VALUE;
+  if (stream && (stream != &rt.stream || !rt.capturing)) return fault("%s: a stream that does not capture", k->name);
+  if (!stream && rt.capturing) return fault("%s: launched beside the capture", k->name);
+  if (!stream) return call("%s", line), SUCCESS;
+  if (rt.captured->n == MAX_NODES) return fault("more launches in a graph than the stand-in keeps");
+  rt.captured->lines[rt.captured->n++] = strdup(line);
+  return SUCCESS;
+}
+
+/* ---------------------------------------------------------------- streams and graphs */
+
+int cuStreamCreate(void **stream, unsigned flags) {
+  if (rt.stream || flags) return fault("cuStreamCreate");
+  rt.stream = true;
+  *stream = &rt.stream;
+  return SUCCESS;
+}
+
+int cuStreamDestroy_v2(void *stream) {
+  if (stream != &rt.stream || !rt.stream || rt.capturing) return fault("cuStreamDestroy");
+  rt.stream = false;
+  return SUCCESS;
+}
+
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (stream != &rt.stream || rt.capturing || mode < 0 || mode > 2) return fault("cuStreamBeginCapture");
+  if (to_fail("cuStreamBeginCapture_v2")) return LAUNCH_FAILED;
+  for (int g = 0; g < MAX_GRAPHS && !rt.capturing; g++)
+    if (!rt.graphs[g].used) {
+      rt.graphs[g] = (Graph){.used = true};
+      rt.captured = &rt.graphs[g];
+      rt.capturing = true;
+    }
+  return rt.capturing ? SUCCESS : fault("more graphs than the stand-in keeps");
+}
+
+int cuStreamEndCapture(void *stream, void **graph) {
+  if (stream != &rt.stream || !rt.capturing) return fault("cuStreamEndCapture");
+  rt.capturing = false;
+  *graph = rt.captured;
+  call("graph of %d launches", rt.captured->n);
+  return SUCCESS;
+}
+
+/* Frees what a graph keeps. */
+static void clear(Graph *g) {
+  for (int i = 0; i < g->n; i++) free(g->lines[i]);
+  *g = (Graph){0};
+}
+
+/* The executable graph is a graph of its own. */
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags) {
+  const Graph *from = graph;
+  if (!from->used || flags) return fault("cuGraphInstantiateWithFlags");
+  if (to_fail("cuGraphInstantiateWithFlags")) return LAUNCH_FAILED;
+  for (int g = 0; g < MAX_GRAPHS; g++) {
+    Graph *to = &rt.graphs[g];
+    if (to->used) continue;
+    to->used = true;
+    to->n = from->n;
+    for (int i = 0; i < from->n; i++) to->lines[i] = strdup(from->lines[i]);
+    *executable = to;
+    return SUCCESS;
+  }
+  return fault("more graphs than the stand-in keeps");
+}
+
+int cuGraphLaunch(void *executable, void *stream) {
+  const Graph *g = executable;
+  if (!g->used || stream || rt.capturing) return fault("cuGraphLaunch");
+  call("cuGraphLaunch");
+  for (int i = 0; i < g->n; i++) write_line("", g->lines[i]);
+  return SUCCESS;
+}
+
+int cuGraphDestroy(void *graph) { return clear(graph), SUCCESS; }
+int cuGraphExecDestroy(void *executable) { return ((Graph *)executable)->used ? (clear(executable), SUCCESS) : fault("cuGraphExecDestroy of what is none"); }
+
+/* ---------------------------------------------------------------- events */
+
+int cuEventCreate(void **e, unsigned flags) {
+  for (int i = 0; i < MAX_EVENTS; i++)
+    if (!rt.events[i]) return rt.events[i] = true, *e = &rt.events[i], flags ? fault("cuEventCreate: flags") : SUCCESS;
+  return OUT_OF_MEMORY;
+}
+
+int cuEventDestroy_v2(void *e) { return *(bool *)e ? (*(bool *)e = false, SUCCESS) : fault("cuEventDestroy of what is none"); }
+int cuEventRecord(void *e, void *stream) { return *(bool *)e && !stream ? SUCCESS : fault("cuEventRecord"); }
+int cuEventSynchronize(void *e) { return *(bool *)e ? SUCCESS : fault("cuEventSynchronize"); }
+int cuEventElapsedTime(float *ms, void *begin, void *end) { return *ms = 1, *(bool *)begin && *(bool *)end ? SUCCESS : fault("cuEventElapsedTime"); }

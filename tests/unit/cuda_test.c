@@ -1,0 +1,246 @@
+/* cuda_test.c: the cuda device against a stand-in driver (tests/standin/libcuda.c), which checks the calls and each launch against the PTX. The test starts itself again
+ * with LD_LIBRARY_PATH set to where the stand-in is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "driver/trial.h"
+
+/* Two buffers for A; B is written in place. */
+static const char *const plain = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
+/* Three buffers that rotate. */
+static const char *const rotating = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield U : f32 on G history 1;\nstencil s(U)[1 .. N-2] = U[-1] + U[1] - U@1;\n";
+/* The step is an argument. */
+static const char *const stepping = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + f32(step));\n";
+/* A reduction changes what the kernel takes. */
+static const char *const reducing =
+    "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nreduce total = sum(A) over G every 100;\nstencil s(A)[1 .. N-2] = A[-1] + f32(total);\n";
+
+/* A context that keeps its first message, and the log of the stand-in. */
+typedef struct World { Messages messages; StcContext *c; char log_path[64], *log; } World;
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  w->c = stc_context_new(&config);
+  snprintf(w->log_path, sizeof w->log_path, "/tmp/cuda_test.%d.log", (int)getpid());
+  setenv("STC_STANDIN_LOG", w->log_path, 1);
+  *state = w;
+  return 0;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  unlink(w->log_path);
+  unsetenv("STC_STANDIN_FAIL");
+  stc_context_free(w->c);
+  free(w->log);
+  free(w);
+  return 0;
+}
+
+/* Reads the log; a fault in it fails the test. */
+static char *read_log(World *w) {
+  FILE *f = fopen(w->log_path, "rb");
+  size_t n = 0;
+  free(w->log);
+  w->log = calloc(1, 4 << 20);
+  if (f) n = fread(w->log, 1, (4 << 20) - 1, f);
+  if (f) fclose(f);
+  w->log[n] = 0;
+  if (strstr(w->log, "fault:")) fail_msg("%s", w->log);
+  return w->log;
+}
+
+/* How often `line` begins a line of the log. */
+static int count(const char *log, const char *line) {
+  int n = 0;
+  for (const char *s = log; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) n += strncmp(s, line, strlen(line)) == 0;
+  return n;
+}
+
+/* The log's launches alone (malloc). */
+static char *launches(const char *log) {
+  char *out = calloc(1, strlen(log) + 1), *to = out;
+  for (const char *s = log; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) {
+    size_t n = strcspn(s, "\n") + 1;
+    if (strncmp(s, "launch ", 7) != 0) continue;
+    memcpy(to, s, n);
+    to += n;
+  }
+  return out;
+}
+
+/* Runs `text` in calls of the lengths in `steps` (ended by 0), with recordings or without; returns the launches (malloc). *graphs: how many were made, *replays: launched. */
+static char *run(World *w, const char *text, const char *schedule, const int *steps, bool replay, int *graphs, int *replays) {
+  StcProgram *p;
+  StcPlan *q;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = schedule, .T = strcmp(schedule, "naive") == 0 ? 0 : 3};
+  unlink(w->log_path);
+  if (stc_compile_string(w->c, "p.stn", text, &o, &p) || stc_plan_new(p, "cuda", 0, NULL, &q)) fail_msg("%s", w->messages.first);
+  q->no_replay = !replay;
+  assert_int_equal(plan_randomize(q, 1), STC_OK);
+  int64_t done = 0, made = 0;
+  for (int i = 0; steps[i]; i++) {
+    StcRunInfo info;
+    if (stc_plan_run(q, steps[i], &info)) fail_msg("%s", w->messages.first);
+    assert_int_equal(info.steps, steps[i]);
+    done += info.steps;
+    made += info.launches;
+  }
+  assert_int_equal(q->done, done);
+  assert_int_equal(made, count(read_log(w), "launch "));
+  stc_plan_free(q);
+  stc_program_free(p);
+  *graphs = count(read_log(w), "graph of ");
+  *replays = count(w->log, "cuGraphLaunch");
+  return launches(w->log);
+}
+
+/* Recorded or not, the same kernels are launched with the same arguments in the same order. */
+static void test_same(void **state) {
+  static const int steps[] = {1000, 7, 1500, 1, 2000, 0};
+  static const char *const texts[] = {plain, rotating}, *const schedules[] = {"naive", "overlap"};
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++) {
+      int graphs, replays;
+      char *want = run(*state, texts[i], schedules[k], steps, false, &graphs, &replays);
+      assert_int_equal(graphs, 0);
+      char *got = run(*state, texts[i], schedules[k], steps, true, &graphs, &replays);
+      assert_true(graphs >= 1 && graphs <= 3 && replays > 10);
+      assert_string_equal(got, want);
+      free(got);
+      free(want);
+    }
+}
+
+/* Runs that differ, and few of them, are launched one by one. */
+static void test_not(void **state) {
+  static const int steps[] = {2000, 0}, few[] = {50, 0};
+  int graphs, replays;
+  free(run(*state, stepping, "naive", steps, true, &graphs, &replays));
+  assert_int_equal(graphs, 0);
+  free(run(*state, reducing, "naive", steps, true, &graphs, &replays));
+  assert_int_equal(graphs, 0);
+  free(run(*state, plain, "naive", few, true, &graphs, &replays));
+  assert_int_equal(graphs, 0);
+}
+
+/* A driver that cannot make graphs launches one by one. */
+static void test_cannot(void **state) {
+  static const int steps[] = {2000, 1000, 0};
+  static const char *const calls[] = {"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"};
+  for (int i = 0; i < 2; i++) {
+    int graphs, replays;
+    char *want = run(*state, plain, "naive", steps, false, &graphs, &replays);
+    setenv("STC_STANDIN_FAIL", calls[i], 1);
+    char *got = run(*state, plain, "naive", steps, true, &graphs, &replays);
+    unsetenv("STC_STANDIN_FAIL");
+    assert_int_equal(replays, 0);
+    assert_string_equal(got, want);
+    free(got);
+    free(want);
+  }
+}
+
+/* What the driver says of a kernel, and how fast it copies. */
+static void test_facts(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *q;
+  StcKernelInfo info;
+  double rate;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "naive"};
+  assert_int_equal(stc_compile_string(w->c, "p.stn", plain, &o, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "cuda:0", 0, NULL, &q), STC_OK);
+  assert_string_equal(stc_plan_device(q), "cuda:0, Stand-in");
+  assert_int_equal(stc_plan_kernel(q, 0, &info), STC_OK);
+  assert_int_equal(info.registers, 40);
+  assert_int_equal(device_copy_rate(q, 8 << 20, &rate), STC_OK);
+  assert_true(rate > 0);
+  stc_plan_free(q);
+  stc_program_free(p);
+  read_log(w);
+}
+
+/* A failed launch is an error. */
+static void test_failure(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *q;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "naive"};
+  assert_int_equal(stc_compile_string(w->c, "p.stn", plain, &o, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "cuda", 0, NULL, &q), STC_OK);
+  assert_int_equal(plan_randomize(q, 1), STC_OK);
+  setenv("STC_STANDIN_FAIL", "cuLaunchKernel", 1);
+  assert_int_equal(stc_plan_run(q, 2000, NULL), STC_DEVICE);
+  assert_non_null(strstr(w->messages.first, "cuda: launching p_naive_s"));
+  unsetenv("STC_STANDIN_FAIL");
+  stc_plan_free(q);
+  stc_program_free(p);
+}
+
+/* Runs the tuner for a second on `plain`; returns the log (malloc). */
+static char *tune(World *w, StcStatus want) {
+  static volatile sig_atomic_t stop;
+  char program[96], log[96], db[96];
+  snprintf(program, sizeof program, "%s.stn", w->log_path);
+  snprintf(log, sizeof log, "%s.csv", w->log_path);
+  snprintf(db, sizeof db, "%s.json", w->log_path);
+  Arena *a = arena_new(NULL, NULL);
+  Command c = {.kind = CMD_TUNE, .arena = a, .context = w->c, .file = program, .device = "cuda", .log = log, .db = db, .quiet = true, .seconds = 1};
+  assert_true(file_write(w->c, program, plain, strlen(plain)));
+  assert_int_equal(command_tune(&c, &stop), want);
+  read_log(w);
+  FILE *f = fopen(log, "rb");
+  char *text = calloc(1, 1 << 20);
+  assert_non_null(f);
+  assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+  fclose(f);
+  assert_int_not_equal(access(db, F_OK), 0);
+  unlink(program);
+  unlink(log);
+  arena_free(a);
+  return text;
+}
+
+/* Here every schedule computes something wrong: all are noted, and none is chosen. */
+static void test_tune_wrong(void **state) {
+  World *w = *state;
+  char *log = tune(w, STC_DEVICE);
+  assert_true(count(log, "wrong,naive,1,0,40,") >= 1 && count(log, "timed,") == 0 && count(log, "slow,") == 0);
+  assert_non_null(strstr(w->messages.first, "no schedule could be measured"));
+  free(log);
+}
+
+/* A launch after which the driver refuses everything costs one candidate only. */
+static void test_tune_broken(void **state) {
+  World *w = *state;
+  setenv("STC_STANDIN_BREAK", "40", 1);
+  char *log = tune(w, STC_DEVICE);
+  unsetenv("STC_STANDIN_BREAK");
+  assert_int_equal(count(log, "failed,"), 1);
+  assert_true(count(log, "wrong,") >= 2);
+  free(log);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
+
+int main(int argc, char **argv) {
+  (void)argc;
+  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_not), TEST(test_cannot), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
+  if (!getenv("STC_STANDIN_STARTED")) {
+    setenv("STC_STANDIN_STARTED", "1", 1);
+    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
+    execv("/proc/self/exe", argv);
+    return 1;
+  }
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
