@@ -221,25 +221,27 @@ static void walk(Flow *f) {
   f->u = 0;
 }
 
-/* Can field `fl` be moved by vectors: does a row start at a lane's first cell, and may it be that all do? */
-static bool starts_at_lane(const Flow *f, int fl) {
+/* Can field `fl` be moved by vectors if the grid's rows are whole lanes? Then its rows are the grid's, so that each starts at a lane's first cell and none is empty. */
+static bool has_whole_lanes(const Flow *f, int fl) {
   int x = f->rank - 1;
-  const Box *box = &f->l->m->fields[fl].box;
-  Affine extent = box_extent(f->lo->out->arena, box, x);
-  int64_t off;
-  return flow_vector(f, f->l->m->fields[fl].type) > 1 && affine_diff(f->l->m->grid.lo[x], box->lo[x], &off) && off % f->V == 0 &&
-         affine_multiple(extent, f->V) >= 0;
+  const Box *box = &f->l->m->fields[fl].box, *grid = &f->l->m->grid;
+  return flow_vector(f, f->l->m->fields[fl].type) > 1 && affine_equal(box->lo[x], grid->lo[x]) && affine_equal(box->hi[x], grid->hi[x]);
 }
 
-/* Finds the fields to be moved by vectors in kernel `kernel`; then all rows of such a field start at a lane's first cell. */
-static void choose_vectors(Flow *f, int kernel, bool vector) {
-  f->vectors = ARENA_ARRAY(f->lo->out->arena, bool, f->l->m->nfields + 1);
-  for (int fl = 0; fl < f->l->m->nfields; fl++) {
-    const FieldUse *u = &f->l->use[fl];
-    f->vectors[fl] = vector && (u->loaded || u->stored) && starts_at_lane(f, fl);
-    if (f->vectors[fl])
-      kernel_multiple(f->lo, kernel, box_extent(f->lo->out->arena, &f->l->m->fields[fl].box, f->rank - 1), f->V);
-  }
+/* Does a vector of cells wrap to a vector? */
+static bool wraps_lanes(const Flow *f) {
+  int x = f->rank - 1;
+  const Box *grid = &f->l->m->grid;
+  return !f->l->wraps[x] || (affine_equal(f->l->wrap_lo[x], grid->lo[x]) && affine_equal(f->l->wrap_hi[x], grid->hi[x]));
+}
+
+/* Finds the fields to be moved by vectors in kernel `index`, which is for rows of whole lanes then. */
+static void choose_vectors(Flow *f, int index, bool vector) {
+  const Module *m = f->l->m;
+  Affine row = box_extent(f->lo->out->arena, &m->grid, f->rank - 1);
+  f->vectors = ARENA_ARRAY(f->lo->out->arena, bool, m->nfields + 1);
+  for (int fl = 0; vector && wraps_lanes(f) && fl < m->nfields; fl++)
+    f->vectors[fl] = (f->l->use[fl].loaded || f->l->use[fl].stored) && has_whole_lanes(f, fl) && kernel_multiple(f->lo, index, row, f->V);
 }
 
 /* Adds the kernel `name` for launch `l` under schedule `s`. Its index. */
@@ -278,36 +280,24 @@ static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s) {
 
 /* ---- modules */
 
-/* Adds the sequence of launch `l`. */
-static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
-  HostSeq *seq = host_seq(lo, l->steps);
-  host_launch(lo, seq, stream_kernels(lo, l, s));
-  host_swaps(lo, seq, l);
-}
-
-/* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. */
-static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[2]) {
-  int n = tile_launches(m, out);
-  if (n == 0)
-    out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
-  return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
-}
-
-/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, and the inits. */
+/* The kernel for T steps, ordinary overlapped tiles for the steps that remain, and the inits. */
 static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile[2], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
-  int tiles = walked_launches(c, m, s, tile);
-  for (int i = 0; i < m->ninits + groups + tiles; i++)
-    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
+  Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  bool tiled = m->time_tile > 1 && n > 0;
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);
+  for (int i = 0; i < m->ninits + groups; i++)
+    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
+  all[m->ninits + groups] = tile;
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiled, all);
   lower_inits(lo, inits, rest->block);
-  for (int i = 0; i < tiles; i++)
-    stream_seq(lo, tile[i], s);
-  if (m->time_tile > 1 && n > 0)
+  HostSeq *seq = host_seq(lo, tile->steps);
+  host_launch(lo, seq, stream_kernels(lo, tile, s));
+  host_swaps(lo, seq, tile);
+  if (tiled)
     overlap_seq(lo, groups, step, rest);
   return lowering_finish(lo);
 }

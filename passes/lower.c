@@ -151,8 +151,7 @@ typedef struct Scan { Launch *l; int i; int32_t *versions; bool *own, *far; } Sc
 /* Keeps the first reason. */
 static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
 
-/* Does [alo, ahi] always lie inside [lo, hi]? */
-static bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
+bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
   int64_t below, above;
   return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
 }

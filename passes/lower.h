@@ -91,6 +91,8 @@ bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil
 Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end);
 /* The same for init `st`, which reads and writes global memory only. */
 Launch *init_launch_new(const Module *m, const Stencil *st);
+/* Does [alo, ahi] lie inside [lo, hi] for all params? */
+bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
 /* How many instances before number `i` write `field`: its present version there. */
 int launch_version(const Launch *l, int field, int i);
 /* What instance `i` reads for an access to `field`: its present version, or what that is a copy of. Field, rules and region are then alike. */
@@ -185,9 +187,6 @@ Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Po
  * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer launches; it is there only if
  * that saves a tenth of all launches, for it costs compile time. */
 int remainder_tiles(const Module *m, int T, int tiles[3]);
-/* The launches of several steps that these sequences make, of a module that was time-tiled: of the instances of its last levels, the longest (all levels) first. Returns how
- * many there are in `out`. */
-int tile_launches(const Module *m, Launch *out[2]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 

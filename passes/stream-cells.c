@@ -114,6 +114,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   int64_t to[MAX_RANK] = {0};
   if (from.version == 0 && f->l->use[from.field].fresh)
     return build_const(b, p->m->fields[field].type, (Const){0});
+  if (from.version == 0 && stream_far(f->st, c->i, field, off, rules))
+    return access_global(b, p->m, from.field, load_buffer(f->lo, from.field), rules, c->w, off, true);
   if (f->st->w[from.field][from.version].direct)
     return flow_own_row(f, from.field, f->st->lag[c->i] - c->phase)[c->j * f->V + c->e];
   Value *v = ruled(c, from.field, from.version, off, rules, 0, to);

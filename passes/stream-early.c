@@ -11,10 +11,8 @@ typedef struct Planner { const Stream *s; int i; const Piece *piece; Early *e; i
 
 /* The window that an access op of the instance reads, NULL: nothing. */
 static const Window *window_read(const Planner *p, const Op *op) {
-  Version v = launch_reads(p->s->l, op->sym, p->i);
-  if (v.version == 0 && p->s->l->use[v.field].fresh)
-    return NULL;
-  return &p->s->w[v.field][v.version];
+  Rules rules = access_rules(p->s->l->m, &p->piece->box, op->sym, op->off);
+  return stream_window(p->s, p->i, op->sym, op->off, &rules);
 }
 
 /* How far in dimension 0 the access leads, and whether it leads to other lines of dimension 1. */

@@ -18,8 +18,10 @@ static void safe_coordinates(Flow *f, int fl, int lag, int j, int e, int n, Valu
   const Field *field = &f->l->m->fields[fl];
   Value *g[MAX_RANK], *w[MAX_RANK];
   flow_coordinates(f, lag, j, e, g, w);
-  for (int d = 0; d < f->rank; d++)
-    at[d] = build_map(&f->b, OP_GUARD, w[d], 0, field->box.lo[d], d == f->rank - 1 ? affine_add_const(field->box.hi[d], 1 - n) : field->box.hi[d]);
+  for (int d = 0; d < f->rank; d++) {
+    at[d] = f->st->wraps[fl][d] ? build_map(&f->b, OP_WRAP, g[d], 0, field->box.lo[d], field->box.hi[d]) : w[d];
+    at[d] = build_map(&f->b, OP_GUARD, at[d], 0, field->box.lo[d], d == f->rank - 1 ? affine_add_const(field->box.hi[d], 1 - n) : field->box.hi[d]);
+  }
 }
 
 /* Loads the row of version 0 of field `fl` that lags `lag` behind. */

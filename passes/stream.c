@@ -22,10 +22,42 @@ void stream_reach(OutsideRule rule, int64_t off, int64_t *lo, int64_t *hi) {
   }
 }
 
-/* The window that instance `i` reads for an access to `field`, NULL if there is nothing to read. */
-static Window *window_of(const Stream *s, int i, int field) {
+/* ---- version 0 of fields whose points are far from the rows that are walked */
+
+bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
+  bool own = rules_none(rules);
+  for (int d = 0; d < s->l->m->grid.rank; d++)
+    own = own && off[d] == 0;
+  return !own && s->far[i * s->l->m->nfields + field];
+}
+
+/* May the rule of an access to version 0 of field `f` from the points of `box` lead further than its offset in dimension `d`, or to a point whose cell, for a halo cell that is an image, is not beside
+ * it? */
+static bool leads_far(const Launch *l, const Box *box, const Field *f, int d, int64_t off, OutsideRule rule) {
+  bool moves = rule != OUTSIDE_NONE && rule != OUTSIDE_CONST;
+  if (moves && !range_inside(box->lo[d], box->hi[d], f->box.lo[d], f->box.hi[d]))
+    return true;
+  if (!l->wraps[d] || (!moves && !off))
+    return false;
+  bool same = affine_equal(f->box.lo[d], l->wrap_lo[d]) && affine_equal(f->box.hi[d], l->wrap_hi[d]);
+  return rule == OUTSIDE_PERIODIC ? !same : !range_inside(f->box.lo[d], f->box.hi[d], l->wrap_lo[d], l->wrap_hi[d]);
+}
+
+/* Notes whether instance k->i reads the field far away (a stencil_accesses callback). */
+static void note_far(void *user, const Piece *piece, int field, const int64_t *off) {
+  Walk *k = user;
+  const Launch *l = k->s->l;
+  Version v = launch_reads(l, field, k->i);
+  Rules rules = access_rules(l->m, &piece->box, field, off);
+  for (int d = 0; d < l->m->grid.rank && v.version == 0 && !l->use[v.field].fresh; d++)
+    k->s->far[k->i * l->m->nfields + field] |= leads_far(l, &piece->box, &l->m->fields[field], d, off[d], rules.dim[d]);
+}
+
+/* ---- lags and windows */
+
+Window *stream_window(const Stream *s, int i, int field, const int64_t *off, const Rules *rules) {
   Version v = launch_reads(s->l, field, i);
-  if (v.version == 0 && s->l->use[v.field].fresh)
+  if (v.version == 0 && (s->l->use[v.field].fresh || stream_far(s, i, field, off, rules)))
     return NULL;
   return &s->w[v.field][v.version];
 }
@@ -42,7 +74,7 @@ static void widen(Walk *k, int d, int64_t lo, int64_t hi) {
 static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
   Stream *s = k->s;
   int rank = s->l->m->grid.rank;
-  Window *w = window_of(s, k->i, field);
+  Window *w = stream_window(s, k->i, field, off, rules);
   int64_t lo = 0, hi = 0, up = 0, down = 0;
   if (!w)
     return;
@@ -68,6 +100,7 @@ static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
     stream_reach(rules->dim[d], off[d], &lo, &hi);
     widen(k, d, lo, hi);
     k->moved[v.field] |= off[d] || rules->dim[d] != OUTSIDE_NONE;
+    s->wraps[v.field][d] |= rules->dim[d] == OUTSIDE_PERIODIC && !s->l->wraps[d];
   }
 }
 
@@ -150,7 +183,10 @@ Stream *stream_new(const Launch *l) {
   Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
   for (int f = 0; f < l->m->nfields; f++)
     s->w[f] = ARENA_ARRAY(a, Window, l->use[f].versions + 1);
+  s->far = ARENA_ARRAY(a, bool, l->n * l->m->nfields + 1);
+  s->wraps = arena_alloc(a, sizeof *s->wraps * (size_t)(l->m->nfields + 1));
   for (k.i = 0; k.i < l->n; k.i++) {
+    stencil_accesses(&l->st[k.i], note_far, &k);
     k.keeps = false;
     note_instance(&k);
     s->early[k.i] = early_new(s, k.i);

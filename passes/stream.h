@@ -45,6 +45,8 @@ typedef struct Stream {
   int32_t *lag;                  /* [instance] */
   Early **early;                 /* [instance], NULL: all at its own step */
   Window **w;                    /* [field][version] */
+  bool *far;                     /* [instance * nfields + field]: it reads other points of version 0 in global memory, for they may be far from its rows */
+  bool (*wraps)[MAX_RANK];       /* [field]: rows of version 0 are loaded wrapped into the field's region; halo cells need not be images of points for that */
   int32_t unroll;                /* steps written out, so that rows need not move: a row's place is its number modulo this */
   int32_t last;                  /* the largest lag of a version that is stored */
 } Stream;
@@ -56,10 +58,13 @@ int64_t stream_words(const Stream *s);
 /* How far, in cells of dimension `d`, an access at `off` under `rule` may lead: at least *lo, at most *hi. */
 void stream_reach(OutsideRule rule, int64_t off, int64_t *lo, int64_t *hi);
 
+/* What instance `i` reads for an access to `field` at `off` under `rules`: the window, NULL if it is nothing or comes from global memory. */
+Window *stream_window(const Stream *s, int i, int field, const int64_t *off, const Rules *rules);
+/* Does it come from global memory then? */
+bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rules *rules);
+
 /* Points of a tile that are given out in dimension `d` under schedule `s`; <= 0 if none. */
 int64_t stream_width(const Stream *p, const Schedule *s, int d);
-/* Is the tile of `s` larger than the halo, and do its windows fit a block of target `t`? */
-bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s);
 
 /* What instance `i` of `s`, whose lag and windows read are known, should evaluate early; NULL if keeping rows is as good. */
 Early *early_new(const Stream *s, int i);
