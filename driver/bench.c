@@ -1,5 +1,6 @@
 /* driver/bench.c: `stc bench`: the programs of the bench on a device under each family of schedules, in one process, interleaved, beside what copying takes. */
 #include "driver/bench.h"
+#include "driver/tune.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +54,10 @@ static StcStatus open_device(Bench *b) {
 
 /* ---------------------------------------------------------------- one program of one type */
 
-/* A program of a type with a trial for each schedule: of the families, then of --also. out: it is of no use; samples: those of the running size. */
+/* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found for the running size. out: it is of no use; samples: those of the running
+ * size; tuned: the schedules found, by size. */
 typedef struct Contestant { const char *family; Trial trial; bool out, lost; double samples[SAMPLES]; } Contestant;
-typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n; Contestant *all; } Entry;
+typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n; Contestant *all; const char **tuned; } Entry;
 
 /* The words of why a trial failed. */
 static const char *reason(Arena *a, const Trial *t) { return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word"); }
@@ -66,10 +68,11 @@ static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, con
   StcOptions o = c->options;
   Arena *a = b->w.arena;
   o.real = type;
-  *e = (Entry){.program = program, .type = type, .n = FAMILIES + c->nalso};
+  *e = (Entry){.program = program, .type = type, .n = FAMILIES + c->nalso + 1};
   e->all = ARENA_ARRAY(a, Contestant, e->n);
   StcStatus s = subject_open(&e->subject, c->context, a, arena_printf(a, "%s.stn", program->name), program->text, &o, b->device.kind->whole, b->stop);
-  for (int i = 0; i < e->n && !s; i++) {
+  e->all[e->n - 1] = (Contestant){.family = "tuned", .out = true};
+  for (int i = 0; i < e->n - 1 && !s; i++) {
     Contestant *k = &e->all[i];
     k->family = i < FAMILIES ? families[i] : arena_printf(a, "also %d", i - FAMILIES + 1);
     k->out = trial_open(&k->trial, &e->subject, b->device.name, i < FAMILIES ? arena_printf(a, "-schedule=%s", families[i]) : c->also[i - FAMILIES]) != STC_OK;
@@ -83,23 +86,87 @@ static void entry_close(Entry *e) {
   subject_close(&e->subject);
 }
 
-/* Compiles and verifies all trials; a row says for each that is out why. */
+/* Verifies contestant `k`, which was to be compiled; if it is of no use a row says why. */
+static void verify(Bench *b, Entry *e, Contestant *k) {
+  say(b, "verifying", e->program->name, e->type, k->family);
+  StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
+  b->wrong += s == STC_CHECK_FAILED;
+  k->out = s != STC_OK;
+  BenchRow r = {.program = e->program->name, .type = e->type, .size = "-", .family = k->family, .schedule = arena_strdup(b->w.arena, k->trial.schedule)};
+  r.why = k->out ? reason(b->w.arena, &k->trial) : "";
+  if (k->out) add_row(b, &r);
+}
+
+/* Compiles and verifies all trials that are for all sizes. */
 static void entry_verify(Bench *b, Entry *e) {
-  Trial **trials = ARENA_ARRAY(b->w.arena, Trial *, e->n);
-  for (int i = 0; i < e->n; i++) trials[i] = &e->all[i].trial;
+  int n = e->n - 1;
+  Trial **trials = ARENA_ARRAY(b->w.arena, Trial *, n);
+  for (int i = 0; i < n; i++) trials[i] = &e->all[i].trial;
   say(b, "compiling", e->program->name, e->type, "");
-  trials_prepare(trials, e->n, (int)sysconf(_SC_NPROCESSORS_ONLN));
+  trials_prepare(trials, n, (int)sysconf(_SC_NPROCESSORS_ONLN));
   if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
-  for (int i = 0; i < e->n && !*b->stop; i++) {
-    Contestant *k = &e->all[i];
-    say(b, "verifying", e->program->name, e->type, k->family);
-    StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
-    b->wrong += s == STC_CHECK_FAILED;
-    k->out = s != STC_OK;
-    BenchRow r = {.program = e->program->name, .type = e->type, .size = "-", .family = k->family, .schedule = arena_strdup(b->w.arena, k->trial.schedule)};
-    r.why = k->out ? reason(b->w.arena, &k->trial) : "";
-    if (k->out) add_row(b, &r);
-  }
+  for (int i = 0; i < n && !*b->stop; i++) verify(b, e, &e->all[i]);
+}
+
+/* ---------------------------------------------------------------- the tuned schedule */
+
+/* The database to look into, or NULL. */
+static const char *database(const Bench *b) { return b->c->no_tune_db ? NULL : b->c->db ? b->c->db : tune_path_user(b->w.arena); }
+
+/* Tells on a terminal how far a search is. */
+static void watch(void *user, const Search *s) {
+  const Bench *b = user;
+  if (s->best) say(b, "tuning, best so far", s->best->schedule, "", arena_printf(b->w.arena, "%.4g GPts/s", s->best->gpts));
+}
+
+/* Searches for the fastest schedule of a size, and puts it into the database. */
+static StcStatus tune(Bench *b, Entry *e, GridSize g, const TuneKey *key, const char **schedule) {
+  Search search = {.arena = b->w.arena, .stop = b->stop, .device_name = b->device.name, .device = &b->device, .subject = &e->subject, .size = g, .seconds = b->c->tune, .watch = watch, .user = b};
+  StcStatus s = search_run(&search);
+  if (!s) *schedule = search.best->schedule;
+  if (!s && database(b)) s = tune_db_store(&b->w, database(b), tune_entry(b->w.arena, &e->subject, *key, search.best));
+  search_close(&search);
+  return s == STC_DEVICE ? STC_OK : s;
+}
+
+/* The schedule for a size: searched for if --tune says so, else what the database has; NULL if there is none. */
+static StcStatus find_tuned(Bench *b, Entry *e, GridSize g, const char **schedule) {
+  int64_t extents[MAX_RANK];
+  TuneKey key;
+  TuneDb db;
+  *schedule = NULL;
+  if (b->device.kind->whole || !subject_extents(&e->subject, g, extents)) return STC_OK;
+  StcStatus s = tune_key(&b->w, &e->subject, &b->device, extents[0] * extents[1] * extents[2], &key);
+  if (!s && b->c->tune) return tune(b, e, g, &key, schedule);
+  if (s || !database(b)) return s;
+  s = tune_db_read(&b->w, database(b), &db);
+  const TuneEntry *found = s ? NULL : tune_db_find(&db, &key);
+  if (found) *schedule = found->schedule;
+  return s;
+}
+
+/* Finds the tuned schedules of all sizes, before anything else is on the device: a search may have to open that anew. */
+static StcStatus find_all_tuned(Bench *b, Entry *e) {
+  StcStatus s = STC_OK;
+  e->tuned = ARENA_ARRAY(b->w.arena, const char *, b->set.nsizes + 1);
+  for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++)
+    if (b->set.sizes[i].rank == stc_program_rank(e->subject.program) && !out_of_time(b)) s = find_tuned(b, e, subject_size(&e->subject, b->set.sizes[i].extents), &e->tuned[i]);
+  return s;
+}
+
+/* Gives the last contestant a schedule for the running size (NULL: there is none). */
+static void enter_tuned(Bench *b, Entry *e, const char *schedule) {
+  Contestant *k = &e->all[e->n - 1];
+  if (!schedule) return;
+  k->out = trial_open(&k->trial, &e->subject, b->device.name, schedule) != STC_OK || trial_prepare(&k->trial) != STC_OK;
+  verify(b, e, k);
+}
+
+/* Sends it away again. */
+static void leave_tuned(Entry *e) {
+  Contestant *k = &e->all[e->n - 1];
+  if (k->trial.context) trial_close(&k->trial);
+  k->out = true;
 }
 
 /* ---------------------------------------------------------------- one size */
@@ -151,18 +218,20 @@ static void report_size(Bench *b, Entry *e, const char *size, const Work *work, 
 }
 
 /* Times all trials that are in on a grid of that size. */
-static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size) {
+static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size, const char *tuned) {
   const char *text = bench_size_text(b->w.arena, size);
   GridSize g = subject_size(&e->subject, size->extents);
   Work work;
   int n = b->c->quick ? QUICK_SAMPLES : SAMPLES;
   StcStatus s = subject_work(&e->subject, g, &work);
   if (s) return context_error(b->c->context, "%s of %s: %s", e->program->name, text, e->subject.messages.first), s;
+  enter_tuned(b, e, tuned);
   say(b, "timing", e->program->name, e->type, text);
   take_samples(b, e, g, n);
   report_size(b, e, text, &work, n);
   for (int i = 0; i < e->n; i++)
     if (!e->all[i].out) trial_stop(&e->all[i].trial);
+  leave_tuned(e);
   return STC_OK;
 }
 
@@ -172,11 +241,13 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
   StcStatus s = entry_open(b, e, program, type);
   int rank = s ? 0 : stc_program_rank(e->subject.program), sizes = 0;
   for (int i = 0; i < b->set.nsizes; i++) sizes += b->set.sizes[i].rank == rank;
-  if (sizes) entry_verify(b, e);
+  bool late = out_of_time(b);
+  if (sizes && !late) s = find_all_tuned(b, e);
+  if (sizes && !late && !s) entry_verify(b, e);
   for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
     if (b->set.sizes[i].rank != rank) continue;
     if (out_of_time(b)) fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type, bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
-    else s = measure_size(b, e, &b->set.sizes[i]);
+    else s = measure_size(b, e, &b->set.sizes[i], e->tuned[i]);
   }
   entry_close(e);
   if (!s && !device_works(&b->device)) {

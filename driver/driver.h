@@ -351,6 +351,7 @@ typedef struct Command {
   bool quick;
   int seconds;                   /* bench, tune: start nothing more after so many; 0: no limit, or the default */
   const char *plot, *db;         /* tune: an SVG file; a database in place of the usual ones */
+  int tune;                      /* bench: search so many seconds for each size; 0: look into the database */
   bool scheduled, no_tune_db;    /* an option says something of the schedule; no database is to be looked at */
   int nload;
   const char **load_passes;

@@ -124,6 +124,14 @@ static const char *set_db(Command *c, const char *v) { return c->db = v, NULL; }
 static const char *set_no_tune_db(Command *c, const char *v) { return (void)v, c->no_tune_db = true, NULL; }
 static const char *set_quick(Command *c, const char *v) { return (void)v, c->quick = true, NULL; }
 
+/* --tune=N. */
+static const char *set_tune(Command *c, const char *v) {
+  int64_t n;
+  if (!parse_int(v, 1, 1 << 20, &n)) return "a number of seconds from 1";
+  c->tune = (int)n;
+  return NULL;
+}
+
 /* --seconds=N. */
 static const char *set_seconds(Command *c, const char *v) {
   int64_t n;
@@ -203,9 +211,10 @@ static const OptionRow rows[] = {
     {"size", TAKES_VALUE, CMD_BENCH, set_sizes, "--size=S,S", "large, small, or extents such as 4096x4096; default large,small"},
     {"also", TAKES_VALUE, CMD_BENCH, set_also, "--also \"OPTIONS\"", "measure this schedule, too: \"-schedule=overlap -T=6 -block=8x64\""},
     {"json", TAKES_VALUE, CMD_BENCH, set_json, "--json FILE", "write all figures there"},
+    {"tune", TAKES_VALUE, CMD_BENCH, set_tune, "--tune=N", "search N seconds for the fastest schedule of each size, and measure it"},
     {"plot", TAKES_VALUE, CMD_TUNE, set_plot, "--plot FILE.svg", "draw GPts/s over T, a line for each choice of elements"},
-    {"db", TAKES_VALUE, PROGRAM, set_db, "--db FILE", "the database of `stc tune`, default FILE.tune.json and the user's own"},
-    {"no-tune-db", TAKES_NOTHING, BOTH, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
+    {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, set_db, "--db FILE", "the database of `stc tune`, default FILE.tune.json and the user's own"},
+    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
     {"seconds", TAKES_VALUE, CMD_BENCH | CMD_TUNE, set_seconds, "--seconds=N", "start nothing more after N seconds"},
     {"quick", TAKES_NOTHING, CMD_BENCH, set_quick, "--quick", "one size a program, short samples"},
     {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH | CMD_TUNE, set_quiet, "--quiet", "no progress bar"},

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DATABASE_VERSION = 1 };
@@ -45,6 +46,23 @@ const char *tune_path_user(Arena *a) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   if (cache && *cache) return arena_printf(a, "%s/stc/tune.json", cache);
   return home && *home ? arena_printf(a, "%s/.cache/stc/tune.json", home) : NULL;
+}
+
+StcStatus tune_key(Workspace *w, const Subject *s, const Device *d, int64_t points, TuneKey *out) {
+  const char *cpu = s->options.mcpu ? s->options.mcpu : d->cpu;
+  const Target *t = target_find(w->arena, w->diags, d->kind->arch, cpu);
+  if (!t) return STC_USAGE;
+  *out = (TuneKey){tune_program_key(w->arena, s->program->module), tune_size_class(points), tune_device_key(w->arena, d), target_arch(t), target_info(t)->cpu};
+  return STC_OK;
+}
+
+TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *best) {
+  char date[16];
+  time_t now = time(NULL);
+  struct tm day;
+  gmtime_r(&now, &day);
+  strftime(date, sizeof date, "%Y-%m-%d", &day);
+  return (TuneEntry){key, stc_program_name(s->program), s->options.real ? s->options.real : "f32", stc_version(), best->schedule, arena_strdup(a, date), best->gpts};
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -164,4 +182,12 @@ StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path) {
   bool ok = file_write(c, path, text, strlen(text));
   free(text);
   return ok ? STC_OK : STC_IO;
+}
+
+StcStatus tune_db_store(Workspace *w, const char *path, TuneEntry e) {
+  TuneDb db;
+  StcStatus s = tune_db_read(w, path, &db);
+  if (s) return s;
+  tune_db_put(&db, e);
+  return tune_db_write(w->context, &db, path);
 }

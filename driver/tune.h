@@ -1,7 +1,8 @@
 /* driver/tune.h: `stc tune` and its database.
  *
  *   tune-space.c   the schedules that are tried, as a table, and in which order
- *   tune.c         trying them
+ *   tune-search.c  trying them
+ *   tune.c         the command
  *   tune-report.c  the log (CSV) and the plot (SVG) of what was tried
  *   tune-db.c      the database: a JSON file of entries, each the best schedule found for a program on a device
  *   tune-use.c     `stc` and `stc run` taking a schedule from it
@@ -48,6 +49,29 @@ int space_next(const SearchSpace *s, int n, Candidate **out);
 /* The `n` fastest, fastest first. Returns how many there are. */
 int space_best(const SearchSpace *s, int n, Candidate **out);
 
+/* ---------------------------------------------------------------- the search: tune-search.c */
+
+/* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be opened anew. watch is called after each candidate. */
+typedef struct Search Search;
+struct Search {
+  Arena *arena;
+  const volatile sig_atomic_t *stop;
+  const char *device_name;
+  Device *device;
+  Subject *subject;
+  GridSize size;
+  double seconds;                /* to begin batches in */
+  void (*watch)(void *user, const Search *s);
+  void *user;
+  double start;
+  SearchSpace space;
+  int tried;
+  const Candidate *best;         /* the winner in the end; NULL: none could be measured */
+};
+/* STC_DEVICE without a message if best is NULL in the end. Close the search even after an error. */
+StcStatus search_run(Search *s);
+void search_close(Search *s);
+
 /* ---------------------------------------------------------------- reports: tune-report.c */
 
 /* "timed", "refused" and so on. */
@@ -74,6 +98,12 @@ const char *tune_device_key(Arena *a, const Device *d);
 /* Reads the file; one that is not there has no entries. Errors say what is wrong with it, and where. */
 StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out);
 StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path);
+/* The key of a subject of `points` points on a device. */
+StcStatus tune_key(Workspace *w, const Subject *s, const Device *d, int64_t points, TuneKey *out);
+/* The entry for candidate `best`, dated today. */
+TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *best);
+/* Reads the database, puts the entry in and writes it. */
+StcStatus tune_db_store(Workspace *w, const char *path, TuneEntry e);
 /* Puts the entry in the place of the one with its key, if there is one. */
 void tune_db_put(TuneDb *db, TuneEntry e);
 /* The entry of this version of stc for the key; device NULL: for any device with its arch and cpu. NULL: none. */

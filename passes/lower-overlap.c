@@ -362,18 +362,6 @@ static Schedule fewest_elements(const Launch *l, Schedule s) {
   return s;
 }
 
-/* The launches of the last levels of the module that make several steps, the longest (all levels) first. Writes them to `out`, which has 2 places, and returns how many. */
-static int tile_launches(const Module *m, Launch **out) {
-  int32_t n;
-  int tiles[3], count = remainder_tiles(m, m->time_tile, tiles) - 1;
-  last_level(m, &n);
-  for (int i = 0; i < count && n > 0; i++) {
-    const Stencil *end = m->stencils + m->nstencils, *st = end - (int64_t)n * tiles[i];
-    out[i] = launch_new(m, n * tiles[i], st, st, end);
-  }
-  return n > 0 ? count : 0;
-}
-
 /* Algorithms 1 and 5: a kernel for T steps, and for the steps that remain those of remainder_tiles, made from the instances of the last levels (for one step a kernel for
  * each group if there are several), and the inits. */
 static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {

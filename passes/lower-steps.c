@@ -34,3 +34,14 @@ int remainder_tiles(const Module *m, int T, int tiles[3]) {
   tiles[n++] = 1;
   return n;
 }
+
+int tile_launches(const Module *m, Launch *out[2]) {
+  int32_t n;
+  int tiles[3], count = remainder_tiles(m, m->time_tile, tiles) - 1;
+  last_level(m, &n);
+  for (int i = 0; i < count && n > 0; i++) {
+    const Stencil *end = m->stencils + m->nstencils, *st = end - (int64_t)n * tiles[i];
+    out[i] = launch_new(m, n * tiles[i], st, st, end);
+  }
+  return n > 0 ? count : 0;
+}

@@ -280,24 +280,36 @@ static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s) {
 
 /* ---- modules */
 
-/* The kernel for T steps, ordinary overlapped tiles for the steps that remain, and the inits. */
+/* Adds the sequence of launch `l`. */
+static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, l->steps);
+  host_launch(lo, seq, stream_kernels(lo, l, s));
+  host_swaps(lo, seq, l);
+}
+
+/* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. */
+static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[2]) {
+  int n = tile_launches(m, out);
+  if (n == 0)
+    out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
+}
+
+/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, and the inits. */
 static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
-  bool tiled = m->time_tile > 1 && n > 0;
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);
-  for (int i = 0; i < m->ninits + groups; i++)
-    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
-  all[m->ninits + groups] = tile;
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiled, all);
+  Launch *tile[2], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  int tiles = walked_launches(c, m, s, tile);
+  for (int i = 0; i < m->ninits + groups + tiles; i++)
+    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
   lower_inits(lo, inits, rest->block);
-  HostSeq *seq = host_seq(lo, tile->steps);
-  host_launch(lo, seq, stream_kernels(lo, tile, s));
-  host_swaps(lo, seq, tile);
-  if (tiled)
+  for (int i = 0; i < tiles; i++)
+    stream_seq(lo, tile[i], s);
+  if (m->time_tile > 1 && n > 0)
     overlap_seq(lo, groups, step, rest);
   return lowering_finish(lo);
 }

@@ -187,6 +187,9 @@ Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Po
  * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer launches; it is there only if
  * that saves a tenth of all launches, for it costs compile time. */
 int remainder_tiles(const Module *m, int T, int tiles[3]);
+/* The launches of several steps that these sequences make, of a module that was time-tiled: of the instances of its last levels, the longest (all levels) first. Returns how
+ * many there are in `out`. */
+int tile_launches(const Module *m, Launch *out[2]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 

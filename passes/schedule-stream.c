@@ -102,12 +102,11 @@ static int64_t words_of(const Stream *p, const Schedule *s) {
   return stream_words(p) * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
-/* Is the tile larger than its halo, and does it fit? */
-static bool fits(const Chooser *r, const Stream *p, const Schedule *s) {
-  for (int d = 0; d < r->rank; d++)
+bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  for (int d = 0; d < p->l->m->grid.rank; d++)
     if (stream_width(p, s, d) < 1)
       return false;
-  return shared_bytes(p, s) <= r->c->target->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
+  return shared_bytes(p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
 }
 
 /* Points computed for each point given out. */
@@ -133,7 +132,7 @@ static int default_T(const Chooser *r, int64_t most) {
       continue;
     Stream *p = stream_new(l);
     choose(r, l, &s);
-    if (fits(r, p, &s) && (T == 1 || (words_of(p, &s) <= GOOD_WORDS && redundancy(p, &s) <= modest[r->rank - 1])))
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || (words_of(p, &s) <= GOOD_WORDS && redundancy(p, &s) <= modest[r->rank - 1])))
       return T;
   }
   return 0;

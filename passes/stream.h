@@ -65,6 +65,8 @@ bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rul
 
 /* Points of a tile that are given out in dimension `d` under schedule `s`; <= 0 if none. */
 int64_t stream_width(const Stream *p, const Schedule *s, int d);
+/* Is the tile of `s` larger than the halo, and do its windows fit a block of target `t`? */
+bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s);
 
 /* What instance `i` of `s`, whose lag and windows read are known, should evaluate early; NULL if keeping rows is as good. */
 Early *early_new(const Stream *s, int i);

@@ -80,8 +80,8 @@ static char *launches(const char *log) {
 
 /* Runs `text` in calls of the lengths in `steps` (ended by 0), with recordings or without; returns the launches (malloc). *graphs: how many were made, *replays: launched. */
 static char *run(World *w, const char *text, const char *schedule, const int *steps, bool replay, int *graphs, int *replays) {
-  StcProgram *p;
-  StcPlan *q;
+  StcProgram *p = NULL;
+  StcPlan *q = NULL;
   StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = schedule, .T = strcmp(schedule, "naive") == 0 ? 0 : 3};
   unlink(w->log_path);
   if (stc_compile_string(w->c, "p.stn", text, &o, &p) || stc_plan_new(p, "cuda", 0, NULL, &q)) fail_msg("%s", w->messages.first);
