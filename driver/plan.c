@@ -13,6 +13,17 @@ static const char *times_text(Arena *a, const int32_t *n, int rank) {
   return s.s;
 }
 
+/* The families of the groups of `s`: one name if they are alike. */
+static const char *groups_family(Arena *a, const Schedule *s) {
+  Str text = {.arena = a};
+  bool alike = true;
+  for (int g = 0; g < s->ngroups; g++) {
+    str_addf(&text, "%s%s", g ? "," : "", s->groups[g].family);
+    alike = alike && strcmp(s->groups[g].family, s->groups[0].family) == 0;
+  }
+  return alike ? s->groups[0].family : text.s;
+}
+
 /* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1": of several groups. */
 static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
   Str block = {.arena = a}, elems = {.arena = a};
@@ -22,13 +33,13 @@ static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
     str_add(&elems, g ? "," : "");
     str_add(&elems, times_text(a, s->groups[g].elems, rank));
   }
-  return arena_printf(a, "%s T=%d fuse=%s block=%s elems=%s", s->family, (int)s->T, s->fuse, block.s, elems.s);
+  return arena_printf(a, "%s T=%d fuse=%s block=%s elems=%s", groups_family(a, s), (int)s->T, s->fuse, block.s, elems.s);
 }
 
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
   if (s->family && strcmp(s->family, "naive") == 0) return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
-  if (s->family && strcmp(s->family, "stream") == 0)
+  if (s->family && strcmp(s->family, "stream") == 0 && s->ngroups <= 1)
     return arena_printf(a, "stream T=%d block=%s elems=%s chunk=%d ahead=%d", (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank), (int)s->chunk, (int)s->ahead);
   if (s->family)
     return s->ngroups > 1 ? groups_describe(a, s, rank)

@@ -43,6 +43,14 @@ static void measure_group(const Fuse *f, int i, int j) {
     *cost_of(f, i, j) = launch_cost(f->c->target, l, &s, 1, f->points);
 }
 
+/* Must the tile of the whole step be walked? Then the reason why it cannot be is the one that counts. */
+static void measure_walk(const Fuse *f) {
+  Schedule s;
+  const Schedule *want = f->c->schedule;
+  if (f->n > 0 && want->family && strcmp(want->family, "stream") == 0)
+    *why_of(f, 0, f->n) = schedule_walk(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
+}
+
 /* Finds what all groups cost. */
 static void measure_groups(Fuse *f) {
   f->cost = ARENA_ARRAY(f->c->arena, LaunchCost, (f->n + 1) * (f->n + 1));
@@ -54,6 +62,7 @@ static void measure_groups(Fuse *f) {
       if (asked && may_cut(f, i) && may_cut(f, j))
         measure_group(f, i, j);
     }
+  measure_walk(f);
 }
 
 /* Cuts where the sum of the groups' times is least; the sum. Single stencils are legal always (a user's tile that is not is reported later). */
@@ -228,10 +237,11 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
 static void auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
-  bool several = f->c->schedule->T > 1;
+  const Schedule *want = f->c->schedule;
+  bool several = want->T > 1, walked = want->family && strcmp(want->family, "stream") == 0;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
-  bool cut = best >= 0 && !several && (!one || best < WORTH_CUTTING * whole.ps);
+  bool cut = best >= 0 && !several && (!one || (!walked && best < WORTH_CUTTING * whole.ps));
   for (int i = 0; i < f->n && !cut; i++)
     before[i] = false;
   apply(f, before);

@@ -36,6 +36,15 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
   return false;
 }
 
+bool extents_ready(PassContext *c, const Module *m, const char *pass) {
+  for (int i = 0; i < m->nstencils; i++)
+    if (!m->stencils[i].has_extent) {
+      diag_error(c->diags, m->stencils[i].loc, "pass '%s': stencil '%s' has no extent; run pass halo first", pass, m->stencils[i].name);
+      return false;
+    }
+  return true;
+}
+
 /* Adds the buffer of `copy` of field `f`. */
 static void add_buffer(Lowering *lo, int f, int copy) {
   Module *out = lo->out;
@@ -106,16 +115,16 @@ static const char *unique_name(const Module *out, const char *name) {
   return s;
 }
 
-const char *group_name(const Lowering *lo, const Launch *l, bool several) {
+const char *group_name(const Lowering *lo, const Launch *l, const char *family, bool several) {
   Arena *a = lo->out->arena;
   const Stencil *st = l->st, *last = l->st + l->n - 1;
   if (!several)
-    return arena_printf(a, "%s_overlap_t%d", l->m->name, l->steps);
+    return arena_printf(a, "%s_%s_t%d", l->m->name, family, l->steps);
   while (st < last && is_history_stencil(l->m, st))
     st++;
   if (st == last)
-    return arena_printf(a, "%s_overlap_%s", l->m->name, st->name);
-  return arena_printf(a, "%s_overlap_%s_%s%s", l->m->name, st->name, st + 1 == last ? "" : "to_", last->name);
+    return arena_printf(a, "%s_%s_%s", l->m->name, family, st->name);
+  return arena_printf(a, "%s_%s_%s_%s%s", l->m->name, family, st->name, st + 1 == last ? "" : "to_", last->name);
 }
 
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {

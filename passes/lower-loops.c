@@ -560,7 +560,7 @@ static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, co
 static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
-    lower_launch(lo, seq, l[i], -1, group_name(lo, l[i], n > 1), s[i].block, i == n - 1 ? l[i]->steps : 0);
+    lower_launch(lo, seq, l[i], -1, group_name(lo, l[i], "overlap", n > 1), s[i].block, i == n - 1 ? l[i]->steps : 0);
     host_swaps(lo, seq, l[i]);
   }
 }

@@ -317,8 +317,7 @@ static void store_tile(const Tile *t, int32_t n) {
       store_like(t, &c, mine, f);
 }
 
-/* Adds the kernel `name` for launch `l`, which advances by `steps`. Its index. */
-static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};
   for (int d = 0; d < t.rank; d++) {
@@ -347,7 +346,7 @@ static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, cons
 void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
-    host_launch(lo, seq, overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], n > 1), i == n - 1 ? l[i]->steps : 0));
+    host_launch(lo, seq, overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], "overlap", n > 1), i == n - 1 ? l[i]->steps : 0));
     host_swaps(lo, seq, l[i]);
   }
 }
@@ -386,16 +385,6 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   return lowering_finish(lo);
 }
 
-/* Does every instance have the region that pass halo gives it? */
-static bool check_extents(PassContext *c, const Module *m) {
-  for (int i = 0; i < m->nstencils; i++)
-    if (!m->stencils[i].has_extent) {
-      diag_error(c->diags, m->stencils[i].loc, "pass 'lower-overlap': stencil '%s' has no extent; run pass halo first", m->stencils[i].name);
-      return false;
-    }
-  return true;
-}
-
 Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   if (!lowering_ready(c, m, "lower-overlap"))
@@ -411,5 +400,5 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
     diag_error(c->diags, no_loc(), "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
     return NULL;
   }
-  return check_extents(c, m) ? lower_overlap(c, m, &s) : NULL;
+  return extents_ready(c, m, "lower-overlap") ? lower_overlap(c, m, &s) : NULL;
 }

@@ -244,9 +244,9 @@ static void choose_vectors(Flow *f, int index, bool vector) {
     f->vectors[fl] = (f->l->use[fl].loaded || f->l->use[fl].stored) && has_whole_lanes(f, fl) && kernel_multiple(f->lo, index, row, f->V);
 }
 
-/* Adds the kernel `name` for launch `l` under schedule `s`. Its index. */
-static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name) {
-  int index = lowering_kernel(lo, name, l->steps, l->n ? l->st[0].loc : no_loc());
+/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Its index. */
+static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
+  int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   int rank = l->m->grid.rank;
   Flow f = {.lo = lo, .l = l, .st = stream_new(l), .s = s, .k = &lo->out->kernels[index], .rank = rank, .V = s->elems[rank - 1], .E = rank > 2 ? s->elems[1] : 1};
   f.ahead = s->ahead;
@@ -270,11 +270,10 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
 }
 
 /* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves elements one by one. The index of the first. */
-static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s) {
-  const char *name = arena_printf(lo->out->arena, "%s_stream_t%d", l->m->name, l->steps);
-  int index = stream_kernel(lo, l, s, s->vector, name);
+static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
+  int index = stream_kernel(lo, l, s, s->vector, name, steps);
   if (lo->out->kernels[index].nmultiples)
-    kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name)));
+    kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
   return index;
 }
 
@@ -283,8 +282,31 @@ static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s) {
 /* Adds the sequence of launch `l`. */
 static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, l->steps);
-  host_launch(lo, seq, stream_kernels(lo, l, s));
+  host_launch(lo, seq, stream_kernels(lo, l, s, group_name(lo, l, "stream", false), l->steps));
   host_swaps(lo, seq, l);
+}
+
+/* Adds the sequence of the `n` launches at `l`, the groups of a step, of which number i has the schedule s[i]. */
+static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
+  HostSeq *seq = host_seq(lo, 1);
+  for (int i = 0; i < n; i++) {
+    bool walked = strcmp(s[i].family, "stream") == 0;
+    const char *name = group_name(lo, l[i], s[i].family, true);
+    int steps = i == n - 1;
+    host_launch(lo, seq, walked ? stream_kernels(lo, l[i], &s[i], name, steps) : overlap_kernel(lo, l[i], &s[i], name, steps));
+    host_swaps(lo, seq, l[i]);
+  }
+}
+
+/* Says which of the groups of the step of `n` stencils at `st`, under schedule `s`, are not walked, and why. */
+static void remark_groups(PassContext *c, const Module *m, int n, const Stencil *st, const Schedule *s) {
+  for (int i = 0, k, g = 0; i < n && s->ngroups > 1; i += k, g++) {
+    Schedule none;
+    k = group_length(n - i, st + i);
+    const char *why = schedule_walk(c, c->schedule, part_launch(m, n, st, i, i + k), 1, &none);
+    if (why)
+      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not walked: %s", cut_text(c->arena, m, k, st + i), why);
+  }
 }
 
 /* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. */
@@ -295,34 +317,37 @@ static int walked_launches(const PassContext *c, const Module *m, const Schedule
   return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
 }
 
-/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, and the inits. */
+/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of the groups that a step is cut into; and the inits. */
 static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
   Launch *tile[2], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
-  int tiles = walked_launches(c, m, s, tile);
+  int tiles = n == 0 || groups > 1 ? 0 : walked_launches(c, m, s, tile);
   for (int i = 0; i < m->ninits + groups + tiles; i++)
     all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
   Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
   lower_inits(lo, inits, rest->block);
   for (int i = 0; i < tiles; i++)
     stream_seq(lo, tile[i], s);
-  if (m->time_tile > 1 && n > 0)
+  if (groups > 1)
+    group_seq(lo, groups, step, s->groups);
+  else if (m->time_tile > 1 || n == 0)
     overlap_seq(lo, groups, step, rest);
   return lowering_finish(lo);
 }
 
-/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error and gives false if there is none. */
+/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error and gives false if there is none and it is needed. */
 static bool resolve_rest(PassContext *c, const Module *m, Schedule *rest) {
   static const Schedule plain = {.family = "overlap", .T = 1};
   int32_t n;
   const Stencil *st = last_level(m, &n);
   const char *why = schedule_launch(c, &plain, part_launch(m, n, st, 0, n), 1, false, rest);
-  if (why)
+  bool needed = m->time_tile > 1;
+  if (why && needed)
     diag_error(c->diags, no_loc(), "pass 'lower-stream': the steps that remain behind the last tile cannot be made: %s", why);
-  return !why;
+  return !why || !needed;
 }
 
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -334,7 +359,10 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
   want.T = m->time_tile;
   if (!schedule_resolve(c, m, &want, &s) || !resolve_rest(c, m, &rest))
     return NULL;
+  if (!extents_ready(c, m, "lower-stream"))
+    return NULL;
   if (c->used)
     *c->used = s;
+  remark_groups(c, m, m->nstencils, m->stencils, &s);
   return lower_stream(c, m, &s, &rest);
 }

@@ -136,7 +136,7 @@ int group_length(int n, const Stencil *st);
 
 /* ---------------------------------------------------------------- schedule.c */
 
-/* The tile that `want` comes to for launch `l` of `levels` steps, one of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
+/* The overlapped tile that `want` (what it says of walked tiles aside) comes to for launch `l` of `levels` steps, one of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
 const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
@@ -145,6 +145,8 @@ int schedule_levels(PassContext *c, const Module *m);
 /* The same for the stream family: fills what `want` leaves open, for at most `most` time steps a tile (schedule-stream.c); the steps a tile that it comes to. */
 bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
+/* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a part of a sentence). */
+const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
 /* Points computed for each point given out. */
 double launch_redundancy(const Launch *l, const Schedule *s);
 
@@ -195,6 +197,8 @@ int tile_launches(const Module *m, Launch *out[2]);
 
 /* Are there only scalars in `m`, and does it move its time levels on itself? Else reports, for lowering pass `pass`, which pass has to run before. */
 bool lowering_ready(PassContext *c, const Module *m, const char *pass);
+/* Has every instance the region that pass halo gives it? Reports it if not. */
+bool extents_ready(PassContext *c, const Module *m, const char *pass);
 
 /* A kernel IR module in the making, and where its buffers are: copy[c][f] is the index of copy c of field f, -1: none. */
 typedef struct Lowering {
@@ -207,8 +211,8 @@ typedef struct Lowering {
 /* Derives the kernel IR module for `m` and makes the buffers that the `n` launches need (all fields but temps have one at least) behind those of
  * the launch-time arrays, array number i being buffer i. */
 Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches);
-/* "heat_overlap_t4", or of one of several groups "heat_overlap_gauss_st", "heat_overlap_a_to_d": the name of the kernel of launch `l`. */
-const char *group_name(const Lowering *lo, const Launch *l, bool several);
+/* "heat_overlap_t4", or of one of several groups "heat_overlap_gauss_st", "heat_overlap_a_to_d": the name of the kernel of launch `l`, whose schedule is of that family. */
+const char *group_name(const Lowering *lo, const Launch *l, const char *family, bool several);
 /* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an empty body are
  * set. */
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
@@ -235,6 +239,8 @@ Module *lowering_finish(Lowering *lo);
 
 /* Adds the sequence of the `n` launches at `l`, of which number i has the schedule s[i]; an empty one if there are none. */
 void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s);
+/* Adds the kernel `name` for launch `l`, which advances by `steps`. Its index. */
+int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps);
 
 /* ---------------------------------------------------------------- lower-reduce.c */
 

@@ -140,64 +140,127 @@ static int default_T(const Chooser *r, int64_t most) {
 
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
   Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (group_count(n, st) > 1)
+    return 1;
   int T = want->T ? want->T : default_T(&r, most);
   return T > most ? (int)most : T > 1 ? T : 1;
 }
 
-/* ---- errors */
+/* ---- what was asked for */
 
-#define stream_error(r, fmt, ...) (diag_error((r)->c->diags, no_loc(), "-schedule=stream: " fmt, __VA_ARGS__), false)
-
-/* Checks numbers of threads, lanes, lines, rows. */
-static bool check_shape(const Chooser *r, const Schedule *s) {
+/* What is wrong about numbers of threads, lanes, lines, rows; NULL: nothing. */
+static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   const TargetInfo *t = r->c->target;
-  int rank = r->rank, x = rank - 1;
+  Arena *a = r->c->arena;
+  int rank = r->rank, x = rank - 1, y = rank > 1 ? rank - 2 : 0;
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
   if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES)
-    return stream_error(r, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "");
+    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "");
   if (rank == 3 && s->block[0] != 1)
-    return stream_error(r, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
+    return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
   for (int d = 0; d < rank - 1; d++)
     if (s->elems[d] != 1 && !(rank == 3 && d == 1))
-      return stream_error(r, "-elems has %d points in dimension %d, which is walked; write 1 there", s->elems[d], d);
+      return arena_printf(a, "-elems has %d points in dimension %d, which is walked; write 1 there", s->elems[d], d);
   if (threads > t->max_threads)
-    return stream_error(r, "-block has %" PRId64 " threads; target %s allows %d", threads, t->name, t->max_threads);
-  if (s->elems[x] * s->elems[rank > 1 ? rank - 2 : 0] > MAX_CELLS * MAX_CELLS || s->elems[x] > MAX_CELLS || s->elems[rank > 1 ? rank - 2 : 0] > MAX_CELLS)
-    return stream_error(r, "-elems has more than %d points in a dimension", MAX_CELLS);
+    return arena_printf(a, "-block has %" PRId64 " threads; target %s allows %d", threads, t->name, t->max_threads);
+  if (s->elems[x] * s->elems[y] > MAX_CELLS * MAX_CELLS || s->elems[x] > MAX_CELLS || s->elems[y] > MAX_CELLS)
+    return arena_printf(a, "-elems has more than %d points in a dimension", MAX_CELLS);
   if (s->chunk < 1 || s->chunk > MAX_CHUNK)
-    return stream_error(r, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_CHUNK);
+    return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_CHUNK);
   if (s->ahead < 1 || s->ahead > MAX_AHEAD)
-    return stream_error(r, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
+    return arena_printf(a, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
   if (s->ahead > 1 && !t->async_copy)
-    return stream_error(r, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead, t->name);
+    return arena_printf(a, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead, t->name);
+  return NULL;
+}
+
+/* Why pipeline `p` does not fit the tile and the target; NULL: it does. */
+static const char *why_too_large(const Chooser *r, const Stream *p, const Schedule *s) {
+  Arena *a = r->c->arena;
+  const TargetInfo *t = r->c->target;
+  int64_t bytes = shared_bytes(p, s);
+  for (int d = 0; d < r->rank; d++)
+    if (stream_width(p, s, d) < 1)
+      return arena_printf(a, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, s->T,
+                          s->T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
+  if (bytes > t->max_shared_bytes)
+    return arena_printf(a, "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64 "; take a smaller -T, -block, -elems or -ahead", bytes, t->name,
+                        t->max_shared_bytes);
+  if (words_of(p, s) > MOST_WORDS)
+    return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems", words_of(p, s));
+  return NULL;
+}
+
+/* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
+static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
+  const char *why = why_not(r, l);
+  *out = (Schedule){.family = "stream", .T = T, .ngroups = 1};
+  if (why)
+    return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
+  choose(r, l, out);
+  why = wrong_shape(r, out);
+  return why ? why : why_too_large(r, stream_new(l), out);
+}
+
+const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
+  Chooser r = {c, l->m, l->m->grid.rank, want, out};
+  return choose_walk(&r, l, levels, out);
+}
+
+/* ---- steps that are cut into groups */
+
+/* The schedules of the groups of the step of `n` stencils at `st`: walked tiles, or overlapped ones for those that cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives
+ * NULL if one cannot be made, or none can be walked. */
+static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
+  static const Schedule plain = {.family = "overlap", .T = 1};
+  const Schedule *walked = NULL;
+  const char *first = NULL;
+  for (int i = 0, k, g = 0; i < n; i += k, g++) {
+    k = group_length(n - i, st + i);
+    Launch *l = part_launch(r->m, n, st, i, i + k);
+    const char *why = choose_walk(r, l, 1, &groups[g]);
+    first = first ? first : why;
+    walked = walked || why ? walked : &groups[g];
+    const char *neither = why ? schedule_launch(r->c, &plain, l, 1, true, &groups[g]) : NULL;
+    if (neither) {
+      diag_error(r->c->diags, no_loc(), "launch of %s: %s", cut_text(r->c->arena, r->m, k, st + i), neither);
+      return NULL;
+    }
+  }
+  if (!walked)
+    diag_error(r->c->diags, no_loc(), "-schedule=stream: %s", first);
+  return walked;
+}
+
+/* The schedule of a step that is cut into `count` groups. */
+static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count) {
+  Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count);
+  const char *cut = cut_text(r->c->arena, r->m, n, st);
+  if (r->want->T > 1) {
+    diag_error(r->c->diags, no_loc(), "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, or leave -T out", r->want->T, cut);
+    return false;
+  }
+  const Schedule *walked = choose_groups(r, n, st, groups);
+  if (!walked)
+    return false;
+  *r->out = *walked;
+  r->out->fuse = cut;
+  r->out->ngroups = count;
+  r->out->groups = groups;
   return true;
 }
 
 bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
   Chooser r = {c, m, m->grid.rank, want, out};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (group_count(n, st) > 1)
+    return stream_groups(&r, n, st, group_count(n, st));
   int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
-  if (T > MAX_STREAM_T)
-    return stream_error(&r, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T);
-  Launch *l = launch_of(&r, T);
-  const char *why = why_not(&r, l);
+  const char *why = T > MAX_STREAM_T ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T) : choose_walk(&r, launch_of(&r, T), T, out);
   if (why)
-    return stream_error(&r, "%s; use -schedule=overlap", why);
-  out->family = "stream";
-  out->T = T;
-  out->ngroups = 1;
-  choose(&r, l, out);
-  if (!check_shape(&r, out))
-    return false;
-  Stream *p = stream_new(l);
-  for (int d = 0; d < r.rank; d++)
-    if (stream_width(p, out, d) < 1)
-      return stream_error(&r, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, T,
-                          T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
-  int64_t bytes = shared_bytes(p, out);
-  if (bytes > c->target->max_shared_bytes)
-    return stream_error(&r, "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64 "; take a smaller -T, -block, -elems or -ahead", bytes, c->target->name,
-                        c->target->max_shared_bytes);
-  if (words_of(p, out) > MOST_WORDS)
-    return stream_error(&r, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems", words_of(p, out));
-  return true;
+    diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
+  return !why;
 }

@@ -639,6 +639,8 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
 const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
   *out = (Schedule){.family = "overlap"};
+  for (int d = 0; d < MAX_RANK && want->family && strcmp(want->family, "stream") == 0; d++)
+    r.want.block[d] = r.want.elems[d] = 0;
   choose_tile(&r, l, levels, out);
   if (part && !l->illegal)
     search_tile(&r, l, out);

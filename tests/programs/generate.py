@@ -555,6 +555,17 @@ class Generator(Statements):
             return [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut(), self.cut()])}"] + words
         return [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"] + words
 
+    def streamed(self, copies):
+        """Options of the stream schedule on a target with asynchronous copies or without: warps beside or above each other, cells a lane, lines a thread, rows of a walk, rows that loads run ahead. What stands for speed is left to chance."""
+        r, rank = self.r, self.rank
+        warps, cells = r.choice([1, 1, 2, 3] if rank < 3 else [1, 2, 3, 4]), r.choice([1, 2, 2, 3, 4, 4, 8] if rank < 3 else [1, 2, 2, 4])
+        words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{warps}x32"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
+        words += [f"-chunk={r.choice([1, 2, 3, 5, 8, 16])}"] if rank > 1 else []
+        words += [f"-ahead={r.choice([1, 2, 3, 4])}"] if copies and r.random() < 0.7 else []
+        if len(self.names) > 1 and r.random() < 0.2:
+            return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
+        return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5])}"]
+
     def schedules(self, tree, device):
         """Options of the runs, on `device` alone if it is not None. A reduction is a quarter of a million threads, which the simulator should not run too often; LLVM's optimiser
         takes longer than all the rest."""
@@ -565,6 +576,9 @@ class Generator(Statements):
         reductions = any(i.form.startswith(("reduce", "until")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
         for _ in range(3 if device else 1 if reductions else r.choice([1, 2])):
             yield gpu + self.tiles(shape, threads, [1, 2, 3, 4])
+        if not device or device in ("sim", "cuda"):
+            cpu = r.choice(["sm_75", "sm_90", "sm_90"])
+            yield [f"--device={device or 'sim'}"] + (self.streamed(True) if device == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])
         if not device and r.random() < 0.7:
