@@ -140,7 +140,10 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   s = tune_use(c, device, &j.program, &j.tuned);
   j.series.program = j.program;
   if (!s) s = check_names(&j);
-  if (!s) s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
+  if (!s) {
+    s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
+    if (s && j.tuned) context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j.tuned);
+  }
   if (!s && c->time_kernels) stc_plan_time_kernels(j.plan);
   if (!s) s = run_plan(&j);
   series_free(&j.series);
