@@ -155,6 +155,7 @@ StcStatus trial_verify(Trial *t) {
 }
 
 void subject_add_peer(Subject *s, const char *device) {
+  if (s->peer) return;
   Trial *t = ARENA_NEW(s->arena, Trial);
   StcStatus st = trial_open(t, s, device, "-schedule=naive");
   if (!st) st = trial_prepare(t);

@@ -85,7 +85,7 @@ void trial_close(Trial *t);
 StcStatus trial_prepare(Trial *t);
 /* Runs the check grids against the reference. STC_CHECK_FAILED if a result is wrong. */
 StcStatus trial_verify(Trial *t);
-/* Gives the subject its peer on the device, unless that is wrong; and takes it away, with all that is on the device. */
+/* Gives the subject its peer on the device, unless it has one or that is wrong; and takes it away, with all that is on the device. */
 void subject_add_peer(Subject *s, const char *device);
 void subject_drop_peer(Subject *s);
 /* Takes memory for a grid of that size, warms up, and finds how many steps take `seconds`, about. */

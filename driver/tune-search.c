@@ -164,7 +164,7 @@ StcStatus search_run(Search *t) {
   bool simt = strcmp(t->device->kind->arch, "host") != 0;
   t->start = clock_seconds();
   space_fill(&t->space, t->arena, stc_program_rank(t->subject->program), simt);
-  if (!t->subject->peer) subject_add_peer(t->subject, t->device_name);
+  subject_add_peer(t->subject, t->device_name);
   StcStatus s = try_all(t);
   if (!s) s = decide(t);
   close_others(t, 0);
