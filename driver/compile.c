@@ -58,13 +58,21 @@ bool define_parse(Arena *a, const char *text, Define *out) {
 /* Is `s` (NULL: yes) one of the two names? */
 static bool one_of(const char *s, const char *x, const char *y) { return !s || strcmp(s, x) == 0 || strcmp(s, y) == 0; }
 
+/* The family of schedules: as asked, that which the numbers given belong to, or left open. */
+static const char *family_of(const StcOptions *o) {
+  bool shaped = o->T > 0;
+  for (int d = 0; d < MAX_RANK; d++) shaped = shaped || o->block[d] || o->elems[d];
+  if (o->schedule && strcmp(o->schedule, "auto") != 0) return o->schedule;
+  return o->chunk || o->ahead ? "stream" : shaped || o->passes ? NULL : "auto";
+}
+
 /* Checks the options that no other part checks, and fills language, schedule and defines from them. */
 static StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
   if (!one_of(o->real, "f32", "f64")) return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
-  if (!one_of(o->schedule, "naive", "overlap") && strcmp(o->schedule, "stream"))
-    return context_error(c, "-schedule=%s: the schedules are naive, overlap and stream", o->schedule), STC_USAGE;
+  if (!one_of(o->schedule, "naive", "overlap") && !one_of(o->schedule, "stream", "auto"))
+    return context_error(c, "-schedule=%s: the schedules are auto, naive, overlap and stream", o->schedule), STC_USAGE;
   if (o->check_finite < 0) return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite), STC_USAGE;
   if ((o->check_finite || o->check_bounds) && (p->kind == SOURCE_KIR || o->passes))
     return context_error(c, "-fcheck: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front of the passes",
@@ -77,7 +85,7 @@ static StcStatus options_take(StcProgram *p) {
            STC_USAGE;
   p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
   if (o->chunk < 0 || o->ahead < 0) return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
-  p->schedule = (Schedule){.family = o->schedule, .T = o->T, .chunk = o->chunk, .ahead = o->ahead, .fuse = o->fuse};
+  p->schedule = (Schedule){.family = family_of(o), .T = o->T, .chunk = o->chunk, .ahead = o->ahead, .fuse = o->fuse};
   for (int d = 0; d < MAX_RANK; d++) {
     if (o->block[d] < 0 || o->elems[d] < 0) return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
     p->schedule.block[d] = o->block[d];

@@ -65,7 +65,7 @@ typedef struct StcOptions {
   const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
   const char *mcpu;       /* "sm_90", "gfx942", ... */
   const char *real;       /* "f32" or "f64" */
-  const char *schedule;   /* "naive", "overlap" or "stream" */
+  const char *schedule;   /* "naive", "overlap", "stream"; NULL or "auto": stc's choice */
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */

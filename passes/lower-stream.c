@@ -350,6 +350,17 @@ static bool resolve_rest(PassContext *c, const Module *m, Schedule *rest) {
   return !why || !needed;
 }
 
+/* The schedule is left to us: has it come to overlapped tiles? Then a remark says why. */
+static bool stays_overlapped(PassContext *c, const Module *m) {
+  Schedule want = *c->schedule, s;
+  if (!schedule_resolve(c, m, &want, &s) || strcmp(s.family, "stream") == 0)
+    return false;
+  want.T = 0;
+  const char *why = stream_is_not_better(c, m, &want, INT64_MAX);
+  diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s", why ? why : "there are too few steps to make");
+  return true;
+}
+
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   if (!lowering_ready(c, m, "lower-stream"))
@@ -357,6 +368,8 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
   Schedule want = *c->schedule, s, rest;
   want.family = "stream";
   want.T = m->time_tile;
+  if (c->schedule->family && strcmp(c->schedule->family, "auto") == 0 && stays_overlapped(c, m))
+    return pass_lower_overlap(c, m, 0, NULL);
   if (!schedule_resolve(c, m, &want, &s) || !resolve_rest(c, m, &rest))
     return NULL;
   if (!extents_ready(c, m, "lower-stream"))

@@ -144,6 +144,8 @@ bool schedule_check(PassContext *c, const Module *m);
 int schedule_levels(PassContext *c, const Module *m);
 /* The same for the stream family: fills what `want` leaves open, for at most `most` time steps a tile (schedule-stream.c); the steps a tile that it comes to. */
 bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
+/* Why tiles of module `m`, everything else than what is in `want` being left open, had better not be walked, NULL: they had. */
+const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 /* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a part of a sentence). */
 const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);

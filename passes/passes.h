@@ -43,7 +43,7 @@
 /* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's, slowest first. */
 typedef struct Schedule Schedule;
 struct Schedule {
-  const char *family;            /* "naive", "overlap" or "stream" */
+  const char *family;            /* "naive", "overlap", "stream", or "auto": stream where the target has asynchronous copies and tiles can be walked, else overlap */
   int32_t T;                     /* time steps a tile */
   int32_t block[MAX_RANK];       /* B: threads a block (SIMT), or points a tile computes (loops) */
   int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */

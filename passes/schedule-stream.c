@@ -5,8 +5,11 @@
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
-/* Registers, in 32-bit words, that windows may take of a thread's by default; the most ever. */
-enum { GOOD_WORDS = 104, MOST_WORDS = 1024 };
+/* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
+enum { MOST_WORDS = 1024 };
+static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
+/* Instructions of the steps written out that defaults keep to, about: beyond it they come too slowly (docs/performance.md). */
+enum { GOOD_CODE = 3200 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
@@ -76,7 +79,7 @@ static const char *why_not(const Chooser *r, const Launch *l) {
 
 /* Chooses all but T. */
 static void choose(const Chooser *r, const Launch *l, Schedule *s) {
-  static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 256, 128}, ahead[MAX_RANK] = {1, 4, 3};
+  static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 128, 128}, ahead[MAX_RANK] = {1, 4, 3};
   int rank = r->rank, x = rank - 1, bytes = widest_type(l);
   const Schedule *w = r->want;
   for (int d = 0; d < MAX_RANK; d++) {
@@ -88,7 +91,7 @@ static void choose(const Chooser *r, const Launch *l, Schedule *s) {
   if (rank > 1 && !w->block[rank - 2])
     s->block[rank - 2] = warps[x];
   if (!w->elems[x])
-    s->elems[x] = rank == 1 ? 64 / bytes : rank == 2 || bytes < 8 ? 4 : 2;
+    s->elems[x] = rank == 1 ? 64 / bytes : bytes < 8 ? 4 : 2;
   if (rank == 3 && !w->elems[1])
     s->elems[1] = 2;
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : chunk[x];
@@ -121,6 +124,35 @@ static double redundancy(const Stream *p, const Schedule *s) {
   return product;
 }
 
+/* Instructions that an op becomes, about: roots and quotients that round correctly are many. */
+static int64_t op_code(const Module *m, const Op *op) {
+  switch (op->code) {
+  case OP_CONST: case OP_SCALAR: case OP_YIELD: return 0;
+  case OP_DIV: case OP_SQRT: return m->fast_math ? 4 : 36;
+  case OP_RSQRT: return 8;
+  case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: return 24;
+  case OP_POW: return 60;
+  default: return 1;
+  }
+}
+
+/* Instructions of all steps written out, about. */
+static int64_t code_of(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  int64_t sum = 0;
+  for (int i = 0; i < p->l->n; i++) {
+    int64_t most = 0;
+    for (int k = 0; k < p->l->st[i].npieces; k++) {
+      int64_t cost = 0;
+      for (const Op *op = p->l->st[i].pieces[k].body->first; op; op = op->next)
+        cost += op_code(p->l->m, op);
+      most = cost > most ? cost : most;
+    }
+    sum += most;
+  }
+  return sum * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
 /* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
 static int default_T(const Chooser *r, int64_t most) {
   static const int limit[MAX_RANK] = {16, 12, 4};
@@ -132,7 +164,7 @@ static int default_T(const Chooser *r, int64_t most) {
       continue;
     Stream *p = stream_new(l);
     choose(r, l, &s);
-    if (stream_fits(r->c->target, p, &s) && (T == 1 || (words_of(p, &s) <= GOOD_WORDS && redundancy(p, &s) <= modest[r->rank - 1])))
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || (words_of(p, &s) <= GOOD_WORDS[r->rank - 1] && code_of(p, &s) <= GOOD_CODE && redundancy(p, &s) <= modest[r->rank - 1])))
       return T;
   }
   return 0;
@@ -146,6 +178,41 @@ int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want
     return 1;
   int T = want->T ? want->T : default_T(&r, most);
   return T > most ? (int)most : T > 1 ? T : 1;
+}
+
+/* Is it the size of the code, not of the windows, that limits a tile to one time step? */
+static bool is_compute_bound(const Chooser *r) {
+  Launch *l = launch_of(r, 2);
+  Schedule s = {.T = 2};
+  if (why_not(r, l))
+    return false;
+  Stream *p = stream_new(l);
+  choose(r, l, &s);
+  return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= GOOD_WORDS[r->rank - 1];
+}
+
+const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (!c->target->async_copy)
+    return "the target has no asynchronous copies";
+  if (n == 0 || group_count(n, st) > 1)
+    return "a step is several launches";
+  Launch *one = launch_of(&r, 1);
+  const char *why = why_not(&r, one);
+  if (why)
+    return why;
+  const Extent *halo = &stream_new(one)->halo;
+  bool any = false;
+  for (int d = 0; d < r.rank; d++)
+    any = any || halo->lo[d] || halo->hi[d];
+  int T = default_T(&r, most);
+  if (!any || !T)
+    return any ? "no tile fits the target" : "no stencil reads beside its point";
+  if (T == 1 && most > 1 && !is_compute_bound(&r))
+    return "there are registers for one time step only";
+  return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
 }
 
 /* ---- what was asked for */

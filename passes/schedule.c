@@ -652,7 +652,7 @@ static Resolve question(PassContext *c, const Module *m) {
   Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .where = ""};
   if (c->schedule)
     r.want = *c->schedule;
-  r.want.family = r.want.family ? r.want.family : "overlap";
+  r.want.family = r.want.family && strcmp(r.want.family, "auto") ? r.want.family : "overlap";
   return r;
 }
 
@@ -674,14 +674,16 @@ int schedule_levels(PassContext *c, const Module *m) {
 
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out) {
   Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .out = out, .where = ""};
+  const Reduction *by;
   if (want)
     r.want = *want;
   if (!r.want.family)
     r.want.family = "overlap";
+  if (strcmp(r.want.family, "auto") == 0)
+    r.want.family = stream_is_not_better(c, m, &r.want, most_levels(m, &by)) ? "overlap" : "stream";
   *out = (Schedule){0};
   if (!check_request(&r))
     return false;
-  const Reduction *by;
   if (strcmp(r.want.family, "stream") == 0)
     return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
   return strcmp(r.want.family, "naive") == 0 ? resolve_naive(&r) : resolve_overlap(&r);
@@ -689,7 +691,8 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 
 const char *passes_default_pipeline(PassContext *c, const Module *m) {
   bool naive = c->schedule && c->schedule->family && strcmp(c->schedule->family, "naive") == 0;
-  bool stream = c->schedule && c->schedule->family && strcmp(c->schedule->family, "stream") == 0;
+  bool walked = c->schedule && c->schedule->family && strcmp(c->schedule->family, "auto") == 0 && c->target->simt;
+  bool stream = walked || (c->schedule && c->schedule->family && strcmp(c->schedule->family, "stream") == 0);
   (void)m;
   if (stream)
     return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";
