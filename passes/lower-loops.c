@@ -48,6 +48,9 @@ static void mark_read(void *user, const Piece *piece, int field, const int64_t *
   r->read[v.field][v.version] = true;
 }
 
+/* Does instance `i` carry values of `field`, one of its targets, over to the new version? */
+static bool keeps_values(const Launch *l, int i, int field) { return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i); }
+
 /* read[f][v]: does an instance of `l` read version v of field f, be it to keep it? */
 static bool **versions_read(const Launch *l) {
   const Module *m = l->m;
@@ -56,7 +59,8 @@ static bool **versions_read(const Launch *l) {
   for (r.instance = 0; r.instance < l->n; r.instance++) {
     const Stencil *st = &l->st[r.instance];
     stencil_accesses(st, mark_read, &r);
-    for (int i = 0; i < st->ntargets; i++) r.read[st->targets[i]][launch_version(l, st->targets[i], r.instance)] = true;
+    for (int i = 0; i < st->ntargets; i++)
+      if (keeps_values(l, r.instance, st->targets[i])) r.read[st->targets[i]][launch_version(l, st->targets[i], r.instance)] = true;
   }
   return r.read;
 }
@@ -342,17 +346,17 @@ static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *cons
 }
 
 /* Carries the present value of `field`, which instance i leaves as it is at point `p` (of `piece`, NULL: of none), over to where the new values go: not needed only where
- * they go to the memory that it already is in. What nothing reads is 0: a temp field that has no value yet in this launch, and what lies beyond
+ * they go to the memory that it already is in. What nothing reads is 0: a temp field that has no value yet in this step, and what lies beyond
  * the field's region if all of that is written. */
 static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece *piece, Point *p, Value *const *cell, Value *const *at) {
   const FieldUse *u = &t->l->use[field];
   const Module *m = t->l->m;
   int version = launch_version(t->l, field, i);
-  bool kept = stencil_keeps(m, &t->l->st[i], field), empty = !kept || (!u->loaded && version == 0);
+  bool kept = keeps_values(t->l, i, field);
   if (!is_written(t, field)) return;
   if (t->array[field][version + 1] >= 0) {
     bool inside = piece && box_inside(&piece->box, &m->fields[field].box) == 1;
-    store_value(t, b, i, field, empty ? build_const(b, m->fields[field].type, (Const){.i = 0}) : old_value(p, b, field, inside), cell, at, true);
+    store_value(t, b, i, field, kept ? old_value(p, b, field, inside) : build_const(b, m->fields[field].type, (Const){.i = 0}), cell, at, true);
     return;
   }
   bool moves = kept && (u->paired || version > 0);

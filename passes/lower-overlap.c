@@ -178,12 +178,12 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   return near_access(t, b, u->cell, field, v, off, rules);
 }
 
-/* The value that the point keeps where no piece writes `field`; none of a temp that nothing has written. */
+/* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
 static Value *old_value(Point *p, Builder *b, int field) {
   const CellUse *u = p->user;
   static const int64_t here[MAX_RANK];
   static const Rules none;
-  if (u->t->l->use[field].fresh && launch_version(u->t->l, field, u->i) == 0)
+  if (!launch_holds(u->t->l, field, u->i))
     return NULL;
   return point_access(p, b, field, here, &none);
 }

@@ -213,6 +213,15 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
   }
 }
 
+bool launch_holds(const Launch *l, int field, int i) {
+  if (!l->m->fields[field].temp || (l->st[i].level == l->first_level && !l->use[field].fresh))
+    return true;
+  for (int k = i - 1; k >= 0 && l->st[k].level == l->st[i].level; k--)
+    if (stencil_target(&l->st[k], field) >= 0)
+      return true;
+  return false;
+}
+
 /* Notes what instance `i` reads and keeps, then advances the versions of its targets. */
 static void note_instance(Scan *s) {
   Launch *l = s->l;

@@ -95,6 +95,9 @@ Launch *init_launch_new(const Module *m, const Stencil *st);
 bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
 /* How many instances before number `i` write `field`: its present version there. */
 int launch_version(const Launch *l, int field, int i);
+/* Has `field` values before instance `i`? A temp field has none until an instance of the same time step has written it; what versions of steps before hold is
+ * needed by nobody, and may not have been computed where instance `i` is. */
+bool launch_holds(const Launch *l, int field, int i);
 /* What instance `i` reads for an access to `field`: its present version, or what that is a copy of. Field, rules and region are then alike. */
 Version launch_reads(const Launch *l, int field, int i);
 /* The field that target `f` of `st` becomes a copy of on its whole region, -1 if it is more than a copy. */

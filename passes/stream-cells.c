@@ -122,12 +122,12 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   return inside_or(b, p->m, from.field, rules, OUTSIDE_CONST, c->w, off, v, NULL);
 }
 
-/* The value that the point keeps where no piece writes `field`; none of a temp that nothing has written. */
+/* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
 static Value *old_value(Point *p, Builder *b, int field) {
   const FlowCell *c = p->user;
   static const int64_t here[MAX_RANK];
   static const Rules none;
-  if (c->f->l->use[field].fresh && launch_version(c->f->l, field, c->i) == 0)
+  if (!launch_holds(c->f->l, field, c->i))
     return NULL;
   return point_access(p, b, field, here, &none);
 }

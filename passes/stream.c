@@ -133,7 +133,7 @@ static void note_instance(Walk *k) {
     note_piece(k, &st->pieces[i], e && e->piece == i ? e : NULL);
   }
   for (int t = 0; t < st->ntargets; t++)
-    if (stencil_keeps(l->m, st, st->targets[t]))
+    if (stencil_keeps(l->m, st, st->targets[t]) && launch_holds(l, st->targets[t], k->i))
       note(k, st->targets[t], here, &none);
 }
 
