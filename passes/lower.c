@@ -156,6 +156,28 @@ bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
   return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
 }
 
+/* Must what launch check `k` asks for hold whenever `box` has points? */
+static bool concerns(const Check *k, const Box *box) {
+  for (int i = 0; i < 2; i++)
+    if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box))
+      return false;
+  return true;
+}
+
+/* Is value >= 0 whenever `box` has points, whatever the params are or because a launch check sees to it? */
+static bool always_holds(const Module *m, Affine value, const Box *box) {
+  int64_t more;
+  for (int i = 0; i < m->nchecks && value.n; i++)
+    if (affine_diff(value, m->checks[i].value, &more) && more >= 0 && concerns(&m->checks[i], box))
+      return true;
+  return !value.n && value.c >= 0;
+}
+
+/* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`? */
+static bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
+  return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) && always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
+}
+
 /* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
 static void wrap_dimension(Launch *l, int d, const Field *f) {
   if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))
@@ -178,7 +200,7 @@ static void note_near(Scan *s, const Box *box, int field, int version, const int
     OutsideRule rule = rules->dim[d];
     if (rule == OUTSIDE_NONE || rule == OUTSIDE_CONST)
       continue;
-    if (!range_inside(box->lo[d], box->hi[d], f->box.lo[d], f->box.hi[d]))
+    if (!points_inside(l->m, box, &f->box, d))
       reject(l, arena_printf(l->m->arena, "field '%s' is read through its outside rule from points that may be far outside of its region", f->name));
     if (rule == OUTSIDE_PERIODIC)
       wrap_dimension(l, d, f);
