@@ -232,8 +232,9 @@ typedef enum SymbolKind {
 
 enum { MAX_COVER = 64 };
 
-/* Boxes on all of whose points a temp field has been written. */
-typedef struct Cover { int n; Box box[MAX_COVER]; } Cover;
+/* Boxes on all of whose points a temp field has been written; on those of box number i if all nconds[i] affine values at only_if[i] are >= 0, which is so under the
+ * params' defaults. The first `sure` have no conditions. */
+typedef struct Cover { int n, sure; Box box[MAX_COVER]; int nconds[MAX_COVER]; Affine *only_if[MAX_COVER]; } Cover;
 
 typedef struct Env Env;
 struct Symbol {

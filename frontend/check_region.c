@@ -256,17 +256,25 @@ static bool assigns(const CheckedPiece *p, int field) {
   return false;
 }
 
-/* Adds a box, unless it is there or there are too many. */
-static void cover_add(Cover *k, const Box *b) {
+/* Adds a box that is written if the `n` values at `only_if` are >= 0, unless it is there or there are too many. */
+static void cover_add(Cover *k, const Box *b, int n, Affine *only_if) {
   for (int i = 0; i < k->n; i++)
     if (box_equal(&k->box[i], b))
       return;
-  if (k->n < MAX_COVER)
-    k->box[k->n++] = *b;
+  if (k->n == MAX_COVER)
+    return;
+  k->box[k->n] = *b;
+  k->nconds[k->n] = n;
+  k->only_if[k->n++] = only_if;
 }
 
-/* If p and q agree but for one dimension, in which q begins at the latest behind p's end, adds the box from p's beginning to q's end, unless p or q holds all of it. */
-static void cover_join(Cover *k, const Box *p, const Box *q) {
+/* Is x >= 0, or, if it depends on params and `guess`, is it so under their defaults? */
+static bool not_negative(const Checker *c, Affine x, bool guess) { return x.n ? guess && holds_by_default(c, x) : x.c >= 0; }
+
+/* If boxes number `i` and `j` agree but for one dimension, in which j begins at the latest behind i's end, adds the box from i's beginning to j's end, unless i or j holds all
+ * of it. `guess`: what depends on params is taken to be as under their defaults, and becomes a condition. */
+static void cover_join(const Checker *c, Cover *k, int i, int j, bool guess) {
+  const Box *p = &k->box[i], *q = &k->box[j];
   int differ = -1;
   for (int d = 0; d < p->rank; d++) {
     if (affine_equal(p->lo[d], q->lo[d]) && affine_equal(p->hi[d], q->hi[d]))
@@ -275,14 +283,32 @@ static void cover_join(Cover *k, const Box *p, const Box *q) {
       return;
     differ = d;
   }
-  int64_t gap, more;
-  if (differ < 0 || !affine_diff(q->lo[differ], p->hi[differ], &gap) || gap > 1)
+  if (differ < 0)
     return;
-  if ((affine_diff(q->hi[differ], p->hi[differ], &more) && more <= 0) || (affine_diff(q->lo[differ], p->lo[differ], &more) && more <= 0))
+  Affine touch = affine_add_const(affine_sub(c->arena, p->hi[differ], q->lo[differ]), 1);
+  if (!not_negative(c, touch, guess) || not_negative(c, affine_sub(c->arena, p->hi[differ], q->hi[differ]), guess) ||
+      not_negative(c, affine_sub(c->arena, p->lo[differ], q->lo[differ]), guess))
     return;
   Box b = *p;
   b.hi[differ] = q->hi[differ];
-  cover_add(k, &b);
+  int n = 0;
+  Affine *only_if = ARENA_ARRAY(c->arena, Affine, k->nconds[i] + k->nconds[j] + 1);
+  for (int x = 0; x < k->nconds[i]; x++)
+    only_if[n++] = k->only_if[i][x];
+  for (int x = 0; x < k->nconds[j]; x++)
+    only_if[n++] = k->only_if[j][x];
+  if (touch.n)
+    only_if[n++] = touch;
+  cover_add(k, &b, n, only_if);
+}
+
+/* Adds what can be joined of the boxes. */
+static void cover_close(const Checker *c, Cover *k, bool guess) {
+  for (int i = 0; i < k->n; i++)
+    for (int j = 0; j < i; j++) {
+      cover_join(c, k, j, i, guess);
+      cover_join(c, k, i, j, guess);
+    }
 }
 
 /* What earlier stencils of the step have written of `field`. */
@@ -291,14 +317,10 @@ static Cover *cover_of(Checker *c, int field) {
   for (int i = 0; i < c->nchecked; i++)
     for (int j = 0; !c->checked[i].is_init && j < c->checked[i].npieces; j++)
       if (assigns(&c->checked[i].pieces[j], field))
-        cover_add(k, &c->checked[i].pieces[j].box);
-  for (int i = 0; i < k->n; i++) {
-    for (int j = 0; j < i; j++) {
-      Box p = k->box[i], q = k->box[j];
-      cover_join(k, &p, &q);
-      cover_join(k, &q, &p);
-    }
-  }
+        cover_add(k, &c->checked[i].pieces[j].box, 0, NULL);
+  cover_close(c, k, false);
+  k->sure = k->n;
+  cover_close(c, k, true);
   return k;
 }
 
@@ -330,6 +352,12 @@ static bool inside_by_default(Checker *c, const Box *need, const Box *outer) {
   return true;
 }
 
+/* Adds the launch check value >= 0 about the points of c->region, if it depends on params and no other implies it. */
+static void check_holds(Checker *c, Loc loc, Affine value, const char *message) {
+  if (value.n && !is_checked(c, value, c->region, NULL))
+    add_check(c, loc, value, c->region, NULL, message);
+}
+
 /* The read of temp field `f` is of values written before in this step. */
 static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
   if (f->cover_stencil != c->nchecked) {
@@ -338,27 +366,28 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
   }
   const Cover *k = f->cover;
   Box need = reach(c, f, off);
-  const Box *maybe = NULL;
+  int best = -1;
   for (int i = 0; i < k->n; i++) {
     int in = box_inside(&need, &k->box[i]);
-    if (in > 0)
+    if (in > 0 && i < k->sure)
       return;
-    if (in == 0 && (!maybe || !inside_by_default(c, &need, maybe)))
-      maybe = &k->box[i];
+    if (in >= 0 && (best < 0 || !inside_by_default(c, &need, &k->box[best])) && (i < k->sure || inside_by_default(c, &need, &k->box[i])))
+      best = i;
   }
+  const Box *maybe = best < 0 ? NULL : &k->box[best];
   const char *read = access_text(c, f->name, off);
   if (!k->n) {
     check_error(c, env, loc, "temp field '%s' is read before a stencil of this step has written it; temp fields keep nothing from step to step", f->name);
   } else if (!maybe) {
     check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s%s", read, f->name, box_text(c, &need),
-                box_text(c, &k->box[k->n - 1]), k->n > 1 ? " and other parts" : "");
+                box_text(c, &k->box[k->sure - 1]), k->sure > 1 ? " and other parts" : "");
   } else {
-    for (int side = 0; side < 2 * need.rank; side++) {
-      Affine r = room(c, &need, 0, maybe, side / 2, side % 2);
-      if (r.n && !is_checked(c, r, c->region, NULL))
-        add_check(c, loc, r, c->region, NULL, arena_printf(c->arena, "the access %s reads temp field '%s' on %s, but the step has written it only on %s", read, f->name,
-                                                           box_text(c, &need), box_text(c, maybe)));
-    }
+    const char *message = arena_printf(c->arena, "the access %s reads temp field '%s' on %s, but the step has written it only on %s%s", read, f->name, box_text(c, &need),
+                                       best < k->sure ? "" : "parts of ", box_text(c, maybe));
+    for (int side = 0; side < 2 * need.rank; side++)
+      check_holds(c, loc, room(c, &need, 0, maybe, side / 2, side % 2), message);
+    for (int i = 0; i < k->nconds[best]; i++)
+      check_holds(c, loc, k->only_if[best][i], message);
   }
 }
 
