@@ -148,5 +148,6 @@ Early *early_new(const Stream *s, int i) {
     if (op->nresults)
       plan_op(&p, op);
   plan_uses(&p);
-  return e->most && kept_words(&p) + rows_words(&p, true) <= rows_words(&p, false) ? e : NULL;
+  e->words = kept_words(&p);
+  return e->most && e->words + rows_words(&p, true) <= rows_words(&p, false) ? e : NULL;
 }

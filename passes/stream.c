@@ -205,7 +205,6 @@ int64_t stream_words(const Stream *s) {
     for (int v = 0; v <= s->l->use[f].versions; v++)
       words += s->w[f][v].rows * ((type_size(s->l->m->fields[f].type) + 3) / 4);
   for (int i = 0; i < s->l->n; i++)
-    for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
-      words += s->early[i]->kept[k] ? s->early[i]->phase[k] - s->early[i]->use[k] : 0;
+    words += s->early[i] ? s->early[i]->words : 0;
   return words;
 }

@@ -36,6 +36,7 @@ typedef struct Early {
   bool *free;                    /* it depends on no access and is computed where it is used */
   bool *kept;                    /* it is computed before the phase of its last use: a ring keeps it until then */
   int32_t most;                  /* the largest phase of a value that is kept */
+  int64_t words;                 /* 32-bit words that the values kept take for each cell */
 } Early;
 
 /* The pipeline of launch `l`. */
