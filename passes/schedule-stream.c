@@ -260,6 +260,21 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
   return NULL;
 }
 
+/* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
+static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
+  int y = r->rank - 2;
+  while (!stream_fits(r->c->target, p, s)) {
+    Schedule less = *s;
+    if (!r->want->ahead && s->ahead > 2)
+      less.ahead--;
+    else if (y >= 0 && !r->want->block[y] && s->block[y] > 1)
+      less.block[y] /= 2;
+    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) || (y > 0 && stream_width(p, &less, y) < 1))
+      return;
+    *s = less;
+  }
+}
+
 /* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
 static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
   const char *why = why_not(r, l);
@@ -268,7 +283,11 @@ static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedul
     return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
   choose(r, l, out);
   why = wrong_shape(r, out);
-  return why ? why : why_too_large(r, stream_new(l), out);
+  if (why)
+    return why;
+  Stream *p = stream_new(l);
+  fit_walk(r, p, out);
+  return why_too_large(r, p, out);
 }
 
 const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {

@@ -3,7 +3,7 @@
 #
 #   tests/gpu/check.sh STC [FOLDER-OF-EXAMPLES]
 #
-# Needs the stc program, bash, and a CUDA device. Small sizes under naive and overlap with several T, blocks and elements, f32 and f64, and one large size,
+# Needs the stc program, bash, and a CUDA device. Small sizes under naive, overlap and stream with several T, blocks and elements, f32 and f64, and one large size,
 # all bit for bit (-fno-contract --check); then memcheck and racecheck by compute-sanitizer where it is found. Prints a line for each failure and the totals;
 # exit status 1 if anything failed. JOBS runs go at a time (default 8). DEVICE names another device than cuda; ONLY is a pattern that
 # the labels of the runs must match (as "j2d5pt f32 small").
@@ -23,7 +23,7 @@ one() {
   shift
   timeout 120 "$@" >"$work/log.$BASHPID" 2>&1 || status=$?
   if [ $status = 0 ]; then echo "$label" >>"$work/passed"
-  elif [ $status != 1 ] && grep -qi "nearest legal\|near it is legal\|share a launch\|go one a launch" "$work/log.$BASHPID"; then echo "$label" >>"$work/illegal"
+  elif [ $status != 1 ] && grep -qi "nearest legal\|near it is legal\|share a launch\|go one a launch\|-schedule=stream: .*\(use -schedule=overlap\|take fewer time steps\|take a smaller\)" "$work/log.$BASHPID"; then echo "$label" >>"$work/illegal"
   else
     { echo "FAIL ($status) $label: $*"; tail -15 "$work/log.$BASHPID"; } >"$work/fail.$BASHPID"
     cat "$work/fail.$BASHPID"
@@ -41,10 +41,11 @@ rank() {
   esac
 }
 
-# grid RANK SMALL|LARGE|ODD: -D options.
+# grid RANK SMALL|LANES|LARGE|ODD: -D options. The rows of "lanes" are multiples of 8.
 grid() {
   case $1-$2 in
     1-small) echo -DN=1000 ;; 2-small) echo -DN=100 -DM=130 ;; 3-small) echo -DN=33 -DM=30 -DL=45 ;;
+    1-lanes) echo -DN=1024 ;; 2-lanes) echo -DN=37 -DM=264 ;; 3-lanes) echo -DN=21 -DM=18 -DL=64 ;;
     1-odd) echo -DN=257 ;; 2-odd) echo -DN=3 -DM=71 ;; 3-odd) echo -DN=5 -DM=2 -DL=40 ;;
     1-large) echo -DN=5000001 ;; 2-large) echo -DN=2050 -DM=3001 ;; 3-large) echo -DN=130 -DM=200 -DL=257 ;;
   esac
@@ -66,23 +67,43 @@ shapes() {
   esac
 }
 
+# walks RANK: tiles that are walked, BLOCK:ELEMS:CHUNK:AHEAD.
+walks() {
+  case $1 in
+    1) echo "128:16:0:1 32:1:0:1 64:5:0:1" ;;
+    2) echo "4x32:1x4:64:4 1x32:1x2:7:1 2x32:1x1:16:6 4x32:1x8:32:2" ;;
+    3) echo "1x16x32:1x2x4:32:3 1x4x32:1x2x2:5:1 1x8x32:1x3x1:16:4" ;;
+  esac
+}
+
+# walk SHAPE: the options.
+walk() {
+  local block elems chunk ahead
+  IFS=: read -r block elems chunk ahead <<<"$1"
+  echo "-schedule=stream -block=$block -elems=$elems -ahead=$ahead" "$([ "$chunk" = 0 ] || echo "-chunk=$chunk")"
+}
+
 # list_all: all runs as lines "LABEL|ARGUMENTS".
 list_all() {
   local f name r size real T shape in
   for f in "$examples"/*.stn; do
     name=$(basename "$f" .stn) r=$(rank "$f") in=$(inputs "$f")
     for real in f32 f64; do
-      for size in small odd; do
+      for size in small lanes odd; do
         echo "$name $real $size naive|$(grid "$r" $size) -freal=$real -schedule=naive --steps=7 $in $f"
         echo "$name $real $size default|$(grid "$r" $size) -freal=$real --steps=7 $in $f"
         for T in 1 2 3 5 8; do
           for shape in $(shapes "$r"); do
             echo "$name $real $size T=$T $shape|$(grid "$r" $size) -freal=$real -schedule=overlap -T=$T -block=${shape%:*} -elems=${shape#*:} --steps=$((2 * T + 1)) $in $f"
           done
+          for shape in $(walks "$r"); do
+            echo "$name $real $size stream T=$T $shape|$(grid "$r" $size) -freal=$real $(walk "$shape") -T=$T --steps=$((2 * T + 1)) $in $f"
+          done
         done
       done
     done
     echo "$name f32 large|$(grid "$r" large) --steps=5 $in $f"
+    echo "$name f32 large stream|$(grid "$r" large) -schedule=stream --steps=5 $in $f"
     echo "$name f32 large naive|$(grid "$r" large) -schedule=naive --steps=3 $in $f"
   done
 }
@@ -103,7 +124,7 @@ if [ -n "$sanitizer" ]; then
   : >"$work/passed"
   for f in "$examples"/*.stn; do
     for tool in memcheck racecheck; do
-      for schedule in -schedule=naive "-schedule=overlap -T=2" "-schedule=overlap -T=3"; do
+      for schedule in -schedule=naive "-schedule=overlap -T=2" "-schedule=overlap -T=3" "-schedule=stream -T=2"; do
         printf '%s\0%s\0' "$tool $(basename "$f" .stn) $schedule" "--tool $tool --error-exitcode 9 $stc run --device=$device $(grid "$(rank "$f")" small) $schedule --steps=4 $(inputs "$f") $f"
       done
     done

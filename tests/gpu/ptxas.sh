@@ -1,7 +1,7 @@
 #!/bin/bash
 # Does ptxas take the PTX of every example and test program?  tests/gpu/ptxas.sh STC [-v] [FOLDER..]
 # In f32 for sm_70 (a ptxas that knows none older assembles it for the oldest that it knows), in f64 for sm_80, and for sm_90 with a launch a stencil and all
-# checks. Names those that spill registers; -v prints the registers of each kernel. Exit status 1 if one is refused; 2 if there is no ptxas.
+# checks; some with walked tiles, too. Names those that spill registers; -v prints the registers of each kernel. Exit status 1 if one is refused; 2 if there is no ptxas.
 set -u
 stc=$(readlink -f "$1")
 shift
@@ -17,7 +17,11 @@ trap 'rm -rf "$work"' EXIT
 bad=0 spilling=0 n=0
 for folder in "$@"; do
   for f in "$folder"/*.stn; do
-    for how in "70 -freal=f32" "80 -freal=f64" "90 -fuse=none -fcheck=finite -fcheck=bounds"; do
+    ways=("70 -freal=f32" "80 -freal=f64" "90 -fuse=none -fcheck=finite -fcheck=bounds")
+    case $(basename "$f" .stn) in
+      j1d5pt | j2d5pt | j3d7pt | fdtd2d | acoustic_wave | storage) ways+=("90 -schedule=stream" "75 -schedule=stream -T=1") ;;
+    esac
+    for how in "${ways[@]}"; do
       cpu=${how%% *} label="$(basename "$f" .stn) sm_$how"
       n=$((n + 1))
       # shellcheck disable=SC2086

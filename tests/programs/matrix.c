@@ -2,12 +2,13 @@
  *
  *   matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn
  *
- * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, steps cut into launches as the table `cuts` says, several shapes of blocks and elements, extents from one point to a few tiles, and after
+ * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, stream (on sim), steps cut into launches as the table `cuts` says, several shapes of blocks and elements, extents from one point to a few tiles, and after
  * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of device "ref". The fields
  * start from the program's inits or from random values, launch-time arrays always from these. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
  * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value for each stencil run.
  * Device "sim" simulates the kernels of a GPU, "loops" those of the CPU, "host" runs these.
- * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was planned, with some for each of T = 1, 2, 3 and device.
+ * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was planned, with some for each of T = 1, 2, 3 and device. Tiles that cannot be walked are counted by
+ * themselves; of every program some must be walked but of those in the table `never_walked`.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -51,6 +52,17 @@ static const int64_t extents[3][MAX_EXTENTS][3] = {
 };
 static const int tiles[] = {1, 2, 3, 5, 8};
 
+/* Tiles that are walked: T is tiles[k] with shape k of the rank in f32, the next in f64. Small ones, for the simulator's sake. */
+typedef struct Walk { const char *cpu; int block[3], elems[3], chunk, ahead; } Walk;
+enum { WALKS = 4 };
+static const Walk walks[3][WALKS] = {
+  {{"sm_90", {32}, {1}, 0, 1}, {"sm_75", {64}, {4}, 0, 1}, {"sm_90", {32}, {2}, 0, 4}, {"sm_90", {96}, {8}, 0, 1}},
+  {{"sm_90", {2, 32}, {1, 1}, 5, 4}, {"sm_90", {1, 32}, {1, 2}, 16, 1}, {"sm_75", {4, 32}, {1, 4}, 5, 1}, {"sm_90", {2, 32}, {1, 4}, 16, 4}},
+  {{"sm_90", {1, 3, 32}, {1, 3, 2}, 5, 4}, {"sm_90", {1, 4, 32}, {1, 2, 4}, 16, 1}, {"sm_75", {1, 4, 32}, {1, 3, 1}, 5, 1}, {"sm_90", {1, 4, 32}, {1, 3, 2}, 16, 4}},
+};
+/* Programs none of whose tiles can be walked. */
+static const char *const never_walked[] = {"extremes", "inner", "rewritten", NULL};
+
 /* One program's test: what was asked, and what came of it. messages holds the last messages of the library. */
 typedef struct Test {
   const char *path;
@@ -59,7 +71,7 @@ typedef struct Test {
   const char *only_device, *only_real;
   StcContext *context;
   char messages[MAX_MESSAGES];
-  int planned, compared, illegal, failures;
+  int planned, compared, illegal, failures, walked, unwalked;
   int by_T[3][9];
 } Test;
 
@@ -249,6 +261,12 @@ static bool refused(const Test *t, StcStatus s) {
   return (s == STC_USAGE || s == STC_INPUT) && schedule;
 }
 
+/* Do the messages kept say that tiles of the program cannot be walked as was asked? */
+static bool walk_refused(const Test *t, StcStatus s) {
+  bool known = strstr(t->messages, "use -schedule=overlap") || strstr(t->messages, "take fewer time steps") || strstr(t->messages, "take a smaller -T");
+  return (s == STC_USAGE || s == STC_INPUT) && strstr(t->messages, "-schedule=stream: ") && known;
+}
+
 /* Is extent list entry e large enough for the program, and among those wanted in a reduced run? */
 static bool extents_wanted(const Test *t, int rank, int i) {
   for (int d = 0; d < rank; d++)
@@ -269,6 +287,11 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   t->messages[0] = 0;
   t->planned++;
   StcStatus s = stc_plan_new(p, device[0] == 'l' ? "sim" : device, n, list, &plan);
+  if (walk_refused(t, s)) {
+    t->planned--;
+    t->unwalked++;
+    return;
+  }
   if (refused(t, s)) {
     t->illegal++;
     return;
@@ -278,6 +301,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   else {
     compare(t, full, T, ref, &got);
     t->compared++;
+    t->walked += strstr(what, " stream ") != NULL;
     t->by_T[device_number(device)][T]++;
   }
   stc_plan_free(plan);
@@ -285,7 +309,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
 }
 
 /* One schedule on one device at all extents (in 3-D with T > 2 the simulator leaves the largest ones to --long), or at `only` alone if that is not negative; refs[mode][i] are the reference's traces (nfields 0: extent not wanted).
- * `turn` picks the mode by extent. */
+ * `turn` picks the mode by extent, and those extents at which tiles are walked. */
 static void run_extents(Test *t, const StcOptions *o, const char *device, int T, int turn, int only, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   char what[256];
   StcProgram *p = NULL;
@@ -304,7 +328,8 @@ static void run_extents(Test *t, const StcOptions *o, const char *device, int T,
     return;
   }
   for (int i = 0; i < MAX_EXTENTS; i++) {
-    int mode = (i + turn) % MODES;
+    int mode = (o->schedule[0] == 's' ? (i + turn) / 2 : i + turn) % MODES;
+    if (o->schedule[0] == 's' && !t->everything && (i + turn) % 2) continue;
     bool wanted = only < 0 ? t->everything || rank < 3 || i < 5 || device[0] != 's' || T <= 2 : only == i;
     if (refs[mode][i].nfields && wanted) run_one(t, p, device, what, T, mode, extents[rank - 1][i], &refs[mode][i]);
   }
@@ -352,6 +377,23 @@ static void run_cuts(Test *t, const char *device, const char *real, int rank, Tr
   }
 }
 
+/* Tiles that are walked, of T steps, and for T = 1 also with a launch for each stencil; at few extents in a short run. */
+static void run_walks(Test *t, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+  for (int i = 0; i < WALKS && k < WALKS; i++) {
+    const Walk *w = &walks[rank - 1][i];
+    if (!t->everything && i != (k + (real[1] == '6')) % WALKS) continue;
+    Shape s = {{w->block[0], w->block[1], w->block[2]}, {w->elems[0], w->elems[1], w->elems[2]}};
+    StcOptions o = options_for("sim", real, "stream", tiles[k], &s);
+    o.mcpu = w->cpu;
+    o.chunk = w->chunk;
+    o.ahead = w->ahead;
+    run_schedule(t, &o, "sim", tiles[k], i, false, rank, refs);
+    if (k > 0) continue;
+    o.fuse = "none";
+    run_schedule(t, &o, "sim", 1, i + 1, false, rank, refs);
+  }
+}
+
 /* All schedules with time tile `T` in type `real` on `device`. */
 static void run_device(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   int T = tiles[k];
@@ -372,6 +414,7 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
     o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
     run_schedule(t, &o, device, T, s, T == (real[1] == '3' ? 3 : 5), rank, refs);
   }
+  if (device[0] == 's') run_walks(t, real, k, rank, refs);
 }
 
 /* The reference's traces for T at all wanted extents. False after a failure. */
@@ -417,15 +460,23 @@ static void run_real(Test *t, const char *real) {
   }
 }
 
+/* Should tiles of the program be walked in some of the schedules that run? */
+static bool should_walk(const Test *t) {
+  bool should = !t->only_device || t->only_device[0] == 's';
+  for (int i = 0; never_walked[i]; i++) should = should && !is_program(never_walked[i], t->path);
+  return should;
+}
+
 /* Says what was done; false if too little was. */
 static bool report(Test *t) {
-  bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
+  bool enough = t->compared > 0 && 2 * t->compared >= t->planned && (t->walked > 0) == should_walk(t);
   for (int device = 0; device < 3; device++)
     for (int T = 1; T <= t->quirk->levels; T++) {
       bool wanted = t->only_device ? device_number(t->only_device) == device : true;
       if (wanted && !t->by_T[device][T]) enough = false;
     }
-  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures\n", t->path, t->planned, t->compared, t->illegal, t->failures);
+  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures; %d runs with tiles walked, %d whose tiles cannot be\n", t->path, t->planned, t->compared, t->illegal, t->failures,
+         t->walked, t->unwalked);
   if (!enough) printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
   return enough && t->failures == 0;
 }
