@@ -8,8 +8,8 @@ enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
 enum { MOST_WORDS = 1024 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
-/* Instructions of the steps written out that defaults keep to, about: beyond it they come too slowly (docs/performance.md). */
-enum { GOOD_CODE = 3200 };
+/* Instructions of the steps written out that defaults keep to, about: beyond it they come too slowly; and of one point of a step. Found by measuring (docs/performance.md). */
+enum { GOOD_CODE = 3200, LONG_EQUATION = 40 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
@@ -153,6 +153,12 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
   return sum * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
+/* Are there registers for the windows and, in rank 3, where threads have few, for what a long equation needs beside them; and is the code not too long? */
+static bool is_comfortable(const Chooser *r, const Stream *p, const Schedule *s) {
+  int64_t cells = s->elems[r->rank - 1] * (r->rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
+  return words_of(p, s) <= GOOD_WORDS[r->rank - 1] && code_of(p, s) <= GOOD_CODE && (r->rank < 3 || equation <= LONG_EQUATION);
+}
+
 /* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
 static int default_T(const Chooser *r, int64_t most) {
   static const int limit[MAX_RANK] = {16, 12, 4};
@@ -164,7 +170,7 @@ static int default_T(const Chooser *r, int64_t most) {
       continue;
     Stream *p = stream_new(l);
     choose(r, l, &s);
-    if (stream_fits(r->c->target, p, &s) && (T == 1 || (words_of(p, &s) <= GOOD_WORDS[r->rank - 1] && code_of(p, &s) <= GOOD_CODE && redundancy(p, &s) <= modest[r->rank - 1])))
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || (is_comfortable(r, p, &s) && redundancy(p, &s) <= modest[r->rank - 1])))
       return T;
   }
   return 0;
