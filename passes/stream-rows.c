@@ -3,7 +3,7 @@
 #include "passes/stream.h"
 
 int flow_vector(const Flow *f, Type t) {
-  int n = 16 / (int)type_size(t);
+  int n = type_size(t) > 2 ? 16 / (int)type_size(t) : 8;
   while (n > 1 && f->V % n)
     n /= 2;
   return n > 1 ? n : 1;
@@ -53,8 +53,16 @@ Value **flow_own_row(Flow *f, int fl, int lag) {
 /* Does a row of version 0 of field `fl` come in at every step? */
 static bool comes_in(const Flow *f, int fl) { return f->st->w[fl][0].used && !f->st->w[fl][0].direct; }
 
-/* Are loads made by asynchronous copies? */
-static bool is_async(const Flow *f) { return f->ahead > 1; }
+/* Do rows of field `fl` come in by asynchronous copies? These move 4, 8 or 16 bytes; fields of smaller elements come in one row ahead where they are moved one by one. */
+static bool is_copied(const Flow *f, int fl) { return comes_in(f, fl) && f->ahead > 1 && width_of(f, fl) * type_size(f->l->m->fields[fl].type) >= 4; }
+
+/* Does a field? */
+static bool any_copied(const Flow *f) {
+  for (int fl = 0; fl < f->l->m->nfields; fl++)
+    if (is_copied(f, fl))
+      return true;
+  return false;
+}
 
 /* The place, in the ring array of field `fl`, of the row that the walk reaches `later` steps from now: first index of the array. */
 static Value *ring_place(Flow *f, int later) {
@@ -84,10 +92,10 @@ static void start_copy(Flow *f, int fl, int later) {
     }
 }
 
-/* Starts the copies of all fields for the row that is `later` steps away. */
+/* Starts the copies of all fields that are copied, for the row that is `later` steps away. */
 static void start_copies(Flow *f, int later) {
   for (int fl = 0; fl < f->l->m->nfields; fl++)
-    if (comes_in(f, fl))
+    if (is_copied(f, fl))
       start_copy(f, fl, later);
   build_async_commit(&f->b);
 }
@@ -116,6 +124,13 @@ static void put_next(Flow *f, int fl, int later) {
   }
 }
 
+/* The same for all fields that are not copied. */
+static void put_others(Flow *f, int later) {
+  for (int fl = 0; fl < f->l->m->nfields; fl++)
+    if (comes_in(f, fl) && !is_copied(f, fl))
+      put_next(f, fl, later);
+}
+
 /* Takes the running step's row of field `fl` out of the registers for it. */
 static void take_next(Flow *f, int fl) {
   Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V);
@@ -129,46 +144,41 @@ static void take_next(Flow *f, int fl) {
 void flow_make_inputs(Flow *f) {
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
     f->in[fl] = -1;
-    if (!comes_in(f, fl) || !f->ahead)
+    if (!comes_in(f, fl))
       continue;
+    bool copied = is_copied(f, fl);
     const Field *field = &f->l->m->fields[fl];
     int n = width_of(f, fl);
     int32_t ring[MAX_RANK] = {f->ahead * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
-    f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", is_async(f) ? "s" : "r", field->name), field->type,
-                           is_async(f) ? SPACE_SHARED : SPACE_PRIVATE, is_async(f) ? ring : next, 0, 0);
+    f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", copied ? "s" : "r", field->name), field->type, copied ? SPACE_SHARED : SPACE_PRIVATE,
+                           copied ? ring : next, 0, 0);
   }
 }
 
 void flow_start_loads(Flow *f) {
-  for (int later = 0; is_async(f) && later < f->ahead - 1; later++)
+  bool copied = any_copied(f);
+  for (int later = 0; copied && later < f->ahead - 1; later++)
     start_copies(f, later);
-  for (int fl = 0; f->ahead == 1 && fl < f->l->m->nfields; fl++)
-    if (comes_in(f, fl))
-      put_next(f, fl, 0);
+  put_others(f, 0);
 }
 
 void flow_load(Flow *f) {
-  if (is_async(f))
+  bool copied = any_copied(f);
+  if (copied)
     build_async_wait(&f->b, f->ahead - 2);
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
-    if (!comes_in(f, fl))
-      continue;
-    if (is_async(f))
+    if (is_copied(f, fl))
       take_copied(f, fl);
-    else if (f->ahead)
+    else if (comes_in(f, fl))
       take_next(f, fl);
-    else
-      f->newest[fl][0] = load_row(f, fl, 0);
   }
-  if (is_async(f))
+  if (copied)
     start_copies(f, f->ahead - 1);
-  for (int fl = 0; f->ahead == 1 && fl < f->l->m->nfields; fl++)
-    if (comes_in(f, fl))
-      put_next(f, fl, 1);
+  put_others(f, 1);
 }
 
 void flow_end_loads(Flow *f) {
-  if (is_async(f))
+  if (any_copied(f))
     build_async_wait(&f->b, 0);
 }
 

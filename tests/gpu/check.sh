@@ -19,16 +19,16 @@ export device=${DEVICE:-cuda} only=${ONLY:-.}
 
 # one LABEL COMMAND...: runs it; a failure goes to its own file in $work.
 one() {
-  local label=$1 status=0
+  local label=$1 status=0 log=$work/log.$BASHPID fail=$work/fail.$BASHPID
   shift
-  timeout 120 "$@" >"$work/log.$BASHPID" 2>&1 || status=$?
+  timeout 120 "$@" >"$log" 2>&1 || status=$?
   if [ $status = 0 ]; then echo "$label" >>"$work/passed"
-  elif [ $status != 1 ] && grep -qi "nearest legal\|near it is legal\|share a launch\|go one a launch\|-schedule=stream: .*\(use -schedule=overlap\|take fewer time steps\|take a smaller\)" "$work/log.$BASHPID"; then echo "$label" >>"$work/illegal"
+  elif [ $status != 1 ] && grep -qi "nearest legal\|near it is legal\|share a launch\|go one a launch\|-schedule=stream: .*\(use -schedule=overlap\|take fewer time steps\|take a smaller\)" "$log"; then echo "$label" >>"$work/illegal"
   else
-    { echo "FAIL ($status) $label: $*"; tail -15 "$work/log.$BASHPID"; } >"$work/fail.$BASHPID"
-    cat "$work/fail.$BASHPID"
+    { echo "FAIL ($status) $label: $*"; tail -15 "$log"; } >"$fail"
+    cat "$fail"
   fi
-  rm -f "$work/log.$BASHPID"
+  rm -f "$log"
 }
 export -f one
 
