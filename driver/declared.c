@@ -50,17 +50,6 @@ static void declare(const Module *m, Declared *d, const char *name, Type t, int 
   }
 }
 
-const Record *record_of(const Module *m, int field) {
-  for (int i = 0; i < m->nrecords; i++)
-    if (field >= m->records[i].first && field < m->records[i].first + type_components(m, m->records[i].type)) return &m->records[i];
-  return NULL;
-}
-
-const char *declared_name(const Module *m, int field) {
-  const Record *r = record_of(m, field);
-  return r ? r->name : m->fields[field].name;
-}
-
 void program_declare(StcProgram *p) {
   const Module *m = p->module;
   int first = 0;

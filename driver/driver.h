@@ -118,9 +118,6 @@ CodegenOptions program_codegen_options(const StcProgram *p);
 StcStatus build_artifact(StcProgram *p, Build *b);
 /* Fills p->declared from p->module. */
 void program_declare(StcProgram *p);
-/* The record that field `field` is a component of, NULL if it is a field by itself; the name by which the program knows the field: the record's, or its own. */
-const Record *record_of(const Module *m, int field);
-const char *declared_name(const Module *m, int field);
 /* Does kernel argument `a` write a buffer of field `field`? */
 bool argument_writes(const Module *m, const KArg *a, int field);
 /* Splits "NAME=VALUE" into *out (strings in `a`). False if it is malformed. */

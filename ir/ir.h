@@ -408,6 +408,10 @@ const char *type_component_path(const Module *m, Type t, int i);
 void type_print(Str *s, const Module *m, Type t);
 const char *type_text(const Module *m, Type t);
 
+/* The record that field `field` is a component of, NULL if it is a field by itself; the name by which the program knows the field: the record's, or its own. */
+const Record *record_of(const Module *m, int field);
+const char *declared_name(const Module *m, int field);
+
 Module *module_new(Arena *a, const char *name, OpLevel level);
 /* A module of `level` that shares the declarations (scalars, grid, fields, checks, flags) of `m`, without its code. */
 Module *module_derive(const Module *m, OpLevel level);

@@ -68,14 +68,6 @@ void module_put_first(Module *m, int n, const Reduction *r) {
   m->nreductions = count;
 }
 
-/* What the program calls field `i`: if it is a component, the field that it is one of. */
-static const char *declared_name(const Module *m, int i) {
-  for (int k = 0; k < m->nrecords; k++)
-    if (i >= m->records[k].first && i < m->records[k].first + type_components(m, m->records[k].type))
-      return m->records[k].name;
-  return m->fields[i].name;
-}
-
 /* Reports what the check of indices `r` found, `v`. */
 static void report_bounds(const Module *m, const Reduction *r, int64_t v, Diags *d) {
   const char *what = strncmp(r->name, "bounds.", 7) ? r->name : r->name + 7;

@@ -248,7 +248,7 @@ static void choose_vectors(Flow *f, int index, bool vector) {
 static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   int rank = l->m->grid.rank;
-  Flow f = {.lo = lo, .l = l, .st = stream_new(l), .s = s, .k = &lo->out->kernels[index], .rank = rank, .V = s->elems[rank - 1], .E = rank > 2 ? s->elems[1] : 1};
+  Flow f = {.lo = lo, .l = l, .st = stream_new(l), .k = &lo->out->kernels[index], .rank = rank, .V = s->elems[rank - 1], .E = rank > 2 ? s->elems[1] : 1};
   f.ahead = s->ahead;
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / STREAM_LANES;
   choose_vectors(&f, index, vector);
@@ -271,7 +271,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
 
 /* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves elements one by one. The index of the first. */
 static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
-  int index = stream_kernel(lo, l, s, s->vector, name, steps);
+  int index = stream_kernel(lo, l, s, true, name, steps);
   if (lo->out->kernels[index].nmultiples)
     kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
   return index;
@@ -350,15 +350,10 @@ static bool resolve_rest(PassContext *c, const Module *m, Schedule *rest) {
   return !why || !needed;
 }
 
-/* The schedule is left to us: has it come to overlapped tiles? Then a remark says why. */
-static bool stays_overlapped(PassContext *c, const Module *m) {
-  Schedule want = *c->schedule, s;
-  if (!schedule_resolve(c, m, &want, &s) || strcmp(s.family, "stream") == 0)
-    return false;
-  want.T = 0;
-  const char *why = stream_is_not_better(c, m, &want, INT64_MAX);
+/* Says why the schedule, which was left to us, has come to overlapped tiles. */
+static void remark_overlapped(PassContext *c, const Module *m) {
+  const char *why = stream_is_not_better(c, m, c->schedule, INT64_MAX);
   diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s", why ? why : "there are too few steps to make");
-  return true;
 }
 
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -366,11 +361,16 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
   if (!lowering_ready(c, m, "lower-stream"))
     return NULL;
   Schedule want = *c->schedule, s, rest;
-  want.family = "stream";
-  want.T = m->time_tile;
-  if (c->schedule->family && strcmp(c->schedule->family, "auto") == 0 && stays_overlapped(c, m))
+  bool open = want.family && strcmp(want.family, "auto") == 0;
+  want.family = open ? "auto" : "stream";
+  want.T = open ? 0 : m->time_tile;
+  if (!schedule_resolve(c, m, &want, &s))
+    return NULL;
+  if (strcmp(s.family, "overlap") == 0) {
+    remark_overlapped(c, m);
     return pass_lower_overlap(c, m, 0, NULL);
-  if (!schedule_resolve(c, m, &want, &s) || !resolve_rest(c, m, &rest))
+  }
+  if (!resolve_rest(c, m, &rest))
     return NULL;
   if (!extents_ready(c, m, "lower-stream"))
     return NULL;

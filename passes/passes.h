@@ -49,7 +49,6 @@ struct Schedule {
   int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */
   int32_t chunk;                 /* stream: rows of a walk along dimension 0 */
   int32_t ahead;                 /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
-  bool vector;                   /* stream, resolved: loads and stores by vectors where rows allow it */
   const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
   int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups;        /* and the schedule of each */

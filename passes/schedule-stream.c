@@ -96,7 +96,6 @@ static void choose(const Chooser *r, const Launch *l, Schedule *s) {
     s->elems[1] = 2;
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : chunk[x];
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
-  s->vector = true;
 }
 
 /* Words of a thread's registers that windows take. */

@@ -10,7 +10,7 @@ typedef struct FlowCell { Flow *f; int i, phase, j, e; Value *g[MAX_RANK], *w[MA
 
 static int32_t modulo(int64_t x, int32_t n) { return (int32_t)((x % n + n) % n); }
 
-/* Largest multiple: floor(x / n). */
+/* x / n rounded down. */
 static int floor_div(int x, int n) { return x >= 0 ? x / n : -((n - 1 - x) / n); }
 
 /* ---- values of the running step, built once each */

@@ -6,8 +6,8 @@
  * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are free: they are computed wherever they are used. */
 #include "passes/stream.h"
 
-/* The plan in the making: uses[v]: the least phase at which value v is used, reads[v]: of an access, the step from which it can be read, as a lag. */
-typedef struct Planner { const Stream *s; int i; const Piece *piece; Early *e; int32_t *uses, *reads; } Planner;
+/* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used. */
+typedef struct Planner { const Stream *s; int i; const Piece *piece; Early *e; int32_t *uses; } Planner;
 
 /* The window that an access op of the instance reads, NULL: nothing. */
 static const Window *window_read(const Planner *p, const Op *op) {

@@ -85,7 +85,6 @@ typedef struct Flow {
   Lowering *lo;
   const Launch *l;
   const Stream *st;
-  const Schedule *s;
   Kernel *k;
   Builder b;                     /* where the running step's code goes */
   int rank, V, E, warps;         /* cells of a line a lane, lines a thread, warps */
