@@ -54,15 +54,15 @@ static StcStatus open_device(Bench *b) {
 
 /* ---------------------------------------------------------------- one program of one type */
 
-/* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found for the running size. out: it is of no use; samples: those of the running
- * size; tuned: the schedules found, by size. */
-typedef struct Contestant { const char *family; Trial trial; bool out, lost; double samples[SAMPLES]; } Contestant;
+/* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found for the running size. schedule: options; out: it is of no use; fresh: it is to
+ * be compiled and verified; samples: those of the running size; tuned: the schedules found, by size. */
+typedef struct Contestant { const char *family, *schedule; Trial trial; bool out, fresh, lost; double samples[SAMPLES]; } Contestant;
 typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n; Contestant *all; const char **tuned; } Entry;
 
 /* The words of why a trial failed. */
 static const char *reason(Arena *a, const Trial *t) { return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word"); }
 
-/* Opens the subject and its trials. */
+/* Opens the subject, and names its trials. */
 static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, const char *type) {
   const Command *c = b->c;
   StcOptions o = c->options;
@@ -75,7 +75,7 @@ static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, con
   for (int i = 0; i < e->n - 1 && !s; i++) {
     Contestant *k = &e->all[i];
     k->family = i < FAMILIES ? families[i] : arena_printf(a, "also %d", i - FAMILIES + 1);
-    k->out = trial_open(&k->trial, &e->subject, b->device.name, i < FAMILIES ? arena_printf(a, "-schedule=%s", families[i]) : c->also[i - FAMILIES]) != STC_OK;
+    k->schedule = i < FAMILIES ? arena_printf(a, "-schedule=%s", families[i]) : c->also[i - FAMILIES];
   }
   return s;
 }
@@ -97,15 +97,31 @@ static void verify(Bench *b, Entry *e, Contestant *k) {
   if (k->out) add_row(b, &r);
 }
 
-/* Compiles and verifies all trials that are for all sizes. */
-static void entry_verify(Bench *b, Entry *e) {
-  int n = e->n - 1;
-  Trial **trials = ARENA_ARRAY(b->w.arena, Trial *, n);
-  for (int i = 0; i < n; i++) trials[i] = &e->all[i].trial;
-  say(b, "compiling", e->program->name, e->type, "");
+/* Opens the trials that are not open yet, and anew those whose schedule depends on the size of the grid, which is to be `extents` now. */
+static void entry_open_trials(Bench *b, Entry *e, const int64_t *extents) {
+  memcpy(e->subject.options.grid, extents, sizeof e->subject.options.grid);
+  for (int i = 0; i < e->n - 1; i++) {
+    Contestant *k = &e->all[i];
+    StcProgram *p = k->trial.program;
+    k->fresh = !k->trial.context || (!k->out && p && schedule_depends_on_size(&p->schedule));
+    if (!k->fresh) continue;
+    if (k->trial.context) trial_close(&k->trial);
+    k->out = trial_open(&k->trial, &e->subject, b->device.name, k->schedule) != STC_OK;
+  }
+}
+
+/* Compiles and verifies all trials for a grid of that size but the tuned one, as far as they were not for another size. */
+static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
+  int n = 0;
+  Trial **trials = ARENA_ARRAY(b->w.arena, Trial *, e->n);
+  entry_open_trials(b, e, size->extents);
+  for (int i = 0; i < e->n - 1; i++)
+    if (e->all[i].fresh) trials[n++] = &e->all[i].trial;
+  say(b, "compiling", e->program->name, e->type, bench_size_text(b->w.arena, size));
   trials_prepare(trials, n, (int)sysconf(_SC_NPROCESSORS_ONLN));
   if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
-  for (int i = 0; i < n && !*b->stop; i++) verify(b, e, &e->all[i]);
+  for (int i = 0; i < e->n - 1 && !*b->stop; i++)
+    if (e->all[i].fresh) verify(b, e, &e->all[i]);
 }
 
 /* ---------------------------------------------------------------- the tuned schedule */
@@ -241,13 +257,11 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
   StcStatus s = entry_open(b, e, program, type);
   int rank = s ? 0 : stc_program_rank(e->subject.program), sizes = 0;
   for (int i = 0; i < b->set.nsizes; i++) sizes += b->set.sizes[i].rank == rank;
-  bool late = out_of_time(b);
-  if (sizes && !late) s = find_all_tuned(b, e);
-  if (sizes && !late && !s) entry_verify(b, e);
+  if (sizes && !out_of_time(b)) s = find_all_tuned(b, e);
   for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
     if (b->set.sizes[i].rank != rank) continue;
     if (out_of_time(b)) fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type, bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
-    else s = measure_size(b, e, &b->set.sizes[i], e->tuned[i]);
+    else s = (entry_verify(b, e, &b->set.sizes[i]), measure_size(b, e, &b->set.sizes[i], e->tuned[i]));
   }
   entry_close(e);
   if (!s && !device_works(&b->device)) {

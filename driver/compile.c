@@ -143,17 +143,16 @@ static StcStatus make_reference(StcProgram *p) {
   return p->reference ? STC_OK : STC_INPUT;
 }
 
-/* Checks -block and -elems against the program's rank. */
+/* Checks -block, -elems and -for-grid against the program's rank. */
 static StcStatus check_rank(const StcProgram *p) {
-  int rank = p->module->grid.rank;
-  for (int d = rank; d < MAX_RANK; d++)
-    if (p->options.block[d] || p->options.elems[d])
-      return context_error(
-                 p->w.context,
-                 "-block or -elems has %d numbers, but the program's grid has rank %d: give one for each dimension, slowest first", d + 1,
-                 rank),
-             STC_USAGE;
-  return STC_OK;
+  const StcOptions *o = &p->options;
+  int rank = p->module->grid.rank, given = 0;
+  for (int d = rank; d < MAX_RANK; d++) given = o->block[d] || o->elems[d] || o->grid[d] ? d + 1 : given;
+  for (int d = 0; d < rank && o->grid[0]; d++) given = o->grid[d] ? given : d;
+  if (!given) return STC_OK;
+  return context_error(p->w.context, "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first", o->grid[0] ? "-for-grid" : "-block or -elems", given,
+                       given > 1 ? "s" : "", rank),
+         STC_USAGE;
 }
 
 /* The part of compiling that runs under the guard. */
@@ -277,10 +276,13 @@ static PassHooks pass_hooks(const StcProgram *p) {
                      o->stats, NULL};
 }
 
-/* Runs the passes that the options ask for (the schedule's if they name none) on `m`. NULL after an error. *used is set to the schedule that a lowering took. */
-static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Module *m, bool by_default, Schedule *used) {
+/* Runs the passes that the options ask for (the schedule's if they name none) on `m`, for a grid of that size (NULL: large). NULL after an error. *used is set to the schedule that a lowering
+ * took. */
+static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, const int64_t *size, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &p->schedule, .used = used, .loaded = p->loaded,
+  Schedule want = p->schedule;
+  if (size) memcpy(want.size, size, sizeof want.size);
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &want, .used = used, .loaded = p->loaded,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
@@ -291,7 +293,7 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   return m;
 }
 
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out) {
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out) {
   double start = clock_seconds();
   diags_enable_remarks(w->diags, p->options.remarks);
   const TargetInfo *info = target_info(t);
@@ -299,7 +301,7 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
   Module *m = read_checked(p, w, info, &hooks);
   if (!m) return STC_INPUT;
   *out = (Compiled){.target = t};
-  m = run_passes(p, w, info, m, p->kind != SOURCE_KIR, &out->schedule);
+  m = run_passes(p, w, info, size, m, p->kind != SOURCE_KIR, &out->schedule);
   if (!m) return STC_INPUT;
   if (m->level != LEVEL_KIR) {
     diag_error(w->diags, no_loc(), "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
@@ -315,8 +317,10 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled
 
 Module *program_kernels(StcProgram *p) {
   Compiled code;
+  int64_t size[MAX_RANK];
   const Target *t = program_target(p);
-  if (!p->kernels && t && program_compile(p, &p->w, t, &code) == STC_OK) {
+  if (!p->kernels && t) program_size(p, p->w.arena, target_info(t), 0, NULL, size);
+  if (!p->kernels && t && program_compile(p, &p->w, t, size, &code) == STC_OK) {
     p->kernels = code.module;
     p->resolved = code.schedule;
   }
@@ -376,7 +380,7 @@ static bool emit_sir(StcProgram *p) {
     p->w.muted = true;
     m = t ? program_read(p, &p->w) : NULL;
     p->w.muted = false;
-    m = m ? run_passes(p, &p->w, target_info(t), m, false, NULL) : NULL;
+    m = m ? run_passes(p, &p->w, target_info(t), NULL, m, false, NULL) : NULL;
   }
   if (m && m->level != LEVEL_SIR) {
     context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);

@@ -4,6 +4,7 @@
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
  *   plugin.c        passes from shared objects
+ *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out
@@ -58,9 +59,9 @@ typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 /* A program's kernel IR for one target. `schedule` is what its schedule came to; family NULL where kernels or passes were given. */
 typedef struct Compiled { const Target *target; Module *module; Schedule schedule; double seconds; } Compiled;
 
-/* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that device share it. Code objects and
- * JIT code are made by the device when it first loads it. */
-typedef struct Build { const char *device; Compiled code; char *bytes; size_t size; Jit *jit; struct Build *next; } Build;
+/* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that device share it whose grids are of one size, about (program_size). Code objects
+ * and JIT code are made by the device when it first loads it. */
+typedef struct Build { const char *device; int64_t grid[MAX_RANK]; Compiled code; char *bytes; size_t size; Jit *jit; struct Build *next; } Build;
 
 /* A field as the program declares it, which is what files and users of the interface speak of: a field of the module, or one that pass scalarize made a record of.
  * field: its number, or that of the first of the record's `ncomponents` fields. names[i] is "v.0", a component's name for files; dtype and axes are
@@ -108,8 +109,12 @@ void plugins_close(StcProgram *p);
 const Target *program_target(StcProgram *p);
 /* The program's source read again into `w`: a module that passes may change. NULL after an error. */
 Module *program_read(StcProgram *p, Workspace *w);
-/* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for) and checks that the kernels fit the target. */
-StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, Compiled *out);
+/* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid of that size, and checks that the kernels fit the target. */
+StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out);
+/* The extents of the program's grid with its defines and `n` more, as "NAME=VALUE". False, without a message, if they are not known. (grid.c) */
+bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
+/* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded such that sizes nearly alike are the same. 0: unknown, or it does not matter. (grid.c) */
+void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
 /* The code generator's options. */
@@ -237,8 +242,8 @@ StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs differ, or it is not worthwhile. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
 void plan_forget_recordings(StcPlan *p);
-/* A plan with its code loaded, but without params and memory. On success *out is to be freed with stc_plan_free. */
-StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out);
+/* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success *out is to be freed with stc_plan_free. */
+StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
 /* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */

@@ -98,6 +98,12 @@ static const char *set_block(Command *c, const char *v) {
 static const char *set_elems(Command *c, const char *v) {
   return parse_shape(v, c->options.elems) ? NULL : "one to three numbers from 1, such as 4x1";
 }
+static const char *set_grid(Command *c, const char *v) {
+  int n[3] = {0};
+  if (!parse_shape(v, n)) return "one to three extents, such as 512x512";
+  for (int d = 0; d < 3; d++) c->options.grid[d] = n[d];
+  return NULL;
+}
 static const char *set_chunk(Command *c, const char *v) {
   int64_t n;
   return parse_int(v, 1, INT32_MAX, &n) ? (c->options.chunk = (int)n, NULL) : "a number of rows from 1";
@@ -227,6 +233,7 @@ static const OptionRow rows[] = {
     {"elems", TAKES_VALUE, PROGRAM, set_elems, "-elems=AxBxC", "points a thread"},
     {"chunk", TAKES_VALUE, PROGRAM, set_chunk, "-chunk=N", "stream: rows of a walk"},
     {"ahead", TAKES_VALUE, PROGRAM, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
+    {"for-grid", TAKES_VALUE, BOTH, set_grid, "-for-grid=AxBxC", "choose the schedule for a grid of that size; default what the params give"},
     {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
     {"fno-contract", TAKES_NOTHING, PROGRAM, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, PROGRAM, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},

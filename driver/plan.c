@@ -218,32 +218,38 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
 }
 
 /* What finding a build hands to its guarded part. */
-typedef struct BuildArgs { StcProgram *p; const Device *d; Build *out; } BuildArgs;
+typedef struct BuildArgs { StcProgram *p; const Device *d; int n; const char *const *defines; Build *out; } BuildArgs;
 
-/* The program's build for the device, made if there is none yet. It lives in the program's memory. */
+/* The program's build for the device and a grid of the size that the params give, about, made if there is none yet. It lives in the program's memory. */
 static StcStatus find_build(void *arg) {
   BuildArgs *a = arg;
   StcProgram *p = a->p;
-  for (a->out = p->builds; a->out; a->out = a->out->next)
-    if (strcmp(a->out->device, a->d->name) == 0) return STC_OK;
-  const Target *t = choose_target(p, a->d);
+  int64_t size[MAX_RANK];
+  const Target *t = NULL;
+  for (const Build *b = p->builds; b && !t; b = b->next)
+    if (strcmp(b->device, a->d->name) == 0) t = b->code.target;
+  if (!t) t = choose_target(p, a->d);
   if (!t) return STC_USAGE;
+  program_size(p, a->d->w->arena, target_info(t), a->n, a->defines, size);
+  for (a->out = p->builds; a->out; a->out = a->out->next)
+    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0) return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
-  StcStatus s = program_compile(p, &p->w, t, &b->code);
+  StcStatus s = program_compile(p, &p->w, t, size, &b->code);
   if (s) return s;
+  memcpy(b->grid, size, sizeof size);
   b->device = arena_strdup(p->w.arena, a->d->name);
   b->next = p->builds;
   p->builds = a->out = b;
   return STC_OK;
 }
 
-/* Compiles the program for the device (the reference runs it as read), and loads it. */
-static StcStatus make_code(StcPlan *p) {
+/* Compiles the program for the device and the params (the reference runs it as read), and loads it. */
+static StcStatus make_code(StcPlan *p, int n, const char *const *defines) {
   StcStatus s = STC_OK;
   double start = clock_seconds();
   p->module = p->program->reference;
   if (p->device.kind != &device_ref) {
-    BuildArgs args = {p->program, &p->device, NULL};
+    BuildArgs args = {p->program, &p->device, n, defines, NULL};
     s = workspace_guard(&p->program->w, find_build, &args);
     p->build = s ? NULL : args.out;
     p->module = s ? p->module : args.out->code.module;
@@ -280,7 +286,7 @@ static StcStatus prepare_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = device_open(&p->w, args->device, &p->device);
-  if (!s) s = make_code(p);
+  if (!s) s = make_code(p, args->n, args->defines);
   if (!s) p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s;
 }
@@ -302,7 +308,7 @@ static StcStatus reset_guarded(void *arg) {
   return s ? s : make_slots(p);
 }
 
-StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out) {
+StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -313,7 +319,7 @@ StcStatus plan_prepare(StcProgram *program, const char *device, StcPlan **out) {
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }
-  PlanArgs args = {.p = p, .device = device ? device : "host"};
+  PlanArgs args = {p, device ? device : "host", n, defines};
   StcStatus s = workspace_guard(&p->w, prepare_guarded, &args);
   if (s)
     stc_plan_free(p);
@@ -340,7 +346,7 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
 }
 
 StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  StcStatus s = plan_prepare(program, device, out);
+  StcStatus s = plan_prepare(program, device, n, defines, out);
   if (!s) s = plan_reset(*out, n, defines);
   if (s && *out) {
     stc_plan_free(*out);

@@ -69,6 +69,7 @@ typedef struct StcOptions {
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
+  int64_t grid[3];        /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as far as they are known */
   const char *fuse;       /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as "gauss+st,dt,pde" */
   int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
@@ -116,7 +117,7 @@ int stc_program_rank(const StcProgram *p);
 int64_t stc_program_steps(const StcProgram *p);
 
 /* Prepares `p` to run on `device`: "ref", "sim", "host", "host:8" (threads), "cuda", "cuda:1", "hip", ... with params overridden by the n strings "NAME=VALUE". A program compiled for another
- * architecture than the device's is compiled again for it. */
+ * architecture than the device's, or with a schedule chosen for a grid of another size, about, is compiled again. */
 StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *const *defines, StcPlan **out);
 void stc_plan_free(StcPlan *plan);
 

@@ -197,7 +197,7 @@ static StcStatus disturb(StcPlan *plan) {
 /* The plan that knows what is right on the grid of `w`; NULL if there is none. */
 static StcPlan *judge(Subject *s, const Wanted *w) {
   if (w->grid >= REFERENCE_GRIDS) return s->peer ? s->peer->plan : NULL;
-  if (!s->reference) plan_prepare(s->program, "ref", &s->reference);
+  if (!s->reference) plan_prepare(s->program, "ref", 0, NULL, &s->reference);
   return s->reference;
 }
 

@@ -58,7 +58,7 @@ static StcStatus check_family(const Trial *t) {
 
 StcStatus trial_prepare(Trial *t) {
   StcStatus s = stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program);
-  if (!s) s = plan_prepare(t->program, t->device, &t->plan);
+  if (!s) s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
   if (!s) s = check_family(t);
   if (s) return s;
   describe(stc_plan_schedule(t->plan), t->schedule, sizeof t->schedule);

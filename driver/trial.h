@@ -31,7 +31,7 @@ typedef struct Messages { char first[400]; } Messages;
 typedef struct Subject {
   Arena *arena;
   const char *name, *text;       /* as for stc_compile_string */
-  StcOptions options;            /* without a schedule */
+  StcOptions options;            /* without a schedule; grid: the size that is measured */
   const volatile sig_atomic_t *stop;   /* becomes nonzero when the user wants to end */
   Messages messages;
   StcContext *context;

@@ -163,6 +163,7 @@ static StcStatus decide(Search *t) {
 StcStatus search_run(Search *t) {
   bool simt = strcmp(t->device->kind->arch, "host") != 0;
   t->start = clock_seconds();
+  program_extents(t->subject->program, t->arena, t->size.n, t->size.defines, t->subject->options.grid);
   space_fill(&t->space, t->arena, stc_program_rank(t->subject->program), simt);
   subject_add_peer(t->subject, t->device_name);
   StcStatus s = try_all(t);

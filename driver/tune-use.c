@@ -32,17 +32,6 @@ static bool has_program(const TuneDb *db, const char *program) {
   return false;
 }
 
-/* The points of the program's grid under its defines; 0 if they are not complete. */
-static int64_t grid_points(StcProgram *p, Workspace *w) {
-  const Module *m = p->module;
-  Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
-  Field whole = {.name = "grid", .box = m->grid};
-  int64_t shape[MAX_RANK];
-  for (int i = 0; i < m->nscalars; i++)
-    if (m->scalars[i].is_param && !m->scalars[i].expr && !scalar_define(p, m, i)) return 0;
-  return module_bind(m, p->options.ndefines, p->defines, values, p->w.diags) ? field_shape(&whole, values, shape) : 0;
-}
-
 /* Looks into the file. */
 static StcStatus look(Lookup *l, const char *path) {
   TuneDb db;
@@ -59,8 +48,9 @@ static StcStatus look(Lookup *l, const char *path) {
 static StcStatus lookup_guarded(void *arg) {
   Lookup *l = arg;
   const Command *c = l->c;
-  int64_t points = grid_points(l->program, &l->w);
-  if (points <= 0) return STC_OK;
+  int64_t extents[MAX_RANK], points = 1;
+  if (!program_extents(l->program, l->w.arena, 0, NULL, extents)) return STC_OK;
+  for (int d = 0; d < l->program->module->grid.rank; d++) points *= extents[d];
   l->key.program = tune_program_key(l->w.arena, l->program->module);
   l->key.size = tune_size_class(points);
   if (c->db) return look(l, c->db);

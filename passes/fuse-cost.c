@@ -42,8 +42,7 @@ static double op_ops(const TargetInfo *t, const Op *op) {
   return type == TY_I64 ? ops * 2 : ops;
 }
 
-/* The operations of the largest piece of `st`. */
-static double stencil_ops(const TargetInfo *t, const Stencil *st) {
+double stencil_ops(const TargetInfo *t, const Stencil *st) {
   double most = 0;
   for (int k = 0; k < st->npieces; k++) {
     double sum = 0;

@@ -259,11 +259,16 @@ static void auto_cut(const Fuse *f) {
 /* Takes the messages of a trial, and shows none. */
 static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
 
-/* The points of the grid under the params' defaults; a large number if they have none. */
-static double grid_points(const Module *m) {
+/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; a large number if they have none. */
+static double grid_points(const Schedule *s, const Module *m) {
   Diags *silent = diags_new(m->arena, drop_message, NULL);
   Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
   double points = 1;
+  for (int d = 0; d < m->grid.rank; d++)
+    points *= (double)s->size[d];
+  if (points >= 1)
+    return points;
+  points = 1;
   if (!module_bind(m, 0, NULL, scalars, silent))
     return 1e8;
   for (int d = 0; d < m->grid.rank; d++) {
@@ -296,7 +301,7 @@ Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o) {
     return NULL;
   for (int i = 0; i < f.n; i++)
     f.st[i].group = 0;
-  f.points = grid_points(m);
+  f.points = grid_points(with.schedule, m);
   measure_groups(&f);
   if (strcmp(cuts, "auto") && !explicit_cut(&f, cuts))
     return NULL;

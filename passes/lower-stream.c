@@ -352,8 +352,19 @@ static bool resolve_rest(PassContext *c, const Module *m, Schedule *rest) {
 
 /* Says why the schedule, which was left to us, has come to overlapped tiles. */
 static void remark_overlapped(PassContext *c, const Module *m) {
-  const char *why = stream_is_not_better(c, m, c->schedule, INT64_MAX);
+  Schedule want = *c->schedule;
+  bool small = c->target->async_copy && schedule_suit(c, m, INT64_MAX, &want);
+  const char *why = small ? "that is better on a small grid" : stream_is_not_better(c, m, c->schedule, INT64_MAX);
   diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s", why ? why : "there are too few steps to make");
+}
+
+/* The module lowered to overlapped tiles, which the schedule, left to us, has come to: `s`, or if the step is cut into groups what it comes to by itself. */
+static Module *lower_overlapped(PassContext *c, Module *m, const Schedule *s) {
+  PassContext with = *c;
+  remark_overlapped(c, m);
+  if (s->ngroups <= 1)
+    with.schedule = s;
+  return pass_lower_overlap(&with, m, 0, NULL);
 }
 
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -366,10 +377,8 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
   want.T = open ? 0 : m->time_tile;
   if (!schedule_resolve(c, m, &want, &s))
     return NULL;
-  if (strcmp(s.family, "overlap") == 0) {
-    remark_overlapped(c, m);
-    return pass_lower_overlap(c, m, 0, NULL);
-  }
+  if (strcmp(s.family, "overlap") == 0)
+    return lower_overlapped(c, m, &s);
   if (!resolve_rest(c, m, &rest))
     return NULL;
   if (!extents_ready(c, m, "lower-stream"))

@@ -121,6 +121,16 @@ Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int 
   return launch_new(m, end - first, own + first, own, own + n);
 }
 
+Launch *tiled_launch(const Module *m, int T) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  bool known = m->time_tile == T && n > 0;
+  for (int i = 0; i < m->nstencils; i++)
+    known = known && m->stencils[i].has_extent;
+  st = known ? m->stencils : repeat_levels(m, n, st, T, true);
+  return launch_new(m, n * T, st, st, st + n * T);
+}
+
 /* Notes an access to a field (a stencil_accesses callback). */
 typedef struct AccessTo { int field; bool found; } AccessTo;
 static void note_access_to(void *user, const Piece *piece, int field, const int64_t *off) {

@@ -89,6 +89,8 @@ Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *fir
 bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil *end);
 /* The launch of the stencils from number `first` to before `end` of the `n` stencils of a step at `step`, with extents of its own. */
 Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end);
+/* The launch of the last level's stencils of `m` repeated T times; with the module's own extents if it was tiled so. */
+Launch *tiled_launch(const Module *m, int T);
 /* The same for init `st`, which reads and writes global memory only. */
 Launch *init_launch_new(const Module *m, const Stencil *st);
 /* Does [alo, ahi] lie inside [lo, hi] for all params? */
@@ -152,6 +154,9 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 /* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a part of a sentence). */
 const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
+/* Fills in what `want` leaves open for the grid of want->size, at most `most` time steps a tile (schedule-size.c). False, and *want is as it was, if there is no size, the choice for large
+ * grids is expected to be as good, or more than T is said. */
+bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want);
 /* Points computed for each point given out. */
 double launch_redundancy(const Launch *l, const Schedule *s);
 

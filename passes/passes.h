@@ -3,6 +3,7 @@
  *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
+ *   schedule-size.c   what is left open of it chosen for a small grid
  *
  *   stencil IR -> stencil IR
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
@@ -49,6 +50,7 @@ struct Schedule {
   int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */
   int32_t chunk;                 /* stream: rows of a walk along dimension 0 */
   int32_t ahead;                 /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
+  int64_t size[MAX_RANK];        /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for grids of all sizes */
   const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
   int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups;        /* and the schedule of each */
@@ -99,6 +101,9 @@ const char *passes_default_pipeline(PassContext *c, const Module *m);
 /* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's step is cut into, and checks what it
  * fixes. Errors say what was asked, what the target allows and the nearest legal choice. */
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
+
+/* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
+bool schedule_depends_on_size(const Schedule *s);
 
 /* How many additions of its type an op takes the time of, about (fuse-cost.c). */
 double op_additions(const Op *op);

@@ -26,17 +26,6 @@ int64_t stream_width(const Stream *p, const Schedule *s, int d) {
   return (STREAM_LANES - halo) * V * warps;
 }
 
-/* The launch that makes T steps. */
-static Launch *launch_of(const Chooser *r, int T) {
-  int32_t n;
-  const Stencil *st = last_level(r->m, &n);
-  bool known = r->m->time_tile == T && n > 0;
-  for (int i = 0; i < r->m->nstencils; i++)
-    known = known && r->m->stencils[i].has_extent;
-  st = known ? r->m->stencils : repeat_levels(r->m, n, st, T, true);
-  return launch_new(r->m, n * T, st, st, st + n * T);
-}
-
 /* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
 static int widest_type(const Launch *l) {
   int bytes = 1;
@@ -152,10 +141,10 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
   return sum * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
-/* Are there registers for the windows and, in rank 3, where threads have few, for what a long equation needs beside them; and is the code not too long? */
-static bool is_comfortable(const Chooser *r, const Stream *p, const Schedule *s) {
-  int64_t cells = s->elems[r->rank - 1] * (r->rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return words_of(p, s) <= GOOD_WORDS[r->rank - 1] && code_of(p, s) <= GOOD_CODE && (r->rank < 3 || equation <= LONG_EQUATION);
+bool stream_is_comfortable(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
+  return words_of(p, s) <= GOOD_WORDS[rank - 1] && code_of(p, s) <= GOOD_CODE && (rank < 3 || equation <= LONG_EQUATION);
 }
 
 /* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
@@ -163,13 +152,13 @@ static int default_T(const Chooser *r, int64_t most) {
   static const int limit[MAX_RANK] = {16, 12, 4};
   static const double modest[MAX_RANK] = {1.3, 1.5, 2.0};
   for (int T = most < limit[r->rank - 1] ? (int)most : limit[r->rank - 1]; T > 0; T--) {
-    Launch *l = launch_of(r, T);
+    Launch *l = tiled_launch(r->m, T);
     Schedule s = {.T = T};
     if (why_not(r, l))
       continue;
     Stream *p = stream_new(l);
     choose(r, l, &s);
-    if (stream_fits(r->c->target, p, &s) && (T == 1 || (is_comfortable(r, p, &s) && redundancy(p, &s) <= modest[r->rank - 1])))
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || (stream_is_comfortable(p, &s) && redundancy(p, &s) <= modest[r->rank - 1])))
       return T;
   }
   return 0;
@@ -187,7 +176,7 @@ int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want
 
 /* Is it the size of the code, not of the windows, that limits a tile to one time step? */
 static bool is_compute_bound(const Chooser *r) {
-  Launch *l = launch_of(r, 2);
+  Launch *l = tiled_launch(r->m, 2);
   Schedule s = {.T = 2};
   if (why_not(r, l))
     return false;
@@ -204,7 +193,7 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
     return "the target has no asynchronous copies";
   if (n == 0 || group_count(n, st) > 1)
     return "a step is several launches";
-  Launch *one = launch_of(&r, 1);
+  Launch *one = tiled_launch(m, 1);
   const char *why = why_not(&r, one);
   if (why)
     return why;
@@ -350,7 +339,7 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
   if (group_count(n, st) > 1)
     return stream_groups(&r, n, st, group_count(n, st));
   int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
-  const char *why = T > MAX_STREAM_T ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T) : choose_walk(&r, launch_of(&r, T), T, out);
+  const char *why = T > MAX_STREAM_T ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T) : choose_walk(&r, tiled_launch(m, T), T, out);
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
   return !why;

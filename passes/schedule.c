@@ -53,15 +53,7 @@ static const char *options_text(const Resolve *r, const Schedule *s) {
 
 /* The launch that makes T steps, with the module's own extents if it has them. */
 static Launch *launch_of(const Resolve *r, int T) {
-  int32_t n;
-  if (r->part)
-    return r->part;
-  const Stencil *st = last_level(r->m, &n);
-  bool known = r->m->time_tile == T && n > 0;
-  for (int i = 0; i < r->m->nstencils; i++)
-    known = known && r->m->stencils[i].has_extent;
-  st = known ? r->m->stencils : repeat_levels(r->m, n, st, T, true);
-  return launch_new(r->m, n * T, st, st, st + n * T);
+  return r->part ? r->part : tiled_launch(r->m, T);
 }
 
 /* Cells of a block, by dimension. */
@@ -666,6 +658,7 @@ int schedule_levels(PassContext *c, const Module *m) {
   const Reduction *by;
   r.quiet = true;
   int64_t most = most_levels(m, &by);
+  schedule_suit(c, m, most, &r.want);
   if (strcmp(r.want.family, "stream") == 0)
     return schedule_stream_levels(c, m, &r.want, most);
   int64_t T = r.want.T ? r.want.T : default_levels(&r);
@@ -679,6 +672,7 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
     r.want = *want;
   if (!r.want.family)
     r.want.family = "overlap";
+  schedule_suit(c, m, most_levels(m, &by), &r.want);
   if (strcmp(r.want.family, "auto") == 0)
     r.want.family = stream_is_not_better(c, m, &r.want, most_levels(m, &by)) ? "overlap" : "stream";
   *out = (Schedule){0};

@@ -231,6 +231,20 @@ static void test_cancel(void **state) {
   stc_program_free(p);
 }
 
+/* Plans of a program have kernels for the size of their grids, those of one size the same. */
+static void test_sizes(void **state) {
+  static const char *const text = "param N = 10;\ngrid G = [0 .. N-1], 100;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
+  static const char *const sizes[] = {"N=2000", "N=2010", "N=5000000"};
+  World *w = *state;
+  StcProgram *p = compile(w, text);
+  StcPlan *q[3];
+  for (int i = 0; i < 3; i++) assert_int_equal(stc_plan_new(p, "sim", 1, &sizes[i], &q[i]), STC_OK);
+  assert_string_equal(stc_plan_schedule(q[0]), stc_plan_schedule(q[1]));
+  assert_string_not_equal(stc_plan_schedule(q[0]), stc_plan_schedule(q[2]));
+  for (int i = 0; i < 3; i++) stc_plan_free(q[i]);
+  stc_program_free(p);
+}
+
 /* What a run tells of itself. */
 static void test_info(void **state) {
   World *w = *state;
@@ -524,7 +538,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_misuse, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
+    cmocka_unit_test_setup_teardown(test_sizes, make_world, free_world), cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_kernels, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
     cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),

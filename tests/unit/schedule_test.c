@@ -53,6 +53,39 @@ static void assert_shape(const int32_t *v, int32_t x, int32_t y, int32_t z) {
   assert_int_equal(v[2], z);
 }
 
+/* Small grids get tiles enough for the multiprocessors, in the family that was asked for; large ones, and schedules of which a number was given, what they get without a size. */
+static void test_size(void **state) {
+  static const int64_t sizes[3][MAX_RANK] = {{65536}, {512, 512}, {128, 128, 128}};
+  static const char *const families[] = {"overlap", "stream"};
+  TargetInfo t = GPU;
+  t.async_copy = true;
+  t.bandwidth = 2000, t.cache_bandwidth = 5000, t.f32_rate = 10000, t.f64_rate = 5000, t.launch_us = 2;
+  for (int rank = 1; rank <= 3; rank++)
+    for (int i = 0; i < 2; i++) {
+      Fixture *f = *state;
+      Module *m = jacobi(f, rank, "1000");
+      Schedule want = {.family = families[i]}, large = resolved(f, &t, m, want);
+      memcpy(want.size, sizes[rank - 1], sizeof want.size);
+      Schedule small = resolved(f, &t, m, want);
+      assert_string_equal(small.family, families[i]);
+      double blocks = 1;
+      for (int d = 0; d < rank; d++)
+        blocks *= (double)sizes[rank - 1][d] / (d == 0 && i == 1 && rank > 1 ? small.chunk : small.block[d] * small.elems[d]);
+      assert_true((small.T > 1 || rank == 3) && blocks > 40);
+      want.T = 2;
+      Schedule two = resolved(f, &t, m, want);
+      memset(want.size, 0, sizeof want.size);
+      Schedule same = resolved(f, &t, m, want);
+      assert_shape(two.block, same.block[0], same.block[1], same.block[2]);
+      assert_int_equal(two.chunk, same.chunk);
+      want = (Schedule){.family = families[i], .size = {1 << 14, 1 << 14, rank > 2 ? 1 << 14 : 0}};
+      want.size[0] = rank == 1 ? 1 << 28 : want.size[0];
+      Schedule huge = resolved(f, &t, m, want);
+      assert_int_equal(huge.T, large.T);
+      assert_shape(huge.block, large.block[0], large.block[1], large.block[2]);
+    }
+}
+
 /* Without options: legal on each target, several steps a tile, tiles larger than their halo. */
 static void test_defaults(void **state) {
   const TargetInfo *const targets[] = {&GPU, &TINY, &CPU};
@@ -245,6 +278,6 @@ static void test_remainder(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_wide_halo), TEST(test_far), TEST(test_fuse), TEST(test_remainder)};
+  const struct CMUnitTest tests[] = {TEST(test_size), TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_wide_halo), TEST(test_far), TEST(test_fuse), TEST(test_remainder)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

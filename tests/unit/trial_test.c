@@ -110,7 +110,7 @@ static void test_randomize(void **state) {
   for (int i = 0; i < 3; i++) {
     StcPlan *p;
     const char *define = "N=1049573";
-    assert_int_equal(plan_prepare(w->subject.program, devices[i], &p), STC_OK);
+    assert_int_equal(plan_prepare(w->subject.program, devices[i], 0, NULL, &p), STC_OK);
     assert_int_equal(plan_reset(p, 1, &define), STC_OK);
     assert_int_equal(plan_randomize(p, 5), STC_OK);
     double *a = malloc(N * 8);

@@ -1,0 +1,37 @@
+/* driver/grid.c: the size of a program's grid, as far as it is known when kernels are made, for choices that are to suit it. */
+#include "driver/driver.h"
+
+#include <string.h>
+
+/* Takes messages, and shows none. */
+static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
+
+bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]) {
+  const Module *m = p->module;
+  Define *defines = ARENA_ARRAY(a, Define, p->options.ndefines + n + 1);
+  Const *values = ARENA_ARRAY(a, Const, m->nscalars + 1);
+  Field whole = {.name = "grid", .box = m->grid};
+  memset(extents, 0, sizeof *extents * MAX_RANK);
+  for (int i = 0; i < p->options.ndefines; i++) defines[i] = p->defines[i];
+  for (int i = 0; i < n; i++)
+    if (!define_parse(a, texts[i], &defines[p->options.ndefines + i])) return false;
+  return module_bind(m, p->options.ndefines + n, defines, values, diags_new(a, drop_message, NULL)) && field_shape(&whole, values, extents) > 0;
+}
+
+/* The number nearest to `n` among those of three significant bits. */
+static int64_t rounded(int64_t n) {
+  int shift = 0;
+  while (n >> shift > 7) shift++;
+  return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
+}
+
+void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]) {
+  memset(size, 0, sizeof *size * MAX_RANK);
+  if (!t->simt || !schedule_depends_on_size(&p->schedule)) return;
+  int rank = p->module->grid.rank;
+  if (p->options.grid[0])
+    memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
+  else if (!program_extents(p, a, n, texts, size))
+    memset(size, 0, sizeof *size * MAX_RANK);
+  for (int d = 0; d < rank; d++) size[d] = rounded(size[d]);
+}

@@ -1,0 +1,216 @@
+/* schedule-size.c: what is left open of a schedule chosen for a grid that is too small for the tiles that large grids like best.
+ *
+ * On a large grid a schedule is as good as it uses memory and arithmetic. On a small one most multiprocessors wait: for a launch to begin, for a row to be made after the other, for a
+ * barrier. Here the time of a launch is estimated as
+ *
+ *   launch + the rounds in which blocks run * (memory + what a block does one after the other), and at least as long as memory takes
+ *
+ * where what is done one after the other is, for an overlapped tile, a barrier and the arithmetic of each stencil and step, and for a walked tile that of each row. */
+#include "passes/fuse.h"
+#include "passes/stream.h"
+
+#include <string.h>
+
+/* Microseconds, found by measuring on one GPU (docs/performance.md): memory before and behind a tile; a step of an overlapped tile (a barrier, and shared memory to and fro); a row of a walked
+ * tile, and more for each stencil and step of it (a shuffle, and sums whose terms wait for each other), and where warps wait for each other. */
+static const double TILE = 1.6, STEP = 0.10, ROW = 0.03, STAGE = 0.028, ROW_BARRIER = 0.05;
+/* Instructions a microsecond of one warp, and of all warps of a multiprocessor, a warp's counting as one. */
+static const double WARP_RATE = 1750, CORE_RATE = 4 * 1750;
+/* Points from which on a grid is large. Bytes that stay in the largest cache. How much better than the choice for large grids another one must be expected to be. */
+static const double LARGE = 67108864, CACHED = 32e6, BETTER = 0.9;
+/* Operations of an overlapped tile's thread, at most. */
+static const double MOST_OPS = 6000;
+
+/* Tiles that are looked at, by rank: threads and elements of overlapped ones, warps and elements of walked ones, ended by 0. */
+typedef int32_t Shape[MAX_RANK];
+static const Shape blocks[MAX_RANK][8] = {{{128}, {256}, {512}, {1024}}, {{8, 32}, {16, 32}, {32, 32}, {8, 64}, {16, 64}, {8, 128}}, {{4, 4, 32}, {4, 8, 32}, {8, 4, 32}, {2, 8, 32}}};
+static const Shape elems[MAX_RANK][10] = {{{1}, {2}, {4}, {8}},
+                                          {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {6, 1}, {8, 1}, {2, 2}, {4, 2}},
+                                          {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1}, {3, 2, 1}, {4, 2, 1}, {3, 3, 1}}};
+static const Shape warps[MAX_RANK][5] = {{{32}, {64}, {128}}, {{1, 32}, {2, 32}, {4, 32}}, {{1, 8, 32}, {1, 16, 32}}};
+static const Shape cells[MAX_RANK][6] = {{{2}, {4}, {8}, {16}, {32}}, {{1, 2}, {1, 4}}, {{1, 1, 2}, {1, 2, 2}, {1, 1, 4}, {1, 2, 4}}};
+static const int32_t chunks[] = {8, 16, 32, 64, 128, 0}, levels[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 0};
+static const int32_t most_levels_of[MAX_RANK] = {64, 16, 4};
+
+/* The work: the grid's extents and points, the best choice so far and the microseconds a step that are expected of it. */
+typedef struct Suit { PassContext *c; const Module *m; const TargetInfo *t; int rank; const int64_t *size; double points; Schedule best; double us; } Suit;
+
+bool schedule_depends_on_size(const Schedule *s) {
+  bool open = !s->T && !s->chunk && !s->ahead && (!s->family || strcmp(s->family, "naive") != 0);
+  for (int d = 0; d < MAX_RANK; d++)
+    open = open && !s->block[d] && !s->elems[d];
+  return open;
+}
+
+/* The blocks of tiles that are `width[d]` points wide. */
+static double block_count(const Suit *x, const int64_t *width) {
+  double n = 1;
+  for (int d = 0; d < x->rank; d++)
+    n *= (double)((x->size[d] + width[d] - 1) / width[d]);
+  return n;
+}
+
+/* Microseconds that memory needs for `bytes` a point; all of a small grid is in the cache. */
+static double memory_us(const Suit *x, double bytes) {
+  double rate = x->points * bytes < CACHED ? x->t->cache_bandwidth : x->t->bandwidth;
+  return x->points * bytes / (rate * 1e3);
+}
+
+/* Microseconds that `n` blocks of `warps` warps take, of which a multiprocessor holds `resident`: one after the other each takes `waits` and the time of `instructions` of one of its warps. */
+static double blocks_us(const Suit *x, double n, double warps, double resident, double waits, double instructions) {
+  double each = n / x->t->cores, at_once = each < resident ? each : resident, rounds = each <= at_once ? 1 : each / at_once;
+  at_once = at_once < 1 ? 1 : at_once;
+  double alone = waits + instructions / WARP_RATE, together = at_once * warps * instructions / CORE_RATE;
+  return rounds * (TILE + (alone > together ? alone : together));
+}
+
+/* Takes `s` for the best if a launch of it, which takes `us`, is the fastest a step so far. */
+static void take_better(Suit *x, const Schedule *s, double us) {
+  us /= s->T;
+  if (us < x->us) {
+    x->best = *s;
+    x->us = us;
+  }
+}
+
+/* ---- overlapped tiles */
+
+/* Looks at the overlapped tile `s` of launch `l`. */
+static void try_overlap(Suit *x, const Launch *l, const Schedule *s) {
+  int64_t width[MAX_RANK], threads = 1;
+  double out = 1;
+  for (int d = 0; d < x->rank; d++) {
+    width[d] = launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+    threads *= s->block[d];
+    out *= (double)width[d];
+    if (width[d] < 1 || s->block[d] > x->t->max_block[x->rank - 1 - d])
+      return;
+  }
+  if (threads > x->t->max_threads)
+    return;
+  LaunchCost k = launch_cost(x->t, l, s, 1, 1e9);
+  double ops = k.ops * out / (double)threads;
+  if (k.shared > x->t->max_shared_bytes || k.spilled || ops > MOST_OPS)
+    return;
+  double most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048, warp = (double)threads / x->t->lanes;
+  double us = blocks_us(x, block_count(x, width), warp, k.occupancy * most / (double)threads, STEP * l->n, ops), memory = memory_us(x, k.bytes);
+  take_better(x, s, x->t->launch_us + (us > memory ? us : memory));
+}
+
+/* Looks at the overlapped tiles of launch `l` of T steps. */
+static void try_overlaps(Suit *x, const Launch *l, int T) {
+  for (const Shape *b = blocks[x->rank - 1]; (*b)[0]; b++)
+    for (const Shape *e = elems[x->rank - 1]; (*e)[0]; e++) {
+      Schedule s = {.family = "overlap", .T = T, .block = {1, 1, 1}, .elems = {1, 1, 1}};
+      memcpy(s.block, *b, sizeof *s.block * (size_t)x->rank);
+      memcpy(s.elems, *e, sizeof *s.elems * (size_t)x->rank);
+      try_overlap(x, l, &s);
+    }
+}
+
+/* ---- walked tiles */
+
+/* Bytes that a launch of pipeline `p` reads and writes for a point, without halo. */
+static double walked_bytes(const Stream *p) {
+  double bytes = 0;
+  for (int f = 0; f < p->l->m->nfields; f++)
+    bytes += (double)type_size(p->l->m->fields[f].type) * (p->l->use[f].loaded + p->l->use[f].stored);
+  return bytes;
+}
+
+/* Looks at the walked tile `s` of pipeline `p`. */
+static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
+  if (!stream_fits(x->t, p, s) || !stream_is_comfortable(p, s))
+    return;
+  int64_t width[MAX_RANK], threads = 1;
+  double point = 0, lane = s->elems[x->rank - 1] * (x->rank > 2 ? s->elems[1] : 1);
+  for (int d = 0; d < x->rank; d++) {
+    width[d] = stream_width(p, s, d);
+    threads *= s->block[d];
+  }
+  for (int i = 0; i < p->l->n; i++)
+    point += stencil_ops(x->t, &p->l->st[i]) + 1;
+  double rows = x->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last), warp = (double)threads / x->t->lanes;
+  double registers = 40 + (double)stream_words(p) * lane + 3 * lane, most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048;
+  double resident = x->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
+  resident = resident > by_threads ? by_threads : resident < 1 ? 1 : resident;
+  double waits = rows * (ROW + STAGE * p->l->n + (x->rank > 2 ? ROW_BARRIER : 0)), us = blocks_us(x, block_count(x, width), warp, resident, waits, rows * lane * point);
+  double memory = memory_us(x, walked_bytes(p));
+  take_better(x, s, x->t->launch_us + (us > memory ? us : memory));
+}
+
+/* Looks at the walked tiles of launch `l` of T steps. */
+static void try_walks(Suit *x, const Launch *l, int T) {
+  static const Schedule open = {.family = "stream"};
+  Schedule s, own;
+  if (schedule_walk(x->c, &open, l, T, &own))
+    return;
+  const Stream *p = stream_new(l);
+  for (const Shape *b = warps[x->rank - 1]; (*b)[0]; b++)
+    for (const Shape *e = cells[x->rank - 1]; (*e)[0]; e++)
+      for (const int32_t *chunk = chunks; *chunk; chunk++) {
+        s = own;
+        memcpy(s.block, *b, sizeof *s.block * (size_t)x->rank);
+        memcpy(s.elems, *e, sizeof *s.elems * (size_t)x->rank);
+        s.chunk = x->rank == 1 ? 1 : *chunk;
+        try_walk(x, p, &s);
+      }
+}
+
+/* ---- the choice */
+
+/* Looks at what would be chosen for a large grid within the family of `want`; T: the module was tiled so, or 0. */
+static void try_large(Suit *x, const Schedule *want, int64_t most, int T) {
+  Schedule open = *want, s;
+  PassContext with = *x->c;
+  memset(open.size, 0, sizeof open.size);
+  with.schedule = &open;
+  if (strcmp(want->family, "auto") == 0)
+    open.family = stream_is_not_better(x->c, x->m, &open, most) ? "overlap" : "stream";
+  int own = schedule_levels(&with, x->m);
+  Launch *l = tiled_launch(x->m, own);
+  if ((T && T != own) || l->illegal)
+    return;
+  if (strcmp(open.family, "overlap") == 0) {
+    if (!schedule_launch(&with, &open, l, own, false, &s))
+      try_overlap(x, l, &s);
+  } else if (!schedule_walk(&with, &open, l, own, &s)) {
+    try_walk(x, stream_new(l), &s);
+  }
+}
+
+/* Looks at all tiles of T steps in the family of `want`. */
+static void try_levels(Suit *x, const Schedule *want, int T) {
+  Launch *l = tiled_launch(x->m, T);
+  if (l->illegal)
+    return;
+  bool any = strcmp(want->family, "auto") == 0;
+  if (any || strcmp(want->family, "overlap") == 0)
+    try_overlaps(x, l, T);
+  if ((any && x->t->async_copy) || strcmp(want->family, "stream") == 0)
+    try_walks(x, l, T);
+}
+
+bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want) {
+  Suit x = {.c = c, .m = m, .t = c->target, .rank = m->grid.rank, .size = want->size, .points = 1, .us = 1e30};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  int tiled = n > 0 && (m->time_tile > 1 || m->stencils[0].has_extent) ? m->time_tile : 0;
+  Schedule open = *want;
+  open.T = want->T == tiled ? 0 : want->T;
+  for (int d = 0; d < x.rank; d++)
+    x.points *= (double)want->size[d];
+  if (!schedule_depends_on_size(&open) || x.points < 1 || x.points >= LARGE || !x.t->simt || x.t->cores < 1 || x.t->f32_rate <= 0 || n == 0 || group_count(n, st) > 1)
+    return false;
+  try_large(&x, want, most, tiled);
+  x.us *= BETTER;
+  x.best.family = NULL;
+  if (tiled)
+    try_levels(&x, want, tiled);
+  for (const int32_t *T = levels; *T && *T <= most && *T <= most_levels_of[x.rank - 1] && !tiled; T++)
+    try_levels(&x, want, *T);
+  x.best.fuse = want->fuse;
+  if (x.best.family)
+    *want = x.best;
+  return x.best.family;
+}
