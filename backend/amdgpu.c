@@ -21,6 +21,9 @@ static const GfxLimits gfx_limits[] = {
 static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1010", "gfx1030", "gfx1031", "gfx1032",
                                    "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201", NULL};
 
+/* The clock in GHz that the figures of `l` mean: compute units have 64 lanes, those of gfx11 and gfx12 counted twice for they may take two operations at once. All issue 64 a clock, and move 32 words of LDS. */
+static double clock_of(const GfxLimits *l) { return l->f32 / (l->cores * (l->lanes == 32 && strcmp(l->cpu, "gfx11") > 0 ? 128.0 : 64.0)); }
+
 /* The id "llvm.amdgcn.WHAT.id.[xyz]". */
 static LLVMValueRef id(Emit *e, const char *what, int hw) {
   return emit_intrinsic(e, e->entry.b, arena_printf(e->arena, "llvm.amdgcn.%s.id.%c", what, "xyz"[hw]), 0, NULL, 0, NULL);
@@ -115,7 +118,8 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   t->info = (TargetInfo){.name = "amdgpu", .cpu = l->cpu, .simt = true, .lanes = l->lanes, .max_threads = 1024, .max_block = {1024, 1024, 1024},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = (int64_t)l->lds_kib << 10, .max_shared_bytes = (int64_t)l->lds_kib << 10,
                          .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores,
-                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 4};
+                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 4,
+                         .clock = clock_of(l), .issue_rate = 64 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l)};
   return true;
 }
 

@@ -20,6 +20,12 @@ static const SmLimits sm_limits[] = {
 };
 static const char *const cpus[] = {"sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120", NULL};
 
+/* The clock in GHz that the figures of `l` mean: multiprocessors before sm_86 have 64 lanes for f32 arithmetic, 128 from there on; so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */
+static double clock_of(const SmLimits *l) {
+  int version = atoi(l->cpu + strlen("sm_"));
+  return l->f32 / (l->cores * (version < 86 ? 64.0 : 128.0));
+}
+
 /* A special register "llvm.nvvm.read.ptx.sreg.WHAT.[xyz]". */
 static LLVMValueRef special_register(Emit *e, const char *what, int hw) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.read.ptx.sreg.%s.%c", what, "xyz"[hw]);
@@ -90,7 +96,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
                          .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2,
-                         .async_copy = atoi(cpu + strlen("sm_")) >= 80};
+                         .clock = clock_of(l), .issue_rate = 128 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l), .async_copy = atoi(cpu + strlen("sm_")) >= 80};
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

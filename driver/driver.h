@@ -16,7 +16,7 @@
  *   device-host.c   this CPU: JIT and a pool of threads that pull tiles
  *   device-cuda.c   NVIDIA: libcuda.so.1 by dlopen
  *   device-hip.c    AMD: libamdhip64.so by dlopen
- *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`
+ *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`; explain.h: `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
@@ -115,6 +115,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
 /* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded such that sizes nearly alike are the same. 0: unknown, or it does not matter. (grid.c) */
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]);
+/* The stencil IR that the schedule's own pipeline lowers for `t`: fused and tiled. Reports errors only. NULL after one. */
+Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
 /* The code generator's options. */
@@ -331,7 +333,7 @@ double default_tolerance(StcType t, bool exact);
 typedef struct FieldOption { const char *field, *value; } FieldOption;
 
 /* The commands; a set of them is an or. */
-typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16, CMD_BENCH = 32, CMD_TUNE = 64 } CommandKind;
+typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16, CMD_BENCH = 32, CMD_TUNE = 64, CMD_EXPLAIN = 128 } CommandKind;
 
 /* The command line, parsed. */
 typedef struct Command {
@@ -352,7 +354,9 @@ typedef struct Command {
   const char **also;             /* bench: further schedules, as options */
   bool quick;
   int seconds;                   /* bench, tune: start nothing more after so many; 0: no limit, or the default */
-  const char *plot, *db;         /* tune: an SVG file; a database in place of the usual ones */
+  const char *plot, *db;         /* tune, explain: an SVG file; a database in place of the usual ones */
+  const char *card, *format;     /* explain: which card, NULL: the default or the target's; "text" or "json" */
+  bool no_ptxas;
   int tune;                      /* bench: search so many seconds for each size; 0: look into the database */
   bool scheduled, no_tune_db;    /* an option says something of the schedule; no database is to be looked at */
   int nload;
@@ -370,6 +374,7 @@ StcStatus command_compile(const Command *c);
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
+StcStatus command_explain(const Command *c);
 
 /* The values that reductions had while a program ran, in order of evaluation (malloc). */
 typedef struct Series { StcContext *context; const StcProgram *program; int64_t n, capacity; StcReduction *values; bool full; } Series;

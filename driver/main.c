@@ -41,11 +41,12 @@ static StcStatus command(Command *c) {
     case CMD_TUNE:
       catch_signals();
       return command_tune(c, &interrupted);
+    case CMD_EXPLAIN: return command_explain(c);
     case CMD_DEVICES: return stc_devices(c->context, stdout);
     case CMD_VERSION: return puts(stc_version()) < 0 ? STC_IO : STC_OK;
     case CMD_HELP: {
       StcStatus s = help_print(stdout, c->topic);
-      if (s) context_error(c->context, "no help on `%s`; there are compile, run, tune, bench and devices", c->topic);
+      if (s) context_error(c->context, "no help on `%s`; there are compile, run, tune, explain, bench and devices", c->topic);
       return s;
     }
   }

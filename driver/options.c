@@ -127,6 +127,9 @@ static const char *set_also(Command *c, const char *v) {
 static const char *set_json(Command *c, const char *v) { return c->json = v, NULL; }
 static const char *set_plot(Command *c, const char *v) { return c->plot = v, NULL; }
 static const char *set_db(Command *c, const char *v) { return c->db = v, NULL; }
+static const char *set_card(Command *c, const char *v) { return c->card = v, NULL; }
+static const char *set_format(Command *c, const char *v) { return c->format = v, NULL; }
+static const char *set_no_ptxas(Command *c, const char *v) { return (void)v, c->no_ptxas = true, NULL; }
 static const char *set_no_tune_db(Command *c, const char *v) { return (void)v, c->no_tune_db = true, NULL; }
 static const char *set_quick(Command *c, const char *v) { return (void)v, c->quick = true, NULL; }
 
@@ -146,7 +149,7 @@ static const char *set_seconds(Command *c, const char *v) {
   return NULL;
 }
 static const char *set_help(Command *c, const char *v) {
-  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_TUNE ? "tune" : c->kind == CMD_BENCH ? "bench" : c->kind == CMD_DEVICES ? "devices" : NULL;
+  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_TUNE ? "tune" : c->kind == CMD_EXPLAIN ? "explain" : c->kind == CMD_BENCH ? "bench" : c->kind == CMD_DEVICES ? "devices" : NULL;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
@@ -197,12 +200,12 @@ static const char *set_check(Command *c, const char *v) {
 
 /* ---------------------------------------------------------------- the table */
 
-enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE, PROGRAM = BOTH | CMD_TUNE };
+enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN, PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN };
 
 static const OptionRow rows[] = {
-    {"march", TAKES_VALUE, BOTH, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
+    {"march", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
     {"mcpu", TAKES_VALUE, PROGRAM, set_mcpu, "-mcpu=CPU", "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
-    {"o", TAKES_VALUE, CMD_COMPILE, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
+    {"o", TAKES_VALUE, CMD_COMPILE | CMD_EXPLAIN, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
     {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
@@ -218,9 +221,12 @@ static const OptionRow rows[] = {
     {"also", TAKES_VALUE, CMD_BENCH, set_also, "--also \"OPTIONS\"", "measure this schedule, too: \"-schedule=overlap -T=6 -block=8x64\""},
     {"json", TAKES_VALUE, CMD_BENCH, set_json, "--json FILE", "write all figures there"},
     {"tune", TAKES_VALUE, CMD_BENCH, set_tune, "--tune=N", "search N seconds for the fastest schedule of each size, and measure it"},
-    {"plot", TAKES_VALUE, CMD_TUNE, set_plot, "--plot FILE.svg", "draw GPts/s over T, a line for each choice of elements"},
+    {"plot", TAKES_VALUE, CMD_TUNE | CMD_EXPLAIN, set_plot, "--plot FILE.svg", "tune: draw GPts/s over T; explain (-o, too): draw the tiles"},
+    {"card", TAKES_VALUE, CMD_EXPLAIN, set_card, "--card=NAME", "the card to expect figures for: h200 (default), a100, mi250x, ..."},
+    {"format", TAKES_VALUE, CMD_EXPLAIN, set_format, "--format=json", "text (default) or json"},
+    {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN, set_no_ptxas, "--no-ptxas", "do not ask ptxas for registers, where it is found"},
     {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, set_db, "--db FILE", "the database of `stc tune`, default FILE.tune.json and the user's own"},
-    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
+    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH | CMD_EXPLAIN, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
     {"seconds", TAKES_VALUE, CMD_BENCH | CMD_TUNE, set_seconds, "--seconds=N", "start nothing more after N seconds"},
     {"quick", TAKES_NOTHING, CMD_BENCH, set_quick, "--quick", "one size a program, short samples"},
     {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH | CMD_TUNE, set_quiet, "--quiet", "no progress bar"},
@@ -239,7 +245,7 @@ static const OptionRow rows[] = {
     {"fcheck", TAKES_VALUE, PROGRAM, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
     {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},
     {"ffast-math", TAKES_NOTHING, PROGRAM, set_fast_math, "-ffast-math", "reassociate and approximate"},
-    {"passes", TAKES_VALUE, PROGRAM, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
+    {"passes", TAKES_VALUE, BOTH | CMD_TUNE, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
     {"load-pass", TAKES_VALUE, BOTH, set_load, "-load-pass=FILE.so", "take passes from this shared object, for -passes to name"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",
      "print the IR before these passes (-print-after= after them)"},
@@ -288,7 +294,7 @@ static StcStatus unknown_option(Command *c, const char *arg) {
   if (near)
     context_error(c->context, "unknown option %s; is %s%s meant?", arg, arg[1] == '-' ? "--" : "-", near);
   else
-    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg, c->kind == CMD_RUN ? " run" : c->kind == CMD_BENCH ? " bench" : "");
+    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg, c->kind == CMD_RUN ? " run" : c->kind == CMD_BENCH ? " bench" : c->kind == CMD_EXPLAIN ? " explain" : "");
   return STC_USAGE;
 }
 
@@ -307,8 +313,8 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   if (!row) return unknown_option(c, arg);
   if (!(row->commands & c->kind))
     return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg,
-                         row->commands & CMD_COMPILE ? "compiling (stc FILE)" : row->commands & CMD_RUN ? "`stc run`" : "`stc bench`",
-                         row->commands & CMD_COMPILE ? "" : row->commands & CMD_RUN ? " run" : " bench"),
+                         row->commands & CMD_COMPILE ? "compiling (stc FILE)" : row->commands & CMD_RUN ? "`stc run`" : row->commands & CMD_BENCH ? "`stc bench`" : row->commands & CMD_TUNE ? "`stc tune`" : "`stc explain`",
+                         row->commands & CMD_COMPILE ? "" : row->commands & CMD_RUN ? " run" : row->commands & CMD_BENCH ? " bench" : row->commands & CMD_TUNE ? " tune" : " explain"),
            STC_USAGE;
   if (row->takes == TAKES_NOTHING && value) return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc) value = argv[++*i];
@@ -324,6 +330,7 @@ static bool command_word(Command *c, const char *word) {
   if (strcmp(word, "run") == 0) c->kind = CMD_RUN;
   else if (strcmp(word, "bench") == 0) c->kind = CMD_BENCH;
   else if (strcmp(word, "tune") == 0) c->kind = CMD_TUNE;
+  else if (strcmp(word, "explain") == 0) c->kind = CMD_EXPLAIN;
   else if (strcmp(word, "devices") == 0) c->kind = CMD_DEVICES;
   else if (strcmp(word, "help") == 0) c->kind = CMD_HELP;
   else return false;
@@ -355,9 +362,9 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->options.defines = c->defines;
   c->options.nload = c->nload;
   c->options.load_passes = c->load_passes;
-  if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN || c->kind == CMD_TUNE) && !c->file)
+  if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN || c->kind == CMD_TUNE || c->kind == CMD_EXPLAIN) && !c->file)
     return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
-                         c->kind == CMD_RUN ? "stc run [options]" : c->kind == CMD_TUNE ? "stc tune [options]" : "stc [options]"),
+                         c->kind == CMD_RUN ? "stc run [options]" : c->kind == CMD_TUNE ? "stc tune [options]" : c->kind == CMD_EXPLAIN ? "stc explain [options]" : "stc [options]"),
            STC_USAGE;
   return STC_OK;
 }
@@ -394,6 +401,7 @@ static void print_main_help(FILE *to) {
         "  stc [options] FILE       compile to .ptx, .hsaco or .o, with a manifest (.json) beside it\n"
         "  stc run [options] FILE   compile and run (`stc help run`)\n"
         "  stc tune [options] FILE  find the fastest schedule on a device (`stc help tune`)\n"
+        "  stc explain [options] FILE  what its schedule comes to on a card (`stc help explain`)\n"
         "  stc bench [options]      measure the bench programs on a device (`stc help bench`)\n"
         "  stc devices              list what there is to run on\n"
         "  stc help [COMMAND]       this text, or that on a command\n"
@@ -429,6 +437,17 @@ static void print_tune_help(FILE *to) {
     if ((rows[i].commands & PROGRAM) == PROGRAM && rows[i].help && !is_about_schedule(&rows[i])) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
 }
 
+/* The help on explaining. */
+static void print_explain_help(FILE *to) {
+  fputs("stc explain [options] FILE: what a stencil program's schedule comes to on a card, without any device: halos,\n"
+        "work done twice, shared memory, registers, occupancy, limits, expected GPts/s\n\n"
+        "  stc explain -DN=16384 -DM=16384 --card=a100 -o tiles.svg heat.stn\n\n",
+        to);
+  print_rows(to, CMD_EXPLAIN, CMD_COMPILE | CMD_RUN);
+  fputs("\nCompiling, as for `stc FILE`, but that -o names a drawing:\n", to);
+  print_rows(to, CMD_EXPLAIN | CMD_COMPILE, 0);
+}
+
 /* The help on the bench. */
 static void print_bench_help(FILE *to) {
   fputs("stc bench [options]: measure a set of programs on a device under each family of schedules, beside\n"
@@ -455,6 +474,8 @@ StcStatus help_print(FILE *to, const char *topic) {
     print_run_help(to);
   else if (strcmp(topic, "tune") == 0)
     print_tune_help(to);
+  else if (strcmp(topic, "explain") == 0)
+    print_explain_help(to);
   else if (strcmp(topic, "bench") == 0)
     print_bench_help(to);
   else if (strcmp(topic, "devices") == 0)

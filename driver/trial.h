@@ -7,15 +7,12 @@
 #define STC_DRIVER_TRIAL_H
 
 #include "driver/driver.h"
+#include "passes/estimate.h"
 
 /* ---------------------------------------------------------------- subjects: subject.c */
 
 /* Params that give a grid its size, as "NAME=VALUE". */
 typedef struct GridSize { int n; const char *const *defines; } GridSize;
-
-/* What a time step takes at least for each point of the grid: bytes read from and written to memory if nothing is kept from one step to the next, and operations
- * in f32 and f64, a multiplication and an addition counted as one where they may fuse. */
-typedef struct Work { double bytes, f32_ops, f64_ops; } Work;
 
 /* What the reference made of a small grid in so many steps: the components of all fields that steps change, one behind the other. sensitivity: how far it comes out if
  * all numbers it starts from are changed by their last bit, as field_compare measures; < 0: not known yet. */

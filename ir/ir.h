@@ -631,6 +631,8 @@ typedef struct TargetInfo {
   /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s; additions of f32 and f64 in 1e9/s; what
    * starting a kernel costs, in microseconds. */
   double bandwidth, cache_bandwidth, f32_rate, f64_rate, launch_us;
+  /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their shared memories move, in 1e9/s; bytes of the largest cache. */
+  double clock, issue_rate, shared_rate, cache_bytes;
   bool async_copy;               /* it has async.copy, async.commit and async.wait */
 } TargetInfo;
 

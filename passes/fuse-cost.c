@@ -1,5 +1,6 @@
 /* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values in the bodies. All of it is an estimate that
  * has to put cuts in the right order, not to tell times. */
+#include "passes/estimate.h"
 #include "passes/fuse.h"
 
 #include <math.h>
@@ -20,20 +21,7 @@ static const double BANDWIDTH = 1000, RATE = 10000;
 /* 32-bit words of a value. */
 static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
 
-double op_additions(const Op *op) {
-  switch (op->code) {
-  case OP_CONST: case OP_SCALAR: case OP_YIELD: case OP_ACCESS: case OP_INDEX: case OP_STEP: return 0;
-  case OP_DIV: case OP_SQRT: return 10;
-  case OP_REM: return 20;
-  case OP_RSQRT: return 6;
-  case OP_EXP: case OP_LOG: case OP_TANH: return 16;
-  case OP_SIN: case OP_COS: case OP_TAN: return 30;
-  case OP_POW: return 45;
-  default: return 1;
-  }
-}
-
-/* The same for its own type. */
+/* What an op takes, in f32 additions. */
 static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
   double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 2;

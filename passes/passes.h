@@ -31,6 +31,7 @@
  *   shared by them
  *   ranges.c          linear forms, intervals and uniformity of index arithmetic
  *   fold.c            what one op comes to by itself (for simplify)
+ *   estimate.h        what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c, model.c
  *   crossing.c        whether two accesses meet in one cell from two threads (for barriers)
  *
  * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for stencil computations
@@ -104,9 +105,6 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 
 /* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
 bool schedule_depends_on_size(const Schedule *s);
-
-/* How many additions of its type an op takes the time of, about (fuse-cost.c). */
-double op_additions(const Op *op);
 
 /* ---- Algorithm 2: halo.c */
 

@@ -1,4 +1,5 @@
 /* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults for what was left open. */
+#include "passes/estimate.h"
 #include "passes/stream.h"
 
 #include <inttypes.h>
@@ -112,18 +113,6 @@ static double redundancy(const Stream *p, const Schedule *s) {
   return product;
 }
 
-/* Instructions that an op becomes, about: roots and quotients that round correctly are many. */
-static int64_t op_code(const Module *m, const Op *op) {
-  switch (op->code) {
-  case OP_CONST: case OP_SCALAR: case OP_YIELD: return 0;
-  case OP_DIV: case OP_SQRT: return m->fast_math ? 4 : 36;
-  case OP_RSQRT: return 8;
-  case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: return 24;
-  case OP_POW: return 60;
-  default: return 1;
-  }
-}
-
 /* Instructions of all steps written out, about. */
 static int64_t code_of(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
@@ -133,7 +122,7 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
     for (int k = 0; k < p->l->st[i].npieces; k++) {
       int64_t cost = 0;
       for (const Op *op = p->l->st[i].pieces[k].body->first; op; op = op->next)
-        cost += op_code(p->l->m, op);
+        cost += op_instructions(op, p->l->m->fast_math);
       most = cost > most ? cost : most;
     }
     sum += most;

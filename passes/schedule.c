@@ -1,5 +1,6 @@
 /* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B
  * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
+#include "passes/estimate.h"
 #include "passes/fuse.h"
 
 #include <inttypes.h>
@@ -86,18 +87,7 @@ static int64_t element_words(const Resolve *r, const Launch *l) {
   return words > 0 ? words : 1;
 }
 
-/* Instructions that an op becomes, about. */
-static int64_t op_cost(const Op *op) {
-  switch (op->code) {
-  case OP_CONST: case OP_SCALAR: case OP_YIELD: return 0;
-  case OP_DIV: case OP_SQRT: case OP_RSQRT: return 8;
-  case OP_EXP: case OP_LOG: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: return 20;
-  case OP_POW: return 40;
-  default: return 1;
-  }
-}
-
-/* Instructions a point of launch `l`, about: of the largest piece of each instance. */
+/* Additions and accesses a point of launch `l`, or what takes as long as so many: of the largest piece of each instance. */
 static int64_t point_cost(const Launch *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->n; i++) {
@@ -105,7 +95,7 @@ static int64_t point_cost(const Launch *l) {
     for (int k = 0; k < l->st[i].npieces; k++) {
       int64_t cost = 0;
       for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
-        cost += op_cost(op);
+        cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
       most = cost > most ? cost : most;
     }
     sum += most;

@@ -1,0 +1,76 @@
+/* driver/explain.h: `stc explain`: what a program and its schedule come to on a card, without a device.
+ *
+ *   cards.c          the cards that are known, as a table of facts
+ *   explain.c        the figures, from passes/estimate.h
+ *   explain-ptxas.c  what the assembler says of the same kernels, where there is one
+ *   explain-text.c   as text       explain-json.c   as JSON
+ *   explain-draw.c   as a drawing (SVG)
+ */
+#ifndef STC_DRIVER_EXPLAIN_H
+#define STC_DRIVER_EXPLAIN_H
+
+#include "driver/driver.h"
+#include "passes/estimate.h"
+
+/* ---------------------------------------------------------------- cards.c */
+
+/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a multiply-add a clock each), GB/s of its memory, MiB of its largest cache but one that
+ * is memory's own. */
+typedef struct Card { const char *name, *product, *arch, *cpu; int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib; const char *source; } Card;
+/* The table, ended by a row without a name. */
+extern const Card card_table[];
+/* The card called `name`. NULL after an error that lists all. */
+const Card *card_find(StcContext *c, Arena *a, const char *name);
+/* What the model is to know of the card, whose target has `base`. */
+TargetInfo card_info(const Card *card, const TargetInfo *base);
+
+/* ---------------------------------------------------------------- explain.c */
+
+/* What an assembler says of a kernel; found: it said something. */
+typedef struct Assembled { bool found; int32_t registers, spilled_bytes; } Assembled;
+
+/* A kernel of the longest sequence of steps. */
+typedef struct ExplainedKernel { Kernel *kernel; const LaunchWork *launch; LaunchLoad load; LaunchTime time; Assembled assembled; } ExplainedKernel;
+
+/* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each field once a step; and once for the steps of a tile. */
+typedef struct Explanation {
+  Arena *arena;
+  StcProgram *program;
+  const Target *target;
+  const Card *card;              /* NULL: the largest part of the target's architecture */
+  TargetInfo info;
+  Module *stencils, *kernels;    /* before the lowering; behind it */
+  Schedule schedule;
+  const char *schedule_text, *tuned;
+  Const *scalars;
+  int64_t extents[MAX_RANK];
+  double points;
+  int32_t steps;                 /* of the sequence */
+  int nlaunches; LaunchWork *launches;
+  int nkernels; ExplainedKernel *list;
+  Work work;
+  double arithmetic_limit, memory_limit, tile_limit;
+  double seconds, gpts;          /* of the sequence; expected */
+  bool assemble;                 /* the assembler is to be asked */
+  const char *assembler;         /* its path, NULL: none */
+} Explanation;
+
+/* Fills `e` for the program with the options of `c`. */
+StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e);
+
+/* ---------------------------------------------------------------- explain-ptxas.c */
+
+/* Has the assembler of the target, if there is one, tell what it makes of the kernels. Nothing but its absence, or its failure, keeps e->list[i].assembled.found false. */
+void explain_assemble(Explanation *e);
+
+/* ---------------------------------------------------------------- reports */
+
+/* Writes the figures as text; as JSON: docs/command.md says what stands there. */
+void explain_print(FILE *to, const Explanation *e);
+StcStatus explain_print_json(FILE *to, StcContext *c, const Explanation *e);
+/* Draws the tiles of all launches. */
+StcStatus explain_draw(StcContext *c, const Explanation *e, const char *path);
+/* "[-3, 2] x [-2, 2]": the extent beyond a point, of `rank` dimensions. */
+const char *extent_text(Arena *a, const Extent *x, int rank);
+
+#endif

@@ -1,0 +1,102 @@
+/* model.c: the time that a launch takes on a target: a roofline of several roofs that blend where they are near each other, one of them the latency that too few warps do not hide. The constants
+ * were fitted once, for all, to what 16 programs in f32 and f64 under 112 schedules take on one NVIDIA H200; docs/performance.md says how well. */
+#include "passes/estimate.h"
+
+#include <math.h>
+
+/* Clock that is kept up under load, and speed that copying reaches, of what is stated. */
+static const double KEPT_CLOCK = 0.96, KEPT_BANDWIDTH = 0.855;
+/* Roofs blend as the sum of powers of their times; less sharply where barriers hold up all threads of a core, for it has room for one block only. */
+static const double BLEND = 3.45, LONE_BLEND = 2.6;
+/* A function's share of the issue slots that its pipe lets through is one in so many. */
+static const double SPECIAL_SLOTS = 16;
+/* Of the rate of shared memory: what a word of it and one from the first cache take, and a spilled word in each round of a loop. */
+static const double SHARED_WORD = 0.76, GLOBAL_WORD = 1.14, SPILLED_WORD = 40;
+/* Cycles that a thread waits for: an instruction's result, on an average; loads from memory; a barrier. */
+static const double RESULT_WAIT = 2.25, MEMORY_WAIT = 1550, BARRIER_WAIT = 196;
+/* Seconds from one launch to the next. */
+static const double LAUNCH_GAP = 3e-6;
+/* What a block takes of shared memory beside what it asks for; most blocks of a core. */
+enum { SHARED_RESERVED = 1024, MOST_BLOCKS = 32 };
+
+const char *bound_name(Bound b) {
+  static const char *const names[BOUNDS] = {"instructions", "f64 operations", "functions", "shared memory and exchanges between lanes", "latency", "memory", "cache"};
+  return names[b];
+}
+
+Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared) {
+  int64_t lanes = t->lanes > 0 ? t->lanes : 32, most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048, each = (registers + 7) / 8 * 8 * ((threads + lanes - 1) / lanes * lanes);
+  Occupancy o = {.blocks = (int32_t)(most / threads), .most_warps = (int32_t)(most / lanes), .limit = "threads"};
+  if (o.blocks > MOST_BLOCKS)
+    o = (Occupancy){.blocks = MOST_BLOCKS, .most_warps = o.most_warps, .limit = "blocks"};
+  if (t->registers_per_core > 0 && each > 0 && t->registers_per_core / each < o.blocks)
+    o = (Occupancy){.blocks = (int32_t)(t->registers_per_core / each), .most_warps = o.most_warps, .limit = "registers"};
+  if (t->shared_per_core > 0 && shared > 0 && t->shared_per_core / (shared + SHARED_RESERVED) < o.blocks)
+    o = (Occupancy){.blocks = (int32_t)(t->shared_per_core / (shared + SHARED_RESERVED)), .most_warps = o.most_warps, .limit = "shared memory"};
+  o.blocks = o.blocks > 0 ? o.blocks : 1;
+  o.warps = o.blocks * (int32_t)((threads + lanes - 1) / lanes);
+  return o;
+}
+
+/* Points that kernel `k` covers; the blocks that it takes in *blocks. */
+static double points_of(const Kernel *k, const Const *scalars, double *blocks) {
+  double points = 1;
+  *blocks = 1;
+  for (int d = 0; d < k->rank; d++) {
+    double n = (double)affine_eval(k->extent[d], scalars, NULL);
+    points *= n > 0 ? n : 0;
+    *blocks *= n > 0 ? ceil(n / k->tile[d]) : 0;
+  }
+  return points;
+}
+
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars) {
+  LaunchLoad load = {.work = kernel_work(m, k, scalars), .shared = kernel_shared_bytes(k)};
+  double points = points_of(k, scalars, &load.blocks), once = l->traffic.read + l->traffic.written;
+  load.registers = kernel_registers(t, m, k, &load.spilled);
+  load.memory_bytes = points * once;
+  load.cache_bytes = load.blocks * load.work.points * (once + l->traffic.again);
+  return load;
+}
+
+/* Blocks that the core with the most of them runs, those of the last round, which leaves cores without work, counted in part. */
+static double blocks_a_core(double blocks, double cores, double at_once) {
+  double each = blocks / cores, rounds = ceil(blocks / (cores * at_once)), uneven = 0.5 * (each + rounds * at_once);
+  if (rounds <= 1)
+    return ceil(each);
+  return uneven < each + 0.5 * at_once ? uneven : each + 0.5 * at_once;
+}
+
+/* The rates that the target tells, and what is taken where it does not. All in 1e9 a second. */
+typedef struct Rates { double clock, cores, issue, f64, shared, bandwidth, cache; } Rates;
+static Rates rates_of(const TargetInfo *t) {
+  Rates r = {.clock = t->clock > 0 ? t->clock : 1.5, .cores = t->cores > 0 ? t->cores : 1, .bandwidth = KEPT_BANDWIDTH * (t->bandwidth > 0 ? t->bandwidth : 1000)};
+  r.issue = KEPT_CLOCK * (t->issue_rate > 0 ? t->issue_rate : t->f32_rate > 0 ? t->f32_rate : 10000);
+  r.f64 = KEPT_CLOCK * (t->f64_rate > 0 ? t->f64_rate : r.issue / 2);
+  r.shared = KEPT_CLOCK * (t->shared_rate > 0 ? t->shared_rate : r.issue / 4);
+  r.cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 2.5 * r.bandwidth;
+  r.clock *= KEPT_CLOCK;
+  return r;
+}
+
+LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
+  const KernelWork *w = &l->work;
+  LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
+  Rates r = rates_of(t);
+  double at_once = time.occupancy.blocks, threads = blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once), sum = 0;
+  double words = SHARED_WORD * w->shared + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
+  time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
+  time.alone[BOUND_F64] = w->f64 * threads / r.f64;
+  time.alone[BOUND_SPECIAL] = w->special * threads * SPECIAL_SLOTS / r.issue;
+  time.alone[BOUND_SHARED] = words * threads / r.shared;
+  time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
+  time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
+  time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
+  double blend = w->barriers > 0 && time.occupancy.blocks == 1 ? LONE_BLEND : BLEND;
+  for (int b = 0; b < BOUNDS; b++) {
+    sum += pow(time.alone[b], blend);
+    time.bound = time.alone[b] > time.alone[time.bound] ? (Bound)b : time.bound;
+  }
+  time.seconds = pow(sum, 1 / blend) + LAUNCH_GAP;
+  return time;
+}
