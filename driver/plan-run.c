@@ -1,5 +1,6 @@
 /* driver/plan-run.c: running a plan: inits, and the time loop, the paper's Algorithm 5, with reductions evaluated between its steps. */
 #include "driver/driver.h"
+#include "passes/estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -458,7 +459,9 @@ StcStatus stc_plan_kernel(StcPlan *p, int kernel, StcKernelInfo *out) {
   *out = (StcKernelInfo){0};
   if (kernel < 0 || kernel >= stc_plan_kernel_count(p))
     return diag_error(p->w.diags, no_loc(), "there is no kernel %d; the plan has %d", kernel, stc_plan_kernel_count(p)), STC_USAGE;
-  const Kernel *k = &p->build->code.module->kernels[kernel];
+  Kernel *k = &p->build->code.module->kernels[kernel];
+  const TargetInfo *target = target_info(p->build->code.target);
+  int32_t spilled;
   int64_t fixed = 0, given = 0;
   target_kernel_shared(p->build->code.target, k, &fixed, &given);
   *out = (StcKernelInfo){.name = k->name, .shared_bytes = fixed + given};
@@ -470,6 +473,7 @@ StcStatus stc_plan_kernel(StcPlan *p, int kernel, StcKernelInfo *out) {
   if (p->device.kind->inspect && p->device.kind->inspect(&p->device, kernel, &info)) {
     out->registers = info.registers;
     out->local_bytes = info.local;
+    out->estimated_registers = target->simt ? kernel_registers(target, p->build->code.module, k, &spilled) : 0;
   }
   return STC_OK;
 }

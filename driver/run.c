@@ -52,8 +52,8 @@ static StcStatus print_kernels(const Job *j) {
     if (s || !k.launches) continue;
     printf("%s{\"name\": ", between);
     print_string(k.name);
-    printf(", \"launches\": %" PRId64 ", \"seconds\": %.9g, \"shared_bytes\": %" PRId64 ", \"registers\": %d, \"local_bytes\": %" PRId64 "}", k.launches, k.seconds, k.shared_bytes,
-           k.registers, k.local_bytes);
+    printf(", \"launches\": %" PRId64 ", \"seconds\": %.9g, \"shared_bytes\": %" PRId64 ", \"registers\": %d, \"estimated_registers\": %d, \"local_bytes\": %" PRId64 "}", k.launches, k.seconds,
+           k.shared_bytes, k.registers, k.estimated_registers, k.local_bytes);
     between = ", ";
   }
   return s;

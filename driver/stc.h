@@ -170,8 +170,8 @@ void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
 /* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared memory a block takes; on cuda and hip the registers of a thread and
- * the bytes of its own in memory, for spilled registers or arrays (elsewhere 0). */
-typedef struct StcKernelInfo { const char *name; int64_t launches; double seconds; int64_t shared_bytes; int registers; int64_t local_bytes; } StcKernelInfo;
+ * the bytes of its own in memory, for spilled registers or arrays (elsewhere 0), and the registers that stc expected. */
+typedef struct StcKernelInfo { const char *name; int64_t launches; double seconds; int64_t shared_bytes; int registers; int64_t local_bytes; int estimated_registers; } StcKernelInfo;
 /* From now on each launch is timed by itself, one after the other is done; the seconds of a run are then their sum. Devices ref and sim launch nothing. */
 void stc_plan_time_kernels(StcPlan *plan);
 /* The kernels, 0 of them on ref. */

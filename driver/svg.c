@@ -20,6 +20,10 @@ void svg_line(FILE *to, double x, double y, double to_x, double to_y, const char
   fprintf(to, "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\" stroke-width=\"%.1f\"%s/>\n", x, y, to_x, to_y, stroke, width, dash ? " stroke-dasharray=\"4 3\"" : "");
 }
 
+void svg_circle(FILE *to, double x, double y, double radius, const char *fill) {
+  fprintf(to, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.1f\" fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"0.8\"/>\n", x, y, radius, fill);
+}
+
 void svg_text(FILE *to, double x, double y, double size, SvgAnchor anchor, const char *colour, const char *text) {
   static const char *const names[] = {"start", "middle", "end"};
   fprintf(to, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">", x, y, size, names[anchor], colour);

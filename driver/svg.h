@@ -14,6 +14,7 @@ void svg_end(FILE *to);
 void svg_rect(FILE *to, double x, double y, double width, double height, const char *fill, const char *stroke);
 /* A line; dash: it is broken. */
 void svg_line(FILE *to, double x, double y, double to_x, double to_y, const char *stroke, double width, bool dash);
+void svg_circle(FILE *to, double x, double y, double radius, const char *fill);
 /* Text of that size; characters that mean something in XML may be in it. */
 void svg_text(FILE *to, double x, double y, double size, SvgAnchor anchor, const char *colour, const char *text);
 /* The colour at `part`, 0 to 1, of the way from light to dark blue. */

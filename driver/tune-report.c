@@ -1,4 +1,5 @@
 /* driver/tune-report.c: what `stc tune` tried, as a table (CSV) and as a plot (SVG) of speed over time steps a tile. */
+#include "driver/svg.h"
 #include "driver/tune.h"
 
 #include <math.h>
@@ -42,7 +43,8 @@ StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) 
 /* ---------------------------------------------------------------- the plot */
 
 enum { WIDTH = 760, HEIGHT = 460, LEFT = 70, RIGHT = 220, TOP = 40, BOTTOM = 50, MOST_LINES = 10, MOST_T = 129 };
-static const char *const colours[MOST_LINES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c564b", "#7f7f7f", "#9467bd"};
+static const char *const colours[MOST_LINES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c564b", "#7f7f7f", "#9467bd"};
+static const char ink[] = "#222222", grey[] = "#777777";
 
 /* A line of the plot: the best speed at each T of a family with one choice of elements. */
 typedef struct Line { const char *label; double at[MOST_T], best; } Line;
@@ -102,46 +104,72 @@ typedef struct Scale { int most_t; double top; } Scale;
 static double place_x(const Scale *s, double T) { return LEFT + (WIDTH - LEFT - RIGHT) * (s->most_t > 1 ? (T - 1) / (s->most_t - 1) : 0.5); }
 static double place_y(const Scale *s, double gpts) { return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * gpts / s->top; }
 
-/* Text with the characters that mean something in XML replaced. */
-static const char *xml(Arena *a, const char *text) {
-  Str s = {.arena = a};
-  str_add(&s, "");
-  for (; *text; text++) str_addf(&s, *text == '<' ? "&lt;" : *text == '&' ? "&amp;" : *text == '>' ? "&gt;" : "%c", *text);
-  return s.s;
-}
-
 /* Axes with ticks, numbers and words. */
-static void write_axes(FILE *to, const Scale *s, const char *title) {
-  double step = tick_step(s->top);
+static void write_axes(FILE *to, Arena *a, const Scale *s, const char *title) {
+  double step = tick_step(s->top), wide = svg_text_width(title, 14), room = WIDTH - LEFT - 10;
   int every = s->most_t > 40 ? 8 : s->most_t > 20 ? 4 : s->most_t > 10 ? 2 : 1;
-  fprintf(to, "<text x=\"%d\" y=\"22\" font-size=\"14\">%s</text>\n", LEFT, title);
-  for (double v = 0; v <= s->top * 1.0001; v += step)
-    fprintf(to, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#dddddd\"/>\n<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT, WIDTH - RIGHT,
-            place_y(s, v), place_y(s, v), LEFT - 8, place_y(s, v) + 4, v);
-  for (int t = 1; t <= s->most_t; t++)
-    if (t == 1 || t % every == 0)
-      fprintf(to, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#000000\"/>\n<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d</text>\n", place_x(s, t), place_x(s, t),
-              HEIGHT - BOTTOM, HEIGHT - BOTTOM + 5, place_x(s, t), HEIGHT - BOTTOM + 20, t);
-  fprintf(to, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"#000000\"/>\n", LEFT, TOP, HEIGHT - BOTTOM, WIDTH - RIGHT);
-  fprintf(to, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">time steps a tile (T)</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10);
-  fprintf(to, "<text transform=\"translate(18 %d) rotate(-90)\" text-anchor=\"middle\">GPts/s</text>\n", (TOP + HEIGHT - BOTTOM) / 2);
+  svg_text(to, LEFT, 22, wide > room ? 14 * room / wide : 14, SVG_START, ink, title);
+  for (double v = 0; v <= s->top * 1.0001; v += step) {
+    svg_line(to, LEFT, place_y(s, v), WIDTH - RIGHT, place_y(s, v), "#dddddd", 1, false);
+    svg_text(to, LEFT - 8, place_y(s, v) + 4, 12, SVG_END, ink, arena_printf(a, "%g", v));
+  }
+  for (int t = 1; t <= s->most_t; t++) {
+    if (t != 1 && t % every) continue;
+    svg_line(to, place_x(s, t), HEIGHT - BOTTOM, place_x(s, t), HEIGHT - BOTTOM + 5, ink, 1, false);
+    svg_text(to, place_x(s, t), HEIGHT - BOTTOM + 20, 12, SVG_MIDDLE, ink, arena_printf(a, "%d", t));
+  }
+  svg_line(to, LEFT, TOP, LEFT, HEIGHT - BOTTOM, ink, 1, false);
+  svg_line(to, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM, ink, 1, false);
+  svg_text(to, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 10, 12, SVG_MIDDLE, ink, "time steps a tile (T)");
+  svg_text(to, LEFT - 8, TOP - 8, 12, SVG_END, ink, "GPts/s");
 }
 
-/* Line number `i` with its points, and its name in the legend. */
-static void write_line(FILE *to, Arena *a, const Scale *s, const Line *line, int i) {
-  bool first = true;
+/* Line number `i` of the legend, in the colour and style of the line that it names. */
+static void write_legend(FILE *to, const char *label, const char *colour, bool dash, int i) {
   int y = TOP + 10 + 20 * i;
-  fprintf(to, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" d=\"", colours[i]);
-  for (int t = 1; t < MOST_T; t++)
-    if (line->at[t] > 0) {
-      fprintf(to, "%c%.1f %.1f", first ? 'M' : 'L', place_x(s, t), place_y(s, line->at[t]));
-      first = false;
-    }
-  fputs("\"/>\n", to);
-  for (int t = 1; t < MOST_T; t++)
-    if (line->at[t] > 0) fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n", place_x(s, t), place_y(s, line->at[t]), colours[i]);
-  fprintf(to, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"2\"/>\n<text x=\"%d\" y=\"%d\">%s</text>\n", WIDTH - RIGHT + 15, WIDTH - RIGHT + 40, y, y, colours[i],
-          WIDTH - RIGHT + 46, y + 4, xml(a, line->label));
+  svg_line(to, WIDTH - RIGHT + 15, y, WIDTH - RIGHT + 40, y, colour, 2, dash);
+  svg_text(to, WIDTH - RIGHT + 46, y + 4, 12, SVG_START, ink, label);
+}
+
+/* Line number `i` with its points; those of overlapped tiles are broken lines. */
+static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
+  bool dash = strncmp(line->label, "stream", strlen("stream")) != 0;
+  int last = 0;
+  for (int t = 1; t < MOST_T; t++) {
+    if (!(line->at[t] > 0)) continue;
+    if (last) svg_line(to, place_x(s, last), place_y(s, line->at[last]), place_x(s, t), place_y(s, line->at[t]), colours[i], 2, dash);
+    svg_circle(to, place_x(s, t), place_y(s, line->at[t]), 3, colours[i]);
+    last = t;
+  }
+  write_legend(to, line->label, colours[i], dash, i);
+}
+
+/* A ring around the fastest point of the fastest line, with its speed. */
+static void write_best(FILE *to, Arena *a, const Scale *s, const Line *best) {
+  for (int t = 1; t < MOST_T; t++) {
+    if (best->at[t] < best->best) continue;
+    bool right = place_x(s, t) > (LEFT + WIDTH - RIGHT) / 2.0;
+    svg_text(to, place_x(s, t) + (right ? -6 : 6), place_y(s, best->best) - 8, 12, right ? SVG_END : SVG_START, ink, arena_printf(a, "best: %.4g", best->best));
+    svg_circle(to, place_x(s, t), place_y(s, best->best), 5, colours[0]);
+    return;
+  }
+}
+
+/* The speed of the naive schedule, which has no T to choose: a line across. */
+static void write_naive(FILE *to, Arena *a, const Scale *s, double speed, int row) {
+  svg_line(to, LEFT, place_y(s, speed), WIDTH - RIGHT, place_y(s, speed), grey, 1.5, true);
+  write_legend(to, arena_printf(a, "naive: %.4g", speed), grey, true, row);
+}
+
+/* Takes the line of the naive schedule out; its speed, 0 if there is none. */
+static double take_naive(Line *lines, int *n) {
+  double speed = 0;
+  int kept = 0;
+  for (int i = 0; i < *n; i++)
+    if (strncmp(lines[i].label, "naive", strlen("naive")) == 0) speed = lines[i].best > speed ? lines[i].best : speed;
+    else lines[kept++] = lines[i];
+  *n = kept;
+  return speed;
 }
 
 StcStatus tune_write_plot(StcContext *c, Arena *a, const SearchSpace *s, const char *title, const char *path) {
@@ -149,15 +177,17 @@ StcStatus tune_write_plot(StcContext *c, Arena *a, const SearchSpace *s, const c
   int n;
   Scale scale = {1, 0};
   Line *lines = make_lines(a, s, &n, &scale.most_t);
+  double naive = take_naive(lines, &n);
   sort_lines(lines, n);
   if (n > MOST_LINES) n = MOST_LINES;
-  double most = n ? lines[0].best : 1;
-  scale.top = ceil(most / tick_step(most)) * tick_step(most);
+  double most = n && lines[0].best > naive ? lines[0].best : naive > 0 ? naive : 1;
+  scale.top = ceil(1.04 * most / tick_step(most)) * tick_step(most);
   if (!file_create(c, path, &f)) return STC_IO;
-  fprintf(f.to, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", WIDTH, HEIGHT, WIDTH,
-          HEIGHT);
-  write_axes(f.to, &scale, xml(a, title));
-  for (int i = 0; i < n; i++) write_line(f.to, a, &scale, &lines[i], i);
-  fputs("</svg>\n", f.to);
+  svg_begin(f.to, WIDTH, HEIGHT);
+  write_axes(f.to, a, &scale, title);
+  if (naive > 0) write_naive(f.to, a, &scale, naive, n);
+  for (int i = n - 1; i >= 0; i--) write_line(f.to, &scale, &lines[i], i);
+  if (n) write_best(f.to, a, &scale, &lines[0]);
+  svg_end(f.to);
   return file_commit(c, &f) ? STC_OK : STC_IO;
 }

@@ -163,6 +163,7 @@ static void test_facts(void **state) {
   assert_string_equal(stc_plan_device(q), "cuda:0, Stand-in");
   assert_int_equal(stc_plan_kernel(q, 0, &info), STC_OK);
   assert_int_equal(info.registers, 40);
+  assert_in_range(info.estimated_registers, 8, 64);
   assert_int_equal(device_copy_rate(q, 8 << 20, &rate), STC_OK);
   assert_true(rate > 0);
   stc_plan_free(q);

@@ -182,7 +182,8 @@ static void test_reports(void **state) {
   assert_non_null(strstr(plot, "a &lt; b"));
   assert_non_null(strstr(plot, ">overlap, elements 4x1</text>"));
   assert_non_null(strstr(plot, ">overlap, elements 8x1</text>"));
-  assert_non_null(strstr(plot, "d=\"M226.7 225.0L540.0 40.0\""));
+  assert_non_null(strstr(plot, "x1=\"226.67\" y1=\"251.43\" x2=\"540.00\" y2=\"92.86\""));
+  assert_non_null(strstr(plot, ">best: 300</text>"));
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
