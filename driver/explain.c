@@ -95,7 +95,8 @@ static void time_kernels(Explanation *e) {
     ExplainedKernel *x = &e->list[e->nkernels];
     x->kernel = &e->kernels->kernels[k];
     x->launch = &e->launches[e->nkernels < e->nlaunches ? e->nkernels : e->nlaunches - 1];
-    x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars);
+    double blocks, points = kernel_points(x->kernel, e->scalars, &blocks);
+    x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, points, blocks);
     x->time = model_launch(&e->info, &x->load);
     e->seconds += x->time.seconds;
     e->nkernels++;

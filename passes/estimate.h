@@ -6,6 +6,7 @@
  *   kernel-live.c     and the registers that it needs
  *   launch-work.c     the launches of a module and their schedules; what they move to and from memory, and compute twice
  *   model.c           the time that such work takes on a target, and what bounds it
+ *   schedule-model.c  schedules compared by it
  *
  * All figures are estimates; docs/performance.md says how far they are off. */
 #ifndef STC_PASSES_ESTIMATE_H
@@ -105,11 +106,25 @@ const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, blocks, and bytes that cross the cache and memory in all. */
 typedef struct LaunchLoad { KernelWork work; int32_t registers, spilled; int64_t shared; double blocks, cache_bytes, memory_bytes; } LaunchLoad;
-/* The load of kernel `k`, which makes launch `l`, on a grid with these scalars. Numbers the kernel's values. */
-LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars);
+/* The load of kernel `k`, which makes launch `l`, for so many points in so many blocks; scalars as for kernel_work. Numbers the kernel's values. */
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, double points, double blocks);
+/* Points that kernel `k` covers under these scalars; the blocks that it takes in *blocks. */
+double kernel_points(const Kernel *k, const Const *scalars, double *blocks);
 
 /* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest. */
 typedef struct LaunchTime { double seconds, alone[BOUNDS]; Bound bound; Occupancy occupancy; } LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
+
+/* ---------------------------------------------------------------- schedule-model.c */
+
+/* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone. */
+typedef struct ScheduleTime { double seconds, longest; } ScheduleTime;
+/* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
+ * milliseconds; `m` is as before. False if it cannot be. */
+bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
+/* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module `m`, which was not tiled and whose step is one launch; else infinite. */
+double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
+/* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster. */
+void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 
 #endif

@@ -2,6 +2,7 @@
  * What only one group uses of the temp fields never reaches global memory; what another has to recompute or to load and store is the price. Between one launch for all
  * and one for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of complex 3-D stencils), found here by dynamic programming
  * over the places to cut, with the figures of fuse-cost.c. Time tiles need the whole step in one launch: that takes part as another choice. */
+#include "passes/estimate.h"
 #include "passes/fuse.h"
 #include "passes/registry.h"
 
@@ -242,6 +243,8 @@ static void auto_cut(const Fuse *f) {
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
   bool cut = best >= 0 && !several && (!one || (!walked && best < WORTH_CUTTING * whole.ps));
+  if (cut && one)
+    cut = best < WORTH_CUTTING * schedule_walked_ps(f->c, f->m, want);
   for (int i = 0; i < f->n && !cut; i++)
     before[i] = false;
   apply(f, before);

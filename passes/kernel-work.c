@@ -116,7 +116,8 @@ static bool is_by_constant(const Op *op) {
 static void count_arithmetic(Count *c, const Op *op) {
   Type t = op->noperands ? op->operands[op->noperands - 1]->type : op->results[0]->type;
   bool by_constant = is_by_constant(op);
-  double n = by_constant ? 3 : op_additions(op), rounds = rounds_of(c, op);
+  bool rough = c->m->fast_math && t == TY_F32 && (op->code == OP_DIV || op->code == OP_SQRT || op->code == OP_RSQRT);
+  double n = by_constant ? 3 : rough ? 2 : op_additions(op), rounds = rounds_of(c, op);
   bool fuses = (c->m->contract || c->m->fast_math) && (op->code == OP_ADD || op->code == OP_SUB);
   if (op->code == OP_INSIDE)
     n = 4 * op->noperands;
@@ -134,7 +135,7 @@ static void count_arithmetic(Count *c, const Op *op) {
   if (t == TY_F64 && op->code != OP_SELECT)
     c->w->f64 += (n > 2 ? n - 2 : n) * rounds;
   if ((op_additions(op) > 1 && !by_constant) || (op->code == OP_CONVERT && (type_is_float(t) || type_is_float(op->results[0]->type))))
-    c->w->special += rounds * (t == TY_F64 ? 2 : 1);
+    c->w->special += rounds * (t == TY_F64 ? 2 : rough ? 0.5 : 1);
 }
 
 /* Counts the address of memory `memory` at the indices from operand `first` on, unless one before was alike. */

@@ -145,6 +145,8 @@ int group_length(int n, const Stencil *st);
 const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out);
 /* Are the numbers of the schedule asked for in order, whatever the program's accesses are? Reports an error if not. */
 bool schedule_check(PassContext *c, const Module *m);
+/* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a reduction. *by is the reduction that this is due to, or NULL. */
+int64_t most_levels(const Module *m, const Reduction **by);
 /* The time steps a tile that the schedule asked for comes to if all stencils of the step share a launch. */
 int schedule_levels(PassContext *c, const Module *m);
 /* The same for the stream family: fills what `want` leaves open, for at most `most` time steps a tile (schedule-stream.c); the steps a tile that it comes to. */

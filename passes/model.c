@@ -38,8 +38,7 @@ Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t register
   return o;
 }
 
-/* Points that kernel `k` covers; the blocks that it takes in *blocks. */
-static double points_of(const Kernel *k, const Const *scalars, double *blocks) {
+double kernel_points(const Kernel *k, const Const *scalars, double *blocks) {
   double points = 1;
   *blocks = 1;
   for (int d = 0; d < k->rank; d++) {
@@ -50,9 +49,9 @@ static double points_of(const Kernel *k, const Const *scalars, double *blocks) {
   return points;
 }
 
-LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars) {
-  LaunchLoad load = {.work = kernel_work(m, k, scalars), .shared = kernel_shared_bytes(k)};
-  double points = points_of(k, scalars, &load.blocks), once = l->traffic.read + l->traffic.written;
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, double points, double blocks) {
+  LaunchLoad load = {.work = kernel_work(m, k, scalars), .shared = kernel_shared_bytes(k), .blocks = blocks};
+  double once = l->traffic.read + l->traffic.written;
   load.registers = kernel_registers(t, m, k, &load.spilled);
   load.memory_bytes = points * once;
   load.cache_bytes = load.blocks * load.work.points * (once + l->traffic.again);

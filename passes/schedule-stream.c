@@ -331,5 +331,7 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
   const char *why = T > MAX_STREAM_T ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T) : choose_walk(&r, tiled_launch(m, T), T, out);
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
+  else
+    schedule_widen(c, m, want, out);
   return !why;
 }

@@ -299,8 +299,7 @@ static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
     }
 }
 
-/* The most time steps that a tile may make: as many as there are to run, and as lie between two evaluations of a reduction. *by is the reduction that this is due to, or NULL. */
-static int64_t most_levels(const Module *m, const Reduction **by) {
+int64_t most_levels(const Module *m, const Reduction **by) {
   int64_t most = m->steps > 0 ? m->steps : INT64_MAX;
   *by = NULL;
   for (int i = 0; i < m->nreductions; i++)
