@@ -284,7 +284,6 @@ LLVMValueRef emit_arith(Emit *e, const Op *op) {
   switch (op->code) {
   case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
   case OP_CONVERT: return convert(e, op, x[0]);
-  case OP_SELECT: return LLVMBuildSelect(e->here.b, x[0], x[1], x[2], "");
   default: return t == TY_BF16 && e->target->bfloat_is_bits ? bfloat_arith(e, op, x) : scalar_arith(e, op, t, x);
   }
 }

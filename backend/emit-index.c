@@ -184,9 +184,11 @@ LLVMValueRef emit_affine(Emit *e, Affine x) {
   return emit_int(e, &e->entry, LLVMAdd, sum, emit_i64(e, x.c));
 }
 
-LLVMValueRef emit_inside(Emit *e, const Op *op) {
+LLVMValueRef emit_inside(Emit *e, const Op *op, unsigned which) {
   LLVMValueRef all = LLVMConstInt(e->i1, 1, 0);
   for (int d = 0; d < op->noperands; d++) {
+    if (!(which >> d & 1))
+      continue;
     LLVMValueRef x = emit_int_cast(e, &e->here, emit_value(e, op->operands[d]), e->i64);
     LLVMValueRef above = LLVMBuildICmp(e->here.b, LLVMIntSGE, x, emit_affine(e, op->box->lo[d]), "");
     LLVMValueRef below = LLVMBuildICmp(e->here.b, LLVMIntSLE, x, emit_affine(e, op->box->hi[d]), "");

@@ -352,7 +352,8 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_SCALAR: return argument(e, KARG_SCALAR, op->sym);
   case OP_STEP: return argument(e, KARG_STEP, 0);
   case OP_THREAD: case OP_BLOCK: return place_number(e, op->code, op->sym);
-  case OP_INSIDE: return emit_inside(e, op);
+  case OP_INSIDE: return emit_inside(e, op, ~0u);
+  case OP_SELECT: return emit_select(e, op);
   case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return emit_map(e, op);
   case OP_LOAD: return emit_load(e, op);
   case OP_ALOAD: return emit_aload(e, op);

@@ -5,6 +5,7 @@
  *   emit.c                     modules, kernels, structure
  *   emit-arith.c               arithmetic, mathematics, conversions
  *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
+ *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
@@ -96,7 +97,7 @@ LLVMValueRef emit_function(Emit *e, const char *name, int n, LLVMTypeRef *params
 void emit_arg_types(Emit *e, LLVMTypeRef *types);
 void emit_arg_attributes(Emit *e);
 
-/* The result of a pure op of arithmetic, mathematics, comparison, logic, select or convert. */
+/* The result of a pure op of arithmetic, mathematics, comparison, logic or convert. */
 LLVMValueRef emit_arith(Emit *e, const Op *op);
 LLVMValueRef emit_const(Emit *e, Type t, Const c);
 
@@ -112,7 +113,9 @@ void emit_set_range(Emit *e, LLVMValueRef v, int64_t lo, int64_t hi);
 Linear emit_linear(const Emit *e, LLVMValueRef v);
 /* An affine bound as i64, at the entry. */
 LLVMValueRef emit_affine(Emit *e, Affine x);
-LLVMValueRef emit_inside(Emit *e, const Op *op);
+/* Are those coordinates of the inside op within its box whose bits are set in `which`? */
+LLVMValueRef emit_inside(Emit *e, const Op *op, unsigned which);
+LLVMValueRef emit_select(Emit *e, const Op *op);
 LLVMValueRef emit_map(Emit *e, const Op *op);
 
 /* Prepares the buffers and arrays of the kernel at hand; false after an error. */
@@ -159,6 +162,8 @@ struct Target {
   void (*async_copy)(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes);
   void (*async_commit)(Emit *e);
   void (*async_wait)(Emit *e, int groups);
+  /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not take for a select; NULL: there is none. */
+  LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

@@ -48,6 +48,14 @@ static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
   return emit_intrinsic(e, e->here.b, arena_printf(e->arena, "llvm.nvvm.shfl.sync.%s.i32", how), 0, NULL, 4, args);
 }
 
+/* lop3 with the truth table of (mask & x) | (~mask & y): bit 4 * mask + 2 * x + y of it says what that gives. */
+static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
+  static const char text[] = "lop3.b32 $0, $1, $2, $3, 0xCA;", constraints[] = "=r,r,r,r";
+  LLVMTypeRef type = LLVMFunctionType(e->i32, (LLVMTypeRef[]){e->i32, e->i32, e->i32}, 3, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(e->here.b, type, code, (LLVMValueRef[]){mask, x, y}, 3, "");
+}
+
 /* Sixteen bytes at a time go past the first cache. */
 static void async_copy(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.cp.async.%s.shared.global.%d", bytes == 16 ? "cg" : "ca", bytes);
@@ -91,7 +99,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
                 .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
                 .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .blend = blend, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
