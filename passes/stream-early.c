@@ -3,11 +3,14 @@
  * stream"), and each row is looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing is reassociated: every operation has the operands
  * that it has in the program, so the values are the same bit for bit.
  *
+ * Where terms of a row come at different times, because those of lines beside take a step more, a product that is ready before the sum it goes into may be kept, or made
+ * when it is added, and the row be kept that much longer: the plan with fewer words is taken.
+ *
  * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are free: they are computed wherever they are used. */
 #include "passes/stream.h"
 
-/* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used. */
-typedef struct Planner { const Stream *s; int i; const Piece *piece; Early *e; int32_t *uses; } Planner;
+/* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come of one access alone are computed where they are used. */
+typedef struct Planner { const Stream *s; int i; const Piece *piece; Early *e; int32_t *uses; bool late, *alone; } Planner;
 
 /* The window that an access op of the instance reads, NULL: nothing. */
 static const Window *window_read(const Planner *p, const Op *op) {
@@ -37,12 +40,14 @@ static void plan_op(Planner *p, const Op *op) {
     int64_t lo, hi;
     bool across = access_rows(p, op, &lo, &hi);
     e->phase[id] = lag - (window_read(p, op)->lag + (int32_t)hi + across);
+    p->alone[id] = true;
     return;
   }
   for (int k = 0; k < op->noperands; k++) {
     int from = op->operands[k]->id;
     if (e->free[from])
       continue;
+    p->alone[id] = e->free[id] && p->alone[from];
     e->phase[id] = e->free[id] || e->phase[from] < e->phase[id] ? e->phase[from] : e->phase[id];
     e->free[id] = false;
   }
@@ -62,6 +67,8 @@ static void plan_uses(Planner *p) {
     int id = end ? -1 : op->results[0]->id;
     if (!end && p->uses[id] == INT32_MAX)
       continue;
+    if (!end && p->late && p->alone[id] && op->code != OP_ACCESS && p->uses[id] < e->phase[id])
+      e->phase[id] = p->uses[id];
     for (int k = 0; k < op->noperands; k++)
       use_value(p, op->operands[k], end ? 0 : e->free[id] ? p->uses[id] : e->phase[id]);
     if (end || e->free[id] || op->code == OP_ACCESS)
@@ -127,14 +134,12 @@ static int main_piece(Arena *a, const Stencil *st) {
   return best;
 }
 
-Early *early_new(const Stream *s, int i) {
+/* A plan, all values as soon as possible or `late`, whose words go to Early.words; *rows: words of the rows that it keeps, *all_rows: that are kept without it. */
+static Early *make_plan(const Stream *s, int i, bool late, int64_t *rows, int64_t *all_rows) {
   Arena *a = s->l->m->arena;
-  const Stencil *st = &s->l->st[i];
-  if (s->l->m->grid.rank < 2 || !st->npieces)
-    return NULL;
   Early *e = ARENA_NEW(a, Early);
-  *e = (Early){.piece = main_piece(a, st)};
-  Planner p = {.s = s, .i = i, .piece = &st->pieces[e->piece], .e = e};
+  *e = (Early){.piece = main_piece(a, &s->l->st[i])};
+  Planner p = {.s = s, .i = i, .piece = &s->l->st[i].pieces[e->piece], .e = e, .late = late};
   if (!looks_aside(&p))
     return NULL;
   e->n = body_number(p.piece->body);
@@ -142,6 +147,7 @@ Early *early_new(const Stream *s, int i) {
   e->free = ARENA_ARRAY(a, bool, e->n + 1);
   e->kept = ARENA_ARRAY(a, bool, e->n + 1);
   e->use = p.uses = ARENA_ARRAY(a, int32_t, e->n + 1);
+  p.alone = ARENA_ARRAY(a, bool, e->n + 1);
   for (int k = 0; k < e->n; k++)
     p.uses[k] = INT32_MAX;
   for (const Op *op = p.piece->body->first; op; op = op->next)
@@ -149,5 +155,19 @@ Early *early_new(const Stream *s, int i) {
       plan_op(&p, op);
   plan_uses(&p);
   e->words = kept_words(&p);
-  return e->most && e->words + rows_words(&p, true) <= rows_words(&p, false) ? e : NULL;
+  *rows = rows_words(&p, true);
+  *all_rows = rows_words(&p, false);
+  return e;
+}
+
+Early *early_new(const Stream *s, int i) {
+  int64_t soon_rows, late_rows, all_rows;
+  if (s->l->m->grid.rank < 2 || !s->l->st[i].npieces)
+    return NULL;
+  Early *soon = make_plan(s, i, false, &soon_rows, &all_rows), *late = soon ? make_plan(s, i, true, &late_rows, &all_rows) : NULL;
+  if (!soon)
+    return NULL;
+  bool wait = late->words + late_rows < soon->words + soon_rows;
+  const Early *best = wait ? late : soon;
+  return best->most && best->words + (wait ? late_rows : soon_rows) <= all_rows ? (wait ? late : soon) : NULL;
 }
