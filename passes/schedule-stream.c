@@ -48,7 +48,7 @@ static int64_t shared_bytes(const Stream *p, const Schedule *s) {
       while (p->unroll % slots)
         slots++;
       if (v == 0 && w->used && !w->direct && s->ahead > 1)
-        sum += s->ahead * threads * E * V * bytes;
+        sum += stream_slots(p, s->ahead) * threads * E * V * bytes;
       if (w->used && w->across)
         sum += slots * (threads / STREAM_LANES * E + w->reach_lo + w->reach_hi) * STREAM_LANES * V * bytes;
     }

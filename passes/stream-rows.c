@@ -64,10 +64,14 @@ static bool any_copied(const Flow *f) {
   return false;
 }
 
-/* The place, in the ring array of field `fl`, of the row that the walk reaches `later` steps from now: first index of the array. */
+/* The place, in the rings of rows that come in, of the row that the walk reaches `later` steps from now: constant if the steps written out go round the ring a whole number of times,
+ * otherwise the same for all rows of one time round the steps written out, but for a constant. */
 static Value *ring_place(Flow *f, int later) {
-  Value *now = f->t ? build2(&f->b, OP_ADD, f->t, build_int(&f->b, TY_I32, f->u + later)) : build_int(&f->b, TY_I32, f->u + later);
-  return build2(&f->b, OP_REM, now, build_int(&f->b, TY_I32, f->ahead));
+  int32_t slots = stream_slots(f->st, f->ahead), unroll = f->st->unroll, from = f->u + later;
+  if (!f->t || unroll % slots == 0)
+    return build_int(&f->b, TY_I32, from % slots);
+  Value *round = build2(&f->b, OP_ADD, f->t, build_int(&f->b, TY_I32, from - from % unroll));
+  return build2(&f->b, OP_ADD, build2(&f->b, OP_REM, round, build_int(&f->b, TY_I32, slots)), build_int(&f->b, TY_I32, from % unroll));
 }
 
 /* The indices of elements e and on of line j in the ring, at `place`. */
@@ -149,7 +153,7 @@ void flow_make_inputs(Flow *f) {
     bool copied = is_copied(f, fl);
     const Field *field = &f->l->m->fields[fl];
     int n = width_of(f, fl);
-    int32_t ring[MAX_RANK] = {f->ahead * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
+    int32_t ring[MAX_RANK] = {stream_slots(f->st, f->ahead) * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
     f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", copied ? "s" : "r", field->name), field->type, copied ? SPACE_SHARED : SPACE_PRIVATE,
                            copied ? ring : next, 0, 0);
   }

@@ -160,6 +160,9 @@ static void choose_direct(Stream *s, const bool *moved) {
   }
 }
 
+/* In rank 2 one step more is written out than rows are kept, if these are fewer: then the new row has a place of its own before the oldest one is read for the last time, and nothing has to be moved. */
+enum { FREE_PLACES = 4 };
+
 /* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps live. */
 static int32_t choose_unroll(const Stream *s) {
   int32_t u = 1;
@@ -173,7 +176,7 @@ static int32_t choose_unroll(const Stream *s) {
     for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
       if (s->early[i]->kept[k])
         u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
-  return u;
+  return s->l->m->grid.rank == 2 && u < FREE_PLACES ? u + 1 : u;
 }
 
 Stream *stream_new(const Launch *l) {
@@ -207,4 +210,11 @@ int64_t stream_words(const Stream *s) {
   for (int i = 0; i < s->l->n; i++)
     words += s->early[i] ? s->early[i]->words : 0;
   return words;
+}
+
+int32_t stream_slots(const Stream *s, int32_t ahead) {
+  int32_t slots = ahead;
+  while (slots % s->unroll && s->unroll % slots)
+    slots++;
+  return slots;
 }

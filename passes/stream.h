@@ -56,6 +56,8 @@ typedef struct Stream {
 Stream *stream_new(const Launch *l);
 /* 32-bit words of registers that its windows take for each cell of a line. */
 int64_t stream_words(const Stream *s);
+/* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a multiple or a divisor of `unroll`. */
+int32_t stream_slots(const Stream *s, int32_t ahead);
 /* How far, in cells of dimension `d`, an access at `off` under `rule` may lead: at least *lo, at most *hi. */
 void stream_reach(OutsideRule rule, int64_t off, int64_t *lo, int64_t *hi);
 
