@@ -68,6 +68,7 @@ typedef struct Cuda {
   CuResult (*event_create)(void **e, unsigned flags);
   CuResult (*stream_create)(void **stream, unsigned flags);
   CuResult (*stream_destroy)(void *stream);
+  CuResult (*stream_wait)(void *stream, void *e, unsigned flags);
   CuResult (*capture_begin)(void *stream, int mode);
   CuResult (*capture_end)(void *stream, void **graph);
   CuResult (*graph_instantiate)(void **executable, void *graph, unsigned long long flags);
@@ -107,6 +108,9 @@ static const Entry entries[] = {
     {"cuFuncSetAttribute", offsetof(Cuda, function_attribute)},
     {"cuFuncGetAttribute", offsetof(Cuda, function_info)},
     {"cuLaunchKernel", offsetof(Cuda, launch)},
+    {"cuStreamCreate", offsetof(Cuda, stream_create)},
+    {"cuStreamDestroy_v2", offsetof(Cuda, stream_destroy)},
+    {"cuStreamWaitEvent", offsetof(Cuda, stream_wait)},
     {"cuEventCreate", offsetof(Cuda, event_create)},
     {"cuEventDestroy_v2", offsetof(Cuda, event_destroy)},
     {"cuEventRecord", offsetof(Cuda, event_record)},
@@ -116,8 +120,6 @@ static const Entry entries[] = {
 
 /* Those of CUDA graphs: CUDA 11.4 and later. Where one is missing launches are not recorded. */
 static const Entry graph_entries[] = {
-    {"cuStreamCreate", offsetof(Cuda, stream_create)},
-    {"cuStreamDestroy_v2", offsetof(Cuda, stream_destroy)},
     {"cuStreamBeginCapture_v2", offsetof(Cuda, capture_begin)},
     {"cuStreamEndCapture", offsetof(Cuda, capture_end)},
     {"cuGraphInstantiateWithFlags", offsetof(Cuda, graph_instantiate)},
@@ -133,6 +135,7 @@ typedef struct CudaState {
   void *context, *module, *begin, *end;
   void *capture;                 /* the stream that launches are recorded on */
   void *stream;                  /* the one that launches go to: NULL, or while recording that */
+  void *beside, *forked, *joined;   /* the one for launches that are beside others, NULL if no kernel is launched so, and the events that it and the other wait for */
   void **functions;              /* of the module's kernels */
   unsigned *dynamic;             /* dynamic shared bytes of each */
 } CudaState;
@@ -153,7 +156,7 @@ static const char *load_library(Cuda *cu) {
   if (!cu->library) return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
   if (!find_entries(cu, entries, sizeof entries / sizeof entries[0]))
     return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
-  if (!find_entries(cu, graph_entries, sizeof graph_entries / sizeof graph_entries[0])) cu->stream_create = NULL;
+  if (!find_entries(cu, graph_entries, sizeof graph_entries / sizeof graph_entries[0])) cu->capture_begin = NULL;
   return NULL;
 }
 
@@ -252,6 +255,9 @@ static void cuda_close(Device *d) {
   if (s->context) {
     s->cu.context_set(s->context);
     if (s->capture) s->cu.stream_destroy(s->capture);
+    if (s->beside) s->cu.stream_destroy(s->beside);
+    if (s->forked) s->cu.event_destroy(s->forked);
+    if (s->joined) s->cu.event_destroy(s->joined);
     if (s->begin) s->cu.event_destroy(s->begin);
     if (s->end) s->cu.event_destroy(s->end);
     if (s->module) s->cu.module_unload(s->module);
@@ -285,6 +291,17 @@ static StcStatus find_function(Device *d, const Compiled *code, int i) {
   return st;
 }
 
+/* Numbers of the driver's interface: a stream that does not wait for the one that is NULL, an event that takes no time. */
+enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
+
+/* Makes what launches beside others need. */
+static StcStatus make_beside(Device *d) {
+  CudaState *s = d->state;
+  StcStatus st = check(d, s->cu.event_create(&s->forked, EVENT_DISABLE_TIMING), "making an event");
+  if (!st) st = check(d, s->cu.event_create(&s->joined, EVENT_DISABLE_TIMING), "making an event");
+  return st ? st : check(d, s->cu.stream_create(&s->beside, STREAM_NON_BLOCKING), "making a stream");
+}
+
 /* Compiles to PTX, loads it, finds the kernels, makes the events. */
 static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   CudaState *s = d->state;
@@ -296,6 +313,7 @@ static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   for (int i = 0; i < code->module->nkernels && !st; i++) st = find_function(d, code, i);
   if (!st) st = check(d, s->cu.event_create(&s->begin, 0), "making an event");
   if (!st) st = check(d, s->cu.event_create(&s->end, 0), "making an event");
+  if (!st && launches_beside(code->module)) st = make_beside(d);
   return st;
 }
 
@@ -360,8 +378,22 @@ static StcStatus cuda_launch(Device *d, const Launch *l) {
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
   CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index],
-                            s->stream, l->args, NULL);
+                            l->beside ? s->beside : s->stream, l->args, NULL);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
+}
+
+/* The stream for launches beside others waits for all there was so far. While recording that makes a branch of the graph. */
+static StcStatus cuda_fork(Device *d) {
+  CudaState *s = d->state;
+  StcStatus st = check(d, s->cu.event_record(s->forked, s->stream), "recording an event");
+  return st ? st : check(d, s->cu.stream_wait(s->beside, s->forked, 0), "waiting for an event");
+}
+
+/* And the other one for it. */
+static StcStatus cuda_join(Device *d) {
+  CudaState *s = d->state;
+  StcStatus st = check(d, s->cu.event_record(s->joined, s->beside), "recording an event");
+  return st ? st : check(d, s->cu.stream_wait(s->stream, s->joined, 0), "waiting for an event");
 }
 
 /* Numbers of the driver's interface: the way to capture that lets other threads do what they like. */
@@ -370,7 +402,7 @@ enum { CAPTURE_THREAD_LOCAL = 1 };
 /* Launches go to a stream that keeps them. */
 static bool cuda_record(Device *d) {
   CudaState *s = d->state;
-  if (!s->cu.stream_create) return false;
+  if (!s->cu.capture_begin) return false;
   if (!s->capture && s->cu.stream_create(&s->capture, 0) != 0) return s->capture = NULL, false;
   if (s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0) return false;
   s->stream = s->capture;
@@ -462,6 +494,8 @@ const DeviceKind device_cuda = {
     .forget = cuda_forget,
     .inspect = cuda_inspect,
     .launch = cuda_launch,
+    .fork = cuda_fork,
+    .join = cuda_join,
     .start = cuda_start,
     .wait = cuda_wait,
     .stop = cuda_stop,

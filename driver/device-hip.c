@@ -42,6 +42,9 @@ typedef struct Hip {
   HipError (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                      void **args, void **extra);
   HipError (*synchronize)(void);
+  HipError (*stream_create)(void **stream, unsigned flags);
+  HipError (*stream_destroy)(void *stream);
+  HipError (*stream_wait)(void *stream, void *e, unsigned flags);
   HipError (*event_create)(void **e);
   HipError (*event_destroy)(void *e);
   HipError (*event_record)(void *e, void *stream);
@@ -71,6 +74,9 @@ static const Entry entries[] = {
     {"hipFuncGetAttribute", offsetof(Hip, function_info)},
     {"hipModuleLaunchKernel", offsetof(Hip, launch)},
     {"hipDeviceSynchronize", offsetof(Hip, synchronize)},
+    {"hipStreamCreateWithFlags", offsetof(Hip, stream_create)},
+    {"hipStreamDestroy", offsetof(Hip, stream_destroy)},
+    {"hipStreamWaitEvent", offsetof(Hip, stream_wait)},
     {"hipEventCreate", offsetof(Hip, event_create)},
     {"hipEventDestroy", offsetof(Hip, event_destroy)},
     {"hipEventRecord", offsetof(Hip, event_record)},
@@ -83,6 +89,7 @@ typedef struct HipState {
   Hip hip;
   int device;
   void *module, *begin, *end;
+  void *beside, *forked, *joined;   /* the stream for launches that are beside others, NULL if no kernel is launched so, and the events that it and the other wait for */
   void **functions;              /* of the module's kernels */
   const Compiled *code;
   unsigned *dynamic;             /* dynamic shared bytes of each */
@@ -184,10 +191,24 @@ static StcStatus hip_open(Device *d) {
 static void hip_close(Device *d) {
   HipState *s = d->state;
   if (!s || !s->hip.library) return;
+  if (s->beside) s->hip.stream_destroy(s->beside);
+  if (s->forked) s->hip.event_destroy(s->forked);
+  if (s->joined) s->hip.event_destroy(s->joined);
   if (s->begin) s->hip.event_destroy(s->begin);
   if (s->end) s->hip.event_destroy(s->end);
   if (s->module) s->hip.module_unload(s->module);
   dlclose(s->hip.library);
+}
+
+/* A number of the runtime's interface: a stream that does not wait for the one that is NULL. */
+enum { STREAM_NON_BLOCKING = 1 };
+
+/* Makes what launches beside others need. */
+static StcStatus make_beside(Device *d) {
+  HipState *s = d->state;
+  StcStatus st = check(d, s->hip.event_create(&s->forked), "making an event");
+  if (!st) st = check(d, s->hip.event_create(&s->joined), "making an event");
+  return st ? st : check(d, s->hip.stream_create(&s->beside, STREAM_NON_BLOCKING), "making a stream");
 }
 
 /* Links a code object, loads it, finds the kernels, makes the events. */
@@ -207,6 +228,7 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   }
   if (!st) st = check(d, s->hip.event_create(&s->begin), "making an event");
   if (!st) st = check(d, s->hip.event_create(&s->end), "making an event");
+  if (!st && launches_beside(code->module)) st = make_beside(d);
   return st;
 }
 
@@ -278,9 +300,23 @@ static StcStatus hip_launch(Device *d, const Launch *l) {
   memset(kernarg, 0, sizeof kernarg);
   size_t size = pack_arguments(s->code->module, l->kernel, l->args, kernarg);
   void *extra[] = {PARAM_POINTER, kernarg, PARAM_SIZE, &size, PARAM_END};
-  HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index], NULL,
-                             NULL, extra);
+  HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index],
+                             l->beside ? s->beside : NULL, NULL, extra);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
+}
+
+/* The stream for launches beside others waits for all there was so far. */
+static StcStatus hip_fork(Device *d) {
+  HipState *s = d->state;
+  StcStatus st = check(d, s->hip.event_record(s->forked, NULL), "recording an event");
+  return st ? st : check(d, s->hip.stream_wait(s->beside, s->forked, 0), "waiting for an event");
+}
+
+/* And the other one for it. */
+static StcStatus hip_join(Device *d) {
+  HipState *s = d->state;
+  StcStatus st = check(d, s->hip.event_record(s->joined, s->beside), "recording an event");
+  return st ? st : check(d, s->hip.stream_wait(NULL, s->joined, 0), "waiting for an event");
 }
 
 /* Marks the start in the stream. */
@@ -331,5 +367,5 @@ static void hip_list(FILE *to) {
 const DeviceKind device_hip = {
     .name = "hip", .help = "an AMD GPU, through libamdhip64.so", .arch = "amdgpu", .index = "the GPU's number",
     .open = hip_open, .close = hip_close, .load = hip_load, .alloc = hip_alloc, .release = hip_release, .put = hip_put, .fetch = hip_fetch,
-    .copy = hip_copy, .inspect = hip_inspect, .launch = hip_launch, .start = hip_start, .wait = hip_wait, .stop = hip_stop, .list = hip_list,
+    .copy = hip_copy, .inspect = hip_inspect, .launch = hip_launch, .fork = hip_fork, .join = hip_join, .start = hip_start, .wait = hip_wait, .stop = hip_stop, .list = hip_list,
 };

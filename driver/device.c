@@ -68,3 +68,17 @@ StcStatus stc_devices(StcContext *c, FILE *to) {
   for (int i = 0; device_table[i]; i++) device_table[i]->list(to);
   return ferror(to) ? STC_IO : STC_OK;
 }
+
+/* Does the sequence launch a kernel beside another? */
+static bool has_beside(const HostSeq *q) {
+  for (int i = 0; i < q->nops; i++)
+    if (q->ops[i].beside) return true;
+  return false;
+}
+
+bool launches_beside(const Module *m) {
+  bool any = has_beside(&m->host.init);
+  for (int i = 0; i < m->host.nseqs; i++) any |= has_beside(&m->host.seqs[i]);
+  for (int i = 0; i < m->nreductions; i++) any |= has_beside(&m->reductions[i].seq);
+  return any;
+}

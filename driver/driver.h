@@ -134,8 +134,9 @@ bool define_parse(Arena *a, const char *text, Define *out);
 
 typedef struct Device Device;
 
-/* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along the program's dimension d. */
-typedef struct Launch { int32_t index; const Kernel *kernel; int64_t blocks[MAX_RANK]; void **args; } Launch;
+/* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along the program's dimension d. beside: it need not
+ * wait for the launches since the last fork. */
+typedef struct Launch { int32_t index; const Kernel *kernel; int64_t blocks[MAX_RANK]; void **args; bool beside; } Launch;
 
 /* What a device that runs whole modules is given. */
 typedef struct WholeRun { Binding *binding; int64_t steps; bool run_inits; const bool *skip_init; } WholeRun;
@@ -161,6 +162,8 @@ typedef struct DeviceKind {
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*copy)(Device *d, void *to, const void *from, size_t size);   /* within its memory, in order with launches */
   StcStatus (*launch)(Device *d, const Launch *l);
+  StcStatus (*fork)(Device *d);                                     /* what follows may run at the same time as launches that are beside it; NULL: all run in order */
+  StcStatus (*join)(Device *d);                                     /* what follows waits for both again */
   StcStatus (*start)(Device *d);                                    /* starts the clock */
   StcStatus (*wait)(Device *d);                                     /* until all launches are done */
   StcStatus (*stop)(Device *d, double *seconds);                    /* waits; seconds since start */
@@ -189,6 +192,8 @@ extern const DeviceKind device_ref, device_sim, device_host, device_cuda, device
 extern const DeviceKind *const device_table[];
 /* Finds "name" or "name:INDEX" and opens it into *out. */
 StcStatus device_open(Workspace *w, const char *name, Device *out);
+/* Has the host part of `m` launches beside others? */
+bool launches_beside(const Module *m);
 /* The name among `names` (NULL-terminated) that looks most like `name`, or NULL if none is near. */
 const char *near_match(const char *name, const char *const *names);
 

@@ -217,6 +217,14 @@ static void choose(Writer *w, const Kernel *k) {
   }
 }
 
+/* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last dimension. */
+static void leave_out(Writer *w, const Kernel *k) {
+  str_add(&w->s, "  total = 1");
+  for (int d = 0; d < k->rank; d++)
+    str_addf(&w->s, " * stc_ceildiv(%s, %d)", affine_c_text(w->arena, w->m, k->without[d], "p->"), (int)k->tile[d]);
+  str_addf(&w->s, ";\n  total = blocks[0] * blocks[1] * blocks[2] - total;\n  blocks[0] = blocks[1] = blocks[2] = 1;\n  blocks[%d] = total;\n", k->rank - 1);
+}
+
 /* One launch function a kernel. */
 static void launch(Writer *w, const Kernel *k) {
   const Module *m = w->m;
@@ -235,6 +243,7 @@ static void launch(Writer *w, const Kernel *k) {
   choose(w, k);
   for (int d = 0; d < k->rank; d++)
     str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"), (int)k->tile[d]);
+  if (k->hollow) leave_out(w, k);
   str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n"
                  "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
                  "    int64_t i;\n");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 3 };
+enum { SCHEMA_VERSION = 4 };
 
 /* What every part of the manifest is made from. */
 typedef struct Writer { Arena *arena; const StcProgram *program; const Module *m; const Target *target; } Writer;
@@ -321,15 +321,31 @@ static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t 
   return o;
 }
 
+/* The number of blocks of `tile` points that cover `extent`, as text. */
+static const char *blocks_text(const Writer *w, Affine extent, int32_t tile) {
+  return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, extent), (int)tile);
+}
+
+/* The number of all blocks of the hollow kernel `k`, as text. */
+static const char *hollow_text(const Writer *w, const Kernel *k) {
+  Str all = {.arena = w->arena}, hole = {.arena = w->arena};
+  for (int d = 0; d < k->rank; d++) {
+    str_addf(&all, "%s%s", d ? " * " : "", blocks_text(w, k->extent[d], k->tile[d]));
+    str_addf(&hole, "%s%s", d ? " * " : "", blocks_text(w, k->without[d], k->tile[d]));
+  }
+  return arena_printf(w->arena, "%s - %s", all.s, hole.s);
+}
+
 /* The grid along one dimension. */
 static json_t *grid(const Writer *w, const Kernel *k, int d) {
   static const char *const axes[] = {"x", "y", "z"};
   json_t *o = json_object();
   set(o, "dimension", json_integer(d));
   set(o, "axis", json_string(axes[k->rank - 1 - d]));
-  set(o, "text", json_string(arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, k->extent[d]), (int)k->tile[d])));
+  set(o, "text", json_string(!k->hollow ? blocks_text(w, k->extent[d], k->tile[d]) : d < k->rank - 1 ? "1" : hollow_text(w, k)));
   set(o, "extent", affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
+  if (k->hollow) set(o, "without", affine(w, k->without[d]));
   return o;
 }
 
@@ -395,7 +411,8 @@ static json_t *sequence(const Writer *w, const HostSeq *s) {
     json_t *op = json_object();
     if (s->ops[i].kind == HOST_LAUNCH)
       set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
-    else
+    if (s->ops[i].beside) set(op, "beside", json_true());
+    if (s->ops[i].kind == HOST_SWAP)
       set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
     json_array_append_new(ops, op);
   }

@@ -41,14 +41,14 @@ static StcStatus start_kernel(StcPlan *p, const Launch *l) {
   return s;
 }
 
-/* Launches kernel `named`, or the one that suits the params better, at the plan's step. */
-static StcStatus launch(StcPlan *p, int named) {
+/* Launches kernel `named`, or the one that suits the params better, at the plan's step; `beside` goes to the device. */
+static StcStatus launch(StcPlan *p, int named, bool beside) {
   const Module *m = p->build->code.module;
   int index = kernel_chosen(m, named, p->scalars);
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
-  Launch l = {index, k, {0}, args};
+  Launch l = {index, k, {0}, args, beside};
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER) values[i].p = p->slots[p->slot_of_buffer[a->index]].memory;
@@ -77,13 +77,33 @@ static void swap(StcPlan *p, int a, int b) {
   note_slot(p, b);
 }
 
+/* Has launching kernel `named` any blocks to run? */
+static bool has_blocks(const StcPlan *p, int named) {
+  const Module *m = p->build->code.module;
+  int64_t blocks[MAX_RANK];
+  return kernel_blocks(&m->kernels[kernel_chosen(m, named, p->scalars)], p->scalars, blocks) > 0;
+}
+
+/* Launches the first of the `n` ops at `op` and those beside it, at the same time if the device can and several have something to do; *count is how many they are. */
+static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
+  const DeviceKind *kind = p->device.kind;
+  int busy = has_blocks(p, op[0].a);
+  for (*count = 1; *count < n && op[*count].beside; (*count)++) busy += has_blocks(p, op[*count].a);
+  bool apart = busy > 1 && kind->fork && !p->times;
+  StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
+  for (int i = 0; i < *count && !s; i++) s = launch(p, op[i].a, apart && op[i].beside);
+  return apart && !s ? kind->join(&p->device) : s;
+}
+
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq) {
   StcStatus s = STC_OK;
-  for (int i = 0; i < seq->nops && !s; i++) {
-    if (seq->ops[i].kind == HOST_LAUNCH)
-      s = launch(p, seq->ops[i].a);
+  for (int i = 0, n; i < seq->nops && !s; i += n) {
+    const HostOp *op = &seq->ops[i];
+    n = 1;
+    if (op->kind == HOST_LAUNCH)
+      s = launch_group(p, op, seq->nops - i, &n);
     else
-      swap(p, seq->ops[i].a, seq->ops[i].b);
+      swap(p, op->a, op->b);
   }
   p->done += seq->steps;
   return s;
@@ -114,7 +134,7 @@ static StcStatus launch_init(StcPlan *p, int index) {
     saved[i] = malloc(slot->size + 1);
     s = saved[i] ? d->kind->fetch(d, saved[i], slot->memory, slot->size) : STC_MEMORY;
   }
-  if (!s) s = launch(p, index);
+  if (!s) s = launch(p, index, false);
   if (!s) s = d->kind->wait(d);
   for (int i = 0; i < k->nargs; i++) {
     Slot *slot = saved[i] ? &p->slots[p->slot_of_buffer[k->args[i].index]] : NULL;
@@ -188,7 +208,7 @@ static StcStatus run_init_sequence(StcPlan *p) {
     if (op->kind == HOST_SWAP) {
       if (!p->given[m->buffers[op->a].field]) swap(p, op->a, op->b);
     } else if (!writes_field(p, &m->kernels[op->a], true)) {
-      s = launch(p, op->a);
+      s = launch(p, op->a, false);
     } else if (writes_field(p, &m->kernels[op->a], false)) {
       s = launch_init(p, op->a);
     }

@@ -190,11 +190,9 @@ static StcStatus find_homes(StcPlan *p) {
 
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
   const TargetInfo *t = target_info(p->build->code.target);
+  kernel_blocks(k, p->scalars, blocks);
   for (int d = 0; d < k->rank; d++) {
-    bool overflow = false;
-    int64_t points = affine_eval(k->extent[d], p->scalars, &overflow);
-    if (overflow) return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d), STC_INPUT;
-    blocks[d] = points <= 0 ? 0 : (points - 1) / k->tile[d] + 1;
+    if (blocks[d] == INT64_MAX) return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d), STC_INPUT;
     int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
     if (blocks[d] > most)
       return diag_error(

@@ -36,7 +36,7 @@ static void describe(const char *text, char *to, size_t size) {
   }
 }
 
-/* The kernel that a step's time goes to, about: of those launched to advance the one with most registers. */
+/* The kernel that a step's time goes to, about: of those launched to advance the one with most registers, but none for a few tiles that another is beside. */
 static KernelInfo inspect(const Trial *t) {
   Device *d = &t->plan->device;
   KernelInfo most = {0};
@@ -44,6 +44,7 @@ static KernelInfo inspect(const Trial *t) {
   const Host *h = &t->plan->build->code.module->host;
   for (int i = 0; h->nseqs && i < h->seqs[0].nops; i++) {
     KernelInfo k = {0};
+    if (i + 1 < h->seqs[0].nops && h->seqs[0].ops[i + 1].beside) continue;
     if (h->seqs[0].ops[i].kind == HOST_LAUNCH && d->kind->inspect(d, h->seqs[0].ops[i].a, &k) && k.registers > most.registers) most = k;
   }
   return most;

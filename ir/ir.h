@@ -274,8 +274,9 @@ typedef enum ReductionKind { REDUCE_VALUE, REDUCE_UNTIL, REDUCE_FINITE, REDUCE_B
 
 /* One operation on the host part's sequences, see below. */
 typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
-/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. */
-typedef struct HostOp { HostOpKind kind; int32_t a, b; } HostOp;
+/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. A launch that is `beside` stands directly behind another one and may run at the
+ * same time as that one (and as those that it is beside in turn), before it or after it: none of them reads or writes what another of them writes. */
+typedef struct HostOp { HostOpKind kind; int32_t a, b; bool beside; } HostOp;
 /* What is done to advance by `steps` time steps (0: the init sequence, a reduction). */
 typedef struct HostSeq { int32_t steps; int32_t nops; HostOp *ops; } HostSeq;
 
@@ -337,6 +338,9 @@ typedef struct KArg { KArgKind kind; int32_t index; bool reads, writes; } KArg;
 typedef struct Multiple { Affine value; int64_t of; } Multiple;
 
 /* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0, extent[d]) / tile[d]).
+ * A kernel that is `hollow` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than extent[d] allows: the blocks
+ * that are left, the product of the ones less the product of the others, are numbered along the last dimension, and are 0 in the others. Its code
+ * finds out which tile each is for (pass split-edges). kernel_blocks computes all this.
  * It may be launched only where all of `multiples` hold under the launch's params, and where one does not the kernel number instead - 1 is launched
  * in its place (0: there is none, and a launch is an error). That one does the same: it makes as many steps and writes the same buffers, has no
  * multiples, and may have other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says which runs. */
@@ -346,6 +350,7 @@ typedef struct Kernel {
   int32_t threads[MAX_RANK];     /* threads a block; all 1 on a target that is not SIMT */
   Affine extent[MAX_RANK];       /* points to cover */
   int32_t tile[MAX_RANK];        /* points a block covers */
+  bool hollow; Affine without[MAX_RANK];
   int32_t steps;                 /* time steps a launch advances; 0 for an init */
   int32_t nmultiples; Multiple *multiples;
   int32_t instead;
@@ -591,6 +596,8 @@ bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *
 /* The number of the kernel that is launched where the host part says `kernel`: that itself, or under these scalars the one in its `instead`; -1 if
  * neither may be (module_bind has reported that). All launchers go by this. */
 int kernel_chosen(const Module *m, int kernel, const Const *scalars);
+/* The blocks of `k` along each dimension under these scalars; a number that exceeds 64 bits is INT64_MAX. Returns their product, likewise. */
+int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_RANK]);
 /* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
 

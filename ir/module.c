@@ -318,8 +318,11 @@ void kernel_set_args(Module *m, Kernel *k) {
   Uses u = {.module = m, .reads = ARENA_ARRAY(m->arena, bool, m->nbuffers), .writes = ARENA_ARRAY(m->arena, bool, m->nbuffers),
             .scalars = ARENA_ARRAY(m->arena, bool, m->nscalars)};
   block_walk(k->body, use_op, &u);
-  for (int d = 0; d < k->rank; d++)
+  for (int d = 0; d < k->rank; d++) {
     use_affine(&u, k->extent[d]);
+    if (k->hollow)
+      use_affine(&u, k->without[d]);
+  }
   k->nargs = 0;
   k->args = NULL;
   for (int i = 0; i < m->nbuffers; i++)

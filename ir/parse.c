@@ -294,16 +294,26 @@ static void parse_arrays(Parser *p, Kernel *k) {
   }
 }
 
-/* Reads the extents that `k` covers. */
-static void parse_cover(Parser *p, Kernel *k) {
-  reader_expect_word(&p->r, "covers");
+/* Reads `rank` bounds in brackets. */
+static void parse_extents(Parser *p, int rank, Affine *extent) {
   reader_expect(&p->r, "[");
-  for (int d = 0; d < k->rank; d++) {
+  for (int d = 0; d < rank; d++) {
     if (d)
       reader_expect(&p->r, ",");
-    k->extent[d] = text_affine(p);
+    extent[d] = text_affine(p);
   }
   reader_expect(&p->r, "]");
+}
+
+/* Reads "covers [N, M] by [8, 32] without [N - 16, M - 64]", the last part perhaps not. */
+static void parse_cover(Parser *p, Kernel *k) {
+  reader_expect_word(&p->r, "covers");
+  parse_extents(p, k->rank, k->extent);
+  reader_expect_word(&p->r, "by");
+  text_sizes(p, k->rank, k->tile);
+  k->hollow = reader_accept_word(&p->r, "without");
+  if (k->hollow)
+    parse_extents(p, k->rank, k->without);
 }
 
 /* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared later; TOK_END if there is none. */
@@ -343,8 +353,6 @@ static void parse_kernel(Parser *p, Loc at) {
   reader_expect_word(&p->r, "threads");
   text_sizes(p, k.rank, k.threads);
   parse_cover(p, &k);
-  reader_expect_word(&p->r, "by");
-  text_sizes(p, k.rank, k.tile);
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   Token instead = parse_multiples(p, &k);
@@ -359,7 +367,7 @@ static void parse_kernel(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->kernels, p->m->nkernels, k);
 }
 
-/* Reads "{ launch @k  swap @A, @B ... }". */
+/* Reads "{ launch @k  launch @l beside  swap @A, @B ... }". */
 static void parse_sequence(Parser *p, HostSeq *q) {
   reader_expect(&p->r, "{");
   while (!reader_at(&p->r, "}") && !p->r.failed) {
@@ -367,6 +375,7 @@ static void parse_sequence(Parser *p, HostSeq *q) {
     if (reader_accept_word(&p->r, "launch")) {
       op.kind = HOST_LAUNCH;
       op.a = text_ref(p, module_find_kernel, "kernel");
+      op.beside = reader_accept_word(&p->r, "beside");
     } else if (reader_accept_word(&p->r, "swap")) {
       op.a = text_ref(p, module_find_buffer, "buffer");
       reader_expect(&p->r, ",");

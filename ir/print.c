@@ -503,18 +503,28 @@ static void print_multiples(Str *s, const Module *m, const Kernel *k) {
   }
 }
 
+/* "[N, M - 2]" */
+static void print_extents(Str *s, const Module *m, int rank, const Affine *extent) {
+  for (int d = 0; d < rank; d++) {
+    str_add(s, d ? ", " : "[");
+    affine_print(s, m, extent[d]);
+  }
+  str_add(s, "]");
+}
+
 static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  kernel ");
   print_symbol(s, k->name);
   str_add(s, " threads ");
   print_sizes(s, k->rank, k->threads);
-  str_add(s, " covers [");
-  for (int d = 0; d < k->rank; d++) {
-    str_add(s, d ? ", " : "");
-    affine_print(s, m, k->extent[d]);
-  }
-  str_add(s, "] by ");
+  str_add(s, " covers ");
+  print_extents(s, m, k->rank, k->extent);
+  str_add(s, " by ");
   print_sizes(s, k->rank, k->tile);
+  if (k->hollow) {
+    str_add(s, " without ");
+    print_extents(s, m, k->rank, k->without);
+  }
   str_addf(s, " steps %d", (int)k->steps);
   print_multiples(s, m, k);
   str_add(s, " {\n");
@@ -533,6 +543,7 @@ static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent
     if (op->kind == HOST_LAUNCH) {
       str_add(s, "launch ");
       print_symbol(s, kernel_name(m, op->a));
+      str_add(s, op->beside ? " beside" : "");
     } else {
       str_add(s, "swap ");
       print_symbol(s, buffer_name(m, op->a));

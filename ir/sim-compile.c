@@ -340,15 +340,10 @@ static bool place_arrays(Sim *s, SimKernel *k) {
 static bool place_grid(Sim *s, SimKernel *k) {
   const Kernel *kernel = k->kernel;
   k->nthreads = 1;
-  k->nblocks = 1;
-  bool fits = true;
-  for (int d = 0; d < kernel->rank; d++) {
-    int64_t extent = affine_eval(kernel->extent[d], s->b->scalars, NULL);
-    k->blocks[d] = extent <= 0 ? 0 : (extent - 1) / kernel->tile[d] + 1;
+  for (int d = 0; d < kernel->rank; d++)
     k->nthreads *= kernel->threads[d];
-    fits = fits && !__builtin_mul_overflow(k->nblocks, k->blocks[d], &k->nblocks);
-  }
-  if (fits && k->nblocks < (int64_t)SIM_MANY / k->nthreads)
+  k->nblocks = kernel_blocks(kernel, s->b->scalars, k->blocks);
+  if (k->nblocks < (int64_t)SIM_MANY / k->nthreads)
     return true;
   diag_error(s->d, kernel->loc, "kernel '%s' has more than 2^32 threads: too many to simulate; take a smaller grid", kernel->name);
   return false;

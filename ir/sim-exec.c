@@ -326,8 +326,10 @@ static void mix_blocks(Sim *s) {
   }
 }
 
-void sim_launch(Sim *s) {
-  s->launch++;
+/* Runs all blocks of the member `x` of the launch. */
+static void run_member(Sim *s, const SimMember *x) {
+  s->k = x->k;
+  s->first = x->first;
   s->stats.launches++;
   if (!s->k->threads)
     prepare(s);
@@ -335,4 +337,10 @@ void sim_launch(Sim *s) {
   fill_presets(s, false);
   for (int64_t n = 0; n < s->k->nblocks && !s->stop; n++)
     run_block(s, s->k->block_order[n]);
+}
+
+void sim_launch(Sim *s) {
+  s->launch++;
+  for (int n = 0; n < s->nmembers && !s->stop; n++)
+    run_member(s, &s->members[n]);
 }

@@ -107,14 +107,28 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
 }
 
 /* The number of `t` among all threads of the launch. */
-static uint32_t global_number(const Sim *s, const SimThread *t) { return (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number; }
+static uint32_t global_number(const Sim *s, const SimThread *t) { return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number; }
 
-/* "thread [1] of block [0]" for the thread of that number in the launch. */
+/* The member of the launch that has the thread of that number. */
+static const SimMember *member_of(const Sim *s, uint32_t number) {
+  const SimMember *found = &s->members[0];
+  for (int i = 1; i < s->nmembers; i++)
+    if (s->members[i].first <= number && s->members[i].first >= found->first)
+      found = &s->members[i];
+  return found;
+}
+
+/* "thread [1] of block [0]" for the thread of that number in the launch, and of which kernel if that is not the running one. */
 static const char *who_text(Sim *s, uint32_t number) {
   if (number == SIM_MANY)
     return "several threads";
-  uint32_t n = (uint32_t)s->k->nthreads;
-  return arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, number % n), sim_block_text(s, number / n));
+  const SimMember *x = member_of(s, number);
+  SimKernel *running = s->k;
+  uint32_t n = (uint32_t)x->k->nthreads;
+  s->k = x->k;
+  const char *text = arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, (number - x->first) % n), sim_block_text(s, (number - x->first) / n));
+  s->k = running;
+  return x->k == running ? text : arena_printf(s->arena, "%s of kernel '%s', launched beside,", text, x->k->kernel->name);
 }
 
 /* Is the buffer that `i` loads from empty, and the place its first point, where guards of empty ranges lead? Its memory has room for that one, with nothing in it. */
@@ -155,9 +169,9 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
     give_zero(t, i);
     return;
   }
-  if (!m->born || m->pages[element / SIM_PAGE] || s->k->writes[i->place->sym]) {
+  if (!m->born || m->pages[element / SIM_PAGE] || s->writes[i->place->sym]) {
     SimPage *page = page_of(s, m, element);
-    if (s->k->writes[i->place->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
+    if (s->writes[i->place->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
       sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
                 who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {

@@ -7,6 +7,7 @@
 /* Translates all kernels. */
 static bool compile_kernels(Sim *s) {
   s->kernels = ARENA_ARRAY(s->arena, SimKernel, s->m->nkernels + 1);
+  s->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
   for (int i = 0; i < s->m->nkernels; i++)
     if (!sim_compile(s, &s->m->kernels[i], &s->kernels[i]))
       return false;
@@ -84,20 +85,59 @@ static void swap(Sim *s, int a, int b) {
     sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
 }
 
-/* Launches kernel `index`, or the one that suits the params better, and notes what it wrote. */
-static void launch(Sim *s, int index) {
+/* Stops the run: kernel `index` cannot be launched, for this reason. */
+static void refuse(Sim *s, int index, const char *why) {
+  diag_error(s->d, s->m->kernels[index].loc, "kernel '%s' %s", s->m->kernels[index].name, why);
+  s->faults++;
+  s->stop = true;
+}
+
+/* Adds kernel `index`, or the one that suits the params better, to the members of the launch, and notes what it writes. */
+static void add_member(Sim *s, int index) {
   int chosen = kernel_chosen(s->m, index, s->b->scalars);
   if (chosen < 0) {
-    diag_error(s->d, s->m->kernels[index].loc, "kernel '%s' cannot be launched with these params", s->m->kernels[index].name);
-    s->faults++;
-    s->stop = true;
+    refuse(s, index, "cannot be launched with these params");
     return;
   }
-  s->k = &s->kernels[chosen];
-  sim_launch(s);
+  const SimMember *last = s->nmembers ? &s->members[s->nmembers - 1] : NULL;
+  int64_t first = last ? last->first + last->k->nblocks * last->k->nthreads : 0;
+  SimMember x = {&s->kernels[chosen], (uint32_t)first};
+  if (first + x.k->nblocks * x.k->nthreads >= (int64_t)SIM_MANY) {
+    refuse(s, chosen, "and those launched beside it have more than 2^32 threads: too many to simulate; take a smaller grid");
+    return;
+  }
+  ARENA_PUSH(s->arena, s->members, s->nmembers, x);
   for (int i = 0; i < s->m->nbuffers; i++)
-    if (s->k->writes[i])
-      s->memory[i]->writer = s->k->kernel;
+    s->writes[i] |= x.k->writes[i];
+}
+
+/* Puts the members of the launch in a random order. */
+static void mix_members(Sim *s) {
+  for (int n = s->nmembers - 1; n > 0; n--) {
+    uint64_t other = sim_random(s, (uint64_t)n + 1);
+    SimMember x = s->members[n];
+    s->members[n] = s->members[other];
+    s->members[other] = x;
+  }
+}
+
+/* Launches the first of the `n` ops at `op` and those beside it, but not what writes only what is kept; how many these are. Notes what they wrote. */
+static int launch(Sim *s, const HostOp *op, int n) {
+  int count = 1;
+  while (count < n && op[count].beside)
+    count++;
+  s->nmembers = 0;
+  memset(s->writes, 0, sizeof *s->writes * (size_t)s->m->nbuffers);
+  for (int i = 0; i < count && !s->stop; i++)
+    if (!only_kept(s, &s->kernels[op[i].a]))
+      add_member(s, op[i].a);
+  mix_members(s);
+  sim_launch(s);
+  for (int k = 0; k < s->nmembers; k++)
+    for (int i = 0; i < s->m->nbuffers; i++)
+      if (s->members[k].k->writes[i])
+        s->memory[i]->writer = s->members[k].k->kernel;
+  return count;
 }
 
 /* Does what buffer `b` holds not outlast a sequence? */
@@ -111,14 +151,14 @@ static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
     if (is_passing(s->m, &s->m->buffers[i]))
       sim_memory_forget(s->memory[i]);
   s->step = step;
-  for (int i = 0; i < seq->nops && !s->stop; i++) {
+  for (int i = 0; i < seq->nops && !s->stop;) {
     const HostOp *op = &seq->ops[i];
-    if (op->kind == HOST_SWAP) {
+    if (op->kind == HOST_LAUNCH) {
+      i += launch(s, op, seq->nops - i);
+    } else {
       swap(s, op->a, op->b);
-      continue;
+      i++;
     }
-    if (!only_kept(s, &s->kernels[op->a]))
-      launch(s, op->a);
   }
 }
 

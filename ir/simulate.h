@@ -122,6 +122,9 @@ typedef struct SimKernel {
   SimGranule *granules;
 } SimKernel;
 
+/* A kernel among those that are launched beside each other: its threads are numbers `first` and on of them all. */
+typedef struct SimMember { SimKernel *k; uint32_t first; } SimMember;
+
 /* A fault that waits for the end of the interval between barriers. */
 typedef struct SimPending { Loc loc; const char *text; } SimPending;
 
@@ -139,8 +142,12 @@ typedef struct Sim {
   bool stop, raced;
   SimMemory **memory;
   SimKernel *kernels;
+  int nmembers;
+  SimMember *members;            /* of the running launch, which is alone in it as a rule, and in any order if it is not */
+  bool *writes;                  /* do any of them store to buffer i? */
   const bool *keep;
   SimKernel *k;                  /* the kernel being run, from here on */
+  uint32_t first;                /* the number of its first thread among those of s->members */
   int64_t step;
   uint32_t launch, block_epoch, interval;
   int64_t block[MAX_RANK], block_number;
@@ -152,7 +159,7 @@ static inline int32_t sim_slot(const Value *v) { return v->id + 1; }
 /* Translates `kernel` under the scalars in `s`; false after an error. Numbers the kernel's values. */
 bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out);
 
-/* Runs all blocks of s->k in shuffled order. */
+/* Runs all blocks of all s->members, those of each in shuffled order; a race between two of them is a race like any other. */
 void sim_launch(Sim *s);
 /* A number in [0, n) of the run's sequence. */
 uint64_t sim_random(Sim *s, uint64_t n);

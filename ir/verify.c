@@ -246,6 +246,8 @@ static void check_sequence(Verifier *v, const HostSeq *q) {
         verify_fail(v, no_loc(), "there is no kernel number %d", op->a);
       else if (m->kernels[op->a].steps > q->steps)
         verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name, m->kernels[op->a].steps, q->steps);
+      else if (op->beside && (i == 0 || op[-1].kind != HOST_LAUNCH))
+        verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before", m->kernels[op->a].name);
     } else if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers) {
       verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
     } else if (!may_swap(m, op->a, op->b)) {
@@ -376,15 +378,21 @@ static void check_array(Verifier *v, const Kernel *k, int i) {
       verify_fail(v, no_loc(), "there are two arrays '%s'", a->name);
 }
 
-/* Threads, tile, extents. */
+/* Threads, tile, extents, and what is left out of them. */
 static void check_launch(Verifier *v, const Kernel *k) {
   int64_t threads = 1;
+  int errors = v->errors;
   for (int d = 0; d < k->rank; d++) {
     if (k->threads[d] < 1 || k->tile[d] < 1)
       verify_fail(v, k->loc, "%d threads and a tile of %d points in dimension %d; both must be at least 1", k->threads[d], k->tile[d], d);
     if (k->threads[d] > 0 && threads <= INT32_MAX)
       threads *= k->threads[d];
     verify_affine(v, k->loc, k->extent[d]);
+    int64_t rim;
+    if (k->hollow)
+      verify_affine(v, k->loc, k->without[d]);
+    if (k->hollow && v->errors == errors && (!affine_diff(k->extent[d], k->without[d], &rim) || rim < 0))
+      verify_fail(v, k->loc, "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' less a constant", d);
   }
   if (threads > INT32_MAX)
     verify_fail(v, k->loc, "more than %d threads", INT32_MAX);

@@ -171,13 +171,13 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
   for (int past = MAX_HISTORY + 1; past > 0; past--)
     for (int f = 0; f < lo->m->nfields; f++)
       if (lo->m->fields[f].past == past && l->use[f].from >= 0)
-        push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[0][l->use[f].from]});
+        push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[0][l->use[f].from]});
   for (int f = 0; f < lo->m->nfields; f++)
     if (l->use[f].paired && l->use[f].into < 0)
-      push_host_op(lo, seq, (HostOp){HOST_SWAP, lo->copy[0][f], lo->copy[1][f]});
+      push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[1][f]});
 }
 
-void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){HOST_LAUNCH, k, 0}); }
+void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){.kind = HOST_LAUNCH, .a = k}); }
 
 HostSeq *host_seq(Lowering *lo, int steps) {
   Host *h = &lo->out->host;

@@ -37,6 +37,7 @@ const Pass pass_table[] = {
   {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
   {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},
   {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR, NULL, pass_specialize},
+  {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others", LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
   {NULL, NULL, 0, 0, NULL, NULL},
 };
 

@@ -27,6 +27,7 @@
  *   shared-alloc.c    versions of an array that are never alive at once share storage
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
+ *   split-edges.c     the tiles at edges in a kernel of their own
  *
  *   shared by them
  *   ranges.c          linear forms, intervals and uniformity of index arithmetic
@@ -52,6 +53,7 @@ struct Schedule {
   int32_t chunk;                 /* stream: rows of a walk along dimension 0 */
   int32_t ahead;                 /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
   int64_t size[MAX_RANK];        /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for grids of all sizes */
+  const char *edges;             /* tiles at edges: "apart" (a kernel of their own, pass split-edges) or "along" (the same as the others'); NULL: see schedule_parts_edges */
   const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
   int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups;        /* and the schedule of each */
@@ -105,6 +107,8 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 
 /* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
 bool schedule_depends_on_size(const Schedule *s);
+/* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be small. */
+bool schedule_parts_edges(const Schedule *s, int rank);
 
 /* ---- Algorithm 2: halo.c */
 

@@ -18,6 +18,8 @@ static const double TILE = 1.6, STEP = 0.10, ROW = 0.03, STAGE = 0.028, ROW_BARR
 static const double WARP_RATE = 1750, CORE_RATE = 4 * 1750;
 /* Points from which on a grid is large. Bytes that stay in the largest cache. How much better than the choice for large grids another one must be expected to be. */
 static const double LARGE = 67108864, CACHED = 32e6, BETTER = 0.9;
+/* Points from which on two kernels, for tiles at edges and for the others, are worth what it takes to have them wait for each other. */
+static const double PARTED = 4194304;
 /* Operations of an overlapped tile's thread, at most. */
 static const double MOST_OPS = 6000;
 
@@ -40,6 +42,13 @@ bool schedule_depends_on_size(const Schedule *s) {
   for (int d = 0; d < MAX_RANK; d++)
     open = open && !s->block[d] && !s->elems[d];
   return open;
+}
+
+bool schedule_parts_edges(const Schedule *s, int rank) {
+  double points = 1;
+  for (int d = 0; d < rank; d++)
+    points *= (double)s->size[d];
+  return s->edges ? strcmp(s->edges, "apart") == 0 : points == 0 || points >= PARTED;
 }
 
 /* The blocks of tiles that are `width[d]` points wide. */

@@ -676,12 +676,15 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   bool naive = c->schedule && c->schedule->family && strcmp(c->schedule->family, "naive") == 0;
   bool walked = c->schedule && c->schedule->family && strcmp(c->schedule->family, "auto") == 0 && c->target->simt;
   bool stream = walked || (c->schedule && c->schedule->family && strcmp(c->schedule->family, "stream") == 0);
-  (void)m;
+  bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
   if (stream)
-    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";
+    return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,split-edges,simplify"
+                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";
   if (!c->target->simt)
     return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
-  return naive ? "scalarize,history,simplify,lower-naive,simplify"
+  if (naive)
+    return "scalarize,history,simplify,lower-naive,simplify";
+  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,split-edges,simplify"
                : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
 }

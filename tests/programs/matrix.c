@@ -387,6 +387,7 @@ static void run_walks(Test *t, const char *real, int k, int rank, Trace refs[MOD
     o.mcpu = w->cpu;
     o.chunk = w->chunk;
     o.ahead = w->ahead;
+    o.edges = "apart";
     run_schedule(t, &o, "sim", tiles[k], i, false, rank, refs);
     if (k > 0) continue;
     o.fuse = "none";
@@ -412,6 +413,7 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
     bool wanted = t->everything || device[0] == 'l' || s == (k + (real[1] == '6')) % 4 || (T >= 5 && s == 2);
     if (!wanted || (t->reduced && T >= 5 && s != 2)) continue;
     o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
+    o.edges = s % 2 ? "along" : "apart";
     run_schedule(t, &o, device, T, s, T == (real[1] == '3' ? 3 : 5), rank, refs);
   }
   if (device[0] == 's') run_walks(t, real, k, rank, refs);

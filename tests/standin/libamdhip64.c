@@ -30,13 +30,14 @@ typedef struct Kernel {
 } Kernel;
 /* Memory handed out. */
 typedef struct Allocation { char *p; size_t size; } Allocation;
-/* An event: whether it was recorded. */
-typedef struct Event { bool used, recorded; } Event;
+/* An event: whether it was recorded, in the stream for launches beside others (`beside`), or in the other after `front` launches. */
+typedef struct Event { bool used, recorded, beside; int front; } Event;
 
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   int device;
-  bool counted, set, loaded;
+  bool counted, set, loaded, beside;
+  int front, seen, open;         /* launches but those beside others; how many of them the stream for those has waited for; how many of those nobody has waited for */
   int nkernels;
   Kernel kernels[MAX_KERNELS];
   Allocation allocations[MAX_ALLOCATIONS];
@@ -410,7 +411,10 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
   const Kernel *k = f;
   if (to_fail("hipModuleLaunchKernel")) return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels) return fault("launch of what hipModuleGetFunction did not give");
-  if (stream) return fault("%s: a stream that was not made", k->name);
+  if (stream && (stream != &rt.beside || !rt.beside)) return fault("%s: a stream that was not made", k->name);
+  if (stream && rt.seen != rt.front - 1) return fault("%s: does not wait for what was launched before, or is beside nothing", k->name);
+  if (!stream && rt.open) return fault("%s: does not wait for what was launched beside others", k->name);
+  *(stream ? &rt.open : &rt.front) += 1;
   if (args || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3)
     return fault("%s: arguments are not given as one buffer with its size", k->name);
   size_t size;
@@ -418,7 +422,7 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
   const unsigned char *bytes = extra[1];
   char hex[513] = "";
   for (size_t i = 0; i < size && i < 256; i++) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-  call("launch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s", k->name, gx, gy, gz, bx, by, bz, shared, size, hex);
+  call("%slaunch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s", stream ? "beside " : "", k->name, gx, gy, gz, bx, by, bz, shared, size, hex);
   uint64_t threads = (uint64_t)bx * by * bz;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535) return fault("%s: grid %u x %u x %u", k->name, gx, gy, gz);
   if (threads == 0 || threads > k->max_flat)
@@ -439,7 +443,7 @@ int hipDeviceSynchronize(void) {
 int hipEventCreate(void **e) {
   for (int i = 0; i < MAX_EVENTS; i++)
     if (!rt.events[i].used) {
-      rt.events[i] = (Event){true, false};
+      rt.events[i] = (Event){.used = true};
       *e = &rt.events[i];
       return SUCCESS;
     }
@@ -456,8 +460,25 @@ int hipEventDestroy(void *e) {
 }
 
 int hipEventRecord(void *e, void *stream) {
-  if (!event(e) || stream) return fault("hipEventRecord of no event, or into another stream");
-  ((Event *)e)->recorded = true;
+  if (!event(e) || (stream ? stream != &rt.beside || !rt.beside : rt.open)) return fault("hipEventRecord of no event, or into another stream");
+  *(Event *)e = (Event){true, true, stream != NULL, rt.front};
+  return SUCCESS;
+}
+
+int hipStreamCreateWithFlags(void **stream, unsigned flags) {
+  if (rt.beside || flags != 1) return fault("hipStreamCreateWithFlags");
+  rt.beside = true;
+  *stream = &rt.beside;
+  return SUCCESS;
+}
+
+int hipStreamDestroy(void *stream) { return stream == &rt.beside && rt.beside ? (rt.beside = false, SUCCESS) : fault("hipStreamDestroy of no stream"); }
+
+int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
+  if (!event(e) || !((Event *)e)->recorded || flags || (stream != NULL) == ((Event *)e)->beside || (stream && stream != &rt.beside))
+    return fault("hipStreamWaitEvent of no event, or in its own stream");
+  if (stream) rt.seen = ((Event *)e)->front;
+  else rt.open = 0;
   return SUCCESS;
 }
 

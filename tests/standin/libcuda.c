@@ -2,7 +2,7 @@
  * their arguments, a launch's against the PTX: pointers, block, grid. A mistake makes the call fail with CUDA_ERROR_INVALID_VALUE and writes a line "fault: ..." to stderr and to the log.
  * Launches on a stream that captures are kept; launching the graph that they become logs them as launches.
  *
- * STC_STANDIN_LOG=FILE      where a line for each call is appended
+ * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other begin with "beside"
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and waiting fail
  */
@@ -14,20 +14,26 @@
 #include <string.h>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
-enum { MAX_ALLOCATIONS = 256, MAX_KERNELS = 64, MAX_ARGS = 32, MAX_EVENTS = 16, MAX_MODULES = 16, MAX_GRAPHS = 16, MAX_NODES = 4096 };
+enum { MAX_ALLOCATIONS = 256, MAX_KERNELS = 64, MAX_ARGS = 32, MAX_EVENTS = 128, MAX_MODULES = 16, MAX_GRAPHS = 16, MAX_STREAMS = 16, MAX_NODES = 4096 };
 
 /* A kernel as the PTX declares it. */
 typedef struct Kernel { int module; char name[128]; int nargs; int size[MAX_ARGS]; bool pointer[MAX_ARGS]; unsigned max[3]; } Kernel;
 /* Memory handed out. */
 typedef struct Allocation { char *p; size_t size; } Allocation;
+/* A stream for launches beside others. It has waited for the first `seen` of the launches in the other; `open`: it has launches that the other has not waited for. */
+typedef struct Stream { bool used, open; int seen; } Stream;
+/* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches. */
+typedef struct Event { bool used; Stream *beside; int front; } Event;
 /* Launches kept, as the lines that the log gets. */
 typedef struct Graph { bool used; int n; char *lines[MAX_NODES]; } Graph;
 
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   bool started, current, stream, capturing, broken;
-  int launches;
-  bool modules[MAX_MODULES], events[MAX_EVENTS];
+  int launches, front;           /* front: those that are not beside others */
+  Stream beside[MAX_STREAMS];
+  bool modules[MAX_MODULES];
+  Event events[MAX_EVENTS];
   int retained, nkernels;
   Kernel kernels[MAX_KERNELS];
   Allocation allocations[MAX_ALLOCATIONS];
@@ -240,6 +246,37 @@ static bool describe(const Kernel *k, const unsigned grid[3], const unsigned blo
   return true;
 }
 
+/* Makes the launch, or adds it to the graph that is being captured. */
+static int keep_launch(const char *line) {
+  if (!rt.capturing) return call("%s", line), SUCCESS;
+  if (rt.captured->n == MAX_NODES) return fault("more launches in a graph than the stand-in keeps");
+  rt.captured->lines[rt.captured->n++] = strdup(line);
+  return SUCCESS;
+}
+
+/* The stream for launches beside others that `stream` is, or NULL. */
+static Stream *beside_stream(void *stream) {
+  Stream *s = stream;
+  return s >= rt.beside && s < rt.beside + MAX_STREAMS && s->used ? s : NULL;
+}
+
+/* Is there a launch beside others that nobody has waited for? */
+static bool is_open(void) {
+  for (int i = 0; i < MAX_STREAMS; i++)
+    if (rt.beside[i].used && rt.beside[i].open) return true;
+  return false;
+}
+
+/* A launch beside the one before, which it need not wait for, but for all before that. */
+static int launch_beside(Stream *s, const Kernel *k, const char *line) {
+  char beside[800];
+  if (s->seen < rt.front - 1) return fault("%s: does not wait for what was launched before", k->name);
+  if (s->seen == rt.front) return fault("%s: there is nothing that it is beside", k->name);
+  s->open = true;
+  snprintf(beside, sizeof beside, "beside %s", line);
+  return keep_launch(beside);
+}
+
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
   const Kernel *k = f;
   char line[768];
@@ -248,17 +285,19 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
   if (rt.broken || to_fail("cuLaunchKernel")) return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra) return fault("launch of what cuModuleGetFunction did not give");
   if (!describe(k, grid, block, shared, args, line, sizeof line)) return INVALID_VALUE;
+  if (beside_stream(stream)) return launch_beside(stream, k, line);
   if (stream && (stream != &rt.stream || !rt.capturing)) return fault("%s: a stream that does not capture", k->name);
   if (!stream && rt.capturing) return fault("%s: launched beside the capture", k->name);
-  if (!stream) return call("%s", line), SUCCESS;
-  if (rt.captured->n == MAX_NODES) return fault("more launches in a graph than the stand-in keeps");
-  rt.captured->lines[rt.captured->n++] = strdup(line);
-  return SUCCESS;
+  if (is_open()) return fault("%s: does not wait for what was launched beside others", k->name);
+  rt.front++;
+  return keep_launch(line);
 }
 
 /* ---------------------------------------------------------------- streams and graphs */
 
 int cuStreamCreate(void **stream, unsigned flags) {
+  for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
+    if (!rt.beside[i].used) return rt.beside[i] = (Stream){.used = true}, *stream = &rt.beside[i], SUCCESS;
   if (rt.stream || flags) return fault("cuStreamCreate");
   rt.stream = true;
   *stream = &rt.stream;
@@ -266,6 +305,7 @@ int cuStreamCreate(void **stream, unsigned flags) {
 }
 
 int cuStreamDestroy_v2(void *stream) {
+  if (beside_stream(stream)) return beside_stream(stream)->used = false, SUCCESS;
   if (stream != &rt.stream || !rt.stream || rt.capturing) return fault("cuStreamDestroy");
   rt.stream = false;
   return SUCCESS;
@@ -284,7 +324,7 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
 }
 
 int cuStreamEndCapture(void *stream, void **graph) {
-  if (stream != &rt.stream || !rt.capturing) return fault("cuStreamEndCapture");
+  if (stream != &rt.stream || !rt.capturing || is_open()) return fault("cuStreamEndCapture");
   rt.capturing = false;
   *graph = rt.captured;
   call("graph of %d launches", rt.captured->n);
@@ -316,7 +356,8 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
 
 int cuGraphLaunch(void *executable, void *stream) {
   const Graph *g = executable;
-  if (!g->used || stream || rt.capturing) return fault("cuGraphLaunch");
+  if (!g->used || stream || rt.capturing || is_open()) return fault("cuGraphLaunch");
+  rt.front++;
   call("cuGraphLaunch");
   for (int i = 0; i < g->n; i++) write_line("", g->lines[i]);
   return SUCCESS;
@@ -329,11 +370,31 @@ int cuGraphExecDestroy(void *executable) { return ((Graph *)executable)->used ? 
 
 int cuEventCreate(void **e, unsigned flags) {
   for (int i = 0; i < MAX_EVENTS; i++)
-    if (!rt.events[i]) return rt.events[i] = true, *e = &rt.events[i], flags ? fault("cuEventCreate: flags") : SUCCESS;
+    if (!rt.events[i].used) return rt.events[i] = (Event){.used = true}, *e = &rt.events[i], flags & ~2u ? fault("cuEventCreate: flags") : SUCCESS;
   return OUT_OF_MEMORY;
 }
 
-int cuEventDestroy_v2(void *e) { return *(bool *)e ? (*(bool *)e = false, SUCCESS) : fault("cuEventDestroy of what is none"); }
-int cuEventRecord(void *e, void *stream) { return *(bool *)e && !stream ? SUCCESS : fault("cuEventRecord"); }
-int cuEventSynchronize(void *e) { return *(bool *)e ? SUCCESS : fault("cuEventSynchronize"); }
-int cuEventElapsedTime(float *ms, void *begin, void *end) { return *ms = 1, *(bool *)begin && *(bool *)end ? SUCCESS : fault("cuEventElapsedTime"); }
+int cuEventDestroy_v2(void *e) { return ((Event *)e)->used ? (((Event *)e)->used = false, SUCCESS) : fault("cuEventDestroy of what is none"); }
+
+/* Is it the stream that launches go to now? */
+static bool is_front(const void *stream) { return stream == (rt.capturing ? &rt.stream : NULL); }
+
+int cuEventRecord(void *event, void *stream) {
+  Event *e = event;
+  if (!e->used || (!beside_stream(stream) && (!is_front(stream) || is_open()))) return fault("cuEventRecord");
+  e->beside = beside_stream(stream);
+  e->front = rt.front;
+  return SUCCESS;
+}
+
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  const Event *e = event;
+  Stream *s = beside_stream(stream);
+  if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside) return fault("cuStreamWaitEvent");
+  if (s) s->seen = e->front;
+  else e->beside->open = false;
+  return SUCCESS;
+}
+
+int cuEventSynchronize(void *e) { return ((Event *)e)->used ? SUCCESS : fault("cuEventSynchronize"); }
+int cuEventElapsedTime(float *ms, void *begin, void *end) { return *ms = 1, ((Event *)begin)->used && ((Event *)end)->used ? SUCCESS : fault("cuEventElapsedTime"); }

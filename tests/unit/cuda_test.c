@@ -66,12 +66,15 @@ static int count(const char *log, const char *line) {
   return n;
 }
 
+/* How many launches there are, those beside others included. */
+static int count_launches(const char *log) { return count(log, "launch ") + count(log, "beside launch "); }
+
 /* The log's launches alone (malloc). */
 static char *launches(const char *log) {
   char *out = calloc(1, strlen(log) + 1), *to = out;
   for (const char *s = log; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) {
     size_t n = strcspn(s, "\n") + 1;
-    if (strncmp(s, "launch ", 7) != 0) continue;
+    if (strncmp(s, "launch ", 7) != 0 && strncmp(s, "beside launch ", 14) != 0) continue;
     memcpy(to, s, n);
     to += n;
   }
@@ -82,7 +85,7 @@ static char *launches(const char *log) {
 static char *run(World *w, const char *text, const char *schedule, const int *steps, bool replay, int *graphs, int *replays) {
   StcProgram *p = NULL;
   StcPlan *q = NULL;
-  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = schedule, .T = strcmp(schedule, "naive") == 0 ? 0 : 3};
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = schedule, .T = strcmp(schedule, "naive") == 0 ? 0 : 3, .edges = "apart"};
   unlink(w->log_path);
   if (stc_compile_string(w->c, "p.stn", text, &o, &p) || stc_plan_new(p, "cuda", 0, NULL, &q)) fail_msg("%s", w->messages.first);
   q->no_replay = !replay;
@@ -96,7 +99,7 @@ static char *run(World *w, const char *text, const char *schedule, const int *st
     made += info.launches;
   }
   assert_int_equal(q->done, done);
-  assert_int_equal(made, count(read_log(w), "launch "));
+  assert_int_equal(made, count_launches(read_log(w)));
   stc_plan_free(q);
   stc_program_free(p);
   *graphs = count(read_log(w), "graph of ");
@@ -119,6 +122,29 @@ static void test_same(void **state) {
       free(got);
       free(want);
     }
+}
+
+/* Tiles that are walked: the kernel for those at edges, and in another stream the one for the others, as branches of a graph too. Both are chosen alike where rows are no
+ * vectors; where there are no tiles but at edges nothing is beside them. */
+static void test_beside(void **state) {
+  static const int steps[] = {600, 0};
+  static const char *const sizes[] = {"N = 2000, M = 2000", "N = 2000, M = 2001", "N = 200, M = 200"}, *const names[] = {"t3", "t3_any", NULL};
+  for (int i = 0; i < 3; i++) {
+    char text[256], first[32], second[64];
+    int graphs, replays;
+    snprintf(text, sizeof text, "param %s;\ngrid G = [0 .. N-1, 0 .. M-1], 600;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, 1 .. M-2] = A[-1,0] + A[1,0] + A[0,1];\n", sizes[i]);
+    char *want = run(*state, text, "stream", steps, false, &graphs, &replays);
+    char *got = run(*state, text, "stream", steps, true, &graphs, &replays);
+    assert_string_equal(got, want);
+    assert_int_equal(graphs, 1);
+    snprintf(first, sizeof first, "launch p_stream_%s_edge ", names[i] ? names[i] : "t3");
+    snprintf(second, sizeof second, "beside launch p_stream_%s ", names[i] ? names[i] : "");
+    assert_int_equal(count(got, first), 200);
+    assert_int_equal(count(got, second), names[i] ? 200 : 0);
+    assert_int_equal(count_launches(got), names[i] ? 400 : 200);
+    free(got);
+    free(want);
+  }
 }
 
 /* Runs that differ, and few of them, are launched one by one. */
@@ -236,7 +262,7 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_not), TEST(test_cannot), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_cannot), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

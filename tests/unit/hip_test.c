@@ -67,10 +67,11 @@ static const char *read_log(World *w) {
   return w->log;
 }
 
-/* Compiles. */
+/* Compiles. "apart" is overlap with small tiles, those at edges in kernels of their own. */
 static StcProgram *compile(World *w, const char *schedule) {
   StcProgram *p;
   StcOptions o = {.march = "amdgpu", .mcpu = "gfx90a", .schedule = schedule, .T = schedule[0] == 'o' ? 3 : 0};
+  if (schedule[0] == 'a') o = (StcOptions){.march = "amdgpu", .mcpu = "gfx90a", .schedule = "overlap", .T = 2, .block = {8, 16}, .elems = {1, 1}, .edges = "apart"};
   if (stc_compile_string(w->c, "wave.stn", wave, &o, &p) != STC_OK) fail_msg("%s", w->messages);
   return p;
 }
@@ -114,19 +115,26 @@ static int64_t affine(const json_t *a) {
   return v;
 }
 
-/* The launch line that the manifest demands, up to the kernarg bytes. */
-static void expected_launch(const json_t *m, const char *name, char *to, size_t size) {
+/* The launch line that the manifest demands, up to the kernarg bytes. False if the kernel has no blocks. */
+static bool expected_launch(const json_t *m, const char *name, char *to, size_t size) {
   json_t *k = named(json_object_get(m, "kernels"), name), *grid = json_object_get(k, "grid"), *block = json_object_get(k, "block");
-  int64_t blocks[3] = {1, 1, 1};
+  int64_t blocks[3] = {1, 1, 1}, hole = 1;
   size_t d;
   json_t *g;
   json_array_foreach(grid, d, g) {
     int64_t extent = affine(json_object_get(g, "extent")), tile = int_at(g, "tile");
     blocks[json_string_value(json_object_get(g, "axis"))[0] - 'x'] = extent <= 0 ? 0 : (extent + tile - 1) / tile;
+    int64_t without = json_object_get(g, "without") ? affine(json_object_get(g, "without")) : 0;
+    hole *= without <= 0 ? 0 : (without + tile - 1) / tile;
+  }
+  if (json_object_get(json_array_get(grid, 0), "without")) {
+    blocks[0] = blocks[0] * blocks[1] * blocks[2] - hole;
+    blocks[1] = blocks[2] = 1;
   }
   snprintf(to, size, "launch %s grid %d %d %d block %d %d %d shared %d kernarg %d ", name, (int)blocks[0], (int)blocks[1], (int)blocks[2],
            (int)int_at(block, "x"), (int)int_at(block, "y"), (int)int_at(block, "z"), (int)int_at(k, "dynamic_shared_bytes"),
            (int)int_at(k, "argument_bytes"));
+  return blocks[0] * blocks[1] * blocks[2] > 0;
 }
 
 /* One byte of a log line's kernarg. */
@@ -136,8 +144,8 @@ static unsigned byte_at(const char *hex, int64_t i) {
   return b;
 }
 
-/* What memory each buffer of the manifest stands for, as launches show it: slot of buffer i, and the slots' addresses (0: not seen yet). */
-typedef struct Memory { const json_t *buffers; int slot[32]; uint64_t address[32]; } Memory;
+/* The log, and what memory each buffer of the manifest stands for, as launches show it: slot of buffer i, and the slots' addresses (0: not seen yet). */
+typedef struct Memory { const json_t *buffers; const char *log; int slot[32]; uint64_t address[32]; } Memory;
 
 /* The number of the buffer called `name`. */
 static int buffer_number(const Memory *m, const char *name) {
@@ -183,10 +191,11 @@ static void check_kernarg(Memory *m, const json_t *kernel, const char *hex, int6
   }
 }
 
-/* Checks that the launches from *at on are those of the sequence at step `step`, and goes behind them. */
+/* Checks that the launches from *at on are those of the sequence at step `step`, those beside others in their stream, and goes behind them. */
 static void check_sequence(Memory *memory, const json_t *m, const json_t *seq, int64_t step, const char **at) {
   size_t i;
   json_t *op;
+  bool before = false;
   json_array_foreach(json_object_get(seq, "operations"), i, op) {
     const char *name = json_string_value(json_object_get(op, "launch"));
     char want[512];
@@ -198,8 +207,12 @@ static void check_sequence(Memory *memory, const json_t *m, const json_t *seq, i
       *y = t;
       continue;
     }
-    expected_launch(m, name, want, sizeof want);
+    before &= json_is_true(json_object_get(op, "beside"));
+    if (!expected_launch(m, name, want, sizeof want)) continue;
     *at = *at ? strstr(*at, "launch ") : NULL;
+    bool beside = *at && *at - memory->log >= 7 && strncmp(*at - 7, "beside ", 7) == 0;
+    assert_int_equal(beside, before);
+    before = true;
     if (!*at || strncmp(*at, want, strlen(want)) != 0)
       fail_msg("step %d: expected \"%s\", there is \"%.200s\"", (int)step, want, *at ? *at : "nothing");
     *at += strlen(want);
@@ -223,7 +236,7 @@ static int64_t check_reductions(Memory *memory, const json_t *m, int64_t step, i
 static void check_launches(World *w, const json_t *m, int64_t steps) {
   json_t *host = json_object_get(m, "host");
   const char *at = w->log;
-  Memory memory = {.buffers = json_object_get(m, "buffers")};
+  Memory memory = {.buffers = json_object_get(m, "buffers"), .log = w->log};
   for (int i = 0; i < 32; i++) memory.slot[i] = i;
   check_sequence(&memory, m, json_object_get(host, "init"), 0, &at);
   for (int64_t step = 0;;) {
@@ -241,8 +254,8 @@ static void check_launches(World *w, const json_t *m, int64_t steps) {
 /* Every launch of every schedule is what the manifest says, in its order. */
 static void test_launches(void **state) {
   World *w = *state;
-  static const char *const schedules[] = {"naive", "overlap"};
-  for (int i = 0; i < 2; i++) {
+  static const char *const schedules[] = {"naive", "overlap", "apart"};
+  for (int i = 0; i < 3; i++) {
     StcProgram *p = compile(w, schedules[i]);
     const char *json;
     json_error_t e;
@@ -251,6 +264,7 @@ static void test_launches(void **state) {
     json_t *m = json_loads(json, 0, &e);
     if (run(w, p, 7) != STC_OK) fail_msg("%s", w->messages);
     check_launches(w, m, 7);
+    assert_int_equal(strstr(w->log, "beside launch ") != NULL, i == 2);
     json_decref(m);
     stc_program_free(p);
   }

@@ -174,6 +174,11 @@ static const Bad BAD[] = {
   {KVARIANT("multiple N of 2 instead @o", "steps 1 { args (reads @A, scalar @N) }"), "kernel 'k': kernel 'o', launched instead, does not write the same buffers"},
   {KVARIANT("multiple N of 2 instead @o", "steps 1 { args (writes @A, writes @I, scalar @N) }"),
    "kernel 'k': kernel 'o', launched instead, does not write the same buffers"},
+  {KDECLS "kernel @k threads [1] covers [N] by [4] without [N + 1] steps 1 { args (scalar @N)" KEND,
+   "kernel 'k': the blocks that are left out in dimension 0 may be more than there are: 'without' must be 'covers' less a constant"},
+  {KDECLS "kernel @k threads [1] covers [N] by [4] without [4] steps 1 { args (scalar @N)" KEND, "kernel 'k': the blocks that are left out in dimension 0 may be more"},
+  {KDECLS "kernel @k threads [1] covers [7] by [4] without N steps 1 { args (scalar @N)" KEND, "expected '['"},
+  {KDECLS "kernel @k threads [1] covers [N] by [4] without [2 * N] steps 1 { args (scalar @N)" KEND, "kernel 'k': the blocks that are left out in dimension 0 may be more"},
   {KDECLS "buffer @B : @A copy 0 host { steps 1 { } } }", "buffer 'B': buffer 'A' is the same copy of the same field"},
   /* host */
   {KDECLS "}", "host: the last sequence must make 1 step, so that every number of steps can be made"},
@@ -183,6 +188,10 @@ static const Bad BAD[] = {
   {KDECLS "host { steps 1 { swap @A, @I } } }", "host: buffers 'A' and 'I' are not two of one field and its past"},
   {KDECLS "kernel @k threads [1] covers [N] by [1] steps 2 { args (scalar @N) } host { steps 1 { launch @k } } }",
    "host: kernel 'k' makes 2 steps in a sequence of 1"},
+  {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 1 { launch @k beside } } }",
+   "host: kernel 'k' is launched beside nothing: there must be a launch directly before"},
+  {KDECLS "kernel @k threads [1] covers [N] by [1] steps 1 { args (scalar @N) } host { steps 1 { launch @k swap @A, @A2 launch @k beside } } }",
+   "host: kernel 'k' is launched beside nothing: there must be a launch directly before"},
 };
 
 static void test_broken_text(void **state) {

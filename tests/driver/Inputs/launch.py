@@ -123,6 +123,9 @@ class Launcher:
         assert [ctypes.sizeof(v) for v in values] == [a["bytes"] for a in kernel["arguments"]]
         args = (ctypes.c_void_p * (len(values) + 1))(*[ctypes.addressof(v) for v in values])
         grid = [-(-max(affine(g["extent"], self.env), 0) // g["tile"]) for g in kernel["grid"]]
+        if "without" in kernel["grid"][0]:
+            hole = math.prod(-(-max(affine(g["without"], self.env), 0) // g["tile"]) for g in kernel["grid"])
+            grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
         scratch = ctypes.create_string_buffer(kernel["scratch_bytes"] + 128)
         aligned = ctypes.c_void_p((ctypes.addressof(scratch) + 63) // 64 * 64)
         function = self.library[kernel["name"]]
@@ -172,7 +175,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 3 and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 4 and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
