@@ -2,10 +2,12 @@
 #include "ir/simulate.h"
 
 /* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop whose iterations
- * are watched. */
+ * are watched. kinds: of each slot what its preset depends on, 0: it is none. depth: ifs and loops around the place. */
 typedef struct Compiler {
   Sim *s;
   SimKernel *k;
+  int32_t nkinds, depth;
+  uint8_t *kinds;
   int nloops;
   int32_t *loops;
   bool parallel;
@@ -19,7 +21,10 @@ static int emit(Compiler *c, int code, const Op *op, int dst, int x, int y, int 
 }
 
 /* A new slot. */
-static int32_t new_slot(Compiler *c) { return c->k->nslots++; }
+static int32_t new_slot(Compiler *c) {
+  ARENA_PUSH(c->s->arena, c->kinds, c->nkinds, 0);
+  return c->k->nslots++;
+}
 
 /* A new slot for the value `v`. */
 static int32_t define(Compiler *c, Value *v) {
@@ -189,11 +194,13 @@ static void compile_if(Compiler *c, const Op *op) {
   int cond = sim_slot(op->operands[0]);
   int32_t *to = define_results(c, op);
   int test = emit(c, SIM_IF, op, 0, cond, cond, cond);
+  c->depth++;
   compile_block(c, op->blocks[0]);
   move_yields(c, op->blocks[0], op->nresults, to, cond, cond, false);
   int jump = emit(c, SIM_JUMP, op, 0, 0, 0, 0);
   c->k->insns[test].target = c->k->ninsns;
   compile_block(c, op->blocks[1]);
+  c->depth--;
   move_yields(c, op->blocks[1], op->nresults, to, cond, cond, false);
   c->k->insns[jump].target = c->k->ninsns;
   emit(c, SIM_LEAVE, op, 0, cond, cond, cond);
@@ -206,7 +213,9 @@ static void compile_body(Compiler *c, const Op *op, int32_t iv, bool watched) {
   c->parallel = c->parallel || watched;
   if (watched)
     emit(c, SIM_ITERATION, op, 0, 0, 0, 0);
+  c->depth++;
   compile_block(c, op->blocks[0]);
+  c->depth--;
   c->parallel = c->parallel && !watched;
   c->nloops = outer;
 }
@@ -240,21 +249,62 @@ static void compile_for(Compiler *c, const Op *op) {
   emit(c, SIM_LEAVE, op, 0, lo, hi, 0);
 }
 
+/* Adds preset `p` for the result of p.op. */
+static void add_preset(Compiler *c, SimPreset p) {
+  p.slot = define(c, p.op->results[0]);
+  c->kinds[p.slot] = (uint8_t)p.kind;
+  ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, p);
+}
+
+/* What the result of the pure op `op` depends on if it is to be a preset: its operands are, and not all threads would compute it again for each block where they may not need it. Else 0. */
+static int pure_kind(const Compiler *c, const Op *op) {
+  int kind = 0;
+  for (int i = 0; i < op->noperands; i++) {
+    int of = c->kinds[sim_slot(op->operands[i])];
+    if (!of)
+      return 0;
+    kind |= of;
+  }
+  return c->depth > 0 && (kind & SIM_BY_BLOCK) && (kind & SIM_BY_THREAD) ? 0 : kind;
+}
+
 /* Any other pure op. */
 static void compile_pure(Compiler *c, const Op *op) {
   int x = op->noperands > 0 ? sim_slot(op->operands[0]) : 0;
   int y = op->noperands > 1 ? sim_slot(op->operands[1]) : x, z = op->noperands > 2 ? sim_slot(op->operands[2]) : x;
-  emit(c, (int)exec_code(op), op, define(c, op->results[0]), x, y, z);
+  int kind = pure_kind(c, op), code = (int)exec_code(op);
+  if (kind)
+    add_preset(c, (SimPreset){.op = op, .kind = kind, .code = code, .a = x, .b = y, .c = z});
+  else
+    emit(c, code, op, define(c, op->results[0]), x, y, z);
+}
+
+/* What an op without operands makes a preset depend on. */
+static int leaf_kind(Opcode code) {
+  return SIM_PRESET | (code == OP_BLOCK ? SIM_BY_BLOCK : code == OP_THREAD ? SIM_BY_THREAD : code == OP_CONST ? 0 : SIM_BY_LAUNCH);
+}
+
+/* Puts the presets that change from block to block first, then those that may change from launch to launch; their order else matters. */
+static void sort_presets(Compiler *c) {
+  SimKernel *k = c->k;
+  SimPreset *sorted = ARENA_ARRAY(c->s->arena, SimPreset, k->npresets + 1);
+  int32_t n = 0;
+  for (int rank = 0; rank < 3; rank++) {
+    for (int32_t i = 0; i < k->npresets; i++) {
+      int kind = k->presets[i].kind, mine = kind & SIM_BY_BLOCK ? 0 : kind & SIM_BY_LAUNCH ? 1 : 2;
+      if (mine == rank)
+        sorted[n++] = k->presets[i];
+    }
+    k->nblock_presets = rank == 0 ? n : k->nblock_presets;
+    k->nlaunch_presets = rank == 1 ? n : k->nlaunch_presets;
+  }
+  k->presets = sorted;
 }
 
 /* One op. */
 static void compile_op(Compiler *c, const Op *op) {
   switch (op->code) {
-  case OP_CONST: case OP_SCALAR: case OP_STEP: case OP_THREAD: case OP_BLOCK: {
-    SimPreset preset = {define(c, op->results[0]), op};
-    ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, preset);
-    break;
-  }
+  case OP_CONST: case OP_SCALAR: case OP_STEP: case OP_THREAD: case OP_BLOCK: add_preset(c, (SimPreset){.op = op, .kind = leaf_kind(op->code)}); break;
   case OP_LOAD: case OP_STORE: case OP_VLOAD: case OP_VSTORE: compile_global(c, op); break;
   case OP_ALOAD: case OP_ASTORE: case OP_AVLOAD: case OP_AVSTORE: compile_array(c, op); break;
   case OP_ASYNC_COPY: compile_copy(c, op); break;
@@ -361,12 +411,14 @@ static bool check_size(Sim *s, const SimKernel *k) {
 }
 
 bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out) {
-  *out = (SimKernel){.kernel = kernel, .nslots = 1};
+  *out = (SimKernel){.kernel = kernel};
   out->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
   if (!place_grid(s, out) || !place_arrays(s, out))
     return false;
   Compiler c = {.s = s, .k = out};
+  new_slot(&c);
   compile_block(&c, kernel->body);
   emit(&c, SIM_END, NULL, 0, 0, 0, 0);
+  sort_presets(&c);
   return check_size(s, out);
 }

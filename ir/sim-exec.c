@@ -260,12 +260,20 @@ static Const preset_value(const Sim *s, const Op *op, uint32_t number) {
   return exec_i(number % (uint32_t)s->k->kernel->threads[op->sym]);
 }
 
-/* Fills the presets of all threads: those that change from block to block, or the others. */
-static void fill_presets(Sim *s, bool blocks) {
-  for (int n = 0; n < s->k->nthreads; n++)
-    for (int i = 0; i < s->k->npresets; i++)
-      if ((s->k->presets[i].op->code == OP_BLOCK) == blocks)
-        s->k->threads[n].slot[s->k->presets[i].slot] = preset_value(s, s->k->presets[i].op, (uint32_t)n);
+/* The value of preset `p` for thread `t`. */
+static Const preset_of(const Sim *s, const SimPreset *p, const SimThread *t) {
+  return p->op->noperands ? exec_apply((ExecCode)p->code, p->op, t->slot[p->a], t->slot[p->b], t->slot[p->c]) : preset_value(s, p->op, t->number);
+}
+
+/* Fills the presets from number `first` to before `end` of all threads. */
+static void fill_presets(Sim *s, int first, int end) {
+  SimThread *t = s->k->threads;
+  for (int i = first; i < end; i++) {
+    const SimPreset *p = &s->k->presets[i];
+    Const value = preset_of(s, p, t);
+    for (int n = 0; n < s->k->nthreads; n++)
+      t[n].slot[p->slot] = p->kind & SIM_BY_THREAD ? preset_of(s, p, &t[n]) : value;
+  }
 }
 
 /* Runs block `number`. */
@@ -278,7 +286,7 @@ static void run_block(Sim *s, int64_t number) {
   }
   s->block_epoch++;
   s->stats.blocks++;
-  fill_presets(s, true);
+  fill_presets(s, 0, k->nblock_presets);
   for (int n = 0; n < k->nthreads; n++) {
     s->k->threads[n].pc = 0;
     s->k->threads[n].doubt = 0;
@@ -298,7 +306,7 @@ static void run_block(Sim *s, int64_t number) {
   } while (!s->stop && meet(s));
 }
 
-/* Makes the threads and the shared memory of s->k. */
+/* Makes the threads and the shared memory of s->k, and fills the presets that never change. */
 static void prepare(Sim *s) {
   SimKernel *k = s->k;
   size_t n = (size_t)k->nthreads, slots = (size_t)k->nslots, cells = (size_t)k->private_cells;
@@ -314,6 +322,7 @@ static void prepare(Sim *s) {
   k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);
   k->granules = ARENA_ARRAY(s->arena, SimGranule, (size_t)k->shared_bytes / (size_t)k->granule + 2);
   k->block_order = ARENA_ARRAY(s->arena, int64_t, k->nblocks + 1);
+  fill_presets(s, k->nlaunch_presets, k->npresets);
 }
 
 /* Makes k->block_order a random permutation. */
@@ -334,7 +343,7 @@ static void run_member(Sim *s, const SimMember *x) {
   if (!s->k->threads)
     prepare(s);
   mix_blocks(s);
-  fill_presets(s, false);
+  fill_presets(s, s->k->nblock_presets, s->k->nlaunch_presets);
   for (int64_t n = 0; n < s->k->nblocks && !s->stop; n++)
     run_block(s, s->k->block_order[n]);
 }

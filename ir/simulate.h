@@ -54,8 +54,12 @@ typedef struct SimInsn {
   const SimPlace *place;
 } SimInsn;
 
-/* A slot that holds the same value while a block runs: filled by the op (const, scalar, step, thread, block) beforehand. */
-typedef struct SimPreset { int32_t slot; const Op *op; } SimPreset;
+/* What the value of a preset depends on. */
+enum { SIM_PRESET = 1, SIM_BY_LAUNCH = 2, SIM_BY_BLOCK = 4, SIM_BY_THREAD = 8 };
+
+/* A slot that holds the same value while a block runs, filled beforehand: by the op const, scalar, step, thread or block, or by a pure op, as instruction `code` on slots a, b and c, which are
+ * presets before it. */
+typedef struct SimPreset { int32_t slot; const Op *op; int kind, code, a, b, c; } SimPreset;
 
 /* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's. granules: granules a
  * cell. */
@@ -103,12 +107,12 @@ typedef struct SimThread {
   int64_t commits;
 } SimThread;
 
-/* A kernel made ready under the params. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
+/* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
  * What follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks, both shuffled
  * again and again. */
 typedef struct SimKernel {
   const Kernel *kernel;
-  int32_t ninsns, nslots, npresets, nthreads;
+  int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
   SimInsn *insns;
   SimPreset *presets;
   SimArray *arrays;
