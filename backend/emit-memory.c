@@ -226,12 +226,14 @@ void emit_store(Emit *e, const Op *op) {
   store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off), true);
 }
 
-/* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. */
+/* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. Without threads they are summed in 64 bit, so that LLVM sees that the addresses of a
+ * loop go up evenly. */
 static LLVMValueRef array_address(Emit *e, const Op *op) {
   const Array *a = &e->k->arrays[op->sym];
   int first = op_first_index(op);
   LLVMTypeRef t = emit_memory_type(e, a->type);
-  LLVMValueRef index = LLVMConstInt(e->i32, 0, 0);
+  LLVMTypeRef wide = e->target->info.simt ? e->i32 : e->i64;
+  LLVMValueRef index = LLVMConstInt(wide, 0, 0);
   uint64_t c = 0, stride = 1;
   for (int d = a->rank - 1; d >= 0; d--) {
     LLVMValueRef v = emit_value(e, op->operands[first + d]);
@@ -239,7 +241,7 @@ static LLVMValueRef array_address(Emit *e, const Op *op) {
     if (!x.exact)
       x = (Linear){v, 0, true};
     c += ((uint64_t)x.c + (uint64_t)op->off[d]) * stride;
-    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, LLVMConstInt(e->i32, stride, 0)));
+    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, emit_int_cast(e, &e->here, x.base, wide), LLVMConstInt(wide, stride, 0)));
     stride *= (uint64_t)a->shape[d];
   }
   Linear l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));

@@ -109,16 +109,12 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
   return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
 }
 
-/* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside it if the field's
- * region is not left, else the one as far away as the point that the rule gives. The guard keeps the address of cells whose value nobody
- * needs inside the array. */
-static Value *ruled_cell(Builder *b, const Field *f, const Array *array, int d, OutsideRule rule, Value *at, Value *cell, int64_t off) {
+Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at, Value *cell, int64_t off) {
   Value *beyond = plus(b, at, off);
   Box line = {.rank = 1, .lo = {f->box.lo[d]}, .hi = {f->box.hi[d]}};
   Value *moved = build_map(b, map_op(rule), at, off, f->box.lo[d], f->box.hi[d]);
   Value *far = build2(b, OP_ADD, cell, build_convert(b, TY_I32, build2(b, OP_SUB, moved, at)));
-  int64_t last = array->shape[d] - 1 - array->pad_lo[d];
-  Value *safe = build_map(b, OP_GUARD, far, 0, affine_const(-array->pad_lo[d]), affine_const(last));
+  Value *safe = build_map(b, OP_GUARD, far, 0, affine_const(first), affine_const(last));
   return build3(b, OP_SELECT, build_inside(b, 1, &beyond, &line), plus(b, cell, off), safe);
 }
 
@@ -131,7 +127,7 @@ Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int
   for (int d = 0; d < m->grid.rank; d++) {
     OutsideRule rule = rules->dim[d];
     bool leads = rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR;
-    idx[d] = leads ? ruled_cell(b, f, a, d, rule, at[d], cell[d], off[d]) : cell[d];
+    idx[d] = leads ? ruled_cell(b, f, -a->pad_lo[d], a->shape[d] - 1 - a->pad_lo[d], d, rule, at[d], cell[d], off[d]) : cell[d];
     rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];
   }
   Value *v = build_aload(b, f->type, array, ver, m->grid.rank, idx, rest);

@@ -338,15 +338,15 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const 
   return lowering_finish(lo);
 }
 
-/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error and gives false if there is none and it is needed. */
-static bool resolve_rest(PassContext *c, const Module *m, Schedule *rest) {
+/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error of pass `pass` and gives false if there is none and it is needed. */
+static bool resolve_rest(PassContext *c, const Module *m, const char *pass, Schedule *rest) {
   static const Schedule plain = {.family = "overlap", .T = 1};
   int32_t n;
   const Stencil *st = last_level(m, &n);
   const char *why = schedule_launch(c, &plain, part_launch(m, n, st, 0, n), 1, false, rest);
   bool needed = m->time_tile > 1;
   if (why && needed)
-    diag_error(c->diags, no_loc(), "pass 'lower-stream': the steps that remain behind the last tile cannot be made: %s", why);
+    diag_error(c->diags, no_loc(), "pass '%s': the steps that remain behind the last tile cannot be made: %s", pass, why);
   return !why || !needed;
 }
 
@@ -358,33 +358,41 @@ static void remark_overlapped(PassContext *c, const Module *m) {
   diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s", why ? why : "there are too few steps to make");
 }
 
-/* The module lowered to overlapped tiles, which the schedule, left to us, has come to: `s`, or if the step is cut into groups what it comes to by itself. */
-static Module *lower_overlapped(PassContext *c, Module *m, const Schedule *s) {
+PassContext stream_overlapped(const PassContext *c, const Schedule *s) {
   PassContext with = *c;
-  remark_overlapped(c, m);
   if (s->ngroups <= 1)
     with.schedule = s;
-  return pass_lower_overlap(&with, m, 0, NULL);
+  return with;
 }
 
-Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
-  (void)n, (void)o;
-  if (!lowering_ready(c, m, "lower-stream"))
-    return NULL;
-  Schedule want = *c->schedule, s, rest;
+StreamChoice stream_resolve(PassContext *c, const Module *m, const char *pass, Schedule *s, Schedule *rest) {
+  if (!lowering_ready(c, m, pass))
+    return STREAM_ERROR;
+  Schedule want = *c->schedule;
   bool open = want.family && strcmp(want.family, "auto") == 0;
   want.family = open ? "auto" : "stream";
   want.T = open ? 0 : m->time_tile;
-  if (!schedule_resolve(c, m, &want, &s))
-    return NULL;
-  if (strcmp(s.family, "overlap") == 0)
-    return lower_overlapped(c, m, &s);
-  if (!resolve_rest(c, m, &rest))
-    return NULL;
-  if (!extents_ready(c, m, "lower-stream"))
-    return NULL;
+  if (!schedule_resolve(c, m, &want, s))
+    return STREAM_ERROR;
+  if (strcmp(s->family, "overlap") == 0) {
+    remark_overlapped(c, m);
+    return STREAM_OVERLAPPED;
+  }
+  if (!resolve_rest(c, m, pass, rest) || !extents_ready(c, m, pass))
+    return STREAM_ERROR;
   if (c->used)
-    *c->used = s;
-  remark_groups(c, m, m->nstencils, m->stencils, &s);
-  return lower_stream(c, m, &s, &rest);
+    *c->used = *s;
+  remark_groups(c, m, m->nstencils, m->stencils, s);
+  return STREAM_WALKED;
+}
+
+Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s = {0}, rest;
+  if (!c->target->simt) {
+    diag_error(c->diags, no_loc(), "pass 'lower-stream' makes kernels of threads in warps and target %s runs blocks of one thread; use lower-walk", c->target->name);
+    return NULL;
+  }
+  StreamChoice choice = stream_resolve(c, m, "lower-stream", &s, &rest);
+  PassContext overlapped = stream_overlapped(c, &s);
+  return choice == STREAM_WALKED ? lower_stream(c, m, &s, &rest) : choice == STREAM_OVERLAPPED ? pass_lower_overlap(&overlapped, m, n, o) : NULL;
 }

@@ -46,6 +46,10 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
 Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
                     Value *const *at, Value *const *cell, const int64_t *off);
 
+/* The cell, in dimension d, that clamp or mirror leads to from `cell` + off, whose point is at + off: the cell beside it if the field's region is not left, else the one as far away as the
+ * point that the rule gives. A guard keeps cells whose value nobody needs between `first` and `last`. */
+Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at, Value *cell, int64_t off);
+
 /* ---------------------------------------------------------------- lower.c */
 
 /* What a launch does with one field. */

@@ -34,6 +34,7 @@ const Pass pass_table[] = {
   {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_overlap},
   {"lower-stream", "to kernels whose tiles are walked, all stencils and time steps in flight,\nrows in registers", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_stream},
   {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_loops},
+  {"lower-walk", "to kernels of one thread whose tiles are walked, all stencils and time steps\nin flight, rows in the cache", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_walk},
   {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
   {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},
   {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR, NULL, pass_specialize},

@@ -20,8 +20,9 @@
  *   lower-naive.c     a thread a point, one launch a stencil a step
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
  *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
- *   lower-loops.c     the same schedules for targets without (CPU): loops over cache-sized tiles
- *   (lower.c: what the three share: buffers, accesses with outside rules, bodies, host part; lower-reduce.c: reductions)
+ *   lower-loops.c     naive and overlap for targets without (CPU): loops over cache-sized tiles
+ *   lower-walk.c      tiles that are walked, rows in the cache, for targets without (loops-*.c: what the two share)
+ *   (lower.c: what they share: buffers, accesses with outside rules, bodies, host part; lower-reduce.c: reductions)
  *
  *   kernel IR -> kernel IR
  *   shared-alloc.c    versions of an array that are never alive at once share storage
@@ -46,7 +47,7 @@
 /* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's, slowest first. */
 typedef struct Schedule Schedule;
 struct Schedule {
-  const char *family;            /* "naive", "overlap", "stream", or "auto": stream where the target has asynchronous copies and tiles can be walked, else overlap */
+  const char *family;            /* "naive", "overlap", "stream", or "auto": stream where the target has asynchronous copies, or no threads, and tiles can be walked, else overlap */
   int32_t T;                     /* time steps a tile */
   int32_t block[MAX_RANK];       /* B: threads a block (SIMT), or points a tile computes (loops) */
   int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */

@@ -1,6 +1,6 @@
 /* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults for what was left open. */
 #include "passes/estimate.h"
-#include "passes/stream.h"
+#include "passes/walk.h"
 
 #include <inttypes.h>
 
@@ -57,7 +57,9 @@ static int64_t shared_bytes(const Stream *p, const Schedule *s) {
 
 /* Why launch `l` cannot be walked at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
-  if (!r->c->target->simt || r->c->target->lanes % STREAM_LANES)
+  if (!r->c->target->simt)
+    return walk_refused(r->c->arena, l);
+  if (r->c->target->lanes % STREAM_LANES)
     return arena_printf(r->c->arena, "target %s has no warps of %d threads", r->c->target->name, STREAM_LANES);
   if (l->illegal)
     return l->illegal;
@@ -67,8 +69,15 @@ static const char *why_not(const Chooser *r, const Launch *l) {
   return NULL;
 }
 
-/* Chooses all but T. */
-static void choose(const Chooser *r, const Launch *l, Schedule *s) {
+/* The pipeline of launch `l`. */
+static Stream *pipeline(const Chooser *r, const Launch *l) { return r->c->target->simt ? stream_new(l) : stream_alone(l); }
+
+/* Chooses all but T, for launch `l` with pipeline `p`. */
+static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
+  if (!r->c->target->simt) {
+    walk_choose(r->c->target, p, r->want, s);
+    return;
+  }
   static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 128, 128}, ahead[MAX_RANK] = {1, 4, 3};
   int rank = r->rank, x = rank - 1, bytes = widest_type(l);
   const Schedule *w = r->want;
@@ -95,6 +104,8 @@ static int64_t words_of(const Stream *p, const Schedule *s) {
 }
 
 bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  if (!t->simt)
+    return !walk_too_large(p->l->m->arena, t, p, s);
   for (int d = 0; d < p->l->m->grid.rank; d++)
     if (stream_width(p, s, d) < 1)
       return false;
@@ -136,18 +147,26 @@ bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   return words_of(p, s) <= GOOD_WORDS[rank - 1] && code_of(p, s) <= GOOD_CODE && (rank < 3 || equation <= LONG_EQUATION);
 }
 
+/* Is a tile of several time steps one that defaults should take? */
+static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
+  static const double modest[MAX_RANK] = {1.3, 1.5, 2.0};
+  if (!r->c->target->simt)
+    return walk_is_good(r->c->target, p, s);
+  return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[r->rank - 1];
+}
+
 /* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
 static int default_T(const Chooser *r, int64_t most) {
   static const int limit[MAX_RANK] = {16, 12, 4};
-  static const double modest[MAX_RANK] = {1.3, 1.5, 2.0};
-  for (int T = most < limit[r->rank - 1] ? (int)most : limit[r->rank - 1]; T > 0; T--) {
+  int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
+  for (int T = most < top ? (int)most : top; T > 0; T--) {
     Launch *l = tiled_launch(r->m, T);
     Schedule s = {.T = T};
     if (why_not(r, l))
       continue;
-    Stream *p = stream_new(l);
-    choose(r, l, &s);
-    if (stream_fits(r->c->target, p, &s) && (T == 1 || (stream_is_comfortable(p, &s) && redundancy(p, &s) <= modest[r->rank - 1])))
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(r, p, &s)))
       return T;
   }
   return 0;
@@ -169,8 +188,8 @@ static bool is_compute_bound(const Chooser *r) {
   Schedule s = {.T = 2};
   if (why_not(r, l))
     return false;
-  Stream *p = stream_new(l);
-  choose(r, l, &s);
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
   return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= GOOD_WORDS[r->rank - 1];
 }
 
@@ -178,7 +197,7 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   Chooser r = {c, m, m->grid.rank, want, NULL};
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  if (!c->target->async_copy)
+  if (c->target->simt && !c->target->async_copy)
     return "the target has no asynchronous copies";
   if (n == 0 || group_count(n, st) > 1)
     return "a step is several launches";
@@ -186,13 +205,15 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   const char *why = why_not(&r, one);
   if (why)
     return why;
-  const Extent *halo = &stream_new(one)->halo;
+  const Extent *halo = &pipeline(&r, one)->halo;
   bool any = false;
   for (int d = 0; d < r.rank; d++)
     any = any || halo->lo[d] || halo->hi[d];
   int T = default_T(&r, most);
   if (!any || !T)
     return any ? "no tile fits the target" : "no stencil reads beside its point";
+  if (T == 1 && !c->target->simt)
+    return "it would be for one time step only";
   if (T == 1 && most > 1 && !is_compute_bound(&r))
     return "there are registers for one time step only";
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
@@ -205,6 +226,8 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   const TargetInfo *t = r->c->target;
   Arena *a = r->c->arena;
   int rank = r->rank, x = rank - 1, y = rank > 1 ? rank - 2 : 0;
+  if (!t->simt)
+    return walk_wrong_shape(a, r->m, s);
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
   if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES)
     return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "");
@@ -230,6 +253,8 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
 static const char *why_too_large(const Chooser *r, const Stream *p, const Schedule *s) {
   Arena *a = r->c->arena;
   const TargetInfo *t = r->c->target;
+  if (!t->simt)
+    return walk_too_large(a, t, p, s);
   int64_t bytes = shared_bytes(p, s);
   for (int d = 0; d < r->rank; d++)
     if (stream_width(p, s, d) < 1)
@@ -246,7 +271,7 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
 /* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
 static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
   int y = r->rank - 2;
-  while (!stream_fits(r->c->target, p, s)) {
+  while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
     Schedule less = *s;
     if (!r->want->ahead && s->ahead > 2)
       less.ahead--;
@@ -264,11 +289,11 @@ static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedul
   *out = (Schedule){.family = "stream", .T = T, .ngroups = 1};
   if (why)
     return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
-  choose(r, l, out);
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, out);
   why = wrong_shape(r, out);
   if (why)
     return why;
-  Stream *p = stream_new(l);
   fit_walk(r, p, out);
   return why_too_large(r, p, out);
 }

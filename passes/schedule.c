@@ -673,10 +673,11 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 }
 
 const char *passes_default_pipeline(PassContext *c, const Module *m) {
-  bool naive = c->schedule && c->schedule->family && strcmp(c->schedule->family, "naive") == 0;
-  bool walked = c->schedule && c->schedule->family && strcmp(c->schedule->family, "auto") == 0 && c->target->simt;
-  bool stream = walked || (c->schedule && c->schedule->family && strcmp(c->schedule->family, "stream") == 0);
+  const char *family = c->schedule && c->schedule->family ? c->schedule->family : "overlap";
+  bool naive = strcmp(family, "naive") == 0, stream = strcmp(family, "auto") == 0 || strcmp(family, "stream") == 0;
   bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
+  if (stream && !c->target->simt)
+    return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
   if (stream)
     return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,split-edges,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";

@@ -82,7 +82,7 @@ static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
     stream_reach(rules->dim[0], off[0], &lo, &hi);
   if (rank > 2)
     stream_reach(rules->dim[1], off[1], &down, &up);
-  bool across = down < 0 || up > 0;
+  bool across = !s->alone && (down < 0 || up > 0);
   int32_t *lag = &s->lag[k->i];
   if (!k->keeps) {
     *lag = (int32_t)larger(*lag, w->lag + hi + across);
@@ -179,10 +179,11 @@ static int32_t choose_unroll(const Stream *s) {
   return s->l->m->grid.rank == 2 && u < FREE_PLACES ? u + 1 : u;
 }
 
-Stream *stream_new(const Launch *l) {
+/* The pipeline; see stream_new, and for `alone` stream_alone. */
+static Stream *make_stream(const Launch *l, bool alone) {
   Arena *a = l->m->arena;
   Stream *s = ARENA_NEW(a, Stream);
-  *s = (Stream){.l = l, .halo = l->hull, .lag = ARENA_ARRAY(a, int32_t, l->n + 1), .early = ARENA_ARRAY(a, Early *, l->n + 1), .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
+  *s = (Stream){.l = l, .alone = alone, .halo = l->hull, .lag = ARENA_ARRAY(a, int32_t, l->n + 1), .early = ARENA_ARRAY(a, Early *, l->n + 1), .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
   Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
   for (int f = 0; f < l->m->nfields; f++)
     s->w[f] = ARENA_ARRAY(a, Window, l->use[f].versions + 1);
@@ -192,7 +193,7 @@ Stream *stream_new(const Launch *l) {
     stencil_accesses(&l->st[k.i], note_far, &k);
     k.keeps = false;
     note_instance(&k);
-    s->early[k.i] = early_new(s, k.i);
+    s->early[k.i] = alone ? NULL : early_new(s, k.i);
     k.keeps = true;
     note_instance(&k);
     note_targets(s, k.i);
@@ -201,6 +202,10 @@ Stream *stream_new(const Launch *l) {
   s->unroll = choose_unroll(s);
   return s;
 }
+
+Stream *stream_new(const Launch *l) { return make_stream(l, false); }
+
+Stream *stream_alone(const Launch *l) { return make_stream(l, true); }
 
 int64_t stream_words(const Stream *s) {
   int64_t words = 0;

@@ -42,6 +42,7 @@ typedef struct Early {
 /* The pipeline of launch `l`. */
 typedef struct Stream {
   const Launch *l;
+  bool alone;                    /* one thread has the whole tile: what it made is there at once, and nothing is computed early */
   Extent halo;                   /* beyond the tile: on what version 0 of fields is needed, and on what instances compute */
   int32_t *lag;                  /* [instance] */
   Early **early;                 /* [instance], NULL: all at its own step */
@@ -54,6 +55,8 @@ typedef struct Stream {
 
 /* The pipeline of launch `l`, in the arena of its module. */
 Stream *stream_new(const Launch *l);
+/* The same for a tile that one thread walks. */
+Stream *stream_alone(const Launch *l);
 /* 32-bit words of registers that its windows take for each cell of a line. */
 int64_t stream_words(const Stream *s);
 /* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a multiple or a divisor of `unroll`. */
@@ -75,6 +78,15 @@ bool stream_is_comfortable(const Stream *p, const Schedule *s);
 
 /* What instance `i` of `s`, whose lag and windows read are known, should evaluate early; NULL if keeping rows is as good. */
 Early *early_new(const Stream *s, int i);
+
+/* ---------------------------------------------------------------- lower-stream.c */
+
+/* What the schedule that a pass was given comes to for module `m`: tiles that are walked, those of *s (and *rest for steps that remain behind them), overlapped ones, of which a remark says
+ * why, or an error, which is reported. */
+typedef enum StreamChoice { STREAM_ERROR, STREAM_OVERLAPPED, STREAM_WALKED } StreamChoice;
+StreamChoice stream_resolve(PassContext *c, const Module *m, const char *pass, Schedule *s, Schedule *rest);
+/* The context for the pass that makes overlapped tiles when the schedule, left to us, has come to them: those of `s`, or if the step is cut into groups what it comes to by itself. */
+PassContext stream_overlapped(const PassContext *c, const Schedule *s);
 
 /* ---------------------------------------------------------------- stream-cells.c */
 

@@ -83,6 +83,8 @@ RUN = {
     "stages": lambda case, row: len(re.findall("(?m)^stencil", case.tree.text())) > 2,
     "naive": lambda case, row: "-schedule=naive" in row,
     "stream": lambda case, row: "-schedule=stream" in row,
+    "stream of one thread": lambda case, row: "-schedule=stream" in row and "-march=host" in row,
+    "stream of one thread on the host": lambda case, row: "-schedule=stream" in row and row[0] == "--device=host:2",
     "stream of several steps": lambda case, row: "-schedule=stream" in row and tiles(row) > 1,
     "stream in three dimensions": lambda case, row: "-schedule=stream" in row and len(case.sizes) == 3,
     "stream without asynchronous copies": lambda case, row: "-schedule=stream" in row and "-mcpu=sm_75" in row,

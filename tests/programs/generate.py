@@ -566,6 +566,14 @@ class Generator(Statements):
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
         return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5])}"]
 
+    def walked_alone(self):
+        """Options of the stream schedule on a target without threads: lines and columns that a tile computes, rows of a walk."""
+        r = self.r
+        words = ["-schedule=stream", "-block=1" + "".join(f"x{r.choice([9, 14, 25, 40, 70] if self.rank < 3 else [7, 12, 20, 33])}" for _ in range(self.rank - 1)), f"-chunk={r.choice([1, 2, 3, 5, 8, 16, 40])}"]
+        if len(self.names) > 1 and r.random() < 0.2:
+            return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
+        return words + [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"]
+
     def schedules(self, tree, device):
         """Options of the runs, on `device` alone if it is not None. A reduction is a quarter of a million threads, which the simulator should not run too often; LLVM's optimiser
         takes longer than all the rest."""
@@ -582,9 +590,9 @@ class Generator(Statements):
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])
         if not device and r.random() < 0.7:
-            yield ["--device=sim", "-march=host"] + self.tiles(shape, points, None)
+            yield ["--device=sim", "-march=host"] + (self.walked_alone() if rank > 1 and r.random() < 0.6 else self.tiles(shape, points, None))
         if not device:
-            yield ["--device=host:2", "-O" + r.choice("0" * 22 + "13" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None)])
+            yield ["--device=host:2", "-O" + r.choice("0" * 22 + "13" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None), self.walked_alone() if rank > 1 else []])
 
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""

@@ -61,6 +61,12 @@ static const Walk walks[3][WALKS] = {
   {{"sm_90", {2, 32}, {1, 1}, 5, 4}, {"sm_90", {1, 32}, {1, 2}, 16, 1}, {"sm_75", {4, 32}, {1, 4}, 5, 1}, {"sm_90", {2, 32}, {1, 4}, 16, 4}},
   {{"sm_90", {1, 3, 32}, {1, 3, 2}, 5, 4}, {"sm_90", {1, 4, 32}, {1, 2, 4}, 16, 1}, {"sm_75", {1, 4, 32}, {1, 3, 1}, 5, 1}, {"sm_90", {1, 4, 32}, {1, 3, 2}, 16, 4}},
 };
+/* Tiles that one thread walks, by rank: lines and columns that it computes, rows. In rank 1 there are none. */
+static const Walk walks_alone[3][WALKS] = {
+  {{.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}},
+  {{.block = {1, 13}, .chunk = 5}, {.block = {1, 40}, .chunk = 3}, {.block = {1, 26}, .chunk = 16}, {.block = {1, 64}, .chunk = 7}},
+  {{.block = {1, 7, 9}, .chunk = 5}, {.block = {1, 16, 20}, .chunk = 2}, {.block = {1, 19, 21}, .chunk = 8}, {.block = {1, 32, 40}, .chunk = 4}},
+};
 /* Programs none of whose tiles can be walked. */
 static const char *const never_walked[] = {"extremes", "inner", "rewritten", NULL};
 
@@ -72,7 +78,8 @@ typedef struct Test {
   const char *only_device, *only_real;
   StcContext *context;
   char messages[MAX_MESSAGES];
-  int planned, compared, illegal, failures, walked, unwalked;
+  int planned, compared, illegal, failures, unwalked, rank;
+  int walked[3];
   int by_T[3][9];
 } Test;
 
@@ -302,7 +309,7 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   else {
     compare(t, full, T, ref, &got);
     t->compared++;
-    t->walked += strstr(what, " stream ") != NULL;
+    t->walked[device_number(device)] += strstr(what, " stream ") != NULL;
     t->by_T[device_number(device)][T]++;
   }
   stc_plan_free(plan);
@@ -379,20 +386,22 @@ static void run_cuts(Test *t, const char *device, const char *real, int rank, Tr
 }
 
 /* Tiles that are walked, of T steps, and for T = 1 also with a launch for each stencil; at few extents in a short run. */
-static void run_walks(Test *t, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+static void run_walks(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+  bool threads = device[0] == 's';
   for (int i = 0; i < WALKS && k < WALKS; i++) {
-    const Walk *w = &walks[rank - 1][i];
+    const Walk *w = threads ? &walks[rank - 1][i] : &walks_alone[rank - 1][i];
     if (!t->everything && i != (k + (real[1] == '6')) % WALKS) continue;
     Shape s = {{w->block[0], w->block[1], w->block[2]}, {w->elems[0], w->elems[1], w->elems[2]}};
-    StcOptions o = options_for("sim", real, "stream", tiles[k], &s);
+    StcOptions o = options_for(device, real, "stream", tiles[k], threads ? &s : NULL);
+    for (int d = 0; d < 3; d++) o.block[d] = w->block[d];
     o.mcpu = w->cpu;
     o.chunk = w->chunk;
     o.ahead = w->ahead;
     o.edges = "apart";
-    run_schedule(t, &o, "sim", tiles[k], i, false, rank, refs);
+    run_schedule(t, &o, device, tiles[k], i, false, rank, refs);
     if (k > 0) continue;
     o.fuse = "none";
-    run_schedule(t, &o, "sim", 1, i + 1, false, rank, refs);
+    run_schedule(t, &o, device, 1, i + 1, false, rank, refs);
   }
 }
 
@@ -417,7 +426,7 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
     o.edges = s % 2 ? "along" : "apart";
     run_schedule(t, &o, device, T, s, T == (real[1] == '3' ? 3 : 5), rank, refs);
   }
-  if (device[0] == 's') run_walks(t, real, k, rank, refs);
+  run_walks(t, device, real, k, rank, refs);
 }
 
 /* The reference's traces for T at all wanted extents. False after a failure. */
@@ -461,6 +470,7 @@ static void run_real(Test *t, const char *real) {
     Trace refs[MODES][MAX_EXTENTS] = {0};
     int rank = 0;
     if (make_references(t, real, tiles[k], &rank, refs)) {
+      t->rank = rank;
       run_device(t, "sim", real, k, rank, refs);
       run_device(t, "loops", real, k, rank, refs);
       run_device(t, "host", real, k, rank, refs);
@@ -470,23 +480,24 @@ static void run_real(Test *t, const char *real) {
   }
 }
 
-/* Should tiles of the program be walked in some of the schedules that run? */
-static bool should_walk(const Test *t) {
-  bool should = !t->only_device || t->only_device[0] == 's';
+/* Should tiles of the program be walked in some of the schedules that run on device number `device`? One thread walks in two dimensions or three. */
+static bool should_walk(const Test *t, int device) {
+  bool should = (!t->only_device || device_number(t->only_device) == device) && (device == 0 || t->rank > 1);
   for (int i = 0; never_walked[i]; i++) should = should && !is_program(never_walked[i], t->path);
   return should;
 }
 
 /* Says what was done; false if too little was. */
 static bool report(Test *t) {
-  bool enough = t->compared > 0 && 2 * t->compared >= t->planned && (t->walked > 0) == should_walk(t);
+  bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
+  for (int device = 0; device < 3; device++) enough = enough && (t->walked[device] > 0) == should_walk(t, device);
   for (int device = 0; device < 3; device++)
     for (int T = 1; T <= t->quirk->levels; T++) {
       bool wanted = t->only_device ? device_number(t->only_device) == device : true;
       if (wanted && !t->by_T[device][T]) enough = false;
     }
   printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures; %d runs with tiles walked, %d whose tiles cannot be\n", t->path, t->planned, t->compared, t->illegal, t->failures,
-         t->walked, t->unwalked);
+         t->walked[0] + t->walked[1] + t->walked[2], t->unwalked);
   if (!enough) printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
   return enough && t->failures == 0;
 }

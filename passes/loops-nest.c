@@ -1,0 +1,137 @@
+/* loops-nest.c: the loops over a region of a tile. */
+#include "passes/loops.h"
+
+Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags) {
+  Op *loop = build_for(b, lo, hi, stride, flags, 0, NULL);
+  Loc loc = b->loc;
+  *b = builder_at_end(b->arena, loop->blocks[0]);
+  b->loc = loc;
+  return loop->blocks[0]->args[0];
+}
+
+/* The cells of the first `n` dimensions of `r`: from lo to before hi. */
+static void region_cells(const Tile *t, Builder *b, const Region *r, int n, Value **lo, Value **hi) {
+  for (int d = 0; d < n; d++) {
+    lo[d] = cell_of(t, b, r->lo[d], d);
+    hi[d] = cell_of(t, b, plus_i64(b, r->hi[d], 1), d);
+  }
+}
+
+/* Opens the loops over the cells from lo to before hi of the first `n` dimensions (the last of all dimensions with FOR_PARALLEL). */
+static void open_nest(const Tile *t, Builder *b, Value *const *lo, Value *const *hi, int n, Value **cell) {
+  for (int d = 0; d < n; d++) cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
+}
+
+/* Opens a loop that runs twice, and finds the cells *lo to before *hi of the last dimension for each: whole vectors first, then the last whole vector again where some cells are left.
+ * Computing a cell twice does no harm: what an instance writes it does not read. */
+static void open_parts(Builder *b, Value **lo, Value **hi) {
+  Value *vector = build_int(b, TY_I32, ROW_CELLS), *n = build2(b, OP_SUB, *hi, *lo), *whole = build2(b, OP_MUL, build2(b, OP_DIV, n, vector), vector);
+  Value *middle = build2(b, OP_ADD, *lo, whole);
+  Value *again = build2(b, OP_AND, build2(b, OP_GT, whole, build_int(b, TY_I32, 0)), build2(b, OP_LT, whole, n));
+  Value *rest = build3(b, OP_SELECT, again, build2(b, OP_SUB, *hi, vector), middle);
+  Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 2), 1, 0);
+  Value *first = build2(b, OP_EQ, part, build_int(b, TY_I32, 0));
+  *lo = build3(b, OP_SELECT, first, *lo, rest);
+  *hi = build3(b, OP_SELECT, first, middle, *hi);
+}
+
+/* The innermost loop of the fast box, over cells from lo to before hi of the last dimension, on `n` lines from cell[rank - 2] on. */
+static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece, int n, Value **cell, Value *lo, Value *hi) {
+  Value **lines = ARENA_ARRAY(b.arena, Value *, n);
+  for (int q = 0; q < n && t->rank > 1; q++) lines[q] = q ? build2(&b, OP_ADD, cell[t->rank - 2], build_int(&b, TY_I32, q)) : cell[t->rank - 2];
+  build_places(t, &b, i, piece, t->rank == 2 ? lines : cell, t->rank == 2 ? n : 1);
+  if (t->walk) open_parts(&b, &lo, &hi);
+  cell[t->rank - 1] = open_loop(&b, lo, hi, 1, FOR_PARALLEL);
+  build_fast_cells(t, &b, i, piece, n, cell, lines);
+}
+
+/* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that remain one by one. */
+static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece, const Region *fast) {
+  Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+  int x = t->rank - 1, y = x - 1;
+  region_cells(t, &b, fast, t->rank, lo, hi);
+  open_nest(t, &b, lo, hi, y, cell);
+  Value *from = x ? lo[y] : NULL;
+  if (t->lines > 1) {
+    Value *n = build_int(&b, TY_I32, t->lines);
+    from = build2(&b, OP_ADD, lo[y], build2(&b, OP_MUL, build2(&b, OP_DIV, build2(&b, OP_SUB, hi[y], lo[y]), n), n));
+    Builder in = b;
+    cell[y] = open_loop(&in, lo[y], from, t->lines, 0);
+    build_fast_lines(t, in, i, piece, t->lines, cell, lo[x], hi[x]);
+  }
+  if (x) cell[y] = open_loop(&b, from, hi[y], 1, 0);
+  build_fast_lines(t, b, i, piece, 1, cell, lo[x], hi[x]);
+}
+
+
+/* Is the row of these cells within the fast box in all dimensions but the last? */
+static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *const *cell) {
+  Value *yes = build_const(b, TY_BOOL, (Const){.i = 1});
+  for (int d = 0; d < t->rank - 1; d++) {
+    Value *x = coordinate_of(t, b, cell[d], d);
+    yes = build2(b, OP_AND, yes, build2(b, OP_AND, build2(b, OP_GE, x, fast->lo[d]), build2(b, OP_LE, x, fast->hi[d])));
+  }
+  return yes;
+}
+
+/* The loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what lies behind it. */
+static void build_slow_nest(const Tile *t, Builder b, int i, const Region *region, const Region *fast) {
+  Value *cell[MAX_RANK], *los[MAX_RANK], *his[MAX_RANK];
+  int x = t->rank - 1;
+  Value *lo = cell_of(t, &b, region->lo[x], x), *hi = cell_of(t, &b, plus_i64(&b, region->hi[x], 1), x);
+  Value *fast_lo = cell_of(t, &b, fast->lo[x], x), *fast_hi = cell_of(t, &b, plus_i64(&b, fast->hi[x], 1), x);
+  region_cells(t, &b, region, x, los, his);
+  open_nest(t, &b, los, his, x, cell);
+  Value *in_row = row_is_fast(t, &b, fast, cell);
+  Value *first_end = build3(&b, OP_SELECT, in_row, fast_lo, hi), *second_begin = build3(&b, OP_SELECT, in_row, fast_hi, hi);
+  Value *part = open_loop(&b, build_int(&b, TY_I32, 0), build_int(&b, TY_I32, 2), 1, 0);
+  Value *second = build2(&b, OP_EQ, part, build_int(&b, TY_I32, 1));
+  Value *from = build3(&b, OP_SELECT, second, second_begin, lo), *to = build3(&b, OP_SELECT, second, hi, first_end);
+  cell[x] = open_loop(&b, from, to, 1, 0);
+  build_slow_cell(t, &b, i, cell);
+}
+
+/* Does `region` have points that are not in `fast`, which lies inside it? */
+static Value *regions_differ(const Tile *t, Builder *b, const Region *region, const Region *fast) {
+  Value *differ = build_const(b, TY_BOOL, (Const){.i = 0});
+  for (int d = 0; d < t->rank; d++) {
+    Value *lo = build2(b, OP_NE, region->lo[d], fast->lo[d]), *hi = build2(b, OP_NE, region->hi[d], fast->hi[d]);
+    differ = build2(b, OP_OR, differ, build2(b, OP_OR, lo, hi));
+  }
+  return differ;
+}
+
+void build_instance(const Tile *t, Builder *b, int i) {
+  const Stencil *st = &t->l->st[i];
+  const Piece *piece = main_piece(b->arena, st);
+  b->loc = piece->loc;
+  Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
+  build_fast_nest(t, *b, i, piece, &fast);
+  Op *rest = build_if(b, regions_differ(t, b, &region, &fast), 0, NULL);
+  Builder in = builder_at_end(b->arena, rest->blocks[0]);
+  in.loc = b->loc;
+  build_slow_nest(t, in, i, &region, &fast);
+}
+
+/* The lag of the instance that makes version `v` of `field`. */
+static int32_t version_lag(const Tile *t, int field, int v) {
+  int i = 0;
+  while (launch_version(t->l, field, i + 1) < v) i++;
+  return t->walk->lag[i];
+}
+
+void build_write_back(const Tile *t, Builder *b) {
+  const Module *m = t->l->m;
+  for (int f = 0; f < m->nfields; f++) {
+    const FieldUse *u = &t->l->use[f];
+    if (!u->stored || u->versions == 0 || t->array[f][u->versions] < 0) continue;
+    Region tile = tile_region(t, b), box = region_of_box(t, b, &m->fields[f].box);
+    if (t->walk) region_rows(t, b, version_lag(t, f, u->versions), &tile);
+    Region out = region_clip(t, b, &tile, &box);
+    Builder in = *b;
+    Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
+    region_cells(t, &in, &out, t->rank, lo, hi);
+    open_nest(t, &in, lo, hi, t->rank, cell);
+    build_copy_out(t, &in, f, cell);
+  }
+}
