@@ -16,8 +16,8 @@ static void print_head(FILE *to, const BenchReport *report) {
   fprintf(to, "%s on %s, %s", stc_version(), report->device, report->date);
   if (report->copy_rate > 0) fprintf(to, "; copying within its memory: %.*f GB/s read and written", report->copy_rate < 100, report->copy_rate);
   fprintf(to, "\n\n");
-  fprintf(to, "| program | type | size | family | GPts/s | spread | of copy limit | of arithmetic | registers | local | shared | T | schedule |\n");
-  fprintf(to, "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  fprintf(to, "| program | type | size | family | GPts/s | expected | spread | of copy limit | of arithmetic | registers | local | shared | T | schedule |\n");
+  fprintf(to, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 /* A number of the driver's, or "-". */
@@ -27,14 +27,15 @@ static const char *known(char *to, size_t size, bool is, long long n) {
 }
 
 void bench_print_row(FILE *to, BenchReport *report, const BenchRow *r) {
-  char copy[16], arithmetic[16], registers[16], local[16], shared[24];
+  char copy[16], arithmetic[16], registers[16], local[16], shared[24], expected[24] = "-";
   if (!report->begun) print_head(to, report);
   report->begun = true;
   if (r->why[0]) {
-    fprintf(to, "| %s | %s | %s | %s | - | | | | | | | | left out: %s |\n", r->program, r->type, r->size, r->family, r->why);
+    fprintf(to, "| %s | %s | %s | %s | - | | | | | | | | | left out: %s |\n", r->program, r->type, r->size, r->family, r->why);
   } else {
     bool is = r->kernel.registers > 0;
-    fprintf(to, "| %s | %s | %s | %s | %.4g | %.1f %% | %s | %s | %s | %s | %s | %d | `%s`%s |\n", r->program, r->type, r->size, r->family, r->gpts, 100 * r->spread,
+    if (r->expected.gpts > 0) snprintf(expected, sizeof expected, "%.4g", r->expected.gpts);
+    fprintf(to, "| %s | %s | %s | %s | %.4g | %s | %.1f %% | %s | %s | %s | %s | %s | %d | `%s`%s |\n", r->program, r->type, r->size, r->family, r->gpts, expected, 100 * r->spread,
             percent(copy, sizeof copy, r->of_copy), percent(arithmetic, sizeof arithmetic, r->of_arithmetic), known(registers, sizeof registers, is, r->kernel.registers),
             known(local, sizeof local, is, r->kernel.local), known(shared, sizeof shared, is, (long long)r->kernel.shared), r->T, r->schedule,
             r->finite ? "" : " (not all values stayed finite)");
@@ -65,6 +66,9 @@ static json_t *row_json(const BenchRow *r) {
   set(o, "f64_operations_a_point", json_real(r->work.f64_ops));
   if (r->of_copy > 0) set(o, "of_copy_limit", json_real(r->of_copy));
   if (r->of_arithmetic > 0) set(o, "of_arithmetic_limit", json_real(r->of_arithmetic));
+  if (r->expected.gpts > 0) set(o, "expected_gpts", json_real(r->expected.gpts));
+  if (r->expected.gpts > 0) set(o, "expected_registers", json_integer(r->expected.registers));
+  if (r->expected.gpts > 0) set(o, "computed_points", json_real(r->expected.redundancy));
   if (r->kernel.registers) set(o, "registers", json_integer(r->kernel.registers));
   if (r->kernel.registers) set(o, "local_bytes", json_integer(r->kernel.local));
   if (r->kernel.registers) set(o, "shared_bytes", json_integer(r->kernel.shared));

@@ -198,6 +198,7 @@ static void fill_row(const Bench *b, const Trial *t, const double *samples, int 
   r->spread = r->gpts > 0 ? (kept[n - 1] - kept[0]) / r->gpts : 0;
   r->T = t->plan->build ? t->plan->build->code.schedule.T : 1;
   r->kernel = t->kernel;
+  plan_expect(t->plan, &r->expected);
   r->check_error = t->check_error;
   if (b->report.copy_rate > 0) r->of_copy = r->gpts * r->work.bytes / b->report.copy_rate;
   if (info && info->f32_rate > 0 && info->f64_rate > 0) seconds = r->work.f32_ops / info->f32_rate + r->work.f64_ops / info->f64_rate;

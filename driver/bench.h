@@ -8,6 +8,7 @@
 #ifndef STC_DRIVER_BENCH_H
 #define STC_DRIVER_BENCH_H
 
+#include "driver/explain.h"
 #include "driver/trial.h"
 
 /* A program of the bench. */
@@ -38,6 +39,7 @@ typedef struct BenchRow {
   int T;
   double gpts, spread, of_copy, of_arithmetic, check_error;
   KernelInfo kernel;
+  Expected expected;             /* gpts 0: not known */
   Work work;
   int nsamples; const double *samples;
   bool finite;

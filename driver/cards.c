@@ -1,6 +1,7 @@
 /* driver/cards.c: cards that `stc explain` knows. Facts of data sheets, each with its source; a row is all that it takes to add one. */
 #include "driver/explain.h"
 
+#include <ctype.h>
 #include <string.h>
 
 const Card card_table[] = {
@@ -32,6 +33,28 @@ const Card *card_find(StcContext *c, Arena *a, const char *name) {
   }
   context_error(c, "--card=%s: no such card is known; there are %s", name, all.s);
   return NULL;
+}
+
+/* Does `text` have `name` in it, whatever the case of letters, spaces and dashes left out? */
+static bool names(const char *text, const char *name) {
+  for (; *text; text++) {
+    const char *t = text, *n = name;
+    while (*n && *t) {
+      bool skip_t = *t == ' ' || *t == '-', skip_n = *n == '-';
+      if (!skip_t && !skip_n && tolower((unsigned char)*t) != *n) break;
+      t += skip_t || !skip_n;
+      n += skip_n || !skip_t;
+    }
+    if (!*n) return true;
+  }
+  return false;
+}
+
+const Card *card_of_device(const char *description, const char *arch) {
+  const Card *best = NULL;
+  for (const Card *k = card_table; k->name; k++)
+    if (strcmp(k->arch, arch) == 0 && names(description, k->name) && (!best || strlen(k->name) > strlen(best->name))) best = k;
+  return best;
 }
 
 /* Bytes that a core gets from the largest cache in a clock: as measured on one H200, and taken for all. Instructions of a lane that a core issues in a clock; words that its shared memory moves. */

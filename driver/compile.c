@@ -318,11 +318,12 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   return STC_OK;
 }
 
-Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t) {
+Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size) {
   Schedule want = p->schedule;
   PassContext c = {.arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = &want, .loaded = p->loaded};
   bool muted = w->muted;
-  program_size(p, w->arena, c.target, 0, NULL, want.size);
+  if (size) memcpy(want.size, size, sizeof want.size);
+  else program_size(p, w->arena, c.target, 0, NULL, want.size);
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
   const char *all = m ? passes_default_pipeline(&c, m) : NULL, *lowering = all ? strstr(all, ",lower-") : NULL;

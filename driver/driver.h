@@ -115,8 +115,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
 /* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded such that sizes nearly alike are the same. 0: unknown, or it does not matter. (grid.c) */
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]);
-/* The stencil IR that the schedule's own pipeline lowers for `t`: fused and tiled. Reports errors only. NULL after one. */
-Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t);
+/* The stencil IR that the schedule's own pipeline lowers for `t`, fused and tiled, for a grid of that size (NULL: of the program's defines). Reports errors only. NULL after one. */
+Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
 /* The code generator's options. */

@@ -47,7 +47,7 @@ static StcStatus lower(Explanation *e) {
   e->target = p->target;
   e->schedule = p->resolved;
   e->schedule_text = schedule_describe(e->arena, e->kernels, &e->schedule);
-  e->stencils = program_before_lowering(p, &p->w, e->target);
+  e->stencils = program_before_lowering(p, &p->w, e->target, NULL);
   e->info = e->card ? card_info(e->card, target_info(e->target)) : *target_info(e->target);
   return e->stencils ? STC_OK : STC_INPUT;
 }
@@ -83,8 +83,8 @@ static StcStatus find_limits(Explanation *e) {
   return STC_OK;
 }
 
-/* The kernels of the longest sequence, and the time that it takes. */
-static void time_kernels(Explanation *e) {
+void explain_kernels(Explanation *e) {
+  e->launches = launch_works(e->stencils, &e->schedule, &e->nlaunches);
   const Host *host = &e->kernels->host;
   const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
   e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);
@@ -110,8 +110,7 @@ static StcStatus fill_guarded(void *arg) {
   StcStatus s = lower(e);
   if (!s) s = bind_scalars(e);
   if (s) return s;
-  e->launches = launch_works(e->stencils, &e->schedule, &e->nlaunches);
-  time_kernels(e);
+  explain_kernels(e);
   s = find_limits(e);
   if (!s && e->assemble) explain_assemble(e);
   return s;

@@ -2,6 +2,7 @@
  *
  *   cards.c          the cards that are known, as a table of facts
  *   explain.c        the figures, from passes/estimate.h
+ *   expect.c         some of them, for a plan on a device
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one
  *   explain-text.c   as text       explain-json.c   as JSON
  *   explain-draw.c   as a drawing (SVG)
@@ -21,6 +22,8 @@ typedef struct Card { const char *name, *product, *arch, *cpu; int32_t cores, mh
 extern const Card card_table[];
 /* The card called `name`. NULL after an error that lists all. */
 const Card *card_find(StcContext *c, Arena *a, const char *name);
+/* The card that a device's description names, NULL if none is known. */
+const Card *card_of_device(const char *description, const char *arch);
 /* What the model is to know of the card, whose target has `base`. */
 TargetInfo card_info(const Card *card, const TargetInfo *base);
 
@@ -57,6 +60,15 @@ typedef struct Explanation {
 
 /* Fills `e` for the program with the options of `c`. */
 StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e);
+/* Fills the launches, kernels and times of `e` from its modules, schedule, scalars, points and target. */
+void explain_kernels(Explanation *e);
+
+/* ---------------------------------------------------------------- expect.c */
+
+/* What the model expects of a plan: GPts/s; registers of the kernel with most of them; points computed for each given out. */
+typedef struct Expected { double gpts, redundancy; int32_t registers; } Expected;
+/* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card is found by its name, else it is taken for its architecture's largest part. */
+bool plan_expect(StcPlan *p, Expected *out);
 
 /* ---------------------------------------------------------------- explain-ptxas.c */
 

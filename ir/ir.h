@@ -432,6 +432,8 @@ int module_find_kernel(const Module *m, const char *name);
 bool module_moves_levels(const Module *m);
 /* Numbers all values in order of printing, from 0 in every piece, expression and kernel. */
 void module_renumber(Module *m);
+/* The same for the values in `b` and all nested in it, from `next` on; the first number that is free then. */
+int32_t block_renumber(Block *b, int32_t next);
 
 Block *block_new(Arena *a, Op *parent);
 Value *block_add_arg(Arena *a, Block *b, Type t);

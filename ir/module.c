@@ -88,15 +88,14 @@ bool module_moves_levels(const Module *m) {
 
 /* ---- numbering */
 
-/* Numbers the values that `b` defines, from `next`; returns the number after the last. */
-static int32_t renumber_block(Block *b, int32_t next) {
+int32_t block_renumber(Block *b, int32_t next) {
   for (int i = 0; i < b->nargs; i++)
     b->args[i]->id = next++;
   for (Op *op = b->first; op; op = op->next) {
     for (int i = 0; i < op->nresults; i++)
       op->results[i]->id = next++;
     for (int i = 0; i < op->nblocks; i++)
-      next = renumber_block(op->blocks[i], next);
+      next = block_renumber(op->blocks[i], next);
   }
   return next;
 }
@@ -105,23 +104,23 @@ static int32_t renumber_block(Block *b, int32_t next) {
 static void renumber_stencils(int n, Stencil *st) {
   for (int i = 0; i < n; i++)
     for (int p = 0; p < st[i].npieces; p++)
-      renumber_block(st[i].pieces[p].body, 0);
+      block_renumber(st[i].pieces[p].body, 0);
 }
 
 void module_renumber(Module *m) {
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr)
-      renumber_block(m->scalars[i].expr, 0);
+      block_renumber(m->scalars[i].expr, 0);
   renumber_stencils(m->ninits, m->inits);
   renumber_stencils(m->nstencils, m->stencils);
   for (int i = 0; i < m->nreductions; i++) {
     if (m->reductions[i].body)
-      renumber_block(m->reductions[i].body, 0);
+      block_renumber(m->reductions[i].body, 0);
     if (m->reductions[i].stop)
-      renumber_block(m->reductions[i].stop, 0);
+      block_renumber(m->reductions[i].stop, 0);
   }
   for (int i = 0; i < m->nkernels; i++)
-    renumber_block(m->kernels[i].body, 0);
+    block_renumber(m->kernels[i].body, 0);
 }
 
 /* ---- blocks */

@@ -47,8 +47,6 @@ typedef struct KernelWork {
   double waits;                  /* times that it waits for what it loaded from global memory; copies that run ahead are not counted */
 } KernelWork;
 
-/* Numbers the values of the kernel from 0; their number. */
-int32_t kernel_number(Kernel *k);
 /* The work of kernel `k` of `m`; `scalars` are values of the module's scalars for loops whose bounds depend on them (NULL: such loops count once). Numbers the kernel's values. */
 KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars);
 

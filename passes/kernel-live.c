@@ -151,7 +151,7 @@ static void live_block(Live *l, const Block *b) {
 
 int32_t kernel_live_words(const Module *m, Kernel *k, bool early) {
   Live l = {.arena = m->arena, .k = k, .early = early, .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1), .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1)};
-  l.n = kernel_number(k);
+  l.n = block_renumber(k->body, 0);
   for (int a = 0; a < k->narrays; a++) {
     l.first[a] = k->arrays[a].space == SPACE_PRIVATE ? l.n : -1;
     l.cells[a] = 1;

@@ -29,24 +29,6 @@ static void count_block(Count *c, Block *b);
 
 /* ---- numbers */
 
-/* Numbers values below `b` from *n. */
-static void number_block(Block *b, int32_t *n) {
-  for (int i = 0; i < b->nargs; i++)
-    b->args[i]->id = (*n)++;
-  for (Op *op = b->first; op; op = op->next) {
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = (*n)++;
-    for (int i = 0; i < op->nblocks; i++)
-      number_block(op->blocks[i], n);
-  }
-}
-
-int32_t kernel_number(Kernel *k) {
-  int32_t n = 0;
-  number_block(k->body, &n);
-  return n;
-}
-
 /* Counts an op's uses of values (a block_walk callback). */
 static void count_uses(void *user, Op *op) {
   const Count *c = user;
@@ -265,7 +247,7 @@ static void count_block(Count *c, Block *b) {
 
 KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars) {
   KernelWork w = {.threads = 1, .points = 1, .rounds = 1};
-  int32_t n = kernel_number(k);
+  int32_t n = block_renumber(k->body, 0);
   Count c = {.arena = m->arena, .m = m, .k = k, .scalars = scalars, .rounds = 1, .w = &w, .times = ARENA_ARRAY(m->arena, double, n + 1), .uses = ARENA_ARRAY(m->arena, int32_t, n + 1),
              .fixed = ARENA_ARRAY(m->arena, bool, n + 1)};
   block_walk(k->body, count_uses, &c);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "driver/explain.h"
 #include "driver/trial.h"
 
 /* Two buffers for A; B is written in place. */
@@ -176,6 +177,18 @@ static void test_cannot(void **state) {
   }
 }
 
+/* Cards are known by what drivers call them. */
+static void test_cards(void **state) {
+  (void)state;
+  assert_string_equal(card_of_device("cuda:0, NVIDIA H200 (132 multiprocessors)", "nvptx")->name, "h200");
+  assert_string_equal(card_of_device("NVIDIA GeForce RTX 4090", "nvptx")->name, "rtx4090");
+  assert_string_equal(card_of_device("NVIDIA H100 PCIe", "nvptx")->name, "h100-pcie");
+  assert_string_equal(card_of_device("NVIDIA H100 80GB HBM3", "nvptx")->name, "h100");
+  assert_string_equal(card_of_device("hip:1, AMD Instinct MI250X / MI250", "amdgpu")->name, "mi250x");
+  assert_null(card_of_device("AMD Instinct MI250X", "nvptx"));
+  assert_null(card_of_device("Stand-in", "nvptx"));
+}
+
 /* What the driver says of a kernel, and how fast it copies. */
 static void test_facts(void **state) {
   World *w = *state;
@@ -190,6 +203,11 @@ static void test_facts(void **state) {
   assert_int_equal(stc_plan_kernel(q, 0, &info), STC_OK);
   assert_int_equal(info.registers, 40);
   assert_in_range(info.estimated_registers, 8, 64);
+  Expected expected;
+  assert_true(plan_expect(q, &expected));
+  assert_true(expected.gpts > 0);
+  assert_int_equal(expected.registers, info.estimated_registers);
+  assert_float_equal(expected.redundancy, 1, 0);
   assert_int_equal(device_copy_rate(q, 8 << 20, &rate), STC_OK);
   assert_true(rate > 0);
   stc_plan_free(q);
@@ -262,7 +280,7 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_cannot), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
