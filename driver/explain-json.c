@@ -96,9 +96,10 @@ static json_t *bounds_json(const LaunchTime *t) {
 /* A kernel. */
 static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
-  double points = e->points * e->steps, threads = l->blocks * (double)l->work.threads;
+  double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
   json_t *o = json_object();
   set(o, "name", json_string(x->kernel->name));
+  set(o, "beside", json_boolean(x->beside));
   set(o, "threads", json_integer(l->work.threads));
   set(o, "blocks", json_real(l->blocks));
   set(o, "shared_bytes", json_integer(l->shared));

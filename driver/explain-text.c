@@ -73,8 +73,8 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
 static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
   const Occupancy *o = &x->time.occupancy;
-  double points = e->points * e->steps, threads = l->blocks * (double)l->work.threads;
-  fprintf(to, "\nkernel %s: %" PRId64 " threads a block, %.0f blocks\n", x->kernel->name, l->work.threads, l->blocks);
+  double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
+  fprintf(to, "\nkernel %s: %" PRId64 " threads a block, %.0f blocks%s\n", x->kernel->name, l->work.threads, l->blocks, x->beside ? ", beside it" : "");
   fprintf(to, "  shared memory  %" PRId64 " bytes a block\n", l->shared);
   fprintf(to, "  registers      %d a thread (estimated)", l->registers);
   if (l->spilled) fprintf(to, ", about %d too few", l->spilled);
@@ -96,7 +96,7 @@ static void print_sums(FILE *to, const Explanation *e) {
   fprintf(to, " operations a point\nlimits: arithmetic %.4g GPts/s; memory %.4g if each step reads and writes, %.4g in tiles of %d step%s\n", e->arithmetic_limit, e->memory_limit, e->tile_limit,
           e->steps, e->steps > 1 ? "s" : "");
   fprintf(to, "expected: %.4g GPts/s, %.0f %% of arithmetic", e->gpts, e->arithmetic_limit > 0 ? 100 * e->gpts / e->arithmetic_limit : 0);
-  if (e->nkernels == 1) fprintf(to, "; bound by %s", bound_name(e->list[0].time.bound));
+  if (e->nlaunches == 1 && e->nkernels) fprintf(to, "; bound by %s", bound_name(e->list[0].time.bound));
   fprintf(to, "\n");
 }
 

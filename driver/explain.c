@@ -83,23 +83,51 @@ static StcStatus find_limits(Explanation *e) {
   return STC_OK;
 }
 
+/* Adds the kernel that is launched where the host part says `kernel`, for launch number `launch`. */
+static void add_kernel(Explanation *e, int kernel, int launch) {
+  int k = kernel_chosen(e->kernels, kernel, e->scalars);
+  ExplainedKernel *x = &e->list[e->nkernels];
+  double blocks;
+  if (k < 0) return;
+  x->kernel = &e->kernels->kernels[k];
+  x->launch = &e->launches[launch < e->nlaunches ? launch : e->nlaunches - 1];
+  double points = kernel_points(x->kernel, e->scalars, &blocks);
+  x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, points, blocks);
+  x->time = model_launch(&e->info, &x->load);
+  e->nkernels++;
+}
+
+/* The kernels from number `from` on run beside each other: puts the one with most points first, and adds the time of all. */
+static void join_kernels(Explanation *e, int from) {
+  LaunchTime times[4];
+  int n = 0;
+  for (int i = from; i < e->nkernels && n < 4; i++) {
+    ExplainedKernel *x = &e->list[i], first = e->list[from];
+    x->beside = i > from;
+    times[n++] = x->time;
+    if (x->load.points <= first.load.points) continue;
+    e->list[from] = *x;
+    *x = first;
+    e->list[from].beside = false;
+    x->beside = true;
+  }
+  if (n) e->seconds += model_beside(n, times).seconds;
+}
+
 void explain_kernels(Explanation *e) {
   e->launches = launch_works(e->stencils, &e->schedule, &e->nlaunches);
   const Host *host = &e->kernels->host;
   const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
   e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);
   e->steps = seq ? seq->steps : 0;
-  for (int i = 0; seq && i < seq->nops; i++) {
-    int k = seq->ops[i].kind == HOST_LAUNCH ? kernel_chosen(e->kernels, seq->ops[i].a, e->scalars) : -1;
-    if (k < 0 || !e->nlaunches) continue;
-    ExplainedKernel *x = &e->list[e->nkernels];
-    x->kernel = &e->kernels->kernels[k];
-    x->launch = &e->launches[e->nkernels < e->nlaunches ? e->nkernels : e->nlaunches - 1];
-    double blocks, points = kernel_points(x->kernel, e->scalars, &blocks);
-    x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, points, blocks);
-    x->time = model_launch(&e->info, &x->load);
-    e->seconds += x->time.seconds;
-    e->nkernels++;
+  for (int i = 0, launch = 0, next; seq && i < seq->nops && e->nlaunches; i = next) {
+    int from = e->nkernels;
+    next = i + 1;
+    if (seq->ops[i].kind != HOST_LAUNCH) continue;
+    add_kernel(e, seq->ops[i].a, launch);
+    for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++) add_kernel(e, seq->ops[next].a, launch);
+    join_kernels(e, from);
+    launch++;
   }
   e->gpts = e->seconds > 0 ? e->points * e->steps / e->seconds * 1e-9 : 0;
 }

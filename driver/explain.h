@@ -32,8 +32,8 @@ TargetInfo card_info(const Card *card, const TargetInfo *base);
 /* What an assembler says of a kernel; found: it said something. */
 typedef struct Assembled { bool found; int32_t registers, spilled_bytes; } Assembled;
 
-/* A kernel of the longest sequence of steps. */
-typedef struct ExplainedKernel { Kernel *kernel; const LaunchWork *launch; LaunchLoad load; LaunchTime time; Assembled assembled; } ExplainedKernel;
+/* A kernel of the longest sequence of steps. beside: it runs beside the one before it, which makes the tiles at no edge of the same launch. */
+typedef struct ExplainedKernel { bool beside; Kernel *kernel; const LaunchWork *launch; LaunchLoad load; LaunchTime time; Assembled assembled; } ExplainedKernel;
 
 /* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each field once a step; and once for the steps of a tile. */
 typedef struct Explanation {

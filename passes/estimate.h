@@ -102,8 +102,8 @@ typedef enum Bound { BOUND_ISSUE, BOUND_F64, BOUND_SPECIAL, BOUND_SHARED, BOUND_
 /* "instructions", "latency" and so on. */
 const char *bound_name(Bound b);
 
-/* A launch as the model sees it: the work of a thread, registers and shared bytes, blocks, and bytes that cross the cache and memory in all. */
-typedef struct LaunchLoad { KernelWork work; int32_t registers, spilled; int64_t shared; double blocks, cache_bytes, memory_bytes; } LaunchLoad;
+/* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that cross the cache and memory in all. */
+typedef struct LaunchLoad { KernelWork work; int32_t registers, spilled; int64_t shared; double points, blocks, cache_bytes, memory_bytes; } LaunchLoad;
 /* The load of kernel `k`, which makes launch `l`, for so many points in so many blocks; scalars as for kernel_work. Numbers the kernel's values. */
 LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, double points, double blocks);
 /* Points that kernel `k` covers under these scalars; the blocks that it takes in *blocks. */
@@ -112,6 +112,8 @@ double kernel_points(const Kernel *k, const Const *scalars, double *blocks);
 /* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest. */
 typedef struct LaunchTime { double seconds, alone[BOUNDS]; Bound bound; Occupancy occupancy; } LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
+/* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
+LaunchTime model_beside(int n, const LaunchTime *t);
 
 /* ---------------------------------------------------------------- schedule-model.c */
 

@@ -70,31 +70,31 @@ static void make_results(Live *l, const Op *op) {
 
 /* ---- private arrays */
 
-/* The cell of the array that `op` touches with its element number `e`; -1 if an index is not constant. */
-static int32_t cell_of(const Live *l, const Op *op, int e) {
-  const Array *a = &l->k->arrays[op->sym];
-  int64_t cell = 0;
-  for (int d = 0; d < a->rank; d++) {
+/* Is cell number `cell` of the array among those that `op` touches with its element number `e`? Of an index that is not constant, which counts a loop that is written out, all. */
+static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
+  for (int d = a->rank - 1; d >= 0; d--) {
     const Value *v = op->operands[op_first_index(op) + d];
-    if (!v->def || v->def->code != OP_CONST)
-      return -1;
-    cell = cell * a->shape[d] + v->def->cval.i + op->off[d] + (d == a->rank - 1 ? e : 0);
+    int64_t own = cell % a->shape[d];
+    cell /= a->shape[d];
+    if (v->def && v->def->code == OP_CONST && v->def->cval.i + op->off[d] + (d == a->rank - 1 ? e : 0) != own)
+      return false;
   }
-  return cell >= 0 && cell < l->cells[op->sym] ? (int32_t)cell : -1;
+  return true;
 }
 
-/* What `op` does to the cells of a private array: a store makes one, if it is known which, a load needs one, or all. */
+/* What `op` does to the cells of a private array: a store makes them, a load needs them. */
 static void touch_cells(Live *l, const Op *op) {
+  const Array *a = &l->k->arrays[op->sym];
   bool store = op_array_written(op) >= 0;
-  for (int e = 0; e < op_elements(op); e++) {
-    int32_t cell = cell_of(l, op, e);
-    if (cell >= 0 && store)
-      make(l, l->first[op->sym] + cell);
-    else if (cell >= 0)
-      use(l, l->first[op->sym] + cell);
-    for (int32_t i = 0; cell < 0 && !store && i < l->cells[op->sym]; i++)
-      use(l, l->first[op->sym] + i);
-  }
+  for (int e = 0; e < op_elements(op); e++)
+    for (int32_t i = 0; i < l->cells[op->sym]; i++) {
+      if (!touches(op, a, i, e))
+        continue;
+      if (store)
+        make(l, l->first[op->sym] + i);
+      else
+        use(l, l->first[op->sym] + i);
+    }
 }
 
 /* ---- the walk */

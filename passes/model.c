@@ -39,18 +39,18 @@ Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t register
 }
 
 double kernel_points(const Kernel *k, const Const *scalars, double *blocks) {
-  double points = 1;
-  *blocks = 1;
+  int64_t each[MAX_RANK];
+  double points = 1, without = k->hollow;
+  *blocks = (double)kernel_blocks(k, scalars, each);
   for (int d = 0; d < k->rank; d++) {
-    double n = (double)affine_eval(k->extent[d], scalars, NULL);
-    points *= n > 0 ? n : 0;
-    *blocks *= n > 0 ? ceil(n / k->tile[d]) : 0;
+    points *= fmax(0, (double)affine_eval(k->extent[d], scalars, NULL));
+    without *= k->hollow ? fmax(0, (double)affine_eval(k->without[d], scalars, NULL)) : 1;
   }
-  return points;
+  return points - without;
 }
 
 LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, double points, double blocks) {
-  LaunchLoad load = {.work = kernel_work(m, k, scalars), .shared = kernel_shared_bytes(k), .blocks = blocks};
+  LaunchLoad load = {.work = kernel_work(m, k, scalars), .shared = kernel_shared_bytes(k), .points = points, .blocks = blocks};
   double once = l->traffic.read + l->traffic.written;
   load.registers = kernel_registers(t, m, k, &load.spilled);
   load.memory_bytes = points * once;
@@ -78,11 +78,22 @@ static Rates rates_of(const TargetInfo *t) {
   return r;
 }
 
+/* What the times of `t` come to together. */
+static void blend(LaunchTime *t, double power) {
+  double sum = 0;
+  t->bound = 0;
+  for (int b = 0; b < BOUNDS; b++) {
+    sum += pow(t->alone[b], power);
+    t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
+  }
+  t->seconds = pow(sum, 1 / power) + LAUNCH_GAP;
+}
+
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   const KernelWork *w = &l->work;
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
   Rates r = rates_of(t);
-  double at_once = time.occupancy.blocks, threads = blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once), sum = 0;
+  double at_once = time.occupancy.blocks, threads = blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
   double words = SHARED_WORD * w->shared + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
   time.alone[BOUND_F64] = w->f64 * threads / r.f64;
@@ -91,11 +102,18 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
   time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
-  double blend = w->barriers > 0 && time.occupancy.blocks == 1 ? LONE_BLEND : BLEND;
-  for (int b = 0; b < BOUNDS; b++) {
-    sum += pow(time.alone[b], blend);
-    time.bound = time.alone[b] > time.alone[time.bound] ? (Bound)b : time.bound;
-  }
-  time.seconds = pow(sum, 1 / blend) + LAUNCH_GAP;
+  blend(&time, w->barriers > 0 && time.occupancy.blocks == 1 ? LONE_BLEND : BLEND);
   return time;
+}
+
+LaunchTime model_beside(int n, const LaunchTime *t) {
+  LaunchTime all = t[0];
+  for (int i = 1; i < n; i++) {
+    all.occupancy = t[i].seconds > t[0].seconds ? t[i].occupancy : all.occupancy;
+    for (int b = 0; b < BOUNDS; b++)
+      all.alone[b] += t[i].alone[b];
+  }
+  if (n > 1)
+    blend(&all, BLEND);
+  return all;
 }

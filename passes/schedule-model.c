@@ -11,7 +11,7 @@ static const int64_t large[MAX_RANK][MAX_RANK] = {{1 << 28}, {16384, 16384}, {76
 /* Another choice is taken in place of the usual one if it is expected to take less than this part of the time, and so is what bounds it most, alone: how bounds add up is less certain than they are. */
 static const double CLEARLY = 0.92;
 
-/* The figures of launch number `i` of sequence `seq` of kernel IR module `m`, which makes `w`, on a grid of extents `size`. */
+/* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`, which makes `w`, on a grid of extents `size`. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w, const int64_t *size) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   double points = 1, blocks = 1;
@@ -28,7 +28,7 @@ bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *
   PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
   int rank = m->grid.rank, count, n = 0;
   bool stream = strcmp(s->family, "stream") == 0;
-  const char *pipeline = stream ? "lower-stream,simplify,barriers,specialize,simplify" : "lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
+  const char *pipeline = stream ? "lower-stream,simplify,barriers,specialize,split-edges,simplify" : "lower-overlap,simplify,shared-alloc,barriers,specialize,split-edges,simplify";
   LaunchWork *work = launch_works(m, s, &count);
   Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
   *out = (ScheduleTime){0};
@@ -36,7 +36,7 @@ bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *
     return false;
   const HostSeq *seq = &k->host.seqs[0];
   for (int i = 0; i < seq->nops && n < count; i++) {
-    if (seq->ops[i].kind != HOST_LAUNCH)
+    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow)
       continue;
     LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : large[rank - 1]);
     out->seconds += t.seconds / seq->steps;
