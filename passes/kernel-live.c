@@ -181,7 +181,7 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round; straight code for several points a thread has begun the next ones before the first are done; else what
+/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round; straight code for several points a thread needs some more for places and tests; else what
  * counts is how many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
 static double registers_wanted(const Module *m, Kernel *k) {
   double live = kernel_live_words(m, k, false), early = kernel_live_words(m, k, true);
@@ -189,8 +189,8 @@ static double registers_wanted(const Module *m, Kernel *k) {
   for (int a = 0; a < k->narrays; a++)
     several |= k->arrays[a].space == SPACE_PRIVATE;
   if (has_loop(k->body))
-    return 4 + 1.1 * live + (early - live);
-  return several ? 8 + 1.3 * live : 10 + 1.1 * live + 0.4 * (early - live);
+    return 6 + 1.15 * live + (early - live);
+  return several ? 16 + 0.9 * live : 12 + live + 0.4 * (early - live);
 }
 
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
