@@ -9,8 +9,9 @@ enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
 enum { MOST_WORDS = 1024 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
-/* Instructions of the steps written out that defaults keep to, about: beyond it they come too slowly; and of one point of a step. Found by measuring (docs/performance.md). */
-enum { GOOD_CODE = 3200, LONG_EQUATION = 40 };
+/* Instructions of the steps written out that defaults keep to, about: by rank: beyond it they come too slowly; and of one point of a step. Found by measuring (docs/performance.md). */
+static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
+enum { LONG_EQUATION = 96 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
@@ -72,13 +73,23 @@ static const char *why_not(const Chooser *r, const Launch *l) {
 /* The pipeline of launch `l`. */
 static Stream *pipeline(const Chooser *r, const Launch *l) { return r->c->target->simt ? stream_new(l) : stream_alone(l); }
 
-/* Chooses all but T, for launch `l` with pipeline `p`. */
+/* Are lines of other warps read only from beside the thread's own? */
+static bool reads_nearest_lines(const Stream *p) {
+  for (int f = 0; f < p->l->m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++)
+      if (p->w[f][v].reach_lo > 1 || p->w[f][v].reach_hi > 1)
+        return false;
+  return true;
+}
+
+/* Chooses all but T, for launch `l` with pipeline `p`. Rank 3: lines of 64 cells, so that a thread of eight cells has four lines where they are of 32 bits and only the outer two are exchanged through
+ * shared memory, which is what bounds such walks; and loads run as many steps ahead as are written out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
   if (!r->c->target->simt) {
     walk_choose(r->c->target, p, r->want, s);
     return;
   }
-  static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 128, 128}, ahead[MAX_RANK] = {1, 4, 3};
+  static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 128, 64}, ahead[MAX_RANK] = {1, 4, 2};
   int rank = r->rank, x = rank - 1, bytes = widest_type(l);
   const Schedule *w = r->want;
   for (int d = 0; d < MAX_RANK; d++) {
@@ -90,9 +101,9 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
   if (rank > 1 && !w->block[rank - 2])
     s->block[rank - 2] = warps[x];
   if (!w->elems[x])
-    s->elems[x] = rank == 1 ? 64 / bytes : bytes < 8 ? 4 : 2;
+    s->elems[x] = rank == 1 ? 64 / bytes : rank == 3 || bytes > 4 ? 2 : 4;
   if (rank == 3 && !w->elems[1])
-    s->elems[1] = 2;
+    s->elems[1] = bytes > 4 || s->elems[x] > 2 || !reads_nearest_lines(p) ? 2 : 4;
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : chunk[x];
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
 }
@@ -144,7 +155,7 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return words_of(p, s) <= GOOD_WORDS[rank - 1] && code_of(p, s) <= GOOD_CODE && (rank < 3 || equation <= LONG_EQUATION);
+  return words_of(p, s) <= GOOD_WORDS[rank - 1] && code_of(p, s) <= GOOD_CODE[rank - 1] && (rank < 3 || equation <= LONG_EQUATION);
 }
 
 /* Is a tile of several time steps one that defaults should take? */
