@@ -241,6 +241,15 @@ static Interval interval_of_rem(Ranges *r, const Op *op, int depth) {
   return (Interval){true, x.known && x.lo >= 0 ? 0 : -m, m};
 }
 
+/* Bounds of x / y, cut towards 0, for a constant y from 1. */
+static Interval interval_of_div(Ranges *r, const Op *op, int depth) {
+  int64_t y;
+  Interval x = interval_of_value(r, op->operands[0], depth);
+  if (!x.known || !value_is_int(op->operands[1], &y) || y < 1)
+    return unknown;
+  return (Interval){true, x.lo / y, x.hi / y};
+}
+
 /* Bounds of an idx.* op: those of its box if constant; an empty box gives its lower end. */
 static Interval interval_of_map(const Op *op) {
   const Affine *lo = &op->box->lo[0], *hi = &op->box->hi[0];
@@ -256,6 +265,7 @@ static Interval interval_of_op(Ranges *r, const Value *v, int depth) {
   case OP_MIN: case OP_MAX: return interval_of_minmax(r, op, depth);
   case OP_SELECT: return interval_hull(interval_of_value(r, op->operands[1], depth), interval_of_value(r, op->operands[2], depth));
   case OP_REM: return interval_of_rem(r, op, depth);
+  case OP_DIV: return interval_of_div(r, op, depth);
   case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return interval_of_map(op);
   case OP_CONVERT: return type_is_float(op->operands[0]->type) ? unknown : interval_of_value(r, op->operands[0], depth);
   default: return unknown;

@@ -83,6 +83,7 @@ static void test_other_ops(void **state) {
   Value *x = build_dim(&t.b, OP_THREAD, 1), *k = build_scalar(&t.b, TY_I32, 1);
   Value *min = build2(&t.b, OP_MIN, k, num(&t, 7)), *max = build2(&t.b, OP_MAX, min, num(&t, 2));
   Value *rem = build2(&t.b, OP_REM, k, num(&t, -5)), *rem_x = build2(&t.b, OP_REM, x, num(&t, 5));
+  Value *div = build2(&t.b, OP_DIV, build2(&t.b, OP_SUB, x, num(&t, 6)), num(&t, 4)), *div_k = build2(&t.b, OP_DIV, k, num(&t, 1 << 20)), *div_down = build2(&t.b, OP_DIV, x, num(&t, -4));
   Value *map = build_map(&t.b, OP_WRAP, build_scalar(&t.b, TY_I64, 0), 3, affine_const(-2), affine_const(11));
   Value *empty = build_map(&t.b, OP_CLAMP, build_scalar(&t.b, TY_I64, 0), 0, affine_const(4), affine_const(3));
   Value *pick = build3(&t.b, OP_SELECT, build2(&t.b, OP_LT, x, num(&t, 3)), max, num(&t, 40));
@@ -91,6 +92,9 @@ static void test_other_ops(void **state) {
   assert_interval(r, max, 2, 7);
   assert_interval(r, rem, -4, 4);
   assert_interval(r, rem_x, 0, 4);
+  assert_interval(r, div, -1, 0);
+  assert_interval(r, div_k, -2048, 2047);
+  assert_interval(r, div_down, INT32_MIN, INT32_MAX);
   assert_interval(r, map, -2, 11);
   assert_interval(r, empty, 4, 4);
   assert_interval(r, pick, 2, 40);
