@@ -58,7 +58,7 @@ const Card *card_of_device(const char *description, const char *arch) {
 }
 
 /* Bytes that a core gets from the largest cache in a clock: as measured on one H200, and taken for all. Instructions of a lane that a core issues in a clock; words that its shared memory moves. */
-static const double CACHE_BYTES = 22;
+static const double CACHE_BYTES = 21;
 enum { ISSUE_NVIDIA = 128, ISSUE_AMD = 64, SHARED_WORDS = 32 };
 
 TargetInfo card_info(const Card *card, const TargetInfo *base) {

@@ -87,12 +87,10 @@ static StcStatus find_limits(Explanation *e) {
 static void add_kernel(Explanation *e, int kernel, int launch) {
   int k = kernel_chosen(e->kernels, kernel, e->scalars);
   ExplainedKernel *x = &e->list[e->nkernels];
-  double blocks;
   if (k < 0) return;
   x->kernel = &e->kernels->kernels[k];
   x->launch = &e->launches[launch < e->nlaunches ? launch : e->nlaunches - 1];
-  double points = kernel_points(x->kernel, e->scalars, &blocks);
-  x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, points, blocks);
+  x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, kernel_space(x->kernel, e->scalars));
   x->time = model_launch(&e->info, &x->load);
   e->nkernels++;
 }

@@ -31,7 +31,7 @@ Work step_work(const Module *m, const Const *scalars);
 
 /* ---------------------------------------------------------------- kernel-work.c */
 
-/* What a thread of a kernel does, in a block that touches no edge if the kernel has a version for those. Numbers of instructions count what a 32-bit lane does once: an op on 64 bits
+/* What a thread of a kernel does. Numbers of instructions count what a 32-bit lane does once: an op on 64 bits
  * whose hardware works on 32 counts twice. */
 typedef struct KernelWork {
   int64_t threads;               /* a block */
@@ -47,8 +47,10 @@ typedef struct KernelWork {
   double waits;                  /* times that it waits for what it loaded from global memory; copies that run ahead are not counted */
 } KernelWork;
 
-/* The work of kernel `k` of `m`; `scalars` are values of the module's scalars for loops whose bounds depend on them (NULL: such loops count once). Numbers the kernel's values. */
-KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars);
+/* Has the kernel a version for blocks that touch no edge, and another one for those that do (pass specialize)? */
+bool kernel_has_versions(const Kernel *k);
+/* The work of kernel `k` of `m`, in a block at an edge if `edge`, else, if it has a version for that, in one at none; `scalars` are values of the module's scalars for loops whose bounds depend on them (NULL: such loops count once). Numbers the kernel's values. */
+KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge);
 
 /* ---------------------------------------------------------------- kernel-live.c */
 
@@ -104,10 +106,11 @@ const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that cross the cache and memory in all. */
 typedef struct LaunchLoad { KernelWork work; int32_t registers, spilled; int64_t shared; double points, blocks, cache_bytes, memory_bytes; } LaunchLoad;
-/* The load of kernel `k`, which makes launch `l`, for so many points in so many blocks; scalars as for kernel_work. Numbers the kernel's values. */
-LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, double points, double blocks);
-/* Points that kernel `k` covers under these scalars; the blocks that it takes in *blocks. */
-double kernel_points(const Kernel *k, const Const *scalars, double *blocks);
+/* Points that a kernel covers, its blocks, and, if it has versions, the part of them that touch an edge. */
+typedef struct KernelSpace { double points, blocks, edges; } KernelSpace;
+KernelSpace kernel_space(const Kernel *k, const Const *scalars);
+/* The load of kernel `k`, which makes launch `l`, there; scalars as for kernel_work. Numbers the kernel's values. */
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, KernelSpace space);
 
 /* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest. */
 typedef struct LaunchTime { double seconds, alone[BOUNDS]; Bound bound; Occupancy occupancy; } LaunchTime;

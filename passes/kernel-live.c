@@ -189,7 +189,7 @@ static double registers_wanted(const Module *m, Kernel *k) {
   for (int a = 0; a < k->narrays; a++)
     several |= k->arrays[a].space == SPACE_PRIVATE;
   if (has_loop(k->body))
-    return 6 + 1.15 * live + (early - live);
+    return 4 + 1.1 * live + (early - live);
   return several ? 16 + 0.9 * live : 12 + live + 0.4 * (early - live);
 }
 

@@ -1,5 +1,6 @@
 /* kernel-work.c: what a thread of a kernel issues and moves, counted in finished kernel IR. A product that an addition takes in costs nothing where that is allowed; what does not depend on a loop
  * is counted outside of it, as code generators move it there; private arrays are registers and cost nothing. */
+#include "passes/analysis.h"
 #include "passes/estimate.h"
 
 /* Instructions for the address of an access at coordinates that no access before had; for each round of a loop. */
@@ -19,6 +20,7 @@ typedef struct Count {
   double *times;
   int32_t *uses;
   bool *fixed;
+  bool edge;                     /* blocks at edges are looked at */
   bool loading;                  /* a load was begun that nothing has waited for */
   int32_t nplaces;
   Place places[LAST_PLACES];
@@ -193,12 +195,24 @@ static void count_for(Count *c, const Op *op) {
   c->rounds = outer;
 }
 
-/* Counts a choice: the version without tests where blocks at the edge have another one, else the arm that takes more. */
+/* Is `op` the choice between the version for blocks at no edge and the one for the others, which pass specialize makes? */
+static bool is_version(const Kernel *k, const Op *op) {
+  const Op *test = op->code == OP_IF ? op->operands[0]->def : NULL;
+  return test && test->code == OP_INSIDE && op->parent == k->body && value_is_uniform(op->operands[0]);
+}
+
+bool kernel_has_versions(const Kernel *k) {
+  for (const Op *op = k->body->first; op; op = op->next)
+    if (is_version(k, op))
+      return true;
+  return false;
+}
+
+/* Counts a choice: one version, or the arm that takes more. */
 static void count_if(Count *c, const Op *op) {
-  const Op *test = op->operands[0]->def;
-  bool version = c->rounds == 1 && test && test->code == OP_INSIDE && op->parent == c->k->body;
   KernelWork before = *c->w, first;
-  count_block(c, op->blocks[0]);
+  bool version = is_version(c->k, op);
+  count_block(c, op->blocks[version && c->edge]);
   if (version)
     return;
   first = *c->w;
@@ -245,10 +259,10 @@ static void count_block(Count *c, Block *b) {
     count_op(c, op);
 }
 
-KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars) {
+KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge) {
   KernelWork w = {.threads = 1, .points = 1, .rounds = 1};
   int32_t n = block_renumber(k->body, 0);
-  Count c = {.arena = m->arena, .m = m, .k = k, .scalars = scalars, .rounds = 1, .w = &w, .times = ARENA_ARRAY(m->arena, double, n + 1), .uses = ARENA_ARRAY(m->arena, int32_t, n + 1),
+  Count c = {.arena = m->arena, .m = m, .k = k, .scalars = scalars, .edge = edge, .rounds = 1, .w = &w, .times = ARENA_ARRAY(m->arena, double, n + 1), .uses = ARENA_ARRAY(m->arena, int32_t, n + 1),
              .fixed = ARENA_ARRAY(m->arena, bool, n + 1)};
   block_walk(k->body, count_uses, &c);
   for (int d = 0; d < k->rank; d++) {

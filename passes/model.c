@@ -6,14 +6,14 @@
 
 /* Clock that is kept up under load, and speed that copying reaches, of what is stated. */
 static const double KEPT_CLOCK = 0.96, KEPT_BANDWIDTH = 0.855;
-/* Roofs blend as the sum of powers of their times; less sharply where barriers hold up all threads of a core, for it has room for one block only. */
-static const double BLEND = 3.5, LONE_BLEND = 2.6;
+/* Roofs blend as the sum of powers of their times. */
+static const double BLEND = 4.0;
 /* A function's share of the issue slots that its pipe lets through is one in so many. */
 static const double SPECIAL_SLOTS = 16;
 /* Of the rate of shared memory: what a word of it and one from the first cache take, and a spilled word in each round of a loop. */
-static const double SHARED_WORD = 0.75, GLOBAL_WORD = 1.2, SPILLED_WORD = 40;
+static const double SHARED_WORD = 0.80, GLOBAL_WORD = 1.27, SPILLED_WORD = 53;
 /* Cycles that a thread waits for: an instruction's result, on an average; loads from memory; a barrier. */
-static const double RESULT_WAIT = 2.55, MEMORY_WAIT = 1575, BARRIER_WAIT = 160;
+static const double RESULT_WAIT = 2.6, MEMORY_WAIT = 1650, BARRIER_WAIT = 202;
 /* Seconds from one launch to the next. */
 static const double LAUNCH_GAP = 3e-6;
 /* What a block takes of shared memory beside what it asks for; most blocks of a core. */
@@ -38,22 +38,37 @@ Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t register
   return o;
 }
 
-double kernel_points(const Kernel *k, const Const *scalars, double *blocks) {
+KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
   int64_t each[MAX_RANK];
-  double points = 1, without = k->hollow;
-  *blocks = (double)kernel_blocks(k, scalars, each);
+  double without = k->hollow, inner = 1;
+  KernelSpace s = {.points = 1, .blocks = (double)kernel_blocks(k, scalars, each)};
   for (int d = 0; d < k->rank; d++) {
-    points *= fmax(0, (double)affine_eval(k->extent[d], scalars, NULL));
+    double n = fmax(0, (double)affine_eval(k->extent[d], scalars, NULL)), blocks = ceil(n / k->tile[d]);
+    s.points *= n;
     without *= k->hollow ? fmax(0, (double)affine_eval(k->without[d], scalars, NULL)) : 1;
+    inner *= blocks > 2 ? (blocks - 2) / blocks : 0;
   }
-  return points - without;
+  s.points -= without;
+  s.edges = kernel_has_versions(k) ? 1 - inner : 0;
+  return s;
 }
 
-LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, double points, double blocks) {
-  LaunchLoad load = {.work = kernel_work(m, k, scalars), .shared = kernel_shared_bytes(k), .points = points, .blocks = blocks};
+/* Work `x` in all but the part `part`, work `y` in that. */
+static KernelWork mix(KernelWork x, KernelWork y, double part) {
+  double *to[] = {&x.instructions, &x.f64, &x.special, &x.shared, &x.global, &x.exchanges, &x.barriers, &x.waits};
+  const double from[] = {y.instructions, y.f64, y.special, y.shared, y.global, y.exchanges, y.barriers, y.waits};
+  for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+    *to[i] += part * (from[i] - *to[i]);
+  return x;
+}
+
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, KernelSpace space) {
+  LaunchLoad load = {.work = kernel_work(m, k, scalars, false), .shared = kernel_shared_bytes(k), .points = space.points, .blocks = space.blocks};
   double once = l->traffic.read + l->traffic.written;
+  if (space.edges > 0)
+    load.work = mix(load.work, kernel_work(m, k, scalars, true), space.edges);
   load.registers = kernel_registers(t, m, k, &load.spilled);
-  load.memory_bytes = points * once;
+  load.memory_bytes = space.points * once;
   load.cache_bytes = load.blocks * load.work.points * (once + l->traffic.again);
   return load;
 }
@@ -79,14 +94,14 @@ static Rates rates_of(const TargetInfo *t) {
 }
 
 /* What the times of `t` come to together. */
-static void blend(LaunchTime *t, double power) {
+static void blend(LaunchTime *t) {
   double sum = 0;
   t->bound = 0;
   for (int b = 0; b < BOUNDS; b++) {
-    sum += pow(t->alone[b], power);
+    sum += pow(t->alone[b], BLEND);
     t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
   }
-  t->seconds = pow(sum, 1 / power) + LAUNCH_GAP;
+  t->seconds = pow(sum, 1 / BLEND) + LAUNCH_GAP;
 }
 
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
@@ -102,7 +117,7 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
   time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
-  blend(&time, w->barriers > 0 && time.occupancy.blocks == 1 ? LONE_BLEND : BLEND);
+  blend(&time);
   return time;
 }
 
@@ -114,6 +129,6 @@ LaunchTime model_beside(int n, const LaunchTime *t) {
       all.alone[b] += t[i].alone[b];
   }
   if (n > 1)
-    blend(&all, BLEND);
+    blend(&all);
   return all;
 }

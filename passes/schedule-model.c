@@ -14,12 +14,12 @@ static const double CLEARLY = 0.92;
 /* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`, which makes `w`, on a grid of extents `size`. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w, const int64_t *size) {
   Kernel *k = &m->kernels[seq->ops[i].a];
-  double points = 1, blocks = 1;
+  KernelSpace space = {1, 1, 0};
   for (int d = 0; d < k->rank; d++) {
-    points *= (double)size[d];
-    blocks *= (double)((size[d] + k->tile[d] - 1) / k->tile[d]);
+    space.points *= (double)size[d];
+    space.blocks *= (double)((size[d] + k->tile[d] - 1) / k->tile[d]);
   }
-  LaunchLoad load = launch_load(t, m, k, w, NULL, points, blocks);
+  LaunchLoad load = launch_load(t, m, k, w, NULL, space);
   return model_launch(t, &load);
 }
 

@@ -27,14 +27,14 @@ static void test_counts(void **state) {
   Module *m;
   Kernel *k = kernel_of(*state, "", arena_printf(((Fixture *)*state)->arena, "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = mul %%4, %%5 : f32\n"
                                                  "    %%7 = add %%6, %%4 : f32\n    store %%7, @A.next[%%3]\n", place), &m);
-  KernelWork w = kernel_work(m, k, NULL);
+  KernelWork w = kernel_work(m, k, NULL, false);
   assert_int_equal(w.threads, 64);
   assert_float_equal(w.points, 60, 0);
   assert_float_equal(w.global, 3, 0);
   assert_float_equal(w.waits, 1, 0);
   assert_float_equal(w.shared + w.barriers + w.f64 + w.special, 0, 0);
   m->contract = false;
-  assert_float_equal(kernel_work(m, k, NULL).instructions, w.instructions + 1, 0);
+  assert_float_equal(kernel_work(m, k, NULL, false).instructions, w.instructions + 1, 0);
 }
 
 /* A loop's body counts as often as it is run, what does not depend on it once; words of shared memory, barriers, exchanges between lanes. */
@@ -44,7 +44,7 @@ static void test_loops(void **state) {
   const char *body = "    %4 = const 0 : i32\n    %5 = const 10 : i32\n    %6 = load @A[%3] : f32\n    for %7 = %4 to %5 step 2 {\n      astore %6, @s[%1] v0\n      barrier\n"
                      "      %8 = aload @s[%1] v0 : f32\n      %9 = shuffle.up %8 by 1 : f32\n      %10 = mul %6, %6 : f32\n      store %9, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "    shared @s : f32[64]\n", arena_printf(f->arena, "%s%s", place, body), &m);
-  KernelWork w = kernel_work(m, k, NULL);
+  KernelWork w = kernel_work(m, k, NULL, false);
   assert_float_equal(w.rounds, 5, 0);
   assert_float_equal(w.barriers, 5, 0);
   assert_float_equal(w.shared, 15, 0);
@@ -52,7 +52,7 @@ static void test_loops(void **state) {
   assert_float_equal(w.global, 6, 0);
 }
 
-/* Of a kernel with a version for tiles at no edge that version counts. */
+/* Of a kernel with a version for blocks at no edge either counts; the two blocks at the ends of ten are at edges. */
 static void test_version(void **state) {
   Module *m;
   Fixture *f = *state;
@@ -60,7 +60,14 @@ static void test_version(void **state) {
                      "      %6 = load @A[%3] : f32\n      %7 = load @A[%3] + [1] : f32\n      %8 = load @A[%3] + [2] : f32\n      %9 = add %6, %7 : f32\n      %10 = add %9, %8 : f32\n"
                      "      store %10, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "", arena_printf(f->arena, "%s%s", place, body), &m);
-  assert_float_equal(kernel_work(m, k, NULL).global, 2, 0);
+  assert_true(kernel_has_versions(k));
+  assert_float_equal(kernel_work(m, k, NULL, false).global, 2, 0);
+  assert_float_equal(kernel_work(m, k, NULL, true).global, 4, 0);
+  Const n = {.i = 600};
+  KernelSpace s = kernel_space(k, &n);
+  assert_float_equal(s.points, 600, 0);
+  assert_float_equal(s.blocks, 10, 0);
+  assert_float_equal(s.edges, 0.2, 1e-12);
 }
 
 /* What is alive at once: values until their last use; cells of private arrays from a store to the last load, around a loop if the load comes first there. */
