@@ -29,13 +29,15 @@ def processor_time():
     return used.ru_utime + used.ru_stime
 
 
-def seconds(stc, path, out, repeat):
-    """The least processor time of `repeat` compilations."""
+def seconds(stc, path, out, repeat, enough):
+    """The least processor time of `repeat` compilations, or of fewer if that is `enough`."""
     best = 1e9
     for _ in range(repeat):
         start = processor_time()
         subprocess.run([stc, "-march=nvptx", "-o", out, path], check=True)
         best = min(best, processor_time() - start)
+        if best <= enough:
+            break
     return best
 
 
@@ -46,7 +48,7 @@ def main():
     print("| program | seconds | limit |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for path in PROGRAMS:
-            took = seconds(stc, path, os.path.join(folder, "out.ptx"), 5)
+            took = seconds(stc, path, os.path.join(folder, "out.ptx"), 5, limit(path) if "--check" in flags else 0)
             name = os.path.splitext(os.path.basename(path))[0]
             print("| %s | %.3f | %.1f |" % (name, took, limit(path)), flush=True)
             if took > SLACK * limit(path):

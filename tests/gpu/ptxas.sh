@@ -1,11 +1,12 @@
 #!/bin/bash
-# Does ptxas take the PTX of every example and test program?  tests/gpu/ptxas.sh STC [-v] [FOLDER..]
+# Does ptxas take the PTX of every example and test program?  tests/gpu/ptxas.sh STC [--short] [-v] [FOLDER..]
 # In f32 for sm_70 (a ptxas that knows none older assembles it for the oldest that it knows), in f64 for sm_80, and for sm_90 with a launch a stencil and all
-# checks; some with walked tiles, too. Names those that spill registers; -v prints the registers of each kernel. Exit status 1 if one is refused; 2 if there is no ptxas.
+# checks (--short: one program in this way, the next in that); some with walked tiles, too. Names those that spill registers; -v prints the registers of each kernel. Exit status 1 if one is refused; 2 if there is no ptxas.
 set -u
 stc=$(readlink -f "$1")
 shift
-verbose=
+verbose= short=
+[ "${1-}" = --short ] && short=1 && shift
 [ "${1-}" = -v ] && verbose=1 && shift
 tests=$(cd "$(dirname "$0")/.." && pwd)
 [ $# = 0 ] && set -- "$tests/../examples" "$tests/programs"
@@ -14,10 +15,12 @@ ptxas=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | head -1)
 oldest=$("$ptxas" --help | grep -o "'sm_[0-9]*'" | tr -dc '0-9\n' | sort -n | head -1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-bad=0 spilling=0 n=0
+bad=0 spilling=0 n=0 programs=0
 for folder in "$@"; do
   for f in "$folder"/*.stn; do
     ways=("70 -freal=f32" "80 -freal=f64" "90 -fuse=none -fcheck=finite -fcheck=bounds")
+    programs=$((programs + 1))
+    [ -z "$short" ] || unset "ways[$((1 + programs % 2))]"
     case $(basename "$f" .stn) in
       j1d5pt | j2d5pt | j3d7pt | fdtd2d | acoustic_wave | storage) ways+=("90 -schedule=stream" "75 -schedule=stream -T=1") ;;
     esac
