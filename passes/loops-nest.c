@@ -22,17 +22,20 @@ static void open_nest(const Tile *t, Builder *b, Value *const *lo, Value *const 
   for (int d = 0; d < n; d++) cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
 }
 
-/* Opens a loop that runs twice, and finds the cells *lo to before *hi of the last dimension for each: whole vectors first, then the last whole vector again where some cells are left.
- * Computing a cell twice does no harm: what an instance writes it does not read. */
+/* Opens a loop over the parts that cells *lo to before *hi of the last dimension are computed in, and gives them the cells of one: those from a multiple of whole vectors to another, so that arrays,
+ * and rows of whole vectors in global memory, are accessed at vector boundaries; and before and behind them, where cells are left, the first and the last vector that are full. Some cells are
+ * computed twice, which does no harm: what an instance writes it does not read. Too few cells for a vector are one part. */
 static void open_parts(Builder *b, Value **lo, Value **hi) {
-  Value *vector = build_int(b, TY_I32, ROW_CELLS), *n = build2(b, OP_SUB, *hi, *lo), *whole = build2(b, OP_MUL, build2(b, OP_DIV, n, vector), vector);
-  Value *middle = build2(b, OP_ADD, *lo, whole);
-  Value *again = build2(b, OP_AND, build2(b, OP_GT, whole, build_int(b, TY_I32, 0)), build2(b, OP_LT, whole, n));
-  Value *rest = build3(b, OP_SELECT, again, build2(b, OP_SUB, *hi, vector), middle);
-  Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 2), 1, 0);
-  Value *first = build2(b, OP_EQ, part, build_int(b, TY_I32, 0));
-  *lo = build3(b, OP_SELECT, first, *lo, rest);
-  *hi = build3(b, OP_SELECT, first, middle, *hi);
+  Value *vector = build_int(b, TY_I32, ROW_CELLS), *few = build2(b, OP_LT, build2(b, OP_SUB, *hi, *lo), vector);
+  Value *up = build2(b, OP_ADD, *lo, build_int(b, TY_I32, ROW_CELLS - 1)), *first = build2(b, OP_SUB, up, build2(b, OP_REM, up, vector));
+  Value *last = build2(b, OP_SUB, *hi, build2(b, OP_REM, *hi, vector)), *behind = build2(b, OP_SUB, *hi, vector);
+  Value *head = build3(b, OP_SELECT, build2(b, OP_GT, first, *lo), build2(b, OP_ADD, *lo, vector), *lo);
+  Value *tail = build3(b, OP_SELECT, build2(b, OP_LT, last, *hi), *hi, behind);
+  Value *ends[] = {build3(b, OP_SELECT, few, *hi, head), build3(b, OP_SELECT, few, first, last), build3(b, OP_SELECT, few, behind, tail)};
+  Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 3), 1, 0);
+  Value *is_head = build2(b, OP_EQ, part, build_int(b, TY_I32, 0)), *is_middle = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
+  *lo = build3(b, OP_SELECT, is_head, *lo, build3(b, OP_SELECT, is_middle, first, behind));
+  *hi = build3(b, OP_SELECT, is_head, ends[0], build3(b, OP_SELECT, is_middle, ends[1], ends[2]));
 }
 
 /* The innermost loop of the fast box, over cells from lo to before hi of the last dimension, on `n` lines from cell[rank - 2] on. */
@@ -45,6 +48,25 @@ static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece
   build_fast_cells(t, &b, i, piece, n, cell, lines);
 }
 
+/* What is known of an instance: does it read global memory? */
+typedef struct Marks { const Tile *t; int instance; bool reads; } Marks;
+
+/* AccessFn: notes in the Marks `user` whether the instance reads global memory. */
+static void mark_memory(void *user, const Piece *piece, int field, const int64_t *off) {
+  Marks *m = user;
+  (void)piece, (void)off;
+  m->reads |= launch_reads(m->t->l, field, m->instance).version == 0;
+}
+
+/* The lines that instance `i` computes together. One by one in rank 3 if it is bound by global memory: lines lie behind each other there, and processors fetch ahead what is read in order. */
+static int lines_of(const Tile *t, int i) {
+  const Stencil *st = &t->l->st[i];
+  Marks m = {t, i, false};
+  stencil_accesses(st, mark_memory, &m);
+  for (int k = 0; k < st->ntargets; k++) m.reads |= stores_directly(t, st->targets[k], i);
+  return t->rank == 3 && m.reads ? 1 : t->lines;
+}
+
 /* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that remain one by one. */
 static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece, const Region *fast) {
   Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
@@ -52,12 +74,13 @@ static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece,
   region_cells(t, &b, fast, t->rank, lo, hi);
   open_nest(t, &b, lo, hi, y, cell);
   Value *from = x ? lo[y] : NULL;
-  if (t->lines > 1) {
-    Value *n = build_int(&b, TY_I32, t->lines);
+  int lines = lines_of(t, i);
+  if (lines > 1) {
+    Value *n = build_int(&b, TY_I32, lines);
     from = build2(&b, OP_ADD, lo[y], build2(&b, OP_MUL, build2(&b, OP_DIV, build2(&b, OP_SUB, hi[y], lo[y]), n), n));
     Builder in = b;
-    cell[y] = open_loop(&in, lo[y], from, t->lines, 0);
-    build_fast_lines(t, in, i, piece, t->lines, cell, lo[x], hi[x]);
+    cell[y] = open_loop(&in, lo[y], from, lines, 0);
+    build_fast_lines(t, in, i, piece, lines, cell, lo[x], hi[x]);
   }
   if (x) cell[y] = open_loop(&b, from, hi[y], 1, 0);
   build_fast_lines(t, b, i, piece, 1, cell, lo[x], hi[x]);
