@@ -121,6 +121,16 @@ static void draw_lanes(Page *p, double x, double y, double lane, double height, 
   for (int i = 0; i < 32; i++) svg_rect(p->to, x + i * lane, y, lane, height, i < below || i >= 32 - above ? idle : fill, "#ffffff");
 }
 
+/* What stands below a walked tile of so many warps. */
+static const char *lane_tile_text(const Page *p, const LaunchWork *l, int warps) {
+  int rank = p->e->kernels->grid.rank, E = l->schedule.elems[1];
+  const char *many = warps > 1 ? "s" : "";
+  if (rank == 1) return arena_printf(p->a, "%d warp%s; %.0f points given out of %.0f", warps, many, l->width[0], l->cells[0]);
+  if (rank == 2) return arena_printf(p->a, "%d warp%s; %.0f points given out a row; %.0f rows given out of %.0f", warps, many, l->width[1], l->width[0], l->cells[0]);
+  return arena_printf(p->a, "%d warp%s of %d line%s; %.0f x %.0f points given out of %.0f x %.0f; walked along dimension 0", warps, many, E, E > 1 ? "s" : "", l->width[1], l->width[2],
+                      l->cells[1], l->cells[2]);
+}
+
 /* A walked tile from above: lanes of warps beside each other and the rows of a walk (rank 2), or lines of stacked warps (rank 3). Returns the height taken. */
 static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double width) {
   const Explanation *e = p->e;
@@ -139,10 +149,7 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
   if (rank == 2) svg_text(p->to, x + 28, top + 12, 10.5, SVG_END, grey, "walk");
   if (rank == 2) svg_line(p->to, x + 22, top + 18, x + 22, top + 78, grey, 1.2, false);
   if (rank == 2) fprintf(p->to, "<path d=\"M%.1f %.1fl4 -8h-8z\" fill=\"%s\"/>\n", x + 22, top + 84, grey);
-  svg_text(p->to, x + 34 + (32 * lane * beside) / 2, top + lines * high + 16, 10.5, SVG_MIDDLE, ink,
-           rank == 3   ? arena_printf(p->a, "%d warps of %d line%s; %.0f x %.0f points given out of %d x %d; walked along dimension 0", warps, l->schedule.elems[1], l->schedule.elems[1] > 1 ? "s" : "", l->width[1], l->width[2], lines, 32 * V)
-           : rank == 2 ? arena_printf(p->a, "%d warp%s; %.0f points given out a row; %.0f rows given out of %.0f", warps, warps > 1 ? "s" : "", l->width[1], l->width[0], l->cells[0])
-                       : arena_printf(p->a, "%d warp%s; %.0f points given out of %.0f", warps, warps > 1 ? "s" : "", l->width[0], l->cells[0]));
+  svg_text(p->to, x + 34 + (32 * lane * beside) / 2, top + lines * high + 16, 10.5, SVG_MIDDLE, ink, lane_tile_text(p, l, warps));
   return 34 + lines * high + 26;
 }
 
@@ -165,7 +172,7 @@ static double draw_pipeline(Page *p, const LaunchWork *l, double x, double width
     svg_text(p->to, x + LABEL - 6, y + size / 2 + 4, 10.5, SVG_END, ink, w ? arena_printf(p->a, "%.9s %d", w->name, w->level + 1) : "loaded");
   }
   double bottom = top + (rows + 1) * high;
-  svg_line(p->to, now, bottom + 2, now, bottom + 7, ink, 1, false);
+  svg_line(p->to, now + cell / 2, bottom + 1, now + cell / 2, bottom + 6, ink, 1, false);
   svg_text(p->to, now + cell / 2, bottom + 18, 10.5, SVG_MIDDLE, ink, "now");
   if (oldest > 2) svg_text(p->to, x + LABEL, bottom + 18, 10.5, SVG_START, grey, arena_printf(p->a, "%d back", oldest));
   return bottom + 26 - p->y;

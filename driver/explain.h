@@ -15,8 +15,8 @@
 
 /* ---------------------------------------------------------------- cards.c */
 
-/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a multiply-add a clock each), GB/s of its memory, MiB of its largest cache but one that
- * is memory's own. */
+/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a multiply-add a clock each), GB/s of its memory,
+ * MiB of its largest cache but one that is memory's own. */
 typedef struct Card { const char *name, *product, *arch, *cpu; int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib; const char *source; } Card;
 /* The table, ended by a row without a name. */
 extern const Card card_table[];
@@ -67,7 +67,8 @@ void explain_kernels(Explanation *e);
 
 /* What the model expects of a plan: GPts/s; registers of the kernel with most of them; points computed for each given out. */
 typedef struct Expected { double gpts, redundancy; int32_t registers; } Expected;
-/* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card is found by its name, else it is taken for its architecture's largest part. */
+/* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card is found by its name, else it is taken for its
+ * architecture's largest part. */
 bool plan_expect(StcPlan *p, Expected *out);
 
 /* ---------------------------------------------------------------- explain-ptxas.c */

@@ -49,12 +49,14 @@ typedef struct KernelWork {
 
 /* Has the kernel a version for blocks that touch no edge, and another one for those that do (pass specialize)? */
 bool kernel_has_versions(const Kernel *k);
-/* The work of kernel `k` of `m`, in a block at an edge if `edge`, else, if it has a version for that, in one at none; `scalars` are values of the module's scalars for loops whose bounds depend on them (NULL: such loops count once). Numbers the kernel's values. */
+/* The work of kernel `k` of `m`, in a block at an edge if `edge`, else, if it has a version for that, in one at none; `scalars` are values of the module's scalars for
+ * loops whose bounds depend on them (NULL: such loops count once). Numbers the kernel's values. */
 KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge);
 
 /* ---------------------------------------------------------------- kernel-live.c */
 
-/* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global memory are begun as early as they can be. Numbers the kernel's values. */
+/* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global memory are begun as early as they can be. Numbers
+ * the kernel's values. */
 int32_t kernel_live_words(const Module *m, Kernel *k, bool early);
 /* Registers that a thread takes, as far as the target has them for blocks of so many threads; *spilled words that do not fit. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
@@ -71,7 +73,8 @@ typedef struct MemoryTraffic { double read, written, again; } MemoryTraffic;
  * of what it makes are kept, at most. */
 typedef struct InstanceWork { const char *name; int32_t level; Extent extent; int32_t lag, rows; Redundancy redundancy; } InstanceWork;
 
-/* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads. across: so many of them are read by other warps; direct: nothing, each reader loads its own. */
+/* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads. across: so many of them are read by other warps;
+ * direct: nothing, each reader loads its own. */
 typedef struct WindowWork { int32_t field, version, lag, rows, across; bool direct; } WindowWork;
 
 /* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and give out width[d] points; walked: dimension 0 of a walked tile (rank above 1) counts the rows of a walk. */
@@ -89,8 +92,8 @@ typedef struct LaunchWork {
   MemoryTraffic traffic;
 } LaunchWork;
 
-/* The launches of the longest sequence of steps that stencil IR module `m`, as it is before its lowering, comes to under schedule `s`, which is resolved; their number is *count. In the order of the
- * kernels of that sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
+/* The launches of the longest sequence of steps that stencil IR module `m`, as it is before its lowering, comes to under schedule `s`, which is resolved; their number is
+ * *count. In the order of the kernels of that sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
 LaunchWork *launch_works(const Module *m, const Schedule *s, int *count);
 
 /* ---------------------------------------------------------------- model.c */
@@ -99,7 +102,8 @@ LaunchWork *launch_works(const Module *m, const Schedule *s, int *count);
 typedef struct Occupancy { int32_t blocks, warps, most_warps; const char *limit; } Occupancy;
 Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared);
 
-/* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges between lanes; what threads wait for (loads, barriers, results); memory; the cache before it. */
+/* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges between lanes; what threads wait for (loads, barriers,
+ * results); memory; the cache before it. */
 typedef enum Bound { BOUND_ISSUE, BOUND_F64, BOUND_SPECIAL, BOUND_SHARED, BOUND_LATENCY, BOUND_MEMORY, BOUND_CACHE, BOUNDS } Bound;
 /* "instructions", "latency" and so on. */
 const char *bound_name(Bound b);
@@ -122,8 +126,8 @@ LaunchTime model_beside(int n, const LaunchTime *t);
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone. */
 typedef struct ScheduleTime { double seconds, longest; } ScheduleTime;
-/* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
- * milliseconds; `m` is as before. False if it cannot be. */
+/* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a large one) for stencil IR module `m`, which was tiled
+ * for s->T: it is lowered to be looked at, which takes some milliseconds; `m` is as before. False if it cannot be. */
 bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
