@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how often a recording must be of use to be made. */
-enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4 };
+/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how often a recording of so many
+ * must be of use to be made; the fewest launches of a recording. */
+enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4, FEWEST_LAUNCHES = 4 };
 
 /* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
 struct Recording { const HostSeq *seq; int64_t runs, launches; int32_t *slots; void *kept; Recording *next; };
@@ -40,21 +41,32 @@ static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   return 0;
 }
 
-/* The runs of the sequence that a recording is to have; 0: none can be made. */
-static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq) {
-  int64_t period = swap_period(p, seq), launches = 0;
-  for (int i = 0; i < seq->nops; i++) launches += seq->ops[i].kind == HOST_LAUNCH;
-  if (!period || !launches) return 0;
-  int64_t times = RECORDED_LAUNCHES / (period * launches);
-  return period * (times > 1 ? times : 1);
+/* The longest recording of up to `most` runs of the sequence that begins with the buffers as they are, or NULL. */
+static Recording *find_recording(const StcPlan *p, const HostSeq *seq, int64_t most) {
+  size_t size = sizeof *p->slot_of_buffer * (size_t)p->build->code.module->nbuffers;
+  Recording *best = NULL;
+  for (Recording *r = p->recordings; r; r = r->next)
+    if (r->seq == seq && r->runs <= most && (!best || r->runs > best->runs) && memcmp(r->slots, p->slot_of_buffer, size) == 0) best = r;
+  return best;
 }
 
-/* The recording of the sequence that begins with the buffers as they are, or NULL. */
-static Recording *find_recording(const StcPlan *p, const HostSeq *seq) {
-  size_t size = sizeof *p->slot_of_buffer * (size_t)p->build->code.module->nbuffers;
+/* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they are? */
+static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
   for (Recording *r = p->recordings; r; r = r->next)
-    if (r->seq == seq && memcmp(r->slots, p->slot_of_buffer, size) == 0) return r;
-  return NULL;
+    if (r->seq == seq && r->runs >= full) return false;
+  return !find_recording(p, seq, INT64_MAX);
+}
+
+/* The runs of the sequence that a recording is to have, `most` of which are to be made now; 0: none is worthwhile. It may have fewer than usual, for calls of few
+ * steps, where the plan has run so often before that it will have been of use soon. */
+static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most) {
+  int64_t period = swap_period(p, seq), launches = 0, before = p->done / seq->steps;
+  for (int i = 0; i < seq->nops; i++) launches += seq->ops[i].kind == HOST_LAUNCH;
+  if (!period || !launches) return 0;
+  int64_t times = RECORDED_LAUNCHES / (period * launches), full = period * (times > 1 ? times : 1);
+  if (most / WORTHWHILE >= full) return full;
+  int64_t runs = most < full ? most / period * period : full;
+  return (most + before) / WORTHWHILE >= full && runs * launches >= FEWEST_LAUNCHES && may_be_short(p, seq, full) ? runs : 0;
 }
 
 /* Records `runs` runs. *out is NULL if the device cannot. The plan is as it was. */
@@ -82,12 +94,11 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
   Device *d = &p->device;
   *made = 0;
   if (!d->kind->record || p->no_replay || most < 2 || !is_steady(p, seq)) return STC_OK;
-  Recording *r = find_recording(p, seq);
-  int64_t runs = r ? r->runs : runs_to_record(p, seq);
-  if (!runs || most < runs * (r ? 1 : WORTHWHILE)) return STC_OK;
-  StcStatus s = r ? STC_OK : record(p, seq, runs, &r);
-  p->no_replay |= !s && !r;
-  for (; r && !s && most - *made >= runs; *made += runs) {
+  Recording *r = find_recording(p, seq, most);
+  int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
+  StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
+  p->no_replay |= !s && runs && !r;
+  for (runs = r ? r->runs : 0; r && !s && most - *made >= runs; *made += runs) {
     s = d->kind->replay(d, r->kept);
     if (s) break;
     p->done += runs * seq->steps;

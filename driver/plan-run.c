@@ -303,6 +303,12 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   return s;
 }
 
+/* How many sequences to run before the callback is asked again, `count` of which took so many seconds: about a twentieth of a second's. */
+static int64_t next_count(int64_t count, double took) {
+  double more = took > 0 ? 0.1 / took : 64;
+  return took < 0.05 ? count * (more > 64 ? 64 : more < 2 ? 2 : (int64_t)more) : took > 0.2 && count > 1 ? count / 2 : count;
+}
+
 /* Algorithm 5: sequences until `steps` are done, asking the callback about every tenth of a second. */
 static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
@@ -313,8 +319,7 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
     s = run_batch(p, end, p->progress ? count : INT64_MAX);
     if (!s && p->progress) s = d->kind->wait(d);
     if (!s && !go_on(p, first, p->met ? p->done - first : steps)) s = STC_INTERRUPTED;
-    double took = clock_seconds() - before;
-    count = took < 0.05 ? count * 2 : took > 0.2 && count > 1 ? count / 2 : count;
+    count = next_count(count, clock_seconds() - before);
   }
   return s;
 }

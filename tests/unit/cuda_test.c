@@ -160,6 +160,19 @@ static void test_not(void **state) {
   assert_int_equal(graphs, 0);
 }
 
+/* Calls of few steps get a recording of their length once there were many, the same launches. */
+static void test_often(void **state) {
+  static const int steps[] = {40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 2000, 40, 0};
+  int graphs, replays;
+  char *want = run(*state, plain, "naive", steps, false, &graphs, &replays);
+  char *got = run(*state, plain, "naive", steps, true, &graphs, &replays);
+  assert_int_equal(graphs, 2);
+  assert_true(replays > 30);
+  assert_string_equal(got, want);
+  free(got);
+  free(want);
+}
+
 /* A driver that cannot make graphs launches one by one. */
 static void test_cannot(void **state) {
   static const int steps[] = {2000, 1000, 0};
@@ -280,7 +293,7 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_often), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
