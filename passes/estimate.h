@@ -28,6 +28,8 @@ int32_t op_instructions(const Op *op, bool fast_math);
 typedef struct Work { double bytes, f32_ops, f64_ops; } Work;
 /* That of `m`, scalarized and simplified stencil IR whose time was not tiled. Numbers the values of bodies. */
 Work step_work(const Module *m, const Const *scalars);
+/* Adds the operations of the largest piece of `st` to *w. */
+void stencil_work(const Module *m, const Stencil *st, Work *w);
 
 /* ---------------------------------------------------------------- kernel-work.c */
 

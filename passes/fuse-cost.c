@@ -30,7 +30,8 @@ static double op_ops(const TargetInfo *t, const Op *op) {
   return type == TY_I64 ? ops * 2 : ops;
 }
 
-double stencil_ops(const TargetInfo *t, const Stencil *st) {
+/* The operations of the largest piece of `st`, each as many f32 additions as take its time. */
+static double stencil_ops(const TargetInfo *t, const Stencil *st) {
   double most = 0;
   for (int k = 0; k < st->npieces; k++) {
     double sum = 0;

@@ -19,8 +19,6 @@ typedef struct LaunchCost {
   double ps;
 } LaunchCost;
 
-/* The operations of the largest piece of `st`, each as many f32 additions as take its time. */
-double stencil_ops(const TargetInfo *t, const Stencil *st);
 /* The figures of launch `l` of `levels` time steps under the schedule `s`, on a grid of `points` points. */
 LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points);
 

@@ -6,9 +6,11 @@
  *   launch + the rounds in which blocks run * (memory + what a block does one after the other), and at least as long as memory takes
  *
  * where what is done one after the other is, for an overlapped tile, a barrier and the arithmetic of each stencil and step, and for a walked tile that of each row. */
+#include "passes/estimate.h"
 #include "passes/fuse.h"
 #include "passes/stream.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Microseconds, found by measuring on one GPU (docs/performance.md): memory before and behind a tile; a step of an overlapped tile (a barrier, and shared memory to and fro); a row of a walked
@@ -17,11 +19,13 @@ static const double TILE = 1.6, STEP = 0.10, ROW = 0.03, STAGE = 0.028, ROW_BARR
 /* Instructions a microsecond of one warp, and of all warps of a multiprocessor, a warp's counting as one. */
 static const double WARP_RATE = 1750, CORE_RATE = 4 * 1750;
 /* Points from which on a grid is large. Bytes that stay in the largest cache. How much better than the choice for large grids another one must be expected to be. */
-static const double LARGE = 67108864, CACHED = 32e6, BETTER = 0.9;
+static const double LARGE = 67108864, CACHED = 32e6, BETTER = 0.85;
 /* Points from which on two kernels, for tiles at edges and for the others, are worth what it takes to have them wait for each other. */
 static const double PARTED = 4194304;
-/* Operations of an overlapped tile's thread, at most. */
-static const double MOST_OPS = 6000;
+/* Instructions of an overlapped tile for each operation that pass fuse counts; of a walked one for each point and stencil beside those of its equation. */
+static const double OVERLAP_PART = 0.45, WALK_MORE = 1.8;
+/* Operations of an overlapped tile's thread, at most; blocks that a multiprocessor holds, at most. */
+static const double MOST_OPS = 6000, MOST_BLOCKS = 32;
 
 /* Tiles that are looked at, by rank: threads and elements of overlapped ones, warps and elements of walked ones, ended by 0. */
 typedef int32_t Shape[MAX_RANK];
@@ -32,7 +36,7 @@ static const Shape elems[MAX_RANK][10] = {{{1}, {2}, {4}, {8}},
 static const Shape warps[MAX_RANK][5] = {{{32}, {64}, {128}}, {{1, 32}, {2, 32}, {4, 32}}, {{1, 8, 32}, {1, 16, 32}}};
 static const Shape cells[MAX_RANK][6] = {{{2}, {4}, {8}, {16}, {32}}, {{1, 2}, {1, 4}}, {{1, 1, 2}, {1, 2, 2}, {1, 1, 4}, {1, 2, 4}}};
 static const int32_t chunks[] = {8, 16, 32, 64, 128, 0}, levels[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 0};
-static const int32_t most_levels_of[MAX_RANK] = {64, 16, 4};
+static const int32_t most_levels_of[MAX_RANK] = {64, 12, 4};
 
 /* The work: the grid's extents and points, the best choice so far and the microseconds a step that are expected of it. */
 typedef struct Suit { PassContext *c; const Module *m; const TargetInfo *t; int rank; const int64_t *size; double points; Schedule best; double us; } Suit;
@@ -65,11 +69,12 @@ static double memory_us(const Suit *x, double bytes) {
   return x->points * bytes / (rate * 1e3);
 }
 
-/* Microseconds that `n` blocks of `warps` warps take, of which a multiprocessor holds `resident`: one after the other each takes `waits` and the time of `instructions` of one of its warps. */
-static double blocks_us(const Suit *x, double n, double warps, double resident, double waits, double instructions) {
-  double each = n / x->t->cores, at_once = each < resident ? each : resident, rounds = each <= at_once ? 1 : each / at_once;
-  at_once = at_once < 1 ? 1 : at_once;
-  double alone = waits + instructions / WARP_RATE, together = at_once * warps * instructions / CORE_RATE;
+/* Microseconds that `n` blocks of `warps` warps take, of which a multiprocessor holds `resident`: one after the other each takes `waits` and the time of `instructions` of one of its warps. met: its warps
+ * wait together, at barriers, so that only other blocks can go on meanwhile. */
+static double blocks_us(const Suit *x, double n, double warps, double resident, double waits, double instructions, bool met) {
+  double each = ceil(n / x->t->cores), most = resident < 1 ? 1 : resident > MOST_BLOCKS ? MOST_BLOCKS : resident;
+  double at_once = each < most ? each : most, rounds = each / at_once;
+  double alone = waits + instructions / WARP_RATE, together = at_once * warps * instructions / CORE_RATE + (met ? waits / at_once : 0);
   return rounds * (TILE + (alone > together ? alone : together));
 }
 
@@ -102,7 +107,7 @@ static void try_overlap(Suit *x, const Launch *l, const Schedule *s) {
   if (k.shared > x->t->max_shared_bytes || k.spilled || ops > MOST_OPS)
     return;
   double most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048, warp = (double)threads / x->t->lanes;
-  double us = blocks_us(x, block_count(x, width), warp, k.occupancy * most / (double)threads, STEP * l->n, ops), memory = memory_us(x, k.bytes);
+  double us = blocks_us(x, block_count(x, width), warp, k.occupancy * most / (double)threads, STEP * l->n, OVERLAP_PART * ops, true), memory = memory_us(x, k.bytes);
   take_better(x, s, x->t->launch_us + (us > memory ? us : memory));
 }
 
@@ -132,18 +137,20 @@ static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
   if (!stream_fits(x->t, p, s) || !stream_is_comfortable(p, s))
     return;
   int64_t width[MAX_RANK], threads = 1;
-  double point = 0, lane = s->elems[x->rank - 1] * (x->rank > 2 ? s->elems[1] : 1);
+  Work w = {0};
+  double lane = s->elems[x->rank - 1] * (x->rank > 2 ? s->elems[1] : 1);
   for (int d = 0; d < x->rank; d++) {
     width[d] = stream_width(p, s, d);
     threads *= s->block[d];
   }
   for (int i = 0; i < p->l->n; i++)
-    point += stencil_ops(x->t, &p->l->st[i]) + 1;
+    stencil_work(x->m, &p->l->st[i], &w);
+  double point = w.f32_ops + w.f64_ops * (x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2) + WALK_MORE * p->l->n;
   double rows = x->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last), warp = (double)threads / x->t->lanes;
   double registers = 40 + (double)stream_words(p) * lane + 3 * lane, most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048;
   double resident = x->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
   resident = resident > by_threads ? by_threads : resident < 1 ? 1 : resident;
-  double waits = rows * (ROW + STAGE * p->l->n + (x->rank > 2 ? ROW_BARRIER : 0)), us = blocks_us(x, block_count(x, width), warp, resident, waits, rows * lane * point);
+  double waits = rows * (ROW + STAGE * p->l->n + (x->rank > 2 ? ROW_BARRIER : 0)), us = blocks_us(x, block_count(x, width), warp, resident, waits, rows * lane * point, x->rank > 2);
   double memory = memory_us(x, walked_bytes(p));
   take_better(x, s, x->t->launch_us + (us > memory ? us : memory));
 }

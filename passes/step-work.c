@@ -56,8 +56,7 @@ static double step_bytes(const Module *m, const Const *scalars, double points) {
   return bytes;
 }
 
-/* Adds the operations of the largest piece of `st`. */
-static void add_stencil(const Module *m, const Stencil *st, Work *w) {
+void stencil_work(const Module *m, const Stencil *st, Work *w) {
   double f32 = 0, f64 = 0;
   for (int k = 0; k < st->npieces; k++) {
     double x = 0, y = 0;
@@ -76,6 +75,6 @@ Work step_work(const Module *m, const Const *scalars) {
   Field whole = {.name = "grid", .box = m->grid};
   Work w = {.bytes = step_bytes(m, scalars, (double)field_shape(&whole, scalars, shape))};
   for (int i = 0; i < m->nstencils; i++)
-    add_stencil(m, &m->stencils[i], &w);
+    stencil_work(m, &m->stencils[i], &w);
   return w;
 }
