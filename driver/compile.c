@@ -279,12 +279,18 @@ static PassHooks pass_hooks(const StcProgram *p) {
                      o->stats, NULL};
 }
 
+/* Has the schedule suit a grid of the size that program_size gave. */
+static void suit_size(Schedule *want, const int64_t *size) {
+  if (size[0] == GRID_SMALL) want->edges = "along";
+  else memcpy(want->size, size, sizeof want->size);
+}
+
 /* Runs the passes that the options ask for (the schedule's if they name none) on `m`, for a grid of that size (NULL: large). NULL after an error. *used is set to the schedule that a lowering
  * took. */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, const int64_t *size, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   Schedule want = p->schedule;
-  if (size) memcpy(want.size, size, sizeof want.size);
+  if (size) suit_size(&want, size);
   PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &want, .used = used, .loaded = p->loaded,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
@@ -322,8 +328,9 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
   Schedule want = p->schedule;
   PassContext c = {.arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = &want, .loaded = p->loaded};
   bool muted = w->muted;
-  if (size) memcpy(want.size, size, sizeof want.size);
-  else program_size(p, w->arena, c.target, 0, NULL, want.size);
+  int64_t own[MAX_RANK];
+  if (!size) program_size(p, w->arena, c.target, 0, NULL, own);
+  suit_size(&want, size ? size : own);
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
   const char *all = m ? passes_default_pipeline(&c, m) : NULL, *lowering = all ? strstr(all, ",lower-") : NULL;

@@ -25,13 +25,24 @@ static int64_t rounded(int64_t n) {
   return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
 }
 
+/* Does nothing but where tiles at edges go depend on the size? Then makes it none, or that of GRID_SMALL, so that there are no more builds than ways to put them. */
+static void reduce_size(const StcProgram *p, int64_t size[MAX_RANK]) {
+  Schedule s = p->schedule;
+  if (schedule_depends_on_size(&s)) return;
+  memcpy(s.size, size, sizeof s.size);
+  bool parted = schedule_parts_edges(&s, p->module->grid.rank);
+  for (int d = 0; d < MAX_RANK; d++) size[d] = parted ? 0 : GRID_SMALL;
+}
+
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
-  if (!t->simt || !schedule_depends_on_size(&p->schedule)) return;
+  const Schedule *s = &p->schedule;
+  if (!t->simt || (!schedule_depends_on_size(s) && (s->edges || (s->family && strcmp(s->family, "naive") == 0)))) return;
   int rank = p->module->grid.rank;
   if (p->options.grid[0])
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
   for (int d = 0; d < rank; d++) size[d] = rounded(size[d]);
+  reduce_size(p, size);
 }

@@ -551,6 +551,7 @@ class Generator(Statements):
     def tiles(self, shape, threads, elems):
         """Options of the overlap schedule: time steps a tile, or a cut of the step into launches; tiles of a random shape."""
         r, words = self.r, [f"-block={shape(threads)}"] + ([f"-elems={shape(elems)}"] if elems else [])
+        words += ["-edges=apart"] if elems and r.random() < 0.6 else []
         if len(self.names) > 1 and r.random() < 0.4:
             return [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut(), self.cut()])}"] + words
         return [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"] + words
@@ -561,6 +562,7 @@ class Generator(Statements):
         warps, cells = r.choice([1, 1, 2, 3] if rank < 3 else [1, 2, 3, 4]), r.choice([1, 2, 2, 3, 4, 4, 8] if rank < 3 else [1, 2, 2, 4])
         words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{warps}x32"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
         words += [f"-chunk={r.choice([1, 2, 3, 5, 8, 16])}"] if rank > 1 else []
+        words += ["-edges=apart"] if r.random() < 0.6 else []
         words += [f"-ahead={r.choice([1, 2, 3, 4])}"] if copies and r.random() < 0.7 else []
         if len(self.names) > 1 and r.random() < 0.2:
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
