@@ -7,7 +7,7 @@
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
-enum { MOST_WORDS = 1024 };
+enum { MOST_WORDS = 1024, FEW_THREADS = 256 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
 /* Instructions of the steps written out that defaults keep to, about: by rank: beyond it they come too slowly; and of one point of a step. Found by measuring (docs/performance.md). */
 static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
@@ -82,29 +82,43 @@ static bool reads_nearest_lines(const Stream *p) {
   return true;
 }
 
-/* Chooses all but T, for launch `l` with pipeline `p`. Rank 3: lines of 64 cells, so that a thread of eight cells has four lines where they are of 32 bits and only the outer two are exchanged through
- * shared memory, which is what bounds such walks; and loads run as many steps ahead as are written out, so that places are constant. */
+/* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread has four and only the outer two are exchanged through shared memory, which is what
+ * bounds such walks. That is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read than those beside, and so more is kept, two lines of 128. */
+static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
+  bool nearest = reads_nearest_lines(p);
+  if (!want->block[1])
+    s->block[1] = bytes > 4 ? 8 : 16;
+  if (!want->elems[2])
+    s->elems[2] = bytes > 4 || nearest ? 2 : 4;
+  if (!want->elems[1])
+    s->elems[1] = bytes <= 4 && s->elems[2] > 2 ? 2 : 4;
+}
+
+/* Planes of a walk in rank 3: so many that at most an eighth more are walked, where 128 are enough for that; short walks leave more tiles away from the edge. */
+static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last) > 64 ? 128 : 64; }
+
+/* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
+  static const int32_t ahead[MAX_RANK] = {1, 4, 2};
+  int rank = r->rank, x = rank - 1, bytes = widest_type(l);
+  const Schedule *w = r->want;
   if (!r->c->target->simt) {
     walk_choose(r->c->target, p, r->want, s);
     return;
   }
-  static const int32_t warps[MAX_RANK] = {4, 4, 16}, chunk[MAX_RANK] = {1, 128, 64}, ahead[MAX_RANK] = {1, 4, 2};
-  int rank = r->rank, x = rank - 1, bytes = widest_type(l);
-  const Schedule *w = r->want;
   for (int d = 0; d < MAX_RANK; d++) {
     s->block[d] = w->block[d] && d < rank ? w->block[d] : 1;
     s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
   }
   if (!w->block[x])
-    s->block[x] = rank == 1 ? STREAM_LANES * warps[0] : STREAM_LANES;
-  if (rank > 1 && !w->block[rank - 2])
-    s->block[rank - 2] = warps[x];
-  if (!w->elems[x])
-    s->elems[x] = rank == 1 ? 64 / bytes : rank == 3 || bytes > 4 ? 2 : 4;
-  if (rank == 3 && !w->elems[1])
-    s->elems[1] = bytes > 4 || s->elems[x] > 2 || !reads_nearest_lines(p) ? 2 : 4;
-  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : chunk[x];
+    s->block[x] = rank == 1 ? STREAM_LANES * 4 : STREAM_LANES;
+  if (rank == 2 && !w->block[0])
+    s->block[0] = 4;
+  if (rank < 3 && !w->elems[x])
+    s->elems[x] = rank == 1 ? 64 / bytes : bytes > 4 ? 2 : 4;
+  if (rank == 3)
+    choose_planes(w, p, bytes, s);
+  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
 }
 
@@ -152,10 +166,13 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
   return sum * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
+/* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of the threads, which is what registers are shared by there. */
+static int64_t good_words(const Schedule *s, int rank) { return GOOD_WORDS[rank - 1] * (rank == 3 && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS ? 2 : 1); }
+
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return words_of(p, s) <= GOOD_WORDS[rank - 1] && code_of(p, s) <= GOOD_CODE[rank - 1] && (rank < 3 || equation <= LONG_EQUATION);
+  return words_of(p, s) <= good_words(s, rank) && code_of(p, s) <= GOOD_CODE[rank - 1] && (rank < 3 || equation <= LONG_EQUATION);
 }
 
 /* Is a tile of several time steps one that defaults should take? */
@@ -201,7 +218,7 @@ static bool is_compute_bound(const Chooser *r) {
     return false;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= GOOD_WORDS[r->rank - 1];
+  return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= good_words(&s, r->rank);
 }
 
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
