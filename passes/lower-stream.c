@@ -250,6 +250,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   int rank = l->m->grid.rank;
   Flow f = {.lo = lo, .l = l, .st = stream_new(l), .k = &lo->out->kernels[index], .rank = rank, .V = s->elems[rank - 1], .E = rank > 2 ? s->elems[1] : 1};
   f.ahead = s->ahead;
+  f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / STREAM_LANES;
   choose_vectors(&f, index, vector);
   for (int d = 0; d < rank; d++) {
@@ -263,6 +264,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   f.b.loc = f.k->loc;
   place_thread(&f);
   clear_rows(&f);
+  flow_clear_rings(&f);
   flow_start_loads(&f);
   walk(&f);
   flow_end_loads(&f);

@@ -37,8 +37,8 @@ static int widest_type(const Launch *l) {
   return bytes;
 }
 
-/* Bytes of shared memory a block takes. */
-static int64_t shared_bytes(const Stream *p, const Schedule *s) {
+/* Bytes of shared memory a block takes; with `rings`, those of direct windows, too. */
+static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
   const Module *m = p->l->m;
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], sum = 0;
   int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1;
@@ -48,13 +48,18 @@ static int64_t shared_bytes(const Stream *p, const Schedule *s) {
       int64_t bytes = type_size(m->fields[f].type), slots = w->across + 1;
       while (p->unroll % slots)
         slots++;
-      if (v == 0 && w->used && !w->direct && s->ahead > 1)
-        sum += stream_slots(p, s->ahead) * threads * E * V * bytes;
+      if (v == 0 && w->used && (rings || !w->direct) && s->ahead > 1)
+        sum += stream_slots(p, s->ahead + w->behind) * threads * E * V * bytes;
       if (w->used && w->across)
         sum += slots * (threads / STREAM_LANES * E + w->reach_lo + w->reach_hi) * STREAM_LANES * V * bytes;
     }
   return sum;
 }
+
+bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) { return s->ahead > 1 && 2 * bytes_with(p, s, true) <= t->max_shared_bytes; }
+
+/* Bytes of shared memory a block takes. */
+static int64_t shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) { return bytes_with(p, s, stream_keeps_ring(t, p, s)); }
 
 /* Why launch `l` cannot be walked at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
@@ -134,7 +139,7 @@ bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
   for (int d = 0; d < p->l->m->grid.rank; d++)
     if (stream_width(p, s, d) < 1)
       return false;
-  return shared_bytes(p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
+  return shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
 }
 
 /* Points computed for each point given out. */
@@ -283,7 +288,7 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
   const TargetInfo *t = r->c->target;
   if (!t->simt)
     return walk_too_large(a, t, p, s);
-  int64_t bytes = shared_bytes(p, s);
+  int64_t bytes = shared_bytes(t, p, s);
   for (int d = 0; d < r->rank; d++)
     if (stream_width(p, s, d) < 1)
       return arena_printf(a, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, s->T,

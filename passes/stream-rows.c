@@ -39,22 +39,21 @@ static Value **load_row(Flow *f, int fl, int lag) {
   return row;
 }
 
-Value **flow_own_row(Flow *f, int fl, int lag) {
-  for (int i = 0; i < f->nrows; i++)
-    if (f->rows[i].field == fl && f->rows[i].lag == lag)
-      return f->rows[i].values;
-  LoadedRow r = {fl, lag, load_row(f, fl, lag)};
-  ARENA_PUSH(f->lo->out->arena, f->rows, f->nrows, r);
-  return r.values;
-}
-
 /* ---- loads that run ahead */
 
 /* Does a row of version 0 of field `fl` come in at every step? */
 static bool comes_in(const Flow *f, int fl) { return f->st->w[fl][0].used && !f->st->w[fl][0].direct; }
 
+/* Are rows of field `fl` kept in the ring that they come in by, for readers that each take their own row there? */
+static bool is_ring_kept(const Flow *f, int fl) { return f->keeps_ring && f->st->w[fl][0].used && f->st->w[fl][0].direct; }
+
 /* Do rows of field `fl` come in by asynchronous copies? These move 4, 8 or 16 bytes; fields of smaller elements come in one row ahead where they are moved one by one. */
-static bool is_copied(const Flow *f, int fl) { return comes_in(f, fl) && f->ahead > 1 && width_of(f, fl) * type_size(f->l->m->fields[fl].type) >= 4; }
+static bool is_copied(const Flow *f, int fl) {
+  return (comes_in(f, fl) || is_ring_kept(f, fl)) && f->ahead > 1 && width_of(f, fl) * type_size(f->l->m->fields[fl].type) >= 4;
+}
+
+/* Places of the ring of field `fl`. */
+static int32_t slots_of(const Flow *f, int fl) { return stream_slots(f->st, f->ahead + f->st->w[fl][0].behind); }
 
 /* Does a field? */
 static bool any_copied(const Flow *f) {
@@ -64,10 +63,12 @@ static bool any_copied(const Flow *f) {
   return false;
 }
 
-/* The place, in the rings of rows that come in, of the row that the walk reaches `later` steps from now: constant if the steps written out go round the ring a whole number of times,
- * otherwise the same for all rows of one time round the steps written out, but for a constant. */
-static Value *ring_place(Flow *f, int later) {
-  int32_t slots = stream_slots(f->st, f->ahead), unroll = f->st->unroll, from = f->u + later;
+/* The place, in the ring of field `fl`, of the row that the walk reaches `later` steps from now (or reached, if that is negative): constant if the steps written out go round the ring a whole number
+ * of times, otherwise the same for all rows of one time round the steps written out, but for a constant. */
+static Value *ring_place(Flow *f, int fl, int later) {
+  int32_t slots = slots_of(f, fl), unroll = f->st->unroll, from = f->u + later;
+  while (from < 0)
+    from += slots;
   if (!f->t || unroll % slots == 0)
     return build_int(&f->b, TY_I32, from % slots);
   Value *round = build2(&f->b, OP_ADD, f->t, build_int(&f->b, TY_I32, from - from % unroll));
@@ -87,7 +88,7 @@ static void ring_index(Flow *f, int fl, Value *place, int j, int e, Value **at) 
 /* Starts copying the row of field `fl` that the walk reaches `later` steps from now. */
 static void start_copy(Flow *f, int fl, int later) {
   int n = width_of(f, fl);
-  Value *at[MAX_RANK], *to[MAX_RANK], *place = ring_place(f, later);
+  Value *at[MAX_RANK], *to[MAX_RANK], *place = ring_place(f, fl, later);
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e += n) {
       safe_coordinates(f, fl, -later, j, e, n, at);
@@ -104,11 +105,11 @@ static void start_copies(Flow *f, int later) {
   build_async_commit(&f->b);
 }
 
-/* Takes the running step's row of field `fl` out of the ring. */
-static void take_copied(Flow *f, int fl) {
+/* The row of field `fl` that lags `lag` behind, out of the ring. */
+static Value **ring_row(Flow *f, int fl, int lag) {
   Type t = f->l->m->fields[fl].type;
   int n = width_of(f, fl);
-  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V), *at[MAX_RANK], *place = ring_place(f, 0);
+  Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V), *at[MAX_RANK], *place = ring_place(f, fl, -lag);
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e += n) {
       ring_index(f, fl, place, j, e, at);
@@ -116,7 +117,16 @@ static void take_copied(Flow *f, int fl) {
       for (int i = 0; i < n; i++)
         row[j * f->V + e + i] = op ? op->results[i] : build_aload(&f->b, t, f->in[fl], 0, 3, at, NULL);
     }
-  f->newest[fl][0] = row;
+  return row;
+}
+
+Value **flow_own_row(Flow *f, int fl, int lag) {
+  for (int i = 0; i < f->nrows; i++)
+    if (f->rows[i].field == fl && f->rows[i].lag == lag)
+      return f->rows[i].values;
+  LoadedRow r = {fl, lag, is_copied(f, fl) ? ring_row(f, fl, lag) : load_row(f, fl, lag)};
+  ARENA_PUSH(f->lo->out->arena, f->rows, f->nrows, r);
+  return r.values;
 }
 
 /* Puts the row of field `fl` that the walk reaches `later` steps from now into the registers for the next row. */
@@ -148,15 +158,35 @@ static void take_next(Flow *f, int fl) {
 void flow_make_inputs(Flow *f) {
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
     f->in[fl] = -1;
-    if (!comes_in(f, fl))
-      continue;
     bool copied = is_copied(f, fl);
+    if (!copied && !comes_in(f, fl))
+      continue;
     const Field *field = &f->l->m->fields[fl];
     int n = width_of(f, fl);
-    int32_t ring[MAX_RANK] = {stream_slots(f->st, f->ahead) * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
+    int32_t ring[MAX_RANK] = {(copied ? slots_of(f, fl) : 1) * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
     f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", copied ? "s" : "r", field->name), field->type, copied ? SPACE_SHARED : SPACE_PRIVATE,
                            copied ? ring : next, 0, 0);
   }
+}
+
+/* Zeros in place `slot` of the ring of field `fl`. */
+static void clear_slot(Flow *f, int fl, int slot) {
+  Type t = f->l->m->fields[fl].type;
+  Value *at[MAX_RANK], *zero = build_const(&f->b, t, (Const){0});
+  for (int j = 0; j < f->E; j++)
+    for (int e = 0; e < f->V; e += width_of(f, fl)) {
+      ring_index(f, fl, build_int(&f->b, TY_I32, slot), j, e, at);
+      for (int i = 0; i < width_of(f, fl); i++) {
+        at[2] = build_int(&f->b, TY_I32, i);
+        build_astore(&f->b, f->in[fl], 0, zero, 3, at, NULL);
+      }
+    }
+}
+
+void flow_clear_rings(Flow *f) {
+  for (int fl = 0; fl < f->l->m->nfields; fl++)
+    for (int lag = 1; is_ring_kept(f, fl) && is_copied(f, fl) && lag <= f->st->w[fl][0].behind; lag++)
+      clear_slot(f, fl, slots_of(f, fl) - lag);
 }
 
 void flow_start_loads(Flow *f) {
@@ -171,8 +201,8 @@ void flow_load(Flow *f) {
   if (copied)
     build_async_wait(&f->b, f->ahead - 2);
   for (int fl = 0; fl < f->l->m->nfields; fl++) {
-    if (is_copied(f, fl))
-      take_copied(f, fl);
+    if (comes_in(f, fl) && is_copied(f, fl))
+      f->newest[fl][0] = ring_row(f, fl, 0);
     else if (comes_in(f, fl))
       take_next(f, fl);
   }

@@ -155,6 +155,7 @@ static void choose_direct(Stream *s, const bool *moved) {
   for (int f = 0; f < s->l->m->nfields; f++) {
     Window *w = &s->w[f][0];
     w->direct = w->used && !moved[f] && w->rows > 2 && (!s->l->use[f].stored || s->l->use[f].paired);
+    w->behind = w->direct ? w->rows : 0;
     if (w->direct)
       w->rows = 0;
   }

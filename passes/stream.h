@@ -21,7 +21,8 @@ enum { STREAM_LANES = 32 };
 /* What is kept of a version of a field. Rows are counted back from the newest one, which is row `step - lag` of the walk. */
 typedef struct Window {
   bool used;                     /* an instance reads it, or it is stored at the end */
-  bool direct;                   /* version 0, read at own points only and by rows far apart: each reader loads its own row */
+  bool direct;                   /* version 0, read at own points only and by rows far apart: each reader loads its own row, or takes it from the ring by which rows come in */
+  int32_t behind;                /* of a direct one: the oldest row that is read, back from the newest */
   int32_t lag;                   /* of what makes it; 0 for version 0 */
   int32_t rows;                  /* the oldest row that is read, back from the newest: so many are kept between steps */
   int32_t across;                /* the oldest row back that is read by other warps; 0: none (such rows are read a step later at the earliest) */
@@ -59,6 +60,8 @@ Stream *stream_new(const Launch *l);
 Stream *stream_alone(const Launch *l);
 /* 32-bit words of registers that its windows take for each cell of a line. */
 int64_t stream_words(const Stream *s);
+/* Do direct windows come in by rings, kept there until the last reader has taken them? Where copies run ahead, and such rings leave room in the shared memory of target `t` for two blocks of `s`. */
+bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s);
 /* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a multiple or a divisor of `unroll`. */
 int32_t stream_slots(const Stream *s, int32_t ahead);
 /* How far, in cells of dimension `d`, an access at `off` under `rule` may lead: at least *lo, at most *hi. */
@@ -106,6 +109,7 @@ typedef struct Flow {
   int rank, V, E, warps;         /* cells of a line a lane, lines a thread, warps */
   bool *vectors;                 /* [field]: its rows are loaded and stored by vectors */
   int32_t ahead;                 /* steps that loads run ahead */
+  bool keeps_ring;               /* see stream_keeps_ring */
   Value *lane, *warp;            /* i32 */
   Value *at[MAX_RANK];           /* coordinates (i64) of the thread's first cell; in dimension 0 (rank > 1) the row loaded at step 0 of the walk */
   Value *step;                   /* the launch's first time step, i64 or NULL */
@@ -134,6 +138,8 @@ int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *ce
 int flow_vector(const Flow *f, Type t);
 /* Makes the arrays that rows come in by. */
 void flow_make_inputs(Flow *f);
+/* Before the walk: starts rings with zeros where rows are read that are before the first one. */
+void flow_clear_rings(Flow *f);
 /* Before the walk: starts the loads that run ahead. */
 void flow_start_loads(Flow *f);
 /* The running step's rows of version 0 become the newest; the loads go on running ahead. */
