@@ -37,7 +37,7 @@ static void reduce_size(const StcProgram *p, int64_t size[MAX_RANK]) {
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
   const Schedule *s = &p->schedule;
-  if (!t->simt || (!schedule_depends_on_size(s) && (s->edges || (s->family && strcmp(s->family, "naive") == 0)))) return;
+  if (!schedule_depends_on_size(s) && (!t->simt || s->edges || (s->family && strcmp(s->family, "naive") == 0))) return;
   int rank = p->module->grid.rank;
   if (p->options.grid[0])
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);

@@ -49,16 +49,18 @@ int32_t walk_row(const Launch *l, int64_t width) {
   return row_cells((int32_t)(2 * walk_pad(l) + round_up(l->hull.lo[x], ROW_CELLS) + round_up(width + l->hull.hi[x], ROW_CELLS)));
 }
 
-int64_t walk_bytes(const Stream *p, const Schedule *s) {
+/* Bytes of rings under pipeline `p` and schedule `s` that have `row` cells in a row. */
+static int64_t ring_bytes(const Stream *p, const Schedule *s, int64_t row) {
   const Launch *l = p->l;
-  int x = l->m->grid.rank - 1;
-  int64_t sum = 0, plane = walk_row(l, larger(walk_width(l, s, x), 1)) * (x > 1 ? s->block[1] : 1);
+  int64_t sum = 0, plane = row * (l->m->grid.rank > 2 ? s->block[1] : 1);
   for (int f = 0; f < l->m->nfields; f++)
     for (int v = 1; v <= l->use[f].versions; v++)
       if (p->w[f][v].used && (v < l->use[f].versions || p->w[f][v].rows))
         sum += walk_ring(p, f, v) * plane * type_size(l->m->fields[f].type);
   return sum;
 }
+
+int64_t walk_bytes(const Stream *p, const Schedule *s) { return ring_bytes(p, s, walk_row(p->l, larger(walk_width(p->l, s, p->l->m->grid.rank - 1), 1))); }
 
 double walk_redundancy(const Stream *p, const Schedule *s) {
   const Launch *l = p->l;
@@ -127,9 +129,16 @@ int walk_most_levels(const Module *m) {
 /* Bytes of rings that keep their place in the second-level cache beside what streams through it: half of it, a quarter of what an overlapped tile takes. */
 static int64_t good_bytes(const TargetInfo *t) { return t->shared_bytes / 4; }
 
+/* Do the cells of the rings that are used fit the cache, if the grid is as wide as is known? */
+static bool fits_cache(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  int x = p->l->m->grid.rank - 1;
+  int64_t row = s->block[x], size = s->size[x] + p->l->hull.lo[x] + p->l->hull.hi[x];
+  return ring_bytes(p, s, s->size[x] > 0 && size < row ? size : row) <= good_bytes(t);
+}
+
 bool walk_is_good(const TargetInfo *t, const Stream *p, const Schedule *s) {
   static const double modest[MAX_RANK] = {1, 1.15, 1.35};
-  return walk_bytes(p, s) <= good_bytes(t) && walk_redundancy(p, s) <= modest[p->l->m->grid.rank - 1];
+  return fits_cache(t, p, s) && walk_redundancy(p, s) <= modest[p->l->m->grid.rank - 1];
 }
 
 /* Points of a tile in dimension `d` that are given out, `n` of them, and the halo. */
@@ -154,6 +163,7 @@ static void fill(const Launch *l, const Schedule *want, int32_t high, int32_t wi
   for (int d = 0; d < MAX_RANK; d++) {
     s->block[d] = d < rank && want->block[d] ? want->block[d] : d == 0 || d >= rank ? 1 : with_halo(l, d, d == rank - 1 ? wide : high);
     s->elems[d] = 1;
+    s->size[d] = want->size[d];
   }
   s->chunk = want->chunk ? want->chunk : chunk[rank - 1];
   s->ahead = want->ahead ? want->ahead : 1;
@@ -162,7 +172,7 @@ static void fill(const Launch *l, const Schedule *want, int32_t high, int32_t wi
 void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
   static const int32_t lines[MAX_RANK] = {1, 1, 64}, columns[MAX_RANK] = {1, 1024, 512};
   int32_t high = lines[p->l->m->grid.rank - 1], wide = columns[p->l->m->grid.rank - 1];
-  for (fill(p->l, want, high, wide, s); walk_bytes(p, s) > good_bytes(t) && (high > 8 || wide > 256); fill(p->l, want, high, wide, s))
+  for (fill(p->l, want, high, wide, s); !fits_cache(t, p, s) && (high > 8 || wide > 256); fill(p->l, want, high, wide, s))
     if (high > 16 || wide <= 256)
       high /= 2;
     else
