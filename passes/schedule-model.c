@@ -84,7 +84,7 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   Schedule wider = *s;
   wider.elems[x] *= 2;
   Launch *l = tiled_launch(m, s->T);
-  if (!stream_fits(c->target, stream_new(l), &wider) || !schedule_time(c, (Module *)m, s, want->size, &usual) || !schedule_time(c, (Module *)m, &wider, want->size, &wide))
+  if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) || !schedule_time(c, (Module *)m, s, want->size, &usual) || !schedule_time(c, (Module *)m, &wider, want->size, &wide))
     return;
   if (wide.seconds < CLEARLY * usual.seconds && wide.longest < CLEARLY * usual.longest)
     *s = wider;

@@ -18,12 +18,14 @@
 static const double TILE = 1.6, STEP = 0.10, ROW = 0.03, STAGE = 0.028, ROW_BARRIER = 0.05;
 /* Instructions a microsecond of one warp, and of all warps of a multiprocessor, a warp's counting as one. */
 static const double WARP_RATE = 1750, CORE_RATE = 4 * 1750;
-/* Points from which on a grid is large. Bytes that stay in the largest cache. How much better than the choice for large grids another one must be expected to be. */
-static const double LARGE = 67108864, CACHED = 32e6, BETTER = 0.85;
+/* Points from which on a grid is large, by rank. Bytes that stay in the largest cache. How much better than the choice for large grids another one must be expected to be. */
+static const double LARGE[MAX_RANK] = {67108864, 67108864, 16777216}, CACHED = 32e6, BETTER = 0.85;
 /* Points from which on two kernels, for tiles at edges and for the others, are worth what it takes to have them wait for each other. */
 static const double PARTED = 4194304;
 /* Instructions of an overlapped tile for each operation that pass fuse counts; of a walked one for each point and stencil beside those of its equation. */
 static const double OVERLAP_PART = 0.45, WALK_MORE = 1.8;
+/* Points below which no planes are walked: there nearly all tiles are at an edge, and walks came out slower than overlapped tiles and than one launch a step (docs/performance.md). */
+static const double FEW_PLANES = 4194304;
 /* Operations of an overlapped tile's thread, at most; blocks that a multiprocessor holds, at most. */
 static const double MOST_OPS = 6000, MOST_BLOCKS = 32;
 
@@ -203,7 +205,7 @@ static void try_levels(Suit *x, const Schedule *want, int T) {
   bool any = strcmp(want->family, "auto") == 0;
   if (any || strcmp(want->family, "overlap") == 0)
     try_overlaps(x, l, T);
-  if ((any && x->t->async_copy) || strcmp(want->family, "stream") == 0)
+  if ((any && x->t->async_copy && (x->rank < 3 || x->points >= FEW_PLANES)) || strcmp(want->family, "stream") == 0)
     try_walks(x, l, T);
 }
 
@@ -216,7 +218,7 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
   open.T = want->T == tiled ? 0 : want->T;
   for (int d = 0; d < x.rank; d++)
     x.points *= (double)want->size[d];
-  if (!schedule_depends_on_size(&open) || x.points < 1 || x.points >= LARGE || !x.t->simt || x.t->cores < 1 || x.t->f32_rate <= 0 || n == 0 || group_count(n, st) > 1)
+  if (!schedule_depends_on_size(&open) || x.points < 1 || x.points >= LARGE[x.rank - 1] || !x.t->simt || x.t->cores < 1 || x.t->f32_rate <= 0 || n == 0 || group_count(n, st) > 1)
     return false;
   try_large(&x, want, most, tiled);
   x.us *= BETTER;

@@ -174,10 +174,12 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
 /* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of the threads, which is what registers are shared by there. */
 static int64_t good_words(const Schedule *s, int rank) { return GOOD_WORDS[rank - 1] * (rank == 3 && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS ? 2 : 1); }
 
+bool stream_code_is_short(const Stream *p, const Schedule *s) { return code_of(p, s) <= GOOD_CODE[p->l->m->grid.rank - 1]; }
+
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return words_of(p, s) <= good_words(s, rank) && code_of(p, s) <= GOOD_CODE[rank - 1] && (rank < 3 || equation <= LONG_EQUATION);
+  return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) && (rank < 3 || equation <= LONG_EQUATION);
 }
 
 /* Is a tile of several time steps one that defaults should take? */
