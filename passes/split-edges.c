@@ -209,7 +209,8 @@ static void split_kernel(Module *m, int i, Split *s) {
   edge.name = edge_name(m, k);
   edge.body = block_clone(m->arena, k->body, NULL, NULL);
   edge.arrays = ARENA_ARRAY(m->arena, Array, k->narrays + 1);
-  memcpy(edge.arrays, k->arrays, sizeof *k->arrays * (size_t)k->narrays);
+  if (k->narrays)
+    memcpy(edge.arrays, k->arrays, sizeof *k->arrays * (size_t)k->narrays);
   keep_version(edge.body, place, 1);
   renumber_blocks(&edge, before, places);
   edge.hollow = true;
