@@ -149,11 +149,13 @@ static StcStatus make_reference(StcProgram *p) {
 /* Checks -block, -elems and -for-grid against the program's rank. */
 static StcStatus check_rank(const StcProgram *p) {
   const StcOptions *o = &p->options;
-  int rank = p->module->grid.rank, given = 0;
-  for (int d = rank; d < MAX_RANK; d++) given = o->block[d] || o->elems[d] || o->grid[d] ? d + 1 : given;
-  for (int d = 0; d < rank && o->grid[0]; d++) given = o->grid[d] ? given : d;
-  if (!given) return STC_OK;
-  return context_error(p->w.context, "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first", o->grid[0] ? "-for-grid" : "-block or -elems", given,
+  int rank = p->module->grid.rank, shape = 0, grid = 0;
+  for (int d = 0; d < MAX_RANK; d++) shape = o->block[d] || o->elems[d] ? d + 1 : shape;
+  while (grid < MAX_RANK && o->grid[grid]) grid++;
+  bool wrong_grid = grid && grid != rank;
+  int given = wrong_grid ? grid : shape;
+  if (!wrong_grid && shape <= rank) return STC_OK;
+  return context_error(p->w.context, "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first", wrong_grid ? "-for-grid" : "-block or -elems", given,
                        given > 1 ? "s" : "", rank),
          STC_USAGE;
 }

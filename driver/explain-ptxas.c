@@ -22,13 +22,13 @@ static const char *find_tool(Arena *a, const char *name) {
   return NULL;
 }
 
-/* The kernels of the sequence, and no others, as PTX. NULL if that cannot be made. */
+/* The kernels of the sequence, and no others, as PTX. Reductions are left out, for their sequences number kernels that are not there. NULL if that cannot be made. */
 static const char *code_of(const Explanation *e, size_t *size) {
   Module m = *e->kernels;
   CodegenOptions o = program_codegen_options(e->program);
   char *bytes;
   m.kernels = ARENA_ARRAY(e->arena, Kernel, e->nkernels + 1);
-  m.nkernels = 0;
+  m.nkernels = m.nreductions = 0;
   for (int i = 0; i < e->nkernels; i++) {
     bool again = false;
     for (int k = 0; k < i; k++) again |= e->list[k].kernel == e->list[i].kernel;

@@ -109,13 +109,12 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
 /* The number of `t` among all threads of the launch. */
 static uint32_t global_number(const Sim *s, const SimThread *t) { return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number; }
 
-/* The member of the launch that has the thread of that number. */
+/* The member of the launch that has the thread of that number; one without blocks has none. */
 static const SimMember *member_of(const Sim *s, uint32_t number) {
-  const SimMember *found = &s->members[0];
-  for (int i = 1; i < s->nmembers; i++)
-    if (s->members[i].first <= number && s->members[i].first >= found->first)
-      found = &s->members[i];
-  return found;
+  int i = 0;
+  while (i < s->nmembers - 1 && (number < s->members[i].first || number - s->members[i].first >= s->members[i].k->nblocks * s->members[i].k->nthreads))
+    i++;
+  return &s->members[i];
 }
 
 /* "thread [1] of block [0]" for the thread of that number in the launch, and of which kernel if that is not the running one. */

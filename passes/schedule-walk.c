@@ -3,6 +3,7 @@
 #include "passes/walk.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* Operations of the largest piece up to which 4 and 2 lines are computed together: more lines share more loads, but need more registers. */
 enum { FEW_OPS = 24, SOME_OPS = 60 };
@@ -144,14 +145,14 @@ bool walk_is_good(const TargetInfo *t, const Stream *p, const Schedule *s) {
 /* Points of a tile in dimension `d` that are given out, `n` of them, and the halo. */
 static int32_t with_halo(const Launch *l, int d, int32_t n) { return (int32_t)(n + l->hull.lo[d] + l->hull.hi[d]); }
 
-/* Tiles of `s` that a grid has whose extents the schedule asked for, `want`, says; INT64_MAX if it does not. */
-static int64_t tiles_of(const Launch *l, const Schedule *want, const Schedule *s) {
-  int64_t n = 1;
+/* Tiles of `s` that a grid has whose extents the schedule asked for, `want`, says; infinitely many if it does not. */
+static double tiles_of(const Launch *l, const Schedule *want, const Schedule *s) {
+  double n = 1;
   for (int d = 0; d < l->m->grid.rank; d++) {
     int64_t width = larger(walk_width(l, s, d), 1);
     if (want->size[d] < 1)
-      return INT64_MAX;
-    n *= (want->size[d] + width - 1) / width;
+      return INFINITY;
+    n *= (double)((want->size[d] + width - 1) / width);
   }
   return n;
 }
