@@ -1,7 +1,6 @@
 /* backend/emit-select.c: selects by tests of coordinates, in loops. Predicates are few on a GPU: those of points, which stay the same from step to step of a walk, are packed
  * into words and taken out again at each use. Where the target can merge words by a mask of bits, a test of what does not change in the loop becomes such a mask, made once
- * before the loop, and the select one instruction; a test of what does change, which is often the same
- * for all threads, becomes another. */
+ * before the loop, and the select one instruction; a test of what does change becomes another. */
 #include "backend/emit.h"
 
 /* The innermost loop about `b`, NULL if there is none. */

@@ -76,7 +76,7 @@ typedef struct MemoryTraffic { double read, written, again; } MemoryTraffic;
 typedef struct InstanceWork { const char *name; int32_t level; Extent extent; int32_t lag, rows; Redundancy redundancy; } InstanceWork;
 
 /* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads. across: so many of them are read by other warps;
- * direct: nothing, each reader loads its own. */
+ * direct: nothing in registers, each reader takes its own row (stream.h). */
 typedef struct WindowWork { int32_t field, version, lag, rows, across; bool direct; } WindowWork;
 
 /* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and give out width[d] points; walked: dimension 0 of a walked tile (rank above 1) counts the rows of a walk. */

@@ -9,7 +9,7 @@ enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
 enum { MOST_WORDS = 1024, FEW_THREADS = 256 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
-/* Instructions of the steps written out that defaults keep to, about: by rank: beyond it they come too slowly; and of one point of a step. Found by measuring (docs/performance.md). */
+/* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in rank 3 of one point of a step. Found by measuring (docs/performance.md). */
 static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
 enum { LONG_EQUATION = 96 };
 
