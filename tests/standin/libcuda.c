@@ -6,6 +6,7 @@
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and waiting fail
  */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
-enum { MAX_ALLOCATIONS = 256, MAX_KERNELS = 64, MAX_ARGS = 32, MAX_EVENTS = 128, MAX_MODULES = 16, MAX_GRAPHS = 16, MAX_STREAMS = 16, MAX_NODES = 4096 };
+enum { MAX_ALLOCATIONS = 256, MAX_KERNELS = 256, MAX_ARGS = 32, MAX_EVENTS = 128, MAX_MODULES = 16, MAX_GRAPHS = 16, MAX_STREAMS = 16, MAX_NODES = 4096 };
 
 /* A kernel as the PTX declares it. */
 typedef struct Kernel { int module; char name[128]; int nargs; int size[MAX_ARGS]; bool pointer[MAX_ARGS]; unsigned max[3]; } Kernel;
@@ -40,6 +41,14 @@ static struct {
   Graph graphs[MAX_GRAPHS];
   Graph *captured;
 } rt;
+
+/* ---------------------------------------------------------------- threads */
+
+/* As with the driver, several threads may call at once: what takes or gives back one of the things in `rt` begins with ALONE and runs on its own. */
+static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *enter(void) { return pthread_mutex_lock(&alone), &alone; }
+static void leave(pthread_mutex_t **m) { pthread_mutex_unlock(*m); }
+#define ALONE __attribute__((cleanup(leave))) pthread_mutex_t *entered = enter()
 
 /* ---------------------------------------------------------------- log and faults */
 
@@ -82,7 +91,10 @@ static bool to_fail(const char *name) {
 
 /* ---------------------------------------------------------------- devices and errors */
 
-int cuInit(unsigned flags) { return rt.started = true, flags ? fault("cuInit: flags") : SUCCESS; }
+int cuInit(unsigned flags) {
+  ALONE;
+  return rt.started = true, flags ? fault("cuInit: flags") : SUCCESS;
+}
 int cuGetErrorName(int e, const char **name) { return *name = e == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_INVALID_VALUE", SUCCESS; }
 int cuGetErrorString(int e, const char **text) { return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS; }
 int cuDeviceGetCount(int *n) { return *n = 1, rt.started ? SUCCESS : fault("cuDeviceGetCount before cuInit"); }
@@ -101,18 +113,23 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int d) {
+  ALONE;
   rt.retained++;
   *context = &rt;
   return d == 7 ? SUCCESS : fault("cuDevicePrimaryCtxRetain of no device");
 }
 
 int cuDevicePrimaryCtxRelease_v2(int d) {
+  ALONE;
   (void)d;
   if (rt.retained == 1) rt.broken = false;
   return rt.retained-- > 0 ? SUCCESS : fault("cuDevicePrimaryCtxRelease of what is not retained");
 }
 
-int cuCtxSetCurrent(void *context) { return rt.current = true, context == &rt ? SUCCESS : fault("cuCtxSetCurrent of no context"); }
+int cuCtxSetCurrent(void *context) {
+  ALONE;
+  return rt.current = true, context == &rt ? SUCCESS : fault("cuCtxSetCurrent of no context");
+}
 
 int cuCtxSynchronize(void) {
   if (rt.capturing) return fault("cuCtxSynchronize while a stream captures");
@@ -134,6 +151,7 @@ static Allocation *find(uint64_t p, size_t size) {
 int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = *total = (size_t)1 << 30, SUCCESS; }
 
 int cuMemAlloc_v2(uint64_t *p, size_t size) {
+  ALONE;
   call("cuMemAlloc %zu", size);
   if (rt.broken) return LAUNCH_FAILED;
   if (rt.capturing) return fault("cuMemAlloc while a stream captures");
@@ -147,6 +165,7 @@ int cuMemAlloc_v2(uint64_t *p, size_t size) {
 }
 
 int cuMemFree_v2(uint64_t p) {
+  ALONE;
   Allocation *a = find(p, 1);
   call("cuMemFree");
   if (!a || (uint64_t)(uintptr_t)a->p != p) return fault("cuMemFree of what cuMemAlloc did not give");
@@ -178,9 +197,13 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
 /* Bytes of a parameter of PTX type `t`: "u64 ...", "f32 ...". */
 static int type_bytes(const char *t) { return strstr(t, "64") == t + 1 ? 8 : strstr(t, "32") == t + 1 ? 4 : strstr(t, "16") == t + 1 ? 2 : 1; }
 
-/* Reads one kernel from behind ".entry ". */
-static void read_kernel(const char *s, int module) {
-  Kernel *k = &rt.kernels[rt.nkernels++];
+/* Reads one kernel from behind ".entry ". False: the stand-in has no place for more. */
+static bool read_kernel(const char *s, int module) {
+  int at = 0;
+  while (at < rt.nkernels && rt.kernels[at].name[0]) at++;
+  if (at == MAX_KERNELS) return false;
+  if (at == rt.nkernels) rt.nkernels++;
+  Kernel *k = &rt.kernels[at];
   *k = (Kernel){.module = module};
   snprintf(k->name, sizeof k->name, "%.*s", (int)strcspn(s, "( \n"), s);
   const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid");
@@ -191,22 +214,26 @@ static void read_kernel(const char *s, int module) {
     k->pointer[k->nargs++] = pointer && pointer < p + strcspn(p, "\n");
   }
   if (max && max < body) sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
+  return true;
 }
 
 int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+  ALONE;
   (void)n, (void)options, (void)values;
   int i = 0;
   while (i < MAX_MODULES && rt.modules[i]) i++;
   call("cuModuleLoadDataEx");
   if (i == MAX_MODULES || !rt.current) return fault("cuModuleLoadDataEx without a context");
   if (!strstr(image, ".version")) return fault("cuModuleLoadDataEx: no PTX");
-  for (const char *s = strstr(image, ".entry "); s && rt.nkernels < MAX_KERNELS; s = strstr(s + 1, ".entry ")) read_kernel(s + 7, i);
+  for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
+    if (!read_kernel(s + 7, i)) return fault("more kernels than the stand-in keeps");
   rt.modules[i] = true;
   *module = &rt.modules[i];
   return SUCCESS;
 }
 
 int cuModuleUnload(void *module) {
+  ALONE;
   bool *m = module;
   if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m) return fault("cuModuleUnload of what was not loaded");
   for (int g = 0; g < MAX_GRAPHS; g++)
@@ -219,6 +246,7 @@ int cuModuleUnload(void *module) {
 }
 
 int cuModuleGetFunction(void **f, void *module, const char *name) {
+  ALONE;
   for (int i = 0; i < rt.nkernels; i++)
     if (&rt.modules[rt.kernels[i].module] == module && strcmp(rt.kernels[i].name, name) == 0) return *f = &rt.kernels[i], SUCCESS;
   return NOT_FOUND;
@@ -278,6 +306,7 @@ static int launch_beside(Stream *s, const Kernel *k, const char *line) {
 }
 
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
+  ALONE;
   const Kernel *k = f;
   char line[768];
   unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
@@ -296,6 +325,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 /* ---------------------------------------------------------------- streams and graphs */
 
 int cuStreamCreate(void **stream, unsigned flags) {
+  ALONE;
   for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
     if (!rt.beside[i].used) return rt.beside[i] = (Stream){.used = true}, *stream = &rt.beside[i], SUCCESS;
   if (rt.stream || flags) return fault("cuStreamCreate");
@@ -305,6 +335,7 @@ int cuStreamCreate(void **stream, unsigned flags) {
 }
 
 int cuStreamDestroy_v2(void *stream) {
+  ALONE;
   if (beside_stream(stream)) return beside_stream(stream)->used = false, SUCCESS;
   if (stream != &rt.stream || !rt.stream || rt.capturing) return fault("cuStreamDestroy");
   rt.stream = false;
@@ -369,12 +400,16 @@ int cuGraphExecDestroy(void *executable) { return ((Graph *)executable)->used ? 
 /* ---------------------------------------------------------------- events */
 
 int cuEventCreate(void **e, unsigned flags) {
+  ALONE;
   for (int i = 0; i < MAX_EVENTS; i++)
     if (!rt.events[i].used) return rt.events[i] = (Event){.used = true}, *e = &rt.events[i], flags & ~2u ? fault("cuEventCreate: flags") : SUCCESS;
   return OUT_OF_MEMORY;
 }
 
-int cuEventDestroy_v2(void *e) { return ((Event *)e)->used ? (((Event *)e)->used = false, SUCCESS) : fault("cuEventDestroy of what is none"); }
+int cuEventDestroy_v2(void *e) {
+  ALONE;
+  return ((Event *)e)->used ? (((Event *)e)->used = false, SUCCESS) : fault("cuEventDestroy of what is none");
+}
 
 /* Is it the stream that launches go to now? */
 static bool is_front(const void *stream) { return stream == (rt.capturing ? &rt.stream : NULL); }

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <cmocka.h>
 
 #include "driver/explain.h"
@@ -245,6 +248,46 @@ static void test_failure(void **state) {
   stc_program_free(p);
 }
 
+/* The calls of the stand-in that load modules. */
+typedef struct Loader { int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *), (*unload)(void *); char name[8]; int wrong; } Loader;
+
+/* Loads and unloads a module of one kernel many times; what is refused is counted in `wrong`. The stand-in's kernels begin with the number of their module, then the name. */
+static void *load_often(void *arg) {
+  Loader *l = arg;
+  char text[64];
+  snprintf(text, sizeof text, ".version 8.0\n.entry %s(){}\n", l->name);
+  for (int i = 0; i < 2000; i++) {
+    void *m = NULL, *f = NULL;
+    l->wrong += l->load(&m, text, 0, NULL, NULL) || l->get(&f, m, l->name) || strcmp((const char *)f + sizeof(int), l->name) != 0 || l->unload(m);
+  }
+  return NULL;
+}
+
+/* The tuner prepares candidates in several threads: the stand-in has to bear that as the driver does. */
+static void test_threads(void **state) {
+  enum { THREADS = 4 };
+  pthread_t t[THREADS];
+  Loader l[THREADS];
+  void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+  assert_non_null(lib);
+  unsetenv("STC_STANDIN_LOG");
+  ((int (*)(void *))dlsym(lib, "cuCtxSetCurrent"))(NULL);
+  for (int i = 0; i < THREADS; i++) {
+    l[i] = (Loader){.wrong = 0};
+    *(void **)&l[i].load = dlsym(lib, "cuModuleLoadDataEx");
+    *(void **)&l[i].get = dlsym(lib, "cuModuleGetFunction");
+    *(void **)&l[i].unload = dlsym(lib, "cuModuleUnload");
+    snprintf(l[i].name, sizeof l[i].name, "k%d", i);
+    assert_int_equal(pthread_create(&t[i], NULL, load_often, &l[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(t[i], NULL);
+    assert_int_equal(l[i].wrong, 0);
+  }
+  dlclose(lib);
+  (void)state;
+}
+
 /* Runs the tuner for so many seconds on `plain`; returns the log (malloc). */
 static char *tune(World *w, int seconds, StcStatus want) {
   static volatile sig_atomic_t stop;
@@ -293,7 +336,7 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_often), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_tune_wrong), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_often), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_threads), TEST(test_tune_wrong), TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
