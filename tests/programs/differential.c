@@ -1,6 +1,6 @@
 /* tests/programs/differential.c: many programs, each on the reference interpreter and then with other options, in one process.
  *
- *   differential BATCH RESULTS FOLDER
+ *   differential BATCH RESULTS FOLDER [SECONDS]
  *
  * BATCH holds lines:   program FILE.stn            the program that the lines below are about
  *                      outputs OPTIONS             what a run writes; `%` stands for a place of the run's own
@@ -9,14 +9,15 @@
  * OPTIONS are those of `stc run`, without quotes. RESULTS gets a line `start` before each reference and run, so that one that ends the process can be told, and then
  * one of    ok | ended STATUS: MESSAGE | same-error STATUS: MESSAGE | refused STATUS: MESSAGE | error STATUS: MESSAGE | differs OUTPUT: byte N
  * `ended` is a reference that a check or a NaN in an `until` ended; `refused` is any other error of the reference, or a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
- * generate.py makes batches, differential.py reads results.
+ * A run of more than SECONDS ends the process. A GPU that a run names stays open to the end, so that its driver is not started anew for each.
+ * batch.py writes batches and reads results, for differential.py and tests/gpu/check.py.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "driver/driver.h"
+#include "driver/trial.h"
 
 enum { MAX_LINE = 8192, MAX_ARGS = 256, MAX_TEXT = 4096, SECONDS = 120 };
 
@@ -27,6 +28,9 @@ typedef struct Batch {
   char program[MAX_LINE], outputs[MAX_LINE], reference[MAX_LINE];
   StcStatus status;              /* of the reference */
   char messages[MAX_TEXT], reference_messages[MAX_TEXT];
+  Workspace w;                   /* of `device` */
+  StcContext *context;
+  Device device;                 /* kind NULL: none is held open */
 } Batch;
 
 /* Keeps the first error in the Batch `user`, on one line. */
@@ -78,6 +82,26 @@ static StcStatus run_command(Batch *b, const char *kind, const char *options) {
   workspace_close(&w);
   stc_context_free(context);
   return s;
+}
+
+/* Opens the device that `options` name with --device= and keeps it, if it is one whose driver takes long to start; the one it has, if a failed launch broke that, is opened anew. */
+static void hold_device(Batch *b, const char *options) {
+  const char *found = strstr(options, "--device=");
+  char name[32];
+  if (!found || (strncmp(found + 9, "cuda", 4) != 0 && strncmp(found + 9, "hip", 3) != 0) || sscanf(found + 9, "%31s", name) != 1) return;
+  if (b->device.kind && device_works(&b->device)) return;
+  StcConfig config = {.message = keep_error, .user = b};
+  if (!b->context && !((b->context = stc_context_new(&config)) && workspace_open(&b->w, b->context, NULL))) return;
+  if (b->device.kind) b->device.kind->close(&b->device);
+  if (device_open(&b->w, name, &b->device)) b->device = (Device){0};
+}
+
+/* Lets go what was held. */
+static void release_device(Batch *b) {
+  if (!b->context) return;
+  if (b->device.kind) b->device.kind->close(&b->device);
+  workspace_close(&b->w);
+  stc_context_free(b->context);
 }
 
 /* Compares the files at x and y. -1: equal; else the first byte where they differ (0 if one cannot be read). */
@@ -148,6 +172,7 @@ static void do_reference(Batch *b, const char *options) {
 static void do_run(Batch *b, const char *options) {
   fprintf(b->results, "start\n");
   fflush(b->results);
+  hold_device(b, options);
   StcStatus s = run_command(b, "got", options);
   if (schedule_refused(s, b->messages)) fprintf(b->results, "refused %d: %s\n", (int)s, b->messages);
   else if (s != b->status || (s && strcmp(b->messages, b->reference_messages) != 0)) fprintf(b->results, "error %d: %s\n", (int)s, b->messages);
@@ -161,17 +186,19 @@ int main(int argc, char **argv) {
   FILE *in = argc > 3 ? fopen(argv[1], "r") : NULL;
   b.results = in ? fopen(argv[2], "w") : NULL;
   b.folder = argv[3];
-  if (!b.results) return fputs("usage: differential BATCH RESULTS FOLDER\n", stderr), 2;
+  unsigned seconds = argc > 4 ? (unsigned)atoi(argv[4]) : SECONDS;
+  if (!b.results) return fputs("usage: differential BATCH RESULTS FOLDER [SECONDS]\n", stderr), 2;
   while (fgets(line, sizeof line, in)) {
     line[strcspn(line, "\n")] = 0;
     char *space = strchr(line, ' ');
     const char *rest = space ? space + 1 : "";
-    alarm(SECONDS);
+    alarm(seconds);
     if (strncmp(line, "program", 7) == 0) snprintf(b.program, sizeof b.program, "%s", rest);
     else if (strncmp(line, "outputs", 7) == 0) snprintf(b.outputs, sizeof b.outputs, "%s", rest);
     else if (strncmp(line, "reference", 9) == 0) do_reference(&b, rest);
     else if (strncmp(line, "run", 3) == 0) do_run(&b, rest);
   }
   fclose(in);
+  release_device(&b);
   return fclose(b.results) != 0;
 }

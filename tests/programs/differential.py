@@ -1,21 +1,19 @@
-"""differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--keep=FOLDER]
+"""differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
                          [--print=SEED] [--no-shrink]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. After --seconds no further program is begun.
+features.py never occurs, in a run of at least 300 programs on sim and host. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
 import concurrent.futures
 import os
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 
+from batch import Group, plain, run_groups
 from features import FEATURES, features_of
 from generate import Generator
 from model import EXTENT
@@ -23,30 +21,8 @@ from shrink import shrink
 from tree import declared
 
 
-ENOUGH = 300  # programs that must have every feature
-
-
-def plain(message):
-    """The message without what differs from program to program: names and numbers."""
-    return re.sub(r"[`'][^`' ]*[`']|\b[A-Za-z]*\d+\b|0x[0-9a-f]+|\b[A-E](@\d)?\b", "_", message)
-
-
-class Result:
-    """What came of a reference or run. what: ok, ended, refused, same-error, error, differs or crash; text: the rest of the line, or what the process said at its end."""
-
-    def __init__(self, what, text):
-        self.what, self.text = what, text
-
-    def failed(self):
-        return self.what in ("error", "differs", "crash")
-
-    def kind(self):
-        """Equal for failures that are the same as far as can be told."""
-        if self.what == "differs":
-            return "differs"
-        found = re.search(r"SUMMARY: .*|runtime error: .*|Assertion.*", self.text)
-        text = found.group(0) if found else self.text.split("\n")[0]
-        return self.what + " " + plain(text)[:60]
+ENOUGH = 300   # programs that must have every feature
+TELL = 10      # seconds between lines that tell how far all is
 
 
 def base_options(case):
@@ -76,48 +52,19 @@ def output_options(case):
     return words + (["--log", "%series.csv"] if any(n.startswith(("reduce ", "until ")) for n in (i.form for i in case.tree.parts[0].items)) else [])
 
 
-def run_batch(harness, cases):
-    """The results of each case: a list with the reference's and then the runs'. One process; when it ends early, the case at hand has a crash."""
-    folder = tempfile.mkdtemp(prefix="stc-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    lines, owners = [], []
-    for i, case in enumerate(cases):
-        path = os.path.join(folder, f"p{i}.stn")
-        with open(path, "w") as f:
-            f.write(case.tree.text())
-        lines += [f"program {path}", "outputs " + " ".join(output_options(case)), "reference " + " ".join(base_options(case))]
-        lines += ["run " + " ".join(run_options(case, run)) for run in case.runs]
-        owners += [i] * (1 + len(case.runs))
-    with open(os.path.join(folder, "batch"), "w") as f:
-        f.write("\n".join(lines) + "\n")
-    process = subprocess.run([harness, os.path.join(folder, "batch"), os.path.join(folder, "results"), folder], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
-    results = read_results(os.path.join(folder, "results"), process, len(owners))
-    shutil.rmtree(folder)
-    by_case = [[r for r, owner in zip(results, owners) if owner == i] for i in range(len(cases))]
-    crashed = next((i for i, results in enumerate(by_case) if any(r.what == "crash" for r in results)), len(cases))
-    if len(results) < len(owners) and crashed < len(cases):
-        return by_case[:crashed + 1] + (run_batch(harness, cases[crashed + 1:]) if crashed + 1 < len(cases) else [])
-    if process.returncode and len(cases) > 1:
-        return [run_batch(harness, [case])[0] for case in cases]
-    return by_case
+def group_of(case):
+    """The case as a group for the harness."""
+    return Group(case.tree.text(), " ".join(output_options(case)), " ".join(base_options(case)), [" ".join(run_options(case, run)) for run in case.runs])
 
 
-def read_results(path, process, expected):
-    """The Results in the file; the last one is a crash if the process ended in its midst, or at the end with an error."""
-    results = []
-    for line in open(path, errors="replace") if os.path.exists(path) else []:
-        what, _, text = line.rstrip("\n").partition(" ")
-        if what != "start":
-            results.append(Result(what, text))
-    if process.returncode:
-        crash = Result("crash", f"exit {process.returncode}\n{process.stderr[-6000:]}")
-        results = results + [crash] if len(results) < expected else results[:-1] + [crash]
-    return results
+def run_batch(harness, cases, end=None):
+    """The results of each case: a list with the reference's and then the runs'; fewer where the time `end` came first."""
+    return run_groups(harness, [group_of(case) for case in cases], end)
 
 
-def same_failure(harness, kind, cases):
+def same_failure(harness, kind, cases, end=None):
     """For each of the cases, of one run each: does it fail in that way?"""
-    return [results[0].what != "refused" and any(r.failed() and r.kind() == kind for r in results) for results in run_batch(harness, cases)]
+    return [bool(results) and results[0].what != "refused" and any(r.failed() and r.kind() == kind for r in results) for results in run_batch(harness, cases, end)]
 
 
 def describe(case, result, seed):
@@ -131,7 +78,10 @@ class Campaign:
     """The counts of a whole run."""
 
     def __init__(self, harness, options):
-        self.harness, self.options, self.end = harness, options, time.time() + options["seconds"] if options["seconds"] else None
+        self.harness, self.options, self.start = harness, options, time.time()
+        self.end = self.told = None
+        if options["seconds"]:
+            self.end = self.start + options["seconds"]
         self.count, self.reasons, self.schedules, self.kinds, self.features = *(collections.Counter() for _ in range(3)), {}, collections.Counter()
 
     def failure(self, seed, case, run, result):
@@ -143,11 +93,13 @@ class Campaign:
             return
         case.runs = [run]
         if not self.options["no-shrink"]:
-            if not same_failure(self.harness, kind, [case])[0]:
+            seconds = 120 if self.end is None else min(120, self.end - time.time())
+            if seconds < 5:
+                print(f"seed {seed}: no time to make it smaller")
+            elif not same_failure(self.harness, kind, [case], self.end)[0]:
                 print(f"seed {seed}: fails only behind other programs")
             else:
-                seconds = 120 if self.end is None else max(20, min(120, self.end - time.time()))
-                case = shrink(case, lambda cases: same_failure(self.harness, kind, cases), seconds=seconds)
+                case = shrink(case, lambda cases: same_failure(self.harness, kind, cases, self.end), seconds=seconds)
         text = describe(case, result, seed)
         print(text, flush=True)
         if self.options["keep"]:
@@ -157,9 +109,9 @@ class Campaign:
 
     def take(self, seed, case, results):
         """Counts the results of the case."""
+        if not results:
+            return
         self.count["programs"] += 1
-        if self.count["programs"] % 1000 == 0:
-            print(f"{self.count['programs']} programs, {self.count['runs']} runs, {self.count['failures']} failures up to seed {seed}", flush=True)
         if results[0].what == "refused":
             self.count["refused programs"] += 1
             self.reasons[plain(results[0].text)[:110]] += 1
@@ -174,6 +126,32 @@ class Campaign:
             if result.failed():
                 self.failure(seed, case, run, result)
                 return
+
+    def tell(self):
+        """Prints how far all is, when it is time to."""
+        now = time.time()
+        if self.told is None or now - self.told >= TELL:
+            self.told = now
+            print(f"{now - self.start:.0f} s: {self.count['programs']} of {self.options['programs']} programs, {self.count['runs']} runs, {self.count['failures']} failures", flush=True)
+
+    def make_and_run(self, first, last):
+        """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
+        if self.end and time.time() > self.end:
+            return []
+        cases = [Generator(seed).case(self.options["device"]) for seed in range(first, last)]
+        return list(zip(range(first, last), cases, run_batch(self.harness, cases, self.end)))
+
+    def run(self):
+        """Runs all programs, and counts what comes of them."""
+        first, size = self.options["seed"], self.options["batch"]
+        last = first + self.options["programs"]
+        with concurrent.futures.ThreadPoolExecutor(self.options["jobs"]) as pool:
+            waiting = {pool.submit(self.make_and_run, seed, min(last, seed + size)) for seed in range(first, last, size)}
+            while waiting:
+                done, waiting = concurrent.futures.wait(waiting, timeout=TELL, return_when=concurrent.futures.FIRST_COMPLETED)
+                for seed, case, results in (one for future in done for one in future.result()):
+                    self.take(seed, case, results)
+                self.tell()
 
     def report(self):
         """Prints the counts; True if all is well."""
@@ -199,35 +177,28 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 2, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 40}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
             sys.exit(__doc__)
         options[name] = True if not value else int(value) if name in ("seed", "programs", "jobs", "seconds", "batch", "print") else value
+    gpu = options["device"] and options["device"].split(":")[0] in ("cuda", "hip")
+    options["jobs"] = options["jobs"] or (os.cpu_count() if gpu else 2)
+    options["batch"] = options["batch"] or (8 if gpu else 40)
     return options
 
 
 def main():
-    harness, options = sys.argv[1], parse(sys.argv[2:])
-    make = lambda seed: Generator(seed).case(options["device"])
+    harness, options = os.path.abspath(sys.argv[1]), parse(sys.argv[2:])
     if options["print"] is not None:
-        case = make(options["print"])
+        case = Generator(options["print"]).case(options["device"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))
         return
-    campaign, start, last = Campaign(harness, options), time.time(), options["seed"] + options["programs"]
-    with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
-        def one(first):
-            if options["seconds"] and time.time() - start > options["seconds"]:
-                return []
-            seeds = range(first, min(last, first + options["batch"]))
-            cases = [make(seed) for seed in seeds]
-            return list(zip(seeds, cases, run_batch(harness, cases)))
-        for done in pool.map(one, range(options["seed"], last, options["batch"])):
-            for seed, case, results in done:
-                campaign.take(seed, case, results)
+    campaign = Campaign(harness, options)
+    campaign.run()
     ok = campaign.report()
-    print(f"{time.time() - start:.0f} s")
+    print(f"{time.time() - campaign.start:.0f} s")
     sys.exit(0 if ok else 1)
 
 

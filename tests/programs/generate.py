@@ -582,6 +582,10 @@ class Generator(Statements):
         r, rank = self.r, self.rank
         threads, points = [[31, 64, 100], [5, 8, 16], [4, 5, 8]][rank - 1], [[3, 17, 40, 100], [4, 7, 16, 30], [3, 8, 14, 20]][rank - 1]
         shape = lambda choices: "x".join(str(r.choice(choices)) for _ in range(rank))
+        if device and device.split(":")[0] == "host":
+            for options in [[], ["-schedule=naive"], self.tiles(shape, points, None), self.walked_alone() if rank > 1 else []]:
+                yield [f"--device={device}"] + options
+            return
         gpu = [f"--device={device}"] if device else ["--device=sim", "-march=" + r.choice(["nvptx", "nvptx", "amdgpu"])]
         reductions = any(i.form.startswith(("reduce", "until")) for i in tree.parts[0].items) or any("-fcheck" in o for o in self.options)
         for _ in range(3 if device else 1 if reductions else r.choice([1, 2])):
