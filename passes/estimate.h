@@ -112,7 +112,7 @@ const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that cross the cache and memory in all. */
 typedef struct LaunchLoad { KernelWork work; int32_t registers, spilled; int64_t shared; double points, blocks, cache_bytes, memory_bytes; } LaunchLoad;
-/* Points that a kernel covers, its blocks, and, if it has versions, the part of them that touch an edge. */
+/* Points that a kernel covers, its blocks, and, if it has versions, the part of them that take the last: that touch an edge, in kernels for edges alone one along dimension 0. */
 typedef struct KernelSpace { double points, blocks, edges; } KernelSpace;
 KernelSpace kernel_space(const Kernel *k, const Const *scalars);
 /* The load of kernel `k`, which makes launch `l`, there; scalars as for kernel_work. Numbers the kernel's values. */

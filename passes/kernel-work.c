@@ -195,7 +195,7 @@ static void count_for(Count *c, const Op *op) {
   c->rounds = outer;
 }
 
-/* Is `op` the choice between the version for blocks at no edge and the one for the others, which pass specialize makes? */
+/* Is `op` the choice between the version for blocks at no edge and the one for the others, which pass specialize makes? In kernels for edges: at none along dimension 0. */
 static bool is_version(const Kernel *k, const Op *op) {
   const Op *test = op->code == OP_IF ? op->operands[0]->def : NULL;
   return test && test->code == OP_INSIDE && op->parent == k->body && value_is_uniform(op->operands[0]);

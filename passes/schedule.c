@@ -678,6 +678,8 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
   if (stream && !c->target->simt)
     return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
+  if (stream && apart && m->grid.rank == MAX_RANK)
+    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize(sides=1),split-edges,simplify";
   if (stream)
     return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,split-edges,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";

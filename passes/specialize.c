@@ -7,7 +7,12 @@
  *
  * What to assume is chosen walking backwards over what is live under the assumptions made so far: where select(inside A, x, y) is live
  * and A is assumed, y is not live, and so tests and maps that only y needs are no part of the condition. A test that contradicts earlier
- * ones for all params is not assumed. */
+ * ones for all params is not assumed.
+ *
+ * With option `sides` the tiles that touch edges, but none along dimension 0, have a version of their own, where the tests along that
+ * dimension are taken for true:
+ *
+ *   if interior { ... } else { if away { B with the rest of the tests } else { B } } */
 #include <inttypes.h>
 
 #include "passes/analysis.h"
@@ -29,12 +34,15 @@ typedef struct Coordinate { int64_t block[MAX_RANK]; Affine rest; int64_t least,
 
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
 
-/* The work on one kernel. decision and live are indexed by Value.id. */
+/* The work on one version of a kernel. along: the dimension whose blocks alone the condition may be about, or ALL. decision, dropped and live are indexed by Value.id;
+ * dropped: a bit for each coordinate of an inside that is not assumed as a whole, but in that. */
+enum { ALL = -1 };
 typedef struct Specializer {
   Arena *arena;
   Ranges *ranges;
+  int along;
   Condition *condition;
-  uint8_t *decision;
+  uint8_t *decision, *dropped;
   bool *live;
   int64_t assumed, kept;
 } Specializer;
@@ -138,18 +146,37 @@ static bool analyse_coordinate(Specializer *s, const Value *v, int64_t off, Coor
   return ok;
 }
 
-/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`; false if it cannot be assumed, or for an inside that is the
- * same for the whole tile anyway. */
-static bool require_op(Specializer *s, Condition *c, const Op *op) {
+/* May the condition be about `x`? */
+static bool is_along(const Specializer *s, const Coordinate *x) {
+  bool alone = s->along == ALL || x->block[s->along];
+  for (int d = 0; d < MAX_RANK; d++)
+    alone = alone && (s->along == ALL || d == s->along || !x->block[d]);
+  return alone;
+}
+
+/* Adds what assuming coordinate `d` of `op` requires to `c`; false, with `c` as it was, if it cannot be assumed. *varies is set if it is not the same for the whole tile. */
+static bool require_coordinate(Specializer *s, Condition *c, const Op *op, int d, bool *varies) {
+  Coordinate x;
+  Condition with = *c;
+  int64_t off = op->code == OP_INSIDE ? 0 : op->off[0];
+  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_along(s, &x) || !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
+    return false;
+  *varies |= x.varies;
+  *c = with;
+  return true;
+}
+
+/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be assumed; 0 for an inside that is the same for the
+ * whole tile anyway. */
+static unsigned require_op(Specializer *s, Condition *c, const Op *op) {
   bool varies = op->code != OP_INSIDE;
-  for (int d = 0; d < op->noperands; d++) {
-    Coordinate x;
-    int64_t off = op->code == OP_INSIDE ? 0 : op->off[0];
-    if (!analyse_coordinate(s, op->operands[d], off, &x) || !require(s, c, &x, op->box->lo[d], op->box->hi[d]))
-      return false;
-    varies |= x.varies;
-  }
-  return varies;
+  unsigned taken = 0;
+  for (int d = 0; d < op->noperands; d++)
+    if (require_coordinate(s, c, op, d, &varies))
+      taken |= 1u << d;
+    else if (s->along == ALL)
+      return 0;
+  return varies ? taken : 0;
 }
 
 /* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops in them are
@@ -160,16 +187,17 @@ static bool assume(Specializer *s, const Op *op) {
     return *d == ASSUMED;
   *d = KEPT;
   Condition *with = ARENA_NEW(s->arena, Condition), *before;
-  bool ok;
+  unsigned taken, all = (1u << op->noperands) - 1;
   do {
     before = s->condition;
     *with = *before;
-    ok = require_op(s, with, op);
+    taken = require_op(s, with, op);
   } while (s->condition != before);
-  if (ok) {
+  if (taken)
     s->condition = with;
+  if (taken == all)
     *d = ASSUMED;
-  }
+  s->dropped[op->results[0]->id] = (uint8_t)taken;
   *(*d == ASSUMED ? &s->assumed : &s->kept) += 1;
   return *d == ASSUMED;
 }
@@ -297,10 +325,28 @@ static void make_sum(Arena *a, Op *op) {
   op->box = NULL;
 }
 
+/* Takes those coordinates out of the inside `op` that have a bit in `dropped`. */
+static void drop_coordinates(Arena *a, Op *op, unsigned dropped) {
+  Value **operands = ARENA_ARRAY(a, Value *, op->noperands);
+  Box *box = ARENA_NEW(a, Box);
+  for (int d = 0; d < op->noperands; d++) {
+    if (dropped >> d & 1)
+      continue;
+    operands[box->rank] = op->operands[d];
+    box->lo[box->rank] = op->box->lo[d];
+    box->hi[box->rank++] = op->box->hi[d];
+  }
+  op->operands = operands;
+  op->noperands = box->rank;
+  op->box = box;
+}
+
 /* Rewrites the assumed ops of `b`, a copy whose values have the numbers of the original. */
 static void apply_assumptions(Specializer *s, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
     OpForm form = op_info[op->code].form;
+    if (form == FORM_BOX && s->decision[op->results[0]->id] == KEPT && s->dropped[op->results[0]->id])
+      drop_coordinates(s->arena, op, s->dropped[op->results[0]->id]);
     if ((form == FORM_BOX || form == FORM_MAP) && s->decision[op->results[0]->id] == ASSUMED) {
       if (form == FORM_BOX)
         make_true(op);
@@ -342,16 +388,26 @@ static void tidy_condition(Condition *c) {
     p->hi[p->nhi++] = affine_const(0);
 }
 
-/* The two versions of the body of `k` under the condition found. */
-static void build_versions(Specializer *s, Kernel *k) {
-  Block *body = block_new(s->arena, NULL);
+/* `if condition { body as assumed } else { otherwise }` at the end of `b`. */
+static void build_version(Specializer *s, Builder *b, const Block *body, Block *otherwise) {
+  Op *both = build_if(b, build_condition(b, s->condition), 0, NULL);
+  both->blocks[0] = block_clone(s->arena, body, both, NULL);
+  both->blocks[1] = otherwise;
+  otherwise->parent = both;
+  apply_assumptions(s, both->blocks[0]);
+}
+
+/* The versions of the body of `k` under the condition found, and under that of `sides` if it is not NULL. */
+static void build_versions(Specializer *s, Specializer *sides, Kernel *k) {
+  Block *body = block_new(s->arena, NULL), *otherwise = sides ? block_new(s->arena, NULL) : k->body;
   Builder b = builder_at_end(s->arena, body);
   b.loc = k->loc;
-  Op *both = build_if(&b, build_condition(&b, s->condition), 0, NULL);
-  both->blocks[0] = block_clone(s->arena, k->body, both, NULL);
-  both->blocks[1] = k->body;
-  k->body->parent = both;
-  apply_assumptions(s, both->blocks[0]);
+  build_version(s, &b, k->body, otherwise);
+  if (sides) {
+    Builder inner = builder_at_end(s->arena, otherwise);
+    inner.loc = k->loc;
+    build_version(sides, &inner, k->body, k->body);
+  }
   k->body = body;
 }
 
@@ -377,34 +433,60 @@ static bool is_specialized(Specializer *s, const Kernel *k) {
   return false;
 }
 
-/* Specializes kernel `k`; true if it was. */
-static bool specialize(PassContext *c, Module *m, Kernel *k) {
+/* What is needed to look for a version of `k`. */
+static Specializer *specializer_new(PassContext *c, Module *m, Kernel *k, int along) {
+  Specializer *s = ARENA_NEW(c->arena, Specializer);
   Ranges *r = ranges_new(c->arena, m, k, k->body);
-  Specializer s = {.arena = c->arena, .ranges = r, .condition = ARENA_NEW(c->arena, Condition)};
-  s.decision = ARENA_ARRAY(c->arena, uint8_t, r->n);
-  s.live = ARENA_ARRAY(c->arena, bool, r->n);
-  if (is_specialized(&s, k))
-    return false;
+  *s = (Specializer){.arena = c->arena, .ranges = r, .along = along, .condition = ARENA_NEW(c->arena, Condition)};
+  s->decision = ARENA_ARRAY(c->arena, uint8_t, r->n);
+  s->dropped = ARENA_ARRAY(c->arena, uint8_t, r->n);
+  s->live = ARENA_ARRAY(c->arena, bool, r->n);
+  return s;
+}
+
+/* Finds the condition and what it makes superfluous. False if there is nothing. */
+static bool find_condition(Specializer *s) {
+  Ranges *r = s->ranges;
   r->identity = assume_identity;
-  r->user = &s;
-  r->memo = ARENA_ARRAY(c->arena, Linear *, r->cap);
-  mark_block(&s, k->body);
-  tidy_condition(s.condition);
-  if (s.condition->n == 0)
+  r->user = s;
+  r->memo = ARENA_ARRAY(s->arena, Linear *, r->cap);
+  mark_block(s, r->k->body);
+  tidy_condition(s->condition);
+  return s->condition->n > 0;
+}
+
+/* Is the condition about blocks of other dimensions than the first, too? */
+static bool is_beyond_first(const Condition *c) {
+  bool beyond = false;
+  for (int i = 0; i < c->n; i++)
+    for (int d = 1; d < MAX_RANK; d++)
+      beyond |= c->part[i].coef[d] != 0;
+  return beyond;
+}
+
+/* Specializes kernel `k`, with a version for sides if that is wanted and there is something to gain; true if it was. */
+static bool specialize(PassContext *c, Module *m, Kernel *k, bool want_sides) {
+  Specializer *s = specializer_new(c, m, k, ALL), *sides = NULL;
+  if (is_specialized(s, k) || !find_condition(s))
     return false;
-  build_versions(&s, k);
-  pass_stat(c, s.assumed, "specialize", "tests and maps that interior tiles of kernel %s do without", k->name);
-  pass_stat(c, s.kept, "specialize", "tests and maps that interior tiles of kernel %s keep", k->name);
+  if (want_sides && is_beyond_first(s->condition)) {
+    sides = specializer_new(c, m, k, 0);
+    sides = find_condition(sides) ? sides : NULL;
+  }
+  build_versions(s, sides, k);
+  pass_stat(c, s->assumed, "specialize", "tests and maps that interior tiles of kernel %s do without", k->name);
+  pass_stat(c, s->kept, "specialize", "tests and maps that interior tiles of kernel %s keep", k->name);
   return true;
 }
 
 /* The pass: every kernel of the module. */
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
-  (void)n, (void)o;
-  for (int i = 0; i < m->nkernels; i++) {
+  bool ok = true;
+  bool sides = pass_option_int(c, "specialize", n, o, "sides", 0, 1, 0, &ok) != 0;
+  for (int i = 0; i < m->nkernels && ok; i++) {
     module_renumber(m);
-    if (specialize(c, m, &m->kernels[i]))
+    if (specialize(c, m, &m->kernels[i], sides))
       simplify_kernel(c, m, &m->kernels[i]);
   }
-  return m;
+  return ok ? m : NULL;
 }
