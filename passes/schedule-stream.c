@@ -157,18 +157,7 @@ static double redundancy(const Stream *p, const Schedule *s) {
 /* Instructions of all steps written out, about. */
 static int64_t code_of(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
-  int64_t sum = 0;
-  for (int i = 0; i < p->l->n; i++) {
-    int64_t most = 0;
-    for (int k = 0; k < p->l->st[i].npieces; k++) {
-      int64_t cost = 0;
-      for (const Op *op = p->l->st[i].pieces[k].body->first; op; op = op->next)
-        cost += op_instructions(op, p->l->m->fast_math);
-      most = cost > most ? cost : most;
-    }
-    sum += most;
-  }
-  return sum * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+  return stream_code(p->l) * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
 /* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of the threads, which is what registers are shared by there. */

@@ -3,6 +3,7 @@
  *
  * At step s instance i makes row s - lag(i). It may read a row of another version from the step in which that is made on, if the instance comes behind in
  * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind the barrier. */
+#include "passes/estimate.h"
 #include "passes/stream.h"
 
 /* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses at `phase`. */
@@ -161,8 +162,37 @@ static void choose_direct(Stream *s, const bool *moved) {
   }
 }
 
-/* In rank 2 one step more is written out than rows are kept, if these are fewer: then the new row has a place of its own before the oldest one is read for the last time, and nothing has to be moved. */
-enum { FREE_PLACES = 4 };
+/* Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are
+ * fewer than FREE_PLACES; in rank 3, where a step more would take as many more lines of shared memory, twice the two that most programs need, if the instances of a point have no more than FREE_CODE instructions and
+ * no sums, in whose place their values can stay. */
+enum { FREE_PLACES = 4, FREE_CODE = 100 };
+
+/* Instructions of the longest piece of `st` for a point, about. */
+static int64_t point_code(const Launch *l, const Stencil *st) {
+  int64_t most = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    int64_t cost = 0;
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      cost += op_instructions(op, l->m->fast_math);
+    most = cost > most ? cost : most;
+  }
+  return most;
+}
+
+int64_t stream_code(const Launch *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++)
+    sum += point_code(l, &l->st[i]);
+  return sum;
+}
+
+/* Are partial sums kept from step to step? */
+static bool keeps_sums(const Stream *s) {
+  bool any = false;
+  for (int i = 0; i < s->l->n; i++)
+    any |= s->early[i] && s->early[i]->words > 0;
+  return any;
+}
 
 /* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps live. */
 static int32_t choose_unroll(const Stream *s) {
@@ -177,6 +207,8 @@ static int32_t choose_unroll(const Stream *s) {
     for (int k = 0; s->early[i] && k < s->early[i]->n; k++)
       if (s->early[i]->kept[k])
         u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
+  if (s->l->m->grid.rank == 3 && !s->alone)
+    return u == 2 && !keeps_sums(s) && stream_code(s->l) <= FREE_CODE ? 2 * u : u;
   return s->l->m->grid.rank == 2 && u < FREE_PLACES ? u + 1 : u;
 }
 

@@ -62,6 +62,9 @@ Stream *stream_alone(const Launch *l);
 int64_t stream_words(const Stream *s);
 /* Do direct windows come in by rings, kept there until the last reader has taken them? Where copies run ahead, and such rings leave room in the shared memory of target `t` for two blocks of `s`. */
 bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s);
+/* Instructions that all instances of `l` take for a point, about. */
+int64_t stream_code(const Launch *l);
+
 /* Rows that the rings have in which rows come in by copies that run `ahead` steps ahead: at least so many, and a multiple or a divisor of `unroll`. */
 int32_t stream_slots(const Stream *s, int32_t ahead);
 /* How far, in cells of dimension `d`, an access at `off` under `rule` may lead: at least *lo, at most *hi. */
