@@ -269,6 +269,7 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
     b->device.kind->close(&b->device);
     s = open_device(b);
   }
+  if (!s && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json);
   return s;
 }
 
@@ -312,7 +313,7 @@ static StcStatus run_guarded(void *arg) {
     for (int t = 0; t < b->set.ntypes && !s && !*b->stop; t++) s = measure(b, b->set.programs[p], b->set.types[t]);
   say(b, "", "", "", "");
   if (!s && *b->stop) s = STC_INTERRUPTED;
-  if ((!s || s == STC_INTERRUPTED) && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
+  if (s == STC_INTERRUPTED && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
   if (!s && b->wrong) s = STC_CHECK_FAILED;
   return s;
 }
