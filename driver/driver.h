@@ -113,7 +113,7 @@ Module *program_read(StcProgram *p, Workspace *w);
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out);
 /* The extents of the program's grid with its defines and `n` more, as "NAME=VALUE". False, without a message, if they are not known. (grid.c) */
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
-/* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters
+/* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded, except of large grids of rank 3, such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters
  * only in that tiles at edges then go along with the others. (grid.c) */
 enum { GRID_SMALL = -1 };
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]);

@@ -25,6 +25,16 @@ static int64_t rounded(int64_t n) {
   return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
 }
 
+/* Points from which on the extents of a grid of rank 3 are not rounded: rows of walks are chosen for them. */
+static const double MANY_POINTS = 4194304;
+
+/* Points of a grid of such extents. */
+static double points_of(const int64_t *size, int rank) {
+  double points = 1;
+  for (int d = 0; d < rank; d++) points *= (double)size[d];
+  return points;
+}
+
 /* Does nothing but where tiles at edges go depend on the size? Then makes it none, or that of GRID_SMALL, so that there are no more builds than ways to put them. */
 static void reduce_size(const StcProgram *p, int64_t size[MAX_RANK]) {
   Schedule s = p->schedule;
@@ -43,6 +53,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
-  for (int d = 0; d < rank; d++) size[d] = rounded(size[d]);
+  bool exact = rank == MAX_RANK && points_of(size, rank) >= MANY_POINTS;
+  for (int d = 0; d < rank && !exact; d++) size[d] = rounded(size[d]);
   reduce_size(p, size);
 }

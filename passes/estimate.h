@@ -104,6 +104,9 @@ LaunchWork *launch_works(const Module *m, const Schedule *s, int *count);
 typedef struct Occupancy { int32_t blocks, warps, most_warps; const char *limit; } Occupancy;
 Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared);
 
+/* Blocks that the core with the most of them runs if each of `cores` holds `at_once`; those of the last round, which leaves cores without work, counted in part. */
+double model_blocks_a_core(double blocks, double cores, double at_once);
+
 /* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges between lanes; what threads wait for (loads, barriers,
  * results); memory; the cache before it. */
 typedef enum Bound { BOUND_ISSUE, BOUND_F64, BOUND_SPECIAL, BOUND_SHARED, BOUND_LATENCY, BOUND_MEMORY, BOUND_CACHE, BOUNDS } Bound;

@@ -74,8 +74,7 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
   return load;
 }
 
-/* Blocks that the core with the most of them runs, those of the last round, which leaves cores without work, counted in part. */
-static double blocks_a_core(double blocks, double cores, double at_once) {
+double model_blocks_a_core(double blocks, double cores, double at_once) {
   double each = blocks / cores, rounds = ceil(blocks / (cores * at_once)), uneven = 0.5 * (each + rounds * at_once);
   if (rounds <= 1)
     return ceil(each);
@@ -109,7 +108,7 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   const KernelWork *w = &l->work;
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
   Rates r = rates_of(t);
-  double at_once = time.occupancy.blocks, threads = blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
+  double at_once = time.occupancy.blocks, threads = model_blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
   double words = SHARED_WORD * w->shared + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
   time.alone[BOUND_F64] = w->f64 * threads / r.f64;

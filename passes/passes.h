@@ -4,6 +4,7 @@
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
  *   schedule-size.c   what is left open of it chosen for a small grid
+ *   schedule-rounds.c rows of a walk chosen for a grid
  *
  *   stencil IR -> stencil IR
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)

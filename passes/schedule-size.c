@@ -149,7 +149,7 @@ static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
     stencil_work(x->m, &p->l->st[i], &w);
   double point = w.f32_ops + w.f64_ops * (x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2) + WALK_MORE * p->l->n;
   double rows = x->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last), warp = (double)threads / x->t->lanes;
-  double registers = 40 + (double)stream_words(p) * lane + 3 * lane, most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048;
+  double registers = stream_registers(p, s), most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048;
   double resident = x->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
   resident = resident > by_threads ? by_threads : resident < 1 ? 1 : resident;
   double waits = rows * (ROW + STAGE * p->l->n + (x->rank > 2 ? ROW_BARRIER : 0)), us = blocks_us(x, block_count(x, width), warp, resident, waits, rows * lane * point, x->rank > 2);

@@ -58,8 +58,7 @@ static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
 
 bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) { return s->ahead > 1 && 2 * bytes_with(p, s, true) <= t->max_shared_bytes; }
 
-/* Bytes of shared memory a block takes. */
-static int64_t shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) { return bytes_with(p, s, stream_keeps_ring(t, p, s)); }
+int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) { return bytes_with(p, s, stream_keeps_ring(t, p, s)); }
 
 /* Why launch `l` cannot be walked at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
@@ -99,7 +98,7 @@ static void choose_planes(const Schedule *want, const Stream *p, int bytes, Sche
     s->elems[1] = bytes <= 4 && s->elems[2] > 2 ? 2 : 4;
 }
 
-/* Planes of a walk in rank 3: so many that at most an eighth more are walked, where 128 are enough for that; short walks leave more tiles away from the edge. */
+/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where 128 are enough for that; short walks leave more tiles away from the edge. */
 static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last) > 64 ? 128 : 64; }
 
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written out, so that places are constant. */
@@ -125,6 +124,8 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     choose_planes(w, p, bytes, s);
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
+  if (rank == 3 && w->size[0] && schedule_depends_on_size(w))
+    s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
 
 /* Words of a thread's registers that windows take. */
@@ -139,7 +140,7 @@ bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
   for (int d = 0; d < p->l->m->grid.rank; d++)
     if (stream_width(p, s, d) < 1)
       return false;
-  return shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
+  return stream_shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
 }
 
 /* Points computed for each point given out. */
@@ -279,7 +280,7 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
   const TargetInfo *t = r->c->target;
   if (!t->simt)
     return walk_too_large(a, t, p, s);
-  int64_t bytes = shared_bytes(t, p, s);
+  int64_t bytes = stream_shared_bytes(t, p, s);
   for (int d = 0; d < r->rank; d++)
     if (stream_width(p, s, d) < 1)
       return arena_printf(a, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, s->T,

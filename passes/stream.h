@@ -79,6 +79,12 @@ bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rul
 int64_t stream_width(const Stream *p, const Schedule *s, int d);
 /* Is the tile of `s` larger than the halo, and do its windows fit a block of target `t`? */
 bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s);
+/* Bytes of shared memory that a block takes. */
+int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s);
+/* Registers that a thread will take, about. */
+double stream_registers(const Stream *p, const Schedule *s);
+/* Rows of a walk of planes for a grid of extents `size`, all but s->chunk being chosen: such that blocks fill the cores in whole rounds (schedule-rounds.c). */
+int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size);
 /* Are the steps of `s` written out few enough instructions that they come fast enough? */
 bool stream_code_is_short(const Stream *p, const Schedule *s);
 /* Are there registers for the windows and, in rank 3, where threads have few, for what a long equation needs beside them; and is the code not too long? */

@@ -271,7 +271,12 @@ static void test_threads(void **state) {
   void *lib = dlopen("libcuda.so.1", RTLD_NOW);
   assert_non_null(lib);
   unsetenv("STC_STANDIN_LOG");
-  ((int (*)(void *))dlsym(lib, "cuCtxSetCurrent"))(NULL);
+  int (*retain)(void **, int), (*set)(void *), (*release)(int);
+  void *context = NULL;
+  *(void **)&retain = dlsym(lib, "cuDevicePrimaryCtxRetain");
+  *(void **)&set = dlsym(lib, "cuCtxSetCurrent");
+  *(void **)&release = dlsym(lib, "cuDevicePrimaryCtxRelease_v2");
+  assert_int_equal(retain(&context, 7) || set(context) || release(7), 0);
   for (int i = 0; i < THREADS; i++) {
     l[i] = (Loader){.wrong = 0};
     *(void **)&l[i].load = dlsym(lib, "cuModuleLoadDataEx");
