@@ -118,7 +118,7 @@ static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   for (int i = 0; i < e->n - 1; i++)
     if (e->all[i].fresh) trials[n++] = &e->all[i].trial;
   say(b, "compiling", e->program->name, e->type, bench_size_text(b->w.arena, size));
-  trials_prepare(trials, n, (int)sysconf(_SC_NPROCESSORS_ONLN));
+  trials_prepare(trials, n, crew_size());
   if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
   for (int i = 0; i < e->n - 1 && !*b->stop; i++)
     if (e->all[i].fresh) verify(b, e, &e->all[i]);

@@ -272,7 +272,9 @@ static StcStatus load_ptx(Device *d, const char *ptx) {
   char *log = arena_alloc(d->w->arena, LOG_SIZE);
   int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)LOG_SIZE};
+  double start = clock_seconds();
   CuResult e = s->cu.module_load(&s->module, ptx, 2, options, values);
+  d->load_seconds = clock_seconds() - start;
   if (e == 0) return STC_OK;
   diag_error(d->w->diags, no_loc(), "cuda: the driver does not take the PTX: %s", error_text(&s->cu, e));
   if (log[0]) diag_note(d->w->diags, no_loc(), "the driver's compiler says: %s", log);

@@ -221,7 +221,9 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   s->code = code;
   s->functions = ARENA_ARRAY(d->w->arena, void *, n + 1);
   s->dynamic = ARENA_ARRAY(d->w->arena, unsigned, n + 1);
+  double start = clock_seconds();
   st = check(d, s->hip.module_load(&s->module, b->bytes), "loading the code object");
+  d->load_seconds = clock_seconds() - start;
   for (int i = 0; i < n && !st; i++) {
     s->dynamic[i] = (unsigned)dynamic_shared_bytes(&code->module->kernels[i], code->target);
     st = check(d, s->hip.module_function(&s->functions[i], s->module, code->module->kernels[i].name), code->module->kernels[i].name);

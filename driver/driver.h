@@ -111,6 +111,8 @@ const Target *program_target(StcProgram *p);
 Module *program_read(StcProgram *p, Workspace *w);
 /* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid of that size, and checks that the kernels fit the target. */
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out);
+/* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after an error. (grid.c) */
+Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts);
 /* The extents of the program's grid with its defines and `n` more, as "NAME=VALUE". False, without a message, if they are not known. (grid.c) */
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
 /* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded, except of large grids of rank 3, such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters
@@ -186,6 +188,7 @@ struct Device {
   const char *cpu;               /* the target's name for it, NULL the default */
   TargetInfo limits;             /* of the device at hand; 0 where unknown */
   const char *description;
+  double load_seconds;           /* that its driver took for the code, compiling it perhaps */
   void *state;
 };
 
@@ -253,6 +256,9 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
 void plan_forget_recordings(StcPlan *p);
 /* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
+/* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the params give, about: made if there is none yet, and kept with the program,
+ * so that plan_prepare finds it. */
+StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out);
 /* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */

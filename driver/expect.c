@@ -1,31 +1,58 @@
-/* driver/expect.c: what the cost model expects of a plan, to stand beside what was measured. */
+/* driver/expect.c: what the cost model expects of a build, to stand beside what was measured or to choose what is. */
 #include "driver/explain.h"
 
 #include <string.h>
 
-/* What plan_expect hands to its guarded part. */
-typedef struct ExpectArgs { StcPlan *plan; Expected *out; } ExpectArgs;
+/* What the functions below hand to their guarded part. The memory is that of `w`. */
+typedef struct ExpectArgs { StcProgram *program; Workspace *w; const Build *build; const char *description; Const *scalars; double points; Expected *out; } ExpectArgs;
 
 /* Finds the figures. */
 static StcStatus expect_guarded(void *arg) {
   ExpectArgs *a = arg;
-  StcPlan *p = a->plan;
-  const Build *b = p->build;
-  Explanation e = {.arena = p->w.arena, .program = p->program, .target = b->code.target, .kernels = b->code.module, .schedule = b->code.schedule, .scalars = p->scalars, .points = (double)p->points};
-  e.card = card_of_device(p->device.description, target_arch(e.target));
+  const Build *b = a->build;
+  Explanation e = {.arena = a->w->arena, .program = a->program, .target = b->code.target, .kernels = b->code.module, .schedule = b->code.schedule, .scalars = a->scalars, .points = a->points};
+  e.card = card_of_device(a->description, target_arch(e.target));
   e.info = e.card ? card_info(e.card, target_info(e.target)) : *target_info(e.target);
-  e.stencils = program_before_lowering(p->program, &p->w, e.target, b->grid);
+  e.stencils = program_before_lowering(a->program, a->w, e.target, b->grid);
   if (!e.stencils) return STC_INPUT;
   explain_kernels(&e);
   *a->out = (Expected){.gpts = e.gpts, .redundancy = e.nlaunches ? e.launches[0].redundancy.cells : 1};
-  for (int i = 0; i < e.nkernels; i++)
-    if (e.list[i].load.registers > a->out->registers) a->out->registers = e.list[i].load.registers;
+  for (int i = 0; i < e.nkernels; i++) {
+    const LaunchLoad *l = &e.list[i].load;
+    if (l->registers > a->out->registers) a->out->registers = l->registers;
+    if (l->spilled > a->out->spilled) a->out->spilled = l->spilled;
+  }
   return STC_OK;
 }
 
+/* Can the model say anything of the build? */
+static bool can_expect(const StcProgram *p, const Build *b) {
+  return b && p->kind != SOURCE_KIR && !p->options.passes && b->code.schedule.family && target_info(b->code.target)->simt;
+}
+
 bool plan_expect(StcPlan *p, Expected *out) {
-  ExpectArgs args = {p, out};
+  ExpectArgs args = {p->program, &p->w, p->build, p->device.description, p->scalars, (double)p->points, out};
   *out = (Expected){0};
-  bool can = p->build && p->program->kind != SOURCE_KIR && !p->program->options.passes && p->build->code.schedule.family && target_info(p->build->code.target)->simt && p->points > 0;
-  return can && workspace_guard(&p->w, expect_guarded, &args) == STC_OK;
+  return can_expect(p->program, p->build) && p->points > 0 && workspace_guard(&p->w, expect_guarded, &args) == STC_OK;
+}
+
+/* What build_expect hands to its guarded part. */
+typedef struct BindArgs { ExpectArgs expect; int n; const char *const *defines; } BindArgs;
+
+/* Binds the params, and finds the figures. */
+static StcStatus bind_guarded(void *arg) {
+  BindArgs *a = arg;
+  ExpectArgs *x = &a->expect;
+  const Module *m = x->build->code.module;
+  Field whole = {.name = "grid", .box = m->grid};
+  int64_t extents[MAX_RANK];
+  x->scalars = program_bind(x->program, m, x->w->arena, x->w->diags, a->n, a->defines);
+  x->points = x->scalars ? (double)field_shape(&whole, x->scalars, extents) : 0;
+  return x->points > 0 ? expect_guarded(x) : STC_INPUT;
+}
+
+bool build_expect(StcProgram *p, const Build *b, const Device *d, int n, const char *const *defines, Expected *out) {
+  BindArgs args = {{p, &p->w, b, d->description, NULL, 0, out}, n, defines};
+  *out = (Expected){0};
+  return can_expect(p, b) && workspace_guard(&p->w, bind_guarded, &args) == STC_OK;
 }

@@ -65,11 +65,14 @@ void explain_kernels(Explanation *e);
 
 /* ---------------------------------------------------------------- expect.c */
 
-/* What the model expects of a plan: GPts/s; registers of the kernel with most of them; points computed for each given out. */
-typedef struct Expected { double gpts, redundancy; int32_t registers; } Expected;
+/* What the model expects of a plan: GPts/s; registers of the kernel with most of them; 32-bit words
+ * of it that do not fit them; points computed for each given out. */
+typedef struct Expected { double gpts, redundancy; int32_t registers, spilled; } Expected;
 /* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card is found by its name, else it is taken for its
  * architecture's largest part. */
 bool plan_expect(StcPlan *p, Expected *out);
+/* The same for a build of the program that no plan has yet, for device `d`, of which nothing but its facts is used, and a grid of the size that the params give. */
+bool build_expect(StcProgram *p, const Build *b, const Device *d, int n, const char *const *defines, Expected *out);
 
 /* ---------------------------------------------------------------- explain-ptxas.c */
 

@@ -6,16 +6,21 @@
 /* Takes messages, and shows none. */
 static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
 
-bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]) {
-  const Module *m = p->module;
+Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts) {
   Define *defines = ARENA_ARRAY(a, Define, p->options.ndefines + n + 1);
   Const *values = ARENA_ARRAY(a, Const, m->nscalars + 1);
-  Field whole = {.name = "grid", .box = m->grid};
-  memset(extents, 0, sizeof *extents * MAX_RANK);
   for (int i = 0; i < p->options.ndefines; i++) defines[i] = p->defines[i];
   for (int i = 0; i < n; i++)
-    if (!define_parse(a, texts[i], &defines[p->options.ndefines + i])) return false;
-  return module_bind(m, p->options.ndefines + n, defines, values, diags_new(a, drop_message, NULL)) && field_shape(&whole, values, extents) > 0;
+    if (!define_parse(a, texts[i], &defines[p->options.ndefines + i])) return NULL;
+  return module_bind(m, p->options.ndefines + n, defines, values, d) ? values : NULL;
+}
+
+bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]) {
+  const Module *m = p->module;
+  Field whole = {.name = "grid", .box = m->grid};
+  memset(extents, 0, sizeof *extents * MAX_RANK);
+  const Const *values = program_bind(p, m, a, diags_new(a, drop_message, NULL), n, texts);
+  return values && field_shape(&whole, values, extents) > 0;
 }
 
 /* The number nearest to `n` among those of three significant bits. */

@@ -241,16 +241,23 @@ static StcStatus find_build(void *arg) {
   return STC_OK;
 }
 
+StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out) {
+  Device facts = *d;
+  facts.w = &p->w;
+  BuildArgs args = {p, &facts, n, defines, NULL};
+  StcStatus s = workspace_guard(&p->w, find_build, &args);
+  *out = s ? NULL : args.out;
+  return s;
+}
+
 /* Compiles the program for the device and the params (the reference runs it as read), and loads it. */
 static StcStatus make_code(StcPlan *p, int n, const char *const *defines) {
   StcStatus s = STC_OK;
   double start = clock_seconds();
   p->module = p->program->reference;
   if (p->device.kind != &device_ref) {
-    BuildArgs args = {p->program, &p->device, n, defines, NULL};
-    s = workspace_guard(&p->program->w, find_build, &args);
-    p->build = s ? NULL : args.out;
-    p->module = s ? p->module : args.out->code.module;
+    s = program_build(p->program, &p->device, n, defines, &p->build);
+    p->module = s ? p->module : p->build->code.module;
   }
   if (!s) s = p->device.kind->load(&p->device, p->program, p->build);
   p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;

@@ -53,12 +53,7 @@ GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]) {
 
 /* The scalars of `m` with the subject's params and those of `g`, or NULL. */
 static const Const *bind_size(Subject *s, const Module *m, GridSize g) {
-  StcProgram *p = s->program;
-  Define *defines = ARENA_ARRAY(s->arena, Define, p->options.ndefines + g.n + 1);
-  Const *values = ARENA_ARRAY(s->arena, Const, m->nscalars + 1);
-  for (int i = 0; i < p->options.ndefines; i++) defines[i] = p->defines[i];
-  for (int i = 0; i < g.n; i++) define_parse(s->arena, g.defines[i], &defines[p->options.ndefines + i]);
-  return module_bind(m, p->options.ndefines + g.n, defines, values, p->w.diags) ? values : NULL;
+  return program_bind(s->program, m, s->arena, s->program->w.diags, g.n, g.defines);
 }
 
 bool subject_extents(Subject *s, GridSize g, int64_t extents[MAX_RANK]) {

@@ -2,8 +2,6 @@
 #include "driver/trial.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,46 +50,54 @@ static KernelInfo inspect(const Trial *t) {
 
 /* Did the program get the family of schedules that was asked for, if one was? */
 static StcStatus check_family(const Trial *t) {
-  const char *asked = t->options.schedule, *got = t->plan->build ? t->plan->build->code.schedule.family : NULL;
+  const char *asked = t->options.schedule, *got = t->build ? t->build->code.schedule.family : NULL;
   if (!asked || !got || strcmp(asked, "auto") == 0 || strcmp(asked, got) == 0) return STC_OK;
   return context_error(t->context, "the program gets the schedule %s in its place", got), STC_USAGE;
 }
 
-StcStatus trial_prepare(Trial *t) {
-  StcStatus s = stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program);
-  if (!s) s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
-  if (!s) s = check_family(t);
-  if (s) return s;
-  describe(stc_plan_schedule(t->plan), t->schedule, sizeof t->schedule);
-  t->kernel = inspect(t);
+/* Reads the program, unless that was done. */
+static StcStatus read_program(Trial *t) { return t->program ? STC_OK : stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program); }
+
+/* Describes the schedule of the trial's build in its program's memory. */
+static StcStatus describe_guarded(void *arg) {
+  Trial *t = arg;
+  describe(schedule_describe(t->program->w.arena, t->build->code.module, &t->build->code.schedule), t->schedule, sizeof t->schedule);
   return STC_OK;
 }
 
-/* The work of several threads: trials to prepare, and the next of them. */
-typedef struct Crew { Trial *const *trials; int n; atomic_int next; } Crew;
-
-/* Prepares trials until none is left. */
-static void *prepare_some(void *arg) {
-  Crew *c = arg;
-  for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n;)
-    if (!c->trials[i]->messages.first[0]) trial_prepare(c->trials[i]);
-  return NULL;
+StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
+  double start = clock_seconds();
+  Build *b = NULL;
+  StcStatus s = read_program(t);
+  if (!s) s = program_build(t->program, d, 0, NULL, &b);
+  t->build = b;
+  if (!s) s = check_family(t);
+  if (!s) s = workspace_guard(&t->program->w, describe_guarded, t);
+  if (!s) build_expect(t->program, b, d, g.n, g.defines, &t->expected);
+  t->cost.lower = clock_seconds() - start;
+  return s;
 }
 
-void trials_prepare(Trial *const *t, int n, int threads) {
-  Crew crew = {.trials = t, .n = n};
-  pthread_t others[64];
-  int started = 0;
-  while (started < threads - 1 && started < n - 1 && started < 64 && pthread_create(&others[started], NULL, prepare_some, &crew) == 0) started++;
-  prepare_some(&crew);
-  for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
+StcStatus trial_prepare(Trial *t) {
+  double start = clock_seconds();
+  bool lowered = t->build != NULL;
+  StcStatus s = read_program(t);
+  if (!s) s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
+  if (s) return s;
+  t->build = t->plan->build;
+  describe(stc_plan_schedule(t->plan), t->schedule, sizeof t->schedule);
+  t->kernel = inspect(t);
+  if (!lowered) t->cost.lower = t->build ? t->build->code.seconds : 0;
+  t->cost.load = t->plan->device.load_seconds;
+  t->cost.code = clock_seconds() - start - t->cost.load - (lowered ? 0 : t->cost.lower);
+  return check_family(t);
 }
 
 /* ---------------------------------------------------------------- verifying */
 
 /* Steps that the longest sequence of kernels makes. */
 static int64_t tile_steps(const Trial *t) {
-  const Host *h = t->plan->build ? &t->plan->build->code.module->host : NULL;
+  const Host *h = t->build ? &t->build->code.module->host : NULL;
   return h && h->nseqs && h->seqs[0].steps > 0 ? h->seqs[0].steps : 1;
 }
 
@@ -148,11 +154,14 @@ static StcStatus verify_grid(Trial *t, int grid, int64_t steps) {
 
 /* The steps are such that the odd grid makes two tiles in time and a rest, the other one and a rest, and few enough different numbers that references can be shared. */
 StcStatus trial_verify(Trial *t) {
+  double start = clock_seconds();
   int64_t steps = 4;
   while (steps < tile_steps(t)) steps *= 2;
   StcStatus s = verify_grid(t, 0, 2 * steps + 1);
   if (!s) s = verify_grid(t, 1, steps + 1);
-  return s || !t->subject->peer ? s : verify_grid(t, 2, steps + 1);
+  if (!s && t->subject->peer) s = verify_grid(t, 2, steps + 1);
+  t->cost.verify += clock_seconds() - start;
+  return s;
 }
 
 void subject_add_peer(Subject *s, const char *device) {
@@ -182,6 +191,7 @@ static StcStatus time_steps(Trial *t, int64_t steps, StcRunInfo *info) {
 StcStatus trial_start(Trial *t, GridSize g, double seconds) {
   StcRunInfo info;
   int64_t tile = tile_steps(t);
+  double start = clock_seconds();
   StcStatus s = plan_reset(t->plan, g.n, g.defines);
   if (!s) s = plan_randomize(t->plan, TIME_SEED);
   if (!s) s = time_steps(t, tile, &info);
@@ -192,6 +202,7 @@ StcStatus trial_start(Trial *t, GridSize g, double seconds) {
     double more = info.seconds > 0 ? seconds / 2 / info.seconds : 100;
     t->steps *= more > 100 ? 100 : more < 2 ? 2 : (int64_t)more;
   }
+  t->cost.time += clock_seconds() - start;
   if (s) return s;
   t->rough = info.gpts;
   double one = info.seconds / (double)(info.steps > 0 ? info.steps : 1);
@@ -202,8 +213,10 @@ StcStatus trial_start(Trial *t, GridSize g, double seconds) {
 
 StcStatus trial_sample(Trial *t, double *gpts) {
   StcRunInfo info;
+  double start = clock_seconds();
   StcStatus s = plan_randomize(t->plan, TIME_SEED);
   if (!s) s = time_steps(t, t->steps, &info);
+  t->cost.time += clock_seconds() - start;
   *gpts = s ? 0 : info.gpts;
   return s;
 }

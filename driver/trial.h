@@ -2,12 +2,12 @@
  *
  *   subject.c   a program to be measured: sizes of its grid, what a step costs at least, what the reference makes of it on small grids
  *   trial.c     a subject under one schedule on a device: compiled, verified, timed
+ *   crew.c      several threads that compile trials
  */
 #ifndef STC_DRIVER_TRIAL_H
 #define STC_DRIVER_TRIAL_H
 
-#include "driver/driver.h"
-#include "passes/estimate.h"
+#include "driver/explain.h"
 
 /* ---------------------------------------------------------------- subjects: subject.c */
 
@@ -59,6 +59,9 @@ double subject_sensitivity(Subject *s, Wanted *w);
 
 /* ---------------------------------------------------------------- trials: trial.c */
 
+/* Seconds that a trial took so far: to kernel IR; from there to the device's code; for the driver to take that; to verify; and to time. */
+typedef struct TrialCost { double lower, code, load, verify, time; } TrialCost;
+
 /* A subject under one schedule on a device. A trial that fails has the reason in messages.first and fits nothing else. */
 struct Trial {
   Subject *subject;
@@ -69,6 +72,9 @@ struct Trial {
   StcProgram *program;
   StcPlan *plan;
   char schedule[256];            /* as options, what was resolved: "-schedule=overlap -T=4 -block=8x32 -elems=4x1" */
+  const Build *build;            /* NULL until there is kernel IR */
+  Expected expected;             /* once trial_lower was called; gpts 0: not known */
+  TrialCost cost;
   KernelInfo kernel;             /* of the most expensive kernel of a step; registers 0: not known */
   double check_error;            /* the largest, against the reference */
   int64_t steps;                 /* of a sample */
@@ -78,7 +84,9 @@ struct Trial {
 /* A trial of `schedule`, options as in "-schedule=naive -block=8x32" ("" leaves all open). Close it even after an error. */
 StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule);
 void trial_close(Trial *t);
-/* Compiles and loads; may run in a thread of its own, beside other trials' trial_prepare. */
+/* Compiles to kernel IR for device `d`, of which nothing but its facts is used, and asks the model about it and a grid of that size. May run in a thread of its own, beside other trials'. */
+StcStatus trial_lower(Trial *t, const Device *d, GridSize g);
+/* Compiles, or goes on from kernel IR, and loads; may run in a thread of its own, beside other trials' trial_prepare. */
 StcStatus trial_prepare(Trial *t);
 /* Runs the check grids against the reference. STC_CHECK_FAILED if a result is wrong. */
 StcStatus trial_verify(Trial *t);
@@ -93,8 +101,22 @@ StcStatus trial_sample(Trial *t, double *gpts);
 StcStatus trial_finite(Trial *t, bool *finite);
 /* Gives the memory back. */
 void trial_stop(Trial *t);
+
+/* ---------------------------------------------------------------- crews: crew.c */
+
+/* What a crew does to trials that have not failed yet, in their order. When it is later than `until` (0: there is no limit) nothing more is begun but the first `sure` ones; nothing at all when the user wants to end. */
+typedef struct CrewWork { StcStatus (*job)(Trial *t, void *user); void *user; int sure; double until; } CrewWork;
+/* Does it to `n` trials in up to `threads` threads. */
+void trials_each(Trial *const *t, int n, int threads, const CrewWork *work);
+/* trial_prepare as such a job. */
+StcStatus crew_prepare(Trial *t, void *user);
 /* Prepares `n` trials in up to `threads` threads. */
 void trials_prepare(Trial *const *t, int n, int threads);
+/* As many threads as the computer has processors. */
+int crew_size(void);
+
+/* ---------------------------------------------------------------- devices */
+
 /* Does the device still do anything? A failed launch may leave it such that it must be closed by all who use it, and opened again. */
 bool device_works(Device *d);
 /* GB/s that the plan's device copies, read and written both counted, when it copies `bytes` bytes within its memory; 0 where it has none. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char *candidate_state_name(CandidateState s) {
-  static const char *const names[] = {"not tried", "refused", "wrong", "failed", "slow", "timed"};
+  static const char *const names[] = {"not tried", "refused", "skipped", "wrong", "failed", "slow", "timed"};
   return names[s];
 }
 
@@ -25,11 +25,12 @@ static void write_quoted(FILE *to, const char *s) {
 StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) {
   OutFile f;
   if (!file_create(c, path, &f)) return STC_IO;
-  fputs("state,family,T,gpts,registers,local,shared,options,schedule,why\n", f.to);
+  fputs("state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,load_s,verify_s,time_s,options,schedule,why\n", f.to);
   for (int i = 0; i < s->n; i++) {
     const Candidate *k = &s->all[i];
     if (k->state == CANDIDATE_WAITING) continue;
     fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), k->family, k->T, k->gpts, k->kernel.registers, k->kernel.local, (long long)k->kernel.shared);
+    fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code, k->cost.load, k->cost.verify, k->cost.time);
     write_quoted(f.to, k->options);
     fputc(',', f.to);
     write_quoted(f.to, k->schedule);
@@ -49,14 +50,6 @@ static const char ink[] = "#222222", grey[] = "#777777";
 /* A line of the plot: the best speed at each T of a family with one choice of elements. */
 typedef struct Line { const char *label; double at[MOST_T], best; } Line;
 
-/* The value of option `name` in the options `text`, "" if it is not there. */
-static const char *option_value(Arena *a, const char *text, const char *name) {
-  const char *found = strstr(text, name);
-  if (!found) return "";
-  found += strlen(name);
-  return arena_strndup(a, found, strcspn(found, " "));
-}
-
 /* The line called `label`, made if there is none. */
 static Line *find_line(Arena *a, Line **lines, int *n, const char *label) {
   for (int i = 0; i < *n; i++)
@@ -74,7 +67,7 @@ static Line *make_lines(Arena *a, const SearchSpace *s, int *n, int *most) {
   for (int i = 0; i < s->n; i++) {
     const Candidate *k = &s->all[i];
     if (!(k->gpts > 0) || k->T < 1 || k->T >= MOST_T) continue;
-    const char *elems = option_value(a, k->schedule, "-elems=");
+    const char *elems = schedule_option(a, k->schedule, "-elems=");
     Line *line = find_line(a, &lines, n, *elems ? arena_printf(a, "%s, elements %s", k->family, elems) : k->family);
     if (k->gpts > line->at[k->T]) line->at[k->T] = k->gpts;
     if (k->gpts > line->best) line->best = k->gpts;

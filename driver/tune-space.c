@@ -1,6 +1,7 @@
 /* driver/tune-space.c: the schedules that `stc tune` tries. */
 #include "driver/tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ void space_fill(SearchSpace *s, Arena *a, int rank, bool simt) {
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < NROWS; i++) {
       if (rows[i].rank != rank || rows[i].simt != simt) continue;
-      Candidate own = {.family = rows[i].family, .options = arena_printf(a, "-schedule=%s", rows[i].family)};
+      Candidate own = {.family = rows[i].family, .own = true, .options = arena_printf(a, "-schedule=%s", rows[i].family)};
       if (pass == 0) ARENA_PUSH(a, s->all, s->n, own);
       else add_row(s, &rows[i]);
     }
@@ -96,62 +97,44 @@ void space_drop_family(SearchSpace *s, const char *family, const char *why) {
   }
 }
 
-/* How many places two candidates are apart on the axes of their row; large if that is not the same. */
-static int distance(const Candidate *x, const Candidate *y) {
-  int sum = 0;
-  if (x->row != y->row || !x->row) return 1000;
-  for (int i = 0; i < TUNE_AXES; i++) sum += abs(x->at[i] - y->at[i]);
+const char *schedule_option(Arena *a, const char *schedule, const char *name) {
+  const char *found = strstr(schedule, name);
+  if (!found) return "";
+  found += strlen(name);
+  return arena_strndup(a, found, strcspn(found, " "));
+}
+
+/* How unlike two values are, "8x32" and "4x64": how often their numbers must be doubled or halved. */
+static double unlikeness(const char *x, const char *y) {
+  double sum = 0;
+  while (*x && *y) {
+    char *end_x, *end_y;
+    double a = strtod(x, &end_x), b = strtod(y, &end_y);
+    if (end_x == x || end_y == y) break;
+    sum += fabs(log2(a > 0 && b > 0 ? a / b : 1));
+    x = end_x + (*end_x == 'x');
+    y = end_y + (*end_y == 'x');
+  }
   return sum;
 }
 
-/* How much speaks against taking `c` next: its distance from the nearest of the `n` best ones, those further behind counting more. */
-static int remoteness(const Candidate *c, Candidate *const *best, int n) {
-  int least = 1000;
-  for (int i = 0; i < n; i++) {
-    int far = distance(c, best[i]) + i / 2;
-    least = far < least ? far : least;
+/* The place on the axis whose value is most like `value`. */
+static int nearest(Arena *a, const SpaceAxis *axis, const char *value) {
+  const char *v;
+  double least = INFINITY;
+  int best = 0;
+  for (int i = 0; (v = word(a, axis->values, i)); i++) {
+    double far = unlikeness(v, value);
+    if (far >= least) continue;
+    least = far;
+    best = i;
   }
-  return least;
+  return best;
 }
 
-/* Is `c` among the first `n` of `taken`? */
-static bool is_taken(const Candidate *c, Candidate *const *taken, int n) {
-  for (int i = 0; i < n; i++)
-    if (taken[i] == c) return true;
-  return false;
-}
-
-int space_best(const SearchSpace *s, int n, Candidate **out) {
-  int found = 0;
-  for (; found < n; found++) {
-    Candidate *best = NULL;
-    for (int i = 0; i < s->n; i++) {
-      Candidate *c = &s->all[i];
-      if (c->state == CANDIDATE_TIMED && (!best || c->gpts > best->gpts) && !is_taken(c, out, found)) best = c;
-    }
-    if (!best) break;
-    out[found] = best;
-  }
-  return found;
-}
-
-int space_next(const SearchSpace *s, int n, Candidate **out) {
-  Candidate *best[6];
-  int nbest = space_best(s, 6, best), found = 0;
-  for (; found < n; found++) {
-    Candidate *next = NULL;
-    int least = 0;
-    bool near = found < n / 2;
-    for (int i = 0; i < s->n; i++) {
-      Candidate *c = &s->all[i];
-      if (c->state != CANDIDATE_WAITING || is_taken(c, out, found)) continue;
-      int far = near ? remoteness(c, best, nbest) : 0;
-      if (next && (far > least || (far == least && c->order >= next->order))) continue;
-      next = c;
-      least = far;
-    }
-    if (!next) break;
-    out[found] = next;
-  }
-  return found;
+void space_place(const SearchSpace *s, Candidate *k) {
+  for (int i = 0; i < s->n && !k->row; i++)
+    if (!s->all[i].own && strcmp(s->all[i].family, k->family) == 0) k->row = s->all[i].row;
+  for (int i = 0; k->row && i < TUNE_AXES && k->row->axes[i].option; i++)
+    k->at[i] = nearest(s->arena, &k->row->axes[i], schedule_option(s->arena, k->schedule, arena_printf(s->arena, "-%s=", k->row->axes[i].option)));
 }

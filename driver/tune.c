@@ -50,7 +50,7 @@ static StcStatus store(Tune *t, const char *path, TuneEntry e) {
 /* The speed of what family `family` gives by itself; 0 if it was not measured. */
 static double own_speed(const Tune *t, const char *family) {
   for (int i = 0; i < t->search.space.n; i++)
-    if (!t->search.space.all[i].row && strcmp(t->search.space.all[i].family, family) == 0) return t->search.space.all[i].gpts;
+    if (t->search.space.all[i].own && strcmp(t->search.space.all[i].family, family) == 0) return t->search.space.all[i].gpts;
   return 0;
 }
 
@@ -60,8 +60,8 @@ static StcStatus report(Tune *t) {
   Arena *a = t->w.arena;
   const char *name = stc_program_name(t->subject.program), *beside = tune_path_beside(a, c->file), *user = tune_path_user(a);
   if (!c->quiet)
-    fprintf(stderr, "%s, %" PRId64 " points, on %s: %.4g GPts/s; by themselves naive %.4g, overlap %.4g, stream %.4g; %d schedules tried in %.0f s\n", name, t->points, t->device.description,
-            t->search.best->gpts, own_speed(t, "naive"), own_speed(t, "overlap"), own_speed(t, "stream"), t->search.tried, clock_seconds() - t->search.start);
+    fprintf(stderr, "%s, %" PRId64 " points, on %s: %.4g GPts/s; by themselves naive %.4g, overlap %.4g, stream %.4g; %d schedules tried, %d of them measured, in %.1f s\n", name, t->points, t->device.description,
+            t->search.best->gpts, own_speed(t, "naive"), own_speed(t, "overlap"), own_speed(t, "stream"), t->search.tried, t->search.measured, clock_seconds() - t->search.start);
   printf("%s\n", t->search.best->schedule);
   TuneKey key;
   StcStatus s = tune_key(&t->w, &t->subject, &t->device, t->points, &key);

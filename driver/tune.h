@@ -1,6 +1,7 @@
 /* driver/tune.h: `stc tune` and its database.
  *
- *   tune-space.c   the schedules that are tried, as a table, and in which order
+ *   tune-space.c   the schedules that may be tried, as a table
+ *   tune-order.c   in which order they are, by what was measured and what the model expects
  *   tune-search.c  trying them
  *   tune.c         the command
  *   tune-report.c  the log (CSV) and the plot (SVG) of what was tried
@@ -20,38 +21,57 @@ enum { TUNE_AXES = 5 };
 typedef struct SpaceAxis { const char *option, *values; } SpaceAxis;
 typedef struct SpaceRow { const char *family; int rank; bool simt; SpaceAxis axes[TUNE_AXES]; } SpaceRow;
 
-/* How far a candidate has got, and why no further. */
-typedef enum CandidateState { CANDIDATE_WAITING, CANDIDATE_REFUSED, CANDIDATE_WRONG, CANDIDATE_FAILED, CANDIDATE_SLOW, CANDIDATE_TIMED } CandidateState;
+/* How far a candidate has got, and why no further. Skipped: by what the model expects. */
+typedef enum CandidateState { CANDIDATE_WAITING, CANDIDATE_REFUSED, CANDIDATE_SKIPPED, CANDIDATE_WRONG, CANDIDATE_FAILED, CANDIDATE_SLOW, CANDIDATE_TIMED } CandidateState;
 
-/* A schedule to be tried. at: the place on each axis; row NULL: what the family gives by itself. gpts: the best sample. */
+/* A schedule to be tried. own: what the family gives by itself. at: the place on each axis of the row; row NULL: none yet. gpts: the best sample, 0: none, or of something wrong. */
 typedef struct Candidate {
   const char *family, *options;
+  bool own;
   const SpaceRow *row;
   int at[TUNE_AXES];
   uint64_t order;                /* the order in which candidates are taken that nothing speaks for */
   CandidateState state;
+  bool lowered;                  /* there was kernel IR of it: schedule and expected are known */
   const char *why, *schedule;    /* the reason; what the options came to */
   int T;
+  Expected expected;             /* gpts 0: the model says nothing */
   double gpts;
   KernelInfo kernel;
+  TrialCost cost;
   Trial *trial;                  /* open, or NULL */
 } Candidate;
 
 /* All candidates. */
 typedef struct SearchSpace { Arena *arena; int n; Candidate *all; } SearchSpace;
 
-/* The candidates for programs of that rank, the defaults of each family first. */
+/* The candidates for programs of that rank, what each family gives by itself first. */
 void space_fill(SearchSpace *s, Arena *a, int rank, bool simt);
+/* Gives candidate `k`, what its family gives by itself, the row and the places on its axes that are nearest to its schedule. */
+void space_place(const SearchSpace *s, Candidate *k);
 /* Marks all waiting candidates of a family as refused. */
 void space_drop_family(SearchSpace *s, const char *family, const char *why);
-/* Chooses up to `n` waiting candidates: half of them those nearest to the best ones so far. Returns how many. */
-int space_next(const SearchSpace *s, int n, Candidate **out);
+/* The value of option `name`, "-elems=", in a schedule given as options; "" if it is not there. */
+const char *schedule_option(Arena *a, const char *schedule, const char *name);
+
+/* ---------------------------------------------------------------- the order: tune-order.c */
+
 /* The `n` fastest, fastest first. Returns how many there are. */
 int space_best(const SearchSpace *s, int n, Candidate **out);
+/* Chooses up to `n` waiting candidates that are not lowered: families' own ones, then three quarters nearest to the best ones so far (to families' own if none is timed), then any. Returns how many. */
+int space_pool(const SearchSpace *s, int n, Candidate **out);
+/* Chooses up to `n` waiting candidates that are lowered: families' own ones, then three quarters that are expected to be fastest (nearest to the best ones
+ * where the model says nothing), apart from each other if there are such, then any. */
+int space_choose(const SearchSpace *s, int n, Candidate **out);
+/* Marks as skipped the waiting candidates that are lowered, no family's own, and expected to be slower than `least`, or to spill more than `spills` bytes a thread. Returns how many. */
+int space_skip(SearchSpace *s, double least, int spills);
+/* The speed that the model expects of `k`, times what those measured near it were faster than expected. 0: not known. */
+double space_expects(const SearchSpace *s, const Candidate *k);
 
 /* ---------------------------------------------------------------- the search: tune-search.c */
 
-/* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be opened anew. watch is called after each candidate. */
+/* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be opened anew. watch is called after each candidate. It ends after `seconds`, or as much later
+ * as a candidate takes that was begun before; what the families give by themselves is tried in any case. */
 typedef struct Search Search;
 struct Search {
   Arena *arena;
@@ -60,12 +80,13 @@ struct Search {
   Device *device;
   Subject *subject;
   GridSize size;
-  double seconds;                /* to begin batches in */
+  double seconds;
   void (*watch)(void *user, const Search *s);
   void *user;
-  double start;
+  double start, until;           /* until: when no more candidates are begun, so that there is time to decide */
+  double pace;                   /* seconds that compiling the last batch took */
   SearchSpace space;
-  int tried;
+  int tried, measured;
   const Candidate *best;         /* the winner in the end; NULL: none could be measured */
 };
 /* STC_DEVICE without a message if best is NULL in the end. Close the search even after an error. */

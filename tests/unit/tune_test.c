@@ -124,11 +124,19 @@ static void test_keys(void **state) {
   assert_null(tune_path_beside(w->w.arena, "-"));
 }
 
-/* All combinations once, defaults first; a batch holds neighbours of the best; a family can be dropped. */
+/* The candidate with these options. */
+static Candidate *find(SearchSpace *s, const char *options) {
+  for (int i = 0; i < s->n; i++)
+    if (strcmp(s->all[i].options, options) == 0) return &s->all[i];
+  fail_msg("no candidate %s", options);
+  return NULL;
+}
+
+/* All combinations once, families' own first; a pool holds those and neighbours of the best; a family can be dropped. */
 static void test_space(void **state) {
   World *w = *state;
   SearchSpace s;
-  Candidate *got[8], *best[3];
+  Candidate *got[12], *best[3];
   space_fill(&s, w->w.arena, 1, true);
   assert_string_equal(s.all[0].options, "-schedule=naive");
   assert_string_equal(s.all[1].options, "-schedule=overlap");
@@ -137,21 +145,83 @@ static void test_space(void **state) {
   space_drop_family(&s, "stream", "because");
   for (int i = 0; i < s.n; i++)
     if (strcmp(s.all[i].family, "stream") == 0) assert_int_equal(s.all[i].state, CANDIDATE_REFUSED);
-  Candidate *middle = NULL;
-  for (int i = 0; i < s.n; i++)
-    if (strcmp(s.all[i].options, "-schedule=overlap -T=16 -block=256 -elems=4") == 0) middle = &s.all[i];
-  assert_non_null(middle);
+  Candidate *middle = find(&s, "-schedule=overlap -T=16 -block=256 -elems=4");
   middle->state = CANDIDATE_TIMED;
   middle->gpts = 10;
   assert_int_equal(space_best(&s, 3, best), 1);
   assert_ptr_equal(best[0], middle);
-  assert_int_equal(space_next(&s, 8, got), 8);
-  for (int i = 0; i < 4; i++) {
+  assert_int_equal(space_pool(&s, 10, got), 10);
+  assert_true(got[0]->own && got[1]->own);
+  for (int i = 2; i < 8; i++) {
     assert_ptr_equal(got[i]->row, middle->row);
     assert_int_equal(abs(got[i]->at[0] - middle->at[0]) + abs(got[i]->at[1] - middle->at[1]) + abs(got[i]->at[2] - middle->at[2]), 1);
   }
+  assert_int_equal(space_choose(&s, 8, got), 0);
   for (int i = 0; i < s.n; i++) s.all[i].state = CANDIDATE_SLOW;
-  assert_int_equal(space_next(&s, 8, got), 0);
+  assert_int_equal(space_pool(&s, 8, got), 0);
+}
+
+/* What a family gives by itself has the nearest place on each axis, so that others are near it. */
+static void test_place(void **state) {
+  World *w = *state;
+  SearchSpace s;
+  space_fill(&s, w->w.arena, 2, true);
+  Candidate *own = find(&s, "-schedule=stream");
+  own->schedule = "-schedule=stream -T=7 -block=1x32 -elems=1x3 -chunk=200 -ahead=4";
+  space_place(&s, own);
+  const Candidate *same = find(&s, "-schedule=stream -T=8 -block=1x32 -elems=1x4 -chunk=256 -ahead=4");
+  assert_ptr_equal(own->row, same->row);
+  assert_memory_equal(own->at, same->at, sizeof own->at);
+  assert_string_equal(schedule_option(w->w.arena, own->schedule, "-elems="), "1x3");
+  assert_string_equal(schedule_option(w->w.arena, own->schedule, "-fuse="), "");
+}
+
+/* Makes candidate `options` one that is lowered and expected to make so many GPts/s. */
+static Candidate *expect(SearchSpace *s, const char *options, double gpts) {
+  Candidate *k = find(s, options);
+  k->lowered = true;
+  k->schedule = k->options;
+  k->expected.gpts = gpts;
+  return k;
+}
+
+/* Families' own ones come first, then those that are expected to be fastest: as much less as their neighbours were slower than expected; and not all of one corner. What is hopeless is skipped. */
+static void test_choose(void **state) {
+  World *w = *state;
+  SearchSpace s;
+  Candidate *got[8];
+  space_fill(&s, w->w.arena, 1, true);
+  Candidate *timed = expect(&s, "-schedule=overlap -T=16 -block=256 -elems=4", 100);
+  timed->state = CANDIDATE_TIMED;
+  timed->gpts = 50;
+  Candidate *own = expect(&s, "-schedule=stream", 1), *over = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=4", 110), *beside = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=8", 104);
+  Candidate *apart = expect(&s, "-schedule=overlap -T=4 -block=128 -elems=4", 102), *naive = expect(&s, "-schedule=naive -block=256", 60), *spills = expect(&s, "-schedule=naive -block=128", 90);
+  assert_true(space_expects(&s, over) > 54 && space_expects(&s, over) < 56 && space_expects(&s, naive) == 60);
+  spills->expected.spilled = 300;
+  assert_int_equal(space_skip(&s, 0, 1024), 1);
+  assert_true(spills->state == CANDIDATE_SKIPPED && strstr(spills->why, "1200 bytes a thread"));
+  assert_int_equal(space_choose(&s, 8, got), 5);
+  assert_true(got[0] == own && got[1] == naive && got[2] == over && got[3] == apart && got[4] == beside);
+  assert_int_equal(space_skip(&s, 54, 1024), 2);
+  assert_true(apart->state == CANDIDATE_SKIPPED && beside->state == CANDIDATE_SKIPPED && strstr(beside->why, "expected to make 52 GPts/s"));
+}
+
+/* However little time there is, what the families give by themselves is tried (here there is no stream), and one of them wins; nothing else is begun. */
+static void test_deadline(void **state) {
+  static volatile sig_atomic_t stop;
+  static const char text[] = "param N = 999;\ngrid G = [0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
+  World *w = *state;
+  Subject subject;
+  Device device;
+  StcOptions o = {0};
+  assert_int_equal(subject_open(&subject, w->c, w->w.arena, "a.stn", text, &o, true, &stop), STC_OK);
+  assert_int_equal(device_open(&w->w, "host:1", &device), STC_OK);
+  Search t = {.arena = w->w.arena, .stop = &stop, .device_name = "host:1", .device = &device, .subject = &subject, .seconds = 1e-6};
+  assert_int_equal(search_run(&t), STC_OK);
+  assert_true(t.measured == 2 && t.tried == 3 && t.best && t.best->own && t.best->gpts > 0 && t.best->cost.code > 0 && t.best->cost.lower > 0 && t.best->cost.time > 0);
+  search_close(&t);
+  subject_close(&subject);
+  device.kind->close(&device);
 }
 
 /* The whole text of a file. */
@@ -166,7 +236,7 @@ static const char *text_of(World *w, const char *file) {
 static void test_reports(void **state) {
   World *w = *state;
   Candidate all[] = {
-      {.family = "overlap", .options = "-T=2", .schedule = "-schedule=overlap -T=2 -elems=4x1", .state = CANDIDATE_TIMED, .T = 2, .gpts = 150, .why = ""},
+      {.family = "overlap", .options = "-T=2", .schedule = "-schedule=overlap -T=2 -elems=4x1", .state = CANDIDATE_TIMED, .T = 2, .gpts = 150, .why = "", .expected.gpts = 140, .cost = {0.01, 0.5, 2, 0.03, 0.04}},
       {.family = "overlap", .options = "-T=4", .schedule = "-schedule=overlap -T=4 -elems=4x1", .state = CANDIDATE_TIMED, .T = 4, .gpts = 300, .why = ""},
       {.family = "overlap", .options = "-T=4", .schedule = "-schedule=overlap -T=4 -elems=8x1", .state = CANDIDATE_SLOW, .T = 4, .gpts = 100, .why = "far \"behind\""},
       {.family = "naive", .options = "-schedule=naive", .state = CANDIDATE_WAITING},
@@ -174,8 +244,8 @@ static void test_reports(void **state) {
   SearchSpace s = {w->w.arena, 4, all};
   assert_int_equal(tune_write_log(w->c, &s, path), STC_OK);
   const char *log = text_of(w, path);
-  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,options,schedule,why\ntimed,overlap,2,150,0,0,0,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
-  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,\"-T=4\",\"-schedule=overlap -T=4 -elems=8x1\",\"far \"\"behind\"\"\"\n"));
+  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,load_s,verify_s,time_s,options,schedule,why\ntimed,overlap,2,150,0,0,0,140,0.010,0.500,2.000,0.030,0.040,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
+  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,0,0.000,0.000,0.000,0.000,0.000,\"-T=4\",\"-schedule=overlap -T=4 -elems=8x1\",\"far \"\"behind\"\"\"\n"));
   assert_null(strstr(log, "naive"));
   assert_int_equal(tune_write_plot(w->c, w->w.arena, &s, "a < b", path), STC_OK);
   const char *plot = text_of(w, path);
@@ -189,6 +259,6 @@ static void test_reports(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys), TEST(test_space), TEST(test_reports)};
+  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys), TEST(test_space), TEST(test_place), TEST(test_choose), TEST(test_deadline), TEST(test_reports)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
