@@ -40,5 +40,57 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check("--device=sim", "--only=no such run")[1], 1)
 
 
+# What stands for ncu: two launches of one kernel, one of another, with a column for each metric; and one launch with a line for each metric.
+NCU = """#!/bin/sh
+case "$*" in *pipe_cbu*) echo "==ERROR== Failed to find metric sm__inst_executed_pipe_cbu.sum"; exit 1 ;; esac
+cat <<'END'
+==PROF== Connected to process 12
+{"seconds": 1}
+"ID","Process ID","Kernel Name","gpu__time_duration.sum","smsp__inst_executed.sum","sm__inst_executed_pipe_fma.sum","sm__inst_issued.avg.pct_of_peak_sustained_active","launch__registers_per_thread","smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio","smsp__average_warps_issue_stalled_wait_per_issue_active.ratio"
+"","","","ns","inst","inst","%","register/thread","inst","inst"
+"0","12","j_stream_t4","2,000","64,000","32,000","50.4","128","1.5","2.25"
+"1","12","j_stream_t4_edge","500","6,400","3,200","20","96","0.5","0.25"
+"2","12","j_stream_t4","3,000","64,000","32,000","61.6","128","1.25","2.5"
+END
+"""
+LONG = """==PROF== x
+"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","k_naive(int)","Command line profiler metrics","gpu__time_duration.sum","ns","7,000"
+"0","k_naive(int)","Command line profiler metrics","smsp__inst_executed.sum","inst","1,000"
+"0","init_k","Command line profiler metrics","smsp__inst_executed.sum","inst","n/a"
+"""
+
+
+class Profile(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, 0o700)
+        return path
+
+    def test_makes_a_table(self):
+        text, status = script("profile.py", "--ncu=" + self.write("ncu", NCU), "--folder=" + self.folder.name, "--programs=star2d1r:f32", "--extents=80x100", "--options=-schedule=stream -T=4", STC, LD_LIBRARY_PATH=STANDIN)
+        self.assertEqual(status, 0, text)
+        self.assertIn("# not known to this profiler: sm__inst_executed_pipe_cbu.sum", text)
+        self.assertIn("| star2d1r f32 | j_stream_t4 | 2 | 3 | 64.00 | 32.00 |  |  |  |  |  |  | 62 % |  |  |  |  | 128 |  | wait 2.50, barrier 1.25 |", text)
+        self.assertIn("| star2d1r f32 | j_stream_t4_edge | 1 | 0 | 3.20 | 1.60 |", text)
+        text, status = script("profile.py", "--read=" + os.path.join(self.folder.name, "ncu-star2d1r-f32.csv"), "--points=8000", "--steps=8")
+        self.assertIn("| j_stream_t4 | 2 | 3 | 64.00 | 32.00 |", text)
+
+    def test_reads_a_line_for_each_metric(self):
+        text, status = script("profile.py", "--read=" + self.write("long.csv", LONG), "--points=1000", "--steps=4")
+        self.assertIn("| long.csv | k_naive | 1 | 7 | 8.00 |  |", text)
+
+    def test_says_that_there_is_nothing(self):
+        text, status = script("profile.py", "--ncu=" + self.write("ncu", "#!/bin/sh\necho ==ERROR== no permission\n"), "--programs=star2d1r:f32", "--extents=80x100", STC, LD_LIBRARY_PATH=STANDIN)
+        self.assertEqual(status, 1, text)
+        self.assertIn("# star2d1r f32: the profiler gave nothing, status 0: ==ERROR== no permission", text)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
