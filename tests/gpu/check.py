@@ -263,7 +263,10 @@ class Check:
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             waiting = {pool.submit(self.one, piece) for piece in pieces(self.runs)}
             while waiting:
-                done, waiting = concurrent.futures.wait(waiting, timeout=TELL, return_when=concurrent.futures.FIRST_COMPLETED)
+                try:
+                    done, waiting = concurrent.futures.wait(waiting, timeout=TELL, return_when=concurrent.futures.FIRST_COMPLETED)
+                except KeyboardInterrupt:
+                    self.end, done = time.time(), []
                 for future in done:
                     self.take(future.result())
                 self.tell()

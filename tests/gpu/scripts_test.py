@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -40,6 +41,25 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check("--device=sim", "--only=no such run")[1], 1)
 
 
+class All(unittest.TestCase):
+    def test_does_all_parts_in_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"DEVICE": "host", "PROGRAMS": "star1d1r", "TYPES": "f32", "SIZE": "300", "PARTS": "bench:60 ops:30 random:5 check:2"}
+            done = subprocess.run([os.path.join(HERE, "all.sh"), STC, "80", folder], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+            self.assertEqual(sorted(os.listdir(folder)), ["results.tgz", "summary.txt"])
+            with tarfile.open(os.path.join(folder, "results.tgz")) as f:
+                names = [os.path.basename(name) for name in f.getnames()]
+            for name in ("bench.json", "bench.log", "ops.log", "random.log", "summary"):
+                self.assertIn(name, names)
+            with open(os.path.join(folder, "summary.txt")) as f:
+                text = f.read()
+            self.assertRegex(text, r"== bench: status 0, \d+ s")
+            self.assertIn("121 ops on host, 0 differ", text)
+            self.assertIn("| star1d1r | f32 | 300 |", text)
+            self.assertIn("== check: no time left", text)
+            self.assertEqual(done.returncode, 0, text)
+
+
 # What stands for ncu: two launches of one kernel, one of another, with a column for each metric; and one launch with a line for each metric.
 NCU = """#!/bin/sh
 case "$*" in *pipe_cbu*) echo "==ERROR== Failed to find metric sm__inst_executed_pipe_cbu.sum"; exit 1 ;; esac
@@ -74,20 +94,20 @@ class Profile(unittest.TestCase):
         return path
 
     def test_makes_a_table(self):
-        text, status = script("profile.py", "--ncu=" + self.write("ncu", NCU), "--folder=" + self.folder.name, "--programs=star2d1r:f32", "--extents=80x100", "--options=-schedule=stream -T=4", STC, LD_LIBRARY_PATH=STANDIN)
+        text, status = script("counters.py", "--ncu=" + self.write("ncu", NCU), "--folder=" + self.folder.name, "--programs=star2d1r:f32", "--extents=80x100", "--options=-schedule=stream -T=4", STC, LD_LIBRARY_PATH=STANDIN)
         self.assertEqual(status, 0, text)
         self.assertIn("# not known to this profiler: sm__inst_executed_pipe_cbu.sum", text)
         self.assertIn("| star2d1r f32 | j_stream_t4 | 2 | 3 | 64.00 | 32.00 |  |  |  |  |  |  | 62 % |  |  |  |  | 128 |  | wait 2.50, barrier 1.25 |", text)
         self.assertIn("| star2d1r f32 | j_stream_t4_edge | 1 | 0 | 3.20 | 1.60 |", text)
-        text, status = script("profile.py", "--read=" + os.path.join(self.folder.name, "ncu-star2d1r-f32.csv"), "--points=8000", "--steps=8")
+        text, status = script("counters.py", "--read=" + os.path.join(self.folder.name, "ncu-star2d1r-f32.csv"), "--points=8000", "--steps=8")
         self.assertIn("| j_stream_t4 | 2 | 3 | 64.00 | 32.00 |", text)
 
     def test_reads_a_line_for_each_metric(self):
-        text, status = script("profile.py", "--read=" + self.write("long.csv", LONG), "--points=1000", "--steps=4")
+        text, status = script("counters.py", "--read=" + self.write("long.csv", LONG), "--points=1000", "--steps=4")
         self.assertIn("| long.csv | k_naive | 1 | 7 | 8.00 |  |", text)
 
     def test_says_that_there_is_nothing(self):
-        text, status = script("profile.py", "--ncu=" + self.write("ncu", "#!/bin/sh\necho ==ERROR== no permission\n"), "--programs=star2d1r:f32", "--extents=80x100", STC, LD_LIBRARY_PATH=STANDIN)
+        text, status = script("counters.py", "--ncu=" + self.write("ncu", "#!/bin/sh\necho ==ERROR== no permission\n"), "--programs=star2d1r:f32", "--extents=80x100", STC, LD_LIBRARY_PATH=STANDIN)
         self.assertEqual(status, 1, text)
         self.assertIn("# star2d1r f32: the profiler gave nothing, status 0: ==ERROR== no permission", text)
 

@@ -60,9 +60,14 @@ def measure(stc, rank, seconds):
     command += ["--programs=" + option("programs", PROGRAMS[rank]), "--seconds=%d" % max(1, seconds), "--json=" + path]
     for s in asked:
         command += ["--also", s]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        said = "status %d and no figures\n%s" % (done.returncode, done.stdout)
+    except KeyboardInterrupt:
+        said = "no figures before it was ended"
     if not os.path.exists(path):
-        sys.exit("small.py: stc bench gave status %d and no figures\n%s" % (done.returncode, done.stdout))
+        print("small.py: stc bench gave " + said, flush=True)
+        return []
     with open(path) as f:
         rows = json.load(f)["rows"]
     os.remove(path)
@@ -97,20 +102,30 @@ def report(rows):
     print("\ngeometric mean of stc's choice to the best: %.2f of %d" % (product, len(logs)))
 
 
+def write_csv(rows):
+    """Writes all rows to the file that --csv names."""
+    if not option("csv", ""):
+        return
+    with open(option("csv", ""), "w", newline="") as f:
+        table = csv.writer(f)
+        table.writerow(["program", "type", "size", "asked", "schedule", "T", "gpts", "spread", "registers", "local_bytes", "shared_bytes", "left_out"])
+        for r in rows:
+            table.writerow([r["program"], r["type"], r["size"], r["asked"], r["schedule"]] + [r.get(k, "") for k in ("T", "gpts", "spread", "registers", "local_bytes", "shared_bytes", "left_out")])
+
+
 def main():
     stc = [a for a in sys.argv[1:] if not a.startswith("--")][0]
     budget, start, rows = float(option("budget", "170")), time.time(), []
     ranks = [int(r) for r in option("ranks", "2,3,1").split(",") if sizes_of(int(r))]
     for i, rank in enumerate(ranks):
         share = SHARE[rank] / sum(SHARE[r] for r in ranks[i:])
-        rows += measure(stc, rank, share * (budget - (time.time() - start)))
+        left = budget - (time.time() - start)
+        if left > 1:
+            rows += measure(stc, rank, share * left)
+            write_csv(rows)
     report(rows)
-    if option("csv", ""):
-        with open(option("csv", ""), "w", newline="") as f:
-            table = csv.writer(f)
-            table.writerow(["program", "type", "size", "asked", "schedule", "T", "gpts", "spread", "registers", "local_bytes", "shared_bytes", "left_out"])
-            for r in rows:
-                table.writerow([r["program"], r["type"], r["size"], r["asked"], r["schedule"]] + [r.get(k, "") for k in ("T", "gpts", "spread", "registers", "local_bytes", "shared_bytes", "left_out")])
+    return 0 if rows else 1
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -75,7 +75,7 @@ def rest(todo, found):
 
 
 def run_once(harness, groups, end, limit):
-    """One process: the results by group, its exit status (None if it was ended because of the time), and whether all runs have a result."""
+    """One process: the results by group, its exit status (None if it was ended because of the time, or by the user), and whether all runs have a result."""
     folder = tempfile.mkdtemp(prefix="stc-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     batch, path, lines = os.path.join(folder, "batch"), os.path.join(folder, "results"), []
     for i, group in enumerate(groups):
@@ -88,7 +88,7 @@ def run_once(harness, groups, end, limit):
     try:
         done = subprocess.run([harness, batch, path, folder, str(limit)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
                               timeout=None if end is None else max(0.1, end - time.time()))
-        status, said = done.returncode, done.stderr
+        status, said = None if done.returncode in (-signal.SIGINT, -signal.SIGTERM) else done.returncode, done.stderr
     except subprocess.TimeoutExpired:
         status, said = None, ""
     results = read_results(path)

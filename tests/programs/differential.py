@@ -148,7 +148,10 @@ class Campaign:
         with concurrent.futures.ThreadPoolExecutor(self.options["jobs"]) as pool:
             waiting = {pool.submit(self.make_and_run, seed, min(last, seed + size)) for seed in range(first, last, size)}
             while waiting:
-                done, waiting = concurrent.futures.wait(waiting, timeout=TELL, return_when=concurrent.futures.FIRST_COMPLETED)
+                try:
+                    done, waiting = concurrent.futures.wait(waiting, timeout=TELL, return_when=concurrent.futures.FIRST_COMPLETED)
+                except KeyboardInterrupt:
+                    self.end, done = time.time(), []
                 for seed, case, results in (one for future in done for one in future.result()):
                     self.take(seed, case, results)
                 self.tell()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What NVIDIA's profiler (ncu) counts in the kernels of the bench's programs, as a table (Markdown).
 
-  profile.py [--programs=A:f32,B:f64] [--options="-T=4 -edges=along"] [--budget=SECONDS] [--folder=FOLDER] [--ncu=COMMAND] STC
-  profile.py --read=FILE.csv --points=N --steps=N
+  counters.py [--programs=A:f32,B:f64] [--options="-T=4 -edges=along"] [--budget=SECONDS] [--folder=FOLDER] [--ncu=COMMAND] STC
+  counters.py --read=FILE.csv --points=N --steps=N
 
 Each program is run for two launches of its T steps on a large grid. Of each kernel a line: the microseconds of a launch, the instructions of a thread for each point of the grid and step, in all and by pipe, over all launches;
 then, of its longest launch, how busy the issue slots, shared memory, the second-level cache and the memory are, the warps on a multiprocessor, registers of a thread and bytes of shared memory of a block, and what
@@ -179,7 +179,7 @@ def main():
         sys.exit(__doc__)
     stc, ncu, budget, start, good = os.path.abspath(names[0]), find_ncu(), float(option("budget", 0)), time.time(), True
     if not ncu:
-        sys.exit("profile.py: there is no ncu; name it with --ncu=")
+        sys.exit("counters.py: there is no ncu; name it with --ncu=")
     metrics = list(METRICS)
     print_head()
     for name, real in (p.split(":") for p in option("programs", PROGRAMS).split(",")):
