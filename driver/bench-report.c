@@ -2,6 +2,7 @@
 #include "driver/bench.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,36 @@ void bench_print_row(FILE *to, BenchReport *report, const BenchRow *r) {
   fflush(to);
 }
 
+/* The row of what stc chooses by itself where `tuned` is what it was tuned to; NULL if that was not measured. */
+static const BenchRow *find_chosen(const BenchReport *report, const BenchRow *tuned) {
+  for (int i = 0; i < report->nrows; i++) {
+    const BenchRow *r = &report->rows[i];
+    if (r->chosen && r->gpts > 0 && strcmp(r->program, tuned->program) == 0 && strcmp(r->type, tuned->type) == 0 && strcmp(r->size, tuned->size) == 0) return r;
+  }
+  return NULL;
+}
+
+BenchSummary bench_summarize(const BenchReport *report) {
+  BenchSummary s = {.mean = 1};
+  double sum = 0;
+  for (int i = 0; i < report->nrows; i++) {
+    const BenchRow *r = &report->rows[i], *chosen = strcmp(r->family, "tuned") == 0 && r->gpts > 0 ? find_chosen(report, r) : NULL;
+    if (!chosen) continue;
+    double ratio = chosen->gpts / r->gpts;
+    sum += log(ratio);
+    if (!s.n++ || ratio < s.least) s.least = ratio, s.worst = r;
+  }
+  if (s.n) s.mean = exp(sum / s.n);
+  return s;
+}
+
+void bench_print_summary(FILE *to, const BenchReport *report) {
+  BenchSummary s = bench_summarize(report);
+  if (!s.n) return;
+  fprintf(to, "\nWhat stc chooses by itself reaches %.0f %% of the tuned speed (geometric mean of %d), at least %.0f %% (%s %s %s).\n", 100 * s.mean, s.n, 100 * s.least, s.worst->program, s.worst->type, s.worst->size);
+  fflush(to);
+}
+
 /* Sets a key; a NULL value (out of memory) shows when the text is made. */
 static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
@@ -74,6 +105,7 @@ static json_t *row_json(const BenchRow *r) {
   if (r->kernel.registers) set(o, "shared_bytes", json_integer(r->kernel.shared));
   set(o, "largest_error", json_real(r->check_error));
   set(o, "finite", json_boolean(r->finite));
+  if (r->chosen) set(o, "chosen", json_true());
   return o;
 }
 
@@ -83,6 +115,8 @@ StcStatus bench_write_json(const Command *c, const BenchReport *report, const ch
   set(o, "device", json_string(report->device));
   set(o, "date", json_string(report->date));
   set(o, "copy_gb_per_s", json_real(report->copy_rate));
+  BenchSummary summary = bench_summarize(report);
+  if (summary.n) set(o, "default_of_tuned", json_real(summary.mean));
   for (int i = 0; i < report->nrows; i++) json_array_append_new(rows, row_json(&report->rows[i]));
   set(o, "rows", rows);
   char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6));

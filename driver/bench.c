@@ -55,9 +55,10 @@ static StcStatus open_device(Bench *b) {
 /* ---------------------------------------------------------------- one program of one type */
 
 /* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found for the running size. schedule: options; out: it is of no use; fresh: it is to
- * be compiled and verified; samples: those of the running size; tuned: the schedules found, by size. */
+ * be compiled and verified; samples: those of the running size; tuned: the schedules found, by size; chosen: number of the trial whose
+ * schedule stc takes by itself for the running size, -1: none. */
 typedef struct Contestant { const char *family, *schedule; Trial trial; bool out, fresh, lost; double samples[SAMPLES]; } Contestant;
-typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n; Contestant *all; const char **tuned; } Entry;
+typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n, chosen; Contestant *all; const char **tuned; } Entry;
 
 /* The words of why a trial failed. */
 static const char *reason(Arena *a, const Trial *t) { return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word"); }
@@ -110,6 +111,21 @@ static void entry_open_trials(Bench *b, Entry *e, const int64_t *extents) {
   }
 }
 
+/* The number of the trial whose schedule is that which stc takes by itself for the running size, or failing that of the same family; -1: there is none. */
+static int find_chosen(Bench *b, Entry *e, const BenchSize *size) {
+  Trial *t = ARENA_NEW(b->w.arena, Trial);
+  int same = -1, akin = -1;
+  StcStatus s = trial_open(t, &e->subject, b->device.name, "-schedule=auto");
+  if (!s) s = trial_lower(t, &b->device, subject_size(&e->subject, size->extents));
+  for (int i = FAMILIES - 1; i >= 0 && !s; i--) {
+    const Contestant *k = &e->all[i];
+    if (!k->out && strcmp(k->trial.schedule, t->schedule) == 0) same = i;
+    if (!k->out && t->build->code.schedule.family && strcmp(k->family, t->build->code.schedule.family) == 0) akin = i;
+  }
+  trial_close(t);
+  return same >= 0 ? same : akin;
+}
+
 /* Compiles and verifies all trials for a grid of that size but the tuned one, as far as they were not for another size. */
 static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   int n = 0;
@@ -122,6 +138,7 @@ static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
   for (int i = 0; i < e->n - 1 && !*b->stop; i++)
     if (e->all[i].fresh) verify(b, e, &e->all[i]);
+  e->chosen = find_chosen(b, e, size);
 }
 
 /* ---------------------------------------------------------------- the tuned schedule */
@@ -135,10 +152,23 @@ static void watch(void *user, const Search *s) {
   if (s->best) say(b, "tuning, best so far", s->best->schedule, "", arena_printf(b->w.arena, "%.4g GPts/s", s->best->gpts));
 }
 
-/* Searches for the fastest schedule of a size, and puts it into the database. */
-static StcStatus tune(Bench *b, Entry *e, GridSize g, const TuneKey *key, const char **schedule) {
-  Search search = {.arena = b->w.arena, .stop = b->stop, .device_name = b->device.name, .device = &b->device, .subject = &e->subject, .size = g, .seconds = b->c->tune, .watch = watch, .user = b};
+/* Says what a search has come to. */
+static void tell(const Bench *b, const Entry *e, const Search *s, const char *size, bool found) {
+  say(b, "", "", "", "");
+  if (b->c->quiet) return;
+  fprintf(stderr, "%s %s %s: %d schedules tried, %d of them measured, in %.1f s; ", e->program->name, e->type, size, s->tried, s->measured, clock_seconds() - s->start);
+  if (found) fprintf(stderr, "the best makes %.4g GPts/s: %s\n", s->best->gpts, s->best->schedule);
+  else fprintf(stderr, "none could be used\n");
+}
+
+/* Searches for the fastest schedule of a size, as long as --tune and --seconds say, and puts it into the database. */
+static StcStatus tune(Bench *b, Entry *e, const BenchSize *size, const TuneKey *key, const char **schedule) {
+  Search search = {.arena = b->w.arena, .stop = b->stop, .device_name = b->device.name, .device = &b->device, .subject = &e->subject, .seconds = b->c->tune, .watch = watch, .user = b};
+  double left = b->start + b->c->seconds - clock_seconds();
+  if (b->c->seconds && left < search.seconds) search.seconds = left;
+  search.size = subject_size(&e->subject, size->extents);
   StcStatus s = search_run(&search);
+  tell(b, e, &search, bench_size_text(b->w.arena, size), !s);
   if (!s) *schedule = search.best->schedule;
   if (!s && database(b)) s = tune_db_store(&b->w, database(b), tune_entry(b->w.arena, &e->subject, *key, search.best));
   search_close(&search);
@@ -146,14 +176,14 @@ static StcStatus tune(Bench *b, Entry *e, GridSize g, const TuneKey *key, const 
 }
 
 /* The schedule for a size: searched for if --tune says so, else what the database has; NULL if there is none. */
-static StcStatus find_tuned(Bench *b, Entry *e, GridSize g, const char **schedule) {
+static StcStatus find_tuned(Bench *b, Entry *e, const BenchSize *size, const char **schedule) {
   int64_t extents[MAX_RANK];
   TuneKey key;
   TuneDb db;
   *schedule = NULL;
-  if (b->device.kind->whole || !subject_extents(&e->subject, g, extents)) return STC_OK;
+  if (b->device.kind->whole || !subject_extents(&e->subject, subject_size(&e->subject, size->extents), extents)) return STC_OK;
   StcStatus s = tune_key(&b->w, &e->subject, &b->device, extents[0] * extents[1] * extents[2], &key);
-  if (!s && b->c->tune) return tune(b, e, g, &key, schedule);
+  if (!s && b->c->tune) return tune(b, e, size, &key, schedule);
   if (s || !database(b)) return s;
   s = tune_db_read(&b->w, database(b), &db);
   const TuneEntry *found = s ? NULL : tune_db_find(&db, &key);
@@ -161,12 +191,16 @@ static StcStatus find_tuned(Bench *b, Entry *e, GridSize g, const char **schedul
   return s;
 }
 
-/* Finds the tuned schedules of all sizes, before anything else is on the device: a search may have to open that anew. */
+/* Finds the tuned schedules of all sizes as long as there is time, before anything else is on the device: a search may have to open that anew. */
 static StcStatus find_all_tuned(Bench *b, Entry *e) {
   StcStatus s = STC_OK;
   e->tuned = ARENA_ARRAY(b->w.arena, const char *, b->set.nsizes + 1);
-  for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++)
-    if (b->set.sizes[i].rank == stc_program_rank(e->subject.program) && !out_of_time(b)) s = find_tuned(b, e, subject_size(&e->subject, b->set.sizes[i].extents), &e->tuned[i]);
+  for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
+    const BenchSize *size = &b->set.sizes[i];
+    if (size->rank != stc_program_rank(e->subject.program)) continue;
+    if (!out_of_time(b)) s = find_tuned(b, e, size, &e->tuned[i]);
+    else if (b->c->tune) fprintf(stderr, "stc bench: tuning of %s %s %s is left out: --seconds=%d have passed\n", e->program->name, e->type, bench_size_text(b->w.arena, size), b->c->seconds);
+  }
   return s;
 }
 
@@ -224,7 +258,7 @@ static void report_size(Bench *b, Entry *e, const char *size, const Work *work, 
   for (int i = 0; i < e->n && !*b->stop; i++) {
     Contestant *k = &e->all[i];
     if (k->out) continue;
-    BenchRow r = {.program = e->program->name, .type = e->type, .size = size, .family = k->family, .work = *work, .why = ""};
+    BenchRow r = {.program = e->program->name, .type = e->type, .size = size, .family = k->family, .work = *work, .why = "", .chosen = i == e->chosen};
     r.schedule = arena_strdup(b->w.arena, k->trial.schedule);
     if (!k->lost && trial_finite(&k->trial, &r.finite)) k->lost = true;
     if (k->lost) r.why = reason(b->w.arena, &k->trial);
@@ -258,7 +292,7 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
   StcStatus s = entry_open(b, e, program, type);
   int rank = s ? 0 : stc_program_rank(e->subject.program), sizes = 0;
   for (int i = 0; i < b->set.nsizes; i++) sizes += b->set.sizes[i].rank == rank;
-  if (sizes && !out_of_time(b)) s = find_all_tuned(b, e);
+  if (sizes) s = find_all_tuned(b, e);
   for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
     if (b->set.sizes[i].rank != rank) continue;
     if (out_of_time(b)) fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type, bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
@@ -312,6 +346,7 @@ static StcStatus run_guarded(void *arg) {
   for (int p = 0; p < b->set.nprograms && !s; p++)
     for (int t = 0; t < b->set.ntypes && !s && !*b->stop; t++) s = measure(b, b->set.programs[p], b->set.types[t]);
   say(b, "", "", "", "");
+  bench_print_summary(stdout, &b->report);
   if (!s && *b->stop) s = STC_INTERRUPTED;
   if (s == STC_INTERRUPTED && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
   if (!s && b->wrong) s = STC_CHECK_FAILED;

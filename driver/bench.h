@@ -31,7 +31,8 @@ StcStatus bench_set_choose(const Command *c, const DeviceKind *k, BenchSet *out)
 /* "16384x16384". */
 const char *bench_size_text(Arena *a, const BenchSize *s);
 
-/* A line of the table: a program of a type and size under one family's schedule. why: it was left out, and for what reason ("": it was measured). spread is
+/* A line of the table: a program of a type and size under one family's schedule. why: it was left out, and for what reason ("": it was measured). chosen: it is what
+ * stc takes if nothing is said of the schedule. spread is
  * that of the middle figure's fellows, (most - least) / median; of_copy and of_arithmetic are fractions of what the device could do at one step a pass through memory, and of its
  * arithmetic (0: not known). */
 typedef struct BenchRow {
@@ -42,7 +43,7 @@ typedef struct BenchRow {
   Expected expected;             /* gpts 0: not known */
   Work work;
   int nsamples; const double *samples;
-  bool finite;
+  bool finite, chosen;
 } BenchRow;
 
 /* All that was measured, and where. */
@@ -50,6 +51,11 @@ typedef struct BenchReport { const char *device; double copy_rate; char date[16]
 
 /* Prints the line of the table for `r`, after the table's head if it is the first. */
 void bench_print_row(FILE *to, BenchReport *report, const BenchRow *r);
+/* How fast what stc chooses by itself is beside the tuned schedules: the number of rows that have both, the geometric mean of the ratio, the least and whose that is. */
+typedef struct BenchSummary { int n; double mean, least; const BenchRow *worst; } BenchSummary;
+BenchSummary bench_summarize(const BenchReport *report);
+/* Prints that, if there is something to say. */
+void bench_print_summary(FILE *to, const BenchReport *report);
 /* Writes the JSON file. */
 StcStatus bench_write_json(const Command *c, const BenchReport *report, const char *path);
 

@@ -192,6 +192,62 @@ static void test_sample(void **state) {
   trial_stop(&w->trial);
 }
 
+/* What stc chooses by itself is compared with what was tuned of the same program, type and size. */
+static void test_summary(void **state) {
+  BenchRow rows[] = {
+      {.program = "p", .type = "f32", .size = "8", .family = "naive", .gpts = 1},
+      {.program = "p", .type = "f32", .size = "8", .family = "stream", .gpts = 40, .chosen = true},
+      {.program = "p", .type = "f32", .size = "8", .family = "tuned", .gpts = 80},
+      {.program = "p", .type = "f32", .size = "9", .family = "overlap", .gpts = 32, .chosen = true},
+      {.program = "p", .type = "f32", .size = "9", .family = "tuned", .gpts = 16},
+      {.program = "p", .type = "f64", .size = "9", .family = "tuned", .gpts = 1000},
+      {.program = "q", .type = "f32", .size = "8", .family = "stream", .gpts = 1000, .chosen = true},
+  };
+  BenchReport report = {.nrows = sizeof rows / sizeof rows[0], .rows = rows};
+  BenchSummary s = bench_summarize(&report);
+  assert_true(s.n == 2 && s.mean == 1 && s.least == 0.5 && s.worst == &rows[2]);
+  report.nrows = 2;
+  assert_int_equal(bench_summarize(&report).n, 0);
+  (void)state;
+}
+
+/* Kernel IR is enough to know the schedule and what to expect of it; a plan made afterwards goes on from there. Beyond the time only the first ones are begun. */
+static StcStatus lower(Trial *t, void *user) {
+  Device d = {.kind = &device_cuda, .name = "cuda", .cpu = "sm_90", .description = "cuda:0, NVIDIA H200"};
+  (void)user;
+  return trial_lower(t, &d, (GridSize){0});
+}
+
+static void test_lower(void **state) {
+  World *w = *state;
+  open_bench(w, "star2d1r", "f32");
+  Trial second, *both[] = {&w->trial, &second};
+  assert_int_equal(trial_open(&w->trial, &w->subject, "cuda", "-schedule=stream -T=4"), STC_OK);
+  assert_int_equal(trial_open(&second, &w->subject, "cuda", "-schedule=stream -T=6"), STC_OK);
+  CrewWork work = {.job = lower, .sure = 1, .until = clock_seconds() - 1};
+  trials_each(both, 2, 2, &work);
+  assert_true(w->trial.build && !second.build);
+  assert_non_null(strstr(w->trial.schedule, "-schedule=stream -T=4 -block="));
+  assert_true(w->trial.expected.gpts > 100 && w->trial.expected.registers > 16 && w->trial.cost.lower > 0);
+  work = (CrewWork){.job = lower};
+  trials_each(&both[1], 1, 2, &work);
+  assert_true(second.expected.gpts > w->trial.expected.gpts);
+  trial_close(&second);
+  trial_close(&w->trial);
+  Device host;
+  Workspace own;
+  assert_true(workspace_open(&own, w->c, NULL));
+  assert_int_equal(device_open(&own, "host:1", &host), STC_OK);
+  assert_int_equal(trial_open(&w->trial, &w->subject, "host:1", "-schedule=overlap -T=2"), STC_OK);
+  assert_int_equal(trial_lower(&w->trial, &host, (GridSize){0}), STC_OK);
+  const Build *b = w->trial.build;
+  assert_int_equal(trial_prepare(&w->trial), STC_OK);
+  assert_ptr_equal(w->trial.plan->build, b);
+  assert_true(w->trial.expected.gpts == 0);
+  host.kind->close(&host);
+  workspace_close(&own);
+}
+
 /* The middle. */
 static void test_median(void **state) {
   (void)state;
@@ -203,6 +259,6 @@ static void test_median(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
-                                     TEST(test_sensitive), TEST(test_options), TEST(test_sample),    cmocka_unit_test(test_median)};
+                                     TEST(test_sensitive), TEST(test_options), TEST(test_sample),    TEST(test_lower), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
