@@ -51,7 +51,7 @@ static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
     for (n = 1; i + n < l->nwindows && continues(w + n - 1, w + n);) n++;
     fprintf(to, "%s %s version%s %d", i ? ";" : "", e->stencils->fields[w->field].name, n > 1 ? "s" : "", w->version);
     if (n > 1) fprintf(to, " to %d", w->version + n - 1);
-    if (w->direct) fprintf(to, ": not in registers, each reader takes its own row");
+    if (w->direct) fprintf(to, ": not in registers, each reader takes its own row%s", w->ring ? " of those loaded ahead, in shared memory" : "");
     else fprintf(to, ": %d%s", w->rows, n > 1 ? " each" : "");
     if (w->across) fprintf(to, " (%d for other warps)", w->across);
   }

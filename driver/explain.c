@@ -113,7 +113,7 @@ static void join_kernels(Explanation *e, int from) {
 }
 
 void explain_kernels(Explanation *e) {
-  e->launches = launch_works(e->stencils, &e->schedule, &e->nlaunches);
+  e->launches = launch_works(&e->info, e->stencils, &e->schedule, &e->nlaunches);
   const Host *host = &e->kernels->host;
   const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
   e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);

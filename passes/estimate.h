@@ -20,6 +20,9 @@
 double op_additions(const Op *op);
 /* Instructions that an op becomes, about: roots and quotients that round correctly are many, fewer with fast_math. */
 int32_t op_instructions(const Op *op, bool fast_math);
+/* Operations on the pipe for f64 that an op on such values becomes; on that for functions and conversions an op that goes there does. */
+int32_t op_f64_operations(const Op *op);
+int32_t op_special(const Op *op);
 
 /* ---------------------------------------------------------------- step-work.c */
 
@@ -40,6 +43,7 @@ typedef struct KernelWork {
   double points;                 /* a block gives out */
   double instructions;           /* issued, all of those below among them */
   double f64;                    /* on the f64 pipe */
+  double chained;                /* of these: within roots, quotients and functions, each of which needs the result of the one before */
   double special;                /* roots, quotients, functions, conversions between floats: instructions on the pipe for these */
   double shared;                 /* 32-bit words to and from shared memory, and those that lanes exchange */
   double global;                 /* the same of global memory */
@@ -76,8 +80,8 @@ typedef struct MemoryTraffic { double read, written, again; } MemoryTraffic;
 typedef struct InstanceWork { const char *name; int32_t level; Extent extent; int32_t lag, rows; Redundancy redundancy; } InstanceWork;
 
 /* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads. across: so many of them are read by other warps;
- * direct: nothing in registers, each reader takes its own row (stream.h). */
-typedef struct WindowWork { int32_t field, version, lag, rows, across; bool direct; } WindowWork;
+ * direct: nothing in registers, each reader takes its own row, of memory or, ring, of the ring by which rows come in (stream.h). */
+typedef struct WindowWork { int32_t field, version, lag, rows, across; bool direct, ring; } WindowWork;
 
 /* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and give out width[d] points; walked: dimension 0 of a walked tile (rank above 1) counts the rows of a walk. */
 typedef struct LaunchWork {
@@ -94,9 +98,9 @@ typedef struct LaunchWork {
   MemoryTraffic traffic;
 } LaunchWork;
 
-/* The launches of the longest sequence of steps that stencil IR module `m`, as it is before its lowering, comes to under schedule `s`, which is resolved; their number is
+/* The launches of the longest sequence of steps that stencil IR module `m`, as it is before its lowering, comes to under schedule `s`, which is resolved, on target `t`; their number is
  * *count. In the order of the kernels of that sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
-LaunchWork *launch_works(const Module *m, const Schedule *s, int *count);
+LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count);
 
 /* ---------------------------------------------------------------- model.c */
 
@@ -136,6 +140,9 @@ typedef struct ScheduleTime { double seconds, longest; } ScheduleTime;
 bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
+/* Are overlapped tiles, those of the defaults, expected to be clearly faster on a large grid than the walked ones of schedule `walk`, which are what `want` comes to for module `m`? Of one that was
+ * tiled as they are and not as the walked ones, that was found before. */
+bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk);
 /* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster. */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 

@@ -169,6 +169,27 @@ int32_t kernel_live_words(const Module *m, Kernel *k, bool early) {
   return l.most;
 }
 
+/* The buffers of global memory that a kernel's ops read or write. */
+typedef struct Touched { bool *buffer; int32_t n; } Touched;
+
+/* Notes the buffers of an op (a block_walk callback). */
+static void note_buffers(void *user, Op *op) {
+  Touched *t = user;
+  int both[] = {op_buffer_read(op), op_buffer_written(op)};
+  for (int i = 0; i < 2; i++)
+    if (both[i] >= 0 && !t->buffer[both[i]]) {
+      t->buffer[both[i]] = true;
+      t->n++;
+    }
+}
+
+/* Words of the addresses that a walk carries from round to round: one for each buffer. */
+static int32_t address_words(const Module *m, const Kernel *k) {
+  Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
+  block_walk(k->body, note_buffers, &t);
+  return 2 * t.n;
+}
+
 /* Is there a loop below `b` that is not written out? */
 static bool has_loop(const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
@@ -181,7 +202,7 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round; straight code for several points a thread needs some more for places and tests; else what
+/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round, and an address for each buffer; straight code for several points a thread needs some more for places and tests; else what
  * counts is how many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
 static double registers_wanted(const Module *m, Kernel *k) {
   double live = kernel_live_words(m, k, false), early = kernel_live_words(m, k, true);
@@ -189,7 +210,7 @@ static double registers_wanted(const Module *m, Kernel *k) {
   for (int a = 0; a < k->narrays; a++)
     several |= k->arrays[a].space == SPACE_PRIVATE;
   if (has_loop(k->body))
-    return 4 + 1.1 * live + (early - live);
+    return address_words(m, k) + 1.1 * live + (early - live);
   return several ? 16 + 0.9 * live : 12 + live + 0.4 * (early - live);
 }
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL. */
-typedef struct LaunchPlan { const Launch *l; Schedule schedule; const Stream *walk; } LaunchPlan;
+/* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in. */
+typedef struct LaunchPlan { const Launch *l; Schedule schedule; const Stream *walk; bool ring; } LaunchPlan;
 
 /* ---- work done twice */
 
@@ -59,10 +59,10 @@ static void note_reach(void *user, const Piece *piece, int field, const int64_t 
   }
 }
 
-/* Points of field `f` that are read for each point given out: by tiles that overlap with its reach beyond their cells; by walked tiles their cells alone, or by each reader again. */
+/* Points of field `f` that are read for each point given out: by tiles that overlap with its reach beyond their cells; by walked tiles their cells alone, or by each reader again where nothing keeps them for it. */
 static double points_read(const LaunchPlan *p, const Reach *r, int f) {
   double product = 1;
-  bool direct = p->walk && p->walk->w[f][0].direct;
+  bool direct = p->walk && p->walk->w[f][0].direct && !p->ring;
   for (int d = 0; d < p->l->m->grid.rank; d++) {
     const Extent *x = &r->of[f];
     double beyond = p->walk ? 0 : (double)(x->lo[d] + x->hi[d]);
@@ -131,7 +131,7 @@ static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
   for (int f = 0; f < m->nfields && p->walk; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++) {
       const Window *w = &p->walk->w[f][v];
-      WindowWork work = {.field = f, .version = v, .lag = w->lag, .rows = w->rows, .across = w->across, .direct = w->direct};
+      WindowWork work = {.field = f, .version = v, .lag = w->lag, .rows = w->rows, .across = w->across, .direct = w->direct, .ring = w->direct && p->ring};
       if (w->used)
         ARENA_PUSH(m->arena, out, *count, work);
     }
@@ -159,24 +159,25 @@ static LaunchWork work_of(const LaunchPlan *p) {
   return w;
 }
 
-/* The figures of launch `l` under schedule `s`. */
-static LaunchWork launch_work(const Launch *l, const Schedule *s) {
+/* The figures of launch `l` under schedule `s` on target `t`. */
+static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s) {
   LaunchPlan p = {.l = l, .schedule = *s, .walk = strcmp(s->family, "stream") == 0 ? stream_new(l) : NULL};
+  p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
   return work_of(&p);
 }
 
-LaunchWork *launch_works(const Module *m, const Schedule *s, int *count) {
+LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   LaunchWork *out = ARENA_ARRAY(m->arena, LaunchWork, n + 1);
   bool naive = strcmp(s->family, "naive") == 0;
   if (!naive && m->time_tile > 1) {
     *count = 1;
-    out[0] = launch_work(launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s);
+    out[0] = launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s);
     return out;
   }
   Launch **l = naive ? naive_launches(m, n, st, count) : group_launches(m, n, st, count);
   for (int i = 0; i < *count; i++)
-    out[i] = launch_work(l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s);
+    out[i] = launch_work(t, l[i], !naive && s->groups && s->ngroups == *count ? &s->groups[i] : s);
   return out;
 }

@@ -10,10 +10,10 @@ static const double KEPT_CLOCK = 0.96, KEPT_BANDWIDTH = 0.855;
 static const double BLEND = 4.0;
 /* A function's share of the issue slots that its pipe lets through is one in so many. */
 static const double SPECIAL_SLOTS = 16;
-/* Of the rate of shared memory: what a word of it and one from the first cache take, and a spilled word in each round of a loop. */
-static const double SHARED_WORD = 0.80, GLOBAL_WORD = 1.27, SPILLED_WORD = 53;
-/* Cycles that a thread waits for: an instruction's result, on an average; loads from memory; a barrier. */
-static const double RESULT_WAIT = 2.6, MEMORY_WAIT = 1650, BARRIER_WAIT = 202;
+/* Of the rate of shared memory: what a word of it, one that lanes exchange and one from the first cache take, and a spilled word in each round of a loop. */
+static const double SHARED_WORD = 1.0, EXCHANGED_WORD = 0.6, GLOBAL_WORD = 1.27, SPILLED_WORD = 4;
+/* Cycles that a thread waits for: an instruction's result, on an average, and for one within a root or quotient in f64 more; loads from memory; a barrier. */
+static const double RESULT_WAIT = 2.6, CHAIN_WAIT = 8, MEMORY_WAIT = 1650, BARRIER_WAIT = 202;
 /* Seconds from one launch to the next. */
 static const double LAUNCH_GAP = 3e-6;
 /* What a block takes of shared memory beside what it asks for; most blocks of a core. */
@@ -56,8 +56,8 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
 
 /* Work `x` in all but the part `part`, work `y` in that. */
 static KernelWork mix(KernelWork x, KernelWork y, double part) {
-  double *to[] = {&x.instructions, &x.f64, &x.special, &x.shared, &x.global, &x.exchanges, &x.barriers, &x.waits};
-  const double from[] = {y.instructions, y.f64, y.special, y.shared, y.global, y.exchanges, y.barriers, y.waits};
+  double *to[] = {&x.instructions, &x.f64, &x.special, &x.shared, &x.global, &x.exchanges, &x.barriers, &x.waits, &x.chained};
+  const double from[] = {y.instructions, y.f64, y.special, y.shared, y.global, y.exchanges, y.barriers, y.waits, y.chained};
   for (size_t i = 0; i < sizeof to / sizeof *to; i++)
     *to[i] += part * (from[i] - *to[i]);
   return x;
@@ -109,12 +109,12 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
   Rates r = rates_of(t);
   double at_once = time.occupancy.blocks, threads = model_blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
-  double words = SHARED_WORD * w->shared + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
+  double words = SHARED_WORD * (w->shared - w->exchanges) + EXCHANGED_WORD * w->exchanges + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
   time.alone[BOUND_F64] = w->f64 * threads / r.f64;
   time.alone[BOUND_SPECIAL] = w->special * threads * SPECIAL_SLOTS / r.issue;
   time.alone[BOUND_SHARED] = words * threads / r.shared;
-  time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
+  time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + CHAIN_WAIT * w->chained + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
   time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
   blend(&time);

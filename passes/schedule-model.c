@@ -29,7 +29,7 @@ bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *
   int rank = m->grid.rank, count, n = 0;
   bool stream = strcmp(s->family, "stream") == 0;
   const char *pipeline = stream ? "lower-stream,simplify,barriers,specialize,split-edges,simplify" : "lower-overlap,simplify,shared-alloc,barriers,specialize,split-edges,simplify";
-  LaunchWork *work = launch_works(m, s, &count);
+  LaunchWork *work = launch_works(c->target, m, s, &count);
   Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
   *out = (ScheduleTime){0};
   if (!k || !k->host.nseqs)
@@ -53,6 +53,49 @@ static Module *tiled_copy(PassContext *c, const Module *m, int T) {
   for (int i = 0; i < m->nstencils; i++)
     copy->stencils[i] = m->stencils[i];
   return passes_run(c, NULL, arena_printf(c->arena, "time-tile(t=%d),halo", T), copy);
+}
+
+/* `m` if it was tiled for T steps, else a copy that is; NULL after an error. */
+static Module *tiled_for(PassContext *c, const Module *m, int T) {
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == T;
+  return tiled ? (Module *)m : tiled_copy(c, m, T);
+}
+
+/* The overlapped tile that defaults come to for module `m` on a large grid, in *s; false if there is none. */
+static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
+  Schedule open = {.family = "overlap", .edges = c->schedule ? c->schedule->edges : NULL};
+  PassContext with = *c;
+  with.schedule = &open;
+  int T = schedule_levels(&with, m);
+  Launch *l = tiled_launch(m, T);
+  return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
+}
+
+/* Does a step compute roots, quotients or functions? Where it does not, walked tiles have always been the faster ones, by far, so that no time is spent on looking. */
+static bool computes_functions(const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
+        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
+          return true;
+  return false;
+}
+
+bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk) {
+  Schedule over, wide = *walk;
+  ScheduleTime mine, other;
+  bool given = m->time_tile > 1;
+  if (!c->target->simt || !computes_functions(m) || !overlapped_tile(c, m, &over) || (given && over.T != m->time_tile))
+    return false;
+  if (given && walk->T != m->time_tile)
+    return true;
+  Module *walked = tiled_for(c, m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(c, m, over.T);
+  if (!walked || !overlapped || !schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) || other.seconds >= CLEARLY * mine.seconds)
+    return false;
+  schedule_widen(c, walked, want, &wide);
+  return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < CLEARLY * mine.seconds;
 }
 
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want) {

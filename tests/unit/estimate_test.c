@@ -52,6 +52,46 @@ static void test_loops(void **state) {
   assert_float_equal(w.global, 6, 0);
 }
 
+/* What a thread has loaded it does not load again for its next element, whatever loop is written out for that, unless a barrier or a store is between; and one address serves what is beside it. */
+static void test_loaded_once(void **state) {
+  Module *m;
+  Fixture *f = *state;
+  const char *body = "    %4 = const 0 : i32\n    %5 = const 2 : i32\n    %10 = const 32 : i32\n"
+                     "    for %6 = %4 to %5 step 1 unroll {\n      %7 = mul %6, %10 : i32\n      %8 = add %1, %7 : i32\n      %9 = aload @s[%8] + [1] v0 : f32\n      store %9, @A.next[%3]\n    }\n%s"
+                     "    for %11 = %4 to %5 step 1 unroll {\n      %12 = mul %11, %10 : i32\n      %13 = add %1, %12 : i32\n      %14 = aload @s[%13] + [1] v0 : f32\n      %15 = aload @s[%13] v0 : f32\n"
+                     "      %16 = add %14, %15 : f32\n      store %16, @A.next[%3]\n    }\n";
+  const char *half = strstr(body, "%s");
+  const char *between[] = {"", "    barrier\n", "    %17 = const 1.0 : f32\n    astore %17, @s[%1] v0\n"};
+  double words[] = {4, 6, 7}, fewest = 0;
+  for (int i = 0; i < 3; i++) {
+    Kernel *k = kernel_of(f, "    shared @s : f32[128]\n", arena_printf(f->arena, "%s%.*s%s%s", place, (int)(half - body), body, between[i], half + 2), &m);
+    KernelWork w = kernel_work(m, k, NULL, false);
+    assert_float_equal(w.shared, words[i], 0);
+    fewest = i == 0 ? w.instructions : fewest;
+  }
+  Kernel *k = kernel_of(f, "    shared @s : f32[128]\n", arena_printf(f->arena, "%s    %%4 = aload @s[%%1] v0 : f32\n    %%5 = aload @s[%%1] + [3] v0 : f32\n    store %%4, @A.next[%%3]\n", place), &m);
+  double both = kernel_work(m, k, NULL, false).instructions;
+  k = kernel_of(f, "    shared @s : f32[128]\n", arena_printf(f->arena, "%s    %%4 = aload @s[%%1] v0 : f32\n    store %%4, @A.next[%%3]\n", place), &m);
+  assert_float_equal(both, kernel_work(m, k, NULL, false).instructions + 1, 0);
+  assert_true(fewest < both + 10);
+}
+
+/* Roots and quotients in f64: operations on the pipe for that, each of which waits for the one before; a coordinate that is wrapped is a quotient in f64 and back. */
+static void test_functions(void **state) {
+  Module *m;
+  Fixture *f = *state;
+  static const char body[] = "%s    %%4 = load @A[%%3] : f32\n    %%5 = convert %%4 : f64\n    %%6 = sqrt %%5 : f64\n    %%7 = div %%5, %%6 : f64\n    %%8 = const 1.0 : f64\n    %%9 = div %%8, %%7 : f64\n"
+                             "    %%10 = convert %%9 : f32\n    store %%10, @A.next[%%3]\n";
+  Kernel *k = kernel_of(f, "", arena_printf(f->arena, body, place), &m);
+  KernelWork w = kernel_work(m, k, NULL, false);
+  assert_float_equal(w.chained, 8 + 8 + 5, 0);
+  assert_float_equal(w.special, 3 + 2, 0);
+  k = kernel_of(f, "", arena_printf(f->arena, "%s    %%4 = idx.wrap %%3 + 1 in [0 .. N - 1] : i64\n    %%5 = idx.wrap %%3 + -1 in [0 .. N - 1] : i64\n    %%6 = load @A[%%4] : f32\n    store %%6, @A.next[%%5]\n", place), &m);
+  w = kernel_work(m, k, NULL, false);
+  assert_float_equal(w.special, 6, 0);   /* there and back for each, and for their common reciprocal */
+  assert_true(w.instructions > 60 && w.instructions < 80);
+}
+
 /* Of a kernel with a version for blocks at no edge either counts; the two blocks at the ends of ten are at edges. */
 static void test_version(void **state) {
   Module *m;
@@ -136,6 +176,6 @@ static void test_model(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_counts), TEST(test_loops), TEST(test_version), TEST(test_live), TEST(test_occupancy), TEST(test_model)};
+  const struct CMUnitTest tests[] = {TEST(test_counts), TEST(test_loops), TEST(test_loaded_once), TEST(test_functions), TEST(test_version), TEST(test_live), TEST(test_occupancy), TEST(test_model)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
