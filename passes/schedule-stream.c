@@ -3,6 +3,7 @@
 #include "passes/walk.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
@@ -241,6 +242,10 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
     return "it would be for one time step only";
   if (T == 1 && most > 1 && !is_compute_bound(&r))
     return "there are registers for one time step only";
+  Schedule walk;
+  bool legal = !schedule_walk(c, want, tiled_launch(m, T), T, &walk);
+  if (legal && want->family && strcmp(want->family, "auto") == 0 && schedule_overlaps(c, m, want, &walk))
+    return "that is expected to be faster";
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
 }
 
