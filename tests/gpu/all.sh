@@ -80,8 +80,8 @@ run_part() {
   local name=$1 limit=$2 own=$(($2 - $2 / 12 - 2))
   case $name in
     verify) part "$name" "$limit" python3 "$here/check.py" --device="$device" --stages=defaults --budget="$own" "$stc" "$harness" ;;
-    bench) part "$name" "$limit" "$stc" bench --quiet --no-tune-db --device="$device" --programs="$programs" --types="$types" --size="$size" --seconds="$own" --json bench.json ;;
-    tune) part "$name" "$limit" "$stc" bench --quiet --device="$device" --programs="$programs" --types="$types" --size="$tune_size" --tune="${TUNE:-16}" --db tune.db --seconds="$own" --json tuned.json ;;
+    bench) part "$name" "$limit" "$stc" bench --no-tune-db --device="$device" --programs="$programs" --types="$types" --size="$size" --seconds="$own" --json bench.json ;;
+    tune) part "$name" "$limit" "$stc" bench --device="$device" --programs="$programs" --types="$types" --size="$tune_size" --tune="${TUNE:-16}" --db tune.db --seconds="$own" --json tuned.json ;;
     small) part "$name" "$limit" python3 "$here/small.py" --device="$device" --types="$types" ${PROGRAMS:+--programs="$programs"} --budget="$own" --csv=small.csv "$stc" ;;
     counters) mkdir -p ncu && part "$name" "$limit" python3 "$here/counters.py" --folder=ncu --budget="$own" "$stc" ;;
     check) part "$name" "$limit" python3 "$here/check.py" --device="$device" --stages=edges,shapes --budget="$own" "$stc" "$harness" ;;
@@ -106,7 +106,7 @@ save_often &
 saver=$!
 trap finish EXIT
 trap 'exit 143' TERM INT
-for name in ${PARTS:-verify:60 bench:420 small:100 tune:300 counters:150 check:150 random:100 ops:20 sanitizer:60 huge:60}; do
+for name in ${PARTS:-verify:90 bench:400 small:100 tune:300 counters:150 check:150 random:100 ops:20 sanitizer:60 huge:60}; do
   limit=${name#*:} left=$((seconds - (SECONDS - start)))
   name=${name%%:*}
   [ "$limit" != "$name" ] || limit=$left

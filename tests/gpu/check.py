@@ -158,7 +158,7 @@ def shapes(program):
 def sanitized(tool, program):
     """Those of compute-sanitizer's tool."""
     for schedule in (large_grid(program), "-schedule=stream -T=2", "-schedule=overlap -T=3", "-schedule=naive"):
-        yield Run(tool, program, "f32", "small", schedule, steps=4)
+        yield Run(tool, program, "f32", "small", schedule)
 
 
 def read_programs(stc, folder, jobs):
@@ -181,9 +181,11 @@ def all_runs(programs, tests):
     makers = {"defaults": defaults, "edges": edges, "shapes": shapes, "memcheck": lambda p: sanitized("memcheck", p), "racecheck": lambda p: sanitized("racecheck", p)}
     runs, only = [], re.compile(option("only", "."))
     for stage in option("stages", "defaults,edges,shapes").split(","):
-        runs += [run for program in programs for run in makers[stage](program)]
+        mine = [run for program in programs for run in makers[stage](program)]
         if stage == "edges":
-            runs += [run for program in tests for run in small_programs(program)]
+            mine += [run for program in tests for run in small_programs(program)]
+        sizes = list(dict.fromkeys(run.size for run in mine))
+        runs += sorted(mine, key=lambda run: sizes.index(run.size))
     return [run for run in runs if only.search(run.label())]
 
 
