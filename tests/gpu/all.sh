@@ -88,7 +88,7 @@ run_part() {
     random) part "$name" "$limit" python3 "$here/../programs/differential.py" "$harness" --device="$device" --seed=1000 --programs=20000 --seconds="$own" --keep=random ;;
     ops) part "$name" "$limit" python3 "$here/ops.py" "$stc" "$device" ;;
     sanitizer) part "$name" "$limit" python3 "$here/check.py" --device="$device" --stages=racecheck,memcheck --budget="$own" "$stc" "$harness" ;;
-    huge) part "$name" "$limit" python3 "$here/large.py" "$stc" ;;
+    huge) part "$name" "$limit" python3 "$here/large.py" --device="$device" "$stc" ;;
     *) echo "all.sh: there is no part \`$name\`" | note && failed=1 ;;
   esac
 }

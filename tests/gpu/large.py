@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A field of more than 2^31 elements on a CUDA device: j2d5pt in f32 on 50000 x 50000.
 
-  large.py STC
+  large.py [--device=cuda] [--extent=50000] STC
 
-The initial values repeat every 1009 points, so after k steps the four corners of the large grid equal the corners of a small one whose extent is 50000
-less a multiple of 1009, bit for bit; the small one is run by the reference. Exit status 1 if a value differs.
+The initial values repeat every 1009 points, so after k steps the four corners of the large grid equal the corners of a small one whose extent is less by
+a multiple of 1009, bit for bit; the small one is run by the reference. Naive, overlapped tiles, and what stc chooses. Exit status 1 if a value differs.
 """
 import os
 import struct
@@ -12,7 +12,19 @@ import subprocess
 import sys
 import tempfile
 
-BIG, SMALL, CORNER, STEPS = 50000, 50000 - 47 * 1009, 500, 5
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+
+from batch import memory_folder
+
+
+def option(name, default):
+    """The value of --name=VALUE on the command line."""
+    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
+    return found[-1] if found else default
+
+
+BIG, CORNER, STEPS = int(option("extent", "50000")), 500, 27
+SMALL = BIG - (BIG - 1500) // 1009 * 1009
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "j2d5pt.stn")
 
 
@@ -47,13 +59,13 @@ def compare(big, small):
 
 
 def main():
-    stc = sys.argv[1]
+    stc = [a for a in sys.argv[1:] if not a.startswith("--")][0]
     wrong = 0
-    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/tmp")) as folder:
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", memory_folder(5 * BIG * BIG))) as folder:
         small, big = os.path.join(folder, "small.npy"), os.path.join(folder, "big.npy")
         run(stc, "ref", SMALL, small, [])
-        for options in (["-schedule=naive"], ["-schedule=overlap", "-T=4"]):
-            run(stc, "cuda", BIG, big, options)
+        for options in ([], ["-schedule=overlap", "-T=4"], ["-schedule=naive"]):
+            run(stc, option("device", "cuda"), BIG, big, options)
             wrong += compare(big, small)
             os.remove(big)
     return 1 if wrong else 0

@@ -33,7 +33,7 @@ class Check(unittest.TestCase):
         self.assertRegex(text, r"4 of 4 runs done, 4 failed")
 
     def test_is_cut_by_the_budget(self):
-        text, status = self.check("--device=sim", "--budget=2", "--jobs=2", "--stages=edges", "--only=^(star1d1r f32 (odd|large)|star3d2r f32 large)")
+        text, status = self.check("--device=sim", "--budget=5", "--jobs=3", "--stages=edges", "--only=^(star1d1r f32 (odd|large)|star3d2r f32 large)")
         self.assertEqual(status, 0, text)
         self.assertRegex(text, r"cut by the budget: [1-6] of 6 not run")
 

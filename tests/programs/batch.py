@@ -74,9 +74,14 @@ def rest(todo, found):
     return left
 
 
+def memory_folder(need=8 << 30):
+    """Where files stay in memory, if there is such a place with room for so many bytes; else None."""
+    return "/dev/shm" if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free >= need else None
+
+
 def run_once(harness, groups, end, limit):
     """One process: the results by group, its exit status (None if it was ended because of the time, or by the user), and whether all runs have a result."""
-    folder = tempfile.mkdtemp(prefix="stc-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    folder = tempfile.mkdtemp(prefix="stc-", dir=memory_folder())
     batch, path, lines = os.path.join(folder, "batch"), os.path.join(folder, "results"), []
     for i, group in enumerate(groups):
         program = os.path.join(folder, f"p{i}.stn")
