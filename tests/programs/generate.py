@@ -4,7 +4,7 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 """
 import random
 
-from model import EXTENT, LITERAL, MIXES, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
+from model import EXTENT, LARGE_SIZES, LITERAL, MIXES, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from statements import Statements
 from tree import List, Node
 
@@ -618,7 +618,7 @@ class Generator(Statements):
         r = self.r
         self.options, self.finite = [], r.choice([1, 1, 2, 3, 5]) if r.random() < 0.12 else 0
         tree = self.program()
-        choices = [[1]] * 3 if r.random() < 0.05 else SIZES
+        choices = [[1]] * 3 if r.random() < 0.05 else SIZES if device in (None, "sim") else LARGE_SIZES
         sizes = [r.choice([s for s in choices[self.rank - 1] + [self.least[d], self.least[d] + 1] if s >= self.least[d]]) for d in range(self.rank)]
         if r.random() < 0.1 and ": f32" in tree.text():
             self.options += r.choice([["-freal=f64"], ["-freal=f64"], []]) if "f16" not in tree.text() else []
