@@ -8,7 +8,7 @@
 /* ---------------------------------------------------------------- opening */
 
 StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule) {
-  *t = (Trial){.subject = s, .device = device, .options = s->options};
+  *t = (Trial){.subject = s, .device = device, .asked = arena_strdup(s->arena, schedule), .options = s->options};
   StcConfig config = messages_config(&t->messages);
   t->context = stc_context_new(&config);
   snprintf(t->schedule, sizeof t->schedule, "%s", schedule);
@@ -22,16 +22,23 @@ void trial_close(Trial *t) {
   *t = (Trial){0};
 }
 
-/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", as options to `to`. What the options cannot say (a block for each of several launches) is left
- * out. */
-static void describe(const char *text, char *to, size_t size) {
+/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", as options to `to`. What the options cannot say (a block for each of several launches) is left out: false then. */
+static bool write_options(const char *text, char *to, size_t size) {
   size_t n = 0;
+  bool all = true;
   for (const char *s = text; *s && n < size; s += strspn(s, " ")) {
     int length = (int)strcspn(s, " ");
     bool several = s != text && memchr(s, ',', (size_t)length) && strncmp(s, "fuse=", 5) != 0;
     if (!several) n += (size_t)snprintf(to + n, size - n, "%s%s%.*s", s == text ? "" : " -", s == text ? "-schedule=" : "", length, s);
+    all = all && !several;
     s += length;
   }
+  return all;
+}
+
+/* Sets the trial's schedule from its description; to what was asked for, where that says of each launch what options cannot say of what it came to. */
+static void describe(Trial *t, const char *text) {
+  if (!write_options(text, t->schedule, sizeof t->schedule) && (strstr(t->asked, "-block") || strstr(t->asked, "-elems"))) snprintf(t->schedule, sizeof t->schedule, "%s", t->asked);
 }
 
 /* The kernel that a step's time goes to, about: of those launched to advance the one with most registers, but none for a few tiles that another is beside. */
@@ -58,10 +65,16 @@ static StcStatus check_family(const Trial *t) {
 /* Reads the program, unless that was done. */
 static StcStatus read_program(Trial *t) { return t->program ? STC_OK : stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program); }
 
-/* Describes the schedule of the trial's build in its program's memory. */
+/* Counts an op. */
+static void count_op(void *user, Op *op) { (void)op, ++*(int *)user; }
+
+/* Describes the schedule of the trial's build in its program's memory, and counts the ops. */
 static StcStatus describe_guarded(void *arg) {
   Trial *t = arg;
-  describe(schedule_describe(t->program->w.arena, t->build->code.module, &t->build->code.schedule), t->schedule, sizeof t->schedule);
+  const Module *m = t->build->code.module;
+  t->ops = 0;
+  for (int i = 0; i < m->nkernels; i++) block_walk(m->kernels[i].body, count_op, &t->ops);
+  describe(t, schedule_describe(t->program->w.arena, m, &t->build->code.schedule));
   return STC_OK;
 }
 
@@ -85,7 +98,7 @@ StcStatus trial_prepare(Trial *t) {
   if (!s) s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
   if (s) return s;
   t->build = t->plan->build;
-  describe(stc_plan_schedule(t->plan), t->schedule, sizeof t->schedule);
+  describe(t, stc_plan_schedule(t->plan));
   t->kernel = inspect(t);
   if (!lowered) t->cost.lower = t->build ? t->build->code.seconds : 0;
   t->cost.load = t->plan->device.load_seconds;

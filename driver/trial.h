@@ -65,7 +65,7 @@ typedef struct TrialCost { double lower, code, load, verify, time; } TrialCost;
 /* A subject under one schedule on a device. A trial that fails has the reason in messages.first and fits nothing else. */
 struct Trial {
   Subject *subject;
-  const char *device;
+  const char *device, *asked;    /* the schedule as it was asked for */
   StcOptions options;            /* the subject's, with the schedule */
   Messages messages;
   StcContext *context;
@@ -73,6 +73,7 @@ struct Trial {
   StcPlan *plan;
   char schedule[256];            /* as options, what was resolved: "-schedule=overlap -T=4 -block=8x32 -elems=4x1" */
   const Build *build;            /* NULL until there is kernel IR */
+  int ops;                       /* of that, once trial_lower was called: how long compiling takes depends on it */
   Expected expected;             /* once trial_lower was called; gpts 0: not known */
   TrialCost cost;
   KernelInfo kernel;             /* of the most expensive kernel of a step; registers 0: not known */

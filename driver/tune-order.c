@@ -66,20 +66,31 @@ double space_expects(const SearchSpace *s, const Candidate *k) {
   return weights > 0 ? k->expected.gpts * exp(sum / weights) : k->expected.gpts;
 }
 
-/* Why candidate `k` is not worth compiling, as space_skip says; NULL if it is. */
-static const char *why_not(const SearchSpace *s, const Candidate *k, double least, int spills) {
+/* What the model expects of the fastest of families' own candidates; 0: nothing. */
+static double own_expected(const SearchSpace *s) {
+  double most = 0;
+  for (int i = 0; i < s->n; i++)
+    if (s->all[i].own && s->all[i].expected.gpts > most) most = s->all[i].expected.gpts;
+  return most;
+}
+
+/* Why candidate `k` is not worth compiling, as space_skip says; NULL if it is. own: what own_expected says. */
+static const char *why_not(const SearchSpace *s, const Candidate *k, const SkipRule *rule, double own) {
   int spilled = 4 * (int)k->expected.spilled;
-  double expected = space_expects(s, k);
-  if (spilled > spills) return arena_printf(s->arena, "%d bytes a thread are not expected to fit the registers", spilled);
+  bool early = !(rule->least > 0);
+  double expected = early ? k->expected.gpts : space_expects(s, k), least = early ? rule->part * own : rule->least;
+  if (k->ops > rule->ops) return arena_printf(s->arena, "its code is %d operations long, and would take too long to compile", k->ops);
+  if (k->own && (!early || k->ops <= rule->ops / 3)) return NULL;
+  if (!k->own && spilled > rule->spills) return arena_printf(s->arena, "%d bytes a thread are not expected to fit the registers", spilled);
   return expected > 0 && expected < least ? arena_printf(s->arena, "expected to make %.4g GPts/s", expected) : NULL;
 }
 
-int space_skip(SearchSpace *s, double least, int spills) {
+int space_skip(SearchSpace *s, const SkipRule *rule) {
+  double own = own_expected(s);
   int skipped = 0;
   for (int i = 0; i < s->n; i++) {
     Candidate *k = &s->all[i];
-    if (k->state != CANDIDATE_WAITING || !k->lowered || k->own) continue;
-    const char *why = why_not(s, k, least, spills);
+    const char *why = k->state == CANDIDATE_WAITING && k->lowered ? why_not(s, k, rule, own) : NULL;
     if (!why) continue;
     k->state = CANDIDATE_SKIPPED;
     k->why = why;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is below HOPELESS of the best is not measured further, one expected to be below SLOWER of it
- * is not compiled, and neither is one that spills more than SPILLS bytes a thread. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
-enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024 };
-static const double HOPELESS = 0.6, SLOWER = 0.5, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
+ * is not compiled, and neither is one that spills more than SPILLS bytes a thread, one of more ops than LONGEST, or by the model alone one below OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
+enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, LONGEST = 60000 };
+static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
 
 /* ---------------------------------------------------------------- one candidate */
 
@@ -18,6 +18,7 @@ static void note(Search *t, Candidate *k) {
   if (trial->expected.gpts > 0) k->expected = trial->expected;
   k->kernel = trial->kernel;
   k->cost = trial->cost;
+  if (trial->ops) k->ops = trial->ops;
   k->T = trial->build ? trial->build->code.schedule.T : 1;
 }
 
@@ -200,7 +201,8 @@ static bool own_is_waiting(const Search *t) {
 static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   Candidate *batch[MOST_BATCH];
   bool more = has_time(t) && lower_pool(t, pool) > 0;
-  t->tried += space_skip(&t->space, t->best ? SLOWER * t->best->gpts : 0, SPILLS);
+  SkipRule rule = {SPILLS, LONGEST, t->best ? SLOWER * t->best->gpts : 0, OWN_PART};
+  t->tried += space_skip(&t->space, &rule);
   int n = space_choose(&t->space, size, batch);
   close_others(t, KEPT, n, batch);
   *s = try_batch(t, n, batch);

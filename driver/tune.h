@@ -36,6 +36,7 @@ typedef struct Candidate {
   const char *why, *schedule;    /* the reason; what the options came to */
   int T;
   Expected expected;             /* gpts 0: the model says nothing */
+  int ops;                       /* of the kernel IR */
   double gpts;
   KernelInfo kernel;
   TrialCost cost;
@@ -63,15 +64,18 @@ int space_pool(const SearchSpace *s, int n, Candidate **out);
 /* Chooses up to `n` waiting candidates that are lowered: families' own ones, then three quarters that are expected to be fastest (nearest to the best ones
  * where the model says nothing), apart from each other if there are such, then any. */
 int space_choose(const SearchSpace *s, int n, Candidate **out);
-/* Marks as skipped the waiting candidates that are lowered, no family's own, and expected to be slower than `least`, or to spill more than `spills` bytes a thread. Returns how many. */
-int space_skip(SearchSpace *s, double least, int spills);
+/* What is not worth compiling: expected to spill more bytes a thread than `spills`; of more ops than `ops`; expected to be slower than `least`, or where that is 0, because nothing is measured yet, by
+ * the model alone to be below `part` of the fastest of families' own ones. */
+typedef struct SkipRule { int spills, ops; double least, part; } SkipRule;
+/* Marks the waiting candidates as skipped that are lowered and for which that is so; of families' own ones only those that are too long, or below that part and more than a third of that. Returns how many. */
+int space_skip(SearchSpace *s, const SkipRule *rule);
 /* The speed that the model expects of `k`, times what those measured near it were faster than expected. 0: not known. */
 double space_expects(const SearchSpace *s, const Candidate *k);
 
 /* ---------------------------------------------------------------- the search: tune-search.c */
 
 /* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be opened anew. watch is called after each candidate. It ends after `seconds`, or as much later
- * as a candidate takes that was begun before; what the families give by themselves is tried in any case. */
+ * as a candidate takes that was begun before; what the families give by themselves is tried in any case, unless the model sees no use in it. */
 typedef struct Search Search;
 struct Search {
   Arena *arena;

@@ -175,6 +175,17 @@ static void test_options(void **state) {
   assert_null(w->trial.plan);
 }
 
+/* Of a schedule with several launches what was asked for is told, since no options say what each got. */
+static void test_several(void **state) {
+  World *w = *state;
+  open_bench(w, "anisotropic_diffusion", "f32");
+  open_trial(w, "sim", "-schedule=overlap -T=1 -block=4x2x32");
+  assert_string_equal(w->trial.schedule, "-schedule=overlap -T=1 -block=4x2x32");
+  trial_close(&w->trial);
+  open_trial(w, "sim", "-schedule=overlap -T=1");
+  assert_string_equal(w->trial.schedule, "-schedule=overlap -T=1 -fuse=gauss,st+dt,pde");
+}
+
 /* Samples run whole tiles in time. */
 static void test_sample(void **state) {
   World *w = *state;
@@ -259,6 +270,6 @@ static void test_median(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
-                                     TEST(test_sensitive), TEST(test_options), TEST(test_sample),    TEST(test_lower), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
+                                     TEST(test_sensitive), TEST(test_options), TEST(test_several), TEST(test_sample),    TEST(test_lower), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
