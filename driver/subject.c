@@ -132,7 +132,7 @@ static StcPlan *judge(Subject *s, const Wanted *w) {
 
 /* Runs the reference as `w` says, disturbed or not. */
 static StcStatus run_reference(Subject *s, const Wanted *w, bool disturbed) {
-  GridSize g = s->checks[w->grid];
+  GridSize g = s->checks[w->grid % CHECK_GRIDS];
   StcPlan *plan = judge(s, w);
   StcStatus st = plan ? plan_reset(plan, g.n, g.defines) : STC_INPUT;
   if (!st) st = plan_randomize(plan, CHECK_SEED);

@@ -14,12 +14,13 @@
 /* Params that give a grid its size, as "NAME=VALUE". */
 typedef struct GridSize { int n; const char *const *defines; } GridSize;
 
-/* What the reference made of a small grid in so many steps: the components of all fields that steps change, one behind the other. sensitivity: how far it comes out if
+/* What the reference made of a small grid in so many steps (grid: its number; CHECK_GRIDS more: what the subject's peer made of it): the components of all fields that steps change, one behind the other. sensitivity: how far it comes out if
  * all numbers it starts from are changed by their last bit, as field_compare measures; < 0: not known yet. */
 typedef struct Wanted { int grid; int64_t steps; char *data; double sensitivity; struct Wanted *next; } Wanted;
 
 /* The grids that results are checked on: an odd one with a few tiles, one of multiples of 32, both small enough for the reference; and a wide one, most of whose tiles touch no
- * edge. On that the subject's peer stands for the reference: its naive schedule on the same device, once that has passed on the small ones. */
+ * edge. On that the subject's peer stands for the reference: its naive schedule on the same device, once that has passed on the small ones; so
+ * it does on these for programs that magnify rounding errors so much in so many steps that the reference says nothing. */
 enum { REFERENCE_GRIDS = 2, CHECK_GRIDS = 3, CHECK_SEED = 1, TIME_SEED = 2 };
 typedef struct Trial Trial;
 
@@ -52,7 +53,7 @@ GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]);
 bool subject_extents(Subject *s, GridSize g, int64_t extents[MAX_RANK]);
 /* What a step takes on a grid of that size. */
 StcStatus subject_work(Subject *s, GridSize g, Work *out);
-/* What the reference makes of check grid `grid` in `steps` steps; NULL after an error, which is in s->messages. */
+/* What the reference makes of check grid `grid` in `steps` steps, or the peer if that is CHECK_GRIDS more; NULL after an error, which is in s->messages. */
 Wanted *subject_reference(Subject *s, int grid, int64_t steps);
 /* How sensitive the reference is there (Wanted). Infinite after an error. */
 double subject_sensitivity(Subject *s, Wanted *w);

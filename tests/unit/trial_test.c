@@ -175,6 +175,27 @@ static void test_options(void **state) {
   assert_null(w->trial.plan);
 }
 
+/* A program whose results are anything after many steps, for all that rounding does, is compared with the naive schedule on the same device. */
+static void test_chaos(void **state) {
+  World *w = *state;
+  open_text(w, "param N = 40, M = 40;\ngrid G = [0 .. N-1, 0 .. M-1], 9;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, 1 .. M-2] = 3.9 * A * (1.0 - A);\n");
+  open_trial(w, "host:1", "-schedule=overlap -T=16 -block=8x64");
+  Wanted *want = subject_reference(&w->subject, 0, 33);
+  assert_non_null(want);
+  assert_true(subject_sensitivity(&w->subject, want) > 0.05);
+  want->data[4 * (19 * 45 / 2) + 3] ^= 0x01;
+  assert_int_equal(trial_verify(&w->trial), STC_CHECK_FAILED);
+  w->trial.messages.first[0] = 0;
+  w->trial.check_error = 0;
+  subject_add_peer(&w->subject, "host:1");
+  assert_non_null(w->subject.peer);
+  assert_int_equal(trial_verify(&w->trial), STC_OK);
+  assert_true(w->trial.check_error < 1e-5);
+  want = subject_reference(&w->subject, CHECK_GRIDS, 33);
+  want->data[4 * (19 * 45 / 2) + 3] ^= 0x01;
+  assert_int_equal(trial_verify(&w->trial), STC_CHECK_FAILED);
+}
+
 /* Of a schedule with several launches what was asked for is told, since no options say what each got. */
 static void test_several(void **state) {
   World *w = *state;
@@ -270,6 +291,6 @@ static void test_median(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
-                                     TEST(test_sensitive), TEST(test_options), TEST(test_several), TEST(test_sample),    TEST(test_lower), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
+                                     TEST(test_sensitive), TEST(test_options), TEST(test_chaos), TEST(test_several), TEST(test_sample),    TEST(test_lower), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
