@@ -7,7 +7,7 @@ The programs are those of examples/, driver/bench/ and tests/programs/. HARNESS 
 runs of a program, type and size, and the reference once for them. The stages, in the order in which they are run:
 
   defaults   examples and bench programs under what stc chooses for a large grid and for the grid at hand, overlap and naive, on small, odd and large grids
-  edges      their defaults with -edges=apart and along, on rows that are multiples of 8, too; 200 steps, whose launches become a graph; the test programs (f16, bf16, integers, structs, older levels, reductions)
+  edges      their defaults with -edges=apart and along and what stc chooses for grids of a middling size, on rows that are multiples of 8, too; 200 steps, whose launches become a graph; the test programs (f16, bf16, integers, structs, older levels, reductions)
   shapes     many T, blocks and elements of overlapped and of walked tiles
   memcheck, racecheck   compute-sanitizer, if --stages names them
 
@@ -47,6 +47,8 @@ SLOW = {"anisotropic_diffusion"}
 # Steps: more than two tiles of the default T, and a rest.
 STEPS, SLOW_STEPS = [35, 27, 11], 3
 LARGE_GRID = ["268435456", "16384x16384", "768x768x768"]
+# For these stc chooses otherwise.
+SMALLER_GRIDS = [["65536", "1048576"], ["512x512", "2048x2048"], ["128x128x128", "256x256x256"]]
 # Functions whose last bits differ from device to device.
 NOT_EXACT = {"functions"}
 # Blocks and elements of overlapped tiles; block, elements, rows and rows ahead of walked ones.
@@ -129,6 +131,8 @@ def edges(program):
         for real in program.types():
             for word in ("apart", "along"):
                 yield Run("edges", program, real, size, "%s -edges=%s" % (large_grid(program), word), must=True)
+            for grid in SMALLER_GRIDS[program.rank - 1]:
+                yield Run("edges", program, real, size, "-for-grid=" + grid, must=True)
             if size == "small" and program.name not in SLOW:
                 yield Run("edges", program, real, size, "", True, 200)
                 yield Run("edges", program, real, size, large_grid(program), True, 200)
