@@ -363,6 +363,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
     if (e->target->barrier)
       e->target->barrier(e);
     return NULL;
+  case OP_RANGED: case OP_DIV_RANGED: case OP_SQRT_RANGED: return emit_ranged(e, op);
   case OP_VLOAD: case OP_AVLOAD: emit_many(e, op); return NULL;
   case OP_VSTORE: case OP_AVSTORE: emit_vstore(e, op); return NULL;
   case OP_ASYNC_COPY: emit_async_copy(e, op); return NULL;

@@ -100,6 +100,8 @@ void emit_arg_attributes(Emit *e);
 /* The result of a pure op of arithmetic, mathematics, comparison, logic or convert. */
 LLVMValueRef emit_arith(Emit *e, const Op *op);
 LLVMValueRef emit_const(Emit *e, Type t, Const c);
+/* That of ranged, div.ranged and sqrt.ranged. */
+LLVMValueRef emit_ranged(Emit *e, const Op *op);
 
 /* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw where the ranges allow. */
 LLVMValueRef emit_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
@@ -164,6 +166,8 @@ struct Target {
   void (*async_wait)(Emit *e, int groups);
   /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not take for a select; NULL: there is none. */
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
+  /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round correctly; in f64 the lower 32 bits are 0. NULL: there is none. */
+  LLVMValueRef (*approximate)(Emit *e, Opcode code, Type t, LLVMValueRef x);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

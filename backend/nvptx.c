@@ -56,6 +56,12 @@ static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueR
   return LLVMBuildCall2(e->here.b, type, code, (LLVMValueRef[]){mask, x, y}, 3, "");
 }
 
+/* MUFU: f32 with one or two wrong last bits, f64 about as exact, of which it looks at the upper words alone. */
+static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
+  const char *name = arena_printf(e->arena, "llvm.nvvm.%s.approx.ftz.%c", code == OP_DIV ? "rcp" : "rsqrt", t == TY_F32 ? 'f' : 'd');
+  return emit_intrinsic(e, e->here.b, name, 0, NULL, 1, &x);
+}
+
 /* Sixteen bytes at a time go past the first cache. */
 static void async_copy(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.cp.async.%s.shared.global.%d", bytes == 16 ? "cg" : "ca", bytes);
@@ -99,12 +105,12 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
                 .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
                 .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .blend = blend, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
                          .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2,
-                         .clock = clock_of(l), .issue_rate = 128 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l), .async_copy = atoi(cpu + strlen("sm_")) >= 80};
+                         .clock = clock_of(l), .issue_rate = 128 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l), .async_copy = atoi(cpu + strlen("sm_")) >= 80, .range_guards = true};
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

@@ -48,6 +48,11 @@ static double maximum_number(double x, double y) {
 /* `x` rounded to the float type `t`. */
 static double rounded(double x, Type t) { return const_convert((Const){.f = x}, TY_F64, t).f; }
 
+bool eval_ranged(Type t, double x) {
+  int exponent = t == TY_F64 ? RANGED_F64 : RANGED_F32;
+  return x >= ldexp(1, -exponent) && x < ldexp(1, exponent);
+}
+
 /* Arithmetic on floats in f64; the caller rounds to `t`, which matters here only where an op has two roundings. */
 static double eval_float(Opcode code, Type t, double x, double y) {
   switch (code) {
@@ -55,12 +60,14 @@ static double eval_float(Opcode code, Type t, double x, double y) {
   case OP_SUB: return x - y;
   case OP_MUL: return x * y;
   case OP_DIV: return x / y;
+  case OP_DIV_RANGED: return eval_ranged(t, fabs(x)) && eval_ranged(t, fabs(y)) ? x / y : NAN;
   case OP_REM: return fmod(x, y);
   case OP_NEG: return -x;
   case OP_ABS: return fabs(x);
   case OP_MIN: return minimum_number(x, y);
   case OP_MAX: return maximum_number(x, y);
   case OP_SQRT: return sqrt(x);
+  case OP_SQRT_RANGED: return eval_ranged(t, x) ? sqrt(x) : NAN;
   case OP_RSQRT: return 1.0 / rounded(sqrt(x), t);
   case OP_EXP: return exp(x);
   case OP_LOG: return log(x);
@@ -115,6 +122,7 @@ Const eval_op(const Op *op, const Const *operands) {
   case OP_AND: return (Const){.i = x.i && y.i};
   case OP_OR: return (Const){.i = x.i || y.i};
   case OP_NOT: return (Const){.i = !x.i};
+  case OP_RANGED: return (Const){.i = eval_ranged(t, x.f)};
   default: return eval_arith(op->code, t, x, y);
   }
 }

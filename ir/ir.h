@@ -551,6 +551,9 @@ bool module_verify(const Module *m, Diags *d);
 /* One pure op on constants: operand types as in `op`; the definition of every op's arithmetic. f32 functions beyond + - * / sqrt fma
  * are computed in f64 and rounded; min and max are IEEE 754-2019 minimumNumber and maximumNumber. Not for access, index, step, thread, block, inside, idx.*. */
 Const eval_op(const Op *op, const Const *operands);
+/* Is x in [2^-RANGED_F32, 2^RANGED_F32), or for TY_F64 [2^-RANGED_F64, 2^RANGED_F64)? What op ranged asks: quotients and residuals of such numbers neither overflow nor lose bits to underflow. */
+enum { RANGED_F32 = 62, RANGED_F64 = 500 };
+bool eval_ranged(Type t, double x);
 /* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated; as NumPy's "reflect") or OP_WRAP. */
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
 
@@ -643,6 +646,7 @@ typedef struct TargetInfo {
   /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their shared memories move, in 1e9/s; bytes of the largest cache. */
   double clock, issue_rate, shared_rate, cache_bytes;
   bool async_copy;               /* it has async.copy, async.commit and async.wait */
+  bool range_guards;             /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 
 #endif

@@ -10,12 +10,13 @@ uint64_t sim_random(Sim *s, uint64_t n) {
   return (z ^ (z >> 31)) % n;
 }
 
-/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides. */
+/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides. What ranged says of a stale operand is not stale: it chooses between two ways to the same values. */
 static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code, Const x, Const y, uint32_t sx, uint32_t sy, uint32_t sz) {
   switch (code) {
   case EX_SELECT: return sx ? sx : x.i ? sy : sz;
   case EX_AND: return (!sx && !x.i) || (!sy && !y.i) ? 0 : sx ? sx : sy;
   case EX_OR: return (!sx && x.i) || (!sy && y.i) ? 0 : sx ? sx : sy;
+  case EX_RANGED_F32: case EX_RANGED_F64: return 0;
   default: return sx ? sx : sy ? sy : sz;
   }
 }

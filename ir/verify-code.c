@@ -169,6 +169,10 @@ static void check_arithmetic(Verifier *v, const Op *op) {
     expect_numeric(v, op, false);
   } else if (op->code >= OP_AND && op->code <= OP_NOT) {
     expect_bool(v, op);
+  } else if (op->code >= OP_RANGED && op->code <= OP_SQRT_RANGED) {
+    expect_same(v, op);
+    if (op->operands[0]->type != TY_F32 && op->operands[0]->type != TY_F64)
+      fail_op(v, op, "operand 0 is %s, must be f32 or f64", type_name(op->operands[0]->type));
   }
 }
 

@@ -38,6 +38,7 @@ const Pass pass_table[] = {
   {"lower-walk", "to kernels of one thread whose tiles are walked, all stencils and time steps\nin flight, rows in the cache", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_walk},
   {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
   {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},
+  {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR, NULL, pass_range_guards},
   {"specialize", "add a version without tests for the tiles that touch no edge\nof any region; sides=1: and one for those that touch none along\ndimension 0", LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
   {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others", LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
   {NULL, NULL, 0, 0, NULL, NULL},

@@ -28,6 +28,7 @@
  *   kernel IR -> kernel IR
  *   shared-alloc.c    versions of an array that are never alive at once share storage
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else
+ *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
  *   split-edges.c     the tiles at edges in a kernel of their own
  *

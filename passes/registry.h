@@ -30,6 +30,7 @@ Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 /* Kernel IR to kernel IR. */
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);
 

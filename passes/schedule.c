@@ -679,15 +679,15 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   if (stream && !c->target->simt)
     return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
   if (stream && apart && m->grid.rank == MAX_RANK)
-    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize(sides=1),split-edges,simplify";
+    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize(sides=1),split-edges,simplify";
   if (stream)
-    return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,split-edges,simplify"
-                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,specialize,simplify";
+    return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify"
+                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize,simplify";
   if (!c->target->simt)
     return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
   if (naive)
-    return "scalarize,history,simplify,lower-naive,simplify";
-  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,split-edges,simplify"
-               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,specialize,simplify";
+    return "scalarize,history,simplify,lower-naive,simplify,range-guards";
+  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify"
+               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,simplify";
 }

@@ -1,0 +1,121 @@
+/* backend/emit-ranged.c: roots and quotients of operands that are ranged (ops ranged, div.ranged, sqrt.ranged), correctly rounded by Newton steps with fused multiply-adds from the target's approximations of 1 / x and
+ * 1 / sqrt(x). The steps are those, and the bits that approximations in f64 are filled up with the same, by which NVIDIA's assembler computes operands away from the ends of the range, so that results are those of its own root and
+ * quotient, whose rounding it vouches for. (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", IBM J. Res. Dev. 34(1), 1990, section 3: why the last step rounds correctly.) */
+#include "backend/emit.h"
+
+/* A short name for what is built with: the emission, and the type. */
+typedef struct Steps { Emit *e; LLVMBuilderRef b; Type t; LLVMTypeRef type; } Steps;
+
+static Steps steps_of(Emit *e, Type t) { return (Steps){e, e->here.b, t, emit_type(e, t)}; }
+
+static LLVMValueRef number(const Steps *s, double x) { return LLVMConstReal(s->type, x); }
+static LLVMValueRef mul(const Steps *s, LLVMValueRef x, LLVMValueRef y) { return LLVMBuildFMul(s->b, x, y, ""); }
+
+/* x y + z, rounded once. */
+static LLVMValueRef fma_of(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
+  LLVMTypeRef type = s->type;
+  return emit_intrinsic(s->e, s->b, "llvm.fma", 1, &type, 3, (LLVMValueRef[]){x, y, z});
+}
+
+/* z - x y, rounded once. */
+static LLVMValueRef residual(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) { return fma_of(s, LLVMBuildFNeg(s->b, x, ""), y, z); }
+
+/* The upper 32 bits of the f64 `x`. */
+static LLVMValueRef high_word(const Steps *s, LLVMValueRef x) {
+  LLVMValueRef bits = LLVMBuildBitCast(s->b, x, s->e->i64, "");
+  return LLVMBuildTrunc(s->b, LLVMBuildLShr(s->b, bits, LLVMConstInt(s->e->i64, 32, 0), ""), s->e->i32, "");
+}
+
+/* The f64 `x`, whose lower 32 bits are 0, with those of `low`. */
+static LLVMValueRef with_low_word(const Steps *s, LLVMValueRef x, LLVMValueRef low) {
+  LLVMValueRef bits = LLVMBuildOr(s->b, LLVMBuildBitCast(s->b, x, s->e->i64, ""), LLVMBuildZExt(s->b, low, s->e->i64, ""), "");
+  return LLVMBuildBitCast(s->b, bits, s->type, "");
+}
+
+/* 1 / y rounded, if `y` is a constant; else NULL. */
+static LLVMValueRef constant_reciprocal(const Steps *s, LLVMValueRef y) {
+  LLVMBool inexact;
+  if (!LLVMIsAConstantFP(y))
+    return NULL;
+  double c = LLVMConstRealGetDouble(y, &inexact);
+  return number(s, s->t == TY_F32 ? (double)(1.0f / (float)c) : 1 / c);
+}
+
+/* 1 / y by the target, filled up to f64 with what the quotient `of_one` (1 / y, else x / y) fills it up with. */
+static LLVMValueRef rough_reciprocal(const Steps *s, LLVMValueRef y, bool of_one) {
+  LLVMValueRef r = s->e->target->approximate(s->e, OP_DIV, s->t, y);
+  if (s->t == TY_F32)
+    return r;
+  LLVMValueRef one = LLVMConstInt(s->e->i32, 1, 0);
+  return with_low_word(s, r, of_one ? LLVMBuildAdd(s->b, high_word(s, y), LLVMConstInt(s->e->i32, 0x300402, 0), "") : one);
+}
+
+/* 1 / y. f32 needs one step, f64 two, of which the first has the third order. */
+static LLVMValueRef reciprocal(const Steps *s, LLVMValueRef y, bool of_one) {
+  LLVMValueRef r = rough_reciprocal(s, y, of_one), error = residual(s, y, r, number(s, 1));
+  if (s->t == TY_F64) {
+    r = fma_of(s, r, fma_of(s, error, error, error), r);
+    error = residual(s, y, r, number(s, 1));
+  }
+  return fma_of(s, r, error, r);
+}
+
+/* Is `x` the number 1? */
+static bool is_one(LLVMValueRef x) {
+  LLVMBool inexact;
+  return LLVMIsAConstantFP(x) && LLVMConstRealGetDouble(x, &inexact) == 1;
+}
+
+/* x / y: x times the reciprocal, and a step with what remains. */
+static LLVMValueRef quotient(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef known = constant_reciprocal(s, y), r = known ? known : reciprocal(s, y, is_one(x));
+  if (is_one(x))
+    return r;
+  LLVMValueRef q = mul(s, x, r);
+  return fma_of(s, r, residual(s, y, q, x), q);
+}
+
+/* 1 / sqrt(x) by the target, in f64 with a step of the third order more. */
+static LLVMValueRef reciprocal_root(const Steps *s, LLVMValueRef x) {
+  LLVMValueRef r = s->e->target->approximate(s->e, OP_RSQRT, s->t, x);
+  if (s->t == TY_F32)
+    return r;
+  r = with_low_word(s, r, LLVMBuildAdd(s->b, high_word(s, x), LLVMConstInt(s->e->i32, 0xfcb00000, 0), ""));
+  LLVMValueRef error = residual(s, x, mul(s, r, r), number(s, 1));
+  return fma_of(s, fma_of(s, error, number(s, 0.375), number(s, 0.5)), mul(s, r, error), r);
+}
+
+/* Half of the f64 `x`, by its exponent: integers are added beside what is multiplied. */
+static LLVMValueRef half(const Steps *s, LLVMValueRef x) {
+  if (s->t == TY_F32)
+    return mul(s, x, number(s, 0.5));
+  LLVMValueRef bits = LLVMBuildBitCast(s->b, x, s->e->i64, "");
+  return LLVMBuildBitCast(s->b, LLVMBuildSub(s->b, bits, LLVMConstInt(s->e->i64, UINT64_C(1) << 52, 0), ""), s->type, "");
+}
+
+/* sqrt(x): x / sqrt(x), and a step with what its square lacks. */
+static LLVMValueRef root(const Steps *s, LLVMValueRef x) {
+  LLVMValueRef r = reciprocal_root(s, x), g = mul(s, x, r);
+  return fma_of(s, residual(s, g, g, x), half(s, r), g);
+}
+
+/* Is x in [2^-n, 2^n)? In f64 by the upper word, so that the pipe for f64 has nothing to do with it. */
+static LLVMValueRef is_ranged(const Steps *s, LLVMValueRef x) {
+  if (s->t == TY_F64) {
+    LLVMValueRef lo = LLVMConstInt(s->e->i32, (unsigned)(1023 - RANGED_F64) << 20, 0), count = LLVMConstInt(s->e->i32, (unsigned)(2 * RANGED_F64) << 20, 0);
+    return LLVMBuildICmp(s->b, LLVMIntULT, LLVMBuildSub(s->b, high_word(s, x), lo, ""), count, "");
+  }
+  const double least = 1.0 / (UINT64_C(1) << RANGED_F32), end = (double)(UINT64_C(1) << RANGED_F32);
+  return LLVMBuildAnd(s->b, LLVMBuildFCmp(s->b, LLVMRealOGE, x, number(s, least), ""), LLVMBuildFCmp(s->b, LLVMRealOLT, x, number(s, end), ""), "");
+}
+
+LLVMValueRef emit_ranged(Emit *e, const Op *op) {
+  Steps s = steps_of(e, op->operands[0]->type);
+  LLVMValueRef x = emit_value(e, op->operands[0]), y = op->noperands > 1 ? emit_value(e, op->operands[1]) : NULL;
+  bool short_path = e->target->approximate != NULL;
+  switch (op->code) {
+  case OP_RANGED: return is_ranged(&s, x);
+  case OP_DIV_RANGED: return short_path ? quotient(&s, x, y) : LLVMBuildFDiv(s.b, x, y, "");
+  default: return short_path ? root(&s, x) : emit_intrinsic(e, s.b, "llvm.sqrt", 1, &s.type, 1, &x);
+  }
+}
