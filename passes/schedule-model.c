@@ -28,7 +28,7 @@ bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *
   PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
   int rank = m->grid.rank, count, n = 0;
   bool stream = strcmp(s->family, "stream") == 0;
-  const char *pipeline = stream ? "lower-stream,simplify,barriers,specialize,split-edges,simplify" : "lower-overlap,simplify,shared-alloc,barriers,specialize,split-edges,simplify";
+  const char *pipeline = stream ? "lower-stream,simplify,barriers,range-guards,specialize,split-edges,simplify" : "lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify";
   LaunchWork *work = launch_works(c->target, m, s, &count);
   Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
   *out = (ScheduleTime){0};
