@@ -35,7 +35,7 @@ class Check(unittest.TestCase):
     def test_is_cut_by_the_budget(self):
         text, status = self.check("--device=sim", "--budget=5", "--jobs=3", "--stages=edges", "--only=^(star1d1r f32 (odd|large)|star3d2r f32 large)")
         self.assertEqual(status, 0, text)
-        self.assertRegex(text, r"cut by the budget: [1-6] of 6 not run")
+        self.assertRegex(text, r"cut by the budget: [1-9]\d* of \d+ not run")
 
     def test_nothing_run_is_a_failure(self):
         self.assertEqual(self.check("--device=sim", "--only=no such run")[1], 1)
