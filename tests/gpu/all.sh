@@ -14,6 +14,7 @@
 #   check      many schedules against the reference (check.py, edges and shapes)
 #   random     random programs (differential.py)
 #   ops        every op on every type against the simulator (ops.py)
+#   roots      roots and quotients, all of f32 and the hard ones of f64 (roots.py; needs numpy)
 #   sanitizer  compute-sanitizer (check.py, racecheck and memcheck)
 #   huge       50000 x 50000 points (large.py)
 #
@@ -87,6 +88,7 @@ run_part() {
     check) part "$name" "$limit" python3 "$here/check.py" --device="$device" --stages=edges,shapes --budget="$own" "$stc" "$harness" ;;
     random) part "$name" "$limit" python3 "$here/../programs/differential.py" "$harness" --device="$device" --seed=1000 --programs=20000 --seconds="$own" --keep=random ;;
     ops) part "$name" "$limit" python3 "$here/ops.py" "$stc" "$device" ;;
+    roots) part "$name" "$limit" python3 "$here/roots.py" --device="$device" --seconds="$own" "$stc" ;;
     sanitizer) part "$name" "$limit" python3 "$here/check.py" --device="$device" --stages=racecheck,memcheck --budget="$own" "$stc" "$harness" ;;
     huge) part "$name" "$limit" python3 "$here/large.py" --device="$device" "$stc" ;;
     *) echo "all.sh: there is no part \`$name\`" | note && failed=1 ;;
@@ -106,7 +108,7 @@ save_often &
 saver=$!
 trap finish EXIT
 trap 'exit 143' TERM INT
-for name in ${PARTS:-verify:90 bench:400 small:100 tune:300 counters:150 check:150 random:100 ops:20 sanitizer:60 huge:60}; do
+for name in ${PARTS:-verify:90 bench:400 small:100 tune:300 counters:150 check:150 random:100 ops:20 roots:30 sanitizer:60 huge:60}; do
   limit=${name#*:} left=$((seconds - (SECONDS - start)))
   name=${name%%:*}
   [ "$limit" != "$name" ] || limit=$left
