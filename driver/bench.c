@@ -163,7 +163,7 @@ static void tell(const Bench *b, const Entry *e, const Search *s, const char *si
 
 /* Searches for the fastest schedule of a size, as long as --tune and --seconds say, and puts it into the database. */
 static StcStatus tune(Bench *b, Entry *e, const BenchSize *size, const TuneKey *key, const char **schedule) {
-  Search search = {.arena = b->w.arena, .stop = b->stop, .device_name = b->device.name, .device = &b->device, .subject = &e->subject, .seconds = b->c->tune, .watch = watch, .user = b};
+  Search search = {.arena = b->w.arena, .stop = b->stop, .device_name = b->device.name, .device = &b->device, .subject = &e->subject, .seconds = b->c->tune, .watch = watch, .user = b, .no_assembler = b->c->no_ptxas};
   double left = b->start + b->c->seconds - clock_seconds();
   if (b->c->seconds && left < search.seconds) search.seconds = left;
   search.size = subject_size(&e->subject, size->extents);

@@ -369,7 +369,7 @@ typedef struct Command {
   int seconds;                   /* bench, tune: start nothing more after so many; 0: no limit, or the default */
   const char *plot, *db;         /* tune, explain: an SVG file; a database in place of the usual ones */
   const char *card, *format;     /* explain: which card, NULL: the default or the target's; "text" or "json" */
-  bool no_ptxas;
+  bool no_ptxas;                 /* explain, tune, bench: the assembler is not to be asked */
   int tune;                      /* bench: search so many seconds for each size; 0: look into the database */
   bool scheduled, no_tune_db;    /* an option says something of the schedule; no database is to be looked at */
   int nload;

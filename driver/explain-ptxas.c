@@ -6,22 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where CUDA's tools usually are. */
-static const char usual_folder[] = "/usr/local/cuda/bin";
-
-/* The program `name` in the folders of PATH, or in the usual one; NULL if it is in none, or at a place whose name a shell would not take as it is. */
-static const char *find_tool(Arena *a, const char *name) {
-  const char *path = getenv("PATH");
-  const char *folders = arena_printf(a, "%s:%s", path ? path : "", usual_folder);
-  for (const char *s = folders; *s; s += *s == ':') {
-    size_t n = strcspn(s, ":");
-    const char *file = arena_printf(a, "%.*s/%s", (int)n, s, name);
-    if (n && access(file, X_OK) == 0 && !strchr(file, '\'')) return file;
-    s += n;
-  }
-  return NULL;
-}
-
 /* The kernels of the sequence, and no others, as PTX. Reductions are left out, for their sequences number kernels that are not there. NULL if that cannot be made. */
 static const char *code_of(const Explanation *e, size_t *size) {
   Module m = *e->kernels;
@@ -35,19 +19,6 @@ static const char *code_of(const Explanation *e, size_t *size) {
     if (!again) m.kernels[m.nkernels++] = *e->list[i].kernel;
   }
   return codegen(e->arena, e->program->w.diags, &m, e->target, EMIT_ASM, &o, &bytes, size) ? bytes : NULL;
-}
-
-/* A file with the `size` bytes at `bytes` that has a name nobody else has; NULL if there cannot be one. */
-static const char *write_temporary(Arena *a, const char *bytes, size_t size) {
-  const char *folder = getenv("TMPDIR");
-  char *name = arena_printf(a, "%s/stc-XXXXXX", folder && !strchr(folder, '\'') ? folder : "/tmp");
-  int fd = mkstemp(name);
-  if (fd < 0) return NULL;
-  FILE *f = fdopen(fd, "wb");
-  bool ok = f && fwrite(bytes, 1, size, f) == size;
-  if (f ? fclose(f) != 0 : close(fd) != 0) ok = false;
-  if (!ok) unlink(name);
-  return ok ? name : NULL;
 }
 
 /* Notes what a line of the assembler says about kernel `name`: "16 bytes stack frame, 20 bytes spill stores, 20 bytes spill loads", "Used 72 registers". */
@@ -78,7 +49,7 @@ static void read_report(Explanation *e, FILE *from) {
 
 void explain_assemble(Explanation *e) {
   size_t size;
-  const char *tool = strcmp(target_arch(e->target), "nvptx") == 0 ? find_tool(e->arena, "ptxas") : NULL;
+  const char *tool = strcmp(target_arch(e->target), "nvptx") == 0 ? assembler_find(e->arena) : NULL;
   const char *code = tool ? code_of(e, &size) : NULL, *file = code ? write_temporary(e->arena, code, size) : NULL;
   if (!file) return;
   FILE *from = popen(arena_printf(e->arena, "'%s' -v -arch=%s -o /dev/null '%s' 2>&1", tool, e->info.cpu, file), "r");

@@ -3,6 +3,7 @@
  *   cards.c          the cards that are known, as a table of facts
  *   explain.c        the figures, from passes/estimate.h
  *   expect.c         some of them, for a plan on a device
+ *   assemble.c       the assembler of a target that has one as a program of its own
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one
  *   explain-text.c   as text       explain-json.c   as JSON
  *   explain-draw.c   as a drawing (SVG)
@@ -73,6 +74,15 @@ typedef struct Expected { double gpts, redundancy; int32_t registers, spilled; }
 bool plan_expect(StcPlan *p, Expected *out);
 /* The same for a build of the program that no plan has yet, for device `d`, of which nothing but its facts is used, and a grid of the size that the params give. */
 bool build_expect(StcProgram *p, const Build *b, const Device *d, int n, const char *const *defines, Expected *out);
+
+/* ---------------------------------------------------------------- assemble.c */
+
+/* Where ptxas is: in the folders of PATH, or in CUDA's usual one; NULL if it is in none, or at a place whose name a shell would not take as it is. */
+const char *assembler_find(Arena *a);
+/* A file with the `size` bytes at `bytes` that has a name nobody else has; NULL if there cannot be one. */
+const char *write_temporary(Arena *a, const char *bytes, size_t size);
+/* Has it make code for processor `cpu` of the PTX, in the memory of `w`. STC_INTERRUPTED if that was not done at the time `until`; any other but STC_OK: it cannot. No message. */
+StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until, char **code, size_t *n);
 
 /* ---------------------------------------------------------------- explain-ptxas.c */
 

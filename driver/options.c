@@ -225,7 +225,7 @@ static const OptionRow rows[] = {
     {"plot", TAKES_VALUE, CMD_TUNE | CMD_EXPLAIN, set_plot, "--plot FILE.svg", "tune: draw GPts/s over T; explain (-o, too): draw the tiles"},
     {"card", TAKES_VALUE, CMD_EXPLAIN, set_card, "--card=NAME", "the card to expect figures for: h200 (default), a100, mi250x, ..."},
     {"format", TAKES_VALUE, CMD_EXPLAIN, set_format, "--format=json", "text (default) or json"},
-    {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN, set_no_ptxas, "--no-ptxas", "do not ask ptxas for registers, where it is found"},
+    {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN | CMD_TUNE | CMD_BENCH, set_no_ptxas, "--no-ptxas", "do not ask ptxas for registers, or to compile candidates, where it is found"},
     {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, set_db, "--db FILE", "the database of `stc tune`, default FILE.tune.json and the user's own"},
     {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH | CMD_EXPLAIN, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
     {"seconds", TAKES_VALUE, CMD_BENCH | CMD_TUNE, set_seconds, "--seconds=N", "start nothing more after N seconds"},

@@ -80,13 +80,11 @@ static StcStatus describe_guarded(void *arg) {
 
 StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
   double start = clock_seconds();
-  Build *b = NULL;
   StcStatus s = read_program(t);
-  if (!s) s = program_build(t->program, d, 0, NULL, &b);
-  t->build = b;
+  if (!s) s = program_build(t->program, d, 0, NULL, &t->build);
   if (!s) s = check_family(t);
   if (!s) s = workspace_guard(&t->program->w, describe_guarded, t);
-  if (!s) build_expect(t->program, b, d, g.n, g.defines, &t->expected);
+  if (!s) build_expect(t->program, t->build, d, g.n, g.defines, &t->expected);
   t->cost.lower = clock_seconds() - start;
   return s;
 }
@@ -104,6 +102,47 @@ StcStatus trial_prepare(Trial *t) {
   t->cost.load = t->plan->device.load_seconds;
   t->cost.code = clock_seconds() - start - t->cost.load - (lowered ? 0 : t->cost.lower);
   return check_family(t);
+}
+
+/* What trial_prepare_by hands to its guarded part. */
+typedef struct AssembleArgs { Trial *t; const char *tool; double until; } AssembleArgs;
+
+/* Puts what the assembler makes of the build's PTX in its place. */
+static StcStatus assemble_guarded(void *arg) {
+  AssembleArgs *a = arg;
+  Build *b = a->t->build;
+  char *code;
+  size_t size;
+  double start = clock_seconds();
+  StcStatus s = assemble(&a->t->program->w, a->tool, target_info(b->code.target)->cpu, b->bytes, b->size, a->until, &code, &size);
+  a->t->cost.assemble = clock_seconds() - start;
+  if (s) return s;
+  b->bytes = code;
+  b->size = size;
+  return STC_OK;
+}
+
+StcStatus trial_prepare_by(Trial *t, const char *tool, double until, bool *refused) {
+  double start = clock_seconds();
+  AssembleArgs args = {t, tool, until};
+  Build *b = t->build;
+  StcStatus s = build_artifact(t->program, b);
+  char *ptx = b->bytes;
+  size_t size = b->size;
+  double code = clock_seconds() - start;
+  if (!s) s = workspace_guard(&t->program->w, assemble_guarded, &args);
+  if (s == STC_INTERRUPTED) return s;
+  bool assembled = s == STC_OK;
+  s = trial_prepare(t);
+  if (assembled && !t->plan) {
+    b->bytes = ptx;
+    b->size = size;
+    t->messages.first[0] = 0;
+    s = trial_prepare(t);
+  }
+  *refused = !s && b->bytes == ptx;
+  t->cost.code += code;
+  return s;
 }
 
 /* ---------------------------------------------------------------- verifying */

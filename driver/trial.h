@@ -60,8 +60,8 @@ double subject_sensitivity(Subject *s, Wanted *w);
 
 /* ---------------------------------------------------------------- trials: trial.c */
 
-/* Seconds that a trial took so far: to kernel IR; from there to the device's code; for the driver to take that; to verify; and to time. */
-typedef struct TrialCost { double lower, code, load, verify, time; } TrialCost;
+/* Seconds that a trial took so far: to kernel IR; from there to the device's code; for an assembler to take that; for the driver to take it; to verify; and to time. */
+typedef struct TrialCost { double lower, code, assemble, load, verify, time; } TrialCost;
 
 /* A subject under one schedule on a device. A trial that fails has the reason in messages.first and fits nothing else. */
 struct Trial {
@@ -73,7 +73,7 @@ struct Trial {
   StcProgram *program;
   StcPlan *plan;
   char schedule[256];            /* as options, what was resolved: "-schedule=overlap -T=4 -block=8x32 -elems=4x1" */
-  const Build *build;            /* NULL until there is kernel IR */
+  Build *build;                  /* NULL until there is kernel IR */
   int ops;                       /* of that, once trial_lower was called: how long compiling takes depends on it */
   Expected expected;             /* once trial_lower was called; gpts 0: not known */
   TrialCost cost;
@@ -90,6 +90,9 @@ void trial_close(Trial *t);
 StcStatus trial_lower(Trial *t, const Device *d, GridSize g);
 /* Compiles, or goes on from kernel IR, and loads; may run in a thread of its own, beside other trials' trial_prepare. */
 StcStatus trial_prepare(Trial *t);
+/* trial_prepare by way of the assembler `tool`, an own process that runs beside others, which a driver's compiler perhaps does not; it is ended at the time `until`: STC_INTERRUPTED without a message then.
+ * *refused is set if the driver does not take what the assembler made, or that fails: the driver's compiler is asked then. */
+StcStatus trial_prepare_by(Trial *t, const char *tool, double until, bool *refused);
 /* Runs the check grids against the reference. STC_CHECK_FAILED if a result is wrong. */
 StcStatus trial_verify(Trial *t);
 /* Gives the subject its peer on the device, unless it has one or that is wrong; and takes it away, with all that is on the device. */

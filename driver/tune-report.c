@@ -25,12 +25,12 @@ static void write_quoted(FILE *to, const char *s) {
 StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) {
   OutFile f;
   if (!file_create(c, path, &f)) return STC_IO;
-  fputs("state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,load_s,verify_s,time_s,options,schedule,why\n", f.to);
+  fputs("state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,verify_s,time_s,options,schedule,why\n", f.to);
   for (int i = 0; i < s->n; i++) {
     const Candidate *k = &s->all[i];
     if (k->state == CANDIDATE_WAITING) continue;
     fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), k->family, k->T, k->gpts, k->kernel.registers, k->kernel.local, (long long)k->kernel.shared);
-    fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code, k->cost.load, k->cost.verify, k->cost.time);
+    fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code, k->cost.assemble, k->cost.load, k->cost.verify, k->cost.time);
     write_quoted(f.to, k->options);
     fputc(',', f.to);
     write_quoted(f.to, k->schedule);

@@ -6,7 +6,7 @@
 
 /* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is below HOPELESS of the best is not measured further, one expected to be below SLOWER of it
  * is not compiled, and neither is one that spills more than SPILLS bytes a thread, one of more ops than LONGEST, or by the model alone one below OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
-enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, LONGEST = 60000 };
+enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, LONGEST = 60000, OWN_SECONDS = 30 };
 static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
 
 /* ---------------------------------------------------------------- one candidate */
@@ -162,20 +162,33 @@ static int lower_pool(Search *t, int size) {
   return n;
 }
 
+/* trial_prepare as a crew's work for search `user`: by the assembler if there is one, which families' own candidates, that say nothing but the family, may keep longer than others. */
+static StcStatus prepare(Trial *trial, void *user) {
+  Search *t = user;
+  bool refused = false, own = !strchr(trial->asked, ' ');
+  if (!t->assembler) return trial_prepare(trial);
+  StcStatus s = trial->build ? STC_OK : trial_lower(trial, t->device, t->size);
+  if (!s) s = trial_prepare_by(trial, t->assembler, own ? t->until + OWN_SECONDS : t->until, &refused);
+  if (refused) t->assembler_refused = true;
+  return s;
+}
+
 /* Compiles the `n` candidates, as long as there is time, and measures those that compile. */
 static StcStatus try_batch(Search *t, int n, Candidate **batch) {
   Trial *trials[MOST_BATCH];
-  CrewWork work = {.job = crew_prepare, .until = t->until};
+  CrewWork work = {.job = prepare, .user = t, .until = t->until};
   double start = clock_seconds();
   int open = open_trials(t, n, batch, trials, &work.sure);
   StcStatus lost = STC_OK;
   trials_each(trials, open, crew_size(), &work);
   t->pace = clock_seconds() - start;
+  if (t->assembler_refused) t->assembler = NULL;
   for (int i = 0; i < n && !*t->stop && !lost; i++) {
     Candidate *k = batch[i];
     if (k->state != CANDIDATE_WAITING || !k->trial || !(k->own || clock_seconds() < t->until)) continue;
     if (k->trial->messages.first[0]) finish(t, k, CANDIDATE_REFUSED, NULL);
     else if (k->trial->plan && measure(t, k) == STC_DEVICE) lost = revive(t);
+    else if (k->own && k->state == CANDIDATE_WAITING) finish(t, k, CANDIDATE_REFUSED, "compiling it takes too long");
   }
   return lost;
 }
@@ -261,6 +274,7 @@ StcStatus search_run(Search *t) {
   t->start = clock_seconds();
   t->until = t->start + (1 - RESERVE) * t->seconds;
   program_extents(t->subject->program, t->arena, t->size.n, t->size.defines, t->subject->options.grid);
+  if (!t->no_assembler && strcmp(t->device->kind->arch, "nvptx") == 0) t->assembler = assembler_find(t->arena);
   space_fill(&t->space, t->arena, stc_program_rank(t->subject->program), simt);
   subject_add_peer(t->subject, t->device_name);
   StcStatus s = try_all(t);

@@ -127,7 +127,7 @@ static StcStatus tune_guarded(void *arg) {
 StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop) {
   Tune t = {.c = c, .bar = !c->quiet && isatty(STDERR_FILENO)};
   if (!workspace_open(&t.w, c->context, NULL)) return STC_MEMORY;
-  t.search = (Search){.arena = t.w.arena, .stop = stop, .device_name = c->device ? c->device : "host", .device = &t.device, .subject = &t.subject, .watch = draw, .user = &t};
+  t.search = (Search){.arena = t.w.arena, .stop = stop, .device_name = c->device ? c->device : "host", .device = &t.device, .subject = &t.subject, .watch = draw, .user = &t, .no_assembler = c->no_ptxas};
   t.search.seconds = c->seconds ? c->seconds : DEFAULT_SECONDS;
   StcStatus s = workspace_guard(&t.w, tune_guarded, &t);
   search_close(&t.search);

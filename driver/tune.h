@@ -13,6 +13,8 @@
 
 #include "driver/trial.h"
 
+#include <stdatomic.h>
+
 /* ---------------------------------------------------------------- the space: tune-space.c */
 
 enum { TUNE_AXES = 5 };
@@ -88,6 +90,9 @@ struct Search {
   void (*watch)(void *user, const Search *s);
   void *user;
   double start, until;           /* until: when no more candidates are begun, so that there is time to decide */
+  bool no_assembler;             /* none is to be asked */
+  const char *assembler;         /* where it is; NULL: there is none, or the driver does not take what it makes */
+  atomic_bool assembler_refused;
   double pace;                   /* seconds that compiling the last batch took */
   SearchSpace space;
   int tried, measured;

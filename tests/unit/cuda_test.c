@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -301,7 +302,7 @@ static char *tune(World *w, int seconds, StcStatus want) {
   snprintf(log, sizeof log, "%s.csv", w->log_path);
   snprintf(db, sizeof db, "%s.json", w->log_path);
   Arena *a = arena_new(NULL, NULL);
-  Command c = {.kind = CMD_TUNE, .arena = a, .context = w->c, .file = program, .device = "cuda", .log = log, .db = db, .quiet = true, .seconds = seconds};
+  Command c = {.kind = CMD_TUNE, .arena = a, .context = w->c, .file = program, .device = "cuda", .log = log, .db = db, .quiet = true, .seconds = seconds, .no_ptxas = !getenv("STC_TEST_PTXAS")};
   assert_true(file_write(w->c, program, plain, strlen(plain)));
   assert_int_equal(command_tune(&c, &stop), want);
   read_log(w);
@@ -326,6 +327,34 @@ static void test_tune_wrong(void **state) {
   free(log);
 }
 
+/* What an assembler makes and the driver does not take is compiled by the driver, and the assembler is asked no more. */
+static void test_tune_assembler(void **state) {
+  World *w = *state;
+  static const char script[] = "#!/bin/sh\necho asked >> \"$0.log\"\nprintf '\\177ELF' > \"$3\"\n";
+  char folder[96], tool[128], path[160], asked[160], *before = strdup(getenv("PATH"));
+  snprintf(folder, sizeof folder, "%s.bin", w->log_path);
+  snprintf(tool, sizeof tool, "%s/ptxas", folder);
+  snprintf(asked, sizeof asked, "%s.log", tool);
+  snprintf(path, sizeof path, "%s:/usr/bin:/bin", folder);
+  assert_int_equal(mkdir(folder, 0700), 0);
+  assert_true(file_write(w->c, tool, script, strlen(script)));
+  chmod(tool, 0700);
+  setenv("PATH", path, 1);
+  setenv("STC_TEST_PTXAS", "1", 1);
+  char *log = tune(w, 1, STC_DEVICE);
+  unsetenv("STC_TEST_PTXAS");
+  setenv("PATH", before, 1);
+  struct stat s;
+  assert_int_equal(stat(asked, &s), 0);
+  assert_true(s.st_size >= (off_t)strlen("asked\n") && s.st_size <= (off_t)(64 * strlen("asked\n")));
+  assert_true(count(log, "wrong,naive,1,0,40,") >= 1 && count(log, "refused,naive,1,0,0,0,0,0,") == 0);
+  unlink(asked);
+  unlink(tool);
+  rmdir(folder);
+  free(before);
+  free(log);
+}
+
 /* A launch after which the driver refuses everything costs one candidate only. */
 static void test_tune_broken(void **state) {
   World *w = *state;
@@ -341,7 +370,7 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_often), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_threads), TEST(test_tune_wrong), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_often), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_threads), TEST(test_tune_wrong), TEST(test_tune_assembler), TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -280,6 +281,28 @@ static void test_lower(void **state) {
   workspace_close(&own);
 }
 
+/* What the assembler writes is taken; one that fails or is not there makes nothing; one that takes too long is ended. */
+static void test_assemble(void **state) {
+  static const struct { const char *script; StcStatus want; } cases[] = {{"printf 'code of ' > \"$3\"; cat \"$4\" >> \"$3\"", STC_OK}, {"exit 1", STC_DEVICE}, {"exec sleep 100", STC_INTERRUPTED}};
+  World *w = *state;
+  Workspace own;
+  char *code;
+  size_t n;
+  assert_true(workspace_open(&own, w->c, NULL));
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *text = arena_printf(w->arena, "#!/bin/sh\ntest \"$1 $2\" = '-arch=sm_90 -o' || exit 2\n%s\n", cases[i].script), *tool = write_temporary(w->arena, text, strlen(text));
+    double start = clock_seconds();
+    chmod(tool, 0700);
+    assert_int_equal(assemble(&own, tool, "sm_90", "PTX", 3, start + (cases[i].want == STC_INTERRUPTED ? 0.2 : 60), &code, &n), cases[i].want);
+    assert_true(clock_seconds() - start < 30);
+    if (cases[i].want == STC_OK) assert_string_equal(code, "code of PTX");
+    else assert_null(code);
+    remove(tool);
+  }
+  assert_int_equal(assemble(&own, "/nowhere/ptxas", "sm_90", "PTX", 3, clock_seconds() + 60, &code, &n), STC_IO);
+  workspace_close(&own);
+}
+
 /* The middle. */
 static void test_median(void **state) {
   (void)state;
@@ -291,6 +314,6 @@ static void test_median(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
-                                     TEST(test_sensitive), TEST(test_options), TEST(test_chaos), TEST(test_several), TEST(test_sample),    TEST(test_lower), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
+                                     TEST(test_sensitive), TEST(test_options), TEST(test_chaos), TEST(test_several), TEST(test_sample),    TEST(test_lower), TEST(test_assemble), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
