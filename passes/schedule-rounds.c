@@ -5,8 +5,8 @@
 #include "passes/estimate.h"
 #include "passes/stream.h"
 
-/* Rows of the walks that are looked at. */
-enum { FEWEST_ROWS = 32, MOST_ROWS = 192, MOST_REGISTERS = 255 };
+/* Rows of the walks that are looked at; rows from which on a grid has so many walks that whole rounds are no matter. */
+enum { FEWEST_ROWS = 32, MOST_ROWS = 192, MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
 /* Time of a tile at an edge of dimension 0 over that of others, by instructions counted; registers of a thread beside those of its windows, and more for each of its cells. */
 static const double AT_EDGE = 1.25, OWN_REGISTERS = 40, CELL_REGISTERS = 3;
 
@@ -36,7 +36,7 @@ int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, con
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], more = p->halo.lo[0] + p->last;
   double registers = stream_registers(p, s), across = columns(p, s, size), least = 0;
   int32_t best = s->chunk, last = 0;
-  if (t->cores < 1)
+  if (t->cores < 1 || size[0] > MANY_ROWS)
     return best;
   Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS, stream_shared_bytes(t, p, s));
   for (int64_t walks = 1; walks <= size[0]; walks++) {
