@@ -1,33 +1,39 @@
 /* schedule-size.c: what is left open of a schedule chosen for a grid that is too small for the tiles that large grids like best.
  *
- * On a large grid a schedule is as good as it uses memory and arithmetic. On a small one most multiprocessors wait: for a launch to begin, for a row to be made after the other, for a
- * barrier. Here the time of a launch is estimated as
+ * On a large grid a schedule is as good as it uses memory and arithmetic. On a small one most multiprocessors wait, for a launch to begin and for memory, and those that work have few
+ * warps: each stays with one of four schedulers, so that five take as long as eight. Here the time of a launch is estimated as
  *
- *   launch + the rounds in which blocks run * (memory + what a block does one after the other), and at least as long as memory takes
+ *   launch + the rounds in which blocks run * (memory before and behind a tile + the warps of the scheduler with the most of them * instructions)
  *
- * where what is done one after the other is, for an overlapped tile, a barrier and the arithmetic of each stencil and step, and for a walked tile that of each row. */
+ * and at least as long as memory takes, and what a block does one after the other. */
 #include "passes/estimate.h"
 #include "passes/fuse.h"
+#include "passes/loops.h"
 #include "passes/stream.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Microseconds, found by measuring on one GPU (docs/performance.md): memory before and behind a tile; a step of an overlapped tile (a barrier, and shared memory to and fro); a row of a walked
- * tile, and more for each stencil and step of it (a shuffle, and sums whose terms wait for each other), and where warps wait for each other. */
-static const double TILE = 1.6, STEP = 0.10, ROW = 0.03, STAGE = 0.028, ROW_BARRIER = 0.05;
-/* Instructions a microsecond of one warp, and of all warps of a multiprocessor, a warp's counting as one. */
-static const double WARP_RATE = 1750, CORE_RATE = 4 * 1750;
+/* Found by measuring on one GPU (docs/performance.md), by rank. Microseconds that memory takes before and behind an overlapped tile, and a walked one: the first rows of a ring; what a stencil and step of an overlapped tile takes
+ * at least (a barrier, and shared memory to and fro), and of a walked one for each row (a shuffle, and sums whose terms wait for each other). */
+static const double TILE[MAX_RANK] = {0.7, 0.7, 1.4}, WALK_TILE[MAX_RANK] = {0, 0.9, 6}, STEP[MAX_RANK] = {0.02, 0.1, 0.1}, STAGE[MAX_RANK] = {0.012, 0.02, 0.02};
+/* The part of a launch by itself that one takes in a graph. */
+static const double IN_GRAPH = 0.75;
+/* Schedulers of a multiprocessor, and instructions that each issues in a microsecond. */
+static const double SCHEDULERS = 4, RATE = 1750;
 /* Points from which on a grid is large, by rank. Bytes that stay in the largest cache. How much better than the choice for large grids another one must be expected to be. */
-static const double LARGE[MAX_RANK] = {67108864, 67108864, 16777216}, CACHED = 32e6, BETTER = 0.85;
+static const double LARGE[MAX_RANK] = {67108864, 67108864, 16777216}, CACHED = 32e6, BETTER = 0.92;
 /* Points from which on two kernels, for tiles at edges and for the others, are worth what it takes to have them wait for each other. */
 static const double PARTED = 4194304;
-/* Instructions of an overlapped tile for each operation that pass fuse counts; of a walked one for each point and stencil beside those of its equation. */
-static const double OVERLAP_PART = 0.45, WALK_MORE = 1.8;
+/* Instructions of an overlapped tile for each operation that pass fuse counts, those of roots, quotients and functions aside, which are counted as they are; of a walked one for each point and stencil beside those of its equation, by rank: what begins
+ * and ends a walk and masks at edges among them, which counts for less on grids that are larger than PARTED. */
+static const double OVERLAP_PART = 0.4, WALK_MORE[MAX_RANK] = {0.7, 4, 11}, LONG_WALK_MORE[MAX_RANK] = {0.7, 1.8, 11};
 /* Points below which no planes are walked: there nearly all tiles are at an edge, and walks came out slower than overlapped tiles and than one launch a step (docs/performance.md). */
 static const double FEW_PLANES = 4194304;
 /* Operations of an overlapped tile's thread, at most; blocks that a multiprocessor holds, at most. */
 static const double MOST_OPS = 6000, MOST_BLOCKS = 32;
+/* Words that a thread of an overlapped tile may want beyond its registers: loads that run ahead, which are given up first. */
+enum { FEW_WORDS = 32 };
 
 /* Tiles that are looked at, by rank: threads and elements of overlapped ones, warps and elements of walked ones, ended by 0. */
 typedef int32_t Shape[MAX_RANK];
@@ -71,13 +77,14 @@ static double memory_us(const Suit *x, double bytes) {
   return x->points * bytes / (rate * 1e3);
 }
 
-/* Microseconds that `n` blocks of `warps` warps take, of which a multiprocessor holds `resident`: one after the other each takes `waits` and the time of `instructions` of one of its warps. met: its warps
- * wait together, at barriers, so that only other blocks can go on meanwhile. */
-static double blocks_us(const Suit *x, double n, double warps, double resident, double waits, double instructions, bool met) {
+/* What a block does: the instructions of each of its warps, and microseconds: before all else; in memory, while other blocks go on; and what the rest takes at least, done one after the other. */
+typedef struct BlockWork { double instructions, start, memory, alone; } BlockWork;
+
+/* Microseconds that `n` blocks of `warps` warps take, of which a multiprocessor holds `resident`. */
+static double blocks_us(const Suit *x, double n, double warps, double resident, BlockWork w) {
   double each = ceil(n / x->t->cores), most = resident < 1 ? 1 : resident > MOST_BLOCKS ? MOST_BLOCKS : resident;
-  double at_once = each < most ? each : most, rounds = each / at_once;
-  double alone = waits + instructions / WARP_RATE, together = at_once * warps * instructions / CORE_RATE + (met ? waits / at_once : 0);
-  return rounds * (TILE + (alone > together ? alone : together));
+  double at_once = each < most ? each : most, together = ceil(at_once * warps / SCHEDULERS) * w.instructions / RATE + w.memory / at_once;
+  return each / at_once * (w.start + (w.alone > together ? w.alone : together));
 }
 
 /* Takes `s` for the best if a launch of it, which takes `us`, is the fastest a step so far. */
@@ -90,6 +97,18 @@ static void take_better(Suit *x, const Schedule *s, double us) {
 }
 
 /* ---- overlapped tiles */
+
+/* Operations of launch `l` for a point that are those of roots, quotients and functions, in f32 additions. */
+static double function_ops(const Suit *x, const Launch *l) {
+  double sum = 0, f64 = x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2;
+  for (int i = 0; i < l->n; i++) {
+    const Piece *p = main_piece(x->m->arena, &l->st[i]);
+    for (const Op *op = p->body->first; op; op = op->next)
+      if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
+        sum += op_additions(op) * (op->results[0]->type == TY_F64 ? 2 * f64 : 1);
+  }
+  return sum;
+}
 
 /* Looks at the overlapped tile `s` of launch `l`. */
 static void try_overlap(Suit *x, const Launch *l, const Schedule *s) {
@@ -106,11 +125,13 @@ static void try_overlap(Suit *x, const Launch *l, const Schedule *s) {
     return;
   LaunchCost k = launch_cost(x->t, l, s, 1, 1e9);
   double ops = k.ops * out / (double)threads;
-  if (k.shared > x->t->max_shared_bytes || k.spilled || ops > MOST_OPS)
+  if (k.shared > x->t->max_shared_bytes || k.spilled > FEW_WORDS || ops > MOST_OPS)
     return;
   double most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048, warp = (double)threads / x->t->lanes;
-  double us = blocks_us(x, block_count(x, width), warp, k.occupancy * most / (double)threads, STEP * l->n, OVERLAP_PART * ops, true), memory = memory_us(x, k.bytes);
-  take_better(x, s, x->t->launch_us + (us > memory ? us : memory));
+  BlockWork w = {.instructions = OVERLAP_PART * ops + (1 - OVERLAP_PART) * function_ops(x, l) * s->elems[0] * s->elems[1] * s->elems[2], .memory = TILE[x->rank - 1]};
+  w.alone = w.memory + STEP[x->rank - 1] * l->n + w.instructions / RATE;
+  double us = blocks_us(x, block_count(x, width), warp, k.occupancy * most / (double)threads, w), memory = memory_us(x, k.bytes);
+  take_better(x, s, IN_GRAPH * x->t->launch_us + (us > memory ? us : memory));
 }
 
 /* Looks at the overlapped tiles of launch `l` of T steps. */
@@ -147,14 +168,14 @@ static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
   }
   for (int i = 0; i < p->l->n; i++)
     stencil_work(x->m, &p->l->st[i], &w);
-  double point = w.f32_ops + w.f64_ops * (x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2) + WALK_MORE * p->l->n;
+  double point = w.f32_ops + w.f64_ops * (x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2) + (x->points > PARTED ? LONG_WALK_MORE : WALK_MORE)[x->rank - 1] * p->l->n;
   double rows = x->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last), warp = (double)threads / x->t->lanes;
   double registers = stream_registers(p, s), most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048;
   double resident = x->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
   resident = resident > by_threads ? by_threads : resident < 1 ? 1 : resident;
-  double waits = rows * (ROW + STAGE * p->l->n + (x->rank > 2 ? ROW_BARRIER : 0)), us = blocks_us(x, block_count(x, width), warp, resident, waits, rows * lane * point, x->rank > 2);
+  double us = blocks_us(x, block_count(x, width), warp, resident, (BlockWork){.instructions = rows * lane * point, .start = WALK_TILE[x->rank - 1], .alone = STAGE[x->rank - 1] * rows * p->l->n});
   double memory = memory_us(x, walked_bytes(p));
-  take_better(x, s, x->t->launch_us + (us > memory ? us : memory));
+  take_better(x, s, IN_GRAPH * x->t->launch_us + (us > memory ? us : memory));
 }
 
 /* Looks at the walked tiles of launch `l` of T steps. */
