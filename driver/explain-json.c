@@ -132,6 +132,7 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "cpu", json_string(e->info.cpu));
   set(o, "schedule", json_string(e->schedule_text));
   if (e->tuned) set(o, "schedule_from", json_string(e->tuned));
+  if (e->program->options.grid[0]) set(o, "schedule_for", integers(e->program->options.grid, e->kernels->grid.rank));
   for (int i = 0; i < e->nlaunches; i++) json_array_append_new(launches, launch_json(e, &e->launches[i]));
   for (int i = 0; i < e->nkernels; i++) json_array_append_new(kernels, kernel_json(e, &e->list[i]));
   set(o, "launches", launches);

@@ -10,10 +10,10 @@ const char *extent_text(Arena *a, const Extent *x, int rank) {
   return s.s;
 }
 
-/* "16384x16384" of the grid's extents. */
-static const char *size_text(const Explanation *e) {
+/* "16384x16384" of a grid's extents. */
+static const char *size_text(const Explanation *e, const int64_t *extents) {
   Str s = {.arena = e->arena};
-  for (int d = 0; d < e->kernels->grid.rank; d++) str_addf(&s, "%s%" PRId64, d ? "x" : "", e->extents[d]);
+  for (int d = 0; d < e->kernels->grid.rank; d++) str_addf(&s, "%s%" PRId64, d ? "x" : "", extents[d]);
   return s.s;
 }
 
@@ -101,9 +101,11 @@ static void print_sums(FILE *to, const Explanation *e) {
 }
 
 void explain_print(FILE *to, const Explanation *e) {
-  fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name, e->program->options.real ? e->program->options.real : "f32", size_text(e), e->card ? e->card->product : "the largest part",
+  fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name, e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents), e->card ? e->card->product : "the largest part",
           target_arch(e->target), e->info.cpu);
-  fprintf(to, "schedule: %s%s%s\n", e->schedule_text, e->tuned ? "; from " : "", e->tuned ? e->tuned : "");
+  fprintf(to, "schedule: %s%s%s", e->schedule_text, e->tuned ? "; from " : "", e->tuned ? e->tuned : "");
+  if (e->program->options.grid[0]) fprintf(to, "; for %s points", size_text(e, e->program->options.grid));
+  fprintf(to, "\n");
   for (int i = 0; i < e->nlaunches; i++) print_launch(to, e, &e->launches[i], i);
   for (int i = 0; i < e->nkernels; i++) print_kernel(to, e, &e->list[i]);
   print_sums(to, e);

@@ -25,7 +25,7 @@ static StcStatus choose_target(const Command *c, Arena *a, const Card **card, St
     o->march = strncmp(o->mcpu, "gfx", 3) == 0 ? "amdgpu" : "nvptx";
   }
   if (strcmp(o->march, "host") == 0)
-    return context_error(c->context, "-march=host: the figures are those of GPUs; use -march=nvptx or amdgpu, or --card=NAME"), STC_USAGE;
+    return context_error(c->context, "-march=host: there is no cost model of CPUs, the figures are those of GPUs; use -march=nvptx or amdgpu, or --card=NAME"), STC_USAGE;
   return STC_OK;
 }
 

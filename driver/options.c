@@ -240,7 +240,7 @@ static const OptionRow rows[] = {
     {"elems", TAKES_VALUE, PROGRAM, set_elems, "-elems=AxBxC", "points a thread"},
     {"chunk", TAKES_VALUE, PROGRAM, set_chunk, "-chunk=N", "stream: rows of a walk"},
     {"ahead", TAKES_VALUE, PROGRAM, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
-    {"for-grid", TAKES_VALUE, BOTH, set_grid, "-for-grid=AxBxC", "choose the schedule for a grid of that size; default what the params give"},
+    {"for-grid", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_grid, "-for-grid=AxBxC", "choose the schedule for a grid of that size; default what the params give"},
     {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
     {"edges", TAKES_VALUE, PROGRAM, set_edges, "-edges=WHERE", "tiles at edges: apart, in kernels of their own, or along with others"},
     {"fno-contract", TAKES_NOTHING, PROGRAM, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
