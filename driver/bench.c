@@ -126,6 +126,18 @@ static int find_chosen(Bench *b, Entry *e, const BenchSize *size) {
   return same >= 0 ? same : akin;
 }
 
+/* Lowers the `n` trials to kernel IR, and leaves those of families out that are too long to be compiled further. */
+static void entry_lower(Bench *b, Entry *e, int n, Trial *const *trials, GridSize g) {
+  LowerFor what = {&b->device, g};
+  CrewWork work = {.job = crew_lower, .user = &what};
+  trials_each(trials, n, crew_size(), &work);
+  for (int i = 0; i < FAMILIES; i++) {
+    Trial *t = &e->all[i].trial;
+    if (e->all[i].fresh && t->build && !b->device.kind->whole && trial_is_long(t))
+      context_error(t->context, "its code is %d operations long, and would take minutes to compile; --also \"%s\" measures it all the same", t->ops, t->asked);
+  }
+}
+
 /* Compiles and verifies all trials for a grid of that size but the tuned one, as far as they were not for another size. */
 static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   int n = 0;
@@ -134,6 +146,7 @@ static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   for (int i = 0; i < e->n - 1; i++)
     if (e->all[i].fresh) trials[n++] = &e->all[i].trial;
   say(b, "compiling", e->program->name, e->type, bench_size_text(b->w.arena, size));
+  entry_lower(b, e, n, trials, subject_size(&e->subject, size->extents));
   trials_prepare(trials, n, crew_size());
   if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
   for (int i = 0; i < e->n - 1 && !*b->stop; i++)

@@ -31,10 +31,16 @@ void trials_each(Trial *const *t, int n, int threads, const CrewWork *work) {
   for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
 }
 
-StcStatus crew_prepare(Trial *t, void *user) { return (void)user, trial_prepare(t); }
+/* trial_prepare as a job. */
+static StcStatus prepare(Trial *t, void *user) { return (void)user, trial_prepare(t); }
+
+StcStatus crew_lower(Trial *t, void *user) {
+  const LowerFor *what = user;
+  return trial_lower(t, what->device, what->size);
+}
 
 void trials_prepare(Trial *const *t, int n, int threads) {
-  static const CrewWork work = {.job = crew_prepare};
+  static const CrewWork work = {.job = prepare};
   trials_each(t, n, threads, &work);
 }
 

@@ -89,6 +89,8 @@ StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
   return s;
 }
 
+bool trial_is_long(const Trial *t) { return t->ops > LONGEST_CODE; }
+
 StcStatus trial_prepare(Trial *t) {
   double start = clock_seconds();
   bool lowered = t->build != NULL;

@@ -88,6 +88,9 @@ StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *sched
 void trial_close(Trial *t);
 /* Compiles to kernel IR for device `d`, of which nothing but its facts is used, and asks the model about it and a grid of that size. May run in a thread of its own, beside other trials'. */
 StcStatus trial_lower(Trial *t, const Device *d, GridSize g);
+/* Has kernel IR that is lowered more ops than a compiler can take in a minute, about? */
+enum { LONGEST_CODE = 60000 };
+bool trial_is_long(const Trial *t);
 /* Compiles, or goes on from kernel IR, and loads; may run in a thread of its own, beside other trials' trial_prepare. */
 StcStatus trial_prepare(Trial *t);
 /* trial_prepare by way of the assembler `tool`, an own process that runs beside others, which a driver's compiler perhaps does not; it is ended at the time `until`: STC_INTERRUPTED without a message then.
@@ -113,8 +116,9 @@ void trial_stop(Trial *t);
 typedef struct CrewWork { StcStatus (*job)(Trial *t, void *user); void *user; int sure; double until; } CrewWork;
 /* Does it to `n` trials in up to `threads` threads. */
 void trials_each(Trial *const *t, int n, int threads, const CrewWork *work);
-/* trial_prepare as such a job. */
-StcStatus crew_prepare(Trial *t, void *user);
+/* trial_lower as such a job, for what `user`, a LowerFor, says. */
+typedef struct LowerFor { const Device *device; GridSize size; } LowerFor;
+StcStatus crew_lower(Trial *t, void *user);
 /* Prepares `n` trials in up to `threads` threads. */
 void trials_prepare(Trial *const *t, int n, int threads);
 /* As many threads as the computer has processors. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is below HOPELESS of the best is not measured further, one expected to be below SLOWER of it
- * is not compiled, and neither is one that spills more than SPILLS bytes a thread, one of more ops than LONGEST, or by the model alone one below OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
-enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, LONGEST = 60000, OWN_SECONDS = 30 };
+ * is not compiled, and neither is one that spills more than SPILLS bytes a thread, one that is too long, or by the model alone one below OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
+enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, OWN_SECONDS = 30 };
 static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
 
 /* ---------------------------------------------------------------- one candidate */
@@ -144,17 +144,12 @@ static int open_trials(Search *t, int n, Candidate **from, Trial **trials, int *
   return open;
 }
 
-/* trial_lower as a crew's work for search `user`. */
-static StcStatus lower(Trial *trial, void *user) {
-  const Search *t = user;
-  return trial_lower(trial, t->device, t->size);
-}
-
 /* Asks the model about candidates, as long as there is time. Returns how many there were. */
 static int lower_pool(Search *t, int size) {
   Candidate *pool[POOL * MOST_BATCH];
   Trial *trials[POOL * MOST_BATCH];
-  CrewWork work = {.job = lower, .user = t, .until = t->until};
+  LowerFor what = {t->device, t->size};
+  CrewWork work = {.job = crew_lower, .user = &what, .until = t->until};
   int n = space_pool(&t->space, size, pool), open = open_trials(t, n, pool, trials, &work.sure);
   trials_each(trials, open, crew_size(), &work);
   for (int i = 0; i < n; i++)
@@ -214,7 +209,7 @@ static bool own_is_waiting(const Search *t) {
 static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   Candidate *batch[MOST_BATCH];
   bool more = has_time(t) && lower_pool(t, pool) > 0;
-  SkipRule rule = {SPILLS, LONGEST, t->best ? SLOWER * t->best->gpts : 0, OWN_PART};
+  SkipRule rule = {SPILLS, LONGEST_CODE, t->best ? SLOWER * t->best->gpts : 0, OWN_PART};
   t->tried += space_skip(&t->space, &rule);
   int n = space_choose(&t->space, size, batch);
   close_others(t, KEPT, n, batch);

@@ -281,6 +281,18 @@ static void test_lower(void **state) {
   workspace_close(&own);
 }
 
+/* Code that would take minutes to compile is known by its length. */
+static void test_long(void **state) {
+  World *w = *state;
+  open_bench(w, "anisotropic_diffusion", "f32");
+  assert_int_equal(trial_open(&w->trial, &w->subject, "cuda", "-schedule=overlap"), STC_OK);
+  assert_false(trial_is_long(&w->trial));
+  assert_int_equal(lower(&w->trial, NULL), STC_OK);
+  assert_true(!trial_is_long(&w->trial) && w->trial.ops > 1000);
+  w->trial.ops = LONGEST_CODE + 1;
+  assert_true(trial_is_long(&w->trial));
+}
+
 /* What the assembler writes is taken; one that fails or is not there makes nothing; one that takes too long is ended. */
 static void test_assemble(void **state) {
   static const struct { const char *script; StcStatus want; } cases[] = {{"printf 'code of ' > \"$3\"; cat \"$4\" >> \"$3\"", STC_OK}, {"exit 1", STC_DEVICE}, {"exec sleep 100", STC_INTERRUPTED}};
@@ -314,6 +326,6 @@ static void test_median(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
-                                     TEST(test_sensitive), TEST(test_options), TEST(test_chaos), TEST(test_several), TEST(test_sample),    TEST(test_lower), TEST(test_assemble), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
+                                     TEST(test_sensitive), TEST(test_options), TEST(test_chaos), TEST(test_several), TEST(test_sample),    TEST(test_lower), TEST(test_long), TEST(test_assemble), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
