@@ -232,14 +232,18 @@ static StcStatus try_all(Search *t) {
   return s;
 }
 
-/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. out: those of which that fails. */
+/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. out: those of which that fails, and
+ * those but the first two for which there is no time. */
 static void start_finalists(Search *t, int n, Candidate *const *best, bool *out) {
   Trial *trials[KEPT];
   int open = 0;
   for (int i = 0; i < n; i++)
     if (!best[i]->trial && open_trial(t, best[i])) trials[open++] = best[i]->trial;
   trials_prepare(trials, open, crew_size());
-  for (int i = 0; i < n; i++) out[i] = !best[i]->trial || !best[i]->trial->plan || trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
+  for (int i = 0; i < n; i++) {
+    bool late = i > 1 && clock_seconds() > t->start + (1 - RESERVE / 2) * t->seconds;
+    out[i] = late || !best[i]->trial || !best[i]->trial->plan || trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
+  }
 }
 
 /* Measures the best ones again, in turns, once at least and more often as long as there is time, and decides. */
