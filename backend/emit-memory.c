@@ -195,20 +195,45 @@ static const KArg *buffer_argument(const Kernel *k, int buffer) {
   return NULL;
 }
 
-/* The address of the element of buffer `buffer` at the coordinates and offsets. */
-static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, const int64_t *off) {
+/* The coordinate `d` of an access to a buffer, as base + constant. */
+static Linear coordinate(Emit *e, const Value *x, int64_t off) {
+  Linear l = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, x), e->i64));
+  l.c = (int64_t)((uint64_t)l.c + (uint64_t)off);
+  return l;
+}
+
+/* `p`, and behind it `rest` cells of buffer `buffer`. */
+static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef index, const int64_t *rest) {
   const BufferValue *b = &e->buffers[buffer];
   LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
-  LLVMValueRef index = emit_i64(e, 0), rows = emit_i64(e, 0);
-  for (int d = 0; d < buffer_rank(e->m, buffer); d++) {
-    Linear x = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, coords[d]), e->i64));
-    int64_t c = (int64_t)((uint64_t)x.c + (uint64_t)off[d]);
-    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
-    rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, c)));
-  }
+  LLVMValueRef rows = emit_i64(e, 0);
+  for (int d = 0; d < buffer_rank(e->m, buffer); d++)
+    rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, rest[d])));
   Linear r = emit_linear(e, rows);
-  LLVMValueRef p = element(e, &e->here, t, b->origin, index);
-  return element(e, &e->here, t, element(e, &e->here, t, p, r.base), emit_i64(e, r.c));
+  LLVMValueRef by = index ? emit_int(e, &e->here, LLVMAdd, index, r.base) : r.base;
+  return element(e, &e->here, t, element(e, &e->here, t, p, by), emit_i64(e, r.c));
+}
+
+/* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is in that buffer; then what a loop changes in dimension 0 is added last, for it is
+ * the same for all threads of a walk. */
+static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, const int64_t *off, bool hidden) {
+  const BufferValue *b = &e->buffers[buffer];
+  int64_t rest[MAX_RANK] = {0};
+  int rank = buffer_rank(e->m, buffer);
+  LLVMValueRef index = emit_i64(e, 0), moves = NULL, p = hidden ? emit_running(e, buffer, coords, off, rest) : NULL;
+  if (p)
+    return add_cells(e, buffer, p, NULL, rest);
+  bool apart = hidden && rank > 1 && e->walk && e->target->hidden_add && !emit_is_invariant(coords[0], e->walk->loop, 8);
+  for (int d = 0; d < rank; d++) {
+    Linear x = coordinate(e, coords[d], off[d]);
+    LLVMValueRef part = emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]);
+    rest[d] = x.c;
+    if (d == 0 && apart)
+      moves = part;
+    else
+      index = emit_int(e, &e->here, LLVMAdd, index, part);
+  }
+  return add_cells(e, buffer, element(e, &e->here, emit_memory_type(e, buffer_type(e->m, buffer)), b->origin, index), moves, rest);
 }
 
 /* Are loads from buffer `buffer` to be marked as of memory that nobody writes? */
@@ -218,12 +243,13 @@ static bool is_invariant(const Emit *e, int buffer) {
 }
 
 LLVMValueRef emit_load(Emit *e, const Op *op) {
-  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off), true, is_invariant(e, op->sym));
+  bool invariant = is_invariant(e, op->sym);
+  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, !invariant), true, invariant);
 }
 
 void emit_store(Emit *e, const Op *op) {
   LLVMValueRef v = emit_value(e, op->operands[0]);
-  store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off), true);
+  store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off, true), true);
 }
 
 /* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. Without threads they are summed in 64 bit, so that LLVM sees that the addresses of a
@@ -266,7 +292,7 @@ void emit_astore(Emit *e, const Op *op) {
 static LLVMValueRef vector_address(Emit *e, const Op *op) {
   if (op_info[op->code].form == FORM_ARRAY)
     return array_address(e, op);
-  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off);
+  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off, op->code != OP_VLOAD || !is_invariant(e, op->sym));
 }
 
 /* Elements of type `t` that one of the instructions moves by which `op` moves its own. */
@@ -302,6 +328,6 @@ void emit_vstore(Emit *e, const Op *op) {
 
 void emit_async_copy(Emit *e, const Op *op) {
   const Array *a = &e->k->arrays[op->sym];
-  LLVMValueRef to = array_address(e, op), from = buffer_address(e, op->from, op->operands + a->rank, op->from_off);
+  LLVMValueRef to = array_address(e, op), from = buffer_address(e, op->from, op->operands + a->rank, op->from_off, true);
   e->target->async_copy(e, to, from, op->count * type_size(a->type));
 }

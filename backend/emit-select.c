@@ -3,32 +3,6 @@
  * before the loop, and the select one instruction; a test of what does change becomes another. */
 #include "backend/emit.h"
 
-/* The innermost loop about `b`, NULL if there is none. */
-static const Op *loop_about(const Block *b) {
-  while (b && b->parent && b->parent->code != OP_FOR)
-    b = b->parent->parent;
-  return b ? b->parent : NULL;
-}
-
-/* Is block `b` in `loop`? */
-static bool is_within(const Block *b, const Op *loop) {
-  while (b && b->parent && b->parent != loop)
-    b = b->parent->parent;
-  return b && b->parent;
-}
-
-/* Is `v` the same in all runs through `loop`? Follows `depth` ops at most. */
-static bool is_invariant(const Value *v, const Op *loop, int depth) {
-  if (!is_within(v->def ? v->def->parent : v->block, loop))
-    return true;
-  if (!v->def || v->def->nblocks || depth == 0 || !(op_info[v->def->code].flags & OPF_PURE))
-    return false;
-  for (int i = 0; i < v->def->noperands; i++)
-    if (!is_invariant(v->def->operands[i], loop, depth - 1))
-      return false;
-  return true;
-}
-
 /* The bits of `x` where those of `mask`, an i32, are set, else those of `y`; both of a type of 32 or 64 bits. */
 static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef t = LLVMTypeOf(x), words = LLVMVectorType(e->i32, 2);
@@ -46,12 +20,12 @@ static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueR
 
 /* Which coordinates of `test` stay the same in the loop about `op`, as a set of bits; 0 where the target cannot use that. */
 static unsigned invariant_coordinates(const Emit *e, const Op *op, const Op *test) {
-  const Op *loop = loop_about(op->parent);
+  const Op *loop = emit_loop_about(op->parent);
   unsigned same = 0;
   if (!e->target->blend || !loop || !test || test->code != OP_INSIDE || type_size(op->results[0]->type) < 4)
     return 0;
   for (int d = 0; d < test->noperands; d++)
-    same |= (unsigned)is_invariant(test->operands[d], loop, 8) << d;
+    same |= (unsigned)emit_is_invariant(test->operands[d], loop, 8) << d;
   return same;
 }
 

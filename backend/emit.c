@@ -271,7 +271,10 @@ static void emit_loop(Emit *e, const Op *op) {
   if (group)
     e->groups[e->ngroups++] = group;
   int32_t mark = value_mark(&e->here.seen);
+  Walk walk;
+  emit_open_walk(e, &walk, op, before, head);
   emit_block(e, op->blocks[0]);
+  emit_close_walk(e, LLVMGetInsertBlock(e->here.b));
   value_release(&e->here.seen, mark);
   e->ngroups -= group != NULL;
   LLVMBasicBlockRef latch = close_loop(e, op, head, exit, phis, group);
@@ -301,9 +304,11 @@ static LLVMBasicBlockRef emit_arm(Emit *e, const Block *b, LLVMBasicBlockRef sta
 
 static void emit_if(Emit *e, const Op *op) {
   LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"), last[2];
-  LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
+  LLVMValueRef fork = LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
+  emit_fork_walk(e, fork, true);
   for (int i = 0; i < 2; i++)
     last[i] = emit_arm(e, op->blocks[i], start[i], merge);
+  emit_fork_walk(e, fork, false);
   LLVMPositionBuilderAtEnd(e->here.b, merge);
   for (int i = 0; i < op->nresults; i++) {
     LLVMValueRef in[2] = {emit_value(e, block_yield(op->blocks[0])->operands[i]), emit_value(e, block_yield(op->blocks[1])->operands[i])};
@@ -347,6 +352,7 @@ static void emit_many(Emit *e, const Op *op) {
 
 /* The result of op `op`; NULL for one without, or with several. */
 static LLVMValueRef emit_op(Emit *e, const Op *op) {
+  LLVMValueRef v;
   switch (op->code) {
   case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
   case OP_SCALAR: return argument(e, KARG_SCALAR, op->sym);
@@ -370,6 +376,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_ASYNC_COMMIT: e->target->async_commit(e); return NULL;
   case OP_ASYNC_WAIT: e->target->async_wait(e, op->count); return NULL;
   case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: return emit_shuffle(e, op);
+  case OP_REM: v = emit_turn(e, op); return v ? v : emit_arith(e, op);
   case OP_FOR: emit_for(e, op); return NULL;
   case OP_IF: emit_if(e, op); return NULL;
   case OP_YIELD: return NULL;
@@ -410,6 +417,7 @@ static void reset_kernel(Emit *e, const Kernel *k) {
   e->scratch = NULL;
   e->entry.seen = e->here.seen = (ValueTable){0};
   e->values = e->ranges = e->linears = (PtrMap){0};
+  e->walk = NULL;
   e->ngroups = 0;
 }
 

@@ -7,6 +7,7 @@
  *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
  *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
+ *   emit-walk.c                what loops change, and addresses that they move on
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
  *   codegen.c libclc.c link.c  from LLVM IR to bytes
@@ -50,6 +51,23 @@ typedef struct Place { LLVMBuilderRef b; ValueTable seen; } Place;
 /* A global buffer of the kernel at hand: origin + sum of coordinate[d] * stride[d] elements is the place of a point. */
 typedef struct BufferValue { LLVMValueRef origin; LLVMValueRef stride[MAX_RANK]; } BufferValue;
 
+/* A pointer that a loop moves on: of row `row`, counted from where the loop is in its round, for the cell base[0], base[1], ... of buffer `buffer` it is `last`; `phi` is that of row `first`, with
+ * which rounds begin. */
+typedef struct Runner { int buffer; LLVMValueRef base[MAX_RANK], phi, last; int64_t first, row; } Runner;
+/* A number that is value[0] and value[1] in turns, from round to round of a loop; `phi` is that of the round. */
+typedef struct Turn { LLVMValueRef phi; int64_t value[2]; } Turn;
+/* A loop that is being emitted, within loop `about`. */
+typedef struct Walk {
+  struct Walk *about;
+  const Op *loop;
+  LLVMBasicBlockRef before, head;
+  Place start;                   /* at the end of `before` */
+  LLVMBuilderRef chain;          /* where runners are moved on */
+  LLVMValueRef fork;             /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
+  int32_t n; Runner *runners;
+  int32_t nturns; Turn *turns;
+} Walk;
+
 /* The emission of one module. What follows `fn` is of the kernel at hand. */
 typedef struct Emit {
   Arena *arena;
@@ -73,6 +91,7 @@ typedef struct Emit {
   PtrMap linears;                /* LLVMValueRef -> Linear, where it is not itself + 0 */
   BufferValue *buffers;          /* by buffer index; origin NULL: not an argument */
   LLVMValueRef *arrays;          /* by array index: its first cell */
+  Walk *walk;                    /* the innermost loop, NULL: none */
   int32_t ngroups;               /* parallel loops about the body's place, outermost first */
   LLVMMetadataRef groups[16];    /* their access groups */
 } Emit;
@@ -119,6 +138,21 @@ LLVMValueRef emit_affine(Emit *e, Affine x);
 LLVMValueRef emit_inside(Emit *e, const Op *op, unsigned which);
 LLVMValueRef emit_select(Emit *e, const Op *op);
 LLVMValueRef emit_map(Emit *e, const Op *op);
+
+/* The innermost loop about `b`, NULL if there is none. */
+const Op *emit_loop_about(const Block *b);
+/* Is `v` the same in all runs through `loop`? Follows `depth` ops at most. */
+bool emit_is_invariant(const Value *v, const Op *loop, int depth);
+/* Begins the loop `loop`, with the phis of `head` in place, behind block `before`; and ends it, where its last block is `latch`. */
+void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head);
+void emit_close_walk(Emit *e, LLVMBasicBlockRef latch);
+/* Goes into the arms of the if whose branch is `branch`, or (`inside` false) leaves them. */
+void emit_fork_walk(Emit *e, LLVMValueRef branch, bool inside);
+/* A pointer to which `rest` cells are to be added for the address of the element of `buffer`, where the innermost loop moves evenly along dimension 0; NULL if it does not. */
+LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64_t *off, int64_t *rest);
+
+/* The result of rem op `op` where it takes two values in turns from round to round of the innermost loop, without a division; NULL if it does not. */
+LLVMValueRef emit_turn(Emit *e, const Op *op);
 
 /* Prepares the buffers and arrays of the kernel at hand; false after an error. */
 bool emit_memory_begin(Emit *e);
@@ -168,6 +202,8 @@ struct Target {
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
   /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round correctly; in f64 the lower 32 bits are 0. NULL: there is none. */
   LLVMValueRef (*approximate)(Emit *e, Opcode code, Type t, LLVMValueRef x);
+  /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b` in a way that LLVM does not see through. NULL: loops are left to LLVM. */
+  LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

@@ -62,6 +62,13 @@ static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
   return emit_intrinsic(e, e->here.b, name, 0, NULL, 1, &x);
 }
 
+static LLVMValueRef hidden_add(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes) {
+  static const char text[] = "add.s64 $0, $1, $2;", constraints[] = "=l,l,l";
+  LLVMTypeRef type = LLVMFunctionType(LLVMTypeOf(p), (LLVMTypeRef[]){LLVMTypeOf(p), e->i64}, 2, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(b, type, code, (LLVMValueRef[]){p, bytes}, 2, "");
+}
+
 /* Sixteen bytes at a time go past the first cache. */
 static void async_copy(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.cp.async.%s.shared.global.%d", bytes == 16 ? "cg" : "ca", bytes);
@@ -108,7 +115,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
                 .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
                 .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .hidden_add = hidden_add, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
