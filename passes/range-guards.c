@@ -8,18 +8,23 @@
  *                                     %s = if %ok { yield %s' } else { the same with sqrt and div; yield }
  *                                     store %s, ...
  *
- * so that there is one branch, which nearly always goes one way. What needs no test: constants, and roots of what was tested. */
+ * so that there is one branch, which nearly always goes one way. What needs no test: constants, and roots of what was tested. A test is for MOST_ROOTS at most: all operands wait for it, and some of LLVM's passes compare
+ * each part of a condition with each. */
 #include <math.h>
 
 #include "passes/analysis.h"
 #include "passes/registry.h"
 
-/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of them; ops: those that make such values, in order; tests: what must be ranged. */
+enum { MOST_ROOTS = 32 };
+
+/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of them; live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and
+ * behind both; ops: those that make such values, in order; tests: what must be ranged. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32;                 /* f32 is approximated anyway */
   int32_t n;                     /* values that have numbers */
-  bool *slow;
+  bool *slow, *live;
+  Value **exact, **by;
   int32_t nops, nroots, ntests;
   Op **ops;
   Value **tests;
@@ -37,17 +42,23 @@ static bool is_always_ranged(const Value *v) {
   return op && ((op->code == OP_CONST && eval_ranged(v->type, fabs(op->cval.f))) || op->code == OP_SQRT || op->code == OP_SQRT_RANGED);
 }
 
-/* Can `v` be ranged at all? */
-static bool can_be_ranged(const Value *v) { return !v->def || v->def->code != OP_CONST || is_always_ranged(v); }
+/* Can operand `v` of a quotient, or with `root` of a root, be ranged at all? */
+static bool can_be_ranged(const Value *v, bool root) { return !v->def || v->def->code != OP_CONST || (is_always_ranged(v) && !(root && v->def->cval.f < 0)); }
+
+/* Is `v` a constant power of two? A quotient by one is a product. */
+static bool is_power_of_two(const Value *v) {
+  int exponent;
+  return v->def && v->def->code == OP_CONST && fabs(frexp(v->def->cval.f, &exponent)) == 0.5;
+}
 
 /* Is `op` a root or quotient that has a short path? */
 static bool is_root(const Batch *g, const Op *op) {
   if (op->code != OP_SQRT && op->code != OP_RSQRT && op->code != OP_DIV)
     return false;
   Type t = op->results[0]->type;
-  bool possible = t == TY_F64 || (t == TY_F32 && !g->fast_f32);
+  bool possible = (t == TY_F64 || (t == TY_F32 && !g->fast_f32)) && !(op->code == OP_DIV && is_power_of_two(op->operands[1]));
   for (int i = 0; i < op->noperands; i++)
-    possible = possible && can_be_ranged(op->operands[i]);
+    possible = possible && can_be_ranged(op->operands[i], op->code != OP_DIV);
   return possible;
 }
 
@@ -76,39 +87,39 @@ static void take(Batch *g, Op *op) {
 
 /* ---------------------------------------------------------------- rewriting */
 
-/* Sets live[id] for the values of the batch that `op` and those behind it in its block use. */
-static void note_live(const Batch *g, const Op *op, bool *live) {
+/* Notes which values of the batch `op` and those behind it in its block use. */
+static void note_live(Batch *g, const Op *op) {
   for (; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
       if (is_slow(g, op->operands[i]))
-        live[op->operands[i]->id] = true;
+        g->live[op->operands[i]->id] = true;
     for (int i = 0; i < op->nblocks; i++)
-      note_live(g, op->blocks[i]->first, live);
+      note_live(g, op->blocks[i]->first);
   }
 }
 
-/* Replaces the values of the batch by those at `by` in `op` and those behind it in its block. */
-static void replace_behind(const Batch *g, Op *op, Value *const *by) {
+/* Replaces the values of the batch by what stands for them, in `op` and those behind it in its block. */
+static void replace_behind(const Batch *g, Op *op) {
   for (; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
       if (is_slow(g, op->operands[i]))
-        op->operands[i] = by[op->operands[i]->id];
+        op->operands[i] = g->by[op->operands[i]->id];
     for (int i = 0; i < op->nblocks; i++)
-      replace_behind(g, op->blocks[i]->first, by);
+      replace_behind(g, op->blocks[i]->first);
   }
 }
 
-/* Builds the ops of the batch anew, their values in `map`; operands that `map` does not have stay. */
-static void build_exact(Batch *g, Builder *b, Value **map) {
+/* Builds the ops of the batch anew; operands that are none of its values stay. */
+static void build_exact(Batch *g, Builder *b) {
   for (int i = 0; i < g->nops; i++) {
     const Op *op = g->ops[i];
     Value **operands = ARENA_ARRAY(g->arena, Value *, op->noperands + 1);
     for (int k = 0; k < op->noperands; k++)
-      operands[k] = is_slow(g, op->operands[k]) ? map[op->operands[k]->id] : op->operands[k];
+      operands[k] = is_slow(g, op->operands[k]) ? g->exact[op->operands[k]->id] : op->operands[k];
     Op *copy = build_op(b, op->code, op->results[0]->type, op->noperands, operands);
     copy->cval = op->cval;
     copy->results[0]->id = -1;
-    map[op->results[0]->id] = copy->results[0];
+    g->exact[op->results[0]->id] = copy->results[0];
   }
 }
 
@@ -140,7 +151,7 @@ static Value *build_tests(Batch *g, Builder *b) {
 static void clear(Batch *g) {
   for (int i = 0; i < g->nops; i++)
     for (int k = 0; k < g->ops[i]->nresults; k++)
-      g->slow[g->ops[i]->results[k]->id] = false;
+      g->slow[g->ops[i]->results[k]->id] = g->live[g->ops[i]->results[k]->id] = false;
   g->nops = g->nroots = g->ntests = 0;
   g->ops = NULL;
   g->tests = NULL;
@@ -150,11 +161,10 @@ static void clear(Batch *g) {
 /* The values of the batch that `at` and what is behind it use, their number in *count. */
 static Value **live_values(Batch *g, const Op *at, int32_t *count) {
   Value **out = NULL;
-  bool *live = ARENA_ARRAY(g->arena, bool, g->n + 1);
   *count = 0;
-  note_live(g, at, live);
+  note_live(g, at);
   for (int i = 0; i < g->nops; i++)
-    if (live[g->ops[i]->results[0]->id])
+    if (g->live[g->ops[i]->results[0]->id])
       ARENA_PUSH(g->arena, out, *count, g->ops[i]->results[0]);
   return out;
 }
@@ -162,9 +172,8 @@ static Value **live_values(Batch *g, const Op *at, int32_t *count) {
 /* Guards the batch before `at`. */
 static void guard(Batch *g, Op *at) {
   int32_t n;
-  Value **live = live_values(g, at, &n), **exact = ARENA_ARRAY(g->arena, Value *, g->n + 1), **by = ARENA_ARRAY(g->arena, Value *, g->n + 1);
+  Value **live = live_values(g, at, &n), **yielded = ARENA_ARRAY(g->arena, Value *, n + 1);
   Type *types = ARENA_ARRAY(g->arena, Type, n + 1);
-  Value **yielded = ARENA_ARRAY(g->arena, Value *, n + 1);
   if (n == 0 || g->ntests == 0)
     return;
   for (int i = 0; i < n; i++)
@@ -173,14 +182,14 @@ static void guard(Batch *g, Op *at) {
   Op *choice = build_if(&b, build_tests(g, &b), n, types);
   Builder quick = builder_at_end(g->arena, choice->blocks[0]), full = builder_at_end(g->arena, choice->blocks[1]);
   build_yield(&quick, n, live);
-  build_exact(g, &full, exact);
+  build_exact(g, &full);
   for (int i = 0; i < n; i++) {
-    yielded[i] = exact[live[i]->id];
-    by[live[i]->id] = choice->results[i];
+    yielded[i] = g->exact[live[i]->id];
+    g->by[live[i]->id] = choice->results[i];
     choice->results[i]->id = -1;
   }
   build_yield(&full, n, yielded);
-  replace_behind(g, at, by);
+  replace_behind(g, at);
   for (int i = 0; i < g->nops; i++)
     if (is_root(g, g->ops[i]))
       shorten(g, g->ops[i]);
@@ -205,14 +214,15 @@ static bool depends(const Batch *g, const Op *op) {
   return any;
 }
 
-/* The work on `b` and all nested in it. A nested block, and an op that has an effect and needs a value of the batch, end the batch. */
+/* The work on `b` and all nested in it. A nested block, an op that has an effect and needs a value of the batch, and a root too many end the batch. */
 static void guard_block(Batch *g, Block *b) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
     bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
-    if (op->nblocks || op->code == OP_YIELD || (!pure && depends(g, op)))
+    bool root = pure && is_root(g, op);
+    if (op->nblocks || op->code == OP_YIELD || (!pure && depends(g, op)) || (root && g->nroots == MOST_ROOTS))
       flush(g, op);
-    else if (pure && (is_root(g, op) || depends(g, op)))
+    if (pure && (root || depends(g, op)))
       take(g, op);
     for (int i = 0; i < op->nblocks; i++)
       guard_block(g, op->blocks[i]);
@@ -226,7 +236,8 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < m->nkernels && c->target->range_guards; i++) {
     module_renumber(m);
     int32_t values = block_renumber(m->kernels[i].body, 0);
-    Batch g = {.arena = c->arena, .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1)};
+    Batch g = {.arena = c->arena, .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1), .live = ARENA_ARRAY(c->arena, bool, values + 1),
+               .exact = ARENA_ARRAY(c->arena, Value *, values + 1), .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
     guard_block(&g, m->kernels[i].body);
     if (g.guards)
       simplify_kernel(c, m, &m->kernels[i]);
