@@ -78,7 +78,7 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   if (!c->module)
     return false;
   if (libm && c->target->library) {
-    bool ok = libclc_link(c->arena, c->diags, c->module, c->target->library);
+    bool ok = libclc_link(c->arena, c->diags, c->module, c->target->library, m->fast_math);
     stage(c, "link libclc");
     return ok;
   }

@@ -230,8 +230,8 @@ void target_init_llvm(void);
 
 /* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
-/* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. */
-bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file);
+/* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. any_subnormals: kernels may take subnormal f32 for zero. */
+bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any_subnormals);
 /* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */
 bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size);
 

@@ -55,14 +55,18 @@ static void link_on_demand(LLVMModuleRef library) {
       LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
 }
 
-/* Makes what came from the library, known by its linkage, internal to `m`, and forgets which processor it was compiled for. */
-static void internalize(LLVMModuleRef m) {
+/* Makes what came from the library, known by its linkage, internal to `m`, and forgets which processor it was compiled for. With `any_subnormals` functions go by what their caller does with subnormal f32: LLVM inlines
+ * none that does something else with them. */
+static void internalize(LLVMModuleRef m, bool any_subnormals) {
+  static const char kind[] = "denormal-fp-math-f32", dynamic[] = "dynamic,dynamic";
   static const char *const processor[] = {"target-cpu", "target-features", "uniform-work-group-size"};
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
     if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage) {
       LLVMSetLinkage(f, LLVMInternalLinkage);
       for (size_t i = 0; i < sizeof processor / sizeof *processor; i++)
         LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, processor[i], (unsigned)strlen(processor[i]));
+      if (any_subnormals)
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateStringAttribute(LLVMGetModuleContext(m), kind, sizeof kind - 1, dynamic, sizeof dynamic - 1));
     }
   for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g))
     if (LLVMGetLinkage(g) == LLVMLinkOnceODRLinkage)
@@ -119,7 +123,7 @@ static void limit_inlining(LLVMModuleRef m, const char **names, int n) {
   }
 }
 
-bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file) {
+bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any_subnormals) {
   LLVMMemoryBufferRef buffer = read_library(a, d, file);
   LLVMModuleRef library = NULL;
   const char **called = NULL;
@@ -140,7 +144,7 @@ bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file) {
     diag_error(d, no_loc(), "linking '%s' of libclc failed", file);
     return false;
   }
-  internalize(m);
+  internalize(m, any_subnormals);
   limit_inlining(m, called, ncalled);
   return true;
 }
