@@ -168,7 +168,8 @@ static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
   }
   for (int i = 0; i < p->l->n; i++)
     stencil_work(x->m, &p->l->st[i], &w);
-  double point = w.f32_ops + w.f64_ops * (x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2) + (x->points > PARTED ? LONG_WALK_MORE : WALK_MORE)[x->rank - 1] * p->l->n;
+  double more = x->points > PARTED ? LONG_WALK_MORE[x->rank - 1] : WALK_MORE[x->rank - 1];
+  double point = w.f32_ops + w.f64_ops * (x->t->f64_rate > 0 ? x->t->f32_rate / x->t->f64_rate : 2) + more * p->l->n;
   double rows = x->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last), warp = (double)threads / x->t->lanes;
   double registers = stream_registers(p, s), most = x->t->max_threads_per_core > 0 ? x->t->max_threads_per_core : 2048;
   double resident = x->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
