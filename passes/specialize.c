@@ -464,12 +464,15 @@ static bool is_beyond_first(const Condition *c) {
   return beyond;
 }
 
+/* Values of a body beyond which its code is long enough as it is. */
+enum { LONG_BODY = 20000 };
+
 /* Specializes kernel `k`, with a version for sides if that is wanted and there is something to gain; true if it was. */
 static bool specialize(PassContext *c, Module *m, Kernel *k, bool want_sides) {
   Specializer *s = specializer_new(c, m, k, ALL), *sides = NULL;
   if (is_specialized(s, k) || !find_condition(s))
     return false;
-  if (want_sides && is_beyond_first(s->condition)) {
+  if (want_sides && s->ranges->n <= LONG_BODY && is_beyond_first(s->condition)) {
     sides = specializer_new(c, m, k, 0);
     sides = find_condition(sides) ? sides : NULL;
   }
