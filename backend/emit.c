@@ -350,6 +350,18 @@ static void emit_many(Emit *e, const Op *op) {
     set_value(e, op->results[i], values[i]);
 }
 
+static void emit_barrier(Emit *e) {
+  if (e->target->barrier)
+    e->target->barrier(e);
+}
+
+static void emit_near_barrier(Emit *e) {
+  if (e->target->near_barrier)
+    e->target->near_barrier(e);
+  else
+    emit_barrier(e);
+}
+
 /* The result of op `op`; NULL for one without, or with several. */
 static LLVMValueRef emit_op(Emit *e, const Op *op) {
   LLVMValueRef v;
@@ -365,10 +377,8 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_ALOAD: return emit_aload(e, op);
   case OP_STORE: emit_store(e, op); return NULL;
   case OP_ASTORE: emit_astore(e, op); return NULL;
-  case OP_BARRIER:
-    if (e->target->barrier)
-      e->target->barrier(e);
-    return NULL;
+  case OP_BARRIER: emit_barrier(e); return NULL;
+  case OP_BARRIER_NEAR: emit_near_barrier(e); return NULL;
   case OP_RANGED: case OP_DIV_RANGED: case OP_SQRT_RANGED: return emit_ranged(e, op);
   case OP_VLOAD: case OP_AVLOAD: emit_many(e, op); return NULL;
   case OP_VSTORE: case OP_AVSTORE: emit_vstore(e, op); return NULL;

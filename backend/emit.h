@@ -191,6 +191,7 @@ struct Target {
   LLVMValueRef (*thread)(Emit *e, int hw);   /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
   LLVMValueRef (*block)(Emit *e, int hw);
   void (*barrier)(Emit *e);
+  void (*near_barrier)(Emit *e);        /* the barrier between neighbouring warps; NULL: that of the block is taken */
   /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, else the own; NULL: there are no warps */
   LLVMValueRef (*shuffle)(Emit *e, Opcode code, LLVMValueRef x, int by);
   /* Copies of 4, 8 or 16 bytes to shared memory that run beside the thread; NULL: there are none. The thread's copies since the last commit are a group; wait until only its

@@ -40,6 +40,72 @@ static void barrier(Emit *e) {
   emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.all", 0, NULL, 1, &all);
 }
 
+/* The number of the thread's warp, at the entry: threads are numbered as in the block, x fastest. */
+static LLVMValueRef warp(Emit *e) {
+  const int32_t *threads = e->k->threads;
+  LLVMValueRef flat = e->k->rank > 2 && threads[0] > 1 ? thread(e, 2) : LLVMConstInt(e->i32, 0, 0);
+  for (int hw = e->k->rank > 1 ? 1 : 0; hw >= 0; hw--) {
+    int32_t n = threads[e->k->rank - 1 - hw];
+    if (hw == 0 && n == WARP_LANES)
+      return flat;
+    flat = LLVMBuildAdd(e->entry.b, LLVMBuildMul(e->entry.b, flat, LLVMConstInt(e->i32, (unsigned)n, 0), ""), thread(e, hw), "");
+  }
+  return LLVMBuildLShr(e->entry.b, flat, LLVMConstInt(e->i32, 5, 0), "");
+}
+
+/* May a barrier of the block come behind one of neighbours in `b`, or behind what *near says came before? Sets *near if there is one of neighbours in `b`. */
+static bool meets_behind(const Block *b, bool *near) {
+  for (const Op *op = b->first; op; op = op->next) {
+    bool before = *near, any = false;
+    if (op->code == OP_BARRIER && *near)
+      return true;
+    *near |= op->code == OP_BARRIER_NEAR;
+    for (int i = 0; i < op->nblocks; i++) {
+      bool arm = before;
+      if (meets_behind(op->blocks[i], &arm) || (op->code == OP_FOR && meets_behind(op->blocks[i], &arm)))
+        return true;
+      any |= arm;
+    }
+    *near |= any;
+  }
+  return false;
+}
+
+/* Named barriers that a block has. That of the block is number 0. */
+enum { NAMED_BARRIERS = 16 };
+
+/* Warps of a block of kernel `k` if they can meet in pairs, else 0. Pairs need an even number; with 16 of them the first and the last meet at number 0, which must not be wanted for the block any more. */
+static int paired_warps(const Kernel *k) {
+  bool near = false;
+  int threads = 1;
+  for (int d = 0; d < k->rank; d++)
+    threads *= k->threads[d];
+  int warps = threads / WARP_LANES;
+  bool fits = warps < NAMED_BARRIERS || (warps == NAMED_BARRIERS && !meets_behind(k->body, &near));
+  return fits && warps > 2 && warps % 2 == 0 ? warps : 0;
+}
+
+/* The two warps that give the same `id` meet. */
+static void meet_pair(Emit *e, LLVMValueRef id) {
+  LLVMValueRef args[] = {id, LLVMConstInt(e->i32, 2 * WARP_LANES, 0)};
+  emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.count", 0, NULL, 2, args);
+}
+
+/* Warp w meets the one beside it at named barrier w + 1, first those with w even, then those with w odd; when a warp has been at both, both its neighbours have come. The first and the last meet too: a test
+ * whether there is a neighbour would take ptxas's belief from it that the threads of a warp stay together. */
+static void near_barrier(Emit *e) {
+  int warps = paired_warps(e->k);
+  if (!warps) {
+    barrier(e);
+    return;
+  }
+  LLVMValueRef w = warp(e), one = LLVMConstInt(e->i32, 1, 0), ends = LLVMConstInt(e->i32, (unsigned)(warps % NAMED_BARRIERS), 0);
+  LLVMValueRef even = LLVMBuildOr(e->entry.b, w, one, ""), odd = LLVMBuildAdd(e->entry.b, w, LLVMBuildAnd(e->entry.b, w, one, ""), "");
+  LLVMValueRef inner = LLVMBuildICmp(e->entry.b, LLVMIntULT, LLVMBuildSub(e->entry.b, odd, one, ""), LLVMConstInt(e->i32, (unsigned)(warps - 1), 0), "");
+  meet_pair(e, even);
+  meet_pair(e, LLVMBuildSelect(e->entry.b, inner, odd, ends, ""));
+}
+
 /* The last argument is the lane that the source may not pass: the first for up, else the last. */
 static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
   const char *how = code == OP_SHUFFLE ? "bfly" : code == OP_SHUFFLE_UP ? "up" : "down";
@@ -115,7 +181,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
                 .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
                 .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .hidden_add = hidden_add, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .near_barrier = near_barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .hidden_add = hidden_add, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,

@@ -344,6 +344,7 @@ typedef struct Multiple { Affine value; int64_t of; } Multiple;
  * It may be launched only where all of `multiples` hold under the launch's params, and where one does not the kernel number instead - 1 is launched
  * in its place (0: there is none, and a launch is an error). That one does the same: it makes as many steps and writes the same buffers, has no
  * multiples, and may have other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says which runs. */
+enum { WARP_LANES = 32 };           /* threads of a warp: those of a block in order, the last dimension fastest */
 typedef struct Kernel {
   const char *name;
   int32_t rank;
@@ -509,6 +510,8 @@ int op_array(const Op *op);
 /* Elements that the memory op moves. The operand at which the indices of its place begin (of an async.copy: of the array). */
 int op_elements(const Op *op);
 int op_first_index(const Op *op);
+/* A barrier, of the whole block or between neighbouring warps? */
+bool op_is_barrier(const Op *op);
 
 /* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step) and its extents: first buffers by
  * index, then scalars by index, then the step. Call when the body is complete and after passes that change it. */

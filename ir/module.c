@@ -267,6 +267,7 @@ int op_array_read(const Op *op) { return touches(op, FORM_ARRAY, OPF_READ) ? op-
 int op_array_written(const Op *op) { return op->code == OP_ASYNC_COPY || touches(op, FORM_ARRAY, OPF_WRITE) ? op->sym : -1; }
 int op_array(const Op *op) { return op_array_read(op) >= 0 ? op_array_read(op) : op_array_written(op); }
 int op_elements(const Op *op) { return op->count ? op->count : 1; }
+bool op_is_barrier(const Op *op) { return op->code == OP_BARRIER || op->code == OP_BARRIER_NEAR; }
 int op_first_index(const Op *op) { return (op_info[op->code].flags & OPF_WRITE) && op->code != OP_ASYNC_COPY ? op_elements(op) : 0; }
 
 /* ---- kernels */

@@ -160,6 +160,7 @@ static void compile_meeting(Compiler *c, const Op *op) {
   bool trades = op_info[op->code].form == FORM_LANE;
   int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
   c->k->insns[at].place = p;
+  c->k->near |= op->code == OP_BARRIER_NEAR;
 }
 
 /* The yield that ends `b`, or NULL. */
@@ -311,7 +312,7 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_ASYNC_COMMIT: emit(c, SIM_COMMIT, op, 0, 0, 0, 0); break;
   case OP_ASYNC_WAIT: emit(c, SIM_WAIT, op, 0, 0, 0, 0); break;
   case OP_INSIDE: case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: compile_coordinate(c, op); break;
-  case OP_BARRIER: case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
+  case OP_BARRIER: case OP_BARRIER_NEAR: case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
   case OP_YIELD: break;
@@ -392,6 +393,7 @@ static bool place_grid(Sim *s, SimKernel *k) {
   k->nthreads = 1;
   for (int d = 0; d < kernel->rank; d++)
     k->nthreads *= kernel->threads[d];
+  k->nwarps = (k->nthreads + SIM_WARP - 1) / SIM_WARP;
   k->nblocks = kernel_blocks(kernel, s->b->scalars, k->blocks);
   if (k->nblocks < (int64_t)SIM_MANY / k->nthreads)
     return true;
@@ -402,7 +404,8 @@ static bool place_grid(Sim *s, SimKernel *k) {
 /* The threads, their values and the shared memory of a block must be few enough to hold at once. */
 static bool check_size(Sim *s, const SimKernel *k) {
   const double thread = sizeof(SimThread) + 12.0 * k->nslots + (double)sizeof(SimCell) * (double)k->private_cells;
-  const double bytes = thread * k->nthreads + (double)sizeof(SimGranule) * (double)k->shared_bytes + 8.0 * (double)k->nblocks;
+  const double granule = (double)sizeof(SimGranule) + (k->near ? (double)sizeof(SimRead) * k->nwarps : 0);
+  const double bytes = thread * k->nthreads + granule * (double)k->shared_bytes + 8.0 * (double)k->nblocks;
   if (bytes < 8e9)
     return true;
   diag_error(s->d, k->kernel->loc, "kernel '%s' takes %.0f bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid",

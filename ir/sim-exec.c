@@ -110,7 +110,7 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_MAP: run_map(s, t, i); break;
     case SIM_LOAD: case SIM_STORE: case SIM_SLOAD: case SIM_SSTORE: case SIM_PLOAD: case SIM_PSTORE: run_memory(s, t, i); break;
     case SIM_ALIGN: case SIM_SALIGN: case SIM_COPY: case SIM_COMMIT: case SIM_WAIT: run_memory(s, t, i); break;
-    case SIM_PARALLEL: s->interval++; t->actor = 0; break;
+    case SIM_PARALLEL: s->met = ++s->interval; t->actor = 0; break;
     case SIM_ITERATION: t->actor++; break;
     case SIM_BARRIER: t->state = SIM_WAITING; break;
     case SIM_SHUFFLE: t->state = SIM_TRADING; break;
@@ -221,7 +221,8 @@ static bool run_shuffles(Sim *s) {
 
 /* ---- barriers */
 
-/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. */
+/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. They all go on together behind any barrier, which is one of the orders that a barrier between
+ * neighbours allows; that there are others, and what it leaves unordered, is for the search for races. */
 static bool meet(Sim *s) {
   const SimThread *first = &s->k->threads[0];
   for (int n = 1; n < s->k->nthreads && !s->stop; n++) {
@@ -235,6 +236,8 @@ static bool meet(Sim *s) {
     sim_settle(s);
     return false;
   }
+  if (first->state == SIM_WAITING && meeting_of(s, first)->op->code == OP_BARRIER)
+    s->met = s->interval + 1;
   return first->state == SIM_WAITING && !s->stop;
 }
 
@@ -295,6 +298,7 @@ static void run_block(Sim *s, int64_t number) {
     s->k->threads[n].ncopies = 0;
     s->k->threads[n].commits = 0;
   }
+  s->met = s->interval + 1;
   do {
     s->interval++;
     mix_threads(s);
@@ -322,6 +326,8 @@ static void prepare(Sim *s) {
   }
   k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);
   k->granules = ARENA_ARRAY(s->arena, SimGranule, (size_t)k->shared_bytes / (size_t)k->granule + 2);
+  if (k->near)
+    k->reads = ARENA_ARRAY(s->arena, SimRead, ((size_t)k->shared_bytes / (size_t)k->granule + 2) * (size_t)k->nwarps);
   k->block_order = ARENA_ARRAY(s->arena, int64_t, k->nblocks + 1);
   fill_presets(s, k->nlaunch_presets, k->npresets);
 }

@@ -224,15 +224,64 @@ static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
   return false;
 }
 
-/* A race of `t` at `i` with the actor `other` of the block. */
-static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, const char *theirs, uint32_t other) {
-  const char *name = s->k->kernel->arrays[i->place->sym].name;
+/* Who touched a granule before with nothing to order that: what that one did (`how`: 1 it wrote, 2 it read, 0: there is none), and in which interval. */
+typedef struct Racer { int how; uint32_t who, when; } Racer;
+
+/* A race of `t` at `i` with `r`. */
+static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, Racer r) {
+  const char *name = s->k->kernel->arrays[i->place->sym].name, *theirs = r.how == 1 ? "writes" : "reads";
   if (s->k->nthreads == 1)
     sim_race(s, t, i, "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
              sim_place_text(s, t, i), mine, theirs);
   else
-    sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with no barrier between", name, sim_place_text(s, t, i), mine,
-             other == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, other)), theirs);
+    sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with %s between", name, sim_place_text(s, t, i), mine,
+             r.who == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, r.who)), theirs,
+             r.when == s->interval ? "no barrier" : "too few barriers of neighbouring warps");
+}
+
+/* Is what a thread of warp `warp` did in interval `when` not yet done for all threads of warp `mine`, now? Each barrier between neighbours makes it done for one warp more to both sides. */
+static inline bool is_open(const Sim *s, uint32_t when, uint32_t warp, uint32_t mine) {
+  uint32_t apart = warp > mine ? warp - mine : mine - warp;
+  return when >= s->met && s->interval - when < (apart ? apart : 1);
+}
+
+/* Did another than `me` write the granule with nothing to order that? */
+static inline Racer find_writer(const Sim *s, const SimTouch *t, uint32_t me) {
+  bool open = t->writer != me && is_open(s, t->wrote, t->writer / SIM_WARP, me / SIM_WARP);
+  return open ? (Racer){1, t->writer, t->wrote} : (Racer){0};
+}
+
+/* Did another than `me` read granule `g` with nothing to order that? Kernels with barriers between neighbours know for each warp when it did so last: what it did before is done where that is. */
+static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
+  const SimRead *r = s->k->near ? s->k->reads + (g - s->k->granules) * s->k->nwarps : NULL;
+  if (!r)
+    return g->touch.read == s->interval && g->touch.reader != me ? (Racer){2, g->touch.reader, s->interval} : (Racer){0};
+  for (int w = 0; w < s->k->nwarps && s->interval - g->touch.read < (uint32_t)s->k->nwarps; w++)
+    if (r[w].reader != me && is_open(s, r[w].read, (uint32_t)w, me / SIM_WARP))
+      return (Racer){2, r[w].reader, r[w].read};
+  return (Racer){0};
+}
+
+/* Notes that `me` reads granule `g`; with whom it races. */
+static inline Racer read_granule(const Sim *s, SimGranule *g, uint32_t me) {
+  uint32_t other;
+  touch_read(&g->touch, s->interval, me, &other);
+  if (s->k->near) {
+    SimRead *r = s->k->reads + (g - s->k->granules) * s->k->nwarps + me / SIM_WARP;
+    r->reader = r->read == s->interval && r->reader != me ? SIM_MANY : me;
+    r->read = s->interval;
+  }
+  return find_writer(s, &g->touch, me);
+}
+
+/* Notes that `me` writes granule `g`; with whom it races. */
+static inline Racer write_granule(const Sim *s, SimGranule *g, uint32_t me) {
+  Racer r = find_writer(s, &g->touch, me);
+  if (!r.how)
+    r = find_reader(s, g, me);
+  g->touch.writer = me;
+  g->touch.wrote = s->interval;
+  return r;
 }
 
 /* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), not waited for yet? Faults if so. */
@@ -267,7 +316,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
   int array = i->place->sym;
   const SimArray *a = &s->k->arrays[array];
   int64_t cell;
-  uint32_t stale, other, racer = 0;
+  uint32_t stale;
   s->stats.aloads++;
   if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
     give_zero(t, i);
@@ -278,13 +327,12 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
     give_zero(t, i);
     return;
   }
-  bool written = true, right = true, race = false;
+  bool written = true, right = true;
   int owner = -1;
+  Racer racer = {0};
   for (int n = 0; n < a->granules; n++) {
-    if (touch_read(&g[n].touch, s->interval, t->actor, &other)) {
-      race = true;
-      racer = other;
-    }
+    Racer r = read_granule(s, &g[n], t->actor);
+    racer = r.how ? r : racer;
     bool alive = g[n].block == s->block_epoch;
     if (!alive || g[n].owner != array)
       written = false;
@@ -293,8 +341,8 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
     right = right && g[n].ver == i->op->ver;
     stale = stale ? stale : g[n].stale;
   }
-  if (race)
-    fault_shared_race(s, t, i, "reads", "writes", racer);
+  if (racer.how)
+    fault_shared_race(s, t, i, "reads", racer);
   if (!written)
     give_unwritten(s, t, i, array, owner);
   else
@@ -311,17 +359,13 @@ static SimGranule *granules_of(const Sim *s, const SimArray *a, int64_t cell) { 
 
 /* Notes that `t` writes the cell of granules `g` by instruction `i`, now; a race is reported. */
 static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule *g, int granules) {
-  int race = 0;
-  uint32_t racer = 0, other;
+  Racer racer = {0};
   for (int n = 0; n < granules; n++) {
-    int hit = touch_write(&g[n].touch, s->interval, t->actor, &other);
-    if (hit) {
-      race = hit;
-      racer = other;
-    }
+    Racer r = write_granule(s, &g[n], t->actor);
+    racer = r.how ? r : racer;
   }
-  if (race)
-    fault_shared_race(s, t, i, "writes", race == 1 ? "writes" : "reads", racer);
+  if (racer.how)
+    fault_shared_race(s, t, i, "writes", racer);
 }
 
 /* Cell `cell` of `a` holds `v` from now on, as instruction `i` has written it. */

@@ -22,7 +22,7 @@ typedef enum SimCode {
   SIM_COPY,                      /* a copy of the value a to a shared array begins, to run beside the thread */
   SIM_COMMIT, SIM_WAIT,          /* the copies since the last are a group; all groups but the op's `count` latest end */
   SIM_PLOAD, SIM_PSTORE,         /* private arrays */
-  SIM_BARRIER,
+  SIM_BARRIER,                   /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
   SIM_SHUFFLE,                   /* dst = a of the lane that the op leads to */
   SIM_PARALLEL,                  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
   SIM_ITERATION,                 /* an iteration of it begins */
@@ -69,6 +69,9 @@ typedef struct SimArray { const Array *array; int64_t base, stride[MAX_RANK]; in
 typedef struct SimTouch { uint32_t wrote, writer, read, reader; } SimTouch;
 #define SIM_MANY UINT32_MAX
 
+/* Who read a granule last of one warp: `reader` (SIM_MANY: several) in barrier interval `read`. */
+typedef struct SimRead { uint32_t read, reader; } SimRead;
+
 /* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. */
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage { uint8_t written[SIM_PAGE]; SimTouch touch[SIM_PAGE]; } SimPage;
@@ -88,7 +91,7 @@ typedef struct SimCopy { const SimInsn *insn; int64_t cell, group; Const value; 
 typedef struct SimCell { Const value; uint32_t block; int32_t owner, ver; uint32_t stale; } SimCell;
 
 /* Lanes that trade values by shuffles. */
-enum { SIM_WARP = 32 };
+enum { SIM_WARP = WARP_LANES };
 
 typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_DONE } SimState;   /* at a barrier; at a shuffle */
 
@@ -108,8 +111,9 @@ typedef struct SimThread {
 } SimThread;
 
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
+ * near: there are barriers between neighbouring warps in it, of which a block has `nwarps`.
  * What follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks, both shuffled
- * again and again. */
+ * again and again; reads, if `near`: of each granule, warp by warp. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -118,12 +122,14 @@ typedef struct SimKernel {
   SimArray *arrays;
   int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
   int granule;
-  bool *writes;
+  bool *writes, near;
+  int nwarps;
   SimThread *threads;
   int32_t *order;
   int64_t *block_order;
   char *shared;
   SimGranule *granules;
+  SimRead *reads;
 } SimKernel;
 
 /* A kernel among those that are launched beside each other: its threads are numbers `first` and on of them all. */
@@ -133,7 +139,8 @@ typedef struct SimMember { SimKernel *k; uint32_t first; } SimMember;
 typedef struct SimPending { Loc loc; const char *text; } SimPending;
 
 /* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to
- * field f are dropped (inits of fields that have data already). */
+ * field f are dropped (inits of fields that have data already). interval: all threads are as many barriers behind the block's begin; what they did before interval `met`, when
+ * the whole block met last, is done for all. */
 typedef struct Sim {
   Arena *arena;
   const Module *m;
@@ -153,7 +160,7 @@ typedef struct Sim {
   SimKernel *k;                  /* the kernel being run, from here on */
   uint32_t first;                /* the number of its first thread among those of s->members */
   int64_t step;
-  uint32_t launch, block_epoch, interval;
+  uint32_t launch, block_epoch, interval, met;
   int64_t block[MAX_RANK], block_number;
 } Sim;
 

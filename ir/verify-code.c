@@ -236,6 +236,15 @@ static void check_shuffle(Verifier *v, const Op *op) {
     fail_op(v, op, "the %s is %lld, must be 1 to 31", op->code == OP_SHUFFLE ? "mask" : "distance", (long long)op->off[0]);
 }
 
+/* The warps of a barrier between neighbours must be whole. */
+static void check_near(Verifier *v, const Op *op) {
+  int64_t threads = 1;
+  for (int d = 0; v->k && d < v->m->grid.rank; d++)
+    threads *= v->k->threads[d];
+  if (v->k && threads % WARP_LANES)
+    fail_op(v, op, "a block has %lld threads, which are not whole warps of %d", (long long)threads, WARP_LANES);
+}
+
 static void check_dim(Verifier *v, const Op *op) {
   if (op->sym < 0 || op->sym >= v->m->grid.rank)
     fail_op(v, op, "dimension %d, but the grid has rank %d", op->sym, v->m->grid.rank);
@@ -392,6 +401,8 @@ static void check_form(Verifier *v, const Op *op) {
   case FORM_PLAIN:
     if (op->code == OP_CONSTRUCT)
       check_construct(v, op);
+    else if (op->code == OP_BARRIER_NEAR)
+      check_near(v, op);
     else
       check_arithmetic(v, op);
     break;

@@ -135,7 +135,7 @@ static void live_if(Live *l, const Op *op) {
 static void live_block(Live *l, const Block *b) {
   for (const Op *op = b->last; op; op = op->prev) {
     make_results(l, op);
-    if (op->code == OP_BARRIER || op->code == OP_FOR || op->code == OP_IF)
+    if (op_is_barrier(op) || op->code == OP_FOR || op->code == OP_IF)
       begin_loads(l);
     if (op->code == OP_FOR)
       live_for(l, op);

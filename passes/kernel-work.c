@@ -349,7 +349,7 @@ static void count_op(Count *c, const Op *op) {
   switch (op->code) {
   case OP_FOR: count_for(c, op); break;
   case OP_IF: count_if(c, op); break;
-  case OP_BARRIER:
+  case OP_BARRIER: case OP_BARRIER_NEAR:
     count_wait(c);
     forget_loaded(c, INT32_MIN);
     c->w->barriers += c->rounds;

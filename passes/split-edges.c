@@ -226,7 +226,7 @@ static void split_kernel(Module *m, int i, Split *s) {
 /* ---------------------------------------------------------------- modules */
 
 /* Sets *user, a bool, if `op` is one by which threads of a block work together (a block_walk callback). */
-static void note_together(void *user, Op *op) { *(bool *)user |= op->code == OP_BARRIER || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN; }
+static void note_together(void *user, Op *op) { *(bool *)user |= op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN; }
 
 /* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both versions. */
 static bool is_worthwhile(const Kernel *k) {

@@ -131,6 +131,7 @@ static const char *const KERNELS =
   "    store %6, @A[%4] + [-3]\n"
   "    astore %6, @s[%1] + [1] v0\n"
   "    barrier\n"
+  "    barrier.neighbours\n"
   "    %7 = aload @s[%5] v12 : f32\n"
   "    %8 = const -2147483648 : i32\n"
   "    %9, %10 = for %11 = %8 to %1 step 1 unroll parallel with %12 = %7, %13 = %0 {\n"
