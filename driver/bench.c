@@ -104,7 +104,7 @@ static void entry_open_trials(Bench *b, Entry *e, const int64_t *extents) {
   for (int i = 0; i < e->n - 1; i++) {
     Contestant *k = &e->all[i];
     StcProgram *p = k->trial.program;
-    k->fresh = !k->trial.context || (!k->out && p && schedule_depends_on_size(&p->schedule));
+    k->fresh = !k->trial.context || (!k->out && p && (schedule_depends_on_size(&p->schedule) || schedule_rows_are_open(&p->schedule)));
     if (!k->fresh) continue;
     if (k->trial.context) trial_close(&k->trial);
     k->out = trial_open(&k->trial, &e->subject, b->device.name, k->schedule) != STC_OK;

@@ -115,6 +115,10 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
 Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts);
 /* The extents of the program's grid with its defines and `n` more, as "NAME=VALUE". False, without a message, if they are not known. (grid.c) */
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
+/* The params of a module that give its grid the extents `want`, as far as they can, as "NAME=VALUE" into `defines`, which has room for MAX_RANK; their number. (grid.c) */
+int grid_params(const Module *m, Arena *a, const int64_t want[MAX_RANK], const char **defines);
+/* Has the params that -D leaves open give the program's grid the extents of -for-grid, if that was said. (grid.c) */
+void program_take_grid(StcProgram *p);
 /* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded, except of large grids of rank 3, such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters
  * only in that tiles at edges then go along with the others. (grid.c) */
 enum { GRID_SMALL = -1 };

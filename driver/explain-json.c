@@ -97,6 +97,7 @@ static json_t *bounds_json(const LaunchTime *t) {
 static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
   double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
+  double each = points > 0 ? 1 / points : 0;
   json_t *o = json_object();
   set(o, "name", json_string(x->kernel->name));
   set(o, "beside", json_boolean(x->beside));
@@ -111,10 +112,10 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   set(o, "warps_a_core", json_integer(x->time.occupancy.warps));
   set(o, "most_warps_a_core", json_integer(x->time.occupancy.most_warps));
   set(o, "occupancy_limit", json_string(x->time.occupancy.limit));
-  set(o, "instructions_a_point", json_real(l->work.instructions * threads / points));
-  set(o, "shared_words_a_point", json_real(l->work.shared * threads / points));
-  set(o, "memory_bytes_a_point", json_real(l->memory_bytes / points));
-  set(o, "cache_bytes_a_point", json_real(l->cache_bytes / points));
+  set(o, "instructions_a_point", json_real(l->work.instructions * threads * each));
+  set(o, "shared_words_a_point", json_real(l->work.shared * threads * each));
+  set(o, "memory_bytes_a_point", json_real(l->memory_bytes * each));
+  set(o, "cache_bytes_a_point", json_real(l->cache_bytes * each));
   set(o, "seconds", json_real(x->time.seconds));
   set(o, "seconds_alone", bounds_json(&x->time));
   set(o, "bound", json_string(bound_name(x->time.bound)));

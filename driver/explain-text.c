@@ -69,7 +69,7 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
   fprintf(to, "  in all: %.3f points computed for each given out, %.3f needed\n", l->redundancy.cells, l->redundancy.needed);
 }
 
-/* A kernel: its figures, and what bounds it. */
+/* A kernel: its figures, and what bounds it. One without blocks computes nothing. */
 static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
   const Occupancy *o = &x->time.occupancy;
@@ -80,6 +80,7 @@ static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *
   if (l->spilled) fprintf(to, ", about %d too few", l->spilled);
   if (x->assembled.found) fprintf(to, "; ptxas: %d, %d bytes spilled", x->assembled.registers, x->assembled.spilled_bytes);
   fprintf(to, "\n  occupancy      %d block%s, %d of %d warps a core; limited by %s\n", o->blocks, o->blocks > 1 ? "s" : "", o->warps, o->most_warps, o->limit);
+  if (l->points < 1) return;
   fprintf(to, "  a point a step %.2f instructions, %.2f bytes of memory, %.2f of the cache, %.2f words exchanged or in shared memory\n", l->work.instructions * threads / points, l->memory_bytes / points,
           l->cache_bytes / points, l->work.shared * threads / points);
   fprintf(to, "  time           %.4g us, bound by %s; each alone:", x->time.seconds * 1e6, bound_name(x->time.bound));
@@ -100,11 +101,14 @@ static void print_sums(FILE *to, const Explanation *e) {
   fprintf(to, "\n");
 }
 
+/* Was the schedule chosen for a grid of other extents? */
+static bool is_for_other(const Explanation *e) { return e->program->options.grid[0] && memcmp(e->program->options.grid, e->extents, sizeof *e->extents * (size_t)e->kernels->grid.rank) != 0; }
+
 void explain_print(FILE *to, const Explanation *e) {
   fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name, e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents), e->card ? e->card->product : "the largest part",
           target_arch(e->target), e->info.cpu);
   fprintf(to, "schedule: %s%s%s", e->schedule_text, e->tuned ? "; from " : "", e->tuned ? e->tuned : "");
-  if (e->program->options.grid[0]) fprintf(to, "; for %s points", size_text(e, e->program->options.grid));
+  if (is_for_other(e)) fprintf(to, "; for %s points", size_text(e, e->program->options.grid));
   fprintf(to, "\n");
   for (int i = 0; i < e->nlaunches; i++) print_launch(to, e, &e->launches[i], i);
   for (int i = 0; i < e->nkernels; i++) print_kernel(to, e, &e->list[i]);

@@ -133,6 +133,7 @@ void explain_kernels(Explanation *e) {
 /* The part of explain_fill that takes its memory from the program. */
 static StcStatus fill_guarded(void *arg) {
   Explanation *e = arg;
+  program_take_grid(e->program);
   StcStatus s = lower(e);
   if (!s) s = bind_scalars(e);
   if (s) return s;

@@ -1,7 +1,6 @@
 /* driver/subject.c: a program to be measured: the sizes of its grid, what a step takes at least, and what the reference makes of it. */
 #include "driver/trial.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,31 +22,9 @@ bool subject_go_on(void *user, int64_t done, int64_t of) {
 
 /* ---------------------------------------------------------------- sizes */
 
-/* Is scalar `i` among the first `n` of `set`? */
-static bool is_set(const int *set, int n, int i) {
-  for (int k = 0; k < n; k++)
-    if (set[k] == i) return true;
-  return false;
-}
-
-/* The scalar of the one term of `extent` if it is a param not in `set`, else -1. */
-static int free_param(const Module *m, Affine extent, const int *set, int n) {
-  if (extent.n != 1 || !extent.t[0].coef) return -1;
-  int i = extent.t[0].scalar;
-  return m->scalars[i].is_param && type_is_int(m->scalars[i].type) && !is_set(set, n, i) ? i : -1;
-}
-
 GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]) {
-  const Module *m = s->program->module;
   const char **defines = ARENA_ARRAY(s->arena, const char *, MAX_RANK);
-  int set[MAX_RANK], n = 0;
-  for (int d = 0; d < m->grid.rank; d++) {
-    Affine extent = box_extent(s->arena, &m->grid, d);
-    int i = free_param(m, extent, set, n);
-    if (i < 0) continue;
-    defines[n] = arena_printf(s->arena, "%s=%" PRId64, m->scalars[i].name, (want[d] - extent.c) / extent.t[0].coef);
-    set[n++] = i;
-  }
+  int n = grid_params(s->program->module, s->arena, want, defines);
   return (GridSize){n, defines};
 }
 

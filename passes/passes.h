@@ -110,6 +110,10 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 
 /* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
 bool schedule_depends_on_size(const Schedule *s);
+/* Is the grid of s->size one whose tiles are chosen as for any large grid, but for the rows of walks? */
+bool schedule_size_is_large(const Schedule *s, int rank);
+/* Are rows of walked tiles among it, so that on large grids they depend on the size, whatever else is given? */
+bool schedule_rows_are_open(const Schedule *s);
 /* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be small. */
 bool schedule_parts_edges(const Schedule *s, int rank);
 

@@ -1,12 +1,16 @@
-/* schedule-rounds.c: rows of a walk such that the blocks of a grid of known size fill the cores in whole rounds.
+/* schedule-rounds.c: rows of a walk for a grid of known size.
  *
  * Where a core holds one block of a walk of planes at a time, `n` blocks take ceil(n / cores) rounds, each as long as a block's walk: its rows and the halo's. Longer walks pay for the halo less often, but their last
- * round may leave most cores without work, and more of the tiles are at an edge. All three are known before anything is compiled. */
+ * round may leave most cores without work, and more of the tiles are at an edge. All three are known before anything is compiled. Blocks that walk rows are smaller, a core holds several of them, and those that are
+ * left at the end run faster: whole rounds hardly matter, and on large grids longer walks are better. */
 #include "passes/estimate.h"
 #include "passes/stream.h"
 
 /* Rows of the walks that are looked at; rows from which on a grid has so many walks that whole rounds are no matter. */
 enum { FEWEST_ROWS = 32, MOST_ROWS = 192, MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
+/* Walks of rows: points from which on a grid may have longer ones; how many times longer; the part of the time that such walks must be expected to take. */
+static const double LARGE = 134217728, CLEARLY = 0.99;
+enum { LONGEST = 4 };
 /* Time of a tile at an edge of dimension 0 over that of others, by instructions counted; registers of a thread beside those of its windows, and more for each of its cells. */
 static const double AT_EDGE = 1.25, OWN_REGISTERS = 40, CELL_REGISTERS = 3;
 
@@ -32,16 +36,13 @@ static double launch_rows(double cores, double at_once, double across, int64_t s
   return model_blocks_a_core(walks * across, cores, at_once) * (double)(rows + more) * (1 + (AT_EDGE - 1) * at_edges);
 }
 
-int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size) {
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], more = p->halo.lo[0] + p->last;
-  double registers = stream_registers(p, s), across = columns(p, s, size), least = 0;
-  int32_t best = s->chunk, last = 0;
-  if (t->cores < 1 || size[0] > MANY_ROWS)
-    return best;
-  Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS, stream_shared_bytes(t, p, s));
-  for (int64_t walks = 1; walks <= size[0]; walks++) {
-    int32_t rows = (int32_t)((size[0] + walks - 1) / walks);
-    double time = launch_rows(t->cores, o.blocks, across, size[0], rows, more);
+/* Rows of walks of planes: from FEWEST_ROWS to MOST_ROWS, of which fewest rounds come. */
+static int32_t planes(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
+  double least = 0;
+  int32_t best = usual, last = 0;
+  for (int64_t walks = 1; walks <= size; walks++) {
+    int32_t rows = (int32_t)((size + walks - 1) / walks);
+    double time = launch_rows(t->cores, at_once, across, size, rows, more);
     if (rows < FEWEST_ROWS)
       break;
     if (rows > MOST_ROWS || rows == last || (last && time >= least))
@@ -50,4 +51,22 @@ int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, con
     best = last = rows;
   }
   return best;
+}
+
+/* Rows of walks of rows: the usual ones, twice or four times as many, as long as that is clearly better. */
+static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
+  int32_t best = usual;
+  while (best < LONGEST * usual && launch_rows(t->cores, at_once, across, size, 2 * best, more) < CLEARLY * launch_rows(t->cores, at_once, across, size, best, more))
+    best *= 2;
+  return best;
+}
+
+int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size) {
+  int rank = p->l->m->grid.rank;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], more = p->halo.lo[0] + p->last;
+  double registers = stream_registers(p, s), across = columns(p, s, size);
+  if (t->cores < 1 || (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < LARGE))
+    return s->chunk;
+  Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS, stream_shared_bytes(t, p, s));
+  return (rank > 2 ? planes : lines)(t, o.blocks, across, size[0], more, s->chunk);
 }

@@ -56,10 +56,20 @@ bool schedule_depends_on_size(const Schedule *s) {
   return open;
 }
 
-bool schedule_parts_edges(const Schedule *s, int rank) {
+/* Points of the grid that `s` is to suit; 0 if that is not known. */
+static double points_of(const Schedule *s, int rank) {
   double points = 1;
   for (int d = 0; d < rank; d++)
     points *= (double)s->size[d];
+  return points;
+}
+
+bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= LARGE[rank - 1]; }
+
+bool schedule_rows_are_open(const Schedule *s) { return !s->chunk && s->family && (strcmp(s->family, "auto") == 0 || strcmp(s->family, "stream") == 0); }
+
+bool schedule_parts_edges(const Schedule *s, int rank) {
+  double points = points_of(s, rank);
   return s->edges ? strcmp(s->edges, "apart") == 0 : points == 0 || points >= PARTED;
 }
 

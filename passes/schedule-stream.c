@@ -125,7 +125,7 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     choose_planes(w, p, bytes, s);
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
-  if (rank == 3 && w->size[0] && schedule_depends_on_size(w))
+  if (rank > 1 && w->size[0] && !w->chunk)
     s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
 
