@@ -277,12 +277,23 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
+/* The rounds of a loop. Of one that pass specialize has made three, for the rows at edges and those between, the middle one has all; such are known to go between bounds. */
+static double loop_rounds(Count *c, const Op *op) {
+  int64_t lo, hi;
+  bool from = known_int(c, op->operands[0], &lo), to = known_int(c, op->operands[1], &hi);
+  Interval first = value_interval(c->ranges, op->operands[0]), last = value_interval(c->ranges, op->operands[1]);
+  if (!from && !to && first.known && last.known && !op->nresults && last.hi < INT32_MAX) {
+    lo = first.lo;
+    hi = last.hi;
+  } else if (!from || !to) {
+    return from != to && first.known && last.known && last.hi < INT32_MAX && first.lo >= 0 ? 0 : 1;
+  }
+  return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
+}
+
 /* Counts a loop. */
 static void count_for(Count *c, const Op *op) {
-  int64_t lo, hi;
-  double outer = c->rounds, n = 1;
-  if (known_int(c, op->operands[0], &lo) && known_int(c, op->operands[1], &hi))
-    n = hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
+  double outer = c->rounds, n = loop_rounds(c, op);
   bool unrolled = op->flags & FOR_UNROLL;
   c->rounds = outer * n;
   for (int i = 0; i < op->blocks[0]->nargs; i++) {

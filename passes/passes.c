@@ -17,7 +17,7 @@ enum { VERIFY_ALWAYS = 1 };
 
 static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
-static const char *const specialize_options[] = {"sides", NULL};
+static const char *const specialize_options[] = {"walks", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
@@ -39,7 +39,7 @@ const Pass pass_table[] = {
   {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
   {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},
   {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR, NULL, pass_range_guards},
-  {"specialize", "add a version without tests for the tiles that touch no edge\nof any region; sides=1: and one for those that touch none along\ndimension 0", LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
+  {"specialize", "add a version without tests for the tiles that touch no edge\nof any region; walks=1: and have long loops of the others do without\nthe tests that hold in most of their rounds", LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
   {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others", LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
   {NULL, NULL, 0, 0, NULL, NULL},
 };

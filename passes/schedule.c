@@ -679,7 +679,7 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   if (stream && !c->target->simt)
     return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
   if (stream && apart && m->grid.rank == MAX_RANK)
-    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize(sides=1),split-edges,simplify";
+    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize(walks=1),split-edges,simplify";
   if (stream)
     return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize,simplify";

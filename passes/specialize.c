@@ -9,38 +9,41 @@
  * and A is assumed, y is not live, and so tests and maps that only y needs are no part of the condition. A test that contradicts earlier
  * ones for all params is not assumed.
  *
- * With option `sides` the tiles that touch edges, but none along dimension 0, have a version of their own, where the tests along that
- * dimension are taken for true:
+ * With option `walks` loops of the body for the others, B, whose rounds go along a dimension, become three, and the one in the middle does without the tests that hold in
+ * all its rounds, those along that dimension. Its bounds are computed by the block from the same conditions, solved for the loop's number:
  *
- *   if interior { ... } else { if away { B with the rest of the tests } else { B } } */
+ *   if interior { ... } else { for lo to first { B } for first to last { B without } for last to hi { B } } */
 #include <inttypes.h>
 
 #include "passes/analysis.h"
+#include "passes/lower.h"
 
 /* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; no tile is wider than
  * MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are not reasoned about. */
 enum { MAX_PARTS = 8, MAX_BOUNDS = 8, MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
-/* lo[i] <= u and u <= hi[j] for all i, j, where u = sum of coef[d] * block_d. */
-typedef struct Part { int64_t coef[MAX_RANK]; int32_t nlo, nhi; Affine lo[MAX_BOUNDS], hi[MAX_BOUNDS]; } Part;
+/* What a part of a condition may be about: the block along each dimension, and the round of the loop that is looked at. */
+enum { ROUND = MAX_RANK, PART_AXES };
+
+/* lo[i] <= u and u <= hi[j] for all i, j, where u = sum of coef[d] * block_d + coef[ROUND] * the loop's number. */
+typedef struct Part { int64_t coef[PART_AXES]; int32_t nlo, nhi; Affine lo[MAX_BOUNDS], hi[MAX_BOUNDS]; } Part;
 
 /* A condition on the block: all parts hold. */
 typedef struct Condition { int32_t n; Part part[MAX_PARTS]; } Condition;
 
 /* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and constants, and
  * [least, most] the bounds of what varies inside the tile; varies: is there anything of that kind? */
-typedef struct Coordinate { int64_t block[MAX_RANK]; Affine rest; int64_t least, most; bool varies; } Coordinate;
+typedef struct Coordinate { int64_t block[PART_AXES]; Affine rest; int64_t least, most; bool varies; } Coordinate;
 
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
 
-/* The work on one version of a kernel. along: the dimension whose blocks alone the condition may be about, or ALL. decision, dropped and live are indexed by Value.id;
- * dropped: a bit for each coordinate of an inside that is not assumed as a whole, but in that. */
-enum { ALL = -1 };
+/* The work on one version of a kernel, or of the rounds of a loop of it: only what goes on evenly with `loop` is assumed then, in its body. decision, dropped and live are
+ * indexed by Value.id; dropped: a bit for each coordinate of an inside that is not assumed as a whole, but in that. */
 typedef struct Specializer {
   Arena *arena;
   Ranges *ranges;
-  int along;
+  const Op *loop;                /* NULL: the whole kernel */
   Condition *condition;
   uint8_t *decision, *dropped;
   bool *live;
@@ -72,7 +75,7 @@ static bool add_bound(Affine *v, int32_t *n, Affine x, int sign) {
 static Part *find_part(Condition *c, const int64_t *coef) {
   for (int i = 0; i < c->n; i++) {
     bool same = true;
-    for (int d = 0; d < MAX_RANK; d++)
+    for (int d = 0; d < PART_AXES; d++)
       same &= c->part[i].coef[d] == coef[d];
     if (same)
       return &c->part[i];
@@ -81,13 +84,13 @@ static Part *find_part(Condition *c, const int64_t *coef) {
     return NULL;
   Part *p = &c->part[c->n++];
   *p = (Part){0};
-  for (int d = 0; d < MAX_RANK; d++)
+  for (int d = 0; d < PART_AXES; d++)
     p->coef[d] = coef[d];
   return p;
 }
 
 /* Does `p` not depend on the block? Then u is 0. */
-static bool is_blockless(const Part *p) { return !p->coef[0] && !p->coef[1] && !p->coef[2]; }
+static bool is_blockless(const Part *p) { return !p->coef[0] && !p->coef[1] && !p->coef[2] && !p->coef[ROUND]; }
 
 /* Can the bounds of `p` hold together, as far as constants tell? */
 static bool part_is_satisfiable(const Part *p) {
@@ -126,6 +129,8 @@ static bool analyse_coordinate(Specializer *s, const Value *v, int64_t off, Coor
     ok = is_moderate(k) && (type_size(v->type) == 8 || (a.kind != ATOM_BLOCK && a.kind != ATOM_SCALAR));
     if (a.kind == ATOM_BLOCK)
       x->block[a.index] = k;
+    else if (s->loop && a.kind == ATOM_VALUE && a.v == s->loop->blocks[0]->args[0])
+      x->block[ROUND] = k;
     else if (a.kind == ATOM_SCALAR)
       x->rest = affine_add(s->arena, x->rest, affine_scale(s->arena, affine_scalar(s->arena, a.index), k));
     else
@@ -142,16 +147,16 @@ static bool analyse_coordinate(Specializer *s, const Value *v, int64_t off, Coor
   x->rest = affine_add_const(x->rest, off);
   x->least = r.lo;
   x->most = r.hi;
-  x->varies = inner.n > 0;
+  x->varies = inner.n > 0 || x->block[ROUND];
   return ok;
 }
 
-/* May the condition be about `x`? */
-static bool is_along(const Specializer *s, const Coordinate *x) {
-  bool alone = s->along == ALL || x->block[s->along];
-  for (int d = 0; d < MAX_RANK; d++)
-    alone = alone && (s->along == ALL || d == s->along || !x->block[d]);
-  return alone;
+/* May the condition be about `x`? In a loop: does it go on by one with its number, and is the same for all blocks of the other dimensions? */
+static bool is_subject(const Specializer *s, const Coordinate *x) {
+  bool even = !s->loop || x->block[ROUND] == 1;
+  for (int d = 1; d < MAX_RANK; d++)
+    even = even && (!s->loop || !x->block[d]);
+  return even;
 }
 
 /* Adds what assuming coordinate `d` of `op` requires to `c`; false, with `c` as it was, if it cannot be assumed. *varies is set if it is not the same for the whole tile. */
@@ -159,30 +164,39 @@ static bool require_coordinate(Specializer *s, Condition *c, const Op *op, int d
   Coordinate x;
   Condition with = *c;
   int64_t off = op->code == OP_INSIDE ? 0 : op->off[0];
-  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_along(s, &x) || !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
+  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_subject(s, &x) || !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
     return false;
   *varies |= x.varies;
   *c = with;
   return true;
 }
 
-/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be assumed; 0 for an inside that is the same for the
- * whole tile anyway. */
+/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be assumed, of a version of the kernel all or none; 0 for
+ * an inside that is the same for the whole tile anyway. */
 static unsigned require_op(Specializer *s, Condition *c, const Op *op) {
   bool varies = op->code != OP_INSIDE;
   unsigned taken = 0;
   for (int d = 0; d < op->noperands; d++)
     if (require_coordinate(s, c, op, d, &varies))
       taken |= 1u << d;
-    else if (s->along == ALL)
+    else if (!s->loop)
       return 0;
   return varies ? taken : 0;
+}
+
+/* Is block `b` in `loop`? */
+static bool is_within(const Block *b, const Op *loop) {
+  while (b && b->parent && b->parent != loop)
+    b = b->parent->parent;
+  return b && b->parent;
 }
 
 /* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops in them are
  * decided too, and then the requirements are added anew to the condition that includes theirs. */
 static bool assume(Specializer *s, const Op *op) {
   uint8_t *d = &s->decision[op->results[0]->id];
+  if (*d == UNDECIDED && s->loop && !is_within(op->parent, s->loop))
+    *d = KEPT;
   if (*d != UNDECIDED)
     return *d == ASSUMED;
   *d = KEPT;
@@ -388,28 +402,98 @@ static void tidy_condition(Condition *c) {
     p->hi[p->nhi++] = affine_const(0);
 }
 
-/* `if condition { body as assumed } else { otherwise }` at the end of `b`. */
-static void build_version(Specializer *s, Builder *b, const Block *body, Block *otherwise) {
-  Op *both = build_if(b, build_condition(b, s->condition), 0, NULL);
-  both->blocks[0] = block_clone(s->arena, body, both, NULL);
-  both->blocks[1] = otherwise;
-  otherwise->parent = both;
+/* The versions of the body of `k` under the condition found; the other keeps the ops that it has. */
+static void build_versions(Specializer *s, Kernel *k) {
+  Block *body = block_new(s->arena, NULL);
+  Builder b = builder_at_end(s->arena, body);
+  b.loc = k->loc;
+  Op *both = build_if(&b, build_condition(&b, s->condition), 0, NULL);
+  both->blocks[0] = block_clone(s->arena, k->body, both, NULL);
+  both->blocks[1] = k->body;
+  k->body->parent = both;
+  k->body = body;
   apply_assumptions(s, both->blocks[0]);
 }
 
-/* The versions of the body of `k` under the condition found, and under that of `sides` if it is not NULL. */
-static void build_versions(Specializer *s, Specializer *sides, Kernel *k) {
-  Block *body = block_new(s->arena, NULL), *otherwise = sides ? block_new(s->arena, NULL) : k->body;
-  Builder b = builder_at_end(s->arena, body);
-  b.loc = k->loc;
-  build_version(s, &b, k->body, otherwise);
-  if (sides) {
-    Builder inner = builder_at_end(s->arena, otherwise);
-    inner.loc = k->loc;
-    build_version(sides, &inner, k->body, k->body);
-  }
-  k->body = body;
+/* ---------------------------------------------------------------- walks in three parts */
+
+/* A loop from lo to hi that is to be split, and what is known of its rounds. */
+typedef struct Walk { Op *loop; int64_t lo, hi; Specializer *rounds; } Walk;
+
+/* Short names for the numbers of a loop's rounds, which are made by `b`. */
+static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
+static Value *clamp(Builder *b, Value *x, Value *lo, Value *hi) { return build2(b, OP_MIN, build2(b, OP_MAX, x, lo), hi); }
+
+/* The least (sign -1) or greatest (sign 1) of `*all` and x; `*all` may be NULL. */
+static void build_extreme(Builder *b, int sign, Value **all, Value *x) { *all = *all ? build2(b, sign < 0 ? OP_MIN : OP_MAX, *all, x) : x; }
+
+/* The block part of `p`, without the loop's number. */
+static Value *build_block_part(Builder *b, Part p) {
+  p.coef[ROUND] = 0;
+  return build_part(b, &p);
 }
+
+/* In *first and *last the least and greatest number of the loop for which the condition holds, NULL if there is no such bound. */
+static void build_rounds(Specializer *s, Builder *b, Value **first, Value **last) {
+  *first = *last = NULL;
+  for (int i = 0; i < s->condition->n; i++) {
+    const Part *p = &s->condition->part[i];
+    Value *u = build_block_part(b, *p);
+    for (int j = 0; j < p->nlo; j++)
+      build_extreme(b, 1, first, build2(b, OP_SUB, build_affine(b, s->ranges->m, p->lo[j]), u));
+    for (int j = 0; j < p->nhi; j++)
+      build_extreme(b, -1, last, build2(b, OP_SUB, build_affine(b, s->ranges->m, p->hi[j]), u));
+  }
+}
+
+/* The number that the loop of `w` has after so many rounds. */
+static Value *build_number(Builder *b, const Walk *w, Value *rounds) {
+  Value *x = build2(b, OP_ADD, build2(b, OP_MUL, rounds, number(b, w->loop->off[0])), number(b, w->lo));
+  return build_convert(b, w->loop->operands[0]->type, x);
+}
+
+/* A copy of `loop`, which goes from lo to hi, where `b` is. */
+static Op *build_part_of_walk(Builder *b, const Op *loop, Value *lo, Value *hi) {
+  Op *part = build_for(b, lo, hi, loop->off[0], loop->flags, 0, NULL);
+  part->blocks[0] = block_clone(b->arena, loop->blocks[0], part, NULL);
+  return part;
+}
+
+/* How many rounds of walk `w` come before those for which the condition holds, given the least number `first` for which it does (NULL: any). */
+static Value *build_before(Builder *b, const Walk *w, Value *first, Value *most) {
+  int64_t by = w->loop->off[0];
+  if (!first)
+    return number(b, 0);
+  first = clamp(b, build2(b, OP_SUB, first, number(b, w->lo)), number(b, 0), most);
+  return build2(b, OP_DIV, build2(b, OP_ADD, first, number(b, by - 1)), number(b, by));
+}
+
+/* And how many it has up to the last of those, `before` at least, given the greatest number `last`. */
+static Value *build_until(Builder *b, const Walk *w, Value *last, Value *most, Value *before) {
+  int64_t by = w->loop->off[0];
+  last = last ? clamp(b, build2(b, OP_ADD, last, number(b, by - w->lo)), number(b, 0), most) : most;
+  return build2(b, OP_MAX, build2(b, OP_DIV, last, number(b, by)), before);
+}
+
+/* Puts three loops in the place of walk `w`: the rounds before those for which the condition holds, those, and the rest. */
+static void split_walk(const Walk *w) {
+  Op *loop = w->loop;
+  Specializer *s = w->rounds;
+  Builder b = builder_before(s->arena, loop);
+  int64_t by = loop->off[0];
+  Value *first, *last, *most = number(&b, (w->hi - w->lo + by - 1) / by * by);
+  b.loc = loop->loc;
+  build_rounds(s, &b, &first, &last);
+  first = build_before(&b, w, first, most);
+  last = build_number(&b, w, build_until(&b, w, last, most, first));
+  first = build_number(&b, w, first);
+  build_part_of_walk(&b, loop, loop->operands[0], first);
+  apply_assumptions(s, build_part_of_walk(&b, loop, first, last)->blocks[0]);
+  build_part_of_walk(&b, loop, last, loop->operands[1]);
+  op_unlink(loop);
+}
+
+/* ---------------------------------------------------------------- kernels */
 
 /* Is the condition one that this pass made: inside of what does not vary within a tile? */
 static bool is_tile_test(Specializer *s, const Value *v) {
@@ -433,11 +517,11 @@ static bool is_specialized(Specializer *s, const Kernel *k) {
   return false;
 }
 
-/* What is needed to look for a version of `k`. */
-static Specializer *specializer_new(PassContext *c, Module *m, Kernel *k, int along) {
+/* What is needed to look for a version of `k`, or of the rounds of its `loop`. */
+static Specializer *specializer_new(PassContext *c, Module *m, Kernel *k, const Op *loop) {
   Specializer *s = ARENA_NEW(c->arena, Specializer);
   Ranges *r = ranges_new(c->arena, m, k, k->body);
-  *s = (Specializer){.arena = c->arena, .ranges = r, .along = along, .condition = ARENA_NEW(c->arena, Condition)};
+  *s = (Specializer){.arena = c->arena, .ranges = r, .loop = loop, .condition = ARENA_NEW(c->arena, Condition)};
   s->decision = ARENA_ARRAY(c->arena, uint8_t, r->n);
   s->dropped = ARENA_ARRAY(c->arena, uint8_t, r->n);
   s->live = ARENA_ARRAY(c->arena, bool, r->n);
@@ -450,45 +534,64 @@ static bool find_condition(Specializer *s) {
   r->identity = assume_identity;
   r->user = s;
   r->memo = ARENA_ARRAY(s->arena, Linear *, r->cap);
-  mark_block(s, r->k->body);
-  tidy_condition(s->condition);
+  mark_block(s, s->loop ? s->loop->blocks[0] : r->k->body);
+  if (!s->loop)
+    tidy_condition(s->condition);
   return s->condition->n > 0;
 }
 
-/* Is the condition about blocks of other dimensions than the first, too? */
-static bool is_beyond_first(const Condition *c) {
-  bool beyond = false;
-  for (int i = 0; i < c->n; i++)
-    for (int d = 1; d < MAX_RANK; d++)
-      beyond |= c->part[i].coef[d] != 0;
-  return beyond;
+/* Values of a body beyond which its code is long enough as it is; rounds of a loop from which on it is worthwhile to split. */
+enum { LONG_BODY = 20000, MANY_ROUNDS = 4 };
+
+/* The walks of a kernel that are to be split. */
+typedef struct Walks { Walk *all; int32_t n; } Walks;
+
+/* Is `op` a loop whose rounds can be parted: a long one that goes on by itself, between constants? */
+static bool is_walk(Op *op, Walk *w) {
+  *w = (Walk){.loop = op};
+  return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) && value_is_int(op->operands[1], &w->hi) &&
+         (w->hi - w->lo) / op->off[0] >= MANY_ROUNDS;
 }
 
-/* Values of a body beyond which its code is long enough as it is. */
-enum { LONG_BODY = 20000 };
+/* The walks of `k` that have tests which hold in some rounds and not in others. */
+static Walks find_walks(PassContext *c, Module *m, Kernel *k) {
+  Walks walks = {0};
+  for (Op *op = k->body->first; op; op = op->next) {
+    Walk w;
+    if (!is_walk(op, &w))
+      continue;
+    w.rounds = specializer_new(c, m, k, op);
+    if (find_condition(w.rounds))
+      ARENA_PUSH(c->arena, walks.all, walks.n, w);
+  }
+  return walks;
+}
 
-/* Specializes kernel `k`, with a version for sides if that is wanted and there is something to gain; true if it was. */
-static bool specialize(PassContext *c, Module *m, Kernel *k, bool want_sides) {
-  Specializer *s = specializer_new(c, m, k, ALL), *sides = NULL;
+/* Specializes kernel `k`, and its walks if that is wanted; true if there was something to gain. */
+static bool specialize(PassContext *c, Module *m, Kernel *k, bool want_walks) {
+  Specializer *s = specializer_new(c, m, k, NULL);
+  Walks walks = {0};
   if (is_specialized(s, k) || !find_condition(s))
     return false;
-  if (want_sides && s->ranges->n <= LONG_BODY && is_beyond_first(s->condition)) {
-    sides = specializer_new(c, m, k, 0);
-    sides = find_condition(sides) ? sides : NULL;
-  }
-  build_versions(s, sides, k);
+  if (want_walks && s->ranges->n <= LONG_BODY)
+    walks = find_walks(c, m, k);
+  build_versions(s, k);
+  for (int i = 0; i < walks.n; i++)
+    split_walk(&walks.all[i]);
   pass_stat(c, s->assumed, "specialize", "tests and maps that interior tiles of kernel %s do without", k->name);
   pass_stat(c, s->kept, "specialize", "tests and maps that interior tiles of kernel %s keep", k->name);
+  if (walks.n)
+    pass_stat(c, walks.n, "specialize", "walks of kernel %s in three parts", k->name);
   return true;
 }
 
 /* The pass: every kernel of the module. */
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
-  bool sides = pass_option_int(c, "specialize", n, o, "sides", 0, 1, 0, &ok) != 0;
+  bool walks = pass_option_int(c, "specialize", n, o, "walks", 0, 1, 0, &ok) != 0;
   for (int i = 0; i < m->nkernels && ok; i++) {
     module_renumber(m);
-    if (specialize(c, m, &m->kernels[i], sides))
+    if (specialize(c, m, &m->kernels[i], walks))
       simplify_kernel(c, m, &m->kernels[i]);
   }
   return ok ? m : NULL;
