@@ -99,14 +99,41 @@ static LLVMValueRef root(const Steps *s, LLVMValueRef x) {
   return fma_of(s, residual(s, g, g, x), half(s, r), g);
 }
 
-/* Is x in [2^-n, 2^n)? In f64 by the upper word, so that the pipe for f64 has nothing to do with it. */
-static LLVMValueRef is_ranged(const Steps *s, LLVMValueRef x) {
-  if (s->t == TY_F64) {
-    LLVMValueRef lo = LLVMConstInt(s->e->i32, (unsigned)(1023 - RANGED_F64) << 20, 0), count = LLVMConstInt(s->e->i32, (unsigned)(2 * RANGED_F64) << 20, 0);
-    return LLVMBuildICmp(s->b, LLVMIntULT, LLVMBuildSub(s->b, high_word(s, x), lo, ""), count, "");
+/* ---------------------------------------------------------------- tests */
+
+/* What a test of type `t` compares: integers from the upper 32 bits of numbers in [2^-n, 2^n) are, less those of the least, below `count`, and of all others, taken without sign, not. */
+static uint32_t range_start(Type t) { return t == TY_F64 ? (uint32_t)(1023 - RANGED_F64) << 20 : (uint32_t)(127 - RANGED_F32) << 23; }
+static uint32_t range_count(Type t) { return t == TY_F64 ? (uint32_t)(2 * RANGED_F64) << 20 : (uint32_t)(2 * RANGED_F32) << 23; }
+
+/* How far the upper 32 bits of `x` are above those of the least ranged number. Integers, so that the pipes for floats have nothing to do with it. */
+static LLVMValueRef above_least(const Steps *s, LLVMValueRef x) {
+  LLVMValueRef upper = s->t == TY_F64 ? high_word(s, x) : LLVMBuildBitCast(s->b, x, s->e->i32, "");
+  return LLVMBuildSub(s->b, upper, LLVMConstInt(s->e->i32, range_start(s->t), 0), "");
+}
+
+/* Is that number, `above`, one of a ranged number? */
+static LLVMValueRef is_below_count(const Steps *s, LLVMValueRef above) { return LLVMBuildICmp(s->b, LLVMIntULT, above, LLVMConstInt(s->e->i32, range_count(s->t), 0), ""); }
+
+/* The farthest above the least of all numbers of type `t` that the guard `test` asks of, and of `most`, if that is not NULL: an addition and a maximum each, which some hardware does in one. NULL if there are none. */
+static LLVMValueRef farthest(Emit *e, const Value *test, Type t, LLVMValueRef most) {
+  const Op *op = test->def;
+  if (op->code == OP_AND)
+    return farthest(e, op->operands[1], t, farthest(e, op->operands[0], t, most));
+  if (op->operands[0]->type != t)
+    return most;
+  Steps s = steps_of(e, t);
+  LLVMValueRef above = above_least(&s, emit_value(e, op->operands[0]));
+  return most ? emit_intrinsic(e, s.b, "llvm.umax", 1, &e->i32, 2, (LLVMValueRef[]){most, above}) : above;
+}
+
+LLVMValueRef emit_guard(Emit *e, const Value *test) {
+  LLVMValueRef all = NULL;
+  for (int i = 0; i < 2; i++) {
+    Steps s = steps_of(e, i ? TY_F64 : TY_F32);
+    LLVMValueRef most = farthest(e, test, s.t, NULL), ok = most ? is_below_count(&s, most) : NULL;
+    all = all && ok ? LLVMBuildAnd(s.b, all, ok, "") : ok ? ok : all;
   }
-  const double least = 1.0 / (UINT64_C(1) << RANGED_F32), end = (double)(UINT64_C(1) << RANGED_F32);
-  return LLVMBuildAnd(s->b, LLVMBuildFCmp(s->b, LLVMRealOGE, x, number(s, least), ""), LLVMBuildFCmp(s->b, LLVMRealOLT, x, number(s, end), ""), "");
+  return all;
 }
 
 LLVMValueRef emit_ranged(Emit *e, const Op *op) {
@@ -114,7 +141,6 @@ LLVMValueRef emit_ranged(Emit *e, const Op *op) {
   LLVMValueRef x = emit_value(e, op->operands[0]), y = op->noperands > 1 ? emit_value(e, op->operands[1]) : NULL;
   bool short_path = e->target->approximate != NULL;
   switch (op->code) {
-  case OP_RANGED: return is_ranged(&s, x);
   case OP_DIV_RANGED: return short_path ? quotient(&s, x, y) : LLVMBuildFDiv(s.b, x, y, "");
   default: return short_path ? root(&s, x) : emit_intrinsic(e, s.b, "llvm.sqrt", 1, &s.type, 1, &x);
   }

@@ -124,7 +124,7 @@ LLVMMetadataRef emit_access_group(Emit *e) {
 
 LLVMValueRef emit_value(Emit *e, const Value *v) {
   LLVMValueRef x = ptrmap_get(&e->values, v);
-  return x ? x : LLVMGetPoison(emit_type(e, v->type));
+  return x ? x : value_is_guard(v) ? emit_guard(e, v) : LLVMGetPoison(emit_type(e, v->type));
 }
 
 /* From here on `x` stands for `v`. */
@@ -302,9 +302,17 @@ static LLVMBasicBlockRef emit_arm(Emit *e, const Block *b, LLVMBasicBlockRef sta
   return last;
 }
 
+/* Marks a branch as one that nearly always goes the first way: without, LLVM makes selects of short ways, and computes both. */
+static void mark_likely(Emit *e, LLVMValueRef fork) {
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "branch_weights", strlen("branch_weights")), LLVMValueAsMetadata(LLVMConstInt(e->i32, 1 << 20, 0)), LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0))};
+  LLVMSetMetadata(fork, LLVMGetMDKindIDInContext(e->context, "prof", 4), LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 3)));
+}
+
 static void emit_if(Emit *e, const Op *op) {
   LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"), last[2];
   LLVMValueRef fork = LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
+  if (value_is_guard(op->operands[0]))
+    mark_likely(e, fork);
   emit_fork_walk(e, fork, true);
   for (int i = 0; i < 2; i++)
     last[i] = emit_arm(e, op->blocks[i], start[i], merge);
@@ -379,7 +387,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_ASTORE: emit_astore(e, op); return NULL;
   case OP_BARRIER: emit_barrier(e); return NULL;
   case OP_BARRIER_NEAR: emit_near_barrier(e); return NULL;
-  case OP_RANGED: case OP_DIV_RANGED: case OP_SQRT_RANGED: return emit_ranged(e, op);
+  case OP_DIV_RANGED: case OP_SQRT_RANGED: return emit_ranged(e, op);
   case OP_VLOAD: case OP_AVLOAD: emit_many(e, op); return NULL;
   case OP_VSTORE: case OP_AVSTORE: emit_vstore(e, op); return NULL;
   case OP_ASYNC_COPY: emit_async_copy(e, op); return NULL;
@@ -394,10 +402,10 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   }
 }
 
-/* The ops of `b` at the present place. */
+/* The ops of `b` at the present place; guards are made where they are used. */
 static void emit_block(Emit *e, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
-    LLVMValueRef v = emit_op(e, op);
+    LLVMValueRef v = op->nresults == 1 && value_is_guard(op->results[0]) ? NULL : emit_op(e, op);
     if (v)
       set_value(e, op->results[0], v);
   }

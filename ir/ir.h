@@ -435,6 +435,8 @@ bool module_moves_levels(const Module *m);
 void module_renumber(Module *m);
 /* The same for the values in `b` and all nested in it, from `next` on; the first number that is free then. */
 int32_t block_renumber(Block *b, int32_t next);
+/* Does `v` say that something is ranged (one op ranged, or `and` of several)? Such a test, by pass range-guards, nearly always holds. */
+bool value_is_guard(const Value *v);
 
 Block *block_new(Arena *a, Op *parent);
 Value *block_add_arg(Arena *a, Block *b, Type t);

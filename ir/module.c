@@ -107,6 +107,11 @@ static void renumber_stencils(int n, Stencil *st) {
       block_renumber(st[i].pieces[p].body, 0);
 }
 
+bool value_is_guard(const Value *v) {
+  const Op *op = v->def;
+  return op && (op->code == OP_RANGED || (op->code == OP_AND && value_is_guard(op->operands[0]) && value_is_guard(op->operands[1])));
+}
+
 void module_renumber(Module *m) {
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr)

@@ -324,12 +324,6 @@ bool kernel_has_versions(const Kernel *k) {
   return false;
 }
 
-/* Is `v` a test of pass range-guards, which nearly always holds? */
-static bool is_guard(const Value *v) {
-  const Op *op = v->def;
-  return op && (op->code == OP_RANGED || (op->code == OP_AND && (is_guard(op->operands[0]) || is_guard(op->operands[1]))));
-}
-
 /* Counts a choice: one version, what comes of a guard that holds, or the arm that takes more. */
 static void count_if(Count *c, const Op *op) {
   KernelWork before = *c->w, first;
@@ -337,7 +331,7 @@ static void count_if(Count *c, const Op *op) {
   count_block(c, op->blocks[version && c->edge]);
   if (version)
     return;
-  if (is_guard(op->operands[0])) {
+  if (value_is_guard(op->operands[0])) {
     c->w->instructions += c->rounds;
     return;
   }

@@ -8,17 +8,17 @@
  *                                     %s = if %ok { yield %s' } else { the same with sqrt and div; yield }
  *                                     store %s, ...
  *
- * so that there is one branch, which nearly always goes one way. What needs no test: constants, and roots of what was tested. A test is for MOST_ROOTS at most: all operands wait for it, and some of LLVM's passes compare
- * each part of a condition with each. */
+ * so that there is one branch, which nearly always goes one way. Stores of these values wait until there are ENOUGH_ROOTS or something else touches the same memory, so that the cells of a thread come together. What needs no test: constants, and roots
+ * of what was tested. A test is for MOST_ROOTS at most: all operands wait for it. Where the tests would be more instructions than those that roots and quotients make by themselves, they stay. */
 #include <math.h>
 
 #include "passes/analysis.h"
 #include "passes/registry.h"
 
-enum { MOST_ROOTS = 32 };
+enum { MOST_ROOTS = 32, ENOUGH_ROOTS = 8, OWN_TEST = 5 };
 
 /* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of them; live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and
- * behind both; ops: those that make such values, in order; tests: what must be ranged. */
+ * behind both; ops: those that make such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come behind the guard. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32;                 /* f32 is approximated anyway */
@@ -29,6 +29,9 @@ typedef struct Batch {
   Op **ops;
   Value **tests;
   bool *absolute;                /* tests[i]: its absolute value must be ranged */
+  const Kernel *k;
+  int32_t nwaiting;
+  Op **waiting;
   int64_t guards, guarded;       /* in all */
 } Batch;
 
@@ -152,9 +155,10 @@ static void clear(Batch *g) {
   for (int i = 0; i < g->nops; i++)
     for (int k = 0; k < g->ops[i]->nresults; k++)
       g->slow[g->ops[i]->results[k]->id] = g->live[g->ops[i]->results[k]->id] = false;
-  g->nops = g->nroots = g->ntests = 0;
+  g->nops = g->nroots = g->ntests = g->nwaiting = 0;
   g->ops = NULL;
   g->tests = NULL;
+  g->waiting = NULL;
   g->absolute = NULL;
 }
 
@@ -174,7 +178,7 @@ static void guard(Batch *g, Op *at) {
   int32_t n;
   Value **live = live_values(g, at, &n), **yielded = ARENA_ARRAY(g->arena, Value *, n + 1);
   Type *types = ARENA_ARRAY(g->arena, Type, n + 1);
-  if (n == 0 || g->ntests == 0)
+  if (n == 0)
     return;
   for (int i = 0; i < n; i++)
     types[i] = live[i]->type;
@@ -197,10 +201,29 @@ static void guard(Batch *g, Op *at) {
   g->guarded += g->nroots;
 }
 
-/* Guards what is waiting before `at`, if there is something. */
-static void flush(Batch *g, Op *at) {
-  if (g->nroots)
-    guard(g, at);
+/* Is one test less than the tests that roots and quotients have of their own? The first takes an instruction or two for each number, a comparison and a branch; each of the others about OWN_TEST, and they keep what is
+ * around them from being computed meanwhile. */
+static bool is_worth_it(const Batch *g) {
+  int32_t instructions = 2;
+  for (int i = 0; i < g->ntests; i++)
+    instructions += g->absolute[i] ? 2 : 1;
+  return g->ntests && instructions <= OWN_TEST * g->nroots;
+}
+
+/* The stores that wait go before `at` in block `b`, or to its end if that is NULL. Returns the first of them, or `at`. */
+static Op *place_waiting(const Batch *g, Block *b, Op *at) {
+  for (int i = 0; i < g->nwaiting; i++) {
+    op_unlink(g->waiting[i]);
+    op_insert(b, at, g->waiting[i]);
+  }
+  return g->nwaiting ? g->waiting[0] : at;
+}
+
+/* Guards what is waiting in block `b` before `at`, at its end if that is NULL, if it is worth it. */
+static void flush(Batch *g, Block *b, Op *at) {
+  Op *behind = is_worth_it(g) ? place_waiting(g, b, at) : NULL;
+  if (behind)
+    guard(g, behind);
   clear(g);
 }
 
@@ -214,20 +237,55 @@ static bool depends(const Batch *g, const Op *op) {
   return any;
 }
 
-/* The work on `b` and all nested in it. A nested block, an op that has an effect and needs a value of the batch, and a root too many end the batch. */
+/* Is `op` a store alone? */
+static bool is_store(const Op *op) { return op_info[op->code].flags == OPF_WRITE && (op_info[op->code].form == FORM_GLOBAL || op_info[op->code].form == FORM_ARRAY); }
+
+/* The array whose memory array `i` has. */
+static int32_t memory_of(const Kernel *k, int32_t i) {
+  while (k->arrays[i].storage >= 0)
+    i = k->arrays[i].storage;
+  return i;
+}
+
+/* May `op`, which is not pure, see whether `store` has been done? Buffers are apart from each other and from arrays; arrays may share memory. */
+static bool may_meet(const Batch *g, const Op *op, const Op *store) {
+  OpForm form = op_info[op->code].form;
+  if (form == FORM_LANE)
+    return false;
+  if (form != FORM_GLOBAL && form != FORM_ARRAY)
+    return true;
+  return form == op_info[store->code].form && (form == FORM_GLOBAL ? op->sym == store->sym : memory_of(g->k, op->sym) == memory_of(g->k, store->sym));
+}
+
+/* Must what waits be done before `op`? Not for another store that is going to wait. */
+static bool meets_waiting(const Batch *g, const Op *op) {
+  bool any = false;
+  for (int i = 0; i < g->nwaiting && !(op_info[op->code].flags & OPF_PURE); i++)
+    any |= may_meet(g, op, g->waiting[i]);
+  return any;
+}
+
+/* Takes one op of block `b` into the batch, or ends that before it: for a nested block, an op other than a store that has an effect and needs a value of the batch, one that could see that a store waits, and a root too many; a store waits while the roots are few, since what is stored takes registers until then. */
+static void pass_op(Batch *g, Block *b, Op *op) {
+  bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
+  bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < ENOUGH_ROOTS;
+  if (op->nblocks || op->code == OP_YIELD || (!pure && !waits && (depends(g, op) || meets_waiting(g, op))) || (root && g->nroots == MOST_ROOTS))
+    flush(g, b, op);
+  if (waits)
+    ARENA_PUSH(g->arena, g->waiting, g->nwaiting, op);
+  else if (pure && (root || depends(g, op)))
+    take(g, op);
+}
+
+/* The work on `b` and all nested in it. */
 static void guard_block(Batch *g, Block *b) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
-    bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
-    bool root = pure && is_root(g, op);
-    if (op->nblocks || op->code == OP_YIELD || (!pure && depends(g, op)) || (root && g->nroots == MOST_ROOTS))
-      flush(g, op);
-    if (pure && (root || depends(g, op)))
-      take(g, op);
+    pass_op(g, b, op);
     for (int i = 0; i < op->nblocks; i++)
       guard_block(g, op->blocks[i]);
   }
-  clear(g);
+  flush(g, b, NULL);
 }
 
 /* The pass: every kernel, where the target has short paths. */
@@ -236,7 +294,7 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < m->nkernels && c->target->range_guards; i++) {
     module_renumber(m);
     int32_t values = block_renumber(m->kernels[i].body, 0);
-    Batch g = {.arena = c->arena, .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1), .live = ARENA_ARRAY(c->arena, bool, values + 1),
+    Batch g = {.arena = c->arena, .k = &m->kernels[i], .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1), .live = ARENA_ARRAY(c->arena, bool, values + 1),
                .exact = ARENA_ARRAY(c->arena, Value *, values + 1), .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
     guard_block(&g, m->kernels[i].body);
     if (g.guards)
