@@ -277,17 +277,27 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
-/* The rounds of a loop. Of one that pass specialize has made three, for the rows at edges and those between, the middle one has all; such are known to go between bounds. */
-static double loop_rounds(Count *c, const Op *op) {
+/* The loop beside `op` in its block that goes on where `op` ends (sign 1), or ends where `op` begins (sign -1); NULL if there is none. Pass specialize makes such out of one walk. */
+static const Op *loop_beside(const Op *op, int sign) {
+  const Op *x = sign < 0 ? op->prev : op->next;
+  while (x && !(x->code == OP_FOR && x->operands[sign < 0] == op->operands[sign > 0]))
+    x = sign < 0 ? x->prev : x->next;
+  return x;
+}
+
+/* The rounds of a loop. Of a walk in three parts, for the rows at edges and those between, the middle one is taken to have all. */
+static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
   bool from = known_int(c, op->operands[0], &lo), to = known_int(c, op->operands[1], &hi);
-  Interval first = value_interval(c->ranges, op->operands[0]), last = value_interval(c->ranges, op->operands[1]);
-  if (!from && !to && first.known && last.known && !op->nresults && last.hi < INT32_MAX) {
-    lo = first.lo;
-    hi = last.hi;
-  } else if (!from || !to) {
-    return from != to && first.known && last.known && last.hi < INT32_MAX && first.lo >= 0 ? 0 : 1;
+  const Op *before = from ? NULL : loop_beside(op, -1), *after = to ? NULL : loop_beside(op, 1);
+  if (from != to && (before || after))
+    return 0;
+  if (before && after) {
+    from = known_int(c, before->operands[0], &lo);
+    to = known_int(c, after->operands[1], &hi);
   }
+  if (!from || !to)
+    return 1;
   return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }
 
