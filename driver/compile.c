@@ -292,8 +292,9 @@ static void suit_size(Schedule *want, const int64_t *size) {
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, const int64_t *size, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   Schedule want = p->schedule;
+  LevelsFound levels = {0};
   if (size) suit_size(&want, size);
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &want, .used = used, .loaded = p->loaded,
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &want, .used = used, .loaded = p->loaded, .levels = &levels,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
@@ -328,7 +329,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
 
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size) {
   Schedule want = p->schedule;
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = &want, .loaded = p->loaded};
+  LevelsFound levels = {0};
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = &want, .loaded = p->loaded, .levels = &levels};
   bool muted = w->muted;
   int64_t own[MAX_RANK];
   if (!size) program_size(p, w->arena, c.target, 0, NULL, own);

@@ -43,7 +43,7 @@ typedef struct KernelWork {
   double points;                 /* a block gives out */
   double instructions;           /* issued, all of those below among them */
   double f64;                    /* on the f64 pipe */
-  double chained;                /* of these: within roots, quotients and functions, each of which needs the result of the one before */
+  double chained;                /* of these: within roots, quotients and functions, each of which needs the result of the one before; of those that are tested together one after the other, for the rest fill the waits */
   double special;                /* roots, quotients, functions, conversions between floats: instructions on the pipe for these */
   double shared;                 /* 32-bit words to and from shared memory, and those that lanes exchange */
   double global;                 /* the same of global memory */
@@ -125,8 +125,9 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars);
 /* The load of kernel `k`, which makes launch `l`, there; scalars as for kernel_work. Numbers the kernel's values. */
 LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, KernelSpace space);
 
-/* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest. */
-typedef struct LaunchTime { double seconds, alone[BOUNDS]; Bound bound; Occupancy occupancy; } LaunchTime;
+/* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest. even: the part of that that would be left if all cores had the same number of blocks; filled: the part
+ * of the cores' places that its blocks take, at most 1. */
+typedef struct LaunchTime { double seconds, alone[BOUNDS], even, filled; Bound bound; Occupancy occupancy; } LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
 LaunchTime model_beside(int n, const LaunchTime *t);
@@ -140,6 +141,9 @@ typedef struct ScheduleTime { double seconds, longest; } ScheduleTime;
 bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
+/* Time steps a walked tile for module `m`, which was not tiled, where registers and the halo speak for `T`: fewer where roots, quotients or functions bound the time, `more` where memory does, if that is expected to be
+ * better on the grid of want->size, or a large one. */
+int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more);
 /* Are overlapped tiles, those of the defaults, expected to be clearly faster on a large grid than the walked ones of schedule `walk`, which are what `want` comes to for module `m`? Of one that was
  * tiled as they are and not as the walked ones, that was found before. */
 bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk);

@@ -27,6 +27,7 @@ typedef struct Count {
   const Op **loops;
   Ranges *ranges;
   bool edge;                     /* blocks at edges are looked at */
+  double together;               /* roots or quotients of the running block that do not wait for each other */
   bool loading;                  /* a load was begun that nothing has waited for */
   int32_t nplaces;
   Place *places;
@@ -143,6 +144,19 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
   return n * (t == TY_I64 || (t == TY_F64 && n > 1) ? 2 : 1);
 }
 
+/* Is it a root or quotient on the short path, which pass range-guards has others tested together with? */
+static bool is_ranged(const Op *op) { return op->code == OP_SQRT_RANGED || op->code == OP_DIV_RANGED; }
+
+/* How many roots on the short path, or quotients if those are more, block `b` has: so many do not wait for each other. */
+static double ranged_together(const Block *b) {
+  double roots = 0, quotients = 0;
+  for (const Op *op = b->first; op; op = op->next) {
+    roots += op->code == OP_SQRT_RANGED;
+    quotients += op->code == OP_DIV_RANGED;
+  }
+  return roots > quotients ? roots : quotients;
+}
+
 /* Counts arithmetic. */
 static void count_arithmetic(Count *c, const Op *op) {
   Type t = op->noperands ? op->operands[op->noperands - 1]->type : op->results[0]->type;
@@ -153,7 +167,7 @@ static void count_arithmetic(Count *c, const Op *op) {
   if (t == TY_F64 && op->code != OP_SELECT)
     c->w->f64 += (code > 1 ? op_f64_operations(op) : code) * rounds;
   if (t == TY_F64 && code > 2)
-    c->w->chained += op_f64_operations(op) * rounds;
+    c->w->chained += op_f64_operations(op) * rounds / (is_ranged(op) && c->together > 1 ? c->together : 1);
   if ((op_additions(op) > 1 && !is_by_constant(op)) || converts)
     c->w->special += rounds * (rough ? 0.5 : op_special(op));
 }
@@ -277,28 +291,26 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
-/* The loop beside `op` in its block that goes on where `op` ends (sign 1), or ends where `op` begins (sign -1); NULL if there is none. Pass specialize makes such out of one walk. */
-static const Op *loop_beside(const Op *op, int sign) {
-  const Op *x = sign < 0 ? op->prev : op->next;
-  while (x && !(x->code == OP_FOR && x->operands[sign < 0] == op->operands[sign > 0]))
-    x = sign < 0 ? x->prev : x->next;
-  return x;
+/* The loop of the same block that begins where `op` ends, or ends where it begins; NULL: there is none. */
+static const Op *loop_beside(const Op *op, bool behind) {
+  for (const Op *at = op->parent->first; at; at = at->next)
+    if (at != op && at->code == OP_FOR && at->operands[behind ? 0 : 1] == op->operands[behind ? 1 : 0])
+      return at;
+  return NULL;
 }
 
-/* The rounds of a loop. Of a walk in three parts, for the rows at edges and those between, the middle one is taken to have all. */
+/* The rounds of a loop. Of one that pass specialize has made three, for the rows at edges and those between, the middle one has all. Of others whose bounds are not known: 1. */
 static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
   bool from = known_int(c, op->operands[0], &lo), to = known_int(c, op->operands[1], &hi);
-  const Op *before = from ? NULL : loop_beside(op, -1), *after = to ? NULL : loop_beside(op, 1);
-  if (from != to && (before || after))
-    return 0;
-  if (before && after) {
+  const Op *before = loop_beside(op, false), *behind = loop_beside(op, true);
+  if (!from && !to && before && behind) {
     from = known_int(c, before->operands[0], &lo);
-    to = known_int(c, after->operands[1], &hi);
+    to = known_int(c, behind->operands[1], &hi);
+  } else if (from != to && (before || behind)) {
+    return 0;
   }
-  if (!from || !to)
-    return 1;
-  return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
+  return !from || !to ? 1 : hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }
 
 /* Counts a loop. */
@@ -389,8 +401,11 @@ static void count_op(Count *c, const Op *op) {
 
 /* Counts the ops of `b`. */
 static void count_block(Count *c, Block *b) {
+  double outer = c->together;
+  c->together = ranged_together(b);
   for (const Op *op = b->first; op; op = op->next)
     count_op(c, op);
+  c->together = outer;
 }
 
 KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge) {

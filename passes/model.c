@@ -7,13 +7,13 @@
 /* Clock that is kept up under load, and speed that copying reaches, of what is stated. */
 static const double KEPT_CLOCK = 0.96, KEPT_BANDWIDTH = 0.855;
 /* Roofs blend as the sum of powers of their times. */
-static const double BLEND = 4.0;
+static const double BLEND = 3.5;
 /* A function's share of the issue slots that its pipe lets through is one in so many. */
-static const double SPECIAL_SLOTS = 16;
+static const double SPECIAL_SLOTS = 8;
 /* Of the rate of shared memory: what a word of it, one that lanes exchange and one from the first cache take, and a spilled word in each round of a loop. */
-static const double SHARED_WORD = 1.0, EXCHANGED_WORD = 0.6, GLOBAL_WORD = 1.27, SPILLED_WORD = 4;
+static const double SHARED_WORD = 1.0, EXCHANGED_WORD = 0.74, GLOBAL_WORD = 1.33, SPILLED_WORD = 4;
 /* Cycles that a thread waits for: an instruction's result, on an average, and for one within a root or quotient in f64 more; loads from memory; a barrier. */
-static const double RESULT_WAIT = 2.6, CHAIN_WAIT = 8, MEMORY_WAIT = 1650, BARRIER_WAIT = 202;
+static const double RESULT_WAIT = 2.2, CHAIN_WAIT = 8, MEMORY_WAIT = 1450, BARRIER_WAIT = 180;
 /* What is lost in the last round, of each place but one that a core has for a block; of the one as much as is empty: the fewer blocks are left on a core, the faster they run. Half of both, as not all cores are late. */
 static const double LAST_ROUND = 0.65;
 /* Seconds from one launch to the next. */
@@ -108,7 +108,7 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   const KernelWork *w = &l->work;
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
   Rates r = rates_of(t);
-  double at_once = time.occupancy.blocks, threads = model_blocks_a_core(l->blocks, r.cores, at_once) * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
+  double at_once = time.occupancy.blocks, each = model_blocks_a_core(l->blocks, r.cores, at_once), threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
   double words = SHARED_WORD * (w->shared - w->exchanges) + EXCHANGED_WORD * w->exchanges + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
   time.alone[BOUND_F64] = w->f64 * threads / r.f64;
@@ -117,8 +117,16 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + CHAIN_WAIT * w->chained + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
   time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
+  time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
+  time.filled = rounds < 1 ? rounds : 1;
   blend(&time);
   return time;
+}
+
+/* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had the same number of them, and what they wait for only as far as they fill the cores. */
+static double beside(const LaunchTime *t, int b) {
+  bool shares = b == BOUND_MEMORY || b == BOUND_CACHE;
+  return t->alone[b] * (shares ? 1 : b == BOUND_LATENCY ? t->filled : t->even);
 }
 
 LaunchTime model_beside(int n, const LaunchTime *t) {
@@ -126,7 +134,7 @@ LaunchTime model_beside(int n, const LaunchTime *t) {
   for (int i = 1; i < n; i++) {
     all.occupancy = t[i].seconds > t[0].seconds ? t[i].occupancy : all.occupancy;
     for (int b = 0; b < BOUNDS; b++)
-      all.alone[b] += t[i].alone[b];
+      all.alone[b] += beside(&t[i], b);
   }
   if (n > 1)
     blend(&all);

@@ -64,6 +64,9 @@ struct Schedule {
 
 typedef struct Pass Pass;
 
+/* What the cost model was asked last, so that it is not asked twice: the time steps that walked tiles of module `m` should have under `want` where T or `more` of them are possible. */
+typedef struct LevelsFound { const Module *m; Schedule want; int from, more, T; } LevelsFound;
+
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
 typedef struct PassContext {
   Arena *arena;
@@ -71,6 +74,7 @@ typedef struct PassContext {
   const TargetInfo *target;
   const Schedule *schedule;      /* as asked for; lowerings use schedule_resolve */
   Schedule *used;                /* where a lowering writes what it resolved that to, NULL: nowhere */
+  LevelsFound *levels;           /* what was found of time steps, NULL: nothing is kept */
   Str *stats;                    /* where -stats text goes, NULL: nowhere */
   const Pass *const *loaded;     /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
   Str *notes;                    /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */

@@ -10,6 +10,8 @@ static const int64_t large[MAX_RANK][MAX_RANK] = {{1 << 28}, {16384, 16384}, {76
 
 /* Another choice is taken in place of the usual one if it is expected to take less than this part of the time, and so is what bounds it most, alone: how bounds add up is less certain than they are. */
 static const double CLEARLY = 0.92;
+/* The same for more time steps where memory bounds fewer, of which more is known. So many times as long as arithmetic memory takes there. */
+static const double BETTER = 0.95, MUCH = 1.3;
 
 /* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`, which makes `w`, on a grid of extents `size`. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w, const int64_t *size) {
@@ -83,6 +85,62 @@ static bool computes_functions(const Module *m) {
   return false;
 }
 
+/* The time a step of the walk of T steps that `want` comes to for module `m`, which was not tiled; infinite if there is none. */
+static double walk_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
+  Schedule open = *want, s;
+  ScheduleTime t;
+  open.family = "stream";
+  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
+  Module *tiled = tiled_for(&quiet, m, T);
+  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(&quiet, tiled, &s, want->size, &t))
+    return INFINITY;
+  return t.seconds;
+}
+
+/* Do T steps of `m` move so much that a walk of them is bound by memory rather than by arithmetic? */
+static bool moves_much(const TargetInfo *t, const Module *m, int T) {
+  Launch *l = tiled_launch(m, T);
+  Work w = {0};
+  for (int i = 0; i < l->n; i++)
+    stencil_work(m, &l->st[i], &w);
+  return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 && launch_bytes(l) / t->bandwidth > MUCH * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
+}
+
+/* The best of half of `T` steps, half of these and so on, as long as each is clearly better; T if none is. */
+static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
+  double least = T > 1 ? walk_seconds(c, m, want, T) : 0;
+  for (int fewer = T / 2; fewer > 0; fewer /= 2) {
+    double seconds = walk_seconds(c, m, want, fewer);
+    if (seconds >= CLEARLY * least)
+      break;
+    least = seconds;
+    T = fewer;
+  }
+  return T;
+}
+
+/* Are both schedules the same but for their families? */
+static bool wants_same(const Schedule *a, const Schedule *b) {
+  bool same = a->chunk == b->chunk && a->ahead == b->ahead;
+  for (int d = 0; d < MAX_RANK; d++)
+    same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d] && a->size[d] == b->size[d];
+  return same;
+}
+
+int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more) {
+  LevelsFound *found = c->levels;
+  if (found && found->m == m && found->from == T && found->more == more && wants_same(&found->want, want))
+    return found->T;
+  int best = T;
+  if (computes_functions(m))
+    best = fewer_levels(c, m, want, T);
+  else if (more > T && moves_much(c->target, m, T) && walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T))
+    best = more;
+  if (found)
+    *found = (LevelsFound){.m = m, .want = *want, .from = T, .more = more, .T = best};
+  return best;
+}
+
 bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk) {
   Schedule over, wide = *walk;
   ScheduleTime mine, other;
@@ -109,7 +167,7 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
     return INFINITY;
   open.family = "stream";
   int T = schedule_stream_levels(c, m, &open, most);
-  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
+  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded, .levels = c->levels};
   Module *tiled = tiled_copy(&quiet, m, T);
   if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(&quiet, tiled, &s, size, &t))
     return INFINITY;

@@ -157,14 +157,6 @@ static void try_overlaps(Suit *x, const Launch *l, int T) {
 
 /* ---- walked tiles */
 
-/* Bytes that a launch of pipeline `p` reads and writes for a point, without halo. */
-static double walked_bytes(const Stream *p) {
-  double bytes = 0;
-  for (int f = 0; f < p->l->m->nfields; f++)
-    bytes += (double)type_size(p->l->m->fields[f].type) * (p->l->use[f].loaded + p->l->use[f].stored);
-  return bytes;
-}
-
 /* Looks at the walked tile `s` of pipeline `p`. */
 static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
   if (!stream_fits(x->t, p, s) || !stream_is_comfortable(p, s))
@@ -185,7 +177,7 @@ static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
   double resident = x->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
   resident = resident > by_threads ? by_threads : resident < 1 ? 1 : resident;
   double us = blocks_us(x, block_count(x, width), warp, resident, (BlockWork){.instructions = rows * lane * point, .start = WALK_TILE[x->rank - 1], .alone = STAGE[x->rank - 1] * rows * p->l->n});
-  double memory = memory_us(x, walked_bytes(p));
+  double memory = memory_us(x, launch_bytes(p->l));
   take_better(x, s, IN_GRAPH * x->t->launch_us + (us > memory ? us : memory));
 }
 

@@ -12,7 +12,9 @@ enum { MOST_WORDS = 1024, FEW_THREADS = 256 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
 /* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in rank 3 of one point of a step. Found by measuring (docs/performance.md). */
 static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
-enum { LONG_EQUATION = 96 };
+enum { LONG_EQUATION = 96, LIMIT_2D = 12 };
+/* Points that defaults compute for each given out, at most, by rank. How much more than what is good of words and instructions a walk may take that memory bounds otherwise. */
+static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2;
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
@@ -27,6 +29,13 @@ int64_t stream_width(const Stream *p, const Schedule *s, int d) {
     return s->block[d] * V - h->lo[d] - h->hi[d];
   int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
   return (STREAM_LANES - halo) * V * warps;
+}
+
+double launch_bytes(const Launch *l) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
+  return bytes;
 }
 
 /* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
@@ -78,20 +87,17 @@ static const char *why_not(const Chooser *r, const Launch *l) {
 /* The pipeline of launch `l`. */
 static Stream *pipeline(const Chooser *r, const Launch *l) { return r->c->target->simt ? stream_new(l) : stream_alone(l); }
 
-/* Lines of other warps so near that a thread's four lines still pay: with two, measured star3d2r in f32 632 to 643 GPts/s on 768^3, with two lines of 128 cells 598 to 632. */
-enum { NEAREST = 2 };
-
-/* Are lines of other warps read only from the NEAREST beside the thread's own? */
+/* Are lines of other warps read only from beside the thread's own? */
 static bool reads_nearest_lines(const Stream *p) {
   for (int f = 0; f < p->l->m->nfields; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++)
-      if (p->w[f][v].reach_lo > NEAREST || p->w[f][v].reach_hi > NEAREST)
+      if (p->w[f][v].reach_lo > 1 || p->w[f][v].reach_hi > 1)
         return false;
   return true;
 }
 
 /* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread has four and only the outer two are exchanged through shared memory, which is what
- * bounds such walks. That is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read than the two nearest, and so more is kept, two lines of 128. */
+ * bounds such walks. That is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read than those beside, and so more is kept, two lines of 128. */
 static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
   bool nearest = reads_nearest_lines(p);
   if (!want->block[1])
@@ -178,7 +184,6 @@ bool stream_is_comfortable(const Stream *p, const Schedule *s) {
 
 /* Is a tile of several time steps one that defaults should take? */
 static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
-  static const double modest[MAX_RANK] = {1.3, 1.5, 2.0};
   if (!r->c->target->simt)
     return walk_is_good(r->c->target, p, s);
   return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[r->rank - 1];
@@ -186,7 +191,7 @@ static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
 
 /* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
 static int default_T(const Chooser *r, int64_t most) {
-  static const int limit[MAX_RANK] = {16, 12, 4};
+  static const int limit[MAX_RANK] = {16, LIMIT_2D, 4};
   int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
   for (int T = most < top ? (int)most : top; T > 0; T--) {
     Launch *l = tiled_launch(r->m, T);
@@ -201,13 +206,40 @@ static int default_T(const Chooser *r, int64_t most) {
   return 0;
 }
 
+/* More time steps than `T`, at most two more, for which there are registers if they are a little dearer: MORE of what is good. `T` if there are none. */
+static int larger_T(const Chooser *r, int T, int64_t most) {
+  for (int more = T + 2 < most ? T + 2 : (int)most; more > T && r->rank == 2; more--) {
+    Launch *l = tiled_launch(r->m, more);
+    Schedule s = {.T = more};
+    if (why_not(r, l))
+      continue;
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    bool dear = (double)words_of(p, &s) > MORE * (double)good_words(&s, r->rank) || (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
+    if (!dear && stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= MORE * modest[r->rank - 1])
+      return more;
+  }
+  return T;
+}
+
+/* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model finds better. Of one that was tiled: those, if that is what it was tiled for. */
+static int chosen_T(const Chooser *r, int64_t most) {
+  int T = default_T(r, most), tiled = r->m->time_tile;
+  if (T < 1 || r->rank != 2 || !r->c->target->simt || !r->c->target->async_copy || r->want->T)
+    return T;
+  int more = larger_T(r, T, most < LIMIT_2D ? most : LIMIT_2D);
+  if (tiled > 1)
+    return tiled <= more ? tiled : T;
+  return schedule_better_levels(r->c, r->m, r->want, T, more);
+}
+
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
   Chooser r = {c, m, m->grid.rank, want, NULL};
   int32_t n;
   const Stencil *st = last_level(m, &n);
   if (group_count(n, st) > 1)
     return 1;
-  int T = want->T ? want->T : default_T(&r, most);
+  int T = want->T ? want->T : chosen_T(&r, most);
   return T > most ? (int)most : T > 1 ? T : 1;
 }
 
@@ -245,6 +277,7 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
     return "it would be for one time step only";
   if (T == 1 && most > 1 && !is_compute_bound(&r))
     return "there are registers for one time step only";
+  T = chosen_T(&r, most);
   Schedule walk;
   bool legal = !schedule_walk(c, want, tiled_launch(m, T), T, &walk);
   if (legal && want->family && strcmp(want->family, "auto") == 0 && schedule_overlaps(c, m, want, &walk))

@@ -75,6 +75,8 @@ Window *stream_window(const Stream *s, int i, int field, const int64_t *off, con
 /* Does it come from global memory then? */
 bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rules *rules);
 
+/* Bytes that launch `l` reads and writes for a point, without halo. */
+double launch_bytes(const Launch *l);
 /* Points of a tile that are given out in dimension `d` under schedule `s`; <= 0 if none. */
 int64_t stream_width(const Stream *p, const Schedule *s, int d);
 /* Is the tile of `s` larger than the halo, and do its windows fit a block of target `t`? */
