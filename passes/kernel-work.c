@@ -291,26 +291,28 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
-/* The loop of the same block that begins where `op` ends, or ends where it begins; NULL: there is none. */
-static const Op *loop_beside(const Op *op, bool behind) {
-  for (const Op *at = op->parent->first; at; at = at->next)
-    if (at != op && at->code == OP_FOR && at->operands[behind ? 0 : 1] == op->operands[behind ? 1 : 0])
-      return at;
-  return NULL;
+/* The loop beside `op` in its block that goes on where `op` ends (sign 1), or ends where `op` begins (sign -1); NULL if there is none. Pass specialize makes such out of one walk. */
+static const Op *loop_beside(const Op *op, int sign) {
+  const Op *x = sign < 0 ? op->prev : op->next;
+  while (x && !(x->code == OP_FOR && x->operands[sign < 0] == op->operands[sign > 0]))
+    x = sign < 0 ? x->prev : x->next;
+  return x;
 }
 
-/* The rounds of a loop. Of one that pass specialize has made three, for the rows at edges and those between, the middle one has all. Of others whose bounds are not known: 1. */
+/* The rounds of a loop. Of a walk in three parts, for the rows at edges and those between, the middle one is taken to have all. */
 static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
   bool from = known_int(c, op->operands[0], &lo), to = known_int(c, op->operands[1], &hi);
-  const Op *before = loop_beside(op, false), *behind = loop_beside(op, true);
-  if (!from && !to && before && behind) {
-    from = known_int(c, before->operands[0], &lo);
-    to = known_int(c, behind->operands[1], &hi);
-  } else if (from != to && (before || behind)) {
+  const Op *before = from ? NULL : loop_beside(op, -1), *after = to ? NULL : loop_beside(op, 1);
+  if (from != to && (before || after))
     return 0;
+  if (before && after) {
+    from = known_int(c, before->operands[0], &lo);
+    to = known_int(c, after->operands[1], &hi);
   }
-  return !from || !to ? 1 : hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
+  if (!from || !to)
+    return 1;
+  return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }
 
 /* Counts a loop. */
