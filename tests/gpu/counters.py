@@ -13,9 +13,12 @@ import glob
 import io
 import json
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -136,17 +139,50 @@ def arguments(name, real, extents, steps):
     return ["run", "--device=cuda", "-freal=" + real, "--steps=%d" % steps] + ["-D%s=%d" % pair for pair in zip("NML", extents)] + option("options", "").split() + [path]
 
 
+# What stc says of a program that is given an array at launch.
+WANTED = re.compile(r"launch-time array (\w+) has no values: give it (\d+) of type (\w+)")
+CODES = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8"}
+
+
+def write_zeros(path, n, kind):
+    """A file of NumPy's format with n zeros of that type."""
+    code = CODES[kind]
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }" % (code, n)
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + bytes(n * int(code[2:])))
+
+
+def first_run(stc, name, real, extents, folder):
+    """Runs a step of the program, if it is given arrays at launch with zeros from files made in the folder. What came of it, and the options for those files."""
+    inputs = []
+    while True:
+        done = subprocess.run([stc] + arguments(name, real, extents, 1) + inputs + ["--time"], capture_output=True, text=True)
+        wanted = WANTED.search(done.stderr) if done.returncode else None
+        path = os.path.join(folder, wanted.group(1) + ".npy") if wanted else ""
+        if not wanted or os.path.exists(path):
+            return done, inputs
+        write_zeros(path, int(wanted.group(2)), wanted.group(3))
+        inputs += ["--in", "%s=%s" % (wanted.group(1), path)]
+
+
 def rank_of(name):
     return 3 if "3d" in name or name == "anisotropic_diffusion" else 1 if "1d" in name else 2
 
 
 def profile(stc, ncu, metrics, name, real, seconds):
     """Profiles a program of a type, and prints its lines; False if that failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        return profile_in(folder, stc, ncu, metrics, name, real, seconds)
+
+
+def profile_in(folder, stc, ncu, metrics, name, real, seconds):
+    """The same with a folder for the program's inputs."""
     extents = [int(n) for n in option("extents", "").split("x")] if option("extents", "") else EXTENTS[rank_of(name)]
     points, label = 1, name + " " + real
     for n in extents:
         points *= n
-    first = subprocess.run([stc] + arguments(name, real, extents, 1) + ["--time"], capture_output=True, text=True)
+    first, inputs = first_run(stc, name, real, extents, folder)
     said = [l for l in first.stdout.splitlines() if l.startswith("{")]
     if not said:
         print("# %s: %s" % (label, (first.stderr or "stc printed nothing").strip()[-300:]), flush=True)
@@ -155,7 +191,7 @@ def profile(stc, ncu, metrics, name, real, seconds):
     T = next((int(w[2:]) for w in words if w.startswith("T=")), 1)
     print("# %s: %s" % (label, " ".join(words)), file=sys.stderr, flush=True)
     try:
-        output, status = run_profiler(ncu, metrics, [stc] + arguments(name, real, extents, 2 * T), seconds)
+        output, status = run_profiler(ncu, metrics, [stc] + arguments(name, real, extents, 2 * T) + inputs, seconds)
     except subprocess.TimeoutExpired:
         print("# %s: the profiler did not end in %.0f s" % (label, seconds), flush=True)
         return False

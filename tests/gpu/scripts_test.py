@@ -102,6 +102,11 @@ class Profile(unittest.TestCase):
         text, status = script("counters.py", "--read=" + os.path.join(self.folder.name, "ncu-star2d1r-f32.csv"), "--points=8000", "--steps=8")
         self.assertIn("| j_stream_t4 | 2 | 3 | 64.00 | 32.00 |", text)
 
+    def test_gives_zeros_at_launch(self):
+        text, status = script("counters.py", "--ncu=" + self.write("ncu", NCU), "--programs=acoustic_wave:f32", "--extents=80x100", "--options=-schedule=stream -T=2", STC, LD_LIBRARY_PATH=STANDIN)
+        self.assertEqual(status, 0, text)
+        self.assertIn("| acoustic_wave f32 | j_stream_t4 | 2 |", text)
+
     def test_reads_a_line_for_each_metric(self):
         text, status = script("counters.py", "--read=" + self.write("long.csv", LONG), "--points=1000", "--steps=4")
         self.assertIn("| long.csv | k_naive | 1 | 7 | 8.00 |  |", text)
