@@ -186,7 +186,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
                          .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2,
-                         .clock = clock_of(l), .issue_rate = 128 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l), .async_copy = atoi(cpu + strlen("sm_")) >= 80, .range_guards = true};
+                         .clock = clock_of(l), .issue_rate = 128 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l), .async_copy = atoi(cpu + strlen("sm_")) >= 80, .near_warps = NAMED_BARRIERS, .range_guards = true};
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

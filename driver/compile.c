@@ -41,6 +41,7 @@ static StcOptions options_copy(Arena *a, const StcOptions *o) {
   c.schedule = keep(a, c.schedule);
   c.fuse = keep(a, c.fuse);
   c.edges = keep(a, c.edges);
+  c.barriers = keep(a, c.barriers);
   c.passes = keep(a, c.passes);
   c.print_before = keep(a, c.print_before);
   c.print_after = keep(a, c.print_after);
@@ -88,7 +89,9 @@ static StcStatus options_take(StcProgram *p) {
   if (o->chunk < 0 || o->ahead < 0) return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
   if (!one_of(o->edges, "apart", "along"))
     return context_error(c, "-edges=%s: tiles at edges are apart, in a kernel of their own, or along with the others", o->edges), STC_USAGE;
-  p->schedule = (Schedule){.family = family_of(o), .T = o->T, .chunk = o->chunk, .ahead = o->ahead, .fuse = o->fuse, .edges = o->edges};
+  if (!one_of(o->barriers, "neighbours", "block"))
+    return context_error(c, "-barriers=%s: barriers are of neighbours, between the warps that must meet, or of the whole block", o->barriers), STC_USAGE;
+  p->schedule = (Schedule){.family = family_of(o), .T = o->T, .chunk = o->chunk, .ahead = o->ahead, .fuse = o->fuse, .edges = o->edges, .barriers = o->barriers};
   for (int d = 0; d < MAX_RANK; d++) {
     if (o->block[d] < 0 || o->elems[d] < 0) return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
     p->schedule.block[d] = o->block[d];

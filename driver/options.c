@@ -60,6 +60,7 @@ static const char *set_real(Command *c, const char *v) { return c->options.real 
 static const char *set_schedule(Command *c, const char *v) { return c->options.schedule = v, NULL; }
 static const char *set_fuse(Command *c, const char *v) { return c->options.fuse = v, NULL; }
 static const char *set_edges(Command *c, const char *v) { return c->options.edges = v, NULL; }
+static const char *set_barriers(Command *c, const char *v) { return c->options.barriers = v, NULL; }
 static const char *set_passes(Command *c, const char *v) { return c->options.passes = v, NULL; }
 static const char *set_load(Command *c, const char *v) {
   ARENA_PUSH(c->arena, c->load_passes, c->nload, v);
@@ -243,6 +244,7 @@ static const OptionRow rows[] = {
     {"for-grid", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_grid, "-for-grid=AxBxC", "choose the schedule for a grid of that size; default what the params give"},
     {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
     {"edges", TAKES_VALUE, PROGRAM, set_edges, "-edges=WHERE", "tiles at edges: apart, in kernels of their own, or along with others"},
+    {"barriers", TAKES_VALUE, PROGRAM, set_barriers, "-barriers=WHOSE", "stream: of neighbours, the warps that must, or of the whole block"},
     {"fno-contract", TAKES_NOTHING, PROGRAM, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
     {"fcheck", TAKES_VALUE, PROGRAM, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
     {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},

@@ -71,6 +71,7 @@ typedef struct StcOptions {
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
   int64_t grid[3];        /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as far as they are known */
   const char *edges;      /* tiles at the edges of regions: "apart", in a kernel of their own, or "along", in the others'; NULL: stc's choice */
+  const char *barriers;   /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
   const char *fuse;       /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as "gauss+st,dt,pde" */
   int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;

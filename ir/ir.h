@@ -651,6 +651,7 @@ typedef struct TargetInfo {
   /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their shared memories move, in 1e9/s; bytes of the largest cache. */
   double clock, issue_rate, shared_rate, cache_bytes;
   bool async_copy;               /* it has async.copy, async.commit and async.wait */
+  int32_t near_warps;            /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at most; 0: it never is */
   bool range_guards;             /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 

@@ -7,7 +7,10 @@
  * needs no more barriers at the begin of the next.
  *
  * An async.copy writes twice: when it begins, for what is pending then, and at the wait for it, for what comes after. Which groups of copies a wait leaves is not
- * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that no barrier mends. */
+ * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that no barrier mends.
+ *
+ * Behind a barrier between neighbouring warps all stays pending, but only for the threads of warps that are not neighbours (Access.met). With near=1 the barriers of each outermost loop become such ones
+ * if the walk then still finds that none is missing. */
 #include <inttypes.h>
 
 #include "passes/crossing.h"
@@ -38,11 +41,14 @@ static Pending copy_pending(Inserter *in, const Pending *p) {
   return q;
 }
 
-/* Adds `x` to `p` unless its op is in it. */
+/* Adds `x` to `p` unless its op is in it, and in as many threads. */
 static void add_access(Inserter *in, Pending *p, Access *x) {
   for (int i = 0; i < p->n; i++)
-    if (p->v[i]->op == x->op)
+    if (p->v[i]->op == x->op) {
+      if (!x->met)
+        p->v[i] = x;
       return;
+    }
   ARENA_PUSH(in->c->arena, p->v, p->n, x);
 }
 
@@ -54,9 +60,21 @@ static void add_all(Inserter *in, Pending *p, const Pending *q) {
 /* The pending access that crosses threads with `x`, or NULL. */
 static const Access *find_crossing(Inserter *in, const Pending *p, const Access *x) {
   for (int i = 0; i < p->n; i++)
-    if (accesses_cross(in->crossing, p->v[i], x))
+    if (p->v[i]->met ? accesses_cross_far(in->crossing, p->v[i], x) : accesses_cross(in->crossing, p->v[i], x))
       return p->v[i];
   return NULL;
+}
+
+/* Behind a barrier between neighbouring warps: what is pending is so for others only. */
+static void meet_neighbours(Inserter *in, Pending *p) {
+  Pending met = {0};
+  for (int i = 0; i < p->n; i++) {
+    Access *x = ARENA_NEW(in->c->arena, Access);
+    *x = *p->v[i];
+    x->met = true;
+    ARENA_PUSH(in->c->arena, met.v, met.n, x);
+  }
+  *p = met;
 }
 
 static bool is_shared_access(const Inserter *in, const Op *op) { return op_array(op) >= 0 && in->k->arrays[op->sym].space == SPACE_SHARED; }
@@ -95,7 +113,7 @@ static void land_copies(Inserter *in, const Op *op, Pending *p) {
 static bool collect(Inserter *in, const Block *b, bool looped, Pending *all) {
   bool barrier = false;
   for (const Op *op = b->first; op; op = op->next) {
-    barrier |= op->code == OP_BARRIER;
+    barrier |= op_is_barrier(op);
     if (op->code == OP_ASYNC_WAIT)
       add_all(in, all, &in->flight.copies);
     if (is_shared_access(in, op)) {
@@ -252,6 +270,8 @@ static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
   for (Op *op = b->first; op; op = op->next) {
     if (op->code == OP_BARRIER) {
       *p = (Pending){0};
+    } else if (op->code == OP_BARRIER_NEAR) {
+      meet_neighbours(in, p);
     } else if (op->code == OP_FOR) {
       run_for(in, op, p, uniform);
     } else if (op->code == OP_IF && value_is_uniform(op->operands[0])) {
@@ -279,8 +299,67 @@ static int64_t block_threads(const Kernel *k) {
   return n;
 }
 
-/* Inserts the barriers of one kernel; false after an error. */
-static bool insert_barriers(PassContext *c, Module *m, Kernel *k) {
+/* ---- barriers between neighbouring warps */
+
+/* Ops. */
+typedef struct Ops { int32_t n; Op **v; } Ops;
+
+/* With so few warps a barrier between neighbours waits for about as many as one of the block. */
+enum { LEAST_WARPS = 4 };
+
+/* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones? */
+static bool has_neighbours(const PassContext *c, const Kernel *k) {
+  int64_t warps = block_threads(k) / WARP_LANES;
+  return k->threads[k->rank - 1] % WARP_LANES == 0 && warps % 2 == 0 && warps >= LEAST_WARPS && warps <= c->target->near_warps;
+}
+
+/* Appends the barriers of the block below `b` to `found`. */
+static void find_barriers(Inserter *in, const Block *b, Ops *found) {
+  for (Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_BARRIER)
+      ARENA_PUSH(in->c->arena, found->v, found->n, op);
+    for (int i = 0; i < op->nblocks; i++)
+      find_barriers(in, op->blocks[i], found);
+  }
+}
+
+/* Is a barrier missing in the kernel? */
+static bool lacks_barrier(const Inserter *in) {
+  Inserter look = {.c = in->c, .k = in->k, .crossing = in->crossing, .dry = true, .ok = true};
+  Pending p = {0};
+  run_block(&look, in->k->body, &p, true);
+  return look.hit;
+}
+
+/* Makes the barriers of the block in the body of `loop` ones between neighbours if that is enough. How many. */
+static int32_t relax_loop(Inserter *in, const Op *loop) {
+  Ops found = {0};
+  find_barriers(in, loop->blocks[0], &found);
+  for (int i = 0; i < found.n; i++)
+    found.v[i]->code = OP_BARRIER_NEAR;
+  if (found.n && !lacks_barrier(in))
+    return found.n;
+  for (int i = 0; i < found.n; i++)
+    found.v[i]->code = OP_BARRIER;
+  return 0;
+}
+
+/* The same for all the outermost loops below `b`, each by itself. */
+static int32_t relax_loops(Inserter *in, const Block *b) {
+  int32_t n = 0;
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_FOR)
+      n += relax_loop(in, op);
+    for (int i = 0; i < op->nblocks && op->code != OP_FOR; i++)
+      n += relax_loops(in, op->blocks[i]);
+  }
+  return n;
+}
+
+/* ---- kernels */
+
+/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if `near`; false after an error. */
+static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
   Inserter in = {.c = c, .k = k, .ok = true};
   if (block_threads(k) > 1) {
     in.crossing = crossing_new(c->arena, ranges_new(c->arena, m, k, k->body));
@@ -288,15 +367,17 @@ static bool insert_barriers(PassContext *c, Module *m, Kernel *k) {
     run_block(&in, k->body, &p, true);
   }
   pass_stat(c, in.inserted, "barriers", "barriers inserted in kernel %s", k->name);
+  if (near && in.ok && has_neighbours(c, k))
+    pass_stat(c, relax_loops(&in, k->body), "barriers", "barriers between neighbouring warps alone in kernel %s", k->name);
   return in.ok;
 }
 
 /* The pass: every kernel of the module. */
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o) {
-  (void)n, (void)o;
   bool ok = true;
+  bool near = pass_option_int(c, "barriers", n, o, "near", 0, 1, 0, &ok);
   module_renumber(m);
   for (int i = 0; i < m->nkernels; i++)
-    ok &= insert_barriers(c, m, &m->kernels[i]);
+    ok &= insert_barriers(c, m, &m->kernels[i], near);
   return ok ? m : NULL;
 }

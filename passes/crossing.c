@@ -159,13 +159,22 @@ static bool joint_solution(int n, const Equation *e, const int64_t *s) {
   return true;
 }
 
-/* Is there a distance other than 0, its components from `d` on taken from c->step, that solves the equations with several dimensions? */
-static bool other_solution(Crossing *c, int n, const Equation *e, int d, int64_t *s) {
+/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, numbered row by row. */
+static int64_t warps_apart(const Kernel *k, const int64_t *s) {
+  int last = k->rank > 1 ? k->rank - 1 : 0;
+  int64_t rows = 0, row = k->threads[last] / WARP_LANES, far = s[last] < 0 ? -s[last] : s[last], along = (far + WARP_LANES - 1) / WARP_LANES;
+  for (int d = 0; d < last; d++)
+    rows = rows * k->threads[d] + s[d];
+  return (rows < 0 ? -rows : rows) * row + (along < row ? along : row - 1);
+}
+
+/* Is there a distance other than 0 (`far`: between warps that are no neighbours), its components from `d` on taken from c->step, that solves the equations with several dimensions? */
+static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int d, int64_t *s) {
   const Kernel *k = c->ranges->k;
   if (d == MAX_RANK || d == k->rank)
-    return (s[0] || s[1] || s[2]) && joint_solution(n, e, s);
+    return (far ? warps_apart(k, s) > 1 : s[0] || s[1] || s[2]) && joint_solution(n, e, s);
   for (s[d] = 1 - k->threads[d]; s[d] < k->threads[d]; s[d]++)
-    if (c->step[d][s[d] + k->threads[d]] && other_solution(c, n, e, d + 1, s))
+    if (c->step[d][s[d] + k->threads[d]] && other_solution(c, n, e, far, d + 1, s))
       return true;
   s[d] = 0;
   return false;
@@ -187,8 +196,8 @@ static void add_cells(Equation *e, const Access *x, const Access *y) {
     e->divisor = 1;
 }
 
-/* See crossing.h. */
-bool accesses_cross(Crossing *c, const Access *x, const Access *y) {
+/* May different threads, or (`far`) threads of warps that are no neighbours, touch the same memory by x and y? */
+static bool cross(Crossing *c, const Access *x, const Access *y, bool far) {
   const Kernel *k = c->ranges->k;
   Equation e[MAX_RANK];
   int n = 0, rank = k->arrays[x->array].rank;
@@ -205,5 +214,8 @@ bool accesses_cross(Crossing *c, const Access *x, const Access *y) {
         add_cells(&e[n], x, y);
       n++;
     }
-  return single_solutions(c, n, e) && other_solution(c, n, e, 0, (int64_t[MAX_RANK]){0});
+  return single_solutions(c, n, e) && other_solution(c, n, e, far, 0, (int64_t[MAX_RANK]){0});
 }
+
+bool accesses_cross(Crossing *c, const Access *x, const Access *y) { return cross(c, x, y, false); }
+bool accesses_cross_far(Crossing *c, const Access *x, const Access *y) { return cross(c, x, y, true); }

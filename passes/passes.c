@@ -18,6 +18,7 @@ enum { VERIFY_ALWAYS = 1 };
 static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const specialize_options[] = {"walks", NULL};
+static const char *const barriers_options[] = {"near", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
@@ -37,7 +38,7 @@ const Pass pass_table[] = {
   {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_loops},
   {"lower-walk", "to kernels of one thread whose tiles are walked, all stencils and time steps\nin flight, rows in the cache", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_walk},
   {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
-  {"barriers", "insert a barrier where a dependence crosses threads,\nand nowhere else", LEVEL_KIR, LEVEL_KIR, NULL, pass_barriers},
+  {"barriers", "insert a barrier where a dependence crosses threads, and nowhere else;\nnear=1: between neighbouring warps alone where that will do", LEVEL_KIR, LEVEL_KIR, barriers_options, pass_barriers},
   {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR, NULL, pass_range_guards},
   {"specialize", "add a version without tests for the tiles that touch no edge\nof any region; walks=1: and have long loops of the others do without\nthe tests that hold in most of their rounds", LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
   {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others", LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},

@@ -27,7 +27,7 @@
  *
  *   kernel IR -> kernel IR
  *   shared-alloc.c    versions of an array that are never alive at once share storage
- *   barriers.c        a barrier where a dependence crosses threads, and nowhere else
+ *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps where that will do
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
  *   split-edges.c     the tiles at edges in a kernel of their own
@@ -57,6 +57,7 @@ struct Schedule {
   int32_t ahead;                 /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
   int64_t size[MAX_RANK];        /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for grids of all sizes */
   const char *edges;             /* tiles at edges: "apart" (a kernel of their own, pass split-edges) or "along" (the same as the others'); NULL: see schedule_parts_edges */
+  const char *barriers;          /* stream: "neighbours" (NULL): barriers between neighbouring warps where the target has them and they are enough; or "block": none of those */
   const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
   int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups;        /* and the schedule of each */

@@ -27,7 +27,7 @@ Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o);
 /* Either level. */
 Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 
-/* Kernel IR to kernel IR. */
+/* Kernel IR to kernel IR. barriers has the option near (1: barriers between neighbouring warps where they are enough, default 0). */
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);

@@ -672,17 +672,21 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
   return strcmp(r.want.family, "naive") == 0 ? resolve_naive(&r) : resolve_overlap(&r);
 }
 
+/* The pipeline of walked tiles on targets with threads; apart: those at edges have a kernel of their own. */
+static const char *walked_pipeline(const PassContext *c, const Module *m, bool apart) {
+  bool block = c->schedule && c->schedule->barriers && strcmp(c->schedule->barriers, "block") == 0;
+  const char *last = !apart ? "specialize" : m->grid.rank == MAX_RANK ? "specialize(walks=1),split-edges" : "specialize,split-edges";
+  return arena_printf(c->arena, "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers%s,range-guards,%s,simplify", block ? "" : "(near=1)", last);
+}
+
 const char *passes_default_pipeline(PassContext *c, const Module *m) {
   const char *family = c->schedule && c->schedule->family ? c->schedule->family : "overlap";
   bool naive = strcmp(family, "naive") == 0, stream = strcmp(family, "auto") == 0 || strcmp(family, "stream") == 0;
   bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
   if (stream && !c->target->simt)
     return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
-  if (stream && apart && m->grid.rank == MAX_RANK)
-    return "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize(walks=1),split-edges,simplify";
   if (stream)
-    return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify"
-                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers,range-guards,specialize,simplify";
+    return walked_pipeline(c, m, apart);
   if (!c->target->simt)
     return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";

@@ -559,7 +559,7 @@ class Generator(Statements):
     def streamed(self, copies):
         """Options of the stream schedule on a target with asynchronous copies or without: warps beside or above each other, cells a lane, lines a thread, rows of a walk, rows that loads run ahead. What stands for speed is left to chance."""
         r, rank = self.r, self.rank
-        warps, cells = r.choice([1, 1, 2, 3] if rank < 3 else [1, 2, 3, 4]), r.choice([1, 2, 2, 3, 4, 4, 8] if rank < 3 else [1, 2, 2, 4])
+        warps, cells = r.choice([1, 1, 2, 3] if rank < 3 else [1, 2, 3, 4, 4, 6]), r.choice([1, 2, 2, 3, 4, 4, 8] if rank < 3 else [1, 2, 2, 4])
         words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{warps}x32"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
         words += [f"-chunk={r.choice([1, 2, 3, 5, 8, 16])}"] if rank > 1 else []
         words += ["-edges=apart"] if r.random() < 0.6 else []
