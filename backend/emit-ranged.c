@@ -66,13 +66,18 @@ static bool is_one(LLVMValueRef x) {
   return LLVMIsAConstantFP(x) && LLVMConstRealGetDouble(x, &inexact) == 1;
 }
 
-/* x / y: x times the reciprocal, and a step with what remains. */
-static LLVMValueRef quotient(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
-  LLVMValueRef known = constant_reciprocal(s, y), r = known ? known : reciprocal(s, y, is_one(x));
+/* x / y, where `r` is 1 / y: their product, and a step with what remains. */
+static LLVMValueRef quotient_by(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMValueRef r) {
   if (is_one(x))
     return r;
   LLVMValueRef q = mul(s, x, r);
   return fma_of(s, r, residual(s, y, q, x), q);
+}
+
+/* x / y. */
+static LLVMValueRef quotient(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef known = constant_reciprocal(s, y);
+  return quotient_by(s, x, y, known ? known : reciprocal(s, y, is_one(x)));
 }
 
 /* 1 / sqrt(x) by the target, in f64 with a step of the third order more. */
@@ -93,10 +98,18 @@ static LLVMValueRef half(const Steps *s, LLVMValueRef x) {
   return LLVMBuildBitCast(s->b, LLVMBuildSub(s->b, bits, LLVMConstInt(s->e->i64, UINT64_C(1) << 52, 0), ""), s->type, "");
 }
 
-/* sqrt(x): x / sqrt(x), and a step with what its square lacks. */
-static LLVMValueRef root(const Steps *s, LLVMValueRef x) {
-  LLVMValueRef r = reciprocal_root(s, x), g = mul(s, x, r);
+/* sqrt(x), where `r` is 1 / sqrt(x): x r, and a step with what its square lacks. */
+static LLVMValueRef root(const Steps *s, LLVMValueRef x, LLVMValueRef r) {
+  LLVMValueRef g = mul(s, x, r);
   return fma_of(s, residual(s, g, g, x), half(s, r), g);
+}
+
+/* x / sqrt(y): from the approximation that the root is made of, the root's reciprocal in one step of the third order, whose sums are rounded up. So it rounds correctly where it is hardest, just above the middle between two numbers
+ * (to the nearest number a quotient by a root of all ones would be wrong). */
+static LLVMValueRef quotient_by_root(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef r = reciprocal_root(s, y), g = root(s, y, r);
+  LLVMValueRef error = s->e->target->fma_up(s->e, s->t, LLVMBuildFNeg(s->b, g, ""), r, number(s, 1));
+  return quotient_by(s, x, g, fma_of(s, r, s->e->target->fma_up(s->e, s->t, error, error, error), r));
 }
 
 /* ---------------------------------------------------------------- tests */
@@ -136,12 +149,21 @@ LLVMValueRef emit_guard(Emit *e, const Value *test) {
   return all;
 }
 
+/* The same as emit_ranged by what all targets have. */
+static LLVMValueRef emit_unranged(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
+  LLVMTypeRef type = emit_type(e, t);
+  LLVMValueRef last = y ? y : x, root = code == OP_DIV_RANGED ? last : emit_intrinsic(e, e->here.b, "llvm.sqrt", 1, &type, 1, &last);
+  return y ? LLVMBuildFDiv(e->here.b, x, root, "") : root;
+}
+
 LLVMValueRef emit_ranged(Emit *e, const Op *op) {
   Steps s = steps_of(e, op->operands[0]->type);
   LLVMValueRef x = emit_value(e, op->operands[0]), y = op->noperands > 1 ? emit_value(e, op->operands[1]) : NULL;
-  bool short_path = e->target->approximate != NULL;
+  if (!e->target->approximate)
+    return emit_unranged(e, op->code, s.t, x, y);
   switch (op->code) {
-  case OP_DIV_RANGED: return short_path ? quotient(&s, x, y) : LLVMBuildFDiv(s.b, x, y, "");
-  default: return short_path ? root(&s, x) : emit_intrinsic(e, s.b, "llvm.sqrt", 1, &s.type, 1, &x);
+  case OP_DIV_RANGED: return quotient(&s, x, y);
+  case OP_DIV_ROOT_RANGED: return quotient_by_root(&s, x, y);
+  default: return root(&s, x, reciprocal_root(&s, x));
   }
 }

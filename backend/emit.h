@@ -205,6 +205,8 @@ struct Target {
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
   /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round correctly; in f64 the lower 32 bits are 0. NULL: there is none. */
   LLVMValueRef (*approximate)(Emit *e, Opcode code, Type t, LLVMValueRef x);
+  /* x y + z of type `t` rounded up; there with `approximate`. */
+  LLVMValueRef (*fma_up)(Emit *e, Type t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
   /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b` in a way that LLVM does not see through. NULL: loops are left to LLVM. */
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */

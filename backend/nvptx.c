@@ -128,6 +128,10 @@ static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
   return emit_intrinsic(e, e->here.b, name, 0, NULL, 1, &x);
 }
 
+static LLVMValueRef fma_up(Emit *e, Type t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
+  return emit_intrinsic(e, e->here.b, t == TY_F32 ? "llvm.nvvm.fma.rp.f" : "llvm.nvvm.fma.rp.d", 0, NULL, 3, (LLVMValueRef[]){x, y, z});
+}
+
 static LLVMValueRef hidden_add(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes) {
   static const char text[] = "add.s64 $0, $1, $2;", constraints[] = "=l,l,l";
   LLVMTypeRef type = LLVMFunctionType(LLVMTypeOf(p), (LLVMTypeRef[]){LLVMTypeOf(p), e->i64}, 2, 0);
@@ -181,7 +185,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
                 .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
                 .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .near_barrier = near_barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .hidden_add = hidden_add, .begin = begin};
+                .thread = thread, .block = block, .barrier = barrier, .near_barrier = near_barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .fma_up = fma_up, .hidden_add = hidden_add, .begin = begin};
   t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
                          .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
                          .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,

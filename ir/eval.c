@@ -61,6 +61,7 @@ static double eval_float(Opcode code, Type t, double x, double y) {
   case OP_MUL: return x * y;
   case OP_DIV: return x / y;
   case OP_DIV_RANGED: return eval_ranged(t, fabs(x)) && eval_ranged(t, fabs(y)) ? x / y : NAN;
+  case OP_DIV_ROOT_RANGED: return eval_ranged(t, fabs(x)) && eval_ranged(t, y) ? x / rounded(sqrt(y), t) : NAN;
   case OP_REM: return fmod(x, y);
   case OP_NEG: return -x;
   case OP_ABS: return fabs(x);

@@ -1,8 +1,8 @@
 /* range-guards.c: roots and quotients on the short path, with one test for many. A root or a quotient that rounds correctly for all operands is a short sequence for most of them and a call for the
  * rest (tiny, huge, zero, infinite, NaN), and each tests by itself which it is. This pass takes all that have no effect between them together:
  *
- *   %r = sqrt %x                      %r' = sqrt.ranged %x
- *   %s = div %one, %r                 %s' = div.ranged %one, %r'
+ *   %r = sqrt %x                      %s' = div.root.ranged %one, %x
+ *   %s = div %one, %r                 (sqrt.ranged and div.ranged where it is only one of both)
  *   ... for other cells               ...
  *   store %s, ...                     %ok = and of (ranged %x), ...
  *                                     %s = if %ok { yield %s' } else { the same with sqrt and div; yield }
@@ -65,13 +65,15 @@ static bool is_root(const Batch *g, const Op *op) {
   return possible;
 }
 
-/* Notes that `v` (its absolute value) must be ranged. A root that is in the batch is, since its operand is tested; any other might be of anything. */
+/* Notes that `v` (its absolute value, unless it must be itself) must be ranged. A root that is in the batch is, since its operand is tested; any other might be of anything. */
 static void note_test(Batch *g, Value *v, bool absolute) {
   if (is_always_ranged(v) && (v->def->code == OP_CONST || is_slow(g, v)))
     return;
   for (int i = 0; i < g->ntests; i++)
-    if (g->tests[i] == v && g->absolute[i] == absolute)
+    if (g->tests[i] == v) {
+      g->absolute[i] &= absolute;
       return;
+    }
   int32_t n = g->ntests;
   ARENA_PUSH(g->arena, g->absolute, n, absolute);
   ARENA_PUSH(g->arena, g->tests, g->ntests, v);
@@ -126,18 +128,33 @@ static void build_exact(Batch *g, Builder *b) {
   }
 }
 
+/* Is the divisor of `op` a root that is tested with it? */
+static bool is_by_root(const Batch *g, const Op *op) {
+  const Op *root = op->code == OP_DIV ? op->operands[1]->def : NULL;
+  return root && is_slow(g, op->operands[1]) && (root->code == OP_SQRT || root->code == OP_SQRT_RANGED);
+}
+
+/* Makes `op` the quotient of `x` by the root of `y`. */
+static void make_quotient_by_root(const Batch *g, Op *op, Value *x, Value *y) {
+  op->code = OP_DIV_ROOT_RANGED;
+  op->operands = ARENA_ARRAY(g->arena, Value *, 2);
+  op->operands[0] = x;
+  op->operands[1] = y;
+  op->noperands = 2;
+}
+
 /* Makes the root or quotient `op` one on the short path. */
 static void shorten(Batch *g, Op *op) {
   if (op->code == OP_RSQRT) {
     Builder b = builder_before(g->arena, op);
-    Value *one = build_float(&b, op->results[0]->type, 1), *root = build1(&b, OP_SQRT_RANGED, op->operands[0]);
-    one->id = root->id = -1;
-    op->operands = ARENA_ARRAY(g->arena, Value *, 2);
-    op->operands[0] = one;
-    op->operands[1] = root;
-    op->noperands = 2;
+    Value *one = build_float(&b, op->results[0]->type, 1);
+    one->id = -1;
+    make_quotient_by_root(g, op, one, op->operands[0]);
+  } else if (is_by_root(g, op)) {
+    make_quotient_by_root(g, op, op->operands[0], op->operands[1]->def->operands[0]);
+  } else {
+    op->code = op->code == OP_SQRT ? OP_SQRT_RANGED : OP_DIV_RANGED;
   }
-  op->code = op->code == OP_SQRT ? OP_SQRT_RANGED : OP_DIV_RANGED;
 }
 
 /* All that was noted is ranged. */

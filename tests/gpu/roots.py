@@ -3,8 +3,8 @@
 
   roots.py STC [--device=DEV] [--seconds=N]
 
-Needs numpy. f32: sqrt of all mantissas with both parities of the exponent, reciprocals of all mantissas, quotients of random ones; f64: random ones, and those hardest to round: roots and quotients as near as can be to the middle
-between two numbers. Small, large and special values too (pass range-guards takes them another way). Takes --seconds (default 20), at least one round; exit status 1 if one differs.
+Needs numpy. f32: sqrt of all mantissas with both parities of the exponent, reciprocals of all of them and of their roots, quotients of random ones; f64: random ones; of both those hardest to round: roots, quotients, quotients by
+roots and reciprocals of roots as near as can be to the middle between two numbers. Small, large and special values too (pass range-guards takes them another way). Takes --seconds (default 20), at least one round; exit status 1 if one differs.
 """
 import os
 import subprocess
@@ -17,10 +17,11 @@ import numpy as np
 TEXT = """param N = 1000;
 grid G = [0 .. N-1], 1;
 field X, Y : real on G input;
-field R, Q, I, S : real on G;
-init zero(R, Q, I, S)[G] { R = 0.0; Q = 0.0; I = 0.0; S = 0.0; }
-stencil s(R, Q, I, S)[G] { R = sqrt(X); Q = Y / X; I = 1.0 / X; S = rsqrt(X); }
+field R, Q, I, S, T : real on G;
+init zero(R, Q, I, S, T)[G] { R = 0.0; Q = 0.0; I = 0.0; S = 0.0; T = 0.0; }
+stencil s(R, Q, I, S, T)[G] { R = sqrt(X); Q = Y / X; I = 1.0 / X; S = rsqrt(X); T = Y / sqrt(X); }
 """
+RESULTS = {"R": "sqrt(x)", "Q": "y / x", "I": "1 / x", "S": "1 / sqrt(x)", "T": "y / sqrt(x)"}
 ROUND = 1 << 22
 BITS = {np.float32: np.uint32, np.float64: np.uint64}
 
@@ -39,18 +40,18 @@ def run(stc, device, x, y):
         np.save(os.path.join(folder, "x.npy"), x)
         np.save(os.path.join(folder, "y.npy"), y)
         command = [stc, "run", "--quiet", "--no-tune-db", "--device=" + device, "-fno-contract", "-schedule=naive", "-freal=" + real, "-DN=%d" % len(x), "--in", "X=x.npy", "--in", "Y=y.npy"]
-        for name in "RQIS":
+        for name in RESULTS:
             command += ["--out", "%s=%s.npy" % (name, name)]
         subprocess.run(command + ["roots.stn"], cwd=folder, check=True)
-        return [np.load(os.path.join(folder, name + ".npy")) for name in "RQIS"]
+        return [np.load(os.path.join(folder, name + ".npy")) for name in RESULTS]
 
 
 def compare(stc, device, what, x, y):
     """How many results differ; the first of each kind is printed."""
     one, wrong = x.dtype.type(1), 0
     with np.errstate(all="ignore"):
-        wanted = [np.sqrt(x), y / x, one / x, one / np.sqrt(x)]
-    for name, got, want in zip(("sqrt(x)", "y / x", "1 / x", "rsqrt(x)"), run(stc, device, x, y), wanted):
+        wanted = [np.sqrt(x), y / x, one / x, one / np.sqrt(x), y / np.sqrt(x)]
+    for name, got, want in zip(RESULTS.values(), run(stc, device, x, y), wanted):
         differ = np.nonzero(bits(got) != bits(want))[0]
         wrong += len(differ)
         if len(differ):
@@ -87,18 +88,60 @@ def hard_roots():
     return np.array(out)
 
 
+def hard_numerator(random, x, p):
+    """The numerator of p bits whose quotient by the odd x of p bits is so: y 2^k = m x + c, m of p + 1 bits; None if there is none for c that is drawn."""
+    k = int(random.integers(p, p + 2))
+    c = int(random.integers(0, 32)) * 2 + 1
+    c = c if random.random() < 0.5 else -c
+    m = (-c * pow(x, -1, 1 << k)) % (1 << k)
+    m += (1 << p) if k == p else 0
+    y = (m * x + c) >> k
+    return y if m >> p and m & 1 and 1 << (p - 1) <= y < 1 << p else None
+
+
 def hard_quotients(random, n):
-    """Pairs y, x of f64 whose quotients are so: y 2^54 = m x + c."""
-    xs, ys = [], []
-    while len(xs) < n:
+    """Pairs x, y of f64 whose quotients y / x are so."""
+    pairs = []
+    while len(pairs) < n:
         x = int(random.integers(1 << 52, 1 << 53)) | 1
-        c = int(random.integers(1, 64)) * (1 if random.random() < 0.5 else -1)
-        m = (-c * pow(x, -1, 1 << 54)) % (1 << 54)
-        y = (m * x + c) >> 54
-        if m >> 53 and m & 1 and 1 << 52 <= y < 1 << 53:
-            xs.append(float(x))
-            ys.append(float(y))
-    return np.array(xs), np.array(ys)
+        y = hard_numerator(random, x, 53)
+        if y:
+            pairs.append((float(x), float(y)))
+    return np.array(pairs).T
+
+
+def hard_quotients_by_roots(random, n, t):
+    """Pairs x, y of type t whose quotients y / sqrt(x) are so, the root being rounded."""
+    p = np.finfo(t).nmant + 1
+    pairs = []
+    x = np.abs(mantissas(random, t, 6 * n, (0, 2)))
+    roots = np.frexp(np.sqrt(x))[0]
+    for x, g in zip(x, roots):
+        g = int(np.ldexp(np.float64(g), p))
+        y = hard_numerator(random, g, p) if g & 1 else None
+        if y:
+            pairs.append((x, t(y)))
+    return np.array(pairs[:n], t).T
+
+
+# The factors of 2^106 + k. For precision 53, g m = 2^106 + k with m of 54 bits is a g whose reciprocal is k / (g 2^53) from the middle m / 2^54 between two numbers.
+FACTORS = {-2: (2, 7, 7, 31, 71, 127, 151, 337, 29191, 106681, 122921, 152041), -1: (3, 107, 6361, 69431, 20394401, 28059810762433), 1: (5, 15358129, 586477649, 1801439824104653),
+           2: (2, 3, 3, 11, 43, 211, 281, 331, 5419, 86171, 664441, 1564921)}
+
+
+def hard_reciprocals_of_roots():
+    """f64 whose roots, rounded, have reciprocals that are so: all there are for |k| <= 2."""
+    out = []
+    for k, factors in FACTORS.items():
+        divisors = {1}
+        for f in factors:
+            divisors |= {d * f for d in divisors}
+        for g in divisors:
+            if g >> 52 == 1 and ((1 << 106) + k) // g & 1:
+                root = float(g)
+                for x in (root * root, np.nextafter(root * root, 0), np.nextafter(root * root, np.inf)):
+                    out += [x] if np.sqrt(x) == root else []
+    return np.array(out)
 
 
 def special(t):
@@ -122,7 +165,7 @@ def main():
     def check(what, x, y):
         nonlocal wrong, count
         wrong += compare(stc, device, what, x, y)
-        count += 4 * len(x)
+        count += len(RESULTS) * len(x)
 
     for t in (np.float32, np.float64):
         check("special", *special(t))
@@ -131,6 +174,10 @@ def main():
     roots, (xs, ys) = hard_roots(), hard_quotients(random, 100000)
     check("hard roots", roots, np.ones_like(roots))
     check("hard quotients", xs, ys)
+    for t in (np.float32, np.float64):
+        check("hard quotients by roots", *hard_quotients_by_roots(random, 20000, t))
+    inverse = hard_reciprocals_of_roots()
+    check("hard reciprocals of roots", inverse, np.ones_like(inverse))
     while True:
         check("random", mantissas(random, np.float32, ROUND, (-70, 70)), mantissas(random, np.float32, ROUND, (-70, 70)))
         check("random", mantissas(random, np.float64, ROUND, (-520, 520)), mantissas(random, np.float64, ROUND, (-520, 520)))
