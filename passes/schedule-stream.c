@@ -13,8 +13,8 @@ static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
 /* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in rank 3 of one point of a step. Found by measuring (docs/performance.md). */
 static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
 enum { LONG_EQUATION = 96, LIMIT_2D = 12 };
-/* Points that defaults compute for each given out, at most, by rank. How much more than what is good of words and instructions a walk may take that memory bounds otherwise. */
-static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2;
+/* Points that defaults compute for each given out, at most, by rank. How many times as many of these, of instructions, and of words a walk may have that memory bounds otherwise. */
+static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2, MORE_WORDS = 1.4;
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
@@ -209,16 +209,17 @@ static int default_T(const Chooser *r, int64_t most) {
   return 0;
 }
 
-/* More time steps than `T`, at most two more, for which there are registers if they are a little dearer: MORE of what is good. `T` if there are none. */
+/* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good. `T` if there are none. */
 static int larger_T(const Chooser *r, int T, int64_t most) {
-  for (int more = T + 2 < most ? T + 2 : (int)most; more > T && r->rank == 2; more--) {
+  int top = T + (T + 1) / 2;
+  for (int more = top < most ? top : (int)most; more > T; more--) {
     Launch *l = tiled_launch(r->m, more);
     Schedule s = {.T = more};
     if (why_not(r, l))
       continue;
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
-    bool dear = (double)words_of(p, &s) > MORE * (double)good_words(&s, r->rank) || (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
+    bool dear = (double)words_of(p, &s) > MORE_WORDS * (double)good_words(&s, r->rank) || (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
     if (!dear && stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= MORE * modest[r->rank - 1])
       return more;
   }
