@@ -238,11 +238,11 @@ static void check_shuffle(Verifier *v, const Op *op) {
 
 /* The warps of a barrier between neighbours must be whole. */
 static void check_near(Verifier *v, const Op *op) {
-  int64_t threads = 1;
+  int64_t rest = 1;
   for (int d = 0; v->k && d < v->m->grid.rank; d++)
-    threads *= v->k->threads[d];
-  if (v->k && threads % WARP_LANES)
-    fail_op(v, op, "a block has %lld threads, which are not whole warps of %d", (long long)threads, WARP_LANES);
+    rest = rest * v->k->threads[d] % WARP_LANES;
+  if (v->k && rest)
+    fail_op(v, op, "the threads of a block are not whole warps of %d: %lld are left", WARP_LANES, (long long)rest);
 }
 
 static void check_dim(Verifier *v, const Op *op) {

@@ -89,7 +89,7 @@ static const Bad BAD[] = {
   {VECTORS "%r = element @w[%l] : f64 yield %x" END, "op 'element': the result is f64, but array 'w' is f32"},
   {BODY "%r = shuffle %x xor 1 : f32 yield %x" END, "op 'shuffle': may not stand in stencil IR"},
   {BODY "barrier.neighbours yield %x" END, "op 'barrier.neighbours': may not stand in stencil IR"},
-  {KBODY "barrier.neighbours" KEND, "op 'barrier.neighbours': a block has 1 threads, which are not whole warps of 32"},
+  {KBODY "barrier.neighbours" KEND, "op 'barrier.neighbours': the threads of a block are not whole warps of 32: 1 are left"},
   /* reductions */
   {SUM "add f32 over [0] every 1 { %0 = const 1.0 : f32 yield %0 } }", "reduction 'r': type f32, every 1 steps, kind 0"},
   {SUM "min f64 over [0] every 1 finite @A { %0 = const 1.0 : f64 yield %0 } }", "reduction 'r': what a check finds is of type i64"},
