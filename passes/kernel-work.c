@@ -291,26 +291,33 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
-/* The loop beside `op` in its block that goes on where `op` ends (sign 1), or ends where `op` begins (sign -1); NULL if there is none. Pass specialize makes such out of one walk. */
-static const Op *loop_beside(const Op *op, int sign) {
-  const Op *x = sign < 0 ? op->prev : op->next;
-  while (x && !(x->code == OP_FOR && x->operands[sign < 0] == op->operands[sign > 0]))
-    x = sign < 0 ? x->prev : x->next;
-  return x;
+/* Is `v` a choice between something and a constant integer, its operand number `at`? */
+static bool chooses_int(const Count *c, const Value *v, int at, int64_t *x) { return v->def && v->def->code == OP_SELECT && known_int(c, v->def->operands[at], x); }
+
+/* Is `op` one of the two loops for the rounds at edges and those between that pass specialize makes of a walk: that for edges, or the other? Puts the walk's rounds into *rounds, half of them for the middle one, which runs
+ * twice; those at edges are few. */
+static bool is_part_of_walk(const Count *c, const Op *op, double *rounds) {
+  int64_t lo, hi;
+  const Op *edges = op;
+  *rounds = 0;
+  if (chooses_int(c, op->operands[0], 2, &lo) && chooses_int(c, op->operands[1], 1, &hi))
+    return true;
+  while (edges && (edges == op || edges->code != OP_FOR))
+    edges = edges->prev;
+  if (!edges || op->operands[1]->def == NULL || op->operands[1]->def->code != OP_SELECT || op->operands[1]->def->operands[1] != op->operands[0] ||
+      !chooses_int(c, edges->operands[0], 2, &lo) || !chooses_int(c, edges->operands[1], 1, &hi))
+    return false;
+  *rounds = (double)((hi - lo + op->off[0] - 1) / op->off[0]) / 2;
+  return true;
 }
 
-/* The rounds of a loop. Of a walk in three parts, for the rows at edges and those between, the middle one is taken to have all. */
+/* The rounds of a loop. */
 static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
-  bool from = known_int(c, op->operands[0], &lo), to = known_int(c, op->operands[1], &hi);
-  const Op *before = from ? NULL : loop_beside(op, -1), *after = to ? NULL : loop_beside(op, 1);
-  if (from != to && (before || after))
-    return 0;
-  if (before && after) {
-    from = known_int(c, before->operands[0], &lo);
-    to = known_int(c, after->operands[1], &hi);
-  }
-  if (!from || !to)
+  double rounds;
+  if (is_part_of_walk(c, op, &rounds))
+    return rounds;
+  if (!known_int(c, op->operands[0], &lo) || !known_int(c, op->operands[1], &hi))
     return 1;
   return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }

@@ -9,10 +9,15 @@
  * and A is assumed, y is not live, and so tests and maps that only y needs are no part of the condition. A test that contradicts earlier
  * ones for all params is not assumed.
  *
- * With option `walks` loops of the body for the others, B, whose rounds go along a dimension, become three, and the one in the middle does without the tests that hold in
+ * With option `walks` loops of the body for the others, B, whose rounds go along a dimension, are run in three parts, and the one in the middle does without the tests that hold in
  * all its rounds, those along that dimension. Its bounds are computed by the block from the same conditions, solved for the loop's number:
  *
- *   if interior { ... } else { for lo to first { B } for first to last { B without } for last to hi { B } } */
+ *   if interior { ... } else {
+ *     for part = 0 to 2 {
+ *       for (part ? last : lo) to (part ? hi : first) { B }
+ *       for first to (part ? first : last) { B without }
+ *     }
+ *   } */
 #include <inttypes.h>
 
 #include "passes/analysis.h"
@@ -475,21 +480,26 @@ static Value *build_until(Builder *b, const Walk *w, Value *last, Value *most, V
   return build2(b, OP_MAX, build2(b, OP_DIV, last, number(b, by)), before);
 }
 
-/* Puts three loops in the place of walk `w`: the rounds before those for which the condition holds, those, and the rest. */
+/* Puts in the place of walk `w` a loop of two rounds: in the first the rounds of the walk before those for which the condition holds, and then those; in the second the rest. So there are two copies of the walk's body,
+ * not three, and few values that only the last part needs wait in registers during the middle. */
 static void split_walk(const Walk *w) {
   Op *loop = w->loop;
   Specializer *s = w->rounds;
   Builder b = builder_before(s->arena, loop);
   int64_t by = loop->off[0];
+  Type t = loop->operands[0]->type;
   Value *first, *last, *most = number(&b, (w->hi - w->lo + by - 1) / by * by);
   b.loc = loop->loc;
   build_rounds(s, &b, &first, &last);
   first = build_before(&b, w, first, most);
   last = build_number(&b, w, build_until(&b, w, last, most, first));
   first = build_number(&b, w, first);
-  build_part_of_walk(&b, loop, loop->operands[0], first);
-  apply_assumptions(s, build_part_of_walk(&b, loop, first, last)->blocks[0]);
-  build_part_of_walk(&b, loop, last, loop->operands[1]);
+  Op *parts = build_for(&b, build_int(&b, t, 0), build_int(&b, t, 2), 1, 0, 0, NULL);
+  Builder in = builder_at_end(s->arena, parts->blocks[0]);
+  in.loc = loop->loc;
+  Value *rest = build2(&in, OP_NE, parts->blocks[0]->args[0], parts->operands[0]);
+  build_part_of_walk(&in, loop, build3(&in, OP_SELECT, rest, last, loop->operands[0]), build3(&in, OP_SELECT, rest, loop->operands[1], first));
+  apply_assumptions(s, build_part_of_walk(&in, loop, first, build3(&in, OP_SELECT, rest, first, last))->blocks[0]);
   op_unlink(loop);
 }
 
