@@ -145,14 +145,14 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
 }
 
 /* Is it a root or quotient on the short path, which pass range-guards has others tested together with? */
-static bool is_ranged(const Op *op) { return op->code == OP_SQRT_RANGED || op->code == OP_DIV_RANGED; }
+static bool is_ranged(const Op *op) { return op->code == OP_SQRT_RANGED || op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED; }
 
 /* How many roots on the short path, or quotients if those are more, block `b` has: so many do not wait for each other. */
 static double ranged_together(const Block *b) {
   double roots = 0, quotients = 0;
   for (const Op *op = b->first; op; op = op->next) {
     roots += op->code == OP_SQRT_RANGED;
-    quotients += op->code == OP_DIV_RANGED;
+    quotients += op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED;
   }
   return roots > quotients ? roots : quotients;
 }
