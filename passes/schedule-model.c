@@ -106,17 +106,24 @@ static bool moves_much(const TargetInfo *t, const Module *m, int T) {
   return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 && launch_bytes(l) / t->bandwidth > MUCH * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
 }
 
-/* The best of half of `T` steps, half of these and so on, as long as each is clearly better; T if none is. */
+/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less than that, if it is clearly better than T; else T. */
 static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
-  double least = T > 1 ? walk_seconds(c, m, want, T) : 0;
-  for (int fewer = T / 2; fewer > 0; fewer /= 2) {
+  double usual = T > 1 ? walk_seconds(c, m, want, T) : 0, least = usual;
+  int best = T, last = T;
+  for (int fewer = (2 * T + 1) / 3; fewer < last; fewer = (2 * fewer + 1) / 3) {
     double seconds = walk_seconds(c, m, want, fewer);
-    if (seconds >= CLEARLY * least)
+    last = fewer;
+    if (seconds >= least)
       break;
     least = seconds;
-    T = fewer;
+    best = fewer;
   }
-  return T;
+  for (int near = best - 1, middle = best; near <= middle + 1 && middle < T; near += 2) {
+    double seconds = near > 0 && near != last && near < T ? walk_seconds(c, m, want, near) : INFINITY;
+    best = seconds < least ? near : best;
+    least = seconds < least ? seconds : least;
+  }
+  return least < CLEARLY * usual ? best : T;
 }
 
 /* Are both schedules the same but for their families? */
