@@ -3,6 +3,7 @@
  *   ranges.c      linear forms and intervals of integers, uniformity over the block
  *   simplify.c    simplify_kernel
  *   fold.c        what one op comes to by itself (for simplify.c)
+ *   squares.c     which way around differences are that are squared (for simplify.c)
  */
 #ifndef STC_PASSES_ANALYSIS_H
 #define STC_PASSES_ANALYSIS_H

@@ -35,6 +35,7 @@
  *   shared by them
  *   ranges.c          linear forms, intervals and uniformity of index arithmetic
  *   fold.c            what one op comes to by itself (for simplify)
+ *   squares.c         which way around differences are that are squared (for simplify)
  *   estimate.h        what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c, model.c
  *   crossing.c        whether two accesses meet in one cell from two threads (for barriers)
  *

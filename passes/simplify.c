@@ -388,6 +388,8 @@ static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, Sim
   s.changed = true;
   for (int i = 0; i < MAX_ROUNDS && s.changed; i++)
     run_round(&s, body);
+  if (!k)
+    order_squares(c->arena, s.ranges->n, body);
   *stats = s.stats;
 }
 

@@ -36,6 +36,9 @@ typedef struct Simplifier {
 Value *simplify_const(Simplifier *s, Op *op, Type t, Const c);
 Value *simplify_int(Simplifier *s, Op *op, Type t, int64_t i);
 
+/* Lets squares of differences in `b`, a body of stencil IR with `values` numbers, name the place with the smaller offset first, where the difference is not used for anything else: squares.c. */
+void order_squares(Arena *a, int32_t values, Block *b);
+
 /* What folding one op came to: nothing more to do (the op may have been rewritten in place); its result is `value`; or `first`, newly
  * put before it, is to be simplified first, and then the op again. */
 typedef struct Fold { Value *value; Op *first; } Fold;
