@@ -9,21 +9,23 @@
  *                                     store %s, ...
  *
  * so that there is one branch, which nearly always goes one way. Stores of these values wait until there are ENOUGH_ROOTS or something else touches the same memory, so that the cells of a thread come together. What needs no test: constants, and roots
- * of what was tested. A test is for MOST_ROOTS at most: all operands wait for it. Where the tests would be more instructions than those that roots and quotients make by themselves, they stay. */
+ * of what was tested. A test is for MOST_ROOTS at most: all operands wait for it. Where roots of roots of roots are computed, more than MOST_LEVELS (as iterations do:
+ * their corrections become tiny), a test for all would often fail, and they stay as they are. So they do where the tests would be more instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
 #include "passes/analysis.h"
 #include "passes/registry.h"
 
-enum { MOST_ROOTS = 32, ENOUGH_ROOTS = 8, OWN_TEST = 5 };
+enum { MOST_ROOTS = 32, ENOUGH_ROOTS = 8, OWN_TEST = 5, MOST_LEVELS = 6 };
 
-/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of them; live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and
+/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of them, by level[id] of them one after another; deep[id]: by more than MOST_LEVELS, and none is guarded; live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and
  * behind both; ops: those that make such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come behind the guard. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32;                 /* f32 is approximated anyway */
   int32_t n;                     /* values that have numbers */
-  bool *slow, *live;
+  bool *slow, *live, *deep;
+  uint8_t *level;
   Value **exact, **by;
   int32_t nops, nroots, ntests;
   Op **ops;
@@ -79,15 +81,31 @@ static void note_test(Batch *g, Value *v, bool absolute) {
   ARENA_PUSH(g->arena, g->tests, g->ntests, v);
 }
 
+/* Is the divisor of `op` a root that is tested with it? */
+static bool is_by_root(const Batch *g, const Op *op) {
+  const Op *root = op->code == OP_DIV ? op->operands[1]->def : NULL;
+  return root && is_slow(g, op->operands[1]) && (root->code == OP_SQRT || root->code == OP_SQRT_RANGED);
+}
+
+/* How many roots and quotients of the batch the result of `op` is computed by one after another. A quotient by a root is one with it. */
+static int32_t level_of(const Batch *g, const Op *op) {
+  int32_t level = 0;
+  for (int i = 0; i < op->noperands; i++)
+    if (is_slow(g, op->operands[i]) && g->level[op->operands[i]->id] > level)
+      level = g->level[op->operands[i]->id];
+  return level + (is_root(g, op) && !is_by_root(g, op));
+}
+
 /* Takes `op` into the batch. */
 static void take(Batch *g, Op *op) {
   bool root = is_root(g, op);
+  int32_t level = level_of(g, op);
   for (int i = 0; root && i < op->noperands; i++)
     note_test(g, op->operands[i], op->code == OP_DIV);
   g->nroots += root;
   ARENA_PUSH(g->arena, g->ops, g->nops, op);
   for (int i = 0; i < op->nresults; i++)
-    g->slow[op->results[i]->id] = true;
+    g->slow[op->results[i]->id] = true, g->level[op->results[i]->id] = (uint8_t)level;
 }
 
 /* ---------------------------------------------------------------- rewriting */
@@ -126,12 +144,6 @@ static void build_exact(Batch *g, Builder *b) {
     copy->results[0]->id = -1;
     g->exact[op->results[0]->id] = copy->results[0];
   }
-}
-
-/* Is the divisor of `op` a root that is tested with it? */
-static bool is_by_root(const Batch *g, const Op *op) {
-  const Op *root = op->code == OP_DIV ? op->operands[1]->def : NULL;
-  return root && is_slow(g, op->operands[1]) && (root->code == OP_SQRT || root->code == OP_SQRT_RANGED);
 }
 
 /* Makes `op` the quotient of `x` by the root of `y`. */
@@ -282,13 +294,25 @@ static bool meets_waiting(const Batch *g, const Op *op) {
   return any;
 }
 
+/* Is `op` deep: one too many of roots and quotients that are computed one after another, or of what is deep? */
+static bool is_deep(const Batch *g, const Op *op) {
+  bool deep = is_root(g, op) && level_of(g, op) > MOST_LEVELS;
+  for (int i = 0; i < op->noperands; i++)
+    deep |= op->operands[i]->id >= 0 && op->operands[i]->id < g->n && g->deep[op->operands[i]->id];
+  return deep;
+}
+
 /* Takes one op of block `b` into the batch, or ends that before it: for a nested block, an op other than a store that has an effect and needs a value of the batch, one that could see that a store waits, and a root too many; a store waits while the roots are few, since what is stored takes registers until then. */
 static void pass_op(Batch *g, Block *b, Op *op) {
   bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
   bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < ENOUGH_ROOTS;
   if (op->nblocks || op->code == OP_YIELD || (!pure && !waits && (depends(g, op) || meets_waiting(g, op))) || (root && g->nroots == MOST_ROOTS))
     flush(g, b, op);
-  if (waits)
+  if (pure && is_deep(g, op)) {
+    g->deep[op->results[0]->id] = true;
+    if (root && depends(g, op))
+      clear(g);
+  } else if (waits)
     ARENA_PUSH(g->arena, g->waiting, g->nwaiting, op);
   else if (pure && (root || depends(g, op)))
     take(g, op);
@@ -311,7 +335,7 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < m->nkernels && c->target->range_guards; i++) {
     module_renumber(m);
     int32_t values = block_renumber(m->kernels[i].body, 0);
-    Batch g = {.arena = c->arena, .k = &m->kernels[i], .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1), .live = ARENA_ARRAY(c->arena, bool, values + 1),
+    Batch g = {.arena = c->arena, .k = &m->kernels[i], .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1), .live = ARENA_ARRAY(c->arena, bool, values + 1), .deep = ARENA_ARRAY(c->arena, bool, values + 1), .level = ARENA_ARRAY(c->arena, uint8_t, values + 1),
                .exact = ARENA_ARRAY(c->arena, Value *, values + 1), .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
     guard_block(&g, m->kernels[i].body);
     if (g.guards)
