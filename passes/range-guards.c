@@ -310,8 +310,8 @@ static void pass_op(Batch *g, Block *b, Op *op) {
     flush(g, b, op);
   if (pure && is_deep(g, op)) {
     g->deep[op->results[0]->id] = true;
-    if (root && depends(g, op))
-      clear(g);
+    if (depends(g, op))
+      root ? clear(g) : flush(g, b, op);
   } else if (waits)
     ARENA_PUSH(g->arena, g->waiting, g->nwaiting, op);
   else if (pure && (root || depends(g, op)))
