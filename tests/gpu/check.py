@@ -9,7 +9,7 @@ runs of a program, type and size, and the reference once for them. The stages, i
   defaults   examples and bench programs under what stc chooses for a large grid and for the grid at hand, overlap and naive, on small, odd and large grids
   edges      their defaults with -edges=apart and along and what stc chooses for grids of a middling size, on rows that are multiples of 8, too; 200 steps, whose launches become a graph; the test programs (f16, bf16, integers, structs, older levels, reductions)
   shapes     many T, blocks and elements of overlapped and of walked tiles
-  memcheck, racecheck   compute-sanitizer, if --stages names them
+  memcheck, racecheck, synccheck   compute-sanitizer, if --stages names them
 
 Lines tell how far all is. After --budget seconds everything is ended, and the totals say what was not run. Exit status 1 if anything failed. --only: what the labels must match, as "j2d5pt f32 small".
 """
@@ -33,6 +33,7 @@ from batch import Group, Result, run_groups
 
 TELL = 5          # seconds between lines that tell how far all is
 LIMIT = 60        # seconds that a run may take
+SANITIZERS = ("memcheck", "racecheck", "synccheck")
 TOGETHER = 10     # runs that a process makes after one reference
 # Extents by rank. Rows of "lanes" are multiples of 8; "large" has several tiles and walks in each dimension that touch no edge.
 SIZES = {
@@ -183,7 +184,7 @@ def read_programs(stc, folder, jobs):
 
 def all_runs(programs, tests):
     """All runs of the stages asked for that --only names, the most telling first."""
-    makers = {"defaults": defaults, "edges": edges, "shapes": shapes, "memcheck": lambda p: sanitized("memcheck", p), "racecheck": lambda p: sanitized("racecheck", p)}
+    makers = {"defaults": defaults, "edges": edges, "shapes": shapes, **{tool: lambda p, tool=tool: sanitized(tool, p) for tool in SANITIZERS}}
     runs, only = [], re.compile(option("only", "."))
     for stage in option("stages", "defaults,edges,shapes").split(","):
         mine = [run for program in programs for run in makers[stage](program)]
@@ -239,14 +240,15 @@ class Check:
             done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=left)
         except subprocess.TimeoutExpired:
             return
-        refused = done.returncode in (1, 2) and re.search("legal|share a launch|go one a launch|use -schedule=overlap|take fewer time steps|take a smaller", done.stderr)
+        found = re.search(r"(ERROR SUMMARY: |SUMMARY: )[1-9]", done.stdout)
+        refused = done.returncode and not found and re.search("legal|share a launch|go one a launch|use -schedule=overlap|take fewer time steps|take a smaller", done.stderr)
         run.result = Result("refused" if refused else "ok" if done.returncode == 0 else "error", (done.stdout + done.stderr)[-3000:])
 
     def one(self, piece):
         """Runs a piece, unless it is too late."""
         if self.end is not None and time.time() > self.end:
             return piece
-        if piece[0].stage not in ("memcheck", "racecheck"):
+        if piece[0].stage not in SANITIZERS:
             return self.compare(piece)
         for run in piece if self.sanitizer else []:
             self.sanitize(run)
