@@ -163,6 +163,8 @@ const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l,
 /* Fills in what `want` leaves open for the grid of want->size, at most `most` time steps a tile (schedule-size.c). False, and *want is as it was, if there is no size, the choice for large
  * grids is expected to be as good, or more than T is said. */
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want);
+/* Is the family `auto` to be naive for the grid at hand? On grids of known and small size, whose fields stay in the cache, a launch for each step with a thread for each point is faster than tiles of one step, and tiles of several do not pay: in all six such cases that were measured (docs/performance.md). Asked before any pass has run; of steps of one stencil only, for with several naive stores what tiles keep. */
+bool schedule_prefers_naive(PassContext *c, const Module *m);
 /* Points computed for each point given out. */
 double launch_redundancy(const Launch *l, const Schedule *s);
 

@@ -256,3 +256,19 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
     *want = x.best;
   return x.best.family;
 }
+
+/* Is the step of `m`, as it was read, one stencil that sees fields as they are: no composites, which pass scalarize takes apart, and no older levels? */
+static bool is_plain(const Module *m) {
+  bool plain = m->nstencils == 1 && m->nrecords == 0 && m->ncomposites == 0;
+  for (int f = 0; f < m->nfields; f++)
+    plain = plain && m->fields[f].history == 0;
+  return plain;
+}
+
+bool schedule_prefers_naive(PassContext *c, const Module *m) {
+  const Reduction *by;
+  if (!c->schedule || !c->schedule->family || strcmp(c->schedule->family, "auto") != 0 || c->schedule->fuse || !is_plain(m))
+    return false;
+  Schedule want = *c->schedule;
+  return schedule_suit(c, m, most_levels(m, &by), &want) && want.T == 1 && strcmp(want.family, "overlap") == 0;
+}

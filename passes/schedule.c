@@ -685,6 +685,8 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
   bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
   if (stream && !c->target->simt)
     return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
+  if (stream && schedule_prefers_naive(c, m))
+    return "scalarize,history,simplify,lower-naive,simplify,range-guards";
   if (stream)
     return walked_pipeline(c, m, apart);
   if (!c->target->simt)
