@@ -28,8 +28,8 @@ static const double PARTED = 4194304;
 /* Instructions of an overlapped tile for each operation that pass fuse counts, those of roots, quotients and functions aside, which are counted as they are; of a walked one for each point and stencil beside those of its equation, by rank: what begins
  * and ends a walk and masks at edges among them, which counts for less on grids that are larger than PARTED. */
 static const double OVERLAP_PART = 0.4, WALK_MORE[MAX_RANK] = {0.7, 4, 11}, LONG_WALK_MORE[MAX_RANK] = {0.7, 1.8, 11};
-/* Points below which no planes are walked: there nearly all tiles are at an edge, and walks came out slower than overlapped tiles and than one launch a step (docs/performance.md). */
-static const double FEW_PLANES = 4194304;
+/* Points below which no rows or planes are walked, by rank: there nearly all tiles are at an edge, and walks came out slower than overlapped tiles, in rank 3 than one launch a step, too (docs/performance.md). */
+static const double FEW[MAX_RANK] = {0, 524288, 4194304};
 /* Operations of an overlapped tile's thread, at most; blocks that a multiprocessor holds, at most. */
 static const double MOST_OPS = 6000, MOST_BLOCKS = 32;
 /* Words that a thread of an overlapped tile may want beyond its registers: loads that run ahead, which are given up first. */
@@ -229,7 +229,7 @@ static void try_levels(Suit *x, const Schedule *want, int T) {
   bool any = strcmp(want->family, "auto") == 0;
   if (any || strcmp(want->family, "overlap") == 0)
     try_overlaps(x, l, T);
-  if ((any && x->t->async_copy && (x->rank < 3 || x->points >= FEW_PLANES)) || strcmp(want->family, "stream") == 0)
+  if ((any && x->t->async_copy && x->points >= FEW[x->rank - 1]) || strcmp(want->family, "stream") == 0)
     try_walks(x, l, T);
 }
 
