@@ -1,5 +1,5 @@
 /* driver/assemble.c: ptxas, the assembler of NVIDIA's toolkit, which is a program of its own, where it is found. */
-#include "driver/explain.h"
+#include "driver/explain/explain.h"
 
 #include <fcntl.h>
 #include <signal.h>

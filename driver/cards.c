@@ -1,5 +1,5 @@
 /* driver/cards.c: cards that `stc explain` knows. Facts of data sheets, each with its source; a row is all that it takes to add one. */
-#include "driver/explain.h"
+#include "driver/explain/explain.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* driver/command.c: `stc FILE`: compiling to files. */
-#include "driver/tune.h"
+#include "driver/tune/tune.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* driver/options.c: the command line. The table below is all there is to it: parsing, help and near matches are made from it. */
-#include "driver/bench.h"
+#include "driver/bench/bench.h"
 
 #include <errno.h>
 #include <stdlib.h>

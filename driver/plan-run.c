@@ -1,6 +1,6 @@
 /* driver/plan-run.c: running a plan: inits, and the time loop, the paper's Algorithm 5, with reductions evaluated between its steps. */
 #include "driver/driver.h"
-#include "passes/estimate.h"
+#include "passes/plan/estimate.h"
 
 #include <math.h>
 #include <stdlib.h>

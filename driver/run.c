@@ -1,5 +1,5 @@
 /* driver/run.c: `stc run`: fields in, steps, fields out, the check and the time line. */
-#include "driver/tune.h"
+#include "driver/tune/tune.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver/trial.h"
+#include "driver/tune/trial.h"
 
 enum { MAX_LINE = 8192, MAX_ARGS = 256, MAX_TEXT = 4096, SECONDS = 120 };
 

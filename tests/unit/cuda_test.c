@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "driver/explain.h"
-#include "driver/trial.h"
+#include "driver/explain/explain.h"
+#include "driver/tune/trial.h"
 
 /* Two buffers for A; B is written in place. */
 static const char *const plain = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";

@@ -1,7 +1,7 @@
-/* estimate_test.c: what code is expected to take (passes/estimate.h), on kernels small enough to count by hand. */
+/* estimate_test.c: what code is expected to take (passes/plan/estimate.h), on kernels small enough to count by hand. */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/estimate.h"
+#include "passes/plan/estimate.h"
 
 /* A card with round figures: per clock and core 128 instructions, 64 operations in f64, 32 words of shared memory. */
 static const TargetInfo CARD = {.name = "gpu", .cpu = "g1", .simt = true, .lanes = 32, .max_threads = 1024, .shared_per_core = 102400, .max_threads_per_core = 2048, .registers_per_core = 65536,

@@ -1,7 +1,7 @@
-/* halo_test.c: Algorithm 2 (passes/halo.c) and what a launch is found to need (passes/lower.c), on modules given as text. */
+/* halo_test.c: Algorithm 2 (passes/stencil/halo.c) and what a launch is found to need (passes/lower/lower.c), on modules given as text. */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 enum { MAX_FIELDS = 8 };
 

@@ -1,4 +1,4 @@
-/* npy_test.c: .npy files, --in's rules and the comparison of fields (driver/npy.c, random.c, check.c). */
+/* npy_test.c: .npy files, --in's rules and the comparison of fields (driver/data/npy.c, random.c, check.c). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* passes_ranges_test.c: linear forms, intervals, uniformity, and accesses that cross threads. */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/crossing.h"
+#include "passes/kernel/crossing.h"
 
 /* A kernel of 4 x 8 threads in the making. */
 typedef struct Bench { Arena *arena; Module *m; Kernel *k; Builder b; } Bench;

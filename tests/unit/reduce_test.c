@@ -1,4 +1,4 @@
-/* reduce_test.c: reductions as kernels (passes/lower-reduce.c) and in the simulator's host part, against the reference, bit for bit. */
+/* reduce_test.c: reductions as kernels (passes/lower/lower-reduce.c) and in the simulator's host part, against the reference, bit for bit. */
 #include "backend/backend.h"
 #include "execution.h"
 #include "passes/passes.h"

@@ -1,7 +1,7 @@
-/* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be (passes/schedule.c). */
+/* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be (passes/plan/schedule.c). */
 #include "tests/unit/ir_testing.h"
 
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 /* A GPU with room, one with little, and a CPU. */
 static const TargetInfo GPU = {.name = "gpu", .cpu = "g1", .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},

@@ -1,4 +1,4 @@
-/* sim_test.c: the simulator (ir/simulate.c and ir/sim-*.c): right code passes in every order, and each kind of planted fault is named. */
+/* sim_test.c: the simulator (ir/sim/simulate.c and ir/sim-*.c): right code passes in every order, and each kind of planted fault is named. */
 #include "tests/unit/execution.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* trial_test.c: measuring (driver/trial.h): sizes, work, random fields, verification. */
+/* trial_test.c: measuring (driver/tune/trial.h): sizes, work, random fields, verification. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "driver/bench.h"
+#include "driver/bench/bench.h"
 
 /* A context that keeps its first message, memory, and a subject with its trial. */
 typedef struct World { Messages messages; StcContext *c; Arena *arena; Subject subject; Trial trial; } World;

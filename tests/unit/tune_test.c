@@ -1,4 +1,4 @@
-/* tune_test.c: the tuner's space, reports and database (driver/tune.h). */
+/* tune_test.c: the tuner's space, reports and database (driver/tune/tune.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "driver/tune.h"
+#include "driver/tune/tune.h"
 
 /* A context that keeps its first message, and a workspace of it. */
 typedef struct World { Messages messages; StcContext *c; Workspace w; } World;

@@ -1,0 +1,145 @@
+/* driver/data/files.c: files that are written whole or not at all. */
+#include "driver/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Opens what can only be written in place: a device, a pipe. */
+static bool open_special(StcContext *c, const char *path, OutFile *f) {
+  snprintf(f->path, sizeof f->path, "%s", path);
+  f->to = fopen(path, "wb");
+  if (!f->to) context_error(c, "cannot write %s: %s", path, strerror(errno));
+  return f->to != NULL;
+}
+
+/* Opens a file without a name in the folder of `path`, with the mode of new files; -1 if the system cannot, or could not give it a name later. If the process
+ * ends in whatever way before that, nothing is left. */
+static int open_unnamed(const char *path) {
+#ifdef O_TMPFILE
+  char folder[4096];
+  const char *slash = strrchr(path, '/');
+  int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
+  snprintf(folder, sizeof folder, "%.*s", n, slash ? path : ".");
+  if (access("/proc/self/fd", X_OK) == 0) return open(folder, O_TMPFILE | O_WRONLY, 0666);
+#endif
+  (void)path;
+  return -1;
+}
+
+/* Gives the unnamed file a name beside f->path: the first in a row that is free. */
+static bool name_file(OutFile *f) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(f->to));
+  for (int i = 0; i < 1000; i++) {
+    int n = snprintf(f->temporary, sizeof f->temporary, "%s.%ld-%d", f->path, (long)getpid(), i);
+    if (n < (int)sizeof f->temporary && linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0) return true;
+    if (errno != EEXIST) break;
+  }
+  f->temporary[0] = 0;
+  return false;
+}
+
+/* Opens a file under a temporary name beside `path`, with the mode of new files; -1 if it cannot. */
+static int open_temporary(StcContext *c, const char *path, OutFile *f) {
+  snprintf(f->temporary, sizeof f->temporary, "%s.XXXXXX", path);
+  int fd = mkstemp(f->temporary);
+  if (fd < 0) return f->temporary[0] = 0, -1;
+  mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(fd, 0666 & ~mask) != 0) context_error(c, "cannot set the mode of %s: %s", path, strerror(errno));
+  return fd;
+}
+
+bool file_create(StcContext *c, const char *path, OutFile *f) {
+  struct stat st;
+  *f = (OutFile){NULL, "", "", false};
+  if (strcmp(path, "-") == 0) {
+    f->to = stdout;
+    return true;
+  }
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return open_special(c, path, f);
+  if (snprintf(f->path, sizeof f->path, "%s", path) + 32 >= (int)sizeof f->path) {
+    context_error(c, "the file name is too long: %.60s...", path);
+    return false;
+  }
+  int fd = open_unnamed(path);
+  f->unnamed = fd >= 0;
+  if (fd < 0) fd = open_temporary(c, path, f);
+  f->to = fd < 0 ? NULL : fdopen(fd, "wb");
+  if (!f->to) {
+    context_error(c, "cannot write %s: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  return true;
+}
+
+bool file_commit(StcContext *c, OutFile *f) {
+  if (f->to == stdout) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+    context_error(c, "cannot write to the standard output: %s", strerror(errno));
+    return false;
+  }
+  bool bad = fflush(f->to) != 0 || ferror(f->to) != 0;
+  bad |= !bad && f->unnamed && !name_file(f);
+  int why = errno;
+  if (fclose(f->to) != 0 && !bad) bad = true, why = errno;
+  if (!bad && (!f->temporary[0] || rename(f->temporary, f->path) == 0)) return true;
+  context_error(c, "cannot write %s: %s", f->path, strerror(bad ? why : errno));
+  if (f->temporary[0]) unlink(f->temporary);
+  return false;
+}
+
+void file_abandon(OutFile *f) {
+  if (!f->to || f->to == stdout) return;
+  fclose(f->to);
+  if (f->temporary[0]) unlink(f->temporary);
+}
+
+bool file_probe(StcContext *c, const char *path) {
+  struct stat st;
+  OutFile f;
+  if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return true;
+  bool ok = file_create(c, path, &f);
+  if (ok) file_abandon(&f);
+  return ok;
+}
+
+bool file_write(StcContext *c, const char *path, const void *bytes, size_t size) {
+  OutFile f;
+  if (!file_create(c, path, &f)) return false;
+  if (size) fwrite(bytes, 1, size, f.to);
+  return file_commit(c, &f);
+}
+
+char *file_read(Workspace *w, const char *path, size_t *size) {
+  bool standard = strcmp(path, "-") == 0;
+  FILE *from = standard ? stdin : fopen(path, "rb");
+  if (!from) {
+    context_error(w->context, "cannot read %s: %s", path, strerror(errno));
+    return NULL;
+  }
+  char *s = NULL;
+  size_t n = 0, cap = 0, got = 0;
+  do {
+    n += got;
+    if (cap - n < 4096) {
+      s = arena_grow(w->arena, s, cap, cap ? cap * 2 : 16384, 1);
+      cap = cap ? cap * 2 : 16384;
+    }
+    got = fread(s + n, 1, cap - n - 1, from);
+  } while (got > 0);
+  bool bad = ferror(from) != 0;
+  if (!standard) fclose(from);
+  if (bad) {
+    context_error(w->context, "cannot read %s: %s", path, strerror(errno));
+    return NULL;
+  }
+  s[n] = 0;
+  *size = n;
+  return s;
+}

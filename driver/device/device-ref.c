@@ -1,0 +1,35 @@
+/* driver/device/device-ref.c: the reference, the interpreter of stencil IR. */
+#include "driver/driver.h"
+
+/* Nothing to find. */
+static StcStatus ref_open(Device *d) {
+  d->description = "ref";
+  return STC_OK;
+}
+
+/* Nothing to give back. */
+static void ref_close(Device *d) { (void)d; }
+
+/* Keeps the module as it was read: no pass touches what the reference runs. */
+static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
+  (void)b;
+  if (p->kind == SOURCE_KIR)
+    return diag_error(d->w->diags, no_loc(),
+                      "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from", p->file),
+           STC_USAGE;
+  d->state = p->reference;
+  return STC_OK;
+}
+
+/* Interprets. */
+static StcStatus ref_run(Device *d, WholeRun *r) {
+  return interp_run(d->state, r->binding, r->steps, r->run_inits, r->skip_init, d->w->diags) ? STC_OK : STC_INPUT;
+}
+
+/* The line for `stc devices`. */
+static void ref_list(FILE *to) { fprintf(to, "%-8s %s\n", "ref", device_ref.help); }
+
+const DeviceKind device_ref = {
+    .name = "ref", .help = "the reference: interprets the program as written, slow", .whole = true,
+    .open = ref_open, .close = ref_close, .load = ref_load, .run = ref_run, .list = ref_list,
+};

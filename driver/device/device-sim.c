@@ -1,0 +1,44 @@
+/* driver/device/device-sim.c: the simulator of kernel IR, which checks what a GPU cannot. */
+#include "driver/driver.h"
+
+/* Nothing to find. */
+static StcStatus sim_open(Device *d) {
+  d->description = "sim";
+  return STC_OK;
+}
+
+/* Nothing to give back. */
+static void sim_close(Device *d) { (void)d; }
+
+/* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they came from a .kir or
+ * from -passes. */
+typedef struct SimState { const Module *module; StcStatus fault; } SimState;
+
+/* Keeps the kernel IR. */
+static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
+  SimState *s = ARENA_NEW(d->w->arena, SimState);
+  *s = (SimState){b->code.module, p->kind == SOURCE_KIR || p->options.passes ? STC_INPUT : STC_INTERNAL};
+  d->state = s;
+  return STC_OK;
+}
+
+/* Simulates, reporting up to 8 faults. */
+static StcStatus sim_run_whole(Device *d, WholeRun *r) {
+  SimState *s = d->state;
+  SimOptions o = {1, 8};
+  return sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags) ? STC_OK : s->fault;
+}
+
+/* The line for `stc devices`. */
+static void sim_list(FILE *to) { fprintf(to, "%-8s %s\n", "sim", device_sim.help); }
+
+const DeviceKind device_sim = {
+    .name = "sim",
+    .help = "the simulator: runs a GPU's kernels thread by thread and checks for races, stale values and more",
+    .whole = true,
+    .open = sim_open,
+    .close = sim_close,
+    .load = sim_load,
+    .run = sim_run_whole,
+    .list = sim_list,
+};

@@ -1,0 +1,160 @@
+/* driver/explain/explain-json.c: what `stc explain` found, as a JSON object. */
+#include "driver/explain/explain.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+/* Sets a key; a NULL value (out of memory) shows when the text is made. */
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+/* Lists of `n` numbers. */
+static json_t *integers(const int64_t *v, int n) {
+  json_t *list = json_array();
+  for (int i = 0; i < n; i++) json_array_append_new(list, json_integer(v[i]));
+  return list;
+}
+static json_t *reals(const double *v, int n) {
+  json_t *list = json_array();
+  for (int i = 0; i < n; i++) json_array_append_new(list, json_real(v[i]));
+  return list;
+}
+
+/* An extent: {"lo": [..], "hi": [..]}. */
+static json_t *extent_json(const Extent *x, int rank) {
+  json_t *o = json_object();
+  set(o, "lo", integers(x->lo, rank));
+  set(o, "hi", integers(x->hi, rank));
+  return o;
+}
+
+/* Points computed, and needed, for each point given out. */
+static void set_redundancy(json_t *o, const Redundancy *r) {
+  set(o, "computed", json_real(r->cells));
+  set(o, "needed", json_real(r->needed));
+}
+
+/* The instances of a launch. */
+static json_t *instances_json(const LaunchWork *l, int rank) {
+  json_t *list = json_array();
+  for (int i = 0; i < l->ninstances; i++) {
+    const InstanceWork *x = &l->instances[i];
+    json_t *o = json_object();
+    set(o, "stencil", json_string(x->name));
+    set(o, "level", json_integer(x->level + 1));
+    set(o, "region", extent_json(&x->extent, rank));
+    if (l->walked) set(o, "lag", json_integer(x->lag));
+    set_redundancy(o, &x->redundancy);
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The rows that a walk keeps. */
+static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
+  json_t *list = json_array();
+  for (int i = 0; i < l->nwindows; i++) {
+    const WindowWork *w = &l->windows[i];
+    json_t *o = json_object();
+    set(o, "field", json_string(e->stencils->fields[w->field].name));
+    set(o, "version", json_integer(w->version));
+    set(o, "lag", json_integer(w->lag));
+    set(o, "rows", json_integer(w->rows));
+    set(o, "rows_for_other_warps", json_integer(w->across));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* A launch. */
+static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
+  int rank = e->kernels->grid.rank;
+  json_t *o = json_object();
+  set(o, "family", json_string(l->walked ? "stream" : l->schedule.family));
+  set(o, "steps", json_integer(l->steps));
+  set(o, "cells", reals(l->cells, rank));
+  set(o, "points", reals(l->width, rank));
+  set(o, "halo", extent_json(&l->halo, rank));
+  set(o, "loaded", extent_json(&l->loaded, rank));
+  set(o, "instances", instances_json(l, rank));
+  if (l->walked) set(o, "windows", windows_json(e, l));
+  if (l->walked) set(o, "window_words", json_integer(l->window_words));
+  if (l->walked) set(o, "steps_written_out", json_integer(l->unroll));
+  set_redundancy(o, &l->redundancy);
+  set(o, "bytes_read", json_real(l->traffic.read));
+  set(o, "bytes_written", json_real(l->traffic.written));
+  set(o, "bytes_read_again", json_real(l->traffic.again));
+  return o;
+}
+
+/* What the times of a kernel would be if one thing alone bound it. */
+static json_t *bounds_json(const LaunchTime *t) {
+  json_t *o = json_object();
+  for (int b = 0; b < BOUNDS; b++) set(o, bound_name((Bound)b), json_real(t->alone[b]));
+  return o;
+}
+
+/* A kernel. */
+static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
+  const LaunchLoad *l = &x->load;
+  double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
+  double each = points > 0 ? 1 / points : 0;
+  json_t *o = json_object();
+  set(o, "name", json_string(x->kernel->name));
+  set(o, "beside", json_boolean(x->beside));
+  set(o, "threads", json_integer(l->work.threads));
+  set(o, "blocks", json_real(l->blocks));
+  set(o, "shared_bytes", json_integer(l->shared));
+  set(o, "registers", json_integer(l->registers));
+  set(o, "registers_missing", json_integer(l->spilled));
+  if (x->assembled.found) set(o, "ptxas_registers", json_integer(x->assembled.registers));
+  if (x->assembled.found) set(o, "ptxas_spilled_bytes", json_integer(x->assembled.spilled_bytes));
+  set(o, "blocks_a_core", json_integer(x->time.occupancy.blocks));
+  set(o, "warps_a_core", json_integer(x->time.occupancy.warps));
+  set(o, "most_warps_a_core", json_integer(x->time.occupancy.most_warps));
+  set(o, "occupancy_limit", json_string(x->time.occupancy.limit));
+  set(o, "instructions_a_point", json_real(l->work.instructions * threads * each));
+  set(o, "shared_words_a_point", json_real(l->work.shared * threads * each));
+  set(o, "memory_bytes_a_point", json_real(l->memory_bytes * each));
+  set(o, "cache_bytes_a_point", json_real(l->cache_bytes * each));
+  set(o, "seconds", json_real(x->time.seconds));
+  set(o, "seconds_alone", bounds_json(&x->time));
+  set(o, "bound", json_string(bound_name(x->time.bound)));
+  return o;
+}
+
+/* All of it. */
+static json_t *explanation_json(const Explanation *e) {
+  json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
+  set(o, "version", json_string(stc_version()));
+  set(o, "program", json_string(e->program->name));
+  set(o, "extents", integers(e->extents, e->kernels->grid.rank));
+  set(o, "card", e->card ? json_string(e->card->name) : json_null());
+  set(o, "arch", json_string(target_arch(e->target)));
+  set(o, "cpu", json_string(e->info.cpu));
+  set(o, "schedule", json_string(e->schedule_text));
+  if (e->tuned) set(o, "schedule_from", json_string(e->tuned));
+  if (e->program->options.grid[0]) set(o, "schedule_for", integers(e->program->options.grid, e->kernels->grid.rank));
+  for (int i = 0; i < e->nlaunches; i++) json_array_append_new(launches, launch_json(e, &e->launches[i]));
+  for (int i = 0; i < e->nkernels; i++) json_array_append_new(kernels, kernel_json(e, &e->list[i]));
+  set(o, "launches", launches);
+  set(o, "kernels", kernels);
+  set(o, "steps", json_integer(e->steps));
+  set(o, "bytes_a_point", json_real(e->work.bytes));
+  set(o, "f32_operations_a_point", json_real(e->work.f32_ops));
+  set(o, "f64_operations_a_point", json_real(e->work.f64_ops));
+  set(o, "arithmetic_limit_gpts", json_real(e->arithmetic_limit));
+  set(o, "memory_limit_gpts", json_real(e->memory_limit));
+  set(o, "tile_memory_limit_gpts", json_real(e->tile_limit));
+  set(o, "expected_gpts", json_real(e->gpts));
+  return o;
+}
+
+StcStatus explain_print_json(FILE *to, StcContext *c, const Explanation *e) {
+  json_t *o = explanation_json(e);
+  char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+  json_decref(o);
+  if (!text) return context_error(c, "no memory on this computer for the figures as JSON"), STC_MEMORY;
+  bool ok = fprintf(to, "%s\n", text) >= 0;
+  free(text);
+  return ok ? STC_OK : STC_IO;
+}

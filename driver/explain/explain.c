@@ -1,0 +1,182 @@
+/* driver/explain/explain.c: `stc explain`: the program compiled as ever, and its figures gathered. */
+#include "driver/explain/explain.h"
+#include "driver/tune/tune.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The card that is meant if nothing is said: the one that the model was fitted on. */
+static const char default_card[] = "h200";
+
+/* ---------------------------------------------------------------- the program */
+
+/* The options of `c` with the card's target, unless it was given: then the card must be of it. */
+static StcStatus choose_target(const Command *c, Arena *a, const Card **card, StcOptions *o) {
+  *o = c->options;
+  const char *name = c->card ? c->card : o->march || o->mcpu ? NULL : default_card;
+  *card = name ? card_find(c->context, a, name) : NULL;
+  if (name && !*card) return STC_USAGE;
+  if (*card && ((o->march && strcmp(o->march, (*card)->arch) != 0) || (o->mcpu && strcmp(o->mcpu, (*card)->cpu) != 0)))
+    return context_error(c->context, "--card=%s is -march=%s -mcpu=%s; leave these options out, or the card", name, (*card)->arch, (*card)->cpu), STC_USAGE;
+  if (*card) {
+    o->march = (*card)->arch;
+    o->mcpu = (*card)->cpu;
+  } else if (!o->march) {
+    o->march = strncmp(o->mcpu, "gfx", 3) == 0 ? "amdgpu" : "nvptx";
+  }
+  if (strcmp(o->march, "host") == 0)
+    return context_error(c->context, "-march=host: there is no cost model of CPUs, the figures are those of GPUs; use -march=nvptx or amdgpu, or --card=NAME"), STC_USAGE;
+  return STC_OK;
+}
+
+/* Reads the program, takes the schedule of a database if there is one, and makes its kernels. */
+static StcStatus make_program(const Command *c, Explanation *e) {
+  Command with = *c;
+  StcStatus s = choose_target(c, e->arena, &e->card, &with.options);
+  if (!s) s = stc_compile_file(c->context, c->file, &with.options, &e->program);
+  if (!s && e->program->kind == SOURCE_KIR) s = (context_error(c->context, "%s is kernel IR: what its launches are made of is not known there; give a .stn or .sir", c->file), STC_INPUT);
+  if (!s) s = tune_use(&with, NULL, &e->program, &e->tuned);
+  return s;
+}
+
+/* The kernels, and the module that they were lowered from. */
+static StcStatus lower(Explanation *e) {
+  StcProgram *p = e->program;
+  e->kernels = program_kernels(p);
+  if (!e->kernels) return STC_INPUT;
+  e->target = p->target;
+  e->schedule = p->resolved;
+  e->schedule_text = schedule_describe(e->arena, e->kernels, &e->schedule);
+  e->stencils = program_before_lowering(p, &p->w, e->target, NULL);
+  e->info = e->card ? card_info(e->card, target_info(e->target)) : *target_info(e->target);
+  return e->stencils ? STC_OK : STC_INPUT;
+}
+
+/* ---------------------------------------------------------------- figures */
+
+/* The values of the module's scalars and the grid's extents. */
+static StcStatus bind_scalars(Explanation *e) {
+  StcProgram *p = e->program;
+  e->scalars = ARENA_ARRAY(p->w.arena, Const, e->kernels->nscalars + 1);
+  if (!module_bind(e->kernels, p->options.ndefines, p->defines, e->scalars, p->w.diags)) return STC_INPUT;
+  Field whole = {.name = "grid", .box = e->kernels->grid};
+  e->points = (double)field_shape(&whole, e->scalars, e->extents);
+  return STC_OK;
+}
+
+/* What a step takes at least, and the limits that follow. */
+static StcStatus find_limits(Explanation *e) {
+  StcProgram *p = e->program;
+  static const TargetInfo none;
+  PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .target = &none, .schedule = &p->schedule};
+  p->w.muted = true;
+  Module *m = program_read(p, &p->w);
+  p->w.muted = false;
+  m = m ? passes_run(&c, NULL, "scalarize,simplify", m) : NULL;
+  if (!m) return STC_INPUT;
+  e->work = step_work(m, e->scalars);
+  double seconds = e->work.f32_ops / e->info.f32_rate + e->work.f64_ops / e->info.f64_rate, bytes = 0;
+  for (int i = 0; i < e->nlaunches; i++) bytes += e->launches[i].traffic.read + e->launches[i].traffic.written;
+  e->arithmetic_limit = seconds > 0 ? 1 / seconds : 0;
+  e->memory_limit = e->work.bytes > 0 ? e->info.bandwidth / e->work.bytes : 0;
+  e->tile_limit = bytes > 0 ? e->steps * e->info.bandwidth / bytes : 0;
+  return STC_OK;
+}
+
+/* Adds the kernel that is launched where the host part says `kernel`, for launch number `launch`. */
+static void add_kernel(Explanation *e, int kernel, int launch) {
+  int k = kernel_chosen(e->kernels, kernel, e->scalars);
+  ExplainedKernel *x = &e->list[e->nkernels];
+  if (k < 0) return;
+  x->kernel = &e->kernels->kernels[k];
+  x->launch = &e->launches[launch < e->nlaunches ? launch : e->nlaunches - 1];
+  x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, kernel_space(x->kernel, e->scalars));
+  x->time = model_launch(&e->info, &x->load);
+  e->nkernels++;
+}
+
+/* The kernels from number `from` on run beside each other: puts the one with most points first, and adds the time of all. */
+static void join_kernels(Explanation *e, int from) {
+  LaunchTime times[4];
+  int n = 0;
+  for (int i = from; i < e->nkernels && n < 4; i++) {
+    ExplainedKernel *x = &e->list[i], first = e->list[from];
+    x->beside = i > from;
+    times[n++] = x->time;
+    if (x->load.points <= first.load.points) continue;
+    e->list[from] = *x;
+    *x = first;
+    e->list[from].beside = false;
+    x->beside = true;
+  }
+  if (n) e->seconds += model_beside(n, times).seconds;
+}
+
+void explain_kernels(Explanation *e) {
+  e->launches = launch_works(&e->info, e->stencils, &e->schedule, &e->nlaunches);
+  const Host *host = &e->kernels->host;
+  const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
+  e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);
+  e->steps = seq ? seq->steps : 0;
+  for (int i = 0, launch = 0, next; seq && i < seq->nops && e->nlaunches; i = next) {
+    int from = e->nkernels;
+    next = i + 1;
+    if (seq->ops[i].kind != HOST_LAUNCH) continue;
+    add_kernel(e, seq->ops[i].a, launch);
+    for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++) add_kernel(e, seq->ops[next].a, launch);
+    join_kernels(e, from);
+    launch++;
+  }
+  e->gpts = e->seconds > 0 ? e->points * e->steps / e->seconds * 1e-9 : 0;
+}
+
+/* The part of explain_fill that takes its memory from the program. */
+static StcStatus fill_guarded(void *arg) {
+  Explanation *e = arg;
+  program_take_grid(e->program);
+  StcStatus s = lower(e);
+  if (!s) s = bind_scalars(e);
+  if (s) return s;
+  explain_kernels(e);
+  s = find_limits(e);
+  if (!s && e->assemble) explain_assemble(e);
+  return s;
+}
+
+StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
+  *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas};
+  StcStatus s = make_program(c, e);
+  return s ? s : workspace_guard(&e->program->w, fill_guarded, e);
+}
+
+/* ---------------------------------------------------------------- the command */
+
+/* What command_explain hands to its guarded part. */
+typedef struct ExplainArgs { const Command *c; Workspace *w; Explanation e; } ExplainArgs;
+
+/* Finds the figures and reports them. */
+static StcStatus explain_guarded(void *arg) {
+  ExplainArgs *x = arg;
+  const Command *c = x->c;
+  const char *plot = c->plot ? c->plot : c->out;
+  bool json = c->format && strcmp(c->format, "json") == 0;
+  if (c->format && !json && strcmp(c->format, "text") != 0) return context_error(c->context, "--format=%s: there are text and json", c->format), STC_USAGE;
+  if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot)) return STC_IO;
+  StcStatus s = explain_fill(c, x->w, &x->e);
+  if (!s && plot) s = explain_draw(c->context, &x->e, plot);
+  if (!s && !(plot && strcmp(plot, "-") == 0)) {
+    if (json) s = explain_print_json(stdout, c->context, &x->e);
+    else explain_print(stdout, &x->e);
+  }
+  return s;
+}
+
+StcStatus command_explain(const Command *c) {
+  Workspace w;
+  if (!workspace_open(&w, c->context, NULL)) return STC_MEMORY;
+  ExplainArgs args = {.c = c, .w = &w};
+  StcStatus s = workspace_guard(&w, explain_guarded, &args);
+  if (args.e.program) stc_program_free(args.e.program);
+  workspace_close(&w);
+  return s;
+}

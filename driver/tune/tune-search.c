@@ -1,0 +1,287 @@
+/* driver/tune/tune-search.c: schedules tried on a device until the time is up. */
+#include "driver/tune/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is below HOPELESS of the best is not measured further, one expected to be below SLOWER of it
+ * is not compiled, and neither is one that spills more than SPILLS bytes a thread, one that is too long, or by the model alone one below OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
+enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, OWN_SECONDS = 30 };
+static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
+
+/* ---------------------------------------------------------------- one candidate */
+
+/* Notes what the trial of candidate `k` has come to. */
+static void note(Search *t, Candidate *k) {
+  const Trial *trial = k->trial;
+  k->schedule = arena_strdup(t->arena, trial->schedule);
+  if (trial->expected.gpts > 0) k->expected = trial->expected;
+  k->kernel = trial->kernel;
+  k->cost = trial->cost;
+  if (trial->ops) k->ops = trial->ops;
+  k->T = trial->build ? trial->build->code.schedule.T : 1;
+}
+
+/* Ends candidate `k` with a state and the reason that its trial gives, or `why`. */
+static void finish(Search *t, Candidate *k, CandidateState state, const char *why) {
+  if (k->trial) note(t, k);
+  if (state == CANDIDATE_WRONG || state == CANDIDATE_FAILED) k->gpts = 0;
+  k->state = state;
+  k->why = why ? why : k->trial && k->trial->messages.first[0] ? arena_strdup(t->arena, k->trial->messages.first) : "";
+  t->tried++;
+  if (t->watch) t->watch(t->user, t);
+}
+
+/* May more candidates be begun? */
+static bool has_time(const Search *t) { return !*t->stop && clock_seconds() + t->pace / 2 < t->until; }
+
+/* Closes the trial of candidate `k`, if it has one. */
+static void close_trial(Candidate *k) {
+  if (!k->trial) return;
+  trial_close(k->trial);
+  k->trial = NULL;
+}
+
+/* Gives candidate `k` a trial. False, with the reason kept, if its options are none. */
+static bool open_trial(Search *t, Candidate *k) {
+  k->trial = ARENA_NEW(t->arena, Trial);
+  if (trial_open(k->trial, t->subject, t->device_name, k->options) == STC_OK) return true;
+  finish(t, k, CANDIDATE_REFUSED, NULL);
+  close_trial(k);
+  return false;
+}
+
+/* Is another one known to come to the schedule of candidate `k`, so that there is nothing new to learn? */
+static bool is_repeated(const Search *t, const Candidate *k) {
+  for (int i = 0; i < t->space.n; i++) {
+    const Candidate *other = &t->space.all[i];
+    if (other != k && other->lowered && strcmp(other->schedule, k->trial->schedule) == 0) return true;
+  }
+  return false;
+}
+
+/* Notes what is known of candidate `k` now that there is kernel IR, or ends it. */
+static void note_lowered(Search *t, Candidate *k) {
+  if (k->trial->messages.first[0]) finish(t, k, CANDIDATE_REFUSED, NULL);
+  else if (is_repeated(t, k)) finish(t, k, CANDIDATE_REFUSED, "the same schedule as another candidate");
+  else {
+    note(t, k);
+    k->lowered = true;
+  }
+}
+
+/* Takes three samples of a candidate whose trial is ready for them. */
+static StcStatus take_samples(Candidate *k) {
+  double gpts;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < 3 && !s; i++) {
+    s = trial_sample(k->trial, &gpts);
+    if (!s && gpts > k->gpts) k->gpts = gpts;
+  }
+  return s;
+}
+
+/* Is candidate `k` slower than as many as are kept? */
+static bool is_behind(const Search *t, const Candidate *k) {
+  Candidate *best[KEPT];
+  int n = space_best(&t->space, KEPT, best);
+  return n == KEPT && k->gpts < best[n - 1]->gpts;
+}
+
+/* Times a candidate that is compiled; verifies it if it is among the best then. */
+static StcStatus measure(Search *t, Candidate *k) {
+  Trial *trial = k->trial;
+  if (trial->kernel.local > SPILLS) return finish(t, k, CANDIDATE_SLOW, arena_printf(t->arena, "%d bytes a thread do not fit the registers", trial->kernel.local)), STC_OK;
+  t->measured++;
+  StcStatus s = trial_start(trial, t->size, SAMPLE);
+  k->gpts = trial->rough;
+  if (!s && t->best && trial->rough < HOPELESS * t->best->gpts) return trial_stop(trial), finish(t, k, CANDIDATE_SLOW, "far behind the best"), STC_OK;
+  if (!s) s = take_samples(k);
+  trial_stop(trial);
+  if (!s && is_behind(t, k)) return finish(t, k, CANDIDATE_SLOW, "behind the best, and not verified"), STC_OK;
+  if (!s) s = trial_verify(trial);
+  finish(t, k, s == STC_CHECK_FAILED ? CANDIDATE_WRONG : s ? CANDIDATE_FAILED : CANDIDATE_TIMED, NULL);
+  if (!s && (!t->best || k->gpts > t->best->gpts)) t->best = k;
+  return s;
+}
+
+/* Closes all trials but those of the `keep` best candidates and of the `n` at `also`. */
+static void close_others(Search *t, int keep, int n, Candidate *const *also) {
+  Candidate *best[KEPT];
+  int nbest = space_best(&t->space, keep, best);
+  for (int i = 0; i < t->space.n; i++) {
+    bool kept = false;
+    for (int b = 0; b < nbest; b++) kept |= best[b] == &t->space.all[i];
+    for (int b = 0; b < n; b++) kept |= also[b] == &t->space.all[i];
+    if (!kept) close_trial(&t->space.all[i]);
+  }
+}
+
+/* After a failed launch the driver may refuse everything: then the device is let go with all that is on it, and taken anew. */
+static StcStatus revive(Search *t) {
+  Workspace *w = t->device->w;
+  if (device_works(t->device)) return STC_OK;
+  close_others(t, 0, 0, NULL);
+  subject_drop_peer(t->subject);
+  t->device->kind->close(t->device);
+  StcStatus s = device_open(w, t->device_name, t->device);
+  if (s) *t->device = (Device){0};
+  else subject_add_peer(t->subject, t->device_name);
+  return s;
+}
+
+/* ---------------------------------------------------------------- the search */
+
+/* Opens trials for those of the `n` candidates that have none; *sure is set to how many of them, the first ones, are families' own. Returns how many trials there are now, all at `trials`. */
+static int open_trials(Search *t, int n, Candidate **from, Trial **trials, int *sure) {
+  int open = 0;
+  *sure = 0;
+  for (int i = 0; i < n; i++) {
+    if (!from[i]->trial && !open_trial(t, from[i])) continue;
+    *sure += from[i]->own;
+    trials[open++] = from[i]->trial;
+  }
+  return open;
+}
+
+/* Asks the model about candidates, as long as there is time. Returns how many there were. */
+static int lower_pool(Search *t, int size) {
+  Candidate *pool[POOL * MOST_BATCH];
+  Trial *trials[POOL * MOST_BATCH];
+  LowerFor what = {t->device, t->size};
+  CrewWork work = {.job = crew_lower, .user = &what, .until = t->until};
+  int n = space_pool(&t->space, size, pool), open = open_trials(t, n, pool, trials, &work.sure);
+  trials_each(trials, open, crew_size(), &work);
+  for (int i = 0; i < n; i++)
+    if (pool[i]->trial && (pool[i]->trial->build || pool[i]->trial->messages.first[0])) note_lowered(t, pool[i]);
+  return n;
+}
+
+/* trial_prepare as a crew's work for search `user`: by the assembler if there is one, which families' own candidates, that say nothing but the family, may keep longer than others. */
+static StcStatus prepare(Trial *trial, void *user) {
+  Search *t = user;
+  bool refused = false, own = !strchr(trial->asked, ' ');
+  if (!t->assembler) return trial_prepare(trial);
+  StcStatus s = trial->build ? STC_OK : trial_lower(trial, t->device, t->size);
+  if (!s) s = trial_prepare_by(trial, t->assembler, own ? t->until + OWN_SECONDS : t->until, &refused);
+  if (refused) t->assembler_refused = true;
+  return s;
+}
+
+/* Compiles the `n` candidates, as long as there is time, and measures those that compile. */
+static StcStatus try_batch(Search *t, int n, Candidate **batch) {
+  Trial *trials[MOST_BATCH];
+  CrewWork work = {.job = prepare, .user = t, .until = t->until};
+  double start = clock_seconds();
+  int open = open_trials(t, n, batch, trials, &work.sure);
+  StcStatus lost = STC_OK;
+  trials_each(trials, open, crew_size(), &work);
+  t->pace = clock_seconds() - start;
+  if (t->assembler_refused) t->assembler = NULL;
+  for (int i = 0; i < n && !*t->stop && !lost; i++) {
+    Candidate *k = batch[i];
+    if (k->state != CANDIDATE_WAITING || !k->trial || !(k->own || clock_seconds() < t->until)) continue;
+    if (k->trial->messages.first[0]) finish(t, k, CANDIDATE_REFUSED, NULL);
+    else if (k->trial->plan && measure(t, k) == STC_DEVICE) lost = revive(t);
+    else if (k->own && k->state == CANDIDATE_WAITING) finish(t, k, CANDIDATE_REFUSED, "compiling it takes too long");
+  }
+  return lost;
+}
+
+/* Gives each family's own candidate its place among the others; drops the families that the program has not. */
+static void place_families(Search *t) {
+  for (int i = 0; i < t->space.n; i++) {
+    Candidate *k = &t->space.all[i];
+    if (!k->own) continue;
+    if (k->state == CANDIDATE_REFUSED) space_drop_family(&t->space, k->family, k->why);
+    else if (k->lowered && !k->row) space_place(&t->space, k);
+  }
+}
+
+/* Is a family's own candidate still to be tried? */
+static bool own_is_waiting(const Search *t) {
+  for (int i = 0; i < t->space.n; i++)
+    if (t->space.all[i].own && t->space.all[i].state == CANDIDATE_WAITING) return true;
+  return false;
+}
+
+/* One round: some more are looked at, and those that most speaks for compiled and measured. False if there are no more. */
+static bool try_some(Search *t, int pool, int size, StcStatus *s) {
+  Candidate *batch[MOST_BATCH];
+  bool more = has_time(t) && lower_pool(t, pool) > 0;
+  SkipRule rule = {SPILLS, LONGEST_CODE, t->best ? SLOWER * t->best->gpts : 0, OWN_PART};
+  t->tried += space_skip(&t->space, &rule);
+  int n = space_choose(&t->space, size, batch);
+  close_others(t, KEPT, n, batch);
+  *s = try_batch(t, n, batch);
+  place_families(t);
+  close_others(t, KEPT, 0, NULL);
+  return more || n > 0;
+}
+
+/* Tries candidates until there are none left or the time is up: first the families' own ones with the best that are near them. */
+static StcStatus try_all(Search *t) {
+  int size = crew_size(), own = 0;
+  size = size < LEAST_BATCH ? LEAST_BATCH : size > MOST_BATCH ? MOST_BATCH : size;
+  bool modelled = strcmp(t->device->kind->arch, "host") != 0;
+  StcStatus s = STC_OK;
+  while (own < t->space.n && t->space.all[own].own) own++;
+  lower_pool(t, own);
+  place_families(t);
+  while (!s && !*t->stop && (has_time(t) || own_is_waiting(t)) && try_some(t, modelled ? POOL * size : size, size, &s)) continue;
+  return s;
+}
+
+/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. out: those of which that fails, and
+ * those but the first two for which there is no time. */
+static void start_finalists(Search *t, int n, Candidate *const *best, bool *out) {
+  Trial *trials[KEPT];
+  int open = 0;
+  for (int i = 0; i < n; i++)
+    if (!best[i]->trial && open_trial(t, best[i])) trials[open++] = best[i]->trial;
+  trials_prepare(trials, open, crew_size());
+  for (int i = 0; i < n; i++) {
+    bool late = i > 1 && clock_seconds() > t->start + (1 - RESERVE / 2) * t->seconds;
+    out[i] = late || !best[i]->trial || !best[i]->trial->plan || trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
+  }
+}
+
+/* Measures the best ones again, in turns, once at least and more often as long as there is time, and decides. */
+static StcStatus decide(Search *t) {
+  Candidate *best[KEPT];
+  double samples[KEPT][FINAL_SAMPLES];
+  bool out[KEPT];
+  int n = space_best(&t->space, KEPT, best), taken = 0;
+  start_finalists(t, n, best, out);
+  while (taken < FINAL_SAMPLES && (taken == 0 || clock_seconds() < t->start + t->seconds)) {
+    for (int i = 0; i < n && !*t->stop; i++) out[i] = out[i] || trial_sample(best[i]->trial, &samples[i][taken]);
+    taken++;
+  }
+  t->best = NULL;
+  for (int i = 0; i < n && !*t->stop; i++) {
+    if (out[i]) continue;
+    best[i]->gpts = median(samples[i], taken);
+    best[i]->cost = best[i]->trial->cost;
+    if (!t->best || best[i]->gpts > t->best->gpts) t->best = best[i];
+  }
+  close_others(t, 0, 0, NULL);
+  return *t->stop ? STC_INTERRUPTED : t->best ? STC_OK : STC_DEVICE;
+}
+
+StcStatus search_run(Search *t) {
+  bool simt = strcmp(t->device->kind->arch, "host") != 0;
+  t->start = clock_seconds();
+  t->until = t->start + (1 - RESERVE) * t->seconds;
+  program_extents(t->subject->program, t->arena, t->size.n, t->size.defines, t->subject->options.grid);
+  if (!t->no_assembler && strcmp(t->device->kind->arch, "nvptx") == 0) t->assembler = assembler_find(t->arena);
+  space_fill(&t->space, t->arena, stc_program_rank(t->subject->program), simt);
+  subject_add_peer(t->subject, t->device_name);
+  StcStatus s = try_all(t);
+  if (!s) s = decide(t);
+  close_others(t, 0, 0, NULL);
+  return s;
+}
+
+void search_close(Search *t) {
+  for (int i = 0; i < t->space.n; i++) close_trial(&t->space.all[i]);
+}

@@ -1,0 +1,427 @@
+/* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under known params. */
+#include "ir/sim/simulate.h"
+
+/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop whose iterations
+ * are watched. kinds: of each slot what its preset depends on, 0: it is none. depth: ifs and loops around the place. */
+typedef struct Compiler {
+  Sim *s;
+  SimKernel *k;
+  int32_t nkinds, depth;
+  uint8_t *kinds;
+  int nloops;
+  int32_t *loops;
+  bool parallel;
+} Compiler;
+
+/* Appends an instruction and returns its number. */
+static int emit(Compiler *c, int code, const Op *op, int dst, int x, int y, int z) {
+  SimInsn insn = {.code = code, .dst = dst, .a = x, .b = y, .c = z, .op = op};
+  ARENA_PUSH(c->s->arena, c->k->insns, c->k->ninsns, insn);
+  return c->k->ninsns - 1;
+}
+
+/* A new slot. */
+static int32_t new_slot(Compiler *c) {
+  ARENA_PUSH(c->s->arena, c->kinds, c->nkinds, 0);
+  return c->k->nslots++;
+}
+
+/* A new slot for the value `v`. */
+static int32_t define(Compiler *c, Value *v) {
+  v->id = c->k->nslots - 1;
+  return new_slot(c);
+}
+
+/* The place in `sym` whose coordinates are the `n` values at `v` plus the offsets. */
+static SimPlace *new_place(Compiler *c, int32_t sym, int n, Value *const *v, const int64_t *off) {
+  SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
+  p->sym = sym;
+  for (int i = 0; i < n && p->rank < MAX_RANK; i++) {
+    p->off[p->rank] = off[p->rank];
+    p->idx[p->rank++] = sim_slot(v[i]);
+  }
+  return p;
+}
+
+/* The place `by` elements behind `p`. */
+static SimPlace *place_behind(Compiler *c, const SimPlace *p, int by) {
+  SimPlace *q = ARENA_NEW(c->s->arena, SimPlace);
+  *q = *p;
+  q->off[p->rank - 1] += by;
+  return q;
+}
+
+/* Sets the bounds of `p` to those of `b` under the params. */
+static void place_bounds(Compiler *c, SimPlace *p, const Box *b) {
+  for (int k = 0; k < p->rank; k++) {
+    p->lo[k] = affine_eval(b->lo[k], c->s->b->scalars, NULL);
+    p->hi[k] = affine_eval(b->hi[k], c->s->b->scalars, NULL);
+  }
+}
+
+static void compile_block(Compiler *c, const Block *b);
+
+/* A place in buffer `sym`: bounds and strides are the buffer's. */
+static SimPlace *buffer_place(Compiler *c, int32_t sym, Value *const *v, const int64_t *off) {
+  const Buffer *b = &c->s->m->buffers[sym];
+  SimPlace *p = new_place(c, sym, buffer_rank(c->s->m, sym), v, off);
+  int64_t shape[MAX_RANK], stride = 1;
+  buffer_shape(c->s->m, sym, c->s->b->scalars, shape);
+  if (b->kind == BUFFER_FIELD)
+    place_bounds(c, p, &c->s->m->fields[b->field].box);
+  else
+    p->hi[0] = shape[0] - 1;
+  for (int k = p->rank - 1; k >= 0; k--) {
+    p->stride[k] = stride;
+    stride *= shape[k];
+  }
+  return p;
+}
+
+/* A place in array `sym`: bounds and strides are the array's. */
+static SimPlace *array_place(Compiler *c, int32_t sym, Value *const *v, const int64_t *off) {
+  const SimArray *a = &c->k->arrays[sym];
+  SimPlace *p = new_place(c, sym, a->array->rank, v, off);
+  for (int k = 0; k < p->rank; k++) {
+    p->hi[k] = a->array->shape[k] - 1;
+    p->stride[k] = a->stride[k];
+  }
+  return p;
+}
+
+/* The bytes that `op` moves, 16 at most, must be a divisor of where it begins: at `p`, in a buffer (SIM_ALIGN) or array (SIM_SALIGN) of type `t`. */
+static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type t) {
+  int bytes = op->count * type_size(t);
+  p->align = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(t);
+  int at = emit(c, code, op, 0, 0, 0, 0);
+  c->k->insns[at].place = p;
+}
+
+/* The loads or stores, by instruction `code`, of the elements that `op` moves at `p`, one after the other. */
+static void compile_elements(Compiler *c, const Op *op, int code, const SimPlace *p) {
+  bool stores = op_first_index(op) > 0;
+  for (int i = 0; i < op_elements(op); i++) {
+    int at = stores ? emit(c, code, op, 0, sim_slot(op->operands[i]), 0, 0) : emit(c, code, op, define(c, op->results[i]), 0, 0, 0);
+    c->k->insns[at].place = i ? place_behind(c, p, i) : p;
+  }
+}
+
+/* Loads and stores of buffers. */
+static void compile_global(Compiler *c, const Op *op) {
+  bool stores = op_buffer_written(op) >= 0;
+  SimPlace *p = buffer_place(c, op->sym, op->operands + op_first_index(op), op->off);
+  c->k->writes[op->sym] = c->k->writes[op->sym] || stores;
+  if (op->count)
+    compile_align(c, op, SIM_ALIGN, p, buffer_type(c->s->m, op->sym));
+  compile_elements(c, op, stores ? SIM_STORE : SIM_LOAD, p);
+}
+
+/* Loads and stores of arrays. */
+static void compile_array(Compiler *c, const Op *op) {
+  const Array *a = c->k->arrays[op->sym].array;
+  bool stores = op_array_written(op) >= 0, shared = a->space == SPACE_SHARED;
+  SimPlace *p = array_place(c, op->sym, op->operands + op_first_index(op), op->off);
+  if (op->count)
+    compile_align(c, op, SIM_SALIGN, p, a->type);
+  compile_elements(c, op, stores ? shared ? SIM_SSTORE : SIM_PSTORE : shared ? SIM_SLOAD : SIM_PLOAD, p);
+}
+
+/* async.copy: each element is loaded, and from then on is on its way. */
+static void compile_copy(Compiler *c, const Op *op) {
+  const Array *a = c->k->arrays[op->sym].array;
+  SimPlace *to = array_place(c, op->sym, op->operands, op->off), *from = buffer_place(c, op->from, op->operands + a->rank, op->from_off);
+  compile_align(c, op, SIM_SALIGN, to, a->type);
+  compile_align(c, op, SIM_ALIGN, from, a->type);
+  for (int i = 0; i < op->count; i++) {
+    int32_t value = new_slot(c);
+    int at = emit(c, SIM_LOAD, op, value, 0, 0, 0);
+    c->k->insns[at].place = place_behind(c, from, i);
+    at = emit(c, SIM_COPY, op, 0, value, 0, 0);
+    c->k->insns[at].place = place_behind(c, to, i);
+  }
+}
+
+/* inside and idx.*. */
+static void compile_coordinate(Compiler *c, const Op *op) {
+  SimPlace *p = new_place(c, -1, op->noperands, op->operands, op->off);
+  place_bounds(c, p, op->box);
+  int a = op->noperands ? p->idx[0] : 0;
+  int at = emit(c, op->code == OP_INSIDE ? SIM_INSIDE : SIM_MAP, op, define(c, op->results[0]), a, a, a);
+  c->k->insns[at].place = p;
+}
+
+/* A barrier or a shuffle, with the loops it stands in. */
+static void compile_meeting(Compiler *c, const Op *op) {
+  SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
+  p->nloops = c->nloops;
+  p->loops = ARENA_ARRAY(c->s->arena, int32_t, c->nloops + 1);
+  for (int i = 0; i < c->nloops; i++)
+    p->loops[i] = c->loops[i];
+  bool trades = op_info[op->code].form == FORM_LANE;
+  int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
+  c->k->insns[at].place = p;
+  c->k->near |= op->code == OP_BARRIER_NEAR;
+}
+
+/* The yield that ends `b`, or NULL. */
+static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
+
+/* Moves the `n` values that `b` yields to the slots at `to`, stale if slot x or y is. All are read before any is written if `swap`. */
+static void move_yields(Compiler *c, const Block *b, int n, const int32_t *to, int x, int y, bool swap) {
+  const Op *yield = block_yield(b);
+  int32_t *from = ARENA_ARRAY(c->s->arena, int32_t, n + 1);
+  for (int i = 0; i < n; i++) {
+    from[i] = sim_slot(yield->operands[i]);
+    if (!swap || n < 2)
+      continue;
+    int32_t tmp = new_slot(c);
+    emit(c, SIM_MOVE, yield, tmp, from[i], 0, 0);
+    from[i] = tmp;
+  }
+  for (int i = 0; i < n; i++)
+    emit(c, SIM_MOVE, yield, to[i], from[i], x, y);
+}
+
+/* The slots of the results of `op`, new. */
+static int32_t *define_results(Compiler *c, const Op *op) {
+  int32_t *to = ARENA_ARRAY(c->s->arena, int32_t, op->nresults + 1);
+  for (int i = 0; i < op->nresults; i++)
+    to[i] = define(c, op->results[i]);
+  return to;
+}
+
+/* if: SIM_IF else; then; jump end; else: ...; end: SIM_LEAVE. */
+static void compile_if(Compiler *c, const Op *op) {
+  int cond = sim_slot(op->operands[0]);
+  int32_t *to = define_results(c, op);
+  int test = emit(c, SIM_IF, op, 0, cond, cond, cond);
+  c->depth++;
+  compile_block(c, op->blocks[0]);
+  move_yields(c, op->blocks[0], op->nresults, to, cond, cond, false);
+  int jump = emit(c, SIM_JUMP, op, 0, 0, 0, 0);
+  c->k->insns[test].target = c->k->ninsns;
+  compile_block(c, op->blocks[1]);
+  c->depth--;
+  move_yields(c, op->blocks[1], op->nresults, to, cond, cond, false);
+  c->k->insns[jump].target = c->k->ninsns;
+  emit(c, SIM_LEAVE, op, 0, cond, cond, cond);
+}
+
+/* The body of the loop `op`. If `watched`, its iterations are told apart, so that one that depends on another makes a race. */
+static void compile_body(Compiler *c, const Op *op, int32_t iv, bool watched) {
+  int outer = c->nloops;
+  ARENA_PUSH(c->s->arena, c->loops, c->nloops, iv);
+  c->parallel = c->parallel || watched;
+  if (watched)
+    emit(c, SIM_ITERATION, op, 0, 0, 0, 0);
+  c->depth++;
+  compile_block(c, op->blocks[0]);
+  c->depth--;
+  c->parallel = c->parallel && !watched;
+  c->nloops = outer;
+}
+
+/* for: SIM_ENTER; arguments set; head: SIM_FOR end; body; arguments moved; SIM_NEXT head; end: results set; SIM_LEAVE. */
+static void compile_for(Compiler *c, const Op *op) {
+  const Block *body = op->blocks[0];
+  int lo = sim_slot(op->operands[0]), hi = sim_slot(op->operands[1]), n = op->nresults;
+  int32_t *args = ARENA_ARRAY(c->s->arena, int32_t, n + 1);
+  int32_t iv = define(c, body->args[0]);
+  emit(c, SIM_ENTER, op, 0, lo, hi, 0);
+  emit(c, SIM_MOVE, op, iv, lo, 0, 0);
+  for (int i = 0; i < n; i++) {
+    args[i] = define(c, body->args[i + 1]);
+    emit(c, SIM_MOVE, op, args[i], sim_slot(op->operands[i + 2]), 0, 0);
+  }
+  bool watched = (op->flags & FOR_PARALLEL) && c->k->nthreads == 1 && !c->parallel;
+  if (watched)
+    emit(c, SIM_PARALLEL, op, 0, 0, 0, 0);
+  int head = emit(c, SIM_FOR, op, 0, iv, hi, 0);
+  compile_body(c, op, iv, watched);
+  move_yields(c, body, n, args, 0, 0, true);
+  int next = emit(c, SIM_NEXT, op, iv, iv, 0, 0);
+  c->k->insns[next].target = head;
+  c->k->insns[head].target = c->k->ninsns;
+  if (watched)
+    emit(c, SIM_PARALLEL, op, 0, 0, 0, 0);
+  int32_t *to = define_results(c, op);
+  for (int i = 0; i < n; i++)
+    emit(c, SIM_MOVE, op, to[i], args[i], lo, hi);
+  emit(c, SIM_LEAVE, op, 0, lo, hi, 0);
+}
+
+/* Adds preset `p` for the result of p.op. */
+static void add_preset(Compiler *c, SimPreset p) {
+  p.slot = define(c, p.op->results[0]);
+  c->kinds[p.slot] = (uint8_t)p.kind;
+  ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, p);
+}
+
+/* What the result of the pure op `op` depends on if it is to be a preset: its operands are, and not all threads would compute it again for each block where they may not need it. Else 0. */
+static int pure_kind(const Compiler *c, const Op *op) {
+  int kind = 0;
+  for (int i = 0; i < op->noperands; i++) {
+    int of = c->kinds[sim_slot(op->operands[i])];
+    if (!of)
+      return 0;
+    kind |= of;
+  }
+  return c->depth > 0 && (kind & SIM_BY_BLOCK) && (kind & SIM_BY_THREAD) ? 0 : kind;
+}
+
+/* Any other pure op. */
+static void compile_pure(Compiler *c, const Op *op) {
+  int x = op->noperands > 0 ? sim_slot(op->operands[0]) : 0;
+  int y = op->noperands > 1 ? sim_slot(op->operands[1]) : x, z = op->noperands > 2 ? sim_slot(op->operands[2]) : x;
+  int kind = pure_kind(c, op), code = (int)exec_code(op);
+  if (kind)
+    add_preset(c, (SimPreset){.op = op, .kind = kind, .code = code, .a = x, .b = y, .c = z});
+  else
+    emit(c, code, op, define(c, op->results[0]), x, y, z);
+}
+
+/* What an op without operands makes a preset depend on. */
+static int leaf_kind(Opcode code) {
+  return SIM_PRESET | (code == OP_BLOCK ? SIM_BY_BLOCK : code == OP_THREAD ? SIM_BY_THREAD : code == OP_CONST ? 0 : SIM_BY_LAUNCH);
+}
+
+/* Puts the presets that change from block to block first, then those that may change from launch to launch; their order else matters. */
+static void sort_presets(Compiler *c) {
+  SimKernel *k = c->k;
+  SimPreset *sorted = ARENA_ARRAY(c->s->arena, SimPreset, k->npresets + 1);
+  int32_t n = 0;
+  for (int rank = 0; rank < 3; rank++) {
+    for (int32_t i = 0; i < k->npresets; i++) {
+      int kind = k->presets[i].kind, mine = kind & SIM_BY_BLOCK ? 0 : kind & SIM_BY_LAUNCH ? 1 : 2;
+      if (mine == rank)
+        sorted[n++] = k->presets[i];
+    }
+    k->nblock_presets = rank == 0 ? n : k->nblock_presets;
+    k->nlaunch_presets = rank == 1 ? n : k->nlaunch_presets;
+  }
+  k->presets = sorted;
+}
+
+/* One op. */
+static void compile_op(Compiler *c, const Op *op) {
+  switch (op->code) {
+  case OP_CONST: case OP_SCALAR: case OP_STEP: case OP_THREAD: case OP_BLOCK: add_preset(c, (SimPreset){.op = op, .kind = leaf_kind(op->code)}); break;
+  case OP_LOAD: case OP_STORE: case OP_VLOAD: case OP_VSTORE: compile_global(c, op); break;
+  case OP_ALOAD: case OP_ASTORE: case OP_AVLOAD: case OP_AVSTORE: compile_array(c, op); break;
+  case OP_ASYNC_COPY: compile_copy(c, op); break;
+  case OP_ASYNC_COMMIT: emit(c, SIM_COMMIT, op, 0, 0, 0, 0); break;
+  case OP_ASYNC_WAIT: emit(c, SIM_WAIT, op, 0, 0, 0, 0); break;
+  case OP_INSIDE: case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: compile_coordinate(c, op); break;
+  case OP_BARRIER: case OP_BARRIER_NEAR: case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
+  case OP_IF: compile_if(c, op); break;
+  case OP_FOR: compile_for(c, op); break;
+  case OP_YIELD: break;
+  default: compile_pure(c, op); break;
+  }
+}
+
+/* All ops of a block. */
+static void compile_block(Compiler *c, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next)
+    compile_op(c, op);
+}
+
+/* Cells of `a`. */
+static int64_t array_cells(const Array *a) {
+  int64_t n = 1;
+  for (int k = 0; k < a->rank; k++)
+    n *= a->shape[k];
+  return n;
+}
+
+/* The array whose storage array `i` of the kernel lives in, in the end. */
+static int storage_root(const Kernel *k, int i) {
+  for (int hops = 0; k->arrays[i].storage >= 0 && hops < k->narrays; hops++)
+    i = k->arrays[i].storage;
+  return i;
+}
+
+/* Gives each private array its cells; those that share storage start at the same one, and the group has room for its largest. */
+static void place_private(SimKernel *k) {
+  const Kernel *kernel = k->kernel;
+  for (int i = 0; i < kernel->narrays; i++) {
+    if (kernel->arrays[i].space != SPACE_PRIVATE || storage_root(kernel, i) != i)
+      continue;
+    int64_t room = 0;
+    for (int j = 0; j < kernel->narrays; j++) {
+      if (storage_root(kernel, j) != i)
+        continue;
+      k->arrays[j].base = k->private_cells;
+      room = array_cells(&kernel->arrays[j]) > room ? array_cells(&kernel->arrays[j]) : room;
+    }
+    k->private_cells += room;
+  }
+}
+
+/* Lays out the kernel's arrays. */
+static bool place_arrays(Sim *s, SimKernel *k) {
+  const Kernel *kernel = k->kernel;
+  k->arrays = ARENA_ARRAY(s->arena, SimArray, kernel->narrays + 1);
+  k->shared_bytes = kernel_shared_bytes(kernel);
+  k->granule = 8;
+  for (int i = 0; i < kernel->narrays; i++) {
+    const Array *a = &kernel->arrays[i];
+    if (!exec_type(a->type)) {
+      diag_error(s->d, kernel->loc, "the simulator has no values of type %s (array '%s')", type_name(a->type), a->name);
+      return false;
+    }
+    k->arrays[i].array = a;
+    int64_t stride = 1;
+    for (int d = a->rank - 1; d >= 0; d--) {
+      k->arrays[i].stride[d] = stride;
+      stride *= a->shape[d];
+    }
+    if (a->space == SPACE_SHARED && type_size(a->type) < k->granule)
+      k->granule = type_size(a->type);
+    if (a->space == SPACE_SHARED)
+      k->arrays[i].base = kernel_array_offset(kernel, i);
+  }
+  for (int i = 0; i < kernel->narrays; i++)
+    k->arrays[i].granules = type_size(kernel->arrays[i].type) / k->granule;
+  place_private(k);
+  return true;
+}
+
+/* The numbers of blocks and threads. */
+static bool place_grid(Sim *s, SimKernel *k) {
+  const Kernel *kernel = k->kernel;
+  k->nthreads = 1;
+  for (int d = 0; d < kernel->rank; d++)
+    k->nthreads *= kernel->threads[d];
+  k->nwarps = (k->nthreads + SIM_WARP - 1) / SIM_WARP;
+  k->nblocks = kernel_blocks(kernel, s->b->scalars, k->blocks);
+  if (k->nblocks < (int64_t)SIM_MANY / k->nthreads)
+    return true;
+  diag_error(s->d, kernel->loc, "kernel '%s' has more than 2^32 threads: too many to simulate; take a smaller grid", kernel->name);
+  return false;
+}
+
+/* The threads, their values and the shared memory of a block must be few enough to hold at once. */
+static bool check_size(Sim *s, const SimKernel *k) {
+  const double thread = sizeof(SimThread) + 12.0 * k->nslots + (double)sizeof(SimCell) * (double)k->private_cells;
+  const double granule = (double)sizeof(SimGranule) + (k->near ? (double)sizeof(SimRead) * k->nwarps : 0);
+  const double bytes = thread * k->nthreads + granule * (double)k->shared_bytes + 8.0 * (double)k->nblocks;
+  if (bytes < 8e9)
+    return true;
+  diag_error(s->d, k->kernel->loc, "kernel '%s' takes %.0f bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid",
+             k->kernel->name, bytes);
+  return false;
+}
+
+bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out) {
+  *out = (SimKernel){.kernel = kernel};
+  out->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
+  if (!place_grid(s, out) || !place_arrays(s, out))
+    return false;
+  Compiler c = {.s = s, .k = out};
+  new_slot(&c);
+  compile_block(&c, kernel->body);
+  emit(&c, SIM_END, NULL, 0, 0, 0, 0);
+  sort_presets(&c);
+  return check_size(s, out);
+}

@@ -1,0 +1,362 @@
+/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to its next barrier. On the way there the
+ * threads of a warp meet at shuffles. */
+#include "ir/sim/simulate.h"
+
+uint64_t sim_random(Sim *s, uint64_t n) {
+  s->random += UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t z = s->random;
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return (z ^ (z >> 31)) % n;
+}
+
+/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides. What ranged says of a stale operand is not stale: it chooses between two ways to the same values. */
+static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code, Const x, Const y, uint32_t sx, uint32_t sy, uint32_t sz) {
+  switch (code) {
+  case EX_SELECT: return sx ? sx : x.i ? sy : sz;
+  case EX_AND: return (!sx && !x.i) || (!sy && !y.i) ? 0 : sx ? sx : sy;
+  case EX_OR: return (!sx && x.i) || (!sy && y.i) ? 0 : sx ? sx : sy;
+  case EX_RANGED_F32: case EX_RANGED_F64: return 0;
+  default: return sx ? sx : sy ? sy : sz;
+  }
+}
+
+/* inside: do all coordinates lie in the box? */
+static void run_inside(SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  bool inside = true;
+  uint32_t stale = 0;
+  for (int k = 0; k < p->rank; k++) {
+    int64_t x = t->slot[p->idx[k]].i;
+    inside = inside && x >= p->lo[k] && x <= p->hi[k];
+    stale = stale ? stale : t->stale[p->idx[k]];
+  }
+  t->slot[i->dst].i = inside;
+  t->stale[i->dst] = stale;
+}
+
+/* idx.*: the coordinate brought into the box; a guard that moves it makes it stale. */
+static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  int64_t x = (int64_t)((uint64_t)t->slot[i->a].i + (uint64_t)p->off[0]);
+  int64_t to = x >= p->lo[0] && x <= p->hi[0] ? x : eval_map(i->op->code, x, p->lo[0], p->hi[0]);
+  bool moved = to != x && i->op->code == OP_GUARD;
+  t->slot[i->dst].i = to;
+  t->stale[i->dst] = t->stale[i->a] ? t->stale[i->a] : moved ? (uint32_t)(i - s->k->insns) + 1 : 0;
+}
+
+/* A load or store, or what belongs to one. */
+static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
+  switch (i->code) {
+  case SIM_LOAD: sim_load(s, t, i); break;
+  case SIM_STORE: sim_store(s, t, i); break;
+  case SIM_SLOAD: sim_shared_load(s, t, i); break;
+  case SIM_SSTORE: sim_shared_store(s, t, i); break;
+  case SIM_PLOAD: sim_private_load(s, t, i); break;
+  case SIM_PSTORE: sim_private_store(s, t, i); break;
+  case SIM_ALIGN: case SIM_SALIGN: sim_align(s, t, i); break;
+  case SIM_COPY: sim_copy(s, t, i); break;
+  case SIM_COMMIT: t->commits++; break;
+  default: sim_wait(s, t, i); break;
+  }
+}
+
+/* The beginning and the end of code under the condition of slots a and b. */
+static void enter(SimThread *t, const SimInsn *i) {
+  uint32_t stale = t->stale[i->a] ? t->stale[i->a] : t->stale[i->b];
+  t->doubt += stale != 0;
+  t->doubt_origin = stale ? stale : t->doubt_origin;
+}
+
+static void leave(SimThread *t, const SimInsn *i) { t->doubt -= t->stale[i->a] || t->stale[i->b]; }
+
+/* Jumps, loops and conditions: the number of the instruction that comes after `i`, which is number `pc`. */
+static int32_t run_control(SimThread *t, const SimInsn *i, int32_t pc) {
+  switch (i->code) {
+  case SIM_JUMP: return i->target;
+  case SIM_IF: enter(t, i); return t->slot[i->a].i ? pc + 1 : i->target;
+  case SIM_ENTER: enter(t, i); return pc + 1;
+  case SIM_LEAVE: leave(t, i); return pc + 1;
+  case SIM_FOR: return t->slot[i->a].i < t->slot[i->b].i ? pc + 1 : i->target;
+  default:
+    if (__builtin_add_overflow(t->slot[i->a].i, i->op->off[0], &t->slot[i->a].i))
+      t->slot[i->a].i = INT64_MAX;
+    return i->target;
+  }
+}
+
+/* Runs `t` to its next barrier or shuffle or its end, or until the run stops. */
+static void run_thread(Sim *s, SimThread *t) {
+  const SimInsn *insns = s->k->insns;
+  Const *slot = t->slot;
+  uint32_t *stale = t->stale;
+  int32_t pc = t->pc;
+  int64_t ops = 0;
+  for (t->state = SIM_RUNNING; t->state == SIM_RUNNING && !s->stop; ops++) {
+    const SimInsn *i = &insns[pc++];
+    switch (i->code) {
+#define X(NAME) \
+    case EX_##NAME: \
+      stale[i->dst] = stale_apply(EX_##NAME, slot[i->a], slot[i->b], stale[i->a], stale[i->b], stale[i->c]); \
+      slot[i->dst] = exec_apply(EX_##NAME, i->op, slot[i->a], slot[i->b], slot[i->c]); \
+      break;
+      EXEC_CODES(X)
+#undef X
+    case SIM_MOVE:
+      slot[i->dst] = slot[i->a];
+      stale[i->dst] = stale[i->a] ? stale[i->a] : stale[i->b] ? stale[i->b] : stale[i->c];
+      break;
+    case SIM_INSIDE: run_inside(t, i); break;
+    case SIM_MAP: run_map(s, t, i); break;
+    case SIM_LOAD: case SIM_STORE: case SIM_SLOAD: case SIM_SSTORE: case SIM_PLOAD: case SIM_PSTORE: run_memory(s, t, i); break;
+    case SIM_ALIGN: case SIM_SALIGN: case SIM_COPY: case SIM_COMMIT: case SIM_WAIT: run_memory(s, t, i); break;
+    case SIM_PARALLEL: s->met = ++s->interval; t->actor = 0; break;
+    case SIM_ITERATION: t->actor++; break;
+    case SIM_BARRIER: t->state = SIM_WAITING; break;
+    case SIM_SHUFFLE: t->state = SIM_TRADING; break;
+    case SIM_END:
+      sim_check_copies(s, t);
+      t->state = SIM_DONE;
+      break;
+    default: pc = run_control(t, i, pc - 1); break;
+    }
+  }
+  t->pc = pc;
+  s->stats.ops += ops;
+}
+
+/* The barrier or shuffle that `t` waits at, or NULL. */
+static const SimInsn *meeting_of(const Sim *s, const SimThread *t) { return t->state == SIM_DONE ? NULL : &s->k->insns[t->pc - 1]; }
+
+/* Are both at the same barrier or shuffle in the same iteration of the loops around it? */
+static bool same_meeting(const Sim *s, const SimThread *x, const SimThread *y) {
+  const SimInsn *i = meeting_of(s, x);
+  if (i != meeting_of(s, y))
+    return false;
+  for (int k = 0; i && k < i->place->nloops; k++)
+    if (x->slot[i->place->loops[k]].i != y->slot[i->place->loops[k]].i)
+      return false;
+  return true;
+}
+
+/* Where `t` is instead of at `meeting`. */
+static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *meeting) {
+  const SimInsn *i = meeting_of(s, t);
+  if (!i)
+    return "has finished";
+  if (i == meeting)
+    return "is at it in another iteration of the loop around it";
+  return arena_printf(s->arena, "waits at the %s of line %d", i->code == SIM_BARRIER ? "barrier" : "shuffle", i->op->loc.line);
+}
+
+/* ---- shuffles */
+
+/* Must all `n` threads at `lanes`, a warp one of whose threads is at a shuffle, be at the same one, and have the lane that it asks for? Faults if not. */
+static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
+  const SimThread *here = lanes;
+  while (here->state != SIM_TRADING)
+    here++;
+  const SimInsn *i = meeting_of(s, here);
+  for (int k = 0; k < n; k++) {
+    const SimThread *t = &lanes[k];
+    if (!same_meeting(s, here, t)) {
+      sim_fault(s, here, i, "divergent shuffle: this thread is at it, but thread %s of the same warp %s", sim_thread_text(s, t->number), whereabouts(s, t, i));
+      return false;
+    }
+    if (i->op->code == OP_SHUFFLE && (k ^ (int)i->op->off[0]) >= n) {
+      sim_fault(s, t, i, "shuffle with lane %d, but the warp has %d threads", k ^ (int)i->op->off[0], n);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The lane whose value lane `k` of `n` gets by shuffle `op`; -1: there is none. */
+static int partner_of(const Op *op, int k, int n) {
+  int by = (int)op->off[0], lane = op->code == OP_SHUFFLE ? k ^ by : op->code == OP_SHUFFLE_UP ? k - by : k + by;
+  return lane < n ? lane : -1;
+}
+
+/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value; one without a partner its own, stale from now on. */
+static void trade(const Sim *s, SimThread *lanes, int n) {
+  const SimInsn *i = meeting_of(s, lanes);
+  Const value[SIM_WARP];
+  uint32_t stale[SIM_WARP];
+  for (int k = 0; k < n; k++) {
+    value[k] = lanes[k].slot[i->a];
+    stale[k] = lanes[k].stale[i->a];
+  }
+  for (int k = 0; k < n; k++) {
+    int other = partner_of(i->op, k, n);
+    lanes[k].slot[i->dst] = value[other < 0 ? k : other];
+    lanes[k].stale[i->dst] = other >= 0 ? stale[other] : stale[k] ? stale[k] : (uint32_t)(i - s->k->insns) + 1;
+  }
+}
+
+/* Is one of the `n` threads at `lanes` at a shuffle? */
+static bool is_trading(const SimThread *lanes, int n) {
+  for (int k = 0; k < n; k++)
+    if (lanes[k].state == SIM_TRADING)
+      return true;
+  return false;
+}
+
+/* Runs the threads of each warp through their shuffles to the next barrier or the end; false after a fault at a shuffle. */
+static bool run_shuffles(Sim *s) {
+  for (int w = 0; w < s->k->nthreads; w += SIM_WARP) {
+    SimThread *lanes = &s->k->threads[w];
+    int n = s->k->nthreads - w < SIM_WARP ? s->k->nthreads - w : SIM_WARP;
+    while (is_trading(lanes, n) && !s->stop) {
+      if (!check_shuffle(s, lanes, n)) {
+        sim_settle(s);
+        return false;
+      }
+      trade(s, lanes, n);
+      for (int k = 0, first = (int)sim_random(s, (uint64_t)n); k < n; k++)
+        run_thread(s, &lanes[(first + k) % n]);
+    }
+  }
+  return true;
+}
+
+/* ---- barriers */
+
+/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. They all go on together behind any barrier, which is one of the orders that a barrier between
+ * neighbours allows; that there are others, and what it leaves unordered, is for the search for races. */
+static bool meet(Sim *s) {
+  const SimThread *first = &s->k->threads[0];
+  for (int n = 1; n < s->k->nthreads && !s->stop; n++) {
+    const SimThread *t = &s->k->threads[n];
+    if (same_meeting(s, first, t))
+      continue;
+    const SimThread *here = first->state == SIM_WAITING ? first : t, *away = here == first ? t : first;
+    const SimInsn *barrier = meeting_of(s, here);
+    sim_fault(s, here, barrier, "divergent barrier: this thread waits at it, but thread %s %s", sim_thread_text(s, away->number),
+              whereabouts(s, away, barrier));
+    sim_settle(s);
+    return false;
+  }
+  if (first->state == SIM_WAITING && meeting_of(s, first)->op->code == OP_BARRIER)
+    s->met = s->interval + 1;
+  return first->state == SIM_WAITING && !s->stop;
+}
+
+/* Puts the threads in a new random order. */
+static void mix_threads(Sim *s) {
+  for (int32_t n = s->k->nthreads - 1; n > 0; n--) {
+    int32_t other = (int32_t)sim_random(s, (uint64_t)n + 1), x = s->k->order[n];
+    s->k->order[n] = s->k->order[other];
+    s->k->order[other] = x;
+  }
+}
+
+/* The value of a preset of thread `number`. */
+static Const preset_value(const Sim *s, const Op *op, uint32_t number) {
+  switch (op->code) {
+  case OP_CONST: return op->cval;
+  case OP_SCALAR: return s->b->scalars[op->sym];
+  case OP_STEP: return exec_i(s->step);
+  case OP_BLOCK: return exec_i(s->block[op->sym]);
+  default: break;
+  }
+  for (int k = s->k->kernel->rank - 1; k > op->sym; k--)
+    number /= (uint32_t)s->k->kernel->threads[k];
+  return exec_i(number % (uint32_t)s->k->kernel->threads[op->sym]);
+}
+
+/* The value of preset `p` for thread `t`. */
+static Const preset_of(const Sim *s, const SimPreset *p, const SimThread *t) {
+  return p->op->noperands ? exec_apply((ExecCode)p->code, p->op, t->slot[p->a], t->slot[p->b], t->slot[p->c]) : preset_value(s, p->op, t->number);
+}
+
+/* Fills the presets from number `first` to before `end` of all threads. */
+static void fill_presets(Sim *s, int first, int end) {
+  SimThread *t = s->k->threads;
+  for (int i = first; i < end; i++) {
+    const SimPreset *p = &s->k->presets[i];
+    Const value = preset_of(s, p, t);
+    for (int n = 0; n < s->k->nthreads; n++)
+      t[n].slot[p->slot] = p->kind & SIM_BY_THREAD ? preset_of(s, p, &t[n]) : value;
+  }
+}
+
+/* Runs block `number`. */
+static void run_block(Sim *s, int64_t number) {
+  const SimKernel *k = s->k;
+  s->block_number = number;
+  for (int d = k->kernel->rank - 1; d >= 0; d--) {
+    s->block[d] = number % k->blocks[d];
+    number /= k->blocks[d];
+  }
+  s->block_epoch++;
+  s->stats.blocks++;
+  fill_presets(s, 0, k->nblock_presets);
+  for (int n = 0; n < k->nthreads; n++) {
+    s->k->threads[n].pc = 0;
+    s->k->threads[n].doubt = 0;
+    s->k->threads[n].actor = (uint32_t)n;
+    s->k->threads[n].ncopies = 0;
+    s->k->threads[n].commits = 0;
+  }
+  s->met = s->interval + 1;
+  do {
+    s->interval++;
+    mix_threads(s);
+    for (int n = 0; n < k->nthreads && !s->stop; n++)
+      run_thread(s, &s->k->threads[s->k->order[n]]);
+    if (!run_shuffles(s))
+      return;
+    sim_settle(s);
+    s->stats.barriers += s->k->threads[0].state == SIM_WAITING;
+  } while (!s->stop && meet(s));
+}
+
+/* Makes the threads and the shared memory of s->k, and fills the presets that never change. */
+static void prepare(Sim *s) {
+  SimKernel *k = s->k;
+  size_t n = (size_t)k->nthreads, slots = (size_t)k->nslots, cells = (size_t)k->private_cells;
+  Const *slot = ARENA_ARRAY(s->arena, Const, n * slots);
+  uint32_t *stale = ARENA_ARRAY(s->arena, uint32_t, n * slots);
+  SimCell *cell = ARENA_ARRAY(s->arena, SimCell, n * cells + 1);
+  k->threads = ARENA_ARRAY(s->arena, SimThread, n);
+  k->order = ARENA_ARRAY(s->arena, int32_t, n);
+  for (size_t i = 0; i < n; i++) {
+    k->threads[i] = (SimThread){.slot = slot + i * slots, .stale = stale + i * slots, .cells = cell + i * cells, .number = (uint32_t)i};
+    k->order[i] = (int32_t)i;
+  }
+  k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);
+  k->granules = ARENA_ARRAY(s->arena, SimGranule, (size_t)k->shared_bytes / (size_t)k->granule + 2);
+  if (k->near)
+    k->reads = ARENA_ARRAY(s->arena, SimRead, ((size_t)k->shared_bytes / (size_t)k->granule + 2) * (size_t)k->nwarps);
+  k->block_order = ARENA_ARRAY(s->arena, int64_t, k->nblocks + 1);
+  fill_presets(s, k->nlaunch_presets, k->npresets);
+}
+
+/* Makes k->block_order a random permutation. */
+static void mix_blocks(Sim *s) {
+  int64_t *order = s->k->block_order;
+  for (int64_t n = 0; n < s->k->nblocks; n++) {
+    int64_t other = (int64_t)sim_random(s, (uint64_t)n + 1);
+    order[n] = order[other];
+    order[other] = n;
+  }
+}
+
+/* Runs all blocks of the member `x` of the launch. */
+static void run_member(Sim *s, const SimMember *x) {
+  s->k = x->k;
+  s->first = x->first;
+  s->stats.launches++;
+  if (!s->k->threads)
+    prepare(s);
+  mix_blocks(s);
+  fill_presets(s, s->k->nblock_presets, s->k->nlaunch_presets);
+  for (int64_t n = 0; n < s->k->nblocks && !s->stop; n++)
+    run_block(s, s->k->block_order[n]);
+}
+
+void sim_launch(Sim *s) {
+  s->launch++;
+  for (int n = 0; n < s->nmembers && !s->stop; n++)
+    run_member(s, &s->members[n]);
+}

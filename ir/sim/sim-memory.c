@@ -1,0 +1,470 @@
+/* sim-memory.c: the simulator's loads and stores: bounds, races, initialisation, versions, staleness. */
+#include "ir/sim/simulate.h"
+
+/* ---- places */
+
+/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a fault if it lies
+ * outside. */
+static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const char *what, const char *name, int64_t *element, uint32_t *stale) {
+  const SimPlace *p = i->place;
+  *element = 0;
+  *stale = 0;
+  for (int k = 0; k < p->rank; k++) {
+    int64_t x;
+    bool far = __builtin_add_overflow(t->slot[p->idx[k]].i, p->off[k], &x);
+    if (far || x < p->lo[k] || x > p->hi[k]) {
+      sim_fault(s, t, i, "%s '%s' at %s lies outside: dimension %d goes from %lld to %lld", what, name, sim_place_text(s, t, i), k,
+                (long long)p->lo[k], (long long)p->hi[k]);
+      return false;
+    }
+    *element += (x - p->lo[k]) * p->stride[k];
+    *stale = *stale ? *stale : t->stale[p->idx[k]];
+  }
+  return true;
+}
+
+/* Gives the load `i` its value. */
+static void give(SimThread *t, const SimInsn *i, Const v, uint32_t stale) {
+  t->slot[i->dst] = v;
+  t->stale[i->dst] = stale;
+}
+
+/* The origin of staleness that instruction `i` itself is. */
+static uint32_t origin_of(const Sim *s, const SimInsn *i) { return (uint32_t)(i - s->k->insns) + 1; }
+
+/* Gives the load `i`, whose fault is reported, a zero that is not stale, so that one mistake makes one report. */
+static void give_zero(SimThread *t, const SimInsn *i) { give(t, i, exec_i(0), 0); }
+
+void sim_align(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  uint64_t element = 0;
+  for (int k = 0; k < p->rank; k++)
+    element += ((uint64_t)t->slot[p->idx[k]].i + (uint64_t)p->off[k] - (uint64_t)p->lo[k]) * (uint64_t)p->stride[k];
+  if (element % (uint64_t)p->align)
+    sim_fault(s, t, i, "%s of '%s' at %s is not aligned: it is element %lld in memory, which must be a multiple of %d", op_info[i->op->code].name,
+              i->code == SIM_ALIGN ? s->m->buffers[p->sym].name : s->k->kernel->arrays[p->sym].name, sim_place_text(s, t, i), (long long)element, p->align);
+}
+
+/* ---- races */
+
+/* Notes that `me` reads in period `now`; if another wrote in it, returns 1 and who in *other. */
+static inline int touch_read(SimTouch *t, uint32_t now, uint32_t me, uint32_t *other) {
+  bool race = t->wrote == now && t->writer != me;
+  *other = t->writer;
+  t->reader = t->read == now && t->reader != me ? SIM_MANY : me;
+  t->read = now;
+  return race;
+}
+
+/* Notes that `me` writes in period `now`; if another wrote (read) in it, returns 1 (2) and who in *other. */
+static inline int touch_write(SimTouch *t, uint32_t now, uint32_t me, uint32_t *other) {
+  bool wrote = t->wrote == now && t->writer != me, read = t->read == now && t->reader != me;
+  *other = wrote ? t->writer : t->reader;
+  t->writer = me;
+  t->wrote = now;
+  return wrote ? 1 : read ? 2 : 0;
+}
+
+/* ---- global memory */
+
+SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written) {
+  int64_t shape[MAX_RANK];
+  SimMemory *m = ARENA_NEW(s->arena, SimMemory);
+  m->data = data;
+  m->type = buffer_type(s->m, buffer);
+  m->born = written;
+  m->elements = buffer_shape(s->m, buffer, s->b->scalars, shape);
+  m->pages = ARENA_ARRAY(s->arena, SimPage *, m->elements / SIM_PAGE + 1);
+  return m;
+}
+
+void sim_memory_forget(SimMemory *m) {
+  m->born = false;
+  for (int64_t i = 0; i <= m->elements / SIM_PAGE; i++)
+    if (m->pages[i])
+      memset(m->pages[i]->written, 0, SIM_PAGE);
+}
+
+int64_t sim_memory_hole(const SimMemory *m) {
+  for (int64_t i = 0; i < m->elements; i++) {
+    const SimPage *page = m->pages[i / SIM_PAGE];
+    if (page ? !page->written[i % SIM_PAGE] : !m->born)
+      return i;
+    if (!page)
+      i += SIM_PAGE - 1;
+  }
+  return -1;
+}
+
+/* The bookkeeping of element `i`'s page. */
+static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
+  SimPage **page = &m->pages[i / SIM_PAGE];
+  if (!*page) {
+    *page = ARENA_NEW(s->arena, SimPage);
+    memset((*page)->written, m->born, SIM_PAGE);
+  }
+  return *page;
+}
+
+/* The number of `t` among all threads of the launch. */
+static uint32_t global_number(const Sim *s, const SimThread *t) { return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number; }
+
+/* The member of the launch that has the thread of that number; one without blocks has none. */
+static const SimMember *member_of(const Sim *s, uint32_t number) {
+  int i = 0;
+  while (i < s->nmembers - 1 && (number < s->members[i].first || number - s->members[i].first >= s->members[i].k->nblocks * s->members[i].k->nthreads))
+    i++;
+  return &s->members[i];
+}
+
+/* "thread [1] of block [0]" for the thread of that number in the launch, and of which kernel if that is not the running one. */
+static const char *who_text(Sim *s, uint32_t number) {
+  if (number == SIM_MANY)
+    return "several threads";
+  const SimMember *x = member_of(s, number);
+  SimKernel *running = s->k;
+  uint32_t n = (uint32_t)x->k->nthreads;
+  s->k = x->k;
+  const char *text = arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, (number - x->first) % n), sim_block_text(s, (number - x->first) / n));
+  s->k = running;
+  return x->k == running ? text : arena_printf(s->arena, "%s of kernel '%s', launched beside,", text, x->k->kernel->name);
+}
+
+/* Is the buffer that `i` loads from empty, and the place its first point, where guards of empty ranges lead? Its memory has room for that one, with nothing in it. */
+static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  bool empty = false;
+  for (int k = 0; k < p->rank; k++) {
+    int64_t x = t->slot[p->idx[k]].i, hi = p->hi[k] < p->lo[k] ? p->lo[k] : p->hi[k];
+    empty |= p->hi[k] < p->lo[k];
+    if (__builtin_add_overflow(x, p->off[k], &x) || x < p->lo[k] || x > hi)
+      return false;
+  }
+  return empty;
+}
+
+/* A load of memory that nobody wrote: staleness from a buffer of a temp field, which tiles may read about the points written, else a fault. */
+static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
+  const Buffer *b = &s->m->buffers[i->place->sym];
+  if (b->kind == BUFFER_FIELD && s->m->fields[b->field].temp) {
+    give(t, i, exec_i(0), origin_of(s, i));
+    return;
+  }
+  sim_fault(s, t, i, "read of uninitialised memory: nobody wrote '%s' at %s", b->name, sim_place_text(s, t, i));
+  give_zero(t, i);
+}
+
+void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
+  const char *name = s->m->buffers[i->place->sym].name;
+  SimMemory *m = s->memory[i->place->sym];
+  int64_t element;
+  uint32_t stale, other;
+  s->stats.loads++;
+  if (is_first_of_none(t, i)) {
+    give(t, i, exec_i(0), origin_of(s, i));
+    return;
+  }
+  if (!find_element(s, t, i, "load of", name, &element, &stale)) {
+    give_zero(t, i);
+    return;
+  }
+  if (!m->born || m->pages[element / SIM_PAGE] || s->writes[i->place->sym]) {
+    SimPage *page = page_of(s, m, element);
+    if (s->writes[i->place->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
+      sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
+                who_text(s, other));
+    if (!page->written[element % SIM_PAGE]) {
+      give_unborn(s, t, i);
+      return;
+    }
+  }
+  give(t, i, exec_get(m->type, m->data, element), stale);
+}
+
+/* Reports what is stale about the store `i`: its value, its coordinates (`at`), or the condition it is under. */
+static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint32_t at) {
+  uint32_t value = t->stale[i->a];
+  const char *name = s->m->buffers[i->place->sym].name;
+  if (!value && !at && !t->doubt)
+    return;
+  uint32_t origin = value ? value : at ? at : t->doubt_origin;
+  sim_fault(s, t, i, "a stale %s reaches '%s' at %s: %s", value ? "value" : at ? "coordinate" : "condition", name, sim_place_text(s, t, i),
+            sim_origin_text(s, origin));
+}
+
+void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const Buffer *buffer = &s->m->buffers[i->place->sym];
+  SimMemory *m = s->memory[i->place->sym];
+  int64_t element;
+  uint32_t stale, other;
+  s->stats.stores++;
+  if (!find_element(s, t, i, "store to", buffer->name, &element, &stale))
+    return;
+  check_stale_store(s, t, i, stale);
+  SimPage *page = page_of(s, m, element);
+  int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);
+  if (race)
+    sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
+              who_text(s, other), race == 1 ? "writes" : "reads");
+  if (sim_is_kept(s, i->place->sym))
+    return;
+  page->written[element % SIM_PAGE] = 1;
+  exec_put(m->type, m->data, element, t->slot[i->a]);
+}
+
+/* ---- shared arrays */
+
+/* Is the cell that `i` means one of the array's don't-care cells? */
+static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
+  for (int k = 0; k < a->rank; k++) {
+    int64_t x = t->slot[i->place->idx[k]].i + i->place->off[k];
+    if (x < a->pad_lo[k] || x >= a->shape[k] - a->pad_hi[k])
+      return true;
+  }
+  return false;
+}
+
+/* Who touched a granule before with nothing to order that: what that one did (`how`: 1 it wrote, 2 it read, 0: there is none), and in which interval. */
+typedef struct Racer { int how; uint32_t who, when; } Racer;
+
+/* A race of `t` at `i` with `r`. */
+static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, Racer r) {
+  const char *name = s->k->kernel->arrays[i->place->sym].name, *theirs = r.how == 1 ? "writes" : "reads";
+  if (s->k->nthreads == 1)
+    sim_race(s, t, i, "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
+             sim_place_text(s, t, i), mine, theirs);
+  else
+    sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with %s between", name, sim_place_text(s, t, i), mine,
+             r.who == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, r.who)), theirs,
+             r.when == s->interval ? "no barrier" : "too few barriers of neighbouring warps");
+}
+
+/* Is what a thread of warp `warp` did in interval `when` not yet done for all threads of warp `mine`, now? Each barrier between neighbours makes it done for one warp more to both sides. */
+static inline bool is_open(const Sim *s, uint32_t when, uint32_t warp, uint32_t mine) {
+  uint32_t apart = warp > mine ? warp - mine : mine - warp;
+  return when >= s->met && s->interval - when < (apart ? apart : 1);
+}
+
+/* Did another than `me` write the granule with nothing to order that? */
+static inline Racer find_writer(const Sim *s, const SimTouch *t, uint32_t me) {
+  bool open = t->writer != me && is_open(s, t->wrote, t->writer / SIM_WARP, me / SIM_WARP);
+  return open ? (Racer){1, t->writer, t->wrote} : (Racer){0};
+}
+
+/* Did another than `me` read granule `g` with nothing to order that? Kernels with barriers between neighbours know for each warp when it did so last: what it did before is done where that is. */
+static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
+  const SimRead *r = s->k->near ? s->k->reads + (g - s->k->granules) * s->k->nwarps : NULL;
+  if (!r)
+    return g->touch.read == s->interval && g->touch.reader != me ? (Racer){2, g->touch.reader, s->interval} : (Racer){0};
+  for (int w = 0; w < s->k->nwarps && s->interval - g->touch.read < (uint32_t)s->k->nwarps; w++)
+    if (r[w].reader != me && is_open(s, r[w].read, (uint32_t)w, me / SIM_WARP))
+      return (Racer){2, r[w].reader, r[w].read};
+  return (Racer){0};
+}
+
+/* Notes that `me` reads granule `g`; with whom it races. */
+static inline Racer read_granule(const Sim *s, SimGranule *g, uint32_t me) {
+  uint32_t other;
+  touch_read(&g->touch, s->interval, me, &other);
+  if (s->k->near) {
+    SimRead *r = s->k->reads + (g - s->k->granules) * s->k->nwarps + me / SIM_WARP;
+    r->reader = r->read == s->interval && r->reader != me ? SIM_MANY : me;
+    r->read = s->interval;
+  }
+  return find_writer(s, &g->touch, me);
+}
+
+/* Notes that `me` writes granule `g`; with whom it races. */
+static inline Racer write_granule(const Sim *s, SimGranule *g, uint32_t me) {
+  Racer r = find_writer(s, &g->touch, me);
+  if (!r.how)
+    r = find_reader(s, g, me);
+  g->touch.writer = me;
+  g->touch.wrote = s->interval;
+  return r;
+}
+
+/* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), not waited for yet? Faults if so. */
+static bool is_filling(Sim *s, const SimThread *t, const SimInsn *i, const SimGranule *g, int granules, const char *what) {
+  for (int n = 0; n < granules; n++)
+    if (g[n].filling == s->block_epoch) {
+      const char *whose = g[n].touch.writer == t->actor ? "this thread's" : arena_printf(s->arena, "that of thread %s", sim_thread_text(s, g[n].touch.writer));
+      sim_fault(s, t, i, "%s of a cell that an asynchronous copy is still filling: array '%s' at %s, the copy is %s; it needs an async.wait first", what,
+                s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i), whose);
+      return true;
+    }
+  return false;
+}
+
+/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none):
+ * staleness in a don't-care cell, else a fault. */
+static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, int owner) {
+  const Array *a = &s->k->kernel->arrays[array];
+  if (!in_pad(t, i, a)) {
+    const char *space = a->space == SPACE_SHARED ? "shared" : "private";
+    const char *why = owner < 0 ? "nobody in this block wrote it"
+                                : arena_printf(s->arena, "it holds a value of array '%s', which shares its storage",
+                                               s->k->kernel->arrays[owner].name);
+    sim_fault(s, t, i, "read of uninitialised %s array '%s' at %s: %s", space, a->name, sim_place_text(s, t, i), why);
+    give_zero(t, i);
+    return;
+  }
+  give(t, i, exec_i(0), origin_of(s, i));
+}
+
+void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
+  int array = i->place->sym;
+  const SimArray *a = &s->k->arrays[array];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.aloads++;
+  if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
+    give_zero(t, i);
+    return;
+  }
+  SimGranule *g = s->k->granules + a->base / s->k->granule + cell * a->granules;
+  if (is_filling(s, t, i, g, a->granules, "read")) {
+    give_zero(t, i);
+    return;
+  }
+  bool written = true, right = true;
+  int owner = -1;
+  Racer racer = {0};
+  for (int n = 0; n < a->granules; n++) {
+    Racer r = read_granule(s, &g[n], t->actor);
+    racer = r.how ? r : racer;
+    bool alive = g[n].block == s->block_epoch;
+    if (!alive || g[n].owner != array)
+      written = false;
+    if (alive && g[n].owner != array)
+      owner = g[n].owner;
+    right = right && g[n].ver == i->op->ver;
+    stale = stale ? stale : g[n].stale;
+  }
+  if (racer.how)
+    fault_shared_race(s, t, i, "reads", racer);
+  if (!written)
+    give_unwritten(s, t, i, array, owner);
+  else
+    give(t, i, exec_get(a->array->type, s->k->shared + a->base, cell), right ? stale : origin_of(s, i));
+}
+
+/* The staleness of what astore `i` writes: of its value, its coordinates, or the condition it is under. */
+static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) {
+  return t->stale[i->a] ? t->stale[i->a] : at ? at : t->doubt ? t->doubt_origin : 0;
+}
+
+/* The granules of cell `cell` of `a`. */
+static SimGranule *granules_of(const Sim *s, const SimArray *a, int64_t cell) { return s->k->granules + a->base / s->k->granule + cell * a->granules; }
+
+/* Notes that `t` writes the cell of granules `g` by instruction `i`, now; a race is reported. */
+static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule *g, int granules) {
+  Racer racer = {0};
+  for (int n = 0; n < granules; n++) {
+    Racer r = write_granule(s, &g[n], t->actor);
+    racer = r.how ? r : racer;
+  }
+  if (racer.how)
+    fault_shared_race(s, t, i, "writes", racer);
+}
+
+/* Cell `cell` of `a` holds `v` from now on, as instruction `i` has written it. */
+static void put_cell(Sim *s, const SimInsn *i, const SimArray *a, int64_t cell, Const v, uint32_t stale) {
+  SimGranule *g = granules_of(s, a, cell);
+  for (int n = 0; n < a->granules; n++) {
+    g[n].block = s->block_epoch;
+    g[n].filling = 0;
+    g[n].owner = i->place->sym;
+    g[n].ver = i->op->ver;
+    g[n].stale = stale;
+  }
+  exec_put(a->array->type, s->k->shared + a->base, cell, v);
+}
+
+void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->place->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale) || is_filling(s, t, i, granules_of(s, a, cell), a->granules, "write"))
+    return;
+  touch_cell(s, t, i, granules_of(s, a, cell), a->granules);
+  put_cell(s, i, a, cell, t->slot[i->a], stored_stale(t, i, stale));
+}
+
+/* ---- copies that run beside the thread */
+
+/* Appends a copy to those that `t` has on their way. */
+static void push_copy(Sim *s, SimThread *t, SimCopy copy) {
+  if (t->ncopies == t->cap) {
+    int32_t cap = t->cap ? 2 * t->cap : 16;
+    t->copies = arena_grow(s->arena, t->copies, (size_t)t->cap, (size_t)cap, sizeof *t->copies);
+    t->cap = cap;
+  }
+  t->copies[t->ncopies++] = copy;
+}
+
+/* The copy is a write now, when others may not touch the cell, and another when it is waited for. */
+void sim_copy(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->place->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "async.copy to", a->array->name, &cell, &stale))
+    return;
+  SimGranule *g = granules_of(s, a, cell);
+  if (is_filling(s, t, i, g, a->granules, "write"))
+    return;
+  touch_cell(s, t, i, g, a->granules);
+  for (int n = 0; n < a->granules; n++)
+    g[n].filling = s->block_epoch;
+  push_copy(s, t, (SimCopy){i, cell, t->commits, t->slot[i->a], stored_stale(t, i, stale)});
+}
+
+void sim_wait(Sim *s, SimThread *t, const SimInsn *i) {
+  int n = 0;
+  for (; n < t->ncopies && t->copies[n].group < t->commits - i->op->count; n++) {
+    const SimCopy *c = &t->copies[n];
+    const SimArray *a = &s->k->arrays[c->insn->place->sym];
+    touch_cell(s, t, c->insn, granules_of(s, a, c->cell), a->granules);
+    put_cell(s, c->insn, a, c->cell, c->value, c->stale);
+  }
+  t->ncopies -= n;
+  if (n)
+    memmove(t->copies, t->copies + n, (size_t)t->ncopies * sizeof *t->copies);
+}
+
+void sim_check_copies(Sim *s, SimThread *t) {
+  if (t->ncopies)
+    sim_fault(s, t, t->copies[0].insn, "the kernel ends with an asynchronous copy to shared array '%s' that this thread did not wait for",
+              s->k->kernel->arrays[t->copies[0].insn->place->sym].name);
+}
+
+/* ---- private arrays */
+
+void sim_private_load(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->place->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.aloads++;
+  if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
+    give_zero(t, i);
+    return;
+  }
+  const SimCell *c = &t->cells[a->base + cell];
+  bool alive = c->block == s->block_epoch;
+  if (!alive || c->owner != i->place->sym)
+    give_unwritten(s, t, i, i->place->sym, alive ? c->owner : -1);
+  else
+    give(t, i, c->value, c->ver != i->op->ver ? origin_of(s, i) : stale ? stale : c->stale);
+}
+
+void sim_private_store(Sim *s, SimThread *t, const SimInsn *i) {
+  const SimArray *a = &s->k->arrays[i->place->sym];
+  int64_t cell;
+  uint32_t stale;
+  s->stats.astores++;
+  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
+    return;
+  t->cells[a->base + cell] = (SimCell){t->slot[i->a], s->block_epoch, i->place->sym, i->op->ver, stored_stale(t, i, stale)};
+}

@@ -1,0 +1,318 @@
+/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the host part (the paper's
+ * Algorithm 5): buffers, launches, swaps, reductions, results. */
+#include "ir/sim/simulate.h"
+
+#include <stdlib.h>
+
+/* Translates all kernels. */
+static bool compile_kernels(Sim *s) {
+  s->kernels = ARENA_ARRAY(s->arena, SimKernel, s->m->nkernels + 1);
+  s->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
+  for (int i = 0; i < s->m->nkernels; i++)
+    if (!sim_compile(s, &s->m->kernels[i], &s->kernels[i]))
+      return false;
+  return true;
+}
+
+/* What the caller gave for buffer `b`: the array of a field (copy 0 only) or of a launch-time array; NULL for other buffers, whose memory is the run's own. Sets
+ * *given: the caller must give it. */
+static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
+  if (b->kind == BUFFER_PARAM) {
+    *given = true;
+    return s->b->param_arrays ? s->b->param_arrays[b->field] : NULL;
+  }
+  *given = b->kind == BUFFER_FIELD && b->copy == 0 && !s->m->fields[b->field].temp;
+  return *given ? s->b->fields[b->field] : NULL;
+}
+
+/* The place of the declaration that buffer `b` stands for. */
+static Loc buffer_loc(const Module *m, const Buffer *b) {
+  return b->kind == BUFFER_FIELD ? m->fields[b->field].loc : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].loc : no_loc();
+}
+
+/* Gives buffer `i` its memory: what the caller gave, or memory of its own, whose address goes to own[i] for the caller to free. */
+static bool make_buffer(Sim *s, int i, char **own) {
+  const Buffer *b = &s->m->buffers[i];
+  Type type = buffer_type(s->m, i);
+  bool given;
+  int64_t shape[MAX_RANK], elements = buffer_shape(s->m, i, s->b->scalars, shape);
+  char *data = given_memory(s, b, &given);
+  if (!given)
+    own[i] = data = calloc((size_t)elements + 1, (size_t)type_size(type));
+  if (!exec_type(type))
+    diag_error(s->d, buffer_loc(s->m, b), "the simulator has no values of type %s (field '%s')", type_name(type), b->name);
+  else if (!data && given && elements)
+    diag_error(s->d, buffer_loc(s->m, b), "%s '%s' has no array to run on", b->kind == BUFFER_PARAM ? "launch-time array" : "field", b->name);
+  else if (!data && !given)
+    diag_error(s->d, buffer_loc(s->m, b), "out of memory for buffer '%s' of %lld points", b->name, (long long)elements);
+  else {
+    s->memory[i] = sim_memory_new(s, i, data, given);
+    return true;
+  }
+  return false;
+}
+
+/* Gives all buffers their memory. */
+static bool make_memory(Sim *s, char **own) {
+  s->memory = ARENA_ARRAY(s->arena, SimMemory *, s->m->nbuffers + 1);
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (!make_buffer(s, i, own))
+      return false;
+  return true;
+}
+
+/* Does kernel `k` write no buffer but those of fields whose inits are left out? */
+static bool only_kept(const Sim *s, const SimKernel *k) {
+  bool any = false;
+  for (int i = 0; i < s->m->nbuffers; i++) {
+    if (!k->writes[i])
+      continue;
+    any = true;
+    if (!sim_is_kept(s, i))
+      return false;
+  }
+  return any;
+}
+
+/* Exchanges the memory of buffers `a` and `b`. If one of them is a further copy of a field, it now waits to be written and holds nothing any more. */
+static void swap(Sim *s, int a, int b) {
+  if (sim_is_kept(s, a))
+    return;
+  SimMemory *m = s->memory[a];
+  s->memory[a] = s->memory[b];
+  s->memory[b] = m;
+  if (s->m->buffers[a].copy || s->m->buffers[b].copy)
+    sim_memory_forget(s->memory[s->m->buffers[a].copy ? a : b]);
+}
+
+/* Stops the run: kernel `index` cannot be launched, for this reason. */
+static void refuse(Sim *s, int index, const char *why) {
+  diag_error(s->d, s->m->kernels[index].loc, "kernel '%s' %s", s->m->kernels[index].name, why);
+  s->faults++;
+  s->stop = true;
+}
+
+/* Adds kernel `index`, or the one that suits the params better, to the members of the launch, and notes what it writes. */
+static void add_member(Sim *s, int index) {
+  int chosen = kernel_chosen(s->m, index, s->b->scalars);
+  if (chosen < 0) {
+    refuse(s, index, "cannot be launched with these params");
+    return;
+  }
+  const SimMember *last = s->nmembers ? &s->members[s->nmembers - 1] : NULL;
+  int64_t first = last ? last->first + last->k->nblocks * last->k->nthreads : 0;
+  SimMember x = {&s->kernels[chosen], (uint32_t)first};
+  if (first + x.k->nblocks * x.k->nthreads >= (int64_t)SIM_MANY) {
+    refuse(s, chosen, "and those launched beside it have more than 2^32 threads: too many to simulate; take a smaller grid");
+    return;
+  }
+  ARENA_PUSH(s->arena, s->members, s->nmembers, x);
+  for (int i = 0; i < s->m->nbuffers; i++)
+    s->writes[i] |= x.k->writes[i];
+}
+
+/* Puts the members of the launch in a random order. */
+static void mix_members(Sim *s) {
+  for (int n = s->nmembers - 1; n > 0; n--) {
+    uint64_t other = sim_random(s, (uint64_t)n + 1);
+    SimMember x = s->members[n];
+    s->members[n] = s->members[other];
+    s->members[other] = x;
+  }
+}
+
+/* Launches the first of the `n` ops at `op` and those beside it, but not what writes only what is kept; how many these are. Notes what they wrote. */
+static int launch(Sim *s, const HostOp *op, int n) {
+  int count = 1;
+  while (count < n && op[count].beside)
+    count++;
+  s->nmembers = 0;
+  memset(s->writes, 0, sizeof *s->writes * (size_t)s->m->nbuffers);
+  for (int i = 0; i < count && !s->stop; i++)
+    if (!only_kept(s, &s->kernels[op[i].a]))
+      add_member(s, op[i].a);
+  mix_members(s);
+  sim_launch(s);
+  for (int k = 0; k < s->nmembers; k++)
+    for (int i = 0; i < s->m->nbuffers; i++)
+      if (s->members[k].k->writes[i])
+        s->memory[i]->writer = s->members[k].k->kernel;
+  return count;
+}
+
+/* Does what buffer `b` holds not outlast a sequence? */
+static bool is_passing(const Module *m, const Buffer *b) {
+  return b->kind == BUFFER_SCRATCH || (b->kind == BUFFER_FIELD && m->fields[b->field].temp);
+}
+
+/* Runs the sequence once, beginning at step `step`. Temp fields and scratch buffers hold nothing at its start. */
+static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (is_passing(s->m, &s->m->buffers[i]))
+      sim_memory_forget(s->memory[i]);
+  s->step = step;
+  for (int i = 0; i < seq->nops && !s->stop;) {
+    const HostOp *op = &seq->ops[i];
+    if (op->kind == HOST_LAUNCH) {
+      i += launch(s, op, seq->nops - i);
+    } else {
+      swap(s, op->a, op->b);
+      i++;
+    }
+  }
+}
+
+/* Runs the launches of reduction `r`, `step` steps being done, and makes of its value what it is for. False if that is an error. */
+static bool reduce(Sim *s, const Reduction *r, int64_t step, bool *stop) {
+  run_sequence(s, &r->seq, step);
+  if (s->stop)
+    return false;
+  const SimMemory *m = s->memory[r->result];
+  s->b->scalars[r->scalar] = exec_get(m->type, m->data, 0);
+  if (s->b->reduced)
+    s->b->reduced(s->b->user, r, step, s->b->scalars[r->scalar]);
+  return reduction_judge(s->m, r, s->b->scalars, step, stop, s->d);
+}
+
+/* Evaluates the reductions that are due when `step` steps are done. */
+static bool reduce_due(Sim *s, int64_t step, bool *stop) {
+  for (int i = 0; i < s->m->nreductions; i++)
+    if (reduction_is_due(&s->m->reductions[i], step) && !reduce(s, &s->m->reductions[i], step, stop))
+      return false;
+  return true;
+}
+
+/* Makes `steps` steps from step `from` on: always by the longest sequence that does not go too far. */
+static bool advance(Sim *s, int64_t from, int64_t steps) {
+  const Host *h = &s->m->host;
+  for (int64_t done = 0; done < steps && !s->stop;) {
+    int i = 0;
+    while (i < h->nseqs && (h->seqs[i].steps > steps - done || h->seqs[i].steps < 1))
+      i++;
+    if (i == h->nseqs) {
+      diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name, (long long)(steps - done));
+      return false;
+    }
+    run_sequence(s, &h->seqs[i], from + done);
+    done += h->seqs[i].steps;
+  }
+  return !s->stop;
+}
+
+/* The inits and then the time steps, with the reductions between them, which may end the run. */
+static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
+  int64_t first = s->b->first_step;
+  bool stop = false;
+  s->keep = skip_init;
+  if (run_inits)
+    run_sequence(s, &s->m->host.init, first);
+  s->keep = NULL;
+  s->b->done = 0;
+  if (!s->stop && first == 0 && !reduce_due(s, 0, &stop))
+    return false;
+  while (s->b->done < steps && !s->stop && !stop) {
+    int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at), n = left < due ? left : due;
+    if (!advance(s, at, n))
+      return false;
+    s->b->done += n;
+    if (!reduce_due(s, at + n, &stop))
+      return false;
+  }
+  return s->faults == 0;
+}
+
+/* "[3, 4]": the grid point of element `i` of field `f`. */
+static const char *element_text(Sim *s, const Field *f, int64_t i) {
+  int64_t shape[MAX_RANK], at[MAX_RANK] = {0};
+  field_shape(f, s->b->scalars, shape);
+  for (int k = f->box.rank - 1; k >= 0; k--) {
+    at[k] = i % shape[k] + affine_eval(f->box.lo[k], s->b->scalars, NULL);
+    i /= shape[k];
+  }
+  Str t = {s->arena, NULL, 0, 0};
+  for (int k = 0; k < f->box.rank; k++)
+    str_addf(&t, "%s%lld", k ? ", " : "[", (long long)at[k]);
+  str_add(&t, "]");
+  return t.s;
+}
+
+/* Is buffer `i` one whose values the caller wants in another place than where they are now? */
+static bool is_elsewhere(const Sim *s, int i) {
+  const Buffer *b = &s->m->buffers[i];
+  return b->kind == BUFFER_FIELD && !b->copy && !s->m->fields[b->field].temp && s->memory[i]->data != s->b->fields[b->field];
+}
+
+/* Have all elements of buffer `i` been written? */
+static bool is_whole(Sim *s, int i) {
+  const Buffer *b = &s->m->buffers[i];
+  const Field *f = &s->m->fields[b->field];
+  SimMemory *m = s->memory[i];
+  int64_t hole = sim_memory_hole(m);
+  if (hole < 0)
+    return true;
+  diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s", b->name, element_text(s, f, hole),
+             m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
+  return false;
+}
+
+/* Brings the values of fields whose buffers were swapped back to the caller's arrays; all their elements must have been written. Fields of one history
+ * may stand in each other's arrays, so all are set aside first. */
+static bool return_results(Sim *s) {
+  char **values = ARENA_ARRAY(s->arena, char *, s->m->nbuffers + 1);
+  for (int i = 0; i < s->m->nbuffers; i++) {
+    if (!is_elsewhere(s, i))
+      continue;
+    if (!is_whole(s, i))
+      return false;
+    size_t bytes = (size_t)s->memory[i]->elements * (size_t)type_size(s->memory[i]->type);
+    values[i] = arena_alloc(s->arena, bytes + 1);
+    memcpy(values[i], s->memory[i]->data, bytes);
+  }
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (values[i])
+      memcpy(s->b->fields[s->m->buffers[i].field], values[i], (size_t)s->memory[i]->elements * (size_t)type_size(s->memory[i]->type));
+  return true;
+}
+
+/* sim_run with its memory in s->arena and own[i]. */
+static bool run_module(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
+  return compile_kernels(s) && make_memory(s, own) && run_host(s, steps, run_inits, skip_init) && return_results(s);
+}
+
+/* Runs in a new arena, which is freed; also when memory runs out. */
+static bool run_in_arena(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
+  jmp_buf oom;
+  Arena *arena = arena_new(NULL, NULL);
+  if (!arena || setjmp(oom)) {
+    diag_error(s->d, no_loc(), "out of memory for the simulator's bookkeeping: take a smaller grid");
+    if (arena)
+      arena_free(arena);
+    return false;
+  }
+  arena_on_oom(arena, &oom);
+  s->arena = arena;
+  bool ok = run_module(s, own, steps, run_inits, skip_init);
+  arena_free(arena);
+  return ok;
+}
+
+bool sim_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats,
+             Diags *d) {
+  if (m->level != LEVEL_KIR) {
+    diag_error(d, no_loc(), "the simulator runs kernel IR, and module '%s' is stencil IR: lower it, or use --device=ref", m->name);
+    return false;
+  }
+  char **own = calloc((size_t)m->nbuffers + 1, sizeof *own);
+  if (!own) {
+    diag_error(d, no_loc(), "out of memory");
+    return false;
+  }
+  Sim s = {.m = m, .b = b, .d = d, .random = o ? o->seed : 0, .max_faults = o && o->max_reports > 0 ? o->max_reports : 1};
+  bool ok = run_in_arena(&s, own, steps, run_inits, skip_init);
+  for (int i = 0; i < m->nbuffers; i++)
+    free(own[i]);
+  free(own);
+  if (stats)
+    *stats = s.stats;
+  return ok;
+}

@@ -1,0 +1,383 @@
+/* barriers.c: a barrier where a dependence between threads demands it, and nowhere else.
+ *
+ * The pass walks a kernel in the order in which each thread runs through it, and keeps the accesses to shared arrays since the last
+ * barrier (pending). An access that crosses threads with a pending one (crossing.c: read after write, write after read, write after
+ * write, in one storage) gets a barrier right before it. A for whose own accesses do not cross one another is taken as one access, so
+ * the barrier stands before the loop; in any other for the walk goes around the body until what the end of one iteration leaves pending
+ * needs no more barriers at the begin of the next.
+ *
+ * An async.copy writes twice: when it begins, for what is pending then, and at the wait for it, for what comes after. Which groups of copies a wait leaves is not
+ * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that no barrier mends.
+ *
+ * Behind a barrier between neighbouring warps all stays pending, but only for the threads of warps that are not neighbours (Access.met). With near=1 the barriers of each outermost loop become such ones
+ * if the walk then still finds that none is missing. */
+#include <inttypes.h>
+
+#include "passes/kernel/crossing.h"
+
+/* Accesses, oldest first. Two never share the array `v`. */
+typedef struct Pending { int32_t n; Access **v; } Pending;
+
+/* Asynchronous copies that may be on their way, the first `committed` of them surely closed by a commit. */
+typedef struct Flight { Pending copies; int32_t committed; } Flight;
+
+/* The work on one kernel. flight: at the place reached. dry: look, insert nothing, and say in `hit` whether a barrier was missing. */
+typedef struct Inserter {
+  PassContext *c;
+  Kernel *k;
+  Crossing *crossing;
+  Flight flight;
+  int64_t inserted;
+  bool dry, hit, ok;
+} Inserter;
+
+static void run_block(Inserter *in, Block *b, Pending *p, bool uniform);
+
+/* A copy of `p` that can be appended to. */
+static Pending copy_pending(Inserter *in, const Pending *p) {
+  Pending q = {0};
+  for (int i = 0; i < p->n; i++)
+    ARENA_PUSH(in->c->arena, q.v, q.n, p->v[i]);
+  return q;
+}
+
+/* Adds `x` to `p` unless its op is in it, and in as many threads. */
+static void add_access(Inserter *in, Pending *p, Access *x) {
+  for (int i = 0; i < p->n; i++)
+    if (p->v[i]->op == x->op) {
+      if (!x->met)
+        p->v[i] = x;
+      return;
+    }
+  ARENA_PUSH(in->c->arena, p->v, p->n, x);
+}
+
+static void add_all(Inserter *in, Pending *p, const Pending *q) {
+  for (int i = 0; i < q->n; i++)
+    add_access(in, p, q->v[i]);
+}
+
+/* The pending access that crosses threads with `x`, or NULL. */
+static const Access *find_crossing(Inserter *in, const Pending *p, const Access *x) {
+  for (int i = 0; i < p->n; i++)
+    if (p->v[i]->met ? accesses_cross_far(in->crossing, p->v[i], x) : accesses_cross(in->crossing, p->v[i], x))
+      return p->v[i];
+  return NULL;
+}
+
+/* Behind a barrier between neighbouring warps: what is pending is so for others only. */
+static void meet_neighbours(Inserter *in, Pending *p) {
+  Pending met = {0};
+  for (int i = 0; i < p->n; i++) {
+    Access *x = ARENA_NEW(in->c->arena, Access);
+    *x = *p->v[i];
+    x->met = true;
+    ARENA_PUSH(in->c->arena, met.v, met.n, x);
+  }
+  *p = met;
+}
+
+static bool is_shared_access(const Inserter *in, const Op *op) { return op_array(op) >= 0 && in->k->arrays[op->sym].space == SPACE_SHARED; }
+
+/* The asynchronous copies below `b` may be on their way from now on. */
+static void launch_copies(Inserter *in, const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_ASYNC_COPY)
+      add_access(in, &in->flight.copies, access_new(in->crossing, op, true));
+    for (int i = 0; i < op->nblocks; i++)
+      launch_copies(in, op->blocks[i]);
+  }
+}
+
+/* A flight of its own like `f`. */
+static Flight copy_flight(Inserter *in, const Flight *f) { return (Flight){copy_pending(in, &f->copies), f->committed}; }
+
+/* The copies of `f` may be on their way too. */
+static void join_flight(Inserter *in, const Flight *f) {
+  in->flight.committed = 0;
+  add_all(in, &in->flight.copies, &f->copies);
+}
+
+/* The async.wait `op`: what is on its way may have come, and all that was committed has if no group is left. */
+static void land_copies(Inserter *in, const Op *op, Pending *p) {
+  Flight rest = {0};
+  add_all(in, p, &in->flight.copies);
+  if (op->count)
+    return;
+  for (int i = in->flight.committed; i < in->flight.copies.n; i++)
+    add_access(in, &rest.copies, in->flight.copies.v[i]);
+  in->flight = rest;
+}
+
+/* Collects the accesses to shared arrays below `b`; true if there is a barrier among them. */
+static bool collect(Inserter *in, const Block *b, bool looped, Pending *all) {
+  bool barrier = false;
+  for (const Op *op = b->first; op; op = op->next) {
+    barrier |= op_is_barrier(op);
+    if (op->code == OP_ASYNC_WAIT)
+      add_all(in, all, &in->flight.copies);
+    if (is_shared_access(in, op)) {
+      Access *x = access_new(in->crossing, op, looped);
+      ARENA_PUSH(in->c->arena, all->v, all->n, x);
+    }
+    for (int i = 0; i < op->nblocks; i++)
+      barrier |= collect(in, op->blocks[i], looped || op->code == OP_FOR, all);
+  }
+  return barrier;
+}
+
+/* Two of these accesses that cross threads (one may stand for both if it is in a for), the second returned; NULL if there are none. */
+static const Access *find_inner_crossing(Inserter *in, const Pending *all) {
+  for (int i = 0; i < all->n; i++)
+    for (int j = all->v[i]->looped ? i : i + 1; j < all->n; j++)
+      if (accesses_cross(in->crossing, all->v[i], all->v[j]))
+        return all->v[j];
+  return NULL;
+}
+
+/* Reports that threads must meet before the access of `x`, inside `op`, where not all of them come. */
+static void report_divergence(Inserter *in, const Access *x, const Op *op) {
+  if (in->ok)
+    diag_error(in->c->diags, x->op->loc,
+               "kernel '%s': a dependence between threads through array '%s' needs a barrier here, but not all threads of a block come here "
+               "together: the %s around it depends on the thread; make its %s the same for all threads, or move the access out of it",
+               in->k->name, in->k->arrays[x->array].name, op->code == OP_FOR ? "for" : "if", op->code == OP_FOR ? "bounds" : "condition");
+  in->ok = false;
+}
+
+/* The op around `op` that takes the threads of a block apart. */
+static const Op *divergent_parent(const Op *op) {
+  for (const Op *p = op->parent->parent; p; p = p->parent->parent)
+    if (!value_is_uniform(p->operands[0]) || (p->code == OP_FOR && !value_is_uniform(p->operands[1])))
+      return p;
+  return op->parent->parent ? op->parent->parent : op;
+}
+
+/* Puts a barrier before `op`, because of access `x` in it, and so empties `p`. */
+static void put_barrier(Inserter *in, Op *op, const Access *x, Pending *p, bool uniform) {
+  *p = (Pending){0};
+  in->hit = true;
+  if (in->dry)
+    return;
+  if (!uniform) {
+    report_divergence(in, x, divergent_parent(op));
+    return;
+  }
+  Builder b = builder_before(in->c->arena, op);
+  build_barrier(&b);
+  in->inserted++;
+}
+
+/* An op taken as one access: the accesses `all` in it do not cross one another. */
+static void run_unit(Inserter *in, Op *op, const Pending *all, Pending *p, bool uniform) {
+  for (int i = 0; i < all->n; i++)
+    if (find_crossing(in, p, all->v[i])) {
+      put_barrier(in, op, all->v[i], p, uniform);
+      break;
+    }
+  add_all(in, p, all);
+}
+
+/* Runs through the body of a for, inserting barriers, with the copies of `start` on their way at its begin. */
+static void run_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
+  in->flight = copy_flight(in, start);
+  run_block(in, op->blocks[0], p, uniform);
+}
+
+/* The same without inserting anything, `p` being pending at its begin and changed to what is at its end; was a barrier missing? */
+static bool try_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
+  bool dry = in->dry, hit = in->hit;
+  in->dry = true;
+  in->hit = false;
+  run_body(in, op, p, start, uniform);
+  bool missing = in->hit;
+  in->dry = dry;
+  in->hit = hit;
+  return missing;
+}
+
+/* Does the for run at least once? */
+static bool runs(Inserter *in, const Op *op) {
+  Interval lo = value_interval(in->crossing->ranges, op->operands[0]), hi = value_interval(in->crossing->ranges, op->operands[1]);
+  return lo.known && hi.known && lo.hi < hi.lo;
+}
+
+/* A for that has, or needs, barriers in its body. */
+static void run_loop(Inserter *in, Op *op, Pending *p, bool uniform) {
+  bool inner = uniform && value_is_uniform(op->operands[0]) && value_is_uniform(op->operands[1]);
+  Flight start = copy_flight(in, &in->flight);
+  Pending end = {0};
+  int64_t before;
+  run_body(in, op, &end, &start, inner);
+  do {
+    before = in->inserted;
+    run_body(in, op, &end, &start, inner);
+  } while (in->inserted != before);
+  Pending first = copy_pending(in, p);
+  if (try_body(in, op, &first, &start, inner)) {
+    Pending all = {0};
+    collect(in, op->blocks[0], true, &all);
+    put_barrier(in, op, all.v[0], p, uniform);
+    first = (Pending){0};
+    try_body(in, op, &first, &start, inner);
+  }
+  if (runs(in, op))
+    *p = (Pending){0};
+  else
+    join_flight(in, &start);
+  add_all(in, p, &first);
+  add_all(in, p, &end);
+}
+
+/* A for. */
+static void run_for(Inserter *in, Op *op, Pending *p, bool uniform) {
+  Pending all = {0};
+  launch_copies(in, op->blocks[0]);
+  bool barrier = collect(in, op->blocks[0], true, &all);
+  if (barrier || find_inner_crossing(in, &all))
+    run_loop(in, op, p, uniform);
+  else
+    run_unit(in, op, &all, p, uniform);
+}
+
+/* An if that all threads of a block decide alike: each branch by itself, then what either leaves pending. */
+static void run_uniform_if(Inserter *in, Op *op, Pending *p, bool uniform) {
+  Pending other = copy_pending(in, p);
+  Flight start = copy_flight(in, &in->flight), end;
+  run_block(in, op->blocks[0], p, uniform);
+  end = in->flight;
+  in->flight = start;
+  run_block(in, op->blocks[1], &other, uniform);
+  join_flight(in, &end);
+  add_all(in, p, &other);
+}
+
+/* An if that takes threads apart: nothing in it may need a barrier. */
+static void run_divergent_if(Inserter *in, Op *op, Pending *p, bool uniform) {
+  Pending all = {0};
+  launch_copies(in, op->blocks[0]);
+  launch_copies(in, op->blocks[1]);
+  collect(in, op->blocks[0], false, &all);
+  collect(in, op->blocks[1], false, &all);
+  const Access *x = find_inner_crossing(in, &all);
+  if (x)
+    report_divergence(in, x, op);
+  run_unit(in, op, &all, p, uniform);
+}
+
+/* Runs through `b`; `p` is what is pending before and then after it. uniform: all threads of the block come here together. */
+static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
+  for (Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_BARRIER) {
+      *p = (Pending){0};
+    } else if (op->code == OP_BARRIER_NEAR) {
+      meet_neighbours(in, p);
+    } else if (op->code == OP_FOR) {
+      run_for(in, op, p, uniform);
+    } else if (op->code == OP_IF && value_is_uniform(op->operands[0])) {
+      run_uniform_if(in, op, p, uniform);
+    } else if (op->code == OP_IF) {
+      run_divergent_if(in, op, p, uniform);
+    } else if (op->code == OP_ASYNC_COMMIT) {
+      in->flight.committed = in->flight.copies.n;
+    } else if (op->code == OP_ASYNC_WAIT) {
+      land_copies(in, op, p);
+    } else if (is_shared_access(in, op)) {
+      Access *x = access_new(in->crossing, op, false);
+      if (find_crossing(in, p, x))
+        put_barrier(in, op, x, p, uniform);
+      add_access(in, op->code == OP_ASYNC_COPY ? &in->flight.copies : p, x);
+    }
+  }
+}
+
+/* Threads of a block. */
+static int64_t block_threads(const Kernel *k) {
+  int64_t n = 1;
+  for (int d = 0; d < k->rank; d++)
+    n *= k->threads[d];
+  return n;
+}
+
+/* ---- barriers between neighbouring warps */
+
+/* Ops. */
+typedef struct Ops { int32_t n; Op **v; } Ops;
+
+/* With so few warps a barrier between neighbours waits for about as many as one of the block. */
+enum { LEAST_WARPS = 4 };
+
+/* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones? */
+static bool has_neighbours(const PassContext *c, const Kernel *k) {
+  int64_t warps = block_threads(k) / WARP_LANES;
+  return k->threads[k->rank - 1] % WARP_LANES == 0 && warps % 2 == 0 && warps >= LEAST_WARPS && warps <= c->target->near_warps;
+}
+
+/* Appends the barriers of the block below `b` to `found`. */
+static void find_barriers(Inserter *in, const Block *b, Ops *found) {
+  for (Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_BARRIER)
+      ARENA_PUSH(in->c->arena, found->v, found->n, op);
+    for (int i = 0; i < op->nblocks; i++)
+      find_barriers(in, op->blocks[i], found);
+  }
+}
+
+/* Is a barrier missing in the kernel? */
+static bool lacks_barrier(const Inserter *in) {
+  Inserter look = {.c = in->c, .k = in->k, .crossing = in->crossing, .dry = true, .ok = true};
+  Pending p = {0};
+  run_block(&look, in->k->body, &p, true);
+  return look.hit;
+}
+
+/* Makes the barriers of the block in the body of `loop` ones between neighbours if that is enough. How many. */
+static int32_t relax_loop(Inserter *in, const Op *loop) {
+  Ops found = {0};
+  find_barriers(in, loop->blocks[0], &found);
+  for (int i = 0; i < found.n; i++)
+    found.v[i]->code = OP_BARRIER_NEAR;
+  if (found.n && !lacks_barrier(in))
+    return found.n;
+  for (int i = 0; i < found.n; i++)
+    found.v[i]->code = OP_BARRIER;
+  return 0;
+}
+
+/* The same for all the outermost loops below `b`, each by itself. */
+static int32_t relax_loops(Inserter *in, const Block *b) {
+  int32_t n = 0;
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_FOR)
+      n += relax_loop(in, op);
+    for (int i = 0; i < op->nblocks && op->code != OP_FOR; i++)
+      n += relax_loops(in, op->blocks[i]);
+  }
+  return n;
+}
+
+/* ---- kernels */
+
+/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if `near`; false after an error. */
+static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
+  Inserter in = {.c = c, .k = k, .ok = true};
+  if (block_threads(k) > 1) {
+    in.crossing = crossing_new(c->arena, ranges_new(c->arena, m, k, k->body));
+    Pending p = {0};
+    run_block(&in, k->body, &p, true);
+  }
+  pass_stat(c, in.inserted, "barriers", "barriers inserted in kernel %s", k->name);
+  if (near && in.ok && has_neighbours(c, k))
+    pass_stat(c, relax_loops(&in, k->body), "barriers", "barriers between neighbouring warps alone in kernel %s", k->name);
+  return in.ok;
+}
+
+/* The pass: every kernel of the module. */
+Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o) {
+  bool ok = true;
+  bool near = pass_option_int(c, "barriers", n, o, "near", 0, 1, 0, &ok);
+  module_renumber(m);
+  for (int i = 0; i < m->nkernels; i++)
+    ok &= insert_barriers(c, m, &m->kernels[i], near);
+  return ok ? m : NULL;
+}

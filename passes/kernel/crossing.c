@@ -1,0 +1,221 @@
+/* crossing.c: whether two accesses meet in one cell from two threads.
+ *
+ * Thread t touches cell sum of a_d * t_d + r, thread t' cell sum of a_d * t'_d + r', in each dimension of the array; r and r' are made
+ * of constants and of induction variables, which vary by themselves. The cells are equal only if the distance t' - t, in [1 - B_d, B_d -
+ * 1], solves sum of a_d * (t'_d - t_d) = r - r' in every dimension. r - r' lies in an interval and is a constant modulo the common
+ * divisor of the variables' coefficients: for cells thread_d + B_d * e with the same constants only the distance 0 remains, which is the
+ * thread itself. */
+#include "passes/kernel/crossing.h"
+
+/* Blocks with more threads along a dimension are not analysed: everything crosses. */
+enum { MAX_THREADS = 4096 };
+
+/* No cell's number, and no part of one that is reasoned about, is as large as this. */
+static const int64_t MAX_CELL = (int64_t)1 << 40;
+
+/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, rest in [lo, hi] and rest = c modulo `divisor` (0:
+ * rest = c). */
+typedef struct Equation { int64_t coef[MAX_RANK], lo, hi, c, divisor; } Equation;
+
+/* See crossing.h. */
+Crossing *crossing_new(Arena *a, Ranges *r) {
+  Crossing *c = ARENA_NEW(a, Crossing);
+  c->ranges = r;
+  for (int d = 0; d < r->k->rank; d++)
+    c->step[d] = ARENA_ARRAY(a, bool, r->k->threads[d] <= MAX_THREADS ? 2 * r->k->threads[d] + 1 : 1);
+  return c;
+}
+
+/* The array that owns the storage of array `i`. */
+static int32_t root_of(const Kernel *k, int32_t i) {
+  while (k->arrays[i].storage >= 0)
+    i = k->arrays[i].storage;
+  return i;
+}
+
+/* See crossing.h. */
+Access *access_new(Crossing *c, const Op *op, bool looped) {
+  Ranges *r = c->ranges;
+  Access *x = ARENA_NEW(r->arena, Access);
+  *x = (Access){.op = op, .array = op->sym, .root = root_of(r->k, op->sym), .write = op_array_written(op) >= 0, .looped = looped, .cells = op_elements(op)};
+  for (int d = 0; d < r->k->arrays[op->sym].rank; d++) {
+    const Value *v = op->operands[d + op_first_index(op)];
+    x->index[d] = linear_of(r, v);
+    Interval form = linear_interval(r, x->index[d]), value = value_interval(r, v);
+    x->exact[d] = form.known && value.known && form.lo == value.lo && form.hi == value.hi;
+    x->exact[d] &= !__builtin_add_overflow(x->index[d].c, op->off[d], &x->index[d].c);
+  }
+  return x;
+}
+
+static int64_t gcd(int64_t x, int64_t y) {
+  while (y) {
+    int64_t z = x % y;
+    x = y;
+    y = z;
+  }
+  return x < 0 ? -x : x;
+}
+
+/* The coefficient of thread `d` in `x`. */
+static int64_t thread_coef(Linear x, int d) {
+  for (int i = 0; i < x.n; i++)
+    if (x.t[i].atom.kind == ATOM_THREAD && x.t[i].atom.index == d)
+      return x.t[i].coef;
+  return 0;
+}
+
+/* Is this term of `x` one that has the same value in all threads at all times, with the same coefficient in `y`? */
+static bool term_cancels(LinearTerm t, Linear y) {
+  if (t.atom.kind != ATOM_SCALAR && t.atom.kind != ATOM_BLOCK)
+    return false;
+  for (int i = 0; i < y.n; i++)
+    if (y.t[i].atom.kind == t.atom.kind && y.t[i].atom.index == t.atom.index)
+      return y.t[i].coef == t.coef;
+  return false;
+}
+
+/* Adds sign * the terms of `x` that are not in e->coef and do not cancel against `y` to the rest of `e`. False if a bound is not known. */
+static bool add_rest(Crossing *c, Equation *e, Linear x, Linear y, int64_t sign) {
+  Linear rest = {x.c, 0, NULL};
+  LinearTerm *t = ARENA_ARRAY(c->ranges->arena, LinearTerm, x.n);
+  for (int i = 0; i < x.n; i++)
+    if (!(x.t[i].atom.kind == ATOM_THREAD && e->coef[x.t[i].atom.index]) && !term_cancels(x.t[i], y))
+      t[rest.n++] = x.t[i];
+  rest.t = t;
+  Interval r = linear_interval(c->ranges, rest);
+  if (!r.known || r.lo <= -MAX_CELL || r.hi >= MAX_CELL || x.c <= -MAX_CELL || x.c >= MAX_CELL)
+    return false;
+  for (int i = 0; i < rest.n; i++) {
+    if (t[i].coef <= -MAX_CELL || t[i].coef >= MAX_CELL)
+      return false;
+    e->divisor = gcd(e->divisor, t[i].coef);
+  }
+  e->lo += sign < 0 ? -r.hi : r.lo;
+  e->hi += sign < 0 ? -r.lo : r.hi;
+  e->c += sign * x.c;
+  return true;
+}
+
+/* The equation index_y - index_x = 0 of one dimension of the array; false if nothing is known of it. */
+static bool make_equation(Crossing *c, Linear x, Linear y, Equation *e) {
+  *e = (Equation){0};
+  for (int d = 0; d < c->ranges->k->rank; d++) {
+    int64_t a = thread_coef(x, d);
+    e->coef[d] = a == thread_coef(y, d) ? a : 0;
+    if (e->coef[d] > INT32_MAX || e->coef[d] < INT32_MIN)
+      return false;
+  }
+  return add_rest(c, e, x, y, -1) && add_rest(c, e, y, x, 1);
+}
+
+/* Can the rest of `e` be -v? */
+static bool rest_can_be(const Equation *e, int64_t v) {
+  int64_t r = -v;
+  if (r < e->lo || r > e->hi)
+    return false;
+  return e->divisor ? (r - e->c) % e->divisor == 0 : r == e->c;
+}
+
+/* How many thread dimensions are in `e`; *last is the last of them. */
+static int count_dims(const Equation *e, int *last) {
+  int n = 0;
+  *last = -1;
+  for (int d = 0; d < MAX_RANK; d++)
+    if (e->coef[d]) {
+      *last = d;
+      n++;
+    }
+  return n;
+}
+
+/* Distances along each dimension that all equations of that dimension alone allow go to c->step[d][distance + threads]. False if there
+ * is a dimension without any, or an equation without threads that cannot hold. */
+static bool single_solutions(Crossing *c, int n, const Equation *e) {
+  const Kernel *k = c->ranges->k;
+  for (int d = 0; d < k->rank; d++) {
+    bool any = false;
+    for (int64_t s = 1 - k->threads[d]; s < k->threads[d]; s++) {
+      bool ok = true;
+      for (int i = 0, only; i < n && ok; i++)
+        ok = count_dims(&e[i], &only) != 1 || only != d || rest_can_be(&e[i], e[i].coef[d] * s);
+      c->step[d][s + k->threads[d]] = ok;
+      any |= ok;
+    }
+    if (!any)
+      return false;
+  }
+  for (int i = 0, only; i < n; i++)
+    if (count_dims(&e[i], &only) == 0 && !rest_can_be(&e[i], 0))
+      return false;
+  return true;
+}
+
+/* Do the equations with several thread dimensions hold at the distance `s`? */
+static bool joint_solution(int n, const Equation *e, const int64_t *s) {
+  for (int i = 0, last; i < n; i++)
+    if (count_dims(&e[i], &last) > 1 && !rest_can_be(&e[i], e[i].coef[0] * s[0] + e[i].coef[1] * s[1] + e[i].coef[2] * s[2]))
+      return false;
+  return true;
+}
+
+/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, numbered row by row. */
+static int64_t warps_apart(const Kernel *k, const int64_t *s) {
+  int last = k->rank > 1 ? k->rank - 1 : 0;
+  int64_t rows = 0, row = k->threads[last] / WARP_LANES, far = s[last] < 0 ? -s[last] : s[last], along = (far + WARP_LANES - 1) / WARP_LANES;
+  for (int d = 0; d < last; d++)
+    rows = rows * k->threads[d] + s[d];
+  return (rows < 0 ? -rows : rows) * row + (along < row ? along : row - 1);
+}
+
+/* Is there a distance other than 0 (`far`: between warps that are no neighbours), its components from `d` on taken from c->step, that solves the equations with several dimensions? */
+static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int d, int64_t *s) {
+  const Kernel *k = c->ranges->k;
+  if (d == MAX_RANK || d == k->rank)
+    return (far ? warps_apart(k, s) > 1 : s[0] || s[1] || s[2]) && joint_solution(n, e, s);
+  for (s[d] = 1 - k->threads[d]; s[d] < k->threads[d]; s[d]++)
+    if (c->step[d][s[d] + k->threads[d]] && other_solution(c, n, e, far, d + 1, s))
+      return true;
+  s[d] = 0;
+  return false;
+}
+
+/* Do x and y have their cells at the same places? */
+static bool same_layout(const Array *x, const Array *y) {
+  bool same = x->type == y->type && x->rank == y->rank;
+  for (int d = 0; same && d < x->rank; d++)
+    same = x->shape[d] == y->shape[d];
+  return same;
+}
+
+/* Makes room in the equation of the last dimension for all the cells of `x` and `y`. */
+static void add_cells(Equation *e, const Access *x, const Access *y) {
+  e->lo -= x->cells - 1;
+  e->hi += y->cells - 1;
+  if (x->cells > 1 || y->cells > 1)
+    e->divisor = 1;
+}
+
+/* May different threads, or (`far`) threads of warps that are no neighbours, touch the same memory by x and y? */
+static bool cross(Crossing *c, const Access *x, const Access *y, bool far) {
+  const Kernel *k = c->ranges->k;
+  Equation e[MAX_RANK];
+  int n = 0, rank = k->arrays[x->array].rank;
+  if (x->root != y->root || (!x->write && !y->write))
+    return false;
+  if (!same_layout(&k->arrays[x->array], &k->arrays[y->array]))
+    return true;
+  for (int d = 0; d < k->rank; d++)
+    if (k->threads[d] > MAX_THREADS)
+      return true;
+  for (int d = 0; d < rank; d++)
+    if (x->exact[d] && y->exact[d] && make_equation(c, x->index[d], y->index[d], &e[n])) {
+      if (d == rank - 1)
+        add_cells(&e[n], x, y);
+      n++;
+    }
+  return single_solutions(c, n, e) && other_solution(c, n, e, far, 0, (int64_t[MAX_RANK]){0});
+}
+
+bool accesses_cross(Crossing *c, const Access *x, const Access *y) { return cross(c, x, y, false); }
+bool accesses_cross_far(Crossing *c, const Access *x, const Access *y) { return cross(c, x, y, true); }

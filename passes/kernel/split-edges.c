@@ -1,0 +1,295 @@
+/* split-edges.c: the blocks at the edges in a kernel of their own. What pass specialize makes of a body, `if interior { A } else { B }`, is compiled as one: every
+ * block takes the registers of B, which needs more of them. Where the interior blocks are a box of the grid of blocks, kernel
+ *
+ *   @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
+ *
+ * becomes
+ *
+ *   @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
+ *   @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
+ *
+ * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which are all alike, fill the device behind it. */
+#include <string.h>
+
+#include "passes/analysis.h"
+#include "passes/lower/lower.h"
+
+/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. */
+typedef struct Inner { int64_t first; Affine extent; } Inner;
+
+/* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the number of the kernel for the rest. */
+typedef struct Split { Op *versions; Inner inner[MAX_RANK]; int32_t edge; } Split;
+
+/* ---------------------------------------------------------------- which blocks are interior */
+
+/* x / y, rounded up. */
+static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
+
+/* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can be told from params. The extent still counts
+ * from block 0 on. */
+static bool restrict_inner(Inner *in, Affine lo, Affine hi, int64_t tile) {
+  int64_t more;
+  Affine extent = affine_add_const(hi, 1);
+  if (lo.n || !affine_diff(in->extent, extent, &more))
+    return false;
+  if (ceil_div(lo.c, tile) > in->first)
+    in->first = ceil_div(lo.c, tile);
+  if (more > 0)
+    in->extent = extent;
+  return true;
+}
+
+/* Is `op` an inside of nothing but first points of tiles? Then takes the blocks out of `inner` for which it is false. */
+static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
+  for (int i = 0; i < op->noperands; i++) {
+    Linear f = linear_of(r, op->operands[i]);
+    if (op->operands[i]->type != TY_I64 || f.n != 1 || f.t[0].atom.kind != ATOM_BLOCK)
+      return false;
+    int d = f.t[0].atom.index;
+    if (f.t[0].coef != r->k->tile[d] ||
+        !restrict_inner(&inner[d], affine_add_const(op->box->lo[i], -f.c), affine_add_const(op->box->hi[i], -f.c), r->k->tile[d]))
+      return false;
+  }
+  return true;
+}
+
+/* The same for a condition made of insides. */
+static bool restrict_by(Ranges *r, const Value *v, Inner *inner) {
+  if (v->def && v->def->code == OP_AND)
+    return restrict_by(r, v->def->operands[0], inner) && restrict_by(r, v->def->operands[1], inner);
+  return v->def && v->def->code == OP_INSIDE && restrict_by_inside(r, v->def, inner);
+}
+
+/* Finds the versions of `k` and the box of blocks that the first of them is for. */
+static Split find_split(Ranges *r, const Kernel *k) {
+  Split s = {NULL, {{0}}, -1};
+  for (Op *op = k->body->first; op && !s.versions; op = op->next) {
+    for (int d = 0; d < k->rank; d++)
+      s.inner[d] = (Inner){0, k->extent[d]};
+    if (op->code == OP_IF && !op->nresults && restrict_by(r, op->operands[0], s.inner))
+      s.versions = op;
+  }
+  for (int d = 0; d < k->rank; d++)
+    s.inner[d].extent = affine_add_const(s.inner[d].extent, -s.inner[d].first * k->tile[d]);
+  return s;
+}
+
+/* ---------------------------------------------------------------- the two kernels */
+
+/* Puts the ops of `b` before `at`. */
+static void splice(Block *b, Op *at) {
+  for (Op *op = b->first, *next; op; op = next) {
+    next = op->next;
+    op_unlink(op);
+    if (op->code != OP_YIELD)
+      op_insert(at->parent, at, op);
+  }
+}
+
+/* Leaves only version `keep` of the op that chooses one, number `place` among the ops of `body`. */
+static void keep_version(Block *body, int place, int keep) {
+  Op *op = body->first;
+  while (place--)
+    op = op->next;
+  splice(op->blocks[keep], op);
+  op_unlink(op);
+}
+
+/* The place of `op` in its block. */
+static int place_of(const Op *op) {
+  int n = 0;
+  while ((op = op->prev))
+    n++;
+  return n;
+}
+
+/* Replaces the block ops of `b` by the values at `number`. */
+static void replace_blocks(Block *body, Block *b, Value *const *number) {
+  for (Op *op = b->first, *next; op; op = next) {
+    next = op->next;
+    for (int i = 0; i < op->nblocks; i++)
+      replace_blocks(body, op->blocks[i], number);
+    if (op->code == OP_BLOCK) {
+      block_replace_uses(body, op->results[0], number[op->sym]);
+      op_unlink(op);
+    }
+  }
+}
+
+/* Replaces the block ops of `k` by the values at `number`, which the ops in `before` compute. */
+static void renumber_blocks(Kernel *k, Block *before, Value *const *number) {
+  replace_blocks(k->body, k->body, number);
+  Op *first = k->body->first;
+  for (Op *op = before->last, *prev; op; op = prev) {
+    prev = op->prev;
+    op_unlink(op);
+    op_insert(k->body, first, op);
+    first = op;
+  }
+}
+
+/* A block of code that is being made, and short names for what it is made of. */
+static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
+static Value *add(Builder *b, Value *x, Value *y) { return build2(b, OP_ADD, x, y); }
+static Value *sub(Builder *b, Value *x, Value *y) { return build2(b, OP_SUB, x, y); }
+static Value *mul(Builder *b, Value *x, Value *y) { return build2(b, OP_MUL, x, y); }
+
+/* The number of blocks of `tile` points that cover `extent`. */
+static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t tile) {
+  Value *points = build2(b, OP_MAX, build_affine(b, m, extent), number(b, 0));
+  return build2(b, OP_DIV, add(b, points, number(b, tile - 1)), number(b, tile));
+}
+
+/* What the search for an edge block's place knows: `left`, its number among the blocks that it may still be; `all`, how many blocks there are for one
+ * number along dimension d, and `rim`, how many of those are not interior if that number is one of interior blocks; `rimmed`, whether it is one in all dimensions before d
+ * (NULL: it is). */
+typedef struct Search { Builder *b; Value *left, *rimmed, *all[MAX_RANK], *rim[MAX_RANK]; } Search;
+
+/* x if all dimensions before are those of interior blocks, else y. */
+static Value *if_rimmed(Search *s, Value *x, Value *y) { return s->rimmed ? build3(s->b, OP_SELECT, s->rimmed, x, y) : x; }
+
+/* The block's number along dimension `d`, where `inner` blocks from `first` on are interior. Numbers before those have `all` blocks each, then come those with `rim`, then
+ * again with `all`; in the last dimension that is 1, 0 and 1. */
+static Value *build_place(Search *s, int d, bool last, int64_t first, Value *inner) {
+  Builder *b = s->b;
+  Value *before = mul(b, number(b, first), s->all[d]), *beside = mul(b, inner, s->rim[d]);
+  Value *low = build2(b, OP_LT, s->left, before);
+  Value *at = build3(b, OP_SELECT, low, s->left, add(b, s->left, sub(b, mul(b, inner, s->all[d]), beside)));
+  at = if_rimmed(s, at, s->left);
+  if (last)
+    return at;
+  Value *middle = build2(b, OP_AND, build1(b, OP_NOT, low), build2(b, OP_LT, s->left, add(b, before, beside)));
+  middle = s->rimmed ? build2(b, OP_AND, s->rimmed, middle) : middle;
+  at = build3(b, OP_SELECT, middle, sub(b, s->left, before), at);
+  Value *each = build3(b, OP_SELECT, middle, s->rim[d], s->all[d]), *place = build2(b, OP_DIV, at, each);
+  s->left = sub(b, at, mul(b, place, each));
+  s->rimmed = middle;
+  return add(b, place, build3(b, OP_SELECT, middle, number(b, first), number(b, 0)));
+}
+
+/* In `number` the places of a block of the edge kernel of `k`, from its number along the last dimension. */
+static void build_edge_places(Builder *b, const Module *m, const Kernel *k, const Inner *inner, Value **places) {
+  Value *count[MAX_RANK], *interior[MAX_RANK], *all = number(b, 1), *hole = all;
+  Search s = {.b = b, .left = build_dim(b, OP_BLOCK, k->rank - 1)};
+  for (int d = k->rank - 1; d >= 0; d--) {
+    count[d] = build_count(b, m, k->extent[d], k->tile[d]);
+    interior[d] = build_count(b, m, inner[d].extent, k->tile[d]);
+    s.all[d] = all;
+    s.rim[d] = sub(b, all, hole);
+    all = mul(b, all, count[d]);
+    hole = mul(b, hole, interior[d]);
+  }
+  for (int d = 0; d < k->rank; d++)
+    places[d] = build_place(&s, d, d == k->rank - 1, inner[d].first, interior[d]);
+}
+
+/* In `places` those of a block of the interior kernel of `k`. */
+static void build_inner_places(Builder *b, const Kernel *k, const Inner *inner, Value **places) {
+  for (int d = 0; d < k->rank; d++)
+    places[d] = add(b, build_dim(b, OP_BLOCK, d), number(b, inner[d].first));
+}
+
+/* A name for the edge kernel of `k`. */
+static const char *edge_name(Module *m, const Kernel *k) {
+  const char *name = arena_printf(m->arena, "%s_edge", k->name);
+  while (module_find_kernel(m, name) >= 0)
+    name = arena_printf(m->arena, "%s_", name);
+  return name;
+}
+
+/* Makes kernel `i` of `m` the interior one, and adds the edge kernel. */
+static void split_kernel(Module *m, int i, Split *s) {
+  Kernel *k = &m->kernels[i], edge = *k;
+  int place = place_of(s->versions);
+  Value *places[MAX_RANK];
+  Block *before = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, before);
+  b.loc = k->loc;
+  build_edge_places(&b, m, k, s->inner, places);
+  edge.name = edge_name(m, k);
+  edge.body = block_clone(m->arena, k->body, NULL, NULL);
+  edge.arrays = ARENA_ARRAY(m->arena, Array, k->narrays + 1);
+  if (k->narrays)
+    memcpy(edge.arrays, k->arrays, sizeof *k->arrays * (size_t)k->narrays);
+  keep_version(edge.body, place, 1);
+  renumber_blocks(&edge, before, places);
+  edge.hollow = true;
+  build_inner_places(&b, k, s->inner, places);
+  keep_version(k->body, place, 0);
+  renumber_blocks(k, before, places);
+  for (int d = 0; d < k->rank; d++)
+    k->extent[d] = edge.without[d] = s->inner[d].extent;
+  s->edge = m->nkernels;
+  ARENA_PUSH(m->arena, m->kernels, m->nkernels, edge);
+}
+
+/* ---------------------------------------------------------------- modules */
+
+/* Sets *user, a bool, if `op` is one by which threads of a block work together (a block_walk callback). */
+static void note_together(void *user, Op *op) { *(bool *)user |= op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN; }
+
+/* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both versions. */
+static bool is_worthwhile(const Kernel *k) {
+  bool together = false;
+  block_walk(k->body, note_together, &together);
+  return together;
+}
+
+/* What becomes of each kernel of `m`. A kernel and those that it is launched instead of are split all or none, so that the same one of them runs at the edge and inside. */
+static Split *find_splits(PassContext *c, Module *m) {
+  Split *s = ARENA_ARRAY(c->arena, Split, m->nkernels + 1);
+  for (int i = 0; i < m->nkernels; i++) {
+    const Kernel *k = &m->kernels[i];
+    if (is_worthwhile(k) && !k->hollow)
+      s[i] = find_split(ranges_new(c->arena, m, k, k->body), k);
+  }
+  for (int round = 0; round < 2; round++)
+    for (int i = 0; i < m->nkernels; i++) {
+      int other = m->kernels[i].instead - 1;
+      if (other >= 0 && (!s[i].versions || !s[other].versions))
+        s[i].versions = s[other].versions = NULL;
+    }
+  return s;
+}
+
+/* Has `q` launch the edge kernels too. */
+static void split_launches(Module *m, HostSeq *q, const Split *s) {
+  HostSeq out = {.steps = q->steps};
+  for (int i = 0; i < q->nops; i++) {
+    HostOp op = q->ops[i];
+    if (op.kind == HOST_LAUNCH && s[op.a].versions) {
+      HostOp edge = op;
+      edge.a = s[op.a].edge;
+      op.beside = true;
+      ARENA_PUSH(m->arena, out.ops, out.nops, edge);
+    }
+    ARENA_PUSH(m->arena, out.ops, out.nops, op);
+  }
+  *q = out;
+}
+
+/* The pass: every kernel of the module that has two versions. */
+Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)n, (void)o;
+  int count = m->nkernels;
+  module_renumber(m);
+  Split *s = find_splits(c, m);
+  for (int i = 0; i < count; i++)
+    if (s[i].versions)
+      split_kernel(m, i, &s[i]);
+  for (int i = 0; i < count; i++)
+    if (s[i].versions && m->kernels[i].instead)
+      m->kernels[s[i].edge].instead = s[m->kernels[i].instead - 1].edge + 1;
+  split_launches(m, &m->host.init, s);
+  for (int i = 0; i < m->host.nseqs; i++)
+    split_launches(m, &m->host.seqs[i], s);
+  for (int i = 0; i < m->nreductions; i++)
+    split_launches(m, &m->reductions[i].seq, s);
+  for (int i = 0; i < count; i++)
+    if (s[i].versions) {
+      simplify_kernel(c, m, &m->kernels[i]);
+      simplify_kernel(c, m, &m->kernels[s[i].edge]);
+      pass_stat(c, 1, "split-edges", "kernels made of kernel %s for its edges", m->kernels[i].name);
+    }
+  return m;
+}

@@ -1,0 +1,78 @@
+/* loops-arrays.c: which versions of fields live in arrays of the tile. */
+#include "passes/lower/loops.h"
+
+/* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far from a store waits for it: such rows get ROW_CELLS more. */
+enum { PAGE_CELLS = 512 };
+
+typedef struct ReadMarks { const Launch *l; int instance; bool **read; } ReadMarks;
+
+/* AccessFn: what the running instance reads for `field` is read. */
+static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
+  ReadMarks *r = user;
+  (void)piece, (void)off;
+  Version v = launch_reads(r->l, field, r->instance);
+  r->read[v.field][v.version] = true;
+}
+
+bool keeps_values(const Launch *l, int i, int field) { return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i); }
+
+/* read[f][v]: does an instance of `l` read version v of field f, be it to keep it? */
+static bool **versions_read(const Launch *l) {
+  const Module *m = l->m;
+  ReadMarks r = {l, 0, ARENA_ARRAY(m->arena, bool *, m->nfields)};
+  for (int f = 0; f < m->nfields; f++) r.read[f] = ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1);
+  for (r.instance = 0; r.instance < l->n; r.instance++) {
+    const Stencil *st = &l->st[r.instance];
+    stencil_accesses(st, mark_read, &r);
+    for (int i = 0; i < st->ntargets; i++)
+      if (keeps_values(l, r.instance, st->targets[i])) r.read[st->targets[i]][launch_version(l, st->targets[i], r.instance)] = true;
+  }
+  return r.read;
+}
+
+/* Is the extent that of the output tile itself? */
+static bool extent_zero(const Extent *e, int rank) {
+  for (int d = 0; d < rank; d++)
+    if (e->lo[d] != 0 || e->hi[d] != 0) return false;
+  return true;
+}
+
+bool stores_directly(const Tile *t, int field, int i) {
+  const FieldUse *u = &t->l->use[field];
+  int v = launch_version(t->l, field, i) + 1;
+  return u->stored && v == u->versions && t->array[field][v] < 0;
+}
+
+int32_t row_cells(int32_t n) {
+  int32_t cells = (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS;
+  return cells % PAGE_CELLS == 0 ? cells + ROW_CELLS : cells;
+}
+
+/* Calls fn for each target of each instance that needs an array for it. Places of versions without one are -1. */
+static void each_array(Tile *t, bool *const *read, ArrayFn fn) {
+  const Launch *l = t->l;
+  for (int i = 0; i < l->n; i++)
+    for (int k = 0; k < l->st[i].ntargets; k++) {
+      int f = l->st[i].targets[k], v = launch_version(l, f, i) + 1;
+      bool last = v == l->use[f].versions;
+      if (read[f][v] || (last && l->use[f].stored && !extent_zero(&l->st[i].extent, t->rank))) t->array[f][v] = fn(t, i, f, v);
+    }
+}
+
+/* ArrayFn: just marks that there will be one. */
+static int mark_array(Tile *t, int i, int field, int v) {
+  (void)t, (void)i, (void)field, (void)v;
+  return 0;
+}
+
+void tile_arrays(Tile *t, ArrayFn make) {
+  const Module *m = t->l->m;
+  bool **read = versions_read(t->l);
+  t->array = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
+  for (int f = 0; f < m->nfields; f++) {
+    t->array[f] = ARENA_ARRAY(m->arena, int32_t, t->l->use[f].versions + 1);
+    for (int v = 0; v <= t->l->use[f].versions; v++) t->array[f][v] = -1;
+  }
+  each_array(t, read, mark_array);
+  each_array(t, read, make);
+}

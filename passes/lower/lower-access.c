@@ -1,0 +1,135 @@
+/* lower-access.c: one access of a field made into kernel IR, with the field's outside rule, from coordinates that the caller gives.
+ *
+ * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access can leave the
+ * field's region. */
+#include "passes/lower/lower.h"
+
+/* Is x + off <= y whatever the params are? */
+static bool always_below(Affine x, int64_t off, Affine y) {
+  int64_t diff;
+  return affine_diff(y, x, &diff) && off <= diff;
+}
+
+Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Rules r = {{OUTSIDE_NONE}};
+  for (int d = 0; d < m->grid.rank; d++) {
+    bool stays = always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d]);
+    r.dim[d] = stays ? OUTSIDE_NONE : f->outside;
+  }
+  return r;
+}
+
+bool rules_none(const Rules *r) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (r->dim[d] != OUTSIDE_NONE)
+      return false;
+  return true;
+}
+
+/* The scalar `s` as i64. */
+static Value *scalar_i64(Builder *b, const Module *m, int s) { return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s)); }
+
+Value *build_affine(Builder *b, const Module *m, Affine x) {
+  Value *sum = NULL;
+  for (int i = 0; i < x.n; i++) {
+    Value *term = scalar_i64(b, m, x.t[i].scalar);
+    if (x.t[i].coef != 1)
+      term = build2(b, OP_MUL, term, build_int(b, TY_I64, x.t[i].coef));
+    sum = sum ? build2(b, OP_ADD, sum, term) : term;
+  }
+  if (!sum)
+    return build_int(b, TY_I64, x.c);
+  return x.c ? build2(b, OP_ADD, sum, build_int(b, TY_I64, x.c)) : sum;
+}
+
+/* The op that brings a coordinate into a region by `rule`. */
+static Opcode map_op(OutsideRule rule) {
+  switch (rule) {
+  case OUTSIDE_CLAMP: return OP_CLAMP;
+  case OUTSIDE_MIRROR: return OP_MIRROR;
+  case OUTSIDE_PERIODIC: return OP_WRAP;
+  default: return OP_GUARD;
+  }
+}
+
+/* x + off as an op of its own. */
+static Value *plus(Builder *b, Value *x, int64_t off) { return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x; }
+
+/* Does at + off lie in the field's region in the dimensions whose rule is `rule`? NULL if there are none. */
+static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Box box = {0};
+  Value *coords[MAX_RANK];
+  for (int d = 0; d < m->grid.rank; d++)
+    if (rules->dim[d] == rule) {
+      box.lo[box.rank] = f->box.lo[d];
+      box.hi[box.rank] = f->box.hi[d];
+      coords[box.rank++] = plus(b, at[d], off[d]);
+    }
+  return box.rank ? build_inside(b, box.rank, coords, &box) : NULL;
+}
+
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off,
+                 Value *v, Value *other) {
+  const Field *f = &m->fields[field];
+  Value *test = inside_where(b, m, field, rules, rule, at, off);
+  if (!test)
+    return v;
+  return build3(b, OP_SELECT, test, v, other ? other : build_const(b, f->type, f->outside_value));
+}
+
+/* The access to a field with a constant outside, not guarded: nothing is loaded where the constant holds. */
+static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Op *test = build_if(b, inside_where(b, m, field, rules, OUTSIDE_CONST, at, off), 1, &f->type);
+  Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
+  in.loc = out.loc = b->loc;
+  build_yield(&in, 1, (Value *[]){build_load(&in, f->type, buffer, m->grid.rank, at, off)});
+  build_yield(&out, 1, (Value *[]){build_const(&out, f->type, f->outside_value)});
+  return test->results[0];
+}
+
+Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off,
+                     bool guarded) {
+  const Field *f = &m->fields[field];
+  Value *coords[MAX_RANK];
+  int64_t rest[MAX_RANK] = {0};
+  if (f->outside == OUTSIDE_CONST && !guarded && !rules_none(rules))
+    return load_or_constant(b, m, field, buffer, rules, at, off);
+  for (int d = 0; d < m->grid.rank; d++) {
+    if (rules->dim[d] == OUTSIDE_NONE && !guarded) {
+      coords[d] = at[d];
+      rest[d] = off[d];
+    } else {
+      coords[d] = build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], f->box.hi[d]);
+    }
+  }
+  Value *v = build_load(b, f->type, buffer, m->grid.rank, coords, rest);
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
+}
+
+Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at, Value *cell, int64_t off) {
+  Value *beyond = plus(b, at, off);
+  Box line = {.rank = 1, .lo = {f->box.lo[d]}, .hi = {f->box.hi[d]}};
+  Value *moved = build_map(b, map_op(rule), at, off, f->box.lo[d], f->box.hi[d]);
+  Value *far = build2(b, OP_ADD, cell, build_convert(b, TY_I32, build2(b, OP_SUB, moved, at)));
+  Value *safe = build_map(b, OP_GUARD, far, 0, affine_const(first), affine_const(last));
+  return build3(b, OP_SELECT, build_inside(b, 1, &beyond, &line), plus(b, cell, off), safe);
+}
+
+Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
+                    Value *const *at, Value *const *cell, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  const Array *a = &k->arrays[array];
+  Value *idx[MAX_RANK];
+  int64_t rest[MAX_RANK];
+  for (int d = 0; d < m->grid.rank; d++) {
+    OutsideRule rule = rules->dim[d];
+    bool leads = rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR;
+    idx[d] = leads ? ruled_cell(b, f, -a->pad_lo[d], a->shape[d] - 1 - a->pad_lo[d], d, rule, at[d], cell[d], off[d]) : cell[d];
+    rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];
+  }
+  Value *v = build_aload(b, f->type, array, ver, m->grid.rank, idx, rest);
+  return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
+}

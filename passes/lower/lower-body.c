@@ -1,0 +1,147 @@
+/* lower-body.c: the bodies of pieces and stencils made into kernel IR at one point. */
+#include "passes/lower/lower.h"
+
+/* An access that a Point has already built: its field, offset and rules, and the value. */
+struct SeenAccess { int32_t field; int64_t off[MAX_RANK]; Rules rules; Value *value; };
+
+/* Do the two accesses mean the same? */
+static bool same_access(const struct SeenAccess *x, const struct SeenAccess *y) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (x->off[d] != y->off[d] || x->rules.dim[d] != y->rules.dim[d])
+      return false;
+  return x->field == y->field;
+}
+
+Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  struct SeenAccess s = {.field = field, .rules = *rules};
+  for (int d = 0; d < p->m->grid.rank; d++)
+    s.off[d] = off[d];
+  for (int i = 0; i < p->nseen; i++)
+    if (same_access(&p->seen[i], &s))
+      return p->seen[i].value;
+  s.value = p->access(p, b, s.field, s.off, &s.rules);
+  ARENA_PUSH(b->arena, p->seen, p->nseen, s);
+  return s.value;
+}
+
+bool stencils_use_step(int n, const Stencil *st) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_STEP)
+          return true;
+  return false;
+}
+
+/* A copy of the pure op `op` on the values that `map` has for its operands. */
+static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
+  Value **operands = ARENA_ARRAY(b->arena, Value *, op->noperands);
+  for (int i = 0; i < op->noperands; i++)
+    operands[i] = map[op->operands[i]->id];
+  Op *r = build_op(b, op->code, op->results[0]->type, op->noperands, operands);
+  r->sym = op->sym;
+  r->flags = op->flags;
+  r->cval = op->cval;
+  return r->results[0];
+}
+
+/* The element op `op` as a load from its array's buffer (lowering_new), at `index` brought into the array; 0 if the array is empty. */
+static Value *element_value(const Module *m, Builder *b, const Op *op, Value *index) {
+  const ParamArray *p = &m->param_arrays[op->sym];
+  Value *at = build_map(b, OP_CLAMP, index, 0, affine_const(0), affine_add_const(p->extent, -1));
+  Value *v = build_load(b, p->type, op->sym, 1, &at, NULL);
+  if (p->extent.n || p->extent.c < 1) {
+    Value *some = build2(b, OP_GT, build_affine(b, m, p->extent), build_int(b, TY_I64, 0));
+    v = build3(b, OP_SELECT, some, v, build_const(b, p->type, (Const){0}));
+  }
+  return build_convert(b, op->results[0]->type, v);
+}
+
+int32_t body_number(const Block *body) {
+  int32_t n = 0;
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  return n;
+}
+
+Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
+  if (op->code == OP_ELEMENT)
+    return element_value(p->m, b, op, map[op->operands[0]->id]);
+  return op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
+}
+
+Value **piece_values(Point *p, Builder *b, const Piece *piece) {
+  Value **map = ARENA_ARRAY(b->arena, Value *, body_number(piece->body));
+  Value **out = ARENA_ARRAY(b->arena, Value *, piece->ntargets);
+  Loc loc = b->loc;
+  for (const Op *op = piece->body->first; op; op = op->next) {
+    bool skip = false;
+    Value *known = p->known ? p->known(p, b, piece, op, &skip) : NULL;
+    b->loc = op->loc;
+    if (known || skip) {
+      map[op->results[0]->id] = known;
+    } else if (op->code == OP_YIELD) {
+      for (int i = 0; i < op->noperands; i++)
+        out[i] = map[op->operands[i]->id];
+    } else if (op->code == OP_ACCESS) {
+      Rules rules = access_rules(p->m, &piece->box, op->sym, op->off);
+      map[op->results[0]->id] = point_access(p, b, op->sym, op->off, &rules);
+    } else {
+      map[op->results[0]->id] = body_op(p, b, op, map);
+    }
+  }
+  b->loc = loc;
+  return out;
+}
+
+int free_dimensions(Arena *a, const Box *box) {
+  int n = 0;
+  for (int d = 0; d < box->rank; d++)
+    n += box_extent(a, box, d).n > 0;
+  return n;
+}
+
+/* The numbers of the pieces of `st`, those with more free dimensions first, else in their order. */
+static int *main_first(Arena *a, const Stencil *st) {
+  int *order = ARENA_ARRAY(a, int, st->npieces);
+  int n = 0;
+  for (int want = MAX_RANK; want >= 0; want--)
+    for (int i = 0; i < st->npieces; i++)
+      if (free_dimensions(a, &st->pieces[i].box) == want)
+        order[n++] = i;
+  return order;
+}
+
+/* Is the point in piece i? Built once for each i, kept in `tests`. */
+static Value *piece_test(Point *p, Builder *b, const Stencil *st, int i, Value **tests) {
+  if (!tests[i])
+    tests[i] = build_inside(b, p->m->grid.rank, p->index, &st->pieces[i].box);
+  return tests[i];
+}
+
+/* The new value of `field` at the point: a chain of selects over the pieces in `order`, whose values are `values`. */
+static Value *chain(Point *p, Builder *b, const Stencil *st, int field, const int *order, Value **const *values, Value **tests, Value *v) {
+  for (int k = st->npieces - 1; k >= 0; k--) {
+    int i = order[k], t = piece_target(&st->pieces[i], field);
+    if (t < 0)
+      continue;
+    bool always = !v || box_inside(&p->m->fields[field].box, &st->pieces[i].box) == 1;
+    v = always ? values[i][t] : build3(b, OP_SELECT, piece_test(p, b, st, i, tests), values[i][t], v);
+  }
+  return v;
+}
+
+Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field)) {
+  int *order = main_first(b->arena, st);
+  Value ***values = ARENA_ARRAY(b->arena, Value **, st->npieces);
+  Value **tests = ARENA_ARRAY(b->arena, Value *, st->npieces);
+  Value **out = ARENA_ARRAY(b->arena, Value *, st->ntargets);
+  for (int k = 0; k < st->npieces; k++)
+    values[order[k]] = piece_values(p, b, &st->pieces[order[k]]);
+  for (int t = 0; t < st->ntargets; t++) {
+    bool keeps = old && stencil_keeps(p->m, st, st->targets[t]);
+    out[t] = chain(p, b, st, st->targets[t], order, values, tests, keeps ? old(p, b, st->targets[t]) : NULL);
+  }
+  return out;
+}

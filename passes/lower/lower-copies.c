@@ -1,0 +1,200 @@
+/* lower-copies.c: stencils that merely copy a field, such as those of pass history, and what a launch makes of them: nothing, mostly.
+ *
+ * Who reads a copy can as well read what it is a copy of: the *root*, a version that an instance computes, or version 0 of another field. So a launch drops
+ * copies from its instances, and Launch.sees says which root an access leads to. What remains is a copy that has to be in global memory after the launch. If its root is
+ * version 0 of an older or younger self, a field of the same history whose new value is stored elsewhere, the host exchanges their buffers and nothing is
+ * stored: the buffers of a field's levels rotate. Else the last copy stays an instance's target, and it alone. */
+#include "passes/lower/lower.h"
+
+/* The work on one launch of `n` instances at st. value[f] is the root that field f has at present, versions[f] how often an instance computed f so far. For each
+ * field: is it a target; is it one of a stencil that keeps its old value somewhere; is it wanted in global memory after the launch; is it the source of
+ * an exchange; and the last instance that writes it if that copy is to be stored, else -1. */
+typedef struct Copies {
+  Launch *l;
+  int32_t n; const Stencil *st;
+  Version *value;
+  int32_t *versions, *stored_by;
+  bool *written, *kept, *source;
+  const bool *wanted;
+} Copies;
+
+/* Is an access to `f` at any offset the same as one to `g` where both hold the same values? */
+static bool are_alike(const Field *f, const Field *g) {
+  return f->type == g->type && box_equal(&f->box, &g->box) && f->outside == g->outside &&
+         (f->outside != OUTSIDE_CONST || const_same(f->outside_value, g->outside_value, f->type));
+}
+
+int copied_field(const Module *m, const Stencil *st, int f) {
+  for (int i = 0; i < st->npieces; i++) {
+    const Piece *p = &st->pieces[i];
+    int t = piece_target(p, f);
+    if (t < 0)
+      continue;
+    const Op *op = p->body->last->operands[t]->def;
+    bool here = op && op->code == OP_ACCESS && op->sym != f && box_inside(&m->fields[f].box, &p->box) == 1 && are_alike(&m->fields[f], &m->fields[op->sym]);
+    for (int d = 0; d < m->grid.rank && here; d++)
+      here = op->off[d] == 0;
+    return here ? op->sym : -1;
+  }
+  return -1;
+}
+
+/* What target `f` of `st` copies, -1 if it is computed. Fields that keep some of their old value later on are always computed, so that it is their own. */
+static int copy_of(const Copies *c, const Stencil *st, int f) { return c->kept[f] ? -1 : copied_field(c->l->m, st, f); }
+
+/* Gives the targets of instance `i` their new values: the root of what they copy, else a version of their own. */
+static void write_targets(Copies *c, int i) {
+  const Stencil *st = &c->st[i];
+  Version *value = ARENA_ARRAY(c->l->m->arena, Version, st->ntargets);
+  for (int t = 0; t < st->ntargets; t++) {
+    int f = st->targets[t], from = copy_of(c, st, f);
+    value[t] = from >= 0 ? c->value[from] : (Version){f, ++c->versions[f]};
+  }
+  for (int t = 0; t < st->ntargets; t++)
+    c->value[st->targets[t]] = value[t];
+}
+
+/* Notes which fields are written, and which of them keep values. */
+static void note_targets(Copies *c) {
+  for (int i = 0; i < c->n; i++)
+    for (int t = 0; t < c->st[i].ntargets; t++) {
+      int f = c->st[i].targets[t];
+      c->written[f] = true;
+      c->kept[f] = c->kept[f] || stencil_keeps(c->l->m, &c->st[i], f);
+    }
+}
+
+/* The field whose value now or before `f` holds. */
+static int present_of(const Module *m, int f) { return m->fields[f].past ? m->fields[f].present : f; }
+
+/* Can field `f`, which is to be `root` after the launch, get the buffer that `root` is in? That must be version 0 of a younger level of the same field, whose own new value
+ * goes elsewhere, and nobody else may want it. */
+static bool can_exchange(const Copies *c, int f, Version root) {
+  const Module *m = c->l->m;
+  return root.version == 0 && present_of(m, f) == present_of(m, root.field) && m->fields[f].past > m->fields[root.field].past &&
+         c->written[root.field] && c->wanted[root.field] && !c->source[root.field];
+}
+
+/* Decides for each field that is a copy in the end and wanted how it gets to be in global memory. */
+static void settle_fields(Copies *c) {
+  const Module *m = c->l->m;
+  for (int f = 0; f < m->nfields; f++) {
+    Version root = c->value[f];
+    c->stored_by[f] = c->l->use[f].from = -1;
+    if (!c->written[f] || !c->wanted[f] || (root.field == f && root.version > 0 && root.version == c->versions[f]))
+      continue;
+    if (can_exchange(c, f, root)) {
+      c->l->use[f].from = root.field;
+      c->source[root.field] = true;
+      continue;
+    }
+    for (int i = 0; i < c->n; i++)
+      if (stencil_target(&c->st[i], f) >= 0)
+        c->stored_by[f] = i;
+  }
+}
+
+/* Has instance `i` to compute its target `f`? */
+static bool is_computed(const Copies *c, int i, int f) { return c->stored_by[f] == i || copy_of(c, &c->st[i], f) < 0; }
+
+/* Leaves only targets that have to be computed among the `*n` at `*targets` of instance `i`, with their operands at `operands` (NULL: none). */
+static void drop_targets(const Copies *c, int i, int32_t *n, int32_t **targets, Value **operands) {
+  int32_t *left = ARENA_ARRAY(c->l->m->arena, int32_t, *n);
+  int count = 0;
+  for (int t = 0; t < *n; t++)
+    if (is_computed(c, i, (*targets)[t])) {
+      if (operands)
+        operands[count] = operands[t];
+      left[count++] = (*targets)[t];
+    }
+  *targets = left;
+  *n = count;
+}
+
+/* Instance `i` without the targets that need not be computed. What remains of one of nothing but copies is needed on the output tile only. */
+static Stencil without_copies(const Copies *c, int i) {
+  Stencil st = c->st[i];
+  Arena *a = c->l->m->arena;
+  bool copies = true;
+  drop_targets(c, i, &st.ntargets, &st.targets, NULL);
+  for (int t = 0; t < st.ntargets; t++)
+    copies = copies && copy_of(c, &c->st[i], st.targets[t]) >= 0;
+  if (copies)
+    st.extent = (Extent){{0}, {0}};
+  if (st.ntargets == c->st[i].ntargets)
+    return st;
+  st.pieces = ARENA_ARRAY(a, Piece, st.npieces);
+  for (int k = 0; k < st.npieces; k++) {
+    Piece *p = &st.pieces[k];
+    *p = c->st[i].pieces[k];
+    p->body = block_clone(a, p->body, NULL, NULL);
+    drop_targets(c, i, &p->ntargets, &p->targets, p->body->last->operands);
+    p->body->last->noperands = p->ntargets;
+  }
+  return st;
+}
+
+/* Numbers the values of all bodies, as cloning needs it. */
+static void number_bodies(const Copies *c) {
+  for (int i = 0; i < c->n; i++)
+    for (int k = 0; k < c->st[i].npieces; k++) {
+      int32_t n = 0;
+      for (const Op *op = c->st[i].pieces[k].body->first; op; op = op->next)
+        for (int r = 0; r < op->nresults; r++)
+          op->results[r]->id = n++;
+    }
+}
+
+/* Starts from version 0 of every field. */
+static void start_values(Copies *c) {
+  for (int f = 0; f < c->l->m->nfields; f++) {
+    c->value[f] = (Version){f, 0};
+    c->versions[f] = 0;
+  }
+}
+
+/* Makes the instances that remain, and what each of them sees. */
+static void make_instances(Copies *c) {
+  Launch *l = c->l;
+  int32_t nfields = l->m->nfields, n = 0;
+  Stencil *left = ARENA_ARRAY(l->m->arena, Stencil, c->n);
+  Version *sees = ARENA_ARRAY(l->m->arena, Version, (int64_t)c->n * nfields);
+  start_values(c);
+  number_bodies(c);
+  for (int i = 0; i < c->n; i++) {
+    left[n] = without_copies(c, i);
+    for (int f = 0; f < nfields; f++)
+      sees[(int64_t)n * nfields + f] = c->value[f];
+    n += left[n].ntargets > 0;
+    write_targets(c, i);
+  }
+  l->n = n;
+  l->st = left;
+  l->sees = sees;
+}
+
+void launch_drop_copies(Launch *l, const bool *wanted) {
+  Arena *a = l->m->arena;
+  int32_t nfields = l->m->nfields;
+  Copies c = {.l = l, .n = l->n, .st = l->st, .wanted = wanted, .value = ARENA_ARRAY(a, Version, nfields), .versions = ARENA_ARRAY(a, int32_t, nfields),
+              .stored_by = ARENA_ARRAY(a, int32_t, nfields), .written = ARENA_ARRAY(a, bool, nfields), .kept = ARENA_ARRAY(a, bool, nfields),
+              .source = ARENA_ARRAY(a, bool, nfields)};
+  bool any = false, left = false, dropped = false;
+  note_targets(&c);
+  start_values(&c);
+  for (int i = 0; i < c.n; i++)
+    write_targets(&c, i);
+  settle_fields(&c);
+  for (int i = 0; i < c.n; i++)
+    for (int t = 0; t < c.st[i].ntargets; t++) {
+      any = any || copy_of(&c, &c.st[i], c.st[i].targets[t]) >= 0;
+      left = left || is_computed(&c, i, c.st[i].targets[t]);
+      dropped = dropped || !is_computed(&c, i, c.st[i].targets[t]);
+    }
+  if (any && left && (dropped || c.n > 1))
+    make_instances(&c);
+}
+
+Version launch_reads(const Launch *l, int field, int i) {
+  return l->sees ? l->sees[(int64_t)i * l->m->nfields + field] : (Version){field, launch_version(l, field, i)};
+}

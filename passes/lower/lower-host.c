@@ -1,0 +1,213 @@
+/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the remainder of the
+ * time steps. */
+#include "passes/lower/lower.h"
+
+#include <ctype.h>
+
+/* Has `body` values of composite type? */
+static bool has_composites(const Block *body) {
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->code == OP_CONSTRUCT || op->code == OP_EXTRACT)
+      return true;
+  return false;
+}
+
+/* Has a body of the `n` stencils at `st`? */
+static bool have_composites(int n, const Stencil *st) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      if (has_composites(st[i].pieces[k].body))
+        return true;
+  return false;
+}
+
+bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
+  bool composites = have_composites(m->ninits, m->inits) || have_composites(m->nstencils, m->stencils), levels = false;
+  for (int f = 0; f < m->nfields; f++) {
+    composites = composites || type_composite(m, m->fields[f].type);
+    levels = levels || m->fields[f].history;
+  }
+  if (composites)
+    diag_error(c->diags, no_loc(), "pass '%s': the module has fields or values of vector or struct type; run pass scalarize first", pass);
+  else if (levels && !module_moves_levels(m))
+    diag_error(c->diags, no_loc(), "pass '%s': the module has fields with history; run pass history first", pass);
+  else
+    return true;
+  return false;
+}
+
+bool extents_ready(PassContext *c, const Module *m, const char *pass) {
+  for (int i = 0; i < m->nstencils; i++)
+    if (!m->stencils[i].has_extent) {
+      diag_error(c->diags, m->stencils[i].loc, "pass '%s': stencil '%s' has no extent; run pass halo first", pass, m->stencils[i].name);
+      return false;
+    }
+  return true;
+}
+
+/* Adds the buffer of `copy` of field `f`. */
+static void add_buffer(Lowering *lo, int f, int copy) {
+  Module *out = lo->out;
+  const char *name = out->fields[f].name;
+  Buffer b = {.name = copy ? arena_printf(out->arena, "%s.next", name) : name, .field = f, .copy = copy};
+  lo->copy[copy][f] = out->nbuffers;
+  ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
+}
+
+/* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. */
+static void add_param_buffers(Module *out) {
+  for (int i = 0; i < out->nparam_arrays; i++)
+    ARENA_PUSH(out->arena, out->buffers, out->nbuffers, ((Buffer){.name = out->param_arrays[i].name, .kind = BUFFER_PARAM, .field = i}));
+}
+
+/* Copies the checks of the module, so that more can be added. */
+static void own_checks(Module *out) {
+  const Check *checks = out->checks;
+  int n = out->nchecks;
+  out->checks = NULL;
+  out->nchecks = 0;
+  for (int i = 0; i < n; i++)
+    ARENA_PUSH(out->arena, out->checks, out->nchecks, checks[i]);
+}
+
+Lowering *lowering_new(PassContext *c, const Module *m, int n, Launch *const *launches) {
+  Lowering *lo = ARENA_NEW(c->arena, Lowering);
+  *lo = (Lowering){.c = c, .m = m, .out = module_derive(m, LEVEL_KIR)};
+  own_checks(lo->out);
+  add_param_buffers(lo->out);
+  for (int copy = 0; copy < 2; copy++)
+    lo->copy[copy] = ARENA_ARRAY(c->arena, int32_t, m->nfields);
+  for (int f = 0; f < m->nfields; f++) {
+    bool first = !m->fields[f].temp, second = false;
+    for (int i = 0; i < n; i++) {
+      first = first || launches[i]->use[f].loaded || launches[i]->use[f].stored || launches[i]->use[f].from >= 0;
+      second = second || (launches[i]->use[f].paired && launches[i]->use[f].into < 0);
+    }
+    lo->copy[0][f] = lo->copy[1][f] = -1;
+    if (first)
+      add_buffer(lo, f, 0);
+    if (second)
+      add_buffer(lo, f, 1);
+  }
+  return lo;
+}
+
+int load_buffer(const Lowering *lo, int field) { return lo->copy[0][field]; }
+int store_buffer(const Lowering *lo, const Launch *l, int field) {
+  const FieldUse *u = &l->use[field];
+  return u->paired && u->into >= 0 ? lo->copy[0][u->into] : lo->copy[u->paired][field];
+}
+
+/* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit. */
+static char *identifier(Arena *a, const char *name) {
+  char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) || !name[0] ? "_" : "", name);
+  for (char *p = s; *p; p++)
+    if (!isalnum((unsigned char)*p))
+      *p = '_';
+  return s;
+}
+
+/* An identifier for `name` that no kernel has yet. */
+static const char *unique_name(const Module *out, const char *name) {
+  const char *base = identifier(out->arena, name), *s = base;
+  for (int i = 2; module_find_kernel(out, s) >= 0; i++)
+    s = arena_printf(out->arena, "%s_%d", base, i);
+  return s;
+}
+
+const char *group_name(const Lowering *lo, const Launch *l, const char *family, bool several) {
+  Arena *a = lo->out->arena;
+  const Stencil *st = l->st, *last = l->st + l->n - 1;
+  if (!several)
+    return arena_printf(a, "%s_%s_t%d", l->m->name, family, l->steps);
+  while (st < last && is_history_stencil(l->m, st))
+    st++;
+  if (st == last)
+    return arena_printf(a, "%s_%s_%s", l->m->name, family, st->name);
+  return arena_printf(a, "%s_%s_%s_%s%s", l->m->name, family, st->name, st + 1 == last ? "" : "to_", last->name);
+}
+
+int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
+  Module *out = lo->out;
+  Kernel k = {.name = unique_name(out, name), .rank = out->grid.rank, .steps = steps, .body = block_new(out->arena, NULL), .loc = loc};
+  for (int d = 0; d < MAX_RANK; d++)
+    k.threads[d] = k.tile[d] = 1;
+  ARENA_PUSH(out->arena, out->kernels, out->nkernels, k);
+  return out->nkernels - 1;
+}
+
+bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of) {
+  Kernel *k = &lo->out->kernels[kernel];
+  int holds = affine_multiple(value, of);
+  for (int i = 0; i < k->nmultiples; i++)
+    if (affine_equal(k->multiples[i].value, value) && k->multiples[i].of % of == 0)
+      return true;
+  if (holds == 0)
+    ARENA_PUSH(lo->out->arena, k->multiples, k->nmultiples, ((Multiple){value, of}));
+  return holds >= 0;
+}
+
+void kernel_instead(Lowering *lo, int kernel, int other) {
+  Kernel *k = &lo->out->kernels[kernel];
+  k->instead = k->nmultiples ? other + 1 : 0;
+}
+
+int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo,
+                 const int32_t *pad_hi) {
+  Array a = {.name = name, .type = t, .space = space, .rank = k->rank, .storage = -1};
+  for (int d = 0; d < k->rank; d++) {
+    a.pad_lo[d] = pad_lo ? pad_lo[d] : 0;
+    a.pad_hi[d] = pad_hi ? pad_hi[d] : 0;
+    a.shape[d] = cells[d] + a.pad_lo[d] + a.pad_hi[d];
+  }
+  ARENA_PUSH(lo->out->arena, k->arrays, k->narrays, a);
+  return k->narrays - 1;
+}
+
+/* Adds an op to a sequence. */
+static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
+
+void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
+  for (int past = MAX_HISTORY + 1; past > 0; past--)
+    for (int f = 0; f < lo->m->nfields; f++)
+      if (lo->m->fields[f].past == past && l->use[f].from >= 0)
+        push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[0][l->use[f].from]});
+  for (int f = 0; f < lo->m->nfields; f++)
+    if (l->use[f].paired && l->use[f].into < 0)
+      push_host_op(lo, seq, (HostOp){.kind = HOST_SWAP, .a = lo->copy[0][f], .b = lo->copy[1][f]});
+}
+
+void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){.kind = HOST_LAUNCH, .a = k}); }
+
+HostSeq *host_seq(Lowering *lo, int steps) {
+  Host *h = &lo->out->host;
+  ARENA_PUSH(lo->out->arena, h->seqs, h->nseqs, ((HostSeq){.steps = steps}));
+  return &h->seqs[h->nseqs - 1];
+}
+
+/* Adds the check that kernel `k` needs no more blocks in dimension `d` than the target starts, if one can ever be missing. */
+static void check_grid(Lowering *lo, const Kernel *k, int d) {
+  Module *out = lo->out;
+  int64_t limit = lo->c->target->max_grid[k->rank - 1 - d], points;
+  if (limit <= 0 || limit >= INT32_MAX || __builtin_mul_overflow(limit, (int64_t)k->tile[d], &points))
+    return;
+  Check check = {.value = affine_sub(out->arena, affine_const(points), k->extent[d]), .loc = k->loc};
+  if (!check.value.n && check.value.c >= 0)
+    return;
+  for (int i = 0; i < out->nchecks; i++)
+    if (affine_equal(out->checks[i].value, check.value) && !out->checks[i].unless_empty[0])
+      return;
+  check.message = arena_printf(out->arena, "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; "
+                               "take a larger -block or -elems, or a smaller grid", (long long)limit, d, k->name, k->tile[d]);
+  ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
+}
+
+Module *lowering_finish(Lowering *lo) {
+  lower_reductions(lo);
+  for (int i = 0; i < lo->out->nkernels; i++) {
+    kernel_set_args(lo->out, &lo->out->kernels[i]);
+    for (int d = 0; d < lo->out->grid.rank; d++)
+      check_grid(lo, &lo->out->kernels[i], d);
+  }
+  return lo->out;
+}

@@ -1,0 +1,217 @@
+/* lower-naive.c: a thread a point, one launch a stencil a step. Inits are lowered so under every schedule.
+ *
+ * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of regions. A target
+ * that other points of the stencil read is written to the other buffer of a pair, with the points outside of the pieces copied; else it
+ * is written in place. */
+#include "passes/lower/lower.h"
+#include "passes/registry.h"
+
+/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all). `g` is the thread's point. */
+typedef struct Naive { Lowering *lo; const Launch *l; int only; Value *g[MAX_RANK]; Value *step; } Naive;
+
+/* ---- launches */
+
+/* Marks a field as read (a stencil_accesses callback). */
+static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
+  bool *reads = user;
+  (void)piece, (void)off;
+  reads[field] = true;
+}
+
+Launch **init_launches(const Module *m) {
+  Stencil *own = repeat_levels(m, m->ninits, m->inits, 1, false);
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, m->ninits);
+  for (int i = 0; i < m->ninits; i++) {
+    l[i] = init_launch_new(m, &own[i]);
+    if (own[i].ntargets == 1)
+      continue;
+    bool *reads = ARENA_ARRAY(m->arena, bool, m->nfields);
+    stencil_accesses(&own[i], mark_read, reads);
+    for (int t = 0; t < own[i].ntargets; t++)
+      l[i]->use[own[i].targets[t]].paired |= reads[own[i].targets[t]];
+  }
+  return l;
+}
+
+Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count) {
+  Stencil *own = repeat_levels(m, n, st, 1, false);
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
+  *count = 0;
+  for (int i = 0, k; i < n; i += k) {
+    for (k = 1; i + k < n && is_history_stencil(m, &own[i + k - 1]);)
+      k++;
+    l[*count] = launch_new(m, k, own + i, own, own + n);
+    if (l[*count]->n != 1) {
+      k = 1;
+      l[*count] = launch_new(m, 1, own + i, own, own + n);
+    }
+    ++*count;
+  }
+  return l;
+}
+
+/* ---- one kernel */
+
+/* Point.access: from global memory; the code runs for points of the piece only, so only outside rules need help. */
+static Value *naive_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const Naive *k = p->user;
+  int from = launch_reads(k->l, field, 0).field;
+  return access_global(b, p->m, from, load_buffer(k->lo, from), rules, p->index, off, false);
+}
+
+/* Is target `f` written by this kernel? */
+static bool writes(const Naive *k, int f) { return k->l->use[f].stored && (k->only < 0 || k->only == f); }
+
+Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at) {
+  Value *any = NULL;
+  for (const Stencil *st = first; st < last; st++)
+    for (int i = 0; i < st->npieces; i++)
+      if (piece_target(&st->pieces[i], field) >= 0) {
+        Value *in = build_inside(b, m->grid.rank, at, &st->pieces[i].box);
+        any = any ? build2(b, OP_OR, any, in) : in;
+      }
+  return any;
+}
+
+bool partly_written(const Launch *l, int field) {
+  const Field *f = &l->m->fields[field];
+  for (const Stencil *st = l->first; f->temp && st < l->given + l->ngiven; st++)
+    for (int i = 0; i < st->npieces; i++)
+      if (piece_target(&st->pieces[i], field) >= 0 && box_inside(&f->box, &st->pieces[i].box) == 1)
+        return false;
+  return f->temp;
+}
+
+Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at) {
+  if (partly_written(l, field))
+    return written_before(l->m, l->first, l->given + l->ngiven, b, field, at);
+  return build_inside(b, l->m->grid.rank, at, &l->m->fields[field].box);
+}
+
+/* Copies target `f`, if it is stored to the other buffer, at points that keep it. */
+static void keep(const Naive *k, Builder *b, int f) {
+  const Module *m = k->l->m;
+  static const int64_t here[MAX_RANK];
+  if (!k->l->use[f].paired || !writes(k, f))
+    return;
+  Value *has = m->fields[f].temp ? written_before(m, k->l->first, k->l->given, b, f, k->g) : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
+  if (!has)
+    return;
+  Builder in = builder_at_end(b->arena, build_if(b, has, 0, NULL)->blocks[0]);
+  in.loc = b->loc;
+  Value *v = build_load(&in, m->fields[f].type, load_buffer(k->lo, f), m->grid.rank, k->g, here);
+  build_store(&in, store_buffer(k->lo, k->l, f), v, m->grid.rank, k->g, here);
+}
+
+/* The code of a point of `piece`: all of the stencil's targets. */
+static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
+  const Module *m = k->l->m;
+  Point p = {.m = m, .step = k->step, .access = naive_access, .user = (void *)k};
+  for (int d = 0; d < m->grid.rank; d++)
+    p.index[d] = k->g[d];
+  b->loc = piece->loc;
+  Value **values = piece_values(&p, b, piece);
+  for (int t = 0; t < k->l->st->ntargets; t++) {
+    int f = k->l->st->targets[t], i = piece_target(piece, f);
+    if (i < 0)
+      keep(k, b, f);
+    else if (writes(k, f))
+      build_store(b, store_buffer(k->lo, k->l, f), values[i], m->grid.rank, k->g, NULL);
+  }
+}
+
+/* The code of pieces i and up at `b`: if in piece i, its code, else the following ones', at last what keeps the old values. */
+static void pieces_code(const Naive *k, Builder b, int i) {
+  const Stencil *st = k->l->st;
+  if (i == st->npieces) {
+    for (int t = 0; t < st->ntargets; t++)
+      keep(k, &b, st->targets[t]);
+    return;
+  }
+  b.loc = st->pieces[i].loc;
+  Op *test = build_if(&b, build_inside(&b, k->l->m->grid.rank, k->g, &st->pieces[i].box), 0, NULL);
+  Builder in = builder_at_end(b.arena, test->blocks[0]), out = builder_at_end(b.arena, test->blocks[1]);
+  piece_code(k, &in, &st->pieces[i]);
+  out.loc = st->loc;
+  pieces_code(k, out, i + 1);
+}
+
+/* The points that have something to do: the only piece, or the grid if there are more or values are to be copied. */
+static const Box *covered(const Naive *k) {
+  const Stencil *st = k->l->st;
+  for (int t = 0; t < st->ntargets; t++)
+    if (k->l->use[st->targets[t]].paired && writes(k, st->targets[t]))
+      return &k->l->m->grid;
+  return st->npieces == 1 ? &st->pieces[0].box : &k->l->m->grid;
+}
+
+/* Adds the kernel `name` that writes target `only` (-1: all) of launch `l`, and its launch to `seq`. */
+static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block, int steps) {
+  Naive k = {.lo = lo, .l = l, .only = only};
+  int index = lowering_kernel(lo, name, steps, l->st->loc);
+  Kernel *kernel = &lo->out->kernels[index];
+  const Box *box = covered(&k);
+  Builder b = builder_at_end(lo->out->arena, kernel->body);
+  b.loc = l->st->loc;
+  for (int d = 0; d < kernel->rank; d++) {
+    kernel->threads[d] = kernel->tile[d] = block[d];
+    kernel->extent[d] = box_extent(lo->out->arena, box, d);
+    Value *tile = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, block[d]));
+    Value *start = build2(&b, OP_ADD, tile, build_affine(&b, l->m, box->lo[d]));
+    k.g[d] = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, d)));
+  }
+  k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;
+  pieces_code(&k, b, 0);
+  host_launch(lo, seq, index);
+}
+
+/* ---- modules */
+
+void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
+  const Module *m = lo->m;
+  for (int i = 0; i < m->ninits; i++) {
+    const Stencil *st = launches[i]->st;
+    const char *name = arena_printf(lo->out->arena, "init_%s", st->name);
+    for (int t = 0; t < st->ntargets; t++) {
+      const char *one = st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);
+      naive_kernel(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[t], one, block, 0);
+    }
+    host_swaps(lo, &lo->out->host.init, launches[i]);
+  }
+}
+
+Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  int count;
+  Launch **inits = init_launches(m), **steps = naive_launches(m, n, st, &count);
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + count);
+  for (int i = 0; i < m->ninits + count; i++)
+    all[i] = i < m->ninits ? inits[i] : steps[i - m->ninits];
+  Lowering *lo = lowering_new(c, m, m->ninits + count, all);
+  lower_inits(lo, inits, s->block);
+  HostSeq *seq = host_seq(lo, 1);
+  for (int i = 0; i < count; i++) {
+    const char *name = arena_printf(m->arena, "%s_naive_%s", m->name, steps[i]->st->name);
+    naive_kernel(lo, seq, steps[i], -1, name, s->block, i == count - 1);
+    host_swaps(lo, seq, steps[i]);
+  }
+  return lowering_finish(lo);
+}
+
+Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)n, (void)o;
+  if (!lowering_ready(c, m, "lower-naive"))
+    return NULL;
+  Schedule want = *c->schedule, s;
+  want.family = "naive";
+  if (!schedule_resolve(c, m, &want, &s))
+    return NULL;
+  if (c->used)
+    *c->used = s;
+  if (!c->target->simt) {
+    diag_error(c->diags, no_loc(), "pass 'lower-naive' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
+    return NULL;
+  }
+  return lower_naive(c, m, &s);
+}

@@ -1,0 +1,291 @@
+/* lower-reduce.c: reductions as kernels, in the order of combination that ir.h ("Reductions") fixes for all devices.
+ *
+ *   reduce_NAME       REDUCE_BLOCKS blocks: each takes every REDUCE_BLOCKS-th row of the region, its REDUCE_LANES lanes every REDUCE_LANES-th point of a row, and combines
+ *               what the lanes have pairwise. Block b leaves its value in element b of the scratch buffer "NAME.blocks".
+ *   reduce_NAME_all   one block: combines those values pairwise and leaves the result in element 0.
+ *
+ * With threads a lane is a thread; lanes trade values through shared memory while they are of different warps (of WARP lanes), then by shuffles. Without, the lanes are an array
+ * and a loop whose iterations are independent. There are no atomics, and the same values come out every time. */
+#include "passes/lower/lower.h"
+
+/* Lanes that may trade by shuffles: those of the smallest warp. */
+enum { WARP = 32 };
+/* Points of a row that a thread works on together. */
+enum { THREAD_POINTS = 4 };
+
+/* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; lane: the thread's number (i32) and `lane64` the same (targets with threads). */
+typedef struct Reducer {
+  Lowering *lo;
+  const Reduction *r;
+  int rank, kernel, buffer;
+  Value *zero, *lane, *lane64, *block;
+} Reducer;
+
+/* The points of a row: coordinates of the dimensions before the last, then of the last first .. end - 1. */
+typedef struct Row { Value *at[MAX_RANK], *first, *end; } Row;
+
+static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
+static Value *i32(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
+
+static Value *identity(const Reducer *k, Builder *b) { return build_const(b, k->r->type, reduce_identity(k->r->op, k->r->type)); }
+static Value *combine(const Reducer *k, Builder *b, Value *x, Value *y) { return build_reduce_combine(b, k->r->op, x, y); }
+
+/* A builder at the end of `block`, for code of the place that `b` is at. */
+static Builder inside(const Builder *b, Block *block) {
+  Builder in = builder_at_end(b->arena, block);
+  in.loc = b->loc;
+  return in;
+}
+
+/* ---- the region */
+
+/* Point.access: from global memory, at points of the region only. */
+static Value *access_now(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const Reducer *k = p->user;
+  return access_global(b, p->m, field, load_buffer(k->lo, field), rules, p->index, off, false);
+}
+
+/* The value of the reduction's body at point `at`. */
+static Value *value_at(const Reducer *k, Builder *b, Value *const *at) {
+  Point p = {.m = k->lo->m, .access = access_now, .user = (void *)k};
+  Piece body = {.box = k->r->over, .ntargets = 1, .body = k->r->body};
+  for (int d = 0; d < k->rank; d++)
+    p.index[d] = at[d];
+  p.step = build_step(b);
+  return piece_values(&p, b, &body)[0];
+}
+
+/* Points of the region in dimension d, 0 if it is empty. */
+static Value *extent(const Reducer *k, Builder *b, int d) {
+  Affine n = box_extent(b->arena, &k->r->over, d);
+  Value *v = build_affine(b, k->lo->m, n);
+  return n.n || n.c < 0 ? build2(b, OP_MAX, v, i64(b, 0)) : v;
+}
+
+/* How many rows the region has. */
+static Value *count_rows(const Reducer *k, Builder *b) {
+  Value *n = extent(k, b, 0);
+  if (k->rank == 1)
+    return build2(b, OP_DIV, build2(b, OP_ADD, n, i64(b, REDUCE_ROW - 1)), i64(b, REDUCE_ROW));
+  for (int d = 1; d < k->rank - 1; d++)
+    n = build2(b, OP_MUL, n, extent(k, b, d));
+  return n;
+}
+
+/* Row number `row` of the region. */
+static Row find_row(const Reducer *k, Builder *b, Value *row) {
+  const Module *m = k->lo->m;
+  const Box *over = &k->r->over;
+  Row w = {{0}, build_affine(b, m, over->lo[k->rank - 1]), build_affine(b, m, affine_add_const(over->hi[k->rank - 1], 1))};
+  if (k->rank == 1) {
+    w.first = build2(b, OP_ADD, w.first, build2(b, OP_MUL, row, i64(b, REDUCE_ROW)));
+    w.end = build2(b, OP_MIN, w.end, build2(b, OP_ADD, w.first, i64(b, REDUCE_ROW)));
+  }
+  for (int d = k->rank - 2; d >= 0; d--) {
+    Value *n = d ? extent(k, b, d) : NULL, *rest = d ? build2(b, OP_DIV, row, n) : NULL;
+    w.at[d] = build2(b, OP_ADD, build_affine(b, m, over->lo[d]), d ? build2(b, OP_SUB, row, build2(b, OP_MUL, rest, n)) : row);
+    row = rest;
+  }
+  return w;
+}
+
+/* ---- with threads */
+
+/* The values that the threads of a block have in `x` combined: right in the first of them. */
+static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
+  for (int w = REDUCE_LANES / 2; w >= WARP; w /= 2) {
+    int32_t cells[MAX_RANK] = {1, 1, 1}, pad[MAX_RANK] = {0};
+    Value *at[MAX_RANK] = {k->zero, k->zero, k->zero};
+    int64_t off[MAX_RANK] = {0};
+    cells[k->rank - 1] = REDUCE_LANES;
+    at[k->rank - 1] = k->lane;
+    pad[k->rank - 1] = (int32_t)(off[k->rank - 1] = w);
+    int array = kernel_array(k->lo, &k->lo->out->kernels[k->kernel], arena_printf(b->arena, "lanes%d", w), k->r->type, SPACE_SHARED, cells, NULL, pad);
+    build_astore(b, array, 0, x, k->rank, at, NULL);
+    build_barrier(b);
+    x = combine(k, b, x, build_aload(b, k->r->type, array, 0, k->rank, at, off));
+  }
+  for (int w = WARP / 2; w > 0; w /= 2)
+    x = combine(k, b, x, build_shuffle(b, x, w));
+  return x;
+}
+
+/* Element `at` of the partial values becomes `x` of the first thread. */
+static void store_from_first(const Reducer *k, Builder *b, Value *x, Value *at) {
+  Builder in = inside(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
+  build_store(&in, k->buffer, x, 1, &at, NULL);
+}
+
+/* A loop over the thread's points of row `w` from last coordinate `from` on, `n` points an iteration while there are so many: `acc` combined with them. *next becomes the
+ * coordinate after. All `n` values are computed before they are combined, so that their loads are under way together. */
+static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, int n, Value *acc, Value **next) {
+  Value *init[2] = {acc, from}, *value[THREAD_POINTS], *out[2];
+  Value *end = n > 1 ? build2(b, OP_SUB, w.end, i64(b, (n - 1) * REDUCE_LANES)) : w.end;
+  Op *loop = build_for(b, from, end, n * REDUCE_LANES, 0, 2, init);
+  Value *at = loop->blocks[0]->args[0];
+  Builder in = inside(b, loop->blocks[0]);
+  out[0] = loop->blocks[0]->args[1];
+  for (int i = 0; i < n; i++) {
+    w.at[k->rank - 1] = i ? build2(&in, OP_ADD, at, i64(&in, i * REDUCE_LANES)) : at;
+    value[i] = value_at(k, &in, w.at);
+  }
+  for (int i = 0; i < n; i++)
+    out[0] = combine(k, &in, out[0], value[i]);
+  out[1] = build2(&in, OP_ADD, at, i64(&in, n * REDUCE_LANES));
+  build_yield(&in, 2, out);
+  *next = loop->results[1];
+  return loop->results[0];
+}
+
+/* `acc` combined with the thread's points of row number `row`. */
+static Value *thread_row(const Reducer *k, Builder *b, Value *row, Value *acc) {
+  Row w = find_row(k, b, row);
+  Value *at = build2(b, OP_ADD, w.first, k->lane64);
+  acc = thread_points(k, b, w, at, THREAD_POINTS, acc, &at);
+  return thread_points(k, b, w, at, 1, acc, &at);
+}
+
+/* The first kernel: a block's rows; a block that has none has the identity. */
+static void threads_over_rows(const Reducer *k, Builder *b) {
+  Value *rows = count_rows(k, b), *acc = identity(k, b);
+  Op *some = build_if(b, build2(b, OP_LT, k->block, rows), 0, NULL);
+  Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]);
+  Op *loop = build_for(&in, k->block, rows, REDUCE_BLOCKS, 0, 1, &acc);
+  Builder each = inside(b, loop->blocks[0]);
+  Value *next = thread_row(k, &each, loop->blocks[0]->args[0], loop->blocks[0]->args[1]);
+  build_yield(&each, 1, &next);
+  store_from_first(k, &in, combine_threads(k, &in, loop->results[0]), k->block);
+  store_from_first(k, &none, acc, k->block);
+}
+
+/* The second kernel: each thread begins with the blocks that are REDUCE_LANES apart. */
+static void threads_over_blocks(const Reducer *k, Builder *b) {
+  enum { N = REDUCE_BLOCKS / REDUCE_LANES };
+  Value *x[N], *zero = i64(b, 0);
+  for (int i = 0; i < N; i++)
+    x[i] = build_load(b, k->r->type, k->buffer, 1, &k->lane64, (int64_t[MAX_RANK]){i * REDUCE_LANES});
+  for (int w = N / 2; w > 0; w /= 2)
+    for (int i = 0; i < w; i++)
+      x[i] = combine(k, b, x[i], x[i + w]);
+  store_from_first(k, b, combine_threads(k, b, x[0]), zero);
+}
+
+/* ---- without threads */
+
+/* The array that holds the values of `n` lanes. */
+static int lanes_array(const Reducer *k, int n) {
+  int32_t cells[MAX_RANK] = {1, 1, 1};
+  cells[k->rank - 1] = n;
+  return kernel_array(k->lo, &k->lo->out->kernels[k->kernel], "lanes", k->r->type, SPACE_SHARED, cells, NULL, NULL);
+}
+
+/* Lane `lane` of the array; the one `w` further. */
+static Value *load_lane(const Reducer *k, Builder *b, int array, Value *lane, int w) {
+  Value *at[MAX_RANK] = {k->zero, k->zero, k->zero};
+  int64_t off[MAX_RANK] = {0};
+  at[k->rank - 1] = lane;
+  off[k->rank - 1] = w;
+  return build_aload(b, k->r->type, array, 0, k->rank, at, off);
+}
+
+static void store_lane(const Reducer *k, Builder *b, int array, Value *lane, Value *x) {
+  Value *at[MAX_RANK] = {k->zero, k->zero, k->zero};
+  at[k->rank - 1] = lane;
+  build_astore(b, array, 0, x, k->rank, at, NULL);
+}
+
+/* Opens a loop over lanes 0 .. n - 1 at `b`, whose iterations are independent; the lane. */
+static Value *open_lanes(Builder *b, Value *n, Builder *in) {
+  Op *loop = build_for(b, i32(b, 0), n, 1, FOR_PARALLEL, 0, NULL);
+  *in = inside(b, loop->blocks[0]);
+  return loop->blocks[0]->args[0];
+}
+
+/* Combines the `n` lanes of the array and leaves the value in element `at` of the partial values. */
+static void combine_lanes(const Reducer *k, Builder *b, int array, int n, Value *at) {
+  for (int w = n / 2; w > 0; w /= 2) {
+    Builder in;
+    Value *lane = open_lanes(b, i32(b, w), &in);
+    store_lane(k, &in, array, lane, combine(k, &in, load_lane(k, &in, array, lane, 0), load_lane(k, &in, array, lane, w)));
+  }
+  build_store(b, k->buffer, load_lane(k, b, array, k->zero, 0), 1, &at, NULL);
+}
+
+/* Combines the lanes with their points of row number `row`. */
+static void lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
+  Row w = find_row(k, b, row);
+  Op *loop = build_for(b, w.first, w.end, REDUCE_LANES, 0, 0, NULL);
+  Builder chunk = inside(b, loop->blocks[0]), in;
+  Value *start = loop->blocks[0]->args[0];
+  Value *n = build2(&chunk, OP_MIN, build2(&chunk, OP_SUB, w.end, start), i64(&chunk, REDUCE_LANES));
+  Value *lane = open_lanes(&chunk, build_convert(&chunk, TY_I32, n), &in);
+  w.at[k->rank - 1] = build2(&in, OP_ADD, start, build_convert(&in, TY_I64, lane));
+  store_lane(k, &in, array, lane, combine(k, &in, load_lane(k, &in, array, lane, 0), value_at(k, &in, w.at)));
+}
+
+/* The first kernel: a block's rows; a block that has none has the identity. */
+static void loops_over_rows(const Reducer *k, Builder *b) {
+  int array = lanes_array(k, REDUCE_LANES);
+  Value *rows = count_rows(k, b), *block = k->block;
+  Op *some = build_if(b, build2(b, OP_LT, block, rows), 0, NULL);
+  Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]), start;
+  Value *lane = open_lanes(&in, i32(&in, REDUCE_LANES), &start);
+  store_lane(k, &start, array, lane, identity(k, &start));
+  Op *loop = build_for(&in, block, rows, REDUCE_BLOCKS, 0, 0, NULL);
+  Builder each = inside(&in, loop->blocks[0]);
+  lanes_row(k, &each, array, loop->blocks[0]->args[0]);
+  combine_lanes(k, &in, array, REDUCE_LANES, block);
+  build_store(&none, k->buffer, identity(k, &none), 1, &block, NULL);
+}
+
+/* The second kernel: a lane for each block. */
+static void loops_over_blocks(const Reducer *k, Builder *b) {
+  int array = lanes_array(k, REDUCE_BLOCKS);
+  Builder in;
+  Value *lane = open_lanes(b, i32(b, REDUCE_BLOCKS), &in), *at = build_convert(&in, TY_I64, lane);
+  store_lane(k, &in, array, lane, build_load(&in, k->r->type, k->buffer, 1, &at, NULL));
+  combine_lanes(k, b, array, REDUCE_BLOCKS, i64(b, 0));
+}
+
+/* ---- modules */
+
+/* Adds the kernel `name` of `blocks` blocks, whose body `fn` builds, and its launch to `seq`. */
+static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, void (*fn)(const Reducer *k, Builder *b)) {
+  k->kernel = lowering_kernel(k->lo, name, 0, k->r->loc);
+  Kernel *kernel = &k->lo->out->kernels[k->kernel];
+  Builder b = builder_at_end(k->lo->out->arena, kernel->body);
+  b.loc = k->r->loc;
+  for (int d = 0; d < k->rank; d++)
+    kernel->extent[d] = affine_const(d == k->rank - 1 ? blocks : 1);
+  if (k->lo->c->target->simt)
+    kernel->threads[k->rank - 1] = REDUCE_LANES;
+  k->zero = i32(&b, 0);
+  k->block = build_dim(&b, OP_BLOCK, k->rank - 1);
+  k->lane = build_dim(&b, OP_THREAD, k->rank - 1);
+  k->lane64 = build_convert(&b, TY_I64, k->lane);
+  fn(k, &b);
+  host_launch(k->lo, seq, k->kernel);
+}
+
+/* Lowers reduction `r` of stencil IR; `out` is it in kernel IR. */
+static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
+  Module *m = lo->out;
+  bool simt = lo->c->target->simt;
+  Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .buffer = m->nbuffers};
+  Buffer partial = {.name = arena_printf(m->arena, "%s.blocks", r->name), .kind = BUFFER_SCRATCH, .type = r->type, .cells = REDUCE_BLOCKS};
+  ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
+  *out = *r;
+  out->body = NULL;
+  out->seq = (HostSeq){0};
+  out->result = k.buffer;
+  const char *name = arena_printf(m->arena, "reduce_%s", r->name);
+  reduce_kernel(&k, &out->seq, name, REDUCE_BLOCKS, simt ? threads_over_rows : loops_over_rows);
+  reduce_kernel(&k, &out->seq, arena_printf(m->arena, "%s_all", name), 1, simt ? threads_over_blocks : loops_over_blocks);
+}
+
+void lower_reductions(Lowering *lo) {
+  Module *m = lo->out;
+  m->reductions = ARENA_ARRAY(m->arena, Reduction, m->nreductions);
+  for (int i = 0; i < m->nreductions; i++)
+    lower_reduction(lo, &lo->m->reductions[i], &m->reductions[i]);
+}

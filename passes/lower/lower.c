@@ -1,0 +1,443 @@
+/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil instances can share a
+ * launch. */
+#include "passes/lower/lower.h"
+
+int stencil_target(const Stencil *st, int field) {
+  for (int i = 0; i < st->ntargets; i++)
+    if (st->targets[i] == field)
+      return i;
+  return -1;
+}
+
+int piece_target(const Piece *p, int field) {
+  for (int i = 0; i < p->ntargets; i++)
+    if (p->targets[i] == field)
+      return i;
+  return -1;
+}
+
+bool stencil_keeps(const Module *m, const Stencil *st, int field) {
+  for (int i = 0; i < st->npieces; i++)
+    if (piece_target(&st->pieces[i], field) >= 0 && box_inside(&m->fields[field].box, &st->pieces[i].box) == 1)
+      return false;
+  return true;
+}
+
+void stencil_accesses(const Stencil *st, AccessFn fn, void *user) {
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      if (op->code == OP_ACCESS)
+        fn(user, &st->pieces[i], op->sym, op->off);
+}
+
+int launch_version(const Launch *l, int field, int i) {
+  int v = 0;
+  for (int k = 0; k < i; k++)
+    v += stencil_target(&l->st[k], field) >= 0;
+  return v;
+}
+
+/* ---- time levels */
+
+const Stencil *last_level(const Module *m, int32_t *n) {
+  *n = m->nstencils / (m->time_tile > 0 ? m->time_tile : 1);
+  return m->stencils + (m->nstencils - *n);
+}
+
+Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo) {
+  Stencil *r = ARENA_ARRAY(m->arena, Stencil, (int64_t)n * T);
+  for (int level = 0; level < T; level++)
+    for (int i = 0; i < n; i++) {
+      r[level * n + i] = st[i];
+      r[level * n + i].level = level;
+      r[level * n + i].extent = (Extent){{0}, {0}};
+    }
+  if (halo)
+    groups_halo(m, n * T, r);
+  return r;
+}
+
+/* ---- groups */
+
+int group_count(int n, const Stencil *st) {
+  int groups = n > 0;
+  for (int i = 1; i < n; i++)
+    groups += st[i].group != st[i - 1].group;
+  return groups;
+}
+
+int group_length(int n, const Stencil *st) {
+  int k = 1;
+  while (k < n && st[k].group == st[0].group)
+    k++;
+  return k;
+}
+
+Launch **group_launches(const Module *m, int n, const Stencil *st, int *count) {
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, n + 1);
+  *count = 0;
+  for (int i = 0, k; i < n; i += k) {
+    k = group_length(n - i, st + i);
+    l[(*count)++] = launch_new(m, k, st + i, st, st + n);
+  }
+  return l;
+}
+
+bool is_history_stencil(const Module *m, const Stencil *st) {
+  for (int i = 0; i < st->ntargets; i++)
+    if (m->fields[st->targets[i]].past > 0)
+      return true;
+  return false;
+}
+
+const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st) {
+  Str s = {.arena = a};
+  for (int i = 0; i < n; i++) {
+    if (is_history_stencil(m, &st[i]))
+      continue;
+    bool first = true;
+    for (int k = i - 1; k >= 0 && st[k].group == st[i].group; k--)
+      first = first && is_history_stencil(m, &st[k]);
+    str_addf(&s, "%s%s", !s.n ? "" : first ? "," : "+", st[i].name);
+  }
+  return s.s ? s.s : "";
+}
+
+/* Gives the `k` instances at `st`, which are one launch, their extents; `end` is behind the last of the step. */
+static void part_halo(const Module *m, int k, Stencil *st, const Stencil *end) {
+  halo_compute(m, k, st, end, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
+}
+
+void groups_halo(const Module *m, int n, Stencil *st) {
+  for (int i = 0, k; i < n; i += k) {
+    k = group_length(n - i, st + i);
+    part_halo(m, k, st + i, st + n);
+  }
+}
+
+Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end) {
+  Stencil *own = repeat_levels(m, n, step, 1, false);
+  part_halo(m, end - first, own + first, own + n);
+  return launch_new(m, end - first, own + first, own, own + n);
+}
+
+Launch *tiled_launch(const Module *m, int T) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  bool known = m->time_tile == T && n > 0;
+  for (int i = 0; i < m->nstencils; i++)
+    known = known && m->stencils[i].has_extent;
+  st = known ? m->stencils : repeat_levels(m, n, st, T, true);
+  return launch_new(m, n * T, st, st, st + n * T);
+}
+
+/* Notes an access to a field (a stencil_accesses callback). */
+typedef struct AccessTo { int field; bool found; } AccessTo;
+static void note_access_to(void *user, const Piece *piece, int field, const int64_t *off) {
+  AccessTo *a = user;
+  (void)piece, (void)off;
+  a->found = a->found || field == a->field;
+}
+
+bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil *end) {
+  for (const Stencil *st = first; st < end; st++) {
+    AccessTo a = {field, false};
+    stencil_accesses(st, note_access_to, &a);
+    bool written = stencil_target(st, field) >= 0;
+    if (a.found || (written && stencil_keeps(m, st, field)))
+      return true;
+    if (written)
+      return false;
+  }
+  return false;
+}
+
+/* ---- analysing */
+
+/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own value of version 0 is
+ * needed, and far[f] if other points' are. */
+typedef struct Scan { Launch *l; int i; int32_t *versions; bool *own, *far; } Scan;
+
+/* Keeps the first reason. */
+static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
+
+bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
+  int64_t below, above;
+  return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
+}
+
+/* Must what launch check `k` asks for hold whenever `box` has points? */
+static bool concerns(const Check *k, const Box *box) {
+  for (int i = 0; i < 2; i++)
+    if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box))
+      return false;
+  return true;
+}
+
+/* Is value >= 0 whenever `box` has points, whatever the params are or because a launch check sees to it? */
+static bool always_holds(const Module *m, Affine value, const Box *box) {
+  int64_t more;
+  for (int i = 0; i < m->nchecks && value.n; i++)
+    if (affine_diff(value, m->checks[i].value, &more) && more >= 0 && concerns(&m->checks[i], box))
+      return true;
+  return !value.n && value.c >= 0;
+}
+
+/* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`? */
+static bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
+  return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) && always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
+}
+
+/* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
+static void wrap_dimension(Launch *l, int d, const Field *f) {
+  if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))
+    reject(l, arena_printf(l->m->arena, "periodic field '%s' has other bounds in dimension %d than another periodic field", f->name, d));
+  l->wraps[d] = true;
+  l->wrap_lo[d] = f->box.lo[d];
+  l->wrap_hi[d] = f->box.hi[d];
+}
+
+/* Notes a near access to `version` of `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's
+ * region. */
+static void note_near(Scan *s, const Box *box, int field, int version, const int64_t *off, const Rules *rules) {
+  Launch *l = s->l;
+  const Field *f = &l->m->fields[field];
+  FieldUse *u = &l->use[field];
+  u->near[version] = s->i;
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    u->reach_lo[d] = -off[d] > u->reach_lo[d] ? (int32_t)-off[d] : u->reach_lo[d];
+    u->reach_hi[d] = off[d] > u->reach_hi[d] ? (int32_t)off[d] : u->reach_hi[d];
+    OutsideRule rule = rules->dim[d];
+    if (rule == OUTSIDE_NONE || rule == OUTSIDE_CONST)
+      continue;
+    if (!points_inside(l->m, box, &f->box, d))
+      reject(l, arena_printf(l->m->arena, "field '%s' is read through its outside rule from points that may be far outside of its region", f->name));
+    if (rule == OUTSIDE_PERIODIC)
+      wrap_dimension(l, d, f);
+  }
+}
+
+/* Notes that `v` is read while the instance at hand makes further versions of the field: as many must be kept at once. Version 0 must then not be
+ * overwritten in global memory. */
+static void note_read(Scan *s, Version v) {
+  FieldUse *u = &s->l->use[v.field];
+  int now = s->versions[v.field], depth = launch_version(s->l, v.field, s->i + 1) - v.version + 1;
+  u->depth = depth > u->depth ? depth : u->depth;
+  if (v.version == 0 && now > 0)
+    s->far[v.field] = true;
+}
+
+/* Notes one access (a stencil_accesses callback). */
+static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  Scan *s = user;
+  Rules rules = access_rules(s->l->m, &piece->box, field, off);
+  Version v = launch_reads(s->l, field, s->i);
+  bool own = rules_none(&rules);
+  for (int d = 0; d < s->l->m->grid.rank; d++)
+    own = own && off[d] == 0;
+  note_read(s, v);
+  if (v.version > 0) {
+    if (!own)
+      note_near(s, &piece->box, v.field, v.version, off, &rules);
+  } else if (!s->l->use[v.field].fresh) {
+    s->l->use[v.field].loaded = true;
+    *(own ? &s->own[v.field] : &s->far[v.field]) = true;
+  }
+}
+
+bool launch_holds(const Launch *l, int field, int i) {
+  if (!l->m->fields[field].temp || (l->st[i].level == l->first_level && !l->use[field].fresh))
+    return true;
+  for (int k = i - 1; k >= 0 && l->st[k].level == l->st[i].level; k--)
+    if (stencil_target(&l->st[k], field) >= 0)
+      return true;
+  return false;
+}
+
+/* Notes what instance `i` reads and keeps, then advances the versions of its targets. */
+static void note_instance(Scan *s) {
+  Launch *l = s->l;
+  const Stencil *st = &l->st[s->i];
+  for (int f = 0; f < l->m->nfields; f++)
+    s->own[f] = false;
+  stencil_accesses(st, note_access, s);
+  for (int t = 0; t < st->ntargets; t++) {
+    int f = st->targets[t];
+    if (s->versions[f] == 0 && !l->use[f].fresh && stencil_keeps(l->m, st, f))
+      l->use[f].loaded = s->own[f] = true;
+  }
+  for (int f = 0; f < l->m->nfields; f++)
+    l->use[f].own_loads += s->own[f];
+  for (int t = 0; t < st->ntargets; t++)
+    s->versions[st->targets[t]]++;
+}
+
+/* Grows `hull` to contain `x`. */
+static void grow(Extent *hull, const Extent *x, int rank) {
+  for (int d = 0; d < rank; d++) {
+    hull->lo[d] = x->lo[d] > hull->lo[d] ? x->lo[d] : hull->lo[d];
+    hull->hi[d] = x->hi[d] > hull->hi[d] ? x->hi[d] : hull->hi[d];
+  }
+}
+
+/* Has an instance before the launch written `field`? */
+static bool written_earlier(const Launch *l, int field) {
+  for (const Stencil *st = l->first; st < l->given; st++)
+    if (stencil_target(st, field) >= 0)
+      return true;
+  return false;
+}
+
+/* Makes room for the versions and sets the hull. */
+static void measure(Launch *l) {
+  int rank = l->m->grid.rank;
+  for (int f = 0; f < l->m->nfields; f++) {
+    FieldUse *u = &l->use[f];
+    u->versions = launch_version(l, f, l->n);
+    u->depth = 2;
+    u->fresh = l->m->fields[f].temp && !written_earlier(l, f);
+    u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
+    for (int v = 0; v <= u->versions; v++)
+      u->near[v] = -1;
+  }
+  for (int i = 0; i < l->n; i++)
+    grow(&l->hull, &l->st[i].extent, rank);
+}
+
+/* Where halo cells are images, all that is written must be reached by wrapping. */
+static void check_images(Launch *l) {
+  for (int f = 0; f < l->m->nfields; f++)
+    for (int d = 0; d < l->m->grid.rank; d++) {
+      const Box *box = &l->m->fields[f].box;
+      if (l->wraps[d] && l->use[f].versions && !range_inside(box->lo[d], box->hi[d], l->wrap_lo[d], l->wrap_hi[d]))
+        reject(l, arena_printf(l->m->arena, "field '%s' is not known to lie inside the periodic fields' region in dimension %d",
+                               l->m->fields[f].name, d));
+    }
+}
+
+/* Has the launch a halo? */
+static bool has_halo(const Launch *l) {
+  for (int d = 0; d < l->m->grid.rank; d++)
+    if (l->hull.lo[d] || l->hull.hi[d])
+      return true;
+  return false;
+}
+
+/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the launch; -1 if there is none. */
+static int free_level(const Launch *l, int f) {
+  int last = f;
+  for (int g = 0; g < l->m->nfields; g++)
+    if (l->use[g].from == last) {
+      last = g;
+      g = -1;
+    }
+  return last != f && l->use[last].fresh ? last : -1;
+}
+
+/* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
+static Launch *analyse(Launch *l, const bool *wanted) {
+  const Module *m = l->m;
+  measure(l);
+  Scan s = {.l = l, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
+            .own = ARENA_ARRAY(m->arena, bool, m->nfields), .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
+  for (s.i = 0; s.i < l->n; s.i++)
+    note_instance(&s);
+  check_images(l);
+  for (int f = 0; f < m->nfields; f++)
+    if (l->use[f].from >= 0)
+      s.far[l->use[f].from] = true;
+  for (int f = 0; f < m->nfields; f++) {
+    FieldUse *u = &l->use[f];
+    u->stored = u->versions && wanted[f] && u->from < 0;
+    u->paired = u->stored && (s.far[f] || (has_halo(l) && (u->loaded || !m->fields[f].temp)));
+    u->into = u->paired ? free_level(l, f) : -1;
+  }
+  return l;
+}
+
+/* A launch of `n` instances that nothing is known of yet. */
+static Launch *start_launch(const Module *m, int n, const Stencil *st, const Stencil *first) {
+  Launch *l = ARENA_NEW(m->arena, Launch);
+  *l = (Launch){.m = m, .n = n, .st = st, .first = first, .given = st, .ngiven = n, .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
+  l->first_level = n ? st[0].level : 0;
+  l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
+  for (int f = 0; f < m->nfields; f++)
+    l->use[f].from = l->use[f].into = -1;
+  return l;
+}
+
+Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end) {
+  Launch *l = start_launch(m, n, st, first);
+  bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
+  for (int f = 0; f < m->nfields; f++)
+    wanted[f] = !m->fields[f].temp || temp_wanted(m, f, st + n, end);
+  launch_drop_copies(l, wanted);
+  return analyse(l, wanted);
+}
+
+Launch *init_launch_new(const Module *m, const Stencil *st) {
+  bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
+  for (int f = 0; f < m->nfields; f++)
+    wanted[f] = true;
+  return analyse(start_launch(m, 1, st, st), wanted);
+}
+
+/* ---- sizes */
+
+int64_t launch_width(const Launch *l, int d, int64_t cells) { return cells - l->hull.lo[d] - l->hull.hi[d]; }
+
+/* Bytes of one array for near accesses to `field`, rounded up to 16. */
+static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
+  const FieldUse *u = &l->use[field];
+  int64_t bytes = type_size(l->m->fields[field].type);
+  for (int d = 0; d < l->m->grid.rank; d++)
+    if (__builtin_mul_overflow(bytes, (int64_t)cells[d] + u->reach_lo[d] + u->reach_hi[d], &bytes))
+      return INT64_MAX / 64;
+  return bytes > INT64_MAX / 64 ? INT64_MAX / 64 : (bytes + 15) / 16 * 16;
+}
+
+/* Memory that arrays share one after the other, as pass shared-alloc gives it out: the layout is that of `field`, its largest array's; it is free behind the
+ * accesses of instance `last`. */
+typedef struct Slot { int32_t field, last; int64_t bytes; } Slot;
+
+/* Have near arrays of the fields the same cells at the same places? */
+static bool same_layout(const Launch *l, int f, int g) {
+  const FieldUse *u = &l->use[f], *v = &l->use[g];
+  bool same = l->m->fields[f].type == l->m->fields[g].type;
+  for (int d = 0; d < l->m->grid.rank; d++)
+    same = same && u->reach_lo[d] == v->reach_lo[d] && u->reach_hi[d] == v->reach_hi[d];
+  return same;
+}
+
+/* The first of the `n` slots that is free when instance `i` makes an array of `field` known, one of its layout before others; n if there is none. */
+static int free_slot(const Launch *l, int n, const Slot *slot, int field, int i) {
+  int any = n;
+  for (int k = n - 1; k >= 0; k--)
+    any = slot[k].last <= i ? k : any;
+  for (int k = any; k < n; k++)
+    if (slot[k].last <= i && same_layout(l, slot[k].field, field))
+      return k;
+  return any;
+}
+
+int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
+  Slot *slot = NULL;
+  int n = 0;
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++)
+    for (int t = 0; t < l->st[i].ntargets; t++) {
+      int f = l->st[i].targets[t], last = l->use[f].near[launch_version(l, f, i + 1)];
+      int64_t bytes = near_bytes(l, f, cells);
+      if (last < 0)
+        continue;
+      int k = free_slot(l, n, slot, f, i);
+      if (k == n)
+        ARENA_PUSH(l->m->arena, slot, n, ((Slot){f, last, 0}));
+      if (bytes > slot[k].bytes)
+        slot[k] = (Slot){f, last, bytes};
+      slot[k].last = last;
+    }
+  for (int k = 0; k < n && sum < INT64_MAX / 2; k++)
+    sum += slot[k].bytes;
+  return sum;
+}

@@ -1,0 +1,38 @@
+/* passes/lower/walk.h: tiles that are walked by one thread (private to passes/).
+ *
+ *   schedule-walk.c   the tile: its size, its rings, what it may be
+ *   lower-walk.c      the kernel: pass lower-walk
+ *
+ * A tile gives out `chunk` rows (planes) of dimension 0. In the other dimensions it computes block[d] points, halo included. */
+#ifndef STC_PASSES_WALK_H
+#define STC_PASSES_WALK_H
+
+#include "passes/lower/loops.h"
+#include "passes/lower/stream.h"
+
+/* Points of a tile of launch `l` under schedule `s` that are given out in dimension `d`; <= 0 if none. */
+int64_t walk_width(const Launch *l, const Schedule *s, int d);
+/* Lines that are computed together: the rows of a step in rank 2, lines of dimension 1 in rank 3. */
+int32_t walk_lines(const Launch *l);
+/* Rows that every instance makes at a step of a walk. */
+int32_t walk_rows(const Launch *l);
+/* Rows that the ring of version `v` of `field` has under pipeline `p`. */
+int32_t walk_ring(const Stream *p, int field, int v);
+/* Cells of an array's row before the first one computed, which whole vectors may read. */
+int32_t walk_pad(const Launch *l);
+/* Cells of the row of an array of a tile of `width` points in the last dimension, pads and halo included. */
+int32_t walk_row(const Launch *l, int64_t width);
+/* Bytes that all rings take under pipeline `p` and schedule `s`. */
+int64_t walk_bytes(const Stream *p, const Schedule *s);
+
+/* For schedule-stream.c, on targets without threads: why launch `l` cannot be walked, NULL: it can; all but T of `want`, filled up, in *s; what is wrong with a shape, and with a tile;
+ * whether a tile is sensible; points computed for each given out; the most time steps to try. */
+const char *walk_refused(Arena *a, const Launch *l);
+void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s);
+const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s);
+const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const Schedule *s);
+bool walk_is_good(const TargetInfo *t, const Stream *p, const Schedule *s);
+double walk_redundancy(const Stream *p, const Schedule *s);
+int walk_most_levels(const Module *m);
+
+#endif

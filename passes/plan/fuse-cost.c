@@ -1,0 +1,280 @@
+/* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values in the bodies. All of it is an estimate that
+ * has to put cuts in the right order, not to tell times. */
+#include "passes/plan/estimate.h"
+#include "passes/plan/fuse.h"
+
+#include <math.h>
+
+/* Words of registers that a thread needs for indices and addresses; most that it can have. Operations that each cell, barrier, load and store take beside those of the
+ * bodies, in 32-bit words a thread moves. */
+enum { BASE_REGISTERS = 24, MOST_REGISTERS = 255, CELL_OPS = 20, BARRIER_OPS = 12, LOAD_OPS = 4, SPILL_OPS = 8 };
+
+/* The part of a body's values that are alive at once which a compiler that orders its operations well cannot avoid; registers for each word that is loaded for a thread's further
+ * points: found with ptxas. */
+static const double LIVE_PART = 0.65, LOADED_AHEAD = 1.5;
+
+/* What a target that does not tell its figures is taken for. */
+static const double BANDWIDTH = 1000, RATE = 10000;
+
+/* ---- operations */
+
+/* 32-bit words of a value. */
+static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
+
+/* What an op takes, in f32 additions. */
+static double op_ops(const TargetInfo *t, const Op *op) {
+  Type type = op->nresults ? op->results[0]->type : TY_NONE;
+  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 2;
+  if (type == TY_F64)
+    return ops * f64 * (ops > 1 ? 2 : 1);
+  return type == TY_I64 ? ops * 2 : ops;
+}
+
+/* The operations of the largest piece of `st`, each as many f32 additions as take its time. */
+static double stencil_ops(const TargetInfo *t, const Stencil *st) {
+  double most = 0;
+  for (int k = 0; k < st->npieces; k++) {
+    double sum = 0;
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      sum += op_ops(t, op);
+    most = sum > most ? sum : most;
+  }
+  return most;
+}
+
+/* ---- registers */
+
+/* Most words that are alive at once in `body`, whose values are numbered here. */
+static int32_t live_words(Arena *a, Block *body) {
+  int32_t n = 0, live = 0, most = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  const Op **last = ARENA_ARRAY(a, const Op *, n + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands; i++)
+      last[op->operands[i]->id] = op;
+  for (const Op *op = body->first; op; op = op->next) {
+    for (int i = 0; i < op->noperands; i++)
+      if (last[op->operands[i]->id] == op) {
+        last[op->operands[i]->id] = NULL;
+        live -= op->operands[i]->def->code == OP_CONST ? 0 : words_of(op->operands[i]->type);
+      }
+    for (int i = 0; i < op->nresults; i++)
+      if (last[op->results[i]->id])
+        live += op->code == OP_CONST ? 0 : words_of(op->results[i]->type);
+    most = live > most ? live : most;
+  }
+  return most;
+}
+
+/* Words a thread keeps from one instance to the next for each of its elements: the newest values of the fields written, and what was loaded to be kept. */
+static int32_t kept_words(const Launch *l) {
+  int32_t words = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    if (l->use[f].versions || l->use[f].own_loads > 1)
+      words += words_of(l->m->fields[f].type);
+  return words;
+}
+
+/* The part of a core's threads that can be there at once. */
+static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
+  int64_t threads = 1, blocks;
+  for (int d = 0; d < MAX_RANK; d++)
+    threads *= k->schedule.block[d] > 0 ? k->schedule.block[d] : 1;
+  int64_t most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048;
+  int64_t per_thread = (k->registers + 7) / 8 * 8;
+  blocks = most / threads;
+  if (t->registers_per_core > 0 && t->registers_per_core / (per_thread * threads) < blocks)
+    blocks = t->registers_per_core / (per_thread * threads);
+  if (t->shared_per_core > 0 && k->shared > 0 && t->shared_per_core / k->shared < blocks)
+    blocks = t->shared_per_core / k->shared;
+  return (double)(blocks > 0 ? blocks * threads : threads / 2) / (double)most;
+}
+
+/* ---- accesses */
+
+/* What the accesses of a launch come to: lo and hi are how far those from global memory lead in each field; loads counts the loads that a cell needs, each as long as it
+ * takes; seen are the accesses of the running instance that were counted. */
+typedef struct Reach { int64_t lo[MAX_RANK], hi[MAX_RANK]; bool any; } Reach;
+typedef struct Seen { int32_t field; int64_t off[MAX_RANK]; } Seen;
+typedef struct Loads { const Launch *l; const Schedule *s; int i; Reach *reach; double loads; int32_t nseen; Seen *seen; } Loads;
+
+/* Was the access counted for this instance? Counts it. */
+static bool is_seen(Loads *x, int field, const int64_t *off) {
+  Seen s = {.field = field};
+  for (int d = 0; d < x->l->m->grid.rank; d++)
+    s.off[d] = off[d];
+  for (int k = 0; k < x->nseen; k++) {
+    bool same = x->seen[k].field == field;
+    for (int d = 0; d < MAX_RANK; d++)
+      same = same && x->seen[k].off[d] == s.off[d];
+    if (same)
+      return true;
+  }
+  ARENA_PUSH(x->l->m->arena, x->seen, x->nseen, s);
+  return false;
+}
+
+/* The part of the loads at `off` that another of the thread's elements does not load already: those that lead below its first element along a slow dimension do, and the
+ * others if nothing of the same row was seen. */
+static double new_part(const Loads *x, int field, const int64_t *off) {
+  double part = 1;
+  for (int d = 0; d < x->l->m->grid.rank - 1; d++) {
+    int64_t nearest = INT64_MAX;
+    for (int k = 0; k < x->nseen - 1; k++) {
+      bool row = x->seen[k].field == field;
+      for (int e = 0; e < x->l->m->grid.rank; e++)
+        row = row && (e == d || x->seen[k].off[e] == off[e]);
+      int64_t away = row ? x->seen[k].off[d] - off[d] : 0;
+      away = away < 0 ? -away : away;
+      nearest = row && away < nearest ? away : nearest;
+    }
+    if (nearest < x->s->elems[d])
+      part *= (double)nearest / (double)x->s->elems[d];
+  }
+  return part;
+}
+
+/* Counts one access (a stencil_accesses callback). */
+static void count_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  Loads *x = user;
+  const Launch *l = x->l;
+  int rank = l->m->grid.rank, v = launch_version(l, field, x->i);
+  bool own = true;
+  (void)piece;
+  for (int d = 0; d < rank; d++)
+    own = own && off[d] == 0;
+  if (v == 0 && !l->use[field].fresh) {
+    Reach *r = &x->reach[field];
+    r->any = true;
+    for (int d = 0; d < rank; d++) {
+      r->lo[d] = -off[d] > r->lo[d] ? -off[d] : r->lo[d];
+      r->hi[d] = off[d] > r->hi[d] ? off[d] : r->hi[d];
+    }
+  }
+  if ((own && v > 0) || is_seen(x, field, off))
+    return;
+  x->loads += new_part(x, field, off) * words_of(l->m->fields[field].type);
+}
+
+/* Points that instance `i` computes for each point given out. */
+static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule *s, int i) {
+  double product = 1;
+  if (t->simt)
+    return launch_redundancy(l, s);
+  for (int d = 0; d < l->m->grid.rank; d++) {
+    double width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+    product *= (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / (width > 1 ? width : 1);
+  }
+  return product;
+}
+
+/* Operations for each point given out, and in `reach` how far accesses to global memory lead. */
+static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, Reach *reach) {
+  double sum = t->simt ? CELL_OPS * launch_redundancy(l, s) : 0;
+  for (int i = 0; i < l->n; i++) {
+    Loads x = {.l = l, .s = s, .i = i, .reach = reach};
+    stencil_accesses(&l->st[i], count_access, &x);
+    bool near = false;
+    for (int k = 0; k < l->st[i].ntargets; k++) {
+      int f = l->st[i].targets[k];
+      near = near || l->use[f].near[launch_version(l, f, i + 1)] >= 0;
+      x.loads += words_of(l->m->fields[f].type);
+    }
+    double load_ops = t->simt ? LOAD_OPS : 1;
+    sum += instance_halo(t, l, s, i) * (stencil_ops(t, &l->st[i]) + load_ops * x.loads + (near && t->simt ? BARRIER_OPS : 0));
+  }
+  return sum;
+}
+
+/* Words that instance `i` loads for a point, those aside that another of the thread's elements loads (`alone`: all). */
+static double instance_loads(const Launch *l, const Schedule *s, int i, bool alone) {
+  Schedule one = *s;
+  for (int d = 0; d < MAX_RANK && alone; d++)
+    one.elems[d] = 1;
+  Loads x = {.l = l, .s = &one, .i = i, .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1)};
+  stencil_accesses(&l->st[i], count_access, &x);
+  return x.loads;
+}
+
+/* Registers that instance `i` would like a thread of `elements` points to have, beside what it keeps: its first point's values, or all that these are loaded from, and what is
+ * loaded ahead for the others. */
+static double instance_registers(const Launch *l, const Schedule *s, int i, int64_t elements) {
+  double first = instance_loads(l, s, i, true), others = instance_loads(l, s, i, false);
+  for (int k = 0; k < l->st[i].npieces; k++) {
+    double live = LIVE_PART * live_words(l->m->arena, l->st[i].pieces[k].body);
+    first = live > first ? live : first;
+  }
+  return first + LOADED_AHEAD * others * (double)(elements - 1);
+}
+
+/* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want of more. */
+static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, int64_t elements, LaunchCost *k) {
+  double most = 0;
+  int64_t threads = 1, limit = MOST_REGISTERS;
+  for (int i = 0; i < l->n; i++) {
+    double mine = instance_registers(l, s, i, elements);
+    most = mine > most ? mine : most;
+  }
+  for (int d = 0; d < MAX_RANK; d++)
+    threads *= s->block[d] > 0 ? s->block[d] : 1;
+  if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
+    limit = t->registers_per_core / threads > BASE_REGISTERS ? t->registers_per_core / threads : BASE_REGISTERS;
+  int64_t sum = BASE_REGISTERS + (int64_t)most + (l->n > 1 ? (int64_t)kept_words(l) * elements : 0);
+  k->registers = (int32_t)(sum < limit ? sum : limit);
+  k->spilled = (int32_t)(sum - k->registers);
+}
+
+/* Adds the bytes of the fields that are loaded and stored for each point given out. */
+static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, LaunchCost *k) {
+  for (int f = 0; f < l->m->nfields; f++) {
+    double size = type_size(l->m->fields[f].type), about = 1;
+    for (int d = 0; d < l->m->grid.rank; d++) {
+      double cells = (double)s->block[d] * s->elems[d], width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+      about *= (cells + (double)(reach[f].lo[d] + reach[f].hi[d])) / (width > 1 ? width : 1);
+    }
+    if (l->use[f].loaded) {
+      k->bytes += size * about;
+      k->memory_bytes += size * (1 + 0.1 * (about - 1));
+    }
+    if (l->use[f].stored) {
+      k->bytes += size;
+      k->memory_bytes += size;
+    }
+  }
+}
+
+/* ---- time */
+
+/* The part of the target's speed that `occupancy` lets a launch have: enough threads hide what each waits for. */
+static double hidden(double occupancy, double enough) { return occupancy >= enough ? 1 : sqrt(occupancy / enough); }
+
+LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
+  LaunchCost k = {.schedule = *s, .halo = launch_redundancy(l, s), .occupancy = 1};
+  Reach *reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1);
+  int32_t cells[MAX_RANK];
+  int64_t elements = 1;
+  for (int d = 0; d < MAX_RANK; d++) {
+    cells[d] = s->block[d] * s->elems[d];
+    elements *= s->elems[d] > 0 ? s->elems[d] : 1;
+  }
+  k.shared = launch_array_bytes(l, cells);
+  k.ops = launch_ops(t, l, s, reach);
+  add_bytes(l, s, reach, &k);
+  if (t->simt) {
+    thread_registers(t, l, s, elements, &k);
+    k.ops += SPILL_OPS * k.spilled * k.halo / (double)elements;
+    k.occupancy = occupancy_of(t, &k);
+  }
+  double bandwidth = t->bandwidth > 0 ? t->bandwidth : BANDWIDTH, cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 3 * bandwidth;
+  double rate = t->f32_rate > 0 ? t->f32_rate : RATE;
+  double memory = k.memory_bytes / bandwidth * 1e3, nearer = k.bytes / cache * 1e3, work = k.ops / rate * 1e3;
+  memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, 0.4);
+  work /= hidden(k.occupancy, 0.25);
+  k.ops /= levels;
+  k.bytes /= levels;
+  k.memory_bytes /= levels;
+  k.ps = (memory > work ? memory + work / 4 : work + memory / 4) / levels + t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
+  return k;
+}

@@ -1,0 +1,226 @@
+/* kernel-live.c: the registers that a kernel's thread needs, from the liveness of its values and of the cells of its private arrays, which end in registers where their indices are constant. */
+#include "passes/plan/estimate.h"
+
+/* Registers that a thread can have at most; words alive that ptxas finds a way without, where it must. */
+enum { MOST_REGISTERS = 255, SAVED_REGISTERS = 3 };
+
+/* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it takes no register (constants, scalars, conditions). */
+typedef struct Thing { int8_t words; bool live; } Thing;
+
+/* The walk, from the end of the kernel to its start: `now` words are alive. first[array] is the thing that its first cell is, -1: it is no private array.
+ * early: loads from global memory are begun as early as barriers and loops allow; `loads` are the values of those that wait for such a place. */
+typedef struct Live {
+  Arena *arena;
+  Kernel *k;
+  int32_t n, now, most;
+  Thing *things;
+  int32_t *first, *cells;
+  bool early;
+  int32_t nloads, *loads;
+} Live;
+
+static void live_block(Live *l, const Block *b);
+
+/* ---- things */
+
+/* Words of a value of type `t`. */
+static int8_t words_of(Type t) { return t == TY_BOOL ? 0 : type_size(t) > 4 ? 2 : 1; }
+
+/* Gives values below `b` their words. */
+static void measure_block(Live *l, const Block *b) {
+  for (int i = 0; i < b->nargs; i++)
+    l->things[b->args[i]->id].words = words_of(b->args[i]->type);
+  for (const Op *op = b->first; op; op = op->next) {
+    bool free = op->code == OP_CONST || op->code == OP_SCALAR || op->code == OP_BLOCK;
+    for (int i = 0; i < op->nresults; i++)
+      l->things[op->results[i]->id].words = free ? 0 : words_of(op->results[i]->type);
+    for (int i = 0; i < op->nblocks; i++)
+      measure_block(l, op->blocks[i]);
+  }
+}
+
+/* Thing `i` is needed from here on; is made here. */
+static void use(Live *l, int32_t i) {
+  if (!l->things[i].live)
+    l->now += l->things[i].words;
+  l->things[i].live = true;
+  l->most = l->now > l->most ? l->now : l->most;
+}
+static void make(Live *l, int32_t i) {
+  if (l->things[i].live)
+    l->now -= l->things[i].words;
+  l->things[i].live = false;
+}
+
+/* Loads can be begun no earlier than here. */
+static void begin_loads(Live *l) {
+  while (l->nloads > 0)
+    make(l, l->loads[--l->nloads]);
+}
+
+/* The results of `op` are made here, or by a load further up. */
+static void make_results(Live *l, const Op *op) {
+  bool load = l->early && op_buffer_read(op) >= 0 && op->nresults;
+  for (int i = 0; i < op->nresults; i++)
+    if (load)
+      l->loads[l->nloads++] = op->results[i]->id;
+    else
+      make(l, op->results[i]->id);
+}
+
+/* ---- private arrays */
+
+/* Is cell number `cell` of the array among those that `op` touches with its element number `e`? Of an index that is not constant, which counts a loop that is written out, all. */
+static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
+  for (int d = a->rank - 1; d >= 0; d--) {
+    const Value *v = op->operands[op_first_index(op) + d];
+    int64_t own = cell % a->shape[d];
+    cell /= a->shape[d];
+    if (v->def && v->def->code == OP_CONST && v->def->cval.i + op->off[d] + (d == a->rank - 1 ? e : 0) != own)
+      return false;
+  }
+  return true;
+}
+
+/* What `op` does to the cells of a private array: a store makes them, a load needs them. */
+static void touch_cells(Live *l, const Op *op) {
+  const Array *a = &l->k->arrays[op->sym];
+  bool store = op_array_written(op) >= 0;
+  for (int e = 0; e < op_elements(op); e++)
+    for (int32_t i = 0; i < l->cells[op->sym]; i++) {
+      if (!touches(op, a, i, e))
+        continue;
+      if (store)
+        make(l, l->first[op->sym] + i);
+      else
+        use(l, l->first[op->sym] + i);
+    }
+}
+
+/* ---- the walk */
+
+/* A loop: what is alive at its start is alive at its end, too. */
+static void live_for(Live *l, const Op *op) {
+  const Block *body = op->blocks[0];
+  for (int round = 0; round < 2; round++) {
+    for (int i = 1; i < body->nargs && round; i++)
+      use(l, body->args[i]->id);
+    use(l, body->args[0]->id);
+    live_block(l, body);
+    for (int i = 0; i < body->nargs; i++)
+      make(l, body->args[i]->id);
+  }
+}
+
+/* A choice: what is alive before it is what either arm needs. */
+static void live_if(Live *l, const Op *op) {
+  bool *after = ARENA_ARRAY(l->arena, bool, l->n), *first = ARENA_ARRAY(l->arena, bool, l->n);
+  for (int32_t i = 0; i < l->n; i++)
+    after[i] = l->things[i].live;
+  live_block(l, op->blocks[0]);
+  for (int32_t i = 0; i < l->n; i++) {
+    first[i] = l->things[i].live;
+    l->things[i].live = after[i];
+  }
+  l->now = 0;
+  for (int32_t i = 0; i < l->n; i++)
+    l->now += after[i] ? l->things[i].words : 0;
+  live_block(l, op->blocks[1]);
+  for (int32_t i = 0; i < l->n; i++)
+    if (first[i])
+      use(l, i);
+}
+
+/* Goes over the ops of `b` from the last to the first. */
+static void live_block(Live *l, const Block *b) {
+  for (const Op *op = b->last; op; op = op->prev) {
+    make_results(l, op);
+    if (op_is_barrier(op) || op->code == OP_FOR || op->code == OP_IF)
+      begin_loads(l);
+    if (op->code == OP_FOR)
+      live_for(l, op);
+    if (op->code == OP_IF)
+      live_if(l, op);
+    if (op_array(op) >= 0 && l->first[op->sym] >= 0)
+      touch_cells(l, op);
+    for (int i = 0; i < op->noperands; i++)
+      use(l, op->operands[i]->id);
+  }
+  begin_loads(l);
+}
+
+int32_t kernel_live_words(const Module *m, Kernel *k, bool early) {
+  Live l = {.arena = m->arena, .k = k, .early = early, .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1), .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1)};
+  l.n = block_renumber(k->body, 0);
+  for (int a = 0; a < k->narrays; a++) {
+    l.first[a] = k->arrays[a].space == SPACE_PRIVATE ? l.n : -1;
+    l.cells[a] = 1;
+    for (int d = 0; d < k->arrays[a].rank; d++)
+      l.cells[a] *= k->arrays[a].shape[d];
+    l.n += l.first[a] >= 0 ? l.cells[a] : 0;
+  }
+  l.things = ARENA_ARRAY(m->arena, Thing, l.n + 1);
+  l.loads = ARENA_ARRAY(m->arena, int32_t, l.n + 1);
+  measure_block(&l, k->body);
+  for (int a = 0; a < k->narrays; a++)
+    for (int32_t i = 0; l.first[a] >= 0 && i < l.cells[a]; i++)
+      l.things[l.first[a] + i].words = words_of(k->arrays[a].type);
+  live_block(&l, k->body);
+  return l.most;
+}
+
+/* The buffers of global memory that a kernel's ops read or write. */
+typedef struct Touched { bool *buffer; int32_t n; } Touched;
+
+/* Notes the buffers of an op (a block_walk callback). */
+static void note_buffers(void *user, Op *op) {
+  Touched *t = user;
+  int both[] = {op_buffer_read(op), op_buffer_written(op)};
+  for (int i = 0; i < 2; i++)
+    if (both[i] >= 0 && !t->buffer[both[i]]) {
+      t->buffer[both[i]] = true;
+      t->n++;
+    }
+}
+
+/* Words of the addresses that a walk carries from round to round: one for each buffer. */
+static int32_t address_words(const Module *m, const Kernel *k) {
+  Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
+  block_walk(k->body, note_buffers, &t);
+  return 2 * t.n;
+}
+
+/* Is there a loop below `b` that is not written out? */
+static bool has_loop(const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_FOR && !(op->flags & FOR_UNROLL))
+      return true;
+    for (int i = 0; i < op->nblocks; i++)
+      if (has_loop(op->blocks[i]))
+        return true;
+  }
+  return false;
+}
+
+/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round, and an address for each buffer; straight code for several points a thread needs some more for places and tests; else what
+ * counts is how many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
+static double registers_wanted(const Module *m, Kernel *k) {
+  double live = kernel_live_words(m, k, false), early = kernel_live_words(m, k, true);
+  bool several = false;
+  for (int a = 0; a < k->narrays; a++)
+    several |= k->arrays[a].space == SPACE_PRIVATE;
+  if (has_loop(k->body))
+    return address_words(m, k) + 1.1 * live + (early - live);
+  return several ? 16 + 0.9 * live : 12 + live + 0.4 * (early - live);
+}
+
+int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
+  int64_t threads = 1, limit = MOST_REGISTERS, live = kernel_live_words(m, k, false);
+  for (int d = 0; d < k->rank; d++)
+    threads *= k->threads[d];
+  if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
+    limit = t->registers_per_core / threads / 8 * 8;
+  double wanted = registers_wanted(m, k);
+  *spilled = live > limit + SAVED_REGISTERS ? (int32_t)(live - limit - SAVED_REGISTERS) : 0;
+  return (int32_t)(wanted < (double)limit ? wanted : (double)limit);
+}

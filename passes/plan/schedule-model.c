@@ -1,0 +1,199 @@
+/* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and thrown away. */
+#include "passes/plan/estimate.h"
+#include "passes/lower/stream.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Extents of the grid that is meant where nothing is said: a large one, by rank. */
+static const int64_t large[MAX_RANK][MAX_RANK] = {{1 << 28}, {16384, 16384}, {768, 768, 768}};
+
+/* Another choice is taken in place of the usual one if it is expected to take less than this part of the time, and so is what bounds it most, alone: how bounds add up is less certain than they are. */
+static const double CLEARLY = 0.92;
+/* The same for more time steps where memory bounds fewer, of which more is known. So many times as long as arithmetic memory takes there. */
+static const double BETTER = 0.95, MUCH = 1.3;
+
+/* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`, which makes `w`, on a grid of extents `size`. */
+static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w, const int64_t *size) {
+  Kernel *k = &m->kernels[seq->ops[i].a];
+  KernelSpace space = {1, 1, 0};
+  for (int d = 0; d < k->rank; d++) {
+    space.points *= (double)size[d];
+    space.blocks *= (double)((size[d] + k->tile[d] - 1) / k->tile[d]);
+  }
+  LaunchLoad load = launch_load(t, m, k, w, NULL, space);
+  return model_launch(t, &load);
+}
+
+bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  Schedule own = *s;
+  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
+  int rank = m->grid.rank, count, n = 0;
+  bool stream = strcmp(s->family, "stream") == 0;
+  const char *pipeline = stream ? "lower-stream,simplify,barriers,range-guards,specialize,split-edges,simplify" : "lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify";
+  LaunchWork *work = launch_works(c->target, m, s, &count);
+  Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
+  *out = (ScheduleTime){0};
+  if (!k || !k->host.nseqs)
+    return false;
+  const HostSeq *seq = &k->host.seqs[0];
+  for (int i = 0; i < seq->nops && n < count; i++) {
+    if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow)
+      continue;
+    LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : large[rank - 1]);
+    out->seconds += t.seconds / seq->steps;
+    out->longest += t.alone[t.bound] / seq->steps;
+  }
+  return true;
+}
+
+/* A copy of stencil IR module `m` that is tiled for T steps. NULL after an error. */
+static Module *tiled_copy(PassContext *c, const Module *m, int T) {
+  Module *copy = ARENA_NEW(c->arena, Module);
+  *copy = *m;
+  copy->stencils = ARENA_ARRAY(c->arena, Stencil, m->nstencils + 1);
+  for (int i = 0; i < m->nstencils; i++)
+    copy->stencils[i] = m->stencils[i];
+  return passes_run(c, NULL, arena_printf(c->arena, "time-tile(t=%d),halo", T), copy);
+}
+
+/* `m` if it was tiled for T steps, else a copy that is; NULL after an error. */
+static Module *tiled_for(PassContext *c, const Module *m, int T) {
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == T;
+  return tiled ? (Module *)m : tiled_copy(c, m, T);
+}
+
+/* The overlapped tile that defaults come to for module `m` on a large grid, in *s; false if there is none. */
+static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
+  Schedule open = {.family = "overlap", .edges = c->schedule ? c->schedule->edges : NULL};
+  PassContext with = *c;
+  with.schedule = &open;
+  int T = schedule_levels(&with, m);
+  Launch *l = tiled_launch(m, T);
+  return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
+}
+
+/* Does a step compute roots, quotients or functions? Where it does not, walked tiles have always been the faster ones, by far, so that no time is spent on looking. */
+static bool computes_functions(const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < st[i].npieces; k++)
+      for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
+        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
+          return true;
+  return false;
+}
+
+/* The time a step of the walk of T steps that `want` comes to for module `m`, which was not tiled; infinite if there is none. */
+static double walk_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
+  Schedule open = *want, s;
+  ScheduleTime t;
+  open.family = "stream";
+  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
+  Module *tiled = tiled_for(&quiet, m, T);
+  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(&quiet, tiled, &s, want->size, &t))
+    return INFINITY;
+  return t.seconds;
+}
+
+/* Do T steps of `m` move so much that a walk of them is bound by memory rather than by arithmetic? */
+static bool moves_much(const TargetInfo *t, const Module *m, int T) {
+  Launch *l = tiled_launch(m, T);
+  Work w = {0};
+  for (int i = 0; i < l->n; i++)
+    stencil_work(m, &l->st[i], &w);
+  return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 && launch_bytes(l) / t->bandwidth > MUCH * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
+}
+
+/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less than that, if it is clearly better than T; else T. */
+static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
+  double usual = T > 1 ? walk_seconds(c, m, want, T) : 0, least = usual;
+  int best = T, last = T;
+  for (int fewer = (2 * T + 1) / 3; fewer < last; fewer = (2 * fewer + 1) / 3) {
+    double seconds = walk_seconds(c, m, want, fewer);
+    last = fewer;
+    if (seconds >= least)
+      break;
+    least = seconds;
+    best = fewer;
+  }
+  for (int near = best - 1, middle = best; near <= middle + 1 && middle < T; near += 2) {
+    double seconds = near > 0 && near != last && near < T ? walk_seconds(c, m, want, near) : INFINITY;
+    best = seconds < least ? near : best;
+    least = seconds < least ? seconds : least;
+  }
+  return least < CLEARLY * usual ? best : T;
+}
+
+/* Are both schedules the same but for their families? */
+static bool wants_same(const Schedule *a, const Schedule *b) {
+  bool same = a->chunk == b->chunk && a->ahead == b->ahead;
+  for (int d = 0; d < MAX_RANK; d++)
+    same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d] && a->size[d] == b->size[d];
+  return same;
+}
+
+int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more) {
+  LevelsFound *found = c->levels;
+  if (found && found->m == m && found->from == T && found->more == more && wants_same(&found->want, want))
+    return found->T;
+  int best = T;
+  if (computes_functions(m))
+    best = fewer_levels(c, m, want, T);
+  else if (more > T && moves_much(c->target, m, T) && walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T))
+    best = more;
+  if (found)
+    *found = (LevelsFound){.m = m, .want = *want, .from = T, .more = more, .T = best};
+  return best;
+}
+
+bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk) {
+  Schedule over, wide = *walk;
+  ScheduleTime mine, other;
+  bool given = m->time_tile > 1;
+  if (!c->target->simt || !computes_functions(m) || !overlapped_tile(c, m, &over) || (given && over.T != m->time_tile))
+    return false;
+  if (given && walk->T != m->time_tile)
+    return true;
+  Module *walked = tiled_for(c, m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(c, m, over.T);
+  if (!walked || !overlapped || !schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) || other.seconds >= CLEARLY * mine.seconds)
+    return false;
+  schedule_widen(c, walked, want, &wide);
+  return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < CLEARLY * mine.seconds;
+}
+
+double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want) {
+  Schedule open = *want, s;
+  ScheduleTime t;
+  const Reduction *by;
+  const int64_t *size = want->size[0] ? want->size : large[m->grid.rank - 1];
+  int64_t most = most_levels(m, &by);
+  double points = 1;
+  if (!c->target->simt || strcmp(want->family ? want->family : "", "auto") != 0 || stream_is_not_better(c, m, want, most))
+    return INFINITY;
+  open.family = "stream";
+  int T = schedule_stream_levels(c, m, &open, most);
+  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded, .levels = c->levels};
+  Module *tiled = tiled_copy(&quiet, m, T);
+  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(&quiet, tiled, &s, size, &t))
+    return INFINITY;
+  for (int d = 0; d < m->grid.rank; d++)
+    points *= (double)size[d];
+  return t.seconds * 1e12 / points;
+}
+
+void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  int x = m->grid.rank - 1;
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
+  if (!tiled || m->grid.rank != 2 || want->elems[x] || s->elems[x] != 2)
+    return;
+  ScheduleTime usual, wide;
+  Schedule wider = *s;
+  wider.elems[x] *= 2;
+  Launch *l = tiled_launch(m, s->T);
+  if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) || !schedule_time(c, (Module *)m, s, want->size, &usual) || !schedule_time(c, (Module *)m, &wider, want->size, &wide))
+    return;
+  if (wide.seconds < CLEARLY * usual.seconds && wide.longest < CLEARLY * usual.longest)
+    *s = wider;
+}

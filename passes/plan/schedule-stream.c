@@ -1,0 +1,432 @@
+/* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults for what was left open. */
+#include "passes/plan/estimate.h"
+#include "passes/lower/walk.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Limits of any request. */
+enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
+/* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
+enum { MOST_WORDS = 1024, FEW_THREADS = 256 };
+static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
+/* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in rank 3 of one point of a step. Found by measuring (docs/performance.md). */
+static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
+enum { LONG_EQUATION = 96, LIMIT_2D = 12 };
+/* Points that defaults compute for each given out, at most, by rank. How many times as many of these, of instructions, and of words a walk may have that memory bounds otherwise. */
+static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2, MORE_WORDS = 1.4;
+
+/* The work: what is wanted for module `m` and a place for the choice. */
+typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
+
+int64_t stream_width(const Stream *p, const Schedule *s, int d) {
+  int rank = p->l->m->grid.rank;
+  const Extent *h = &p->halo;
+  if (d == 0 && rank > 1)
+    return s->chunk;
+  int64_t V = s->elems[d];
+  if (d < rank - 1)
+    return s->block[d] * V - h->lo[d] - h->hi[d];
+  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
+  return (STREAM_LANES - halo) * V * warps;
+}
+
+double launch_bytes(const Launch *l) {
+  double bytes = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    bytes += (double)type_size(l->m->fields[f].type) * (l->use[f].loaded + l->use[f].stored);
+  return bytes;
+}
+
+/* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
+static int widest_type(const Launch *l) {
+  int bytes = 1;
+  for (int f = 0; f < l->m->nfields; f++)
+    if (l->use[f].stored && type_size(l->m->fields[f].type) > bytes)
+      bytes = (int)type_size(l->m->fields[f].type);
+  return bytes;
+}
+
+/* Bytes of shared memory a block takes; with `rings`, those of direct windows, too. */
+static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
+  const Module *m = p->l->m;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], sum = 0;
+  int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1;
+  for (int f = 0; f < m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++) {
+      const Window *w = &p->w[f][v];
+      int64_t bytes = type_size(m->fields[f].type), slots = w->across + 1;
+      while (p->unroll % slots)
+        slots++;
+      if (v == 0 && w->used && (rings || !w->direct) && s->ahead > 1)
+        sum += stream_slots(p, s->ahead + w->behind) * threads * E * V * bytes;
+      if (w->used && w->across)
+        sum += slots * (threads / STREAM_LANES * E + w->reach_lo + w->reach_hi) * STREAM_LANES * V * bytes;
+    }
+  return sum;
+}
+
+bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) { return s->ahead > 1 && 2 * bytes_with(p, s, true) <= t->max_shared_bytes; }
+
+int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) { return bytes_with(p, s, stream_keeps_ring(t, p, s)); }
+
+/* Why launch `l` cannot be walked at all, NULL if it can. */
+static const char *why_not(const Chooser *r, const Launch *l) {
+  if (!r->c->target->simt)
+    return walk_refused(r->c->arena, l);
+  if (r->c->target->lanes % STREAM_LANES)
+    return arena_printf(r->c->arena, "target %s has no warps of %d threads", r->c->target->name, STREAM_LANES);
+  if (l->illegal)
+    return l->illegal;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].stored && l->use[f].loaded && !l->use[f].paired)
+      return arena_printf(r->c->arena, "field '%s' is written in place", r->m->fields[f].name);
+  return NULL;
+}
+
+/* The pipeline of launch `l`. */
+static Stream *pipeline(const Chooser *r, const Launch *l) { return r->c->target->simt ? stream_new(l) : stream_alone(l); }
+
+/* Lines of other warps so near that a thread's four lines still pay: with two, measured star3d2r in f32 632 to 643 GPts/s on 768^3, with two lines of 128 cells 598 to 632. */
+enum { NEAREST = 2 };
+
+/* Are lines of other warps read only from the NEAREST beside the thread's own? */
+static bool reads_nearest_lines(const Stream *p) {
+  for (int f = 0; f < p->l->m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++)
+      if (p->w[f][v].reach_lo > NEAREST || p->w[f][v].reach_hi > NEAREST)
+        return false;
+  return true;
+}
+
+/* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread has four and only the outer two are exchanged through shared memory, which is what
+ * bounds such walks. That is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read than the two nearest, and so more is kept, two lines of 128. */
+static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
+  bool nearest = reads_nearest_lines(p);
+  if (!want->block[1])
+    s->block[1] = bytes > 4 ? 8 : 16;
+  if (!want->elems[2])
+    s->elems[2] = bytes > 4 || nearest ? 2 : 4;
+  if (!want->elems[1])
+    s->elems[1] = bytes <= 4 && s->elems[2] > 2 ? 2 : 4;
+}
+
+/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where 128 are enough for that; short walks leave more tiles away from the edge. */
+static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last) > 64 ? 128 : 64; }
+
+/* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written out, so that places are constant. */
+static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
+  static const int32_t ahead[MAX_RANK] = {1, 4, 2};
+  int rank = r->rank, x = rank - 1, bytes = widest_type(l);
+  const Schedule *w = r->want;
+  if (!r->c->target->simt) {
+    walk_choose(r->c->target, p, r->want, s);
+    return;
+  }
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = w->block[d] && d < rank ? w->block[d] : 1;
+    s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
+  }
+  if (!w->block[x])
+    s->block[x] = rank == 1 ? STREAM_LANES * 4 : STREAM_LANES;
+  if (rank == 2 && !w->block[0])
+    s->block[0] = 4;
+  if (rank < 3 && !w->elems[x])
+    s->elems[x] = rank == 1 ? 64 / bytes : bytes > 4 ? 2 : 4;
+  if (rank == 3)
+    choose_planes(w, p, bytes, s);
+  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
+  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
+  if (rank > 1 && w->size[0] && !w->chunk)
+    s->chunk = stream_rows(r->c->target, p, s, w->size);
+}
+
+/* Words of a thread's registers that windows take. */
+static int64_t words_of(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  return stream_words(p) * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
+bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  if (!t->simt)
+    return !walk_too_large(p->l->m->arena, t, p, s);
+  for (int d = 0; d < p->l->m->grid.rank; d++)
+    if (stream_width(p, s, d) < 1)
+      return false;
+  return stream_shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
+}
+
+/* Points computed for each point given out. */
+static double redundancy(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  double product = rank > 1 ? (double)(s->chunk + p->halo.lo[0] + p->last) / s->chunk : 1;
+  for (int d = rank > 1; d < rank; d++) {
+    double cells = (double)s->elems[d] * (d < rank - 1 ? s->block[d] : STREAM_LANES);
+    double warps = d < rank - 1 ? 1 : rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
+    product *= cells * warps / (double)stream_width(p, s, d);
+  }
+  return product;
+}
+
+/* Instructions of all steps written out, about. */
+static int64_t code_of(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  return stream_code(p->l) * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
+/* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of the threads, which is what registers are shared by there. */
+static int64_t good_words(const Schedule *s, int rank) { return GOOD_WORDS[rank - 1] * (rank == 3 && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS ? 2 : 1); }
+
+bool stream_code_is_short(const Stream *p, const Schedule *s) { return code_of(p, s) <= GOOD_CODE[p->l->m->grid.rank - 1]; }
+
+bool stream_is_comfortable(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
+  return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) && (rank < 3 || equation <= LONG_EQUATION);
+}
+
+/* Is a tile of several time steps one that defaults should take? */
+static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
+  if (!r->c->target->simt)
+    return walk_is_good(r->c->target, p, s);
+  return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[r->rank - 1];
+}
+
+/* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
+static int default_T(const Chooser *r, int64_t most) {
+  static const int limit[MAX_RANK] = {16, LIMIT_2D, 4};
+  int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
+  for (int T = most < top ? (int)most : top; T > 0; T--) {
+    Launch *l = tiled_launch(r->m, T);
+    Schedule s = {.T = T};
+    if (why_not(r, l))
+      continue;
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(r, p, &s)))
+      return T;
+  }
+  return 0;
+}
+
+/* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good. `T` if there are none. */
+static int larger_T(const Chooser *r, int T, int64_t most) {
+  int top = T + (T + 1) / 2;
+  for (int more = top < most ? top : (int)most; more > T; more--) {
+    Launch *l = tiled_launch(r->m, more);
+    Schedule s = {.T = more};
+    if (why_not(r, l))
+      continue;
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    bool dear = (double)words_of(p, &s) > MORE_WORDS * (double)good_words(&s, r->rank) || (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
+    if (!dear && stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= MORE * modest[r->rank - 1])
+      return more;
+  }
+  return T;
+}
+
+/* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model finds better. Of one that was tiled: those, if that is what it was tiled for. */
+static int chosen_T(const Chooser *r, int64_t most) {
+  int T = default_T(r, most), tiled = r->m->time_tile;
+  if (T < 1 || r->rank != 2 || !r->c->target->simt || !r->c->target->async_copy || r->want->T)
+    return T;
+  int more = larger_T(r, T, most < LIMIT_2D ? most : LIMIT_2D);
+  if (tiled > 1)
+    return tiled <= more ? tiled : T;
+  return schedule_better_levels(r->c, r->m, r->want, T, more);
+}
+
+int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (group_count(n, st) > 1)
+    return 1;
+  int T = want->T ? want->T : chosen_T(&r, most);
+  return T > most ? (int)most : T > 1 ? T : 1;
+}
+
+/* Is it the size of the code, not of the windows, that limits a tile to one time step? */
+static bool is_compute_bound(const Chooser *r) {
+  Launch *l = tiled_launch(r->m, 2);
+  Schedule s = {.T = 2};
+  if (why_not(r, l))
+    return false;
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
+  return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= good_words(&s, r->rank);
+}
+
+const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
+  Chooser r = {c, m, m->grid.rank, want, NULL};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (c->target->simt && !c->target->async_copy)
+    return "the target has no asynchronous copies";
+  if (n == 0 || group_count(n, st) > 1)
+    return "a step is several launches";
+  Launch *one = tiled_launch(m, 1);
+  const char *why = why_not(&r, one);
+  if (why)
+    return why;
+  const Extent *halo = &pipeline(&r, one)->halo;
+  bool any = false;
+  for (int d = 0; d < r.rank; d++)
+    any = any || halo->lo[d] || halo->hi[d];
+  int T = default_T(&r, most);
+  if (!any || !T)
+    return any ? "no tile fits the target" : "no stencil reads beside its point";
+  if (T == 1 && !c->target->simt)
+    return "it would be for one time step only";
+  if (T == 1 && most > 1 && !is_compute_bound(&r))
+    return "there are registers for one time step only";
+  T = chosen_T(&r, most);
+  Schedule walk;
+  bool legal = !schedule_walk(c, want, tiled_launch(m, T), T, &walk);
+  if (legal && want->family && strcmp(want->family, "auto") == 0 && schedule_overlaps(c, m, want, &walk))
+    return "that is expected to be faster";
+  return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
+}
+
+/* ---- what was asked for */
+
+/* What is wrong about numbers of threads, lanes, lines, rows; NULL: nothing. */
+static const char *wrong_shape(const Chooser *r, const Schedule *s) {
+  const TargetInfo *t = r->c->target;
+  Arena *a = r->c->arena;
+  int rank = r->rank, x = rank - 1, y = rank > 1 ? rank - 2 : 0;
+  if (!t->simt)
+    return walk_wrong_shape(a, r->m, s);
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES)
+    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "");
+  if (rank == 3 && s->block[0] != 1)
+    return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
+  for (int d = 0; d < rank - 1; d++)
+    if (s->elems[d] != 1 && !(rank == 3 && d == 1))
+      return arena_printf(a, "-elems has %d points in dimension %d, which is walked; write 1 there", s->elems[d], d);
+  if (threads > t->max_threads)
+    return arena_printf(a, "-block has %" PRId64 " threads; target %s allows %d", threads, t->name, t->max_threads);
+  if (s->elems[x] * s->elems[y] > MAX_CELLS * MAX_CELLS || s->elems[x] > MAX_CELLS || s->elems[y] > MAX_CELLS)
+    return arena_printf(a, "-elems has more than %d points in a dimension", MAX_CELLS);
+  if (s->chunk < 1 || s->chunk > MAX_CHUNK)
+    return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_CHUNK);
+  if (s->ahead < 1 || s->ahead > MAX_AHEAD)
+    return arena_printf(a, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
+  if (s->ahead > 1 && !t->async_copy)
+    return arena_printf(a, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead, t->name);
+  return NULL;
+}
+
+/* Why pipeline `p` does not fit the tile and the target; NULL: it does. */
+static const char *why_too_large(const Chooser *r, const Stream *p, const Schedule *s) {
+  Arena *a = r->c->arena;
+  const TargetInfo *t = r->c->target;
+  if (!t->simt)
+    return walk_too_large(a, t, p, s);
+  int64_t bytes = stream_shared_bytes(t, p, s);
+  for (int d = 0; d < r->rank; d++)
+    if (stream_width(p, s, d) < 1)
+      return arena_printf(a, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, s->T,
+                          s->T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
+  if (bytes > t->max_shared_bytes)
+    return arena_printf(a, "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64 "; take a smaller -T, -block, -elems or -ahead", bytes, t->name,
+                        t->max_shared_bytes);
+  if (words_of(p, s) > MOST_WORDS)
+    return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems", words_of(p, s));
+  return NULL;
+}
+
+/* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
+static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
+  int y = r->rank - 2;
+  while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
+    Schedule less = *s;
+    if (!r->want->ahead && s->ahead > 2)
+      less.ahead--;
+    else if (y >= 0 && !r->want->block[y] && s->block[y] > 1)
+      less.block[y] /= 2;
+    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) || (y > 0 && stream_width(p, &less, y) < 1))
+      return;
+    *s = less;
+  }
+}
+
+/* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
+static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
+  const char *why = why_not(r, l);
+  *out = (Schedule){.family = "stream", .T = T, .ngroups = 1};
+  if (why)
+    return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, out);
+  why = wrong_shape(r, out);
+  if (why)
+    return why;
+  fit_walk(r, p, out);
+  return why_too_large(r, p, out);
+}
+
+const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {
+  Chooser r = {c, l->m, l->m->grid.rank, want, out};
+  return choose_walk(&r, l, levels, out);
+}
+
+/* ---- steps that are cut into groups */
+
+/* The schedules of the groups of the step of `n` stencils at `st`: walked tiles, or overlapped ones for those that cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives
+ * NULL if one cannot be made, or none can be walked. */
+static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
+  static const Schedule plain = {.family = "overlap", .T = 1};
+  const Schedule *walked = NULL;
+  const char *first = NULL;
+  for (int i = 0, k, g = 0; i < n; i += k, g++) {
+    k = group_length(n - i, st + i);
+    Launch *l = part_launch(r->m, n, st, i, i + k);
+    const char *why = choose_walk(r, l, 1, &groups[g]);
+    first = first ? first : why;
+    walked = walked || why ? walked : &groups[g];
+    const char *neither = why ? schedule_launch(r->c, &plain, l, 1, true, &groups[g]) : NULL;
+    if (neither) {
+      diag_error(r->c->diags, no_loc(), "launch of %s: %s", cut_text(r->c->arena, r->m, k, st + i), neither);
+      return NULL;
+    }
+  }
+  if (!walked)
+    diag_error(r->c->diags, no_loc(), "-schedule=stream: %s", first);
+  return walked;
+}
+
+/* The schedule of a step that is cut into `count` groups. */
+static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count) {
+  Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count);
+  const char *cut = cut_text(r->c->arena, r->m, n, st);
+  if (r->want->T > 1) {
+    diag_error(r->c->diags, no_loc(), "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, or leave -T out", r->want->T, cut);
+    return false;
+  }
+  const Schedule *walked = choose_groups(r, n, st, groups);
+  if (!walked)
+    return false;
+  *r->out = *walked;
+  r->out->fuse = cut;
+  r->out->ngroups = count;
+  r->out->groups = groups;
+  return true;
+}
+
+bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  Chooser r = {c, m, m->grid.rank, want, out};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (group_count(n, st) > 1)
+    return stream_groups(&r, n, st, group_count(n, st));
+  int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
+  const char *why = T > MAX_STREAM_T ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T) : choose_walk(&r, tiled_launch(m, T), T, out);
+  if (why)
+    diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
+  else
+    schedule_widen(c, m, want, out);
+  return !why;
+}

@@ -1,0 +1,699 @@
+/* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B
+ * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
+#include "passes/plan/estimate.h"
+#include "passes/plan/fuse.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The state of a resolution: what is wanted, and what is chosen so far. `where` is in front of messages: which group it is about, "" if there is one only; part: its
+ * launch, of one step (NULL: that of the whole step is to be found); quiet: no remarks are to be made. */
+typedef struct Resolve {
+  PassContext *c;
+  const Module *m;
+  const TargetInfo *target;
+  int rank;
+  Schedule want, *out;
+  const char *where;
+  Launch *part;
+  bool quiet;
+} Resolve;
+
+/* Limits of any request (so that numbers of cells fit 32 bits). */
+enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
+
+/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how
+ * many a step and point make a program one that computes more than it loads, and one for which two steps a tile are enough; words of
+ * registers that a thread's private arrays take, by rank. */
+enum { CODE_SIZE = 2100, HEAVY_STEP = 40, COSTLY_STEP = 60 };
+static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
+
+/* ---- texts for messages */
+
+/* "8x32" of the `rank` numbers. */
+static const char *shape_text(Arena *a, const int32_t *v, int rank) {
+  Str s = {.arena = a};
+  for (int d = 0; d < rank; d++)
+    str_addf(&s, "%s%d", d ? "x" : "", v[d]);
+  return s.s;
+}
+
+/* "nvptx sm_80". */
+static const char *target_text(Arena *a, const TargetInfo *t) {
+  return t->cpu && *t->cpu ? arena_printf(a, "%s %s", t->name, t->cpu) : t->name;
+}
+
+/* "-T=4 -block=8x32 -elems=4x1": the options that mean schedule `s`. */
+static const char *options_text(const Resolve *r, const Schedule *s) {
+  Arena *a = r->c->arena;
+  const char *elems = r->target->simt ? arena_printf(a, " -elems=%s", shape_text(a, s->elems, r->rank)) : "";
+  return arena_printf(a, "-T=%d -block=%s%s", s->T, shape_text(a, s->block, r->rank), elems);
+}
+
+/* ---- what a choice costs */
+
+/* The launch that makes T steps, with the module's own extents if it has them. */
+static Launch *launch_of(const Resolve *r, int T) {
+  return r->part ? r->part : tiled_launch(r->m, T);
+}
+
+/* Cells of a block, by dimension. */
+static void cells_of(const Schedule *s, int rank, int32_t *cells) {
+  for (int d = 0; d < rank; d++)
+    cells[d] = s->block[d] * s->elems[d];
+}
+
+/* Bytes a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a field at once. */
+static int64_t block_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
+  int32_t cells[MAX_RANK];
+  int64_t bytes = 0;
+  cells_of(s, r->rank, cells);
+  if (r->target->simt)
+    return launch_array_bytes(l, cells);
+  for (int f = 0; f < r->m->nfields; f++)
+    bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
+  for (int d = 0; d < r->rank; d++)
+    if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
+      return INT64_MAX;
+  return bytes;
+}
+
+/* 32-bit words of a thread's registers that the private arrays take for each element. */
+static int64_t element_words(const Resolve *r, const Launch *l) {
+  int64_t words = 0;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].versions || l->use[f].own_loads > 1)
+      words += (l->use[f].depth - 1) * ((type_size(r->m->fields[f].type) + 3) / 4);
+  return words > 0 ? words : 1;
+}
+
+/* Additions and accesses a point of launch `l`, or what takes as long as so many: of the largest piece of each instance. */
+static int64_t point_cost(const Launch *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++) {
+    int64_t most = 0;
+    for (int k = 0; k < l->st[i].npieces; k++) {
+      int64_t cost = 0;
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
+      most = cost > most ? cost : most;
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+/* Has the tile points to give out in all dimensions? */
+static bool has_width(const Resolve *r, const Launch *l, const Schedule *s) {
+  for (int d = 0; d < r->rank; d++)
+    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+      return false;
+  return true;
+}
+
+/* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
+static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
+  double cells = (double)s->block[d] * s->elems[d], width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+  return width > 0 ? cells / width : 1e6 * (1 - width);
+}
+
+double launch_redundancy(const Launch *l, const Schedule *s) {
+  double product = 1;
+  for (int d = 0; d < l->m->grid.rank; d++)
+    product *= dimension_redundancy(l, s, d);
+  return product;
+}
+
+/* The number of elements of a thread. */
+static int64_t elements(const Schedule *s, int rank) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++)
+    n *= s->elems[d];
+  return n;
+}
+
+/* Does the schedule run on the target, whatever it is worth? */
+static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
+  if (l->illegal || !has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
+    return false;
+  return !r->target->simt || block_bytes(r, l, s) <= r->target->max_shared_bytes;
+}
+
+/* ---- defaults */
+
+/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still be larger than its halo? */
+static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
+  return !r->want.block[d] && s->block[d] > 1 && (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
+}
+
+/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is the only one. -1: none. */
+static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (may_halve(r, l, s, d) && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
+      best = d;
+  return best;
+}
+
+/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has cache for it? */
+static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
+  return r->target->simt ? product > r->target->max_threads : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
+}
+
+/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension `d`; at most MAX_BLOCK. */
+static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
+  while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
+    points *= 2;
+  return points;
+}
+
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank, and larger than the halo. Without threads, a naive schedule (no launch
+ * `l` to fit) and a launch of one stencil keep nothing in arrays and take whole rows, as plain loops do. */
+static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
+  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
+  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 32, 1 << 20}};
+  const int32_t *table = r->target->simt ? threads[r->rank - 1] : l && l->n > 1 ? cells[r->rank - 1] : rows[r->rank - 1];
+  int64_t product = 1;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
+    s->elems[d] = 1;
+    if (r->target->simt && d < r->rank && !r->want.block[d])
+      while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
+        s->block[d] /= 2;
+    if (!r->target->simt && d < r->rank && !r->want.block[d])
+      s->block[d] = beyond_halo(l, d, s->block[d]);
+    product *= s->block[d];
+  }
+  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {
+    s->block[d] /= 2;
+    product /= 2;
+  }
+}
+
+/* The dimension in which more elements a thread would help most, -1: none that is open. */
+static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (!r->want.elems[d] && dimension_redundancy(l, s, d) > (best < 0 ? 1.0 : dimension_redundancy(l, s, best)))
+      best = d;
+  return best;
+}
+
+/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory for the block? */
+static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
+  if (quarter && quarter < shared)
+    shared = quarter;
+  return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE && block_bytes(r, l, s) <= shared;
+}
+
+/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of which the tile can lose some (half of them) and stay larger
+ * than its halo; -1: none. */
+static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
+  const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
+  int widest = -1;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t left = block ? (int64_t)(s->block[d] / 2) * s->elems[d] : (int64_t)s->block[d] * (s->elems[d] - 1);
+    if (!want[d] && have[d] > 1 && (widest < 0 || have[d] > have[widest]) && launch_width(l, d, left) >= 1)
+      widest = d;
+  }
+  return widest;
+}
+
+/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as long as it is larger than its halo. */
+static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  while (!is_legal(r, l, s)) {
+    int e = widest_to_shrink(r, l, s, false), b = widest_to_shrink(r, l, s, true);
+    if (e >= 0)
+      s->elems[e]--;
+    else if (b >= 0)
+      s->block[b] /= 2;
+    else
+      return;
+  }
+}
+
+/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is comfortable; further
+ * only until the tile is larger than its halo. */
+static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
+  static const double little[MAX_RANK] = {1.05, 1.35, 1.35};
+  for (int d = 0; d < MAX_RANK; d++)
+    s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
+  if (!r->target->simt)
+    return;
+  for (int d; (d = widest_gain(r, l, s)) >= 0;) {
+    Schedule more = *s;
+    more.elems[d] *= 2;
+    bool wide = has_width(r, l, s);
+    if (elements(&more, r->rank) > MAX_ELEMS || (wide && (launch_redundancy(l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
+      break;
+    *s = more;
+  }
+  if (!l->illegal)
+    fit_tile(r, l, s);
+}
+
+/* Chooses block and elements for T steps. */
+static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
+  s->T = T;
+  default_block(r, l, s);
+  default_elems(r, l, s);
+}
+
+/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells? */
+static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, threads = 1;
+  for (int d = 0; d < r->rank; d++)
+    threads *= s->block[d];
+  return threads <= r->target->max_threads && is_legal(r, l, s) && block_bytes(r, l, s) <= shared && elements(s, r->rank) * point_cost(l) <= CODE_SIZE;
+}
+
+/* Takes the tile `s` in place of `best`, which is expected to take *ps, if it is clearly better. */
+static void try_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *best, double *ps) {
+  if (!is_candidate(r, l, s))
+    return;
+  double mine = launch_cost(r->target, l, s, 1, 1e9).ps;
+  if (mine < 0.95 * *ps) {
+    *best = *s;
+    *ps = mine;
+  }
+}
+
+/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, up to 4 elements a thread in each dimension. */
+static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}}, {{8, 32}, {4, 64}, {16, 32}}, {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
+  bool open = r->target->simt;
+  for (int d = 0; d < r->rank; d++)
+    open = open && !r->want.block[d] && !r->want.elems[d];
+  double ps = is_legal(r, l, s) ? launch_cost(r->target, l, s, 1, 1e9).ps : 1e30;
+  for (int b = 0; open && b < 3; b++)
+    for (int e = 0; e < 27; e++) {
+      Schedule t = *s;
+      for (int d = 0, k = e; d < MAX_RANK; d++, k /= 3) {
+        t.block[d] = d < r->rank ? blocks[r->rank - 1][b][d] : 1;
+        t.elems[d] = d < r->rank ? 1 << k % 3 : 1;
+      }
+      if (e < (r->rank == 1 ? 3 : r->rank == 2 ? 9 : 27))
+        try_tile(r, l, &t, s, &ps);
+    }
+}
+
+int64_t most_levels(const Module *m, const Reduction **by) {
+  int64_t most = m->steps > 0 ? m->steps : INT64_MAX;
+  *by = NULL;
+  for (int i = 0; i < m->nreductions; i++)
+    if (m->reductions[i].every < most) {
+      *by = &m->reductions[i];
+      most = (*by)->every;
+    }
+  return most;
+}
+
+/* Has the module been tiled, so that what there is to say about the number of levels was said? */
+static bool is_tiled(const Module *m) { return m->time_tile > 1 || (m->nstencils && m->stencils[0].has_extent); }
+
+/* Says that reduction `by` limits the time tile; `asked` is in front of that. */
+static void remark_limit(const Resolve *r, const Reduction *by, const char *asked) {
+  diag_remark(r->c->diags, by->loc, "%s'%s' is evaluated every %" PRId64 " time step%s, and a tile makes no more: -T=%" PRId64 " is taken", asked, by->name, by->every,
+              by->every > 1 ? "s" : "", by->every);
+}
+
+/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where computing costs more than
+ * loading, less redundancy counts as modest. */
+static int default_levels(const Resolve *r) {
+  static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
+  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8}, loops[MAX_RANK] = {1.15, 1.25, 1.4};
+  int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
+  const Reduction *by;
+  int64_t most = most_levels(r->m, &by);
+  bool limited = most < T && by && !is_tiled(r->m);
+  T = most < T ? (int)most : T;
+  for (; T > 1; T--) {
+    Schedule s;
+    Launch *l = launch_of(r, T);
+    if (l->illegal)
+      continue;
+    if (r->target->simt && T > 2 && point_cost(l) > COSTLY_STEP * T)
+      continue;
+    choose_tile(r, l, T, &s);
+    const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
+    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && launch_redundancy(l, &s) <= table[r->rank - 1])
+      break;
+  }
+  if (limited && T == most && !r->quiet)
+    remark_limit(r, by, "");
+  return T;
+}
+
+/* ---- checks of what was asked */
+
+/* Reports an error about the schedule. */
+#define schedule_error(r, fmt, ...) (diag_error((r)->c->diags, no_loc(), "%s" fmt, (r)->where, __VA_ARGS__), false)
+
+/* One number of an option: at least 1, and none beyond the rank but 1. */
+static bool check_number(const Resolve *r, const char *option, const int32_t *v, int d) {
+  if (v[d] < 0)
+    return schedule_error(r, "%s: %d is not a number of %s; give at least 1", option, v[d], r->target->simt ? "threads or points" : "points");
+  if (d >= r->rank && v[d] > 1)
+    return schedule_error(r, "%s has more than the program's %d dimension%s; leave the last ones out", option, r->rank, r->rank > 1 ? "s" : "");
+  return true;
+}
+
+/* What is wrong whatever the program's accesses are. */
+static bool check_request(const Resolve *r) {
+  const Schedule *w = &r->want;
+  int64_t points = 1;
+  bool stream = strcmp(w->family, "stream") == 0;
+  if (strcmp(w->family, "naive") && strcmp(w->family, "overlap") && !stream)
+    return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive, overlap and stream", w->family);
+  if ((w->chunk || w->ahead) && !stream)
+    return schedule_error(r, "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream", w->family);
+  if (w->fuse && !strcmp(w->family, "naive") && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
+    return schedule_error(r, "-fuse=%s: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap", w->fuse);
+  if (w->T < 0 || w->T > MAX_LEVELS)
+    return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
+  for (int d = 0; d < MAX_RANK; d++) {
+    if (!check_number(r, "-block", w->block, d) || !check_number(r, "-elems", w->elems, d))
+      return false;
+    if (w->elems[d] > 1 && !r->target->simt)
+      return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block", target_text(r->c->arena, r->target));
+    if (w->elems[d] > 1 && !strcmp(w->family, "naive"))
+      return schedule_error(r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap", w->family);
+    if (w->elems[d] > MAX_ELEMS)
+      return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d, MAX_ELEMS);
+    points *= w->elems[d] ? w->elems[d] : 1;
+    if (points > MAX_POINTS)
+      return schedule_error(r, "-elems=%s: %" PRId64 " points a thread; at most %d are possible", shape_text(r->c->arena, w->elems, r->rank), points, MAX_POINTS);
+    if (w->block[d] > MAX_BLOCK)
+      return schedule_error(r, "-block: %d %s in dimension %d; at most %d are possible", w->block[d], r->target->simt ? "threads" : "points", d, MAX_BLOCK);
+  }
+  return true;
+}
+
+/* Cuts the block down to what the target starts: each dimension first, then the slowest ones until the product fits. */
+static void nearest_block(const TargetInfo *t, int rank, int32_t *block) {
+  for (int d = 0; d < rank; d++)
+    if (block[d] > t->max_block[rank - 1 - d])
+      block[d] = t->max_block[rank - 1 - d];
+  for (int d = 0; d < rank; d++) {
+    int64_t others = 1;
+    for (int k = 0; k < rank; k++)
+      others *= k == d ? 1 : block[k];
+    if (others * block[d] > t->max_threads)
+      block[d] = others < t->max_threads ? (int32_t)(t->max_threads / others) : 1;
+  }
+}
+
+/* Are there not too many threads? */
+static bool check_threads(const Resolve *r) {
+  static const char axis[] = "xyz";
+  const TargetInfo *t = r->target;
+  Arena *a = r->c->arena;
+  int32_t nearest[MAX_RANK];
+  int64_t threads = 1;
+  memcpy(nearest, r->out->block, sizeof nearest);
+  nearest_block(t, r->rank, nearest);
+  for (int d = 0; d < r->rank && t->simt; d++) {
+    int hardware = r->rank - 1 - d;
+    if (r->out->block[d] > t->max_block[hardware])
+      return schedule_error(r, "-block=%s asks for %d threads in dimension %d (the hardware's %c); target %s allows %d; "
+                            "the nearest legal choice is -block=%s", shape_text(a, r->out->block, r->rank), r->out->block[d], d, axis[hardware], target_text(a, t), t->max_block[hardware],
+                            shape_text(a, nearest, r->rank));
+    threads *= r->out->block[d];
+  }
+  if (t->simt && threads > t->max_threads)
+    return schedule_error(r, "-block=%s asks for %" PRId64 " threads a block; target %s allows %d; the nearest legal choice is -block=%s",
+                          shape_text(a, r->out->block, r->rank), threads, target_text(a, t), t->max_threads, shape_text(a, nearest, r->rank));
+  return true;
+}
+
+/* The schedule with the most levels below those of `s` that is legal, all else equal; false if there is none. */
+static bool fewer_levels(const Resolve *r, const Schedule *s, Schedule *legal) {
+  *legal = *s;
+  while (!r->part && --legal->T >= 1)
+    if (is_legal(r, launch_of(r, legal->T), legal))
+      return true;
+  return false;
+}
+
+/* The smallest tile that is larger than the halo of launch `l`, in place of that of `s`; false if it is not legal either. */
+static bool larger_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *legal) {
+  *legal = *s;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t halo = l->hull.lo[d] + l->hull.hi[d], per = s->block[d];
+    if (halo < per * s->elems[d])
+      continue;
+    if (r->target->simt ? halo / per + 1 > MAX_ELEMS : halo + 1 > MAX_BLOCK)
+      return false;
+    *(r->target->simt ? &legal->elems[d] : &legal->block[d]) = (int32_t)(r->target->simt ? halo / per + 1 : halo + 1);
+  }
+  return is_legal(r, l, legal);
+}
+
+/* The tile of `s` with fewer elements a thread, so that it fits the shared memory; false if there is none. */
+static bool smaller_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *legal) {
+  *legal = *s;
+  for (;;) {
+    int widest = 0;
+    for (int d = 1; d < r->rank; d++)
+      widest = legal->elems[d] > legal->elems[widest] ? d : widest;
+    if (legal->elems[widest] == 1)
+      return false;
+    legal->elems[widest]--;
+    if (is_legal(r, l, legal))
+      return true;
+  }
+}
+
+/* "; the nearest legal choices are OPTIONS or OPTIONS" of those that there are. */
+static const char *nearest_text(const Resolve *r, bool has_x, const Schedule *x, bool has_y, const Schedule *y) {
+  Arena *a = r->c->arena;
+  if (has_x && has_y)
+    return arena_printf(a, "; the nearest legal choices are %s and %s", options_text(r, x), options_text(r, y));
+  if (has_x || has_y)
+    return arena_printf(a, "; the nearest legal choice is %s", options_text(r, has_x ? x : y));
+  return "; no choice near it is legal, use -schedule=naive";
+}
+
+/* Is the tile larger than its halo (W >= 1 in equation 1)? */
+static bool check_width(const Resolve *r, const Launch *l) {
+  const Schedule *s = r->out;
+  Schedule more, fewer;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t cells = (int64_t)s->block[d] * s->elems[d], lo = l->hull.lo[d], hi = l->hull.hi[d];
+    if (launch_width(l, d, cells) >= 1)
+      continue;
+    bool has_more = larger_tile(r, l, s, &more), has_fewer = fewer_levels(r, s, &fewer);
+    return schedule_error(r, "%s: a tile of %" PRId64 " points in dimension %d is not larger than its halo, which is %" PRId64 " + %" PRId64
+                          " points there for %d time step%s%s",
+                          options_text(r, s), cells, d, lo, hi, s->T, s->T > 1 ? "s" : "", nearest_text(r, has_more, &more, has_fewer, &fewer));
+  }
+  return true;
+}
+
+/* Does the block fit the shared memory (equation 3)? */
+static bool check_shared(const Resolve *r, const Launch *l) {
+  const Schedule *s = r->out;
+  Schedule less, fewer;
+  int64_t bytes = block_bytes(r, l, s);
+  if (!r->target->simt || bytes <= r->target->max_shared_bytes)
+    return true;
+  bool has_less = smaller_tile(r, l, s, &less), has_fewer = fewer_levels(r, s, &fewer);
+  return schedule_error(r, "%s asks for %" PRId64 " bytes of shared memory a block; target %s allows %" PRId64 "%s", options_text(r, s), bytes,
+                        target_text(r->c->arena, r->target), r->target->max_shared_bytes, nearest_text(r, has_less, &less, has_fewer, &fewer));
+}
+
+/* ---- families */
+
+/* One launch a stencil a step. */
+static bool resolve_naive(Resolve *r) {
+  Schedule *s = r->out;
+  if (r->want.T)
+    return schedule_error(r, "-T=%d: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap", r->want.T);
+  s->family = "naive";
+  s->T = 1;
+  default_block(r, NULL, s);
+  return check_threads(r);
+}
+
+/* How many levels: as asked, but no more than there are steps to run or between two evaluations of a reduction. */
+static int resolve_levels(const Resolve *r) {
+  int T = r->want.T;
+  if (!T)
+    return default_levels(r);
+  const Reduction *by;
+  int64_t most = most_levels(r->m, &by);
+  if (r->m->time_tile > 1 || T <= most)
+    return T;
+  if (is_tiled(r->m) || r->quiet)
+    return (int)most;
+  if (by)
+    remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
+  else
+    diag_remark(r->c->diags, no_loc(), "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
+  return (int)most;
+}
+
+/* Has the user left the tile to us? */
+static bool tile_is_open(const Resolve *r) {
+  bool open = r->want.T <= 1;
+  for (int d = 0; d < r->rank; d++)
+    open = open && !r->want.block[d] && !r->want.elems[d];
+  return open;
+}
+
+/* Overlapped tiles for a launch, that of the group or of the whole step. */
+static bool resolve_launch(Resolve *r) {
+  Schedule *s = r->out;
+  Launch *one = launch_of(r, 1);
+  s->family = "overlap";
+  if (one->illegal && r->want.T > 1)
+    return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
+  if (one->illegal)
+    return schedule_error(r, "the stencils cannot share a launch: %s; cut the step there, with pass fuse or -fuse", one->illegal);
+  s->T = resolve_levels(r);
+  Launch *l = s->T == 1 ? one : launch_of(r, s->T);
+  if (l->illegal)
+    return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
+  choose_tile(r, l, s->T, s);
+  if (r->part)
+    search_tile(r, l, s);
+  return check_threads(r) && check_width(r, l) && check_shared(r, l);
+}
+
+/* The launch of the group of `k` stencils at number `i` of the `n` stencils at `st`. */
+static Launch *group_launch(const Resolve *r, int n, const Stencil *st, int i, int k) {
+  bool known = true;
+  for (int j = i; j < i + k; j++)
+    known = known && st[j].has_extent;
+  return known ? launch_new(r->m, k, st + i, st, st + n) : part_launch(r->m, n, st, i, i + k);
+}
+
+/* Overlapped tiles for each group of the step of `n` stencils at `st`, into r->out->groups. */
+static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *groups) {
+  if (r->want.T > 1)
+    return schedule_error(r, "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, or leave -T out", r->want.T,
+                          cut_text(r->c->arena, r->m, n, st));
+  for (int i = 0, k, g = 0; i < n; i += k, g++) {
+    k = group_length(n - i, st + i);
+    Resolve part = *r;
+    part.want.T = 1;
+    part.out = &groups[g];
+    part.part = group_launch(r, n, st, i, k);
+    part.where = arena_printf(r->c->arena, "launch of %s: ", cut_text(r->c->arena, r->m, k, st + i));
+    if (!resolve_launch(&part))
+      return false;
+  }
+  return true;
+}
+
+/* Overlapped tiles: T of them if the step is one launch, else one for each group. */
+static bool resolve_overlap(Resolve *r) {
+  int32_t n;
+  const Stencil *st = last_level(r->m, &n);
+  int count = group_count(n, st);
+  Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count + 1);
+  if (count > 1 ? !resolve_groups(r, n, st, groups) : !resolve_launch(r))
+    return false;
+  if (count > 1)
+    *r->out = groups[0];
+  else
+    groups[0] = *r->out;
+  r->out->fuse = count > 1 ? cut_text(r->c->arena, r->m, n, st) : NULL;
+  r->out->ngroups = count;
+  r->out->groups = groups;
+  return true;
+}
+
+/* Is the choice for the launch legal on the target (and no tile that is larger than its halo was missed for want of a better)? */
+static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s) {
+  if (l->illegal)
+    return l->illegal;
+  if (!has_width(r, l, s))
+    return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo" : "the tile asked for is not larger than the halo";
+  if (!is_legal(r, l, s))
+    return "its tile does not fit the shared memory of the target";
+  return NULL;
+}
+
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out) {
+  Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
+  *out = (Schedule){.family = "overlap"};
+  for (int d = 0; d < MAX_RANK && want->family && strcmp(want->family, "stream") == 0; d++)
+    r.want.block[d] = r.want.elems[d] = 0;
+  choose_tile(&r, l, levels, out);
+  if (part && !l->illegal)
+    search_tile(&r, l, out);
+  return why_not(&r, l, out);
+}
+
+/* The state to answer a question about the schedule asked for. */
+static Resolve question(PassContext *c, const Module *m) {
+  Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .where = ""};
+  if (c->schedule)
+    r.want = *c->schedule;
+  r.want.family = r.want.family && strcmp(r.want.family, "auto") ? r.want.family : "overlap";
+  return r;
+}
+
+bool schedule_check(PassContext *c, const Module *m) {
+  Resolve r = question(c, m);
+  return check_request(&r);
+}
+
+int schedule_levels(PassContext *c, const Module *m) {
+  Resolve r = question(c, m);
+  const Reduction *by;
+  r.quiet = true;
+  int64_t most = most_levels(m, &by);
+  schedule_suit(c, m, most, &r.want);
+  if (strcmp(r.want.family, "stream") == 0)
+    return schedule_stream_levels(c, m, &r.want, most);
+  int64_t T = r.want.T ? r.want.T : default_levels(&r);
+  return (int)(T < most ? T : most);
+}
+
+bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out) {
+  Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .out = out, .where = ""};
+  const Reduction *by;
+  if (want)
+    r.want = *want;
+  if (!r.want.family)
+    r.want.family = "overlap";
+  schedule_suit(c, m, most_levels(m, &by), &r.want);
+  if (strcmp(r.want.family, "auto") == 0)
+    r.want.family = stream_is_not_better(c, m, &r.want, most_levels(m, &by)) ? "overlap" : "stream";
+  *out = (Schedule){0};
+  if (!check_request(&r))
+    return false;
+  if (strcmp(r.want.family, "stream") == 0)
+    return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
+  return strcmp(r.want.family, "naive") == 0 ? resolve_naive(&r) : resolve_overlap(&r);
+}
+
+/* The pipeline of walked tiles on targets with threads; apart: those at edges have a kernel of their own. */
+static const char *walked_pipeline(const PassContext *c, const Module *m, bool apart) {
+  bool block = c->schedule && c->schedule->barriers && strcmp(c->schedule->barriers, "block") == 0;
+  const char *last = !apart ? "specialize" : m->grid.rank == MAX_RANK ? "specialize(walks=1),split-edges" : "specialize,split-edges";
+  return arena_printf(c->arena, "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers%s,range-guards,%s,simplify", block ? "" : "(near=1)", last);
+}
+
+const char *passes_default_pipeline(PassContext *c, const Module *m) {
+  const char *family = c->schedule && c->schedule->family ? c->schedule->family : "overlap";
+  bool naive = strcmp(family, "naive") == 0, stream = strcmp(family, "auto") == 0 || strcmp(family, "stream") == 0;
+  bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
+  if (stream && !c->target->simt)
+    return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
+  if (stream && schedule_prefers_naive(c, m))
+    return "scalarize,history,simplify,lower-naive,simplify,range-guards";
+  if (stream)
+    return walked_pipeline(c, m, apart);
+  if (!c->target->simt)
+    return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
+                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
+  if (naive)
+    return "scalarize,history,simplify,lower-naive,simplify,range-guards";
+  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify"
+               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,simplify";
+}

@@ -1,0 +1,314 @@
+/* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds). Each stencil that has some which cannot be shown to be in range gets a
+ * hidden i64 target "bounds.STENCIL", the number of the first step in which one was wrong at the point, and a reduction looks at it after each step. Inits note -1;
+ * reductions, which have no targets, are accompanied by one that looks at their indices. */
+#include "passes/lower/lower.h"
+#include "passes/registry.h"
+
+/* What is known of an integer value: affine bounds, both inclusive. */
+typedef struct Interval { bool has_lo, has_hi; Affine lo, hi; } Interval;
+
+/* Ways to bound values, of which each may tell what the others do not: the point from below by the grid, in which its region lies, instead of by the region; a
+ * minimum or maximum of values that cannot be compared by the second of them instead of the first. */
+enum { BY_GRID = 1, BY_SECOND = 2, WAYS = 4 };
+
+/* A body being looked at: its region, what is known of its values by Value.id in each way, and how often and where last each is used. */
+typedef struct Body { Module *m; const Box *box; Interval *known[WAYS]; int32_t *uses; Op **user; } Body;
+
+/* ---- where an index lies */
+
+static Interval exactly(Affine x) { return (Interval){true, true, x, x}; }
+
+/* The constant that `x` is. False if it is none. */
+static bool is_constant(const Interval *x, int64_t *out) {
+  *out = x->lo.c;
+  return x->has_lo && x->has_hi && !x->lo.n && affine_equal(x->lo, x->hi);
+}
+
+/* One bound of the smaller (`sign` 1) or larger (-1) of x and y, if they can be compared. */
+static bool lesser(Affine x, Affine y, int sign, Affine *out) {
+  int64_t d;
+  bool ok = affine_diff(x, y, &d);
+  *out = ok && (sign > 0 ? d <= 0 : d >= 0) ? x : y;
+  return ok;
+}
+
+/* x + y. */
+static Interval sum(Arena *a, Interval x, Interval y) {
+  Interval r = {.has_lo = x.has_lo && y.has_lo, .has_hi = x.has_hi && y.has_hi};
+  if (r.has_lo)
+    r.lo = affine_add(a, x.lo, y.lo);
+  if (r.has_hi)
+    r.hi = affine_add(a, x.hi, y.hi);
+  return r;
+}
+
+/* k * x. */
+static Interval scaled(Arena *a, Interval x, int64_t k) {
+  Interval r = {.has_lo = k < 0 ? x.has_hi : x.has_lo, .has_hi = k < 0 ? x.has_lo : x.has_hi};
+  if (k > 1 << 20 || k < -(1 << 20))
+    return (Interval){0};
+  if (r.has_lo)
+    r.lo = affine_scale(a, k < 0 ? x.hi : x.lo, k);
+  if (r.has_hi)
+    r.hi = affine_scale(a, k < 0 ? x.lo : x.hi, k);
+  return r;
+}
+
+/* min(x, y) (`sign` 1) or max(x, y) (-1); where bounds cannot be compared, by those of x, or of y if `second`. */
+static Interval extreme(Interval x, Interval y, int sign, bool second) {
+  Interval r = {0};
+  bool both_lo = x.has_lo && y.has_lo && lesser(x.lo, y.lo, sign, &r.lo), both_hi = x.has_hi && y.has_hi && lesser(x.hi, y.hi, sign, &r.hi);
+  r.has_lo = both_lo || (sign < 0 && (x.has_lo || y.has_lo));
+  r.has_hi = both_hi || (sign > 0 && (x.has_hi || y.has_hi));
+  if (!both_lo)
+    r.lo = x.has_lo && !(second && y.has_lo) ? x.lo : y.lo;
+  if (!both_hi)
+    r.hi = x.has_hi && !(second && y.has_hi) ? x.hi : y.hi;
+  return r;
+}
+
+/* x or y. */
+static Interval either(Interval x, Interval y) {
+  Interval r = {0};
+  r.has_lo = x.has_lo && y.has_lo && lesser(x.lo, y.lo, 1, &r.lo);
+  r.has_hi = x.has_hi && y.has_hi && lesser(x.hi, y.hi, -1, &r.hi);
+  return r;
+}
+
+/* x % y: known for constants y > 0 and x >= 0. */
+static Interval remainder_of(Interval x, Interval y) {
+  int64_t k;
+  if (!is_constant(&y, &k) || k < 1 || !x.has_lo || x.lo.n || x.lo.c < 0)
+    return (Interval){0};
+  return (Interval){true, true, affine_const(0), affine_const(k - 1)};
+}
+
+/* x * y: known if one is a constant. */
+static Interval product(Arena *a, Interval x, Interval y) {
+  int64_t k;
+  return is_constant(&x, &k) ? scaled(a, y, k) : is_constant(&y, &k) ? scaled(a, x, k) : (Interval){0};
+}
+
+/* What is known of the result of `op`, of type i64, by `way`. */
+static Interval interval_of(const Body *y, const Op *op, int way) {
+  Arena *a = y->m->arena;
+  Interval in[3] = {{0}};
+  for (int i = 0; i < op->noperands && i < 3; i++)
+    in[i] = y->known[way][op->operands[i]->id];
+  switch (op->code) {
+  case OP_CONST: return exactly(affine_const(op->cval.i));
+  case OP_SCALAR: return y->m->scalars[op->sym].is_param ? exactly(affine_scalar(a, op->sym)) : (Interval){0};
+  case OP_INDEX: return (Interval){true, true, (way & BY_GRID ? &y->m->grid : y->box)->lo[op->sym], y->box->hi[op->sym]};
+  case OP_STEP: return (Interval){.has_lo = true, .lo = affine_const(0)};
+  case OP_ADD: return sum(a, in[0], in[1]);
+  case OP_SUB: return sum(a, in[0], scaled(a, in[1], -1));
+  case OP_NEG: return scaled(a, in[0], -1);
+  case OP_MUL: return product(a, in[0], in[1]);
+  case OP_REM: return remainder_of(in[0], in[1]);
+  case OP_MIN: return extreme(in[0], in[1], 1, way & BY_SECOND);
+  case OP_MAX: return extreme(in[0], in[1], -1, way & BY_SECOND);
+  case OP_SELECT: return either(in[1], in[2]);
+  default: return (Interval){0};
+  }
+}
+
+/* Looks at all values of `b`, which are numbered, on `box`. */
+static Body look_at(Module *m, const Block *b, const Box *box) {
+  int n = 0;
+  for (const Op *op = b->first; op; op = op->next)
+    n += op->nresults;
+  Body y = {.m = m, .box = box, .uses = ARENA_ARRAY(m->arena, int32_t, n + 1), .user = ARENA_ARRAY(m->arena, Op *, n + 1)};
+  for (int way = 0; way < WAYS; way++)
+    y.known[way] = ARENA_ARRAY(m->arena, Interval, n + 1);
+  for (Op *op = b->first; op; op = op->next) {
+    for (int i = 0; i < op->noperands; i++) {
+      y.uses[op->operands[i]->id]++;
+      y.user[op->operands[i]->id] = op;
+    }
+    for (int way = 0; way < WAYS && op->nresults && op->results[0]->type == TY_I64; way++)
+      y.known[way][op->results[0]->id] = interval_of(&y, op, way);
+  }
+  return y;
+}
+
+/* Is `op` an element whose index may be out of range? */
+static bool is_doubtful(const Body *y, const Op *op) {
+  bool low = false, high = false;
+  for (int way = 0; way < WAYS && op->code == OP_ELEMENT; way++) {
+    const Interval *x = &y->known[way][op->operands[0]->id];
+    int64_t room;
+    low = low || (x->has_lo && !x->lo.n && x->lo.c >= 0);
+    high = high || (x->has_hi && affine_diff(y->m->param_arrays[op->sym].extent, x->hi, &room) && room >= 1);
+  }
+  return op->code == OP_ELEMENT && !(low && high);
+}
+
+/* The first doubtful op of `b` on `box`, NULL if there is none. */
+static const Op *first_doubtful(Module *m, const Block *b, const Box *box) {
+  Body y = look_at(m, b, box);
+  for (const Op *op = b->first; op; op = op->next)
+    if (is_doubtful(&y, op))
+      return op;
+  return NULL;
+}
+
+/* ---- the test */
+
+/* `x` and `y`, either of which may be NULL. */
+static Value *both(Builder *b, Value *x, Value *y) { return !x ? y : !y ? x : build2(b, OP_AND, x, y); }
+
+/* The condition under which the value of `op` matters: as long as it has one use, the conditions of the selects that pass it on. NULL: always. */
+static Value *matters(const Body *y, Builder *b, const Op *op) {
+  Value *when = NULL;
+  while (op->nresults == 1 && y->uses[op->results[0]->id] == 1) {
+    const Value *v = op->results[0];
+    op = y->user[v->id];
+    if (op->code == OP_SELECT && op->operands[1] == v)
+      when = both(b, when, op->operands[0]);
+    else if (op->code == OP_SELECT && op->operands[2] == v)
+      when = both(b, when, build1(b, OP_NOT, op->operands[0]));
+  }
+  return when;
+}
+
+/* Whether an index in `body` on `box` is out of range at this point, computed before its yield; NULL if none can be. */
+static Value *any_bad(Module *m, Block *body, const Box *box) {
+  Body y = look_at(m, body, box);
+  Builder b = builder_before(m->arena, body->last);
+  Value *bad = NULL;
+  for (Op *op = body->first, *last = body->last->prev; op; op = op == last ? NULL : op->next) {
+    if (!is_doubtful(&y, op))
+      continue;
+    Value *index = op->operands[0], *below = build2(&b, OP_LT, index, build_int(&b, TY_I64, 0));
+    Value *above = build2(&b, OP_GE, index, build_affine(&b, m, m->param_arrays[op->sym].extent));
+    Value *out = build2(&b, OP_OR, below, above);
+    out = both(&b, out, matters(&y, &b, op));
+    bad = bad ? build2(&b, OP_OR, bad, out) : out;
+  }
+  return bad;
+}
+
+/* ---- stencils */
+
+/* A hidden field over the grid for the indices of `st`. */
+static int add_field(Module *m, const Stencil *st) {
+  const char *name = arena_printf(m->arena, "bounds.%s", st->name);
+  for (int k = 2; module_find_field(m, name) >= 0; k++)
+    name = arena_printf(m->arena, "bounds.%s.%d", st->name, k);
+  ARENA_PUSH(m->arena, m->fields, m->nfields, ((Field){.name = name, .type = TY_I64, .box = m->grid, .loc = st->loc}));
+  return m->nfields - 1;
+}
+
+/* The piece notes in `field` where one of its indices is out of range: in an init -1, else the step unless an earlier one is there. */
+static void note_bad(Module *m, Piece *p, int field, bool init) {
+  static const int64_t here[MAX_RANK];
+  Value *bad = any_bad(m, p->body, &p->box);
+  if (!bad)
+    return;
+  Op *yield = p->body->last;
+  Builder b = builder_before(m->arena, yield);
+  b.loc = yield->loc;
+  Value *old = build_access(&b, TY_I64, field, here, m->grid.rank), *now = init ? build_int(&b, TY_I64, -1) : build2(&b, OP_MIN, old, build_step(&b));
+  Value **values = ARENA_ARRAY(m->arena, Value *, p->ntargets + 1);
+  int32_t *targets = ARENA_ARRAY(m->arena, int32_t, p->ntargets + 1);
+  for (int i = 0; i < p->ntargets; i++) {
+    values[i] = yield->operands[i];
+    targets[i] = p->targets[i];
+  }
+  values[p->ntargets] = build3(&b, OP_SELECT, bad, now, old);
+  targets[p->ntargets] = field;
+  build_yield(&b, p->ntargets + 1, values);
+  op_unlink(yield);
+  p->targets = targets;
+  p->ntargets++;
+}
+
+/* A reduction of kind REDUCE_BOUNDS about the op at `loc` over `over`, but for its body. */
+static Reduction new_check(Module *m, const char *name, Loc loc, const Box *over, int field, int64_t every) {
+  return (Reduction){.name = name, .kind = REDUCE_BOUNDS, .op = OP_MIN, .type = TY_I64, .over = *over, .every = every, .field = field, .result = -1, .loc = loc,
+                     .body = block_new(m->arena, NULL)};
+}
+
+/* Checks the stencil, or init, `st`; false if it needs no check. */
+static bool check_stencil(Module *m, Stencil *st, bool init, Reduction *out) {
+  static const int64_t here[MAX_RANK];
+  const Op *doubtful = NULL;
+  for (int i = 0; i < st->npieces && !doubtful; i++)
+    doubtful = first_doubtful(m, st->pieces[i].body, &st->pieces[i].box);
+  if (!doubtful)
+    return false;
+  int field = add_field(m, st);
+  *out = new_check(m, m->fields[field].name, doubtful->loc, &m->grid, field, init ? INT64_MAX : 1);
+  for (int i = 0; i < st->npieces; i++)
+    note_bad(m, &st->pieces[i], field, init);
+  int32_t *targets = ARENA_ARRAY(m->arena, int32_t, st->ntargets + 1);
+  for (int i = 0; i < st->ntargets; i++)
+    targets[i] = st->targets[i];
+  targets[st->ntargets++] = field;
+  st->targets = targets;
+  Builder b = builder_at_end(m->arena, out->body);
+  b.loc = out->loc;
+  Value *v = build_access(&b, TY_I64, field, here, m->grid.rank);
+  build_yield(&b, 1, &v);
+  return true;
+}
+
+/* An init before all others by which the fields from `first` on say that all is well. */
+static void add_init(Module *m, int first) {
+  int n = m->nfields - first;
+  Stencil st = {.name = "bounds", .ntargets = n, .targets = ARENA_ARRAY(m->arena, int32_t, n + 1), .npieces = 1, .pieces = ARENA_NEW(m->arena, Piece)};
+  Block *body = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, body);
+  Value *well = build_int(&b, TY_I64, INT64_MAX), **values = ARENA_ARRAY(m->arena, Value *, n + 1);
+  for (int i = 0; i < n; i++) {
+    st.targets[i] = first + i;
+    values[i] = well;
+  }
+  build_yield(&b, n, values);
+  st.pieces[0] = (Piece){.box = m->grid, .ntargets = n, .targets = st.targets, .body = body};
+  Stencil *inits = ARENA_ARRAY(m->arena, Stencil, m->ninits + 1);
+  inits[0] = st;
+  for (int i = 0; i < m->ninits; i++)
+    inits[i + 1] = m->inits[i];
+  m->inits = inits;
+  m->ninits++;
+}
+
+/* Checks the indices in reduction `r`; false if it needs no check. */
+static bool check_reduction(Module *m, const Reduction *r, Reduction *out) {
+  const Op *doubtful = first_doubtful(m, r->body, &r->over);
+  if (!doubtful || !m->nfields)
+    return false;
+  *out = new_check(m, arena_printf(m->arena, "bounds.%s", r->name), doubtful->loc, &r->over, 0, r->every);
+  out->body = block_clone(m->arena, r->body, NULL, NULL);
+  Value *bad = any_bad(m, out->body, &r->over);
+  Op *yield = out->body->last;
+  Builder b = builder_before(m->arena, yield);
+  b.loc = doubtful->loc;
+  Value *step = build_step(&b), *v = build3(&b, OP_SELECT, bad, step, build_int(&b, TY_I64, INT64_MAX));
+  build_yield(&b, 1, &v);
+  op_unlink(yield);
+  return true;
+}
+
+/* The pass. */
+Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o) {
+  int32_t count = 0, first = m->nfields;
+  Reduction *checks = NULL, r;
+  (void)n, (void)o;
+  module_renumber(m);
+  for (int i = 0; i < m->ninits; i++)
+    if (check_stencil(m, &m->inits[i], true, &r))
+      ARENA_PUSH(m->arena, checks, count, r);
+  for (int i = 0; i < m->nstencils; i++)
+    if (check_stencil(m, &m->stencils[i], false, &r))
+      ARENA_PUSH(m->arena, checks, count, r);
+  for (int i = 0; i < m->nreductions; i++)
+    if (check_reduction(m, &m->reductions[i], &r))
+      ARENA_PUSH(m->arena, checks, count, r);
+  if (m->nfields > first)
+    add_init(m, first);
+  module_put_first(m, count, checks);
+  pass_stat(c, count, "check-bounds", "stencils, inits and reductions checked");
+  return m;
+}

@@ -1,0 +1,40 @@
+/* time-tile.c: the time step unrolled: the list of stencils repeated once for each time level of a tile. */
+#include "passes/lower/lower.h"
+#include "passes/registry.h"
+
+/* Gives `st` pieces and bodies of its own. */
+static void own_bodies(Arena *a, Stencil *st) {
+  Piece *pieces = ARENA_ARRAY(a, Piece, st->npieces);
+  for (int i = 0; i < st->npieces; i++) {
+    pieces[i] = st->pieces[i];
+    pieces[i].body = block_clone(a, st->pieces[i].body, NULL, NULL);
+  }
+  st->pieces = pieces;
+}
+
+/* Algorithm 1's outer loop over the time steps of a tile. The number of levels is the option t, else what the schedule comes to. */
+Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
+  bool ok = true;
+  int T = (int)pass_option_int(c, "time-tile", n, o, "t", 1, 1 << 10, 0, &ok);
+  Schedule s = {0};
+  if (!ok || (!T && !schedule_resolve(c, m, c->schedule, &s)))
+    return NULL;
+  if (m->time_tile > 1) {
+    diag_error(c->diags, no_loc(), "pass 'time-tile': the module has %d time levels already; run it once only", m->time_tile);
+    return NULL;
+  }
+  T = T ? T : s.T;
+  if (T > 1 && group_count(m->nstencils, m->stencils) > 1) {
+    diag_error(c->diags, no_loc(), "pass 'time-tile': the step is cut into %s; only a step that is one launch is repeated", cut_text(c->arena, m, m->nstencils, m->stencils));
+    return NULL;
+  }
+  module_renumber(m);
+  int stencils = m->nstencils;
+  m->stencils = repeat_levels(m, stencils, m->stencils, T, false);
+  m->nstencils = stencils * T;
+  m->time_tile = T;
+  for (int i = stencils; i < m->nstencils; i++)
+    own_bodies(m->arena, &m->stencils[i]);
+  pass_stat(c, T, "time-tile", "time levels");
+  return m;
+}
