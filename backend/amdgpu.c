@@ -7,26 +7,38 @@
 /* LLVM's number of the calling convention amdgpu_kernel. */
 enum { AMDGPU_KERNEL = 91 };
 
-/* A processor: lanes of a wave, KiB of LDS a block may have, compute units of the family's largest part; of that part the GB/s of its memory and
- * the 1e9 additions of f32 and f64 a second (half of the vector FLOPS that are stated, about): for estimates only. */
-typedef struct GfxLimits { const char *cpu; int32_t lanes, lds_kib, cores, bandwidth, f32, f64; } GfxLimits;
+/* A processor: lanes of a wave, KiB of LDS a block may have, compute units of the family's largest part; of that part
+ * the GB/s of its memory and the 1e9 additions of f32 and f64 a second (half of the vector FLOPS that are stated,
+ * about): for estimates only. */
+typedef struct GfxLimits {
+  const char *cpu;
+  int32_t lanes, lds_kib, cores, bandwidth, f32, f64;
+} GfxLimits;
 static const GfxLimits gfx_limits[] = {
-  {"gfx900", 64, 64, 64, 484, 6300, 394},       {"gfx906", 64, 64, 60, 1024, 6700, 3350},     {"gfx908", 64, 64, 120, 1229, 11550, 5750},
-  {"gfx90a", 64, 64, 110, 1638, 11950, 11950},  {"gfx942", 64, 64, 304, 5300, 40850, 40850},  {"gfx950", 64, 160, 256, 8000, 39300, 39300},
-  {"gfx1010", 32, 64, 40, 448, 4875, 305},      {"gfx1030", 32, 64, 80, 512, 10350, 647},     {"gfx1031", 32, 64, 40, 384, 6600, 413},
-  {"gfx1032", 32, 64, 32, 256, 5300, 331},      {"gfx1100", 32, 64, 96, 960, 30700, 960},     {"gfx1101", 32, 64, 60, 624, 18650, 583},
-  {"gfx1102", 32, 64, 32, 288, 10900, 340},     {"gfx1103", 32, 64, 12, 120, 4300, 134},      {"gfx1150", 32, 64, 16, 120, 2950, 92},
-  {"gfx1151", 32, 64, 40, 256, 14850, 464},     {"gfx1200", 32, 64, 32, 320, 12800, 400},     {"gfx1201", 32, 64, 64, 640, 24350, 760},
+    {"gfx900", 64, 64, 64, 484, 6300, 394},      {"gfx906", 64, 64, 60, 1024, 6700, 3350},
+    {"gfx908", 64, 64, 120, 1229, 11550, 5750},  {"gfx90a", 64, 64, 110, 1638, 11950, 11950},
+    {"gfx942", 64, 64, 304, 5300, 40850, 40850}, {"gfx950", 64, 160, 256, 8000, 39300, 39300},
+    {"gfx1010", 32, 64, 40, 448, 4875, 305},     {"gfx1030", 32, 64, 80, 512, 10350, 647},
+    {"gfx1031", 32, 64, 40, 384, 6600, 413},     {"gfx1032", 32, 64, 32, 256, 5300, 331},
+    {"gfx1100", 32, 64, 96, 960, 30700, 960},    {"gfx1101", 32, 64, 60, 624, 18650, 583},
+    {"gfx1102", 32, 64, 32, 288, 10900, 340},    {"gfx1103", 32, 64, 12, 120, 4300, 134},
+    {"gfx1150", 32, 64, 16, 120, 2950, 92},      {"gfx1151", 32, 64, 40, 256, 14850, 464},
+    {"gfx1200", 32, 64, 32, 320, 12800, 400},    {"gfx1201", 32, 64, 64, 640, 24350, 760},
 };
-static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1010", "gfx1030", "gfx1031", "gfx1032",
-                                   "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201", NULL};
+static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1010",
+                                   "gfx1030", "gfx1031", "gfx1032", "gfx1100", "gfx1101", "gfx1102", "gfx1103",
+                                   "gfx1150", "gfx1151", "gfx1200", "gfx1201", NULL};
 
-/* The clock in GHz that the figures of `l` mean: compute units have 64 lanes, those of gfx11 and gfx12 counted twice for they may take two operations at once. All issue 64 a clock, and move 32 words of LDS. */
-static double clock_of(const GfxLimits *l) { return l->f32 / (l->cores * (l->lanes == 32 && strcmp(l->cpu, "gfx11") > 0 ? 128.0 : 64.0)); }
+/* The clock in GHz that the figures of `l` mean: compute units have 64 lanes, those of gfx11 and gfx12 counted twice
+ * for they may take two operations at once. All issue 64 a clock, and move 32 words of LDS. */
+static double clock_of(const GfxLimits *l) {
+  return l->f32 / (l->cores * (l->lanes == 32 && strcmp(l->cpu, "gfx11") > 0 ? 128.0 : 64.0));
+}
 
 /* The id "llvm.amdgcn.WHAT.id.[xyz]". */
 static LLVMValueRef id(Emit *e, const char *what, int hw) {
-  return emit_intrinsic(e, e->entry.b, arena_printf(e->arena, "llvm.amdgcn.%s.id.%c", what, "xyz"[hw]), 0, NULL, 0, NULL);
+  return emit_intrinsic(e, e->entry.b, arena_printf(e->arena, "llvm.amdgcn.%s.id.%c", what, "xyz"[hw]), 0, NULL, 0,
+                        NULL);
 }
 
 static LLVMValueRef thread(Emit *e, int hw) { return id(e, "workitem", hw); }
@@ -35,8 +47,10 @@ static LLVMValueRef block(Emit *e, int hw) { return id(e, "workgroup", hw); }
 /* A fence for the block's threads that orders accesses to shared memory alone. */
 static void fence(Emit *e, LLVMAtomicOrdering order) {
   LLVMValueRef f = LLVMBuildFenceSyncScope(e->here.b, order, LLVMGetSyncScopeID(e->context, "workgroup", 9), "");
-  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "amdgpu-synchronize-as", 21), LLVMMDStringInContext2(e->context, "local", 5)};
-  LLVMSetMetadata(f, LLVMGetMDKindIDInContext(e->context, "mmra", 4), LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 2)));
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "amdgpu-synchronize-as", 21),
+                             LLVMMDStringInContext2(e->context, "local", 5)};
+  LLVMSetMetadata(f, LLVMGetMDKindIDInContext(e->context, "mmra", 4),
+                  LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 2)));
 }
 
 static void barrier(Emit *e) {
@@ -49,32 +63,39 @@ static void barrier(Emit *e) {
 static LLVMValueRef lane_number(Emit *e) {
   LLVMValueRef args[] = {LLVMConstInt(e->i32, UINT32_MAX, 0), LLVMConstInt(e->i32, 0, 0)};
   args[1] = emit_intrinsic(e, e->entry.b, "llvm.amdgcn.mbcnt.lo", 0, NULL, 2, args);
-  return e->target->info.lanes == 32 ? args[1] : emit_intrinsic(e, e->entry.b, "llvm.amdgcn.mbcnt.hi", 0, NULL, 2, args);
+  return e->target->info.lanes == 32 ? args[1]
+                                     : emit_intrinsic(e, e->entry.b, "llvm.amdgcn.mbcnt.hi", 0, NULL, 2, args);
 }
 
-/* Four times the number of the lane lower (OP_SHUFFLE_UP) or higher by `by` than this one, its own if that is not of the same 32; at the entry. */
+/* Four times the number of the lane lower (OP_SHUFFLE_UP) or higher by `by` than this one, its own if that is not of
+ * the same 32; at the entry. */
 static LLVMValueRef lane_address(Emit *e, Opcode code, int by) {
   LLVMBuilderRef b = e->entry.b;
   LLVMValueRef lane = lane_number(e), distance = LLVMConstInt(e->i32, (unsigned)by, 0);
   LLVMValueRef place = LLVMBuildAnd(b, lane, LLVMConstInt(e->i32, 31, 0), "");
   bool up = code == OP_SHUFFLE_UP;
-  LLVMValueRef there = LLVMBuildICmp(b, up ? LLVMIntUGE : LLVMIntULT, place, up ? distance : LLVMConstInt(e->i32, 32 - (unsigned)by, 0), "");
+  LLVMValueRef there = LLVMBuildICmp(b, up ? LLVMIntUGE : LLVMIntULT, place,
+                                     up ? distance : LLVMConstInt(e->i32, 32 - (unsigned)by, 0), "");
   LLVMValueRef other = up ? LLVMBuildSub(b, lane, distance, "") : LLVMBuildAdd(b, lane, distance, "");
   return LLVMBuildShl(b, LLVMBuildSelect(b, there, other, lane, ""), LLVMConstInt(e->i32, 2, 0), "");
 }
 
-/* The swizzle of groups of 32 lanes, whatever the wave: the lane number and 31, xor `by`; or the permutation by addresses. */
+/* The swizzle of groups of 32 lanes, whatever the wave: the lane number and 31, xor `by`; or the permutation by
+ * addresses. */
 static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
   if (code != OP_SHUFFLE)
-    return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.bpermute", 0, NULL, 2, (LLVMValueRef[]){lane_address(e, code, by), x});
+    return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.bpermute", 0, NULL, 2,
+                          (LLVMValueRef[]){lane_address(e, code, by), x});
   LLVMValueRef args[] = {x, LLVMConstInt(e->i32, (unsigned)by << 10 | 31, 0)};
   return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.swizzle", 0, NULL, 2, args);
 }
 
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
-  static const char *const names[] = {"amdgpu-no-implicitarg-ptr", "amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-dispatch-id",
-                                      "amdgpu-no-hostcall-ptr", "amdgpu-no-heap-ptr", "amdgpu-no-default-queue", "amdgpu-no-completion-action",
+  static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
+                                      "amdgpu-no-queue-ptr",          "amdgpu-no-dispatch-id",
+                                      "amdgpu-no-hostcall-ptr",       "amdgpu-no-heap-ptr",
+                                      "amdgpu-no-default-queue",      "amdgpu-no-completion-action",
                                       "amdgpu-no-multigrid-sync-arg", "amdgpu-no-lds-kernel-id"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     emit_string_attribute(e, e->fn, names[i], "");
@@ -111,15 +132,47 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   (void)a;
   if (!l)
     return false;
-  *t = (Target){.arch = "amdgpu", .triple = "amdgcn-amd-amdhsa", .suffix = "hsaco", .cpu = l->cpu, .features = "", .reloc = LLVMRelocPIC,
-                .global_space = 1, .shared_space = 3, .static_shared = (int64_t)l->lds_kib << 10, .artifact = EMIT_OBJ, .linked = true,
-                .library = "amdgcn-amd-amdhsa.bc", .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .shuffle = shuffle, .begin = begin};
-  t->info = (TargetInfo){.name = "amdgpu", .cpu = l->cpu, .simt = true, .lanes = l->lanes, .max_threads = 1024, .max_block = {1024, 1024, 1024},
-                         .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = (int64_t)l->lds_kib << 10, .max_shared_bytes = (int64_t)l->lds_kib << 10,
-                         .shared_per_core = (int64_t)l->lds_kib << 10, .max_threads_per_core = 2048, .registers_per_core = 131072, .cores = l->cores,
-                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 4,
-                         .clock = clock_of(l), .issue_rate = 64 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l)};
+  *t = (Target){.arch = "amdgpu",
+                .triple = "amdgcn-amd-amdhsa",
+                .suffix = "hsaco",
+                .cpu = l->cpu,
+                .features = "",
+                .reloc = LLVMRelocPIC,
+                .global_space = 1,
+                .shared_space = 3,
+                .static_shared = (int64_t)l->lds_kib << 10,
+                .artifact = EMIT_OBJ,
+                .linked = true,
+                .library = "amdgcn-amd-amdhsa.bc",
+                .math_name = libclc_name,
+                .remainder_in_f64 = true,
+                .bounded_exponent = true,
+                .thread = thread,
+                .block = block,
+                .barrier = barrier,
+                .shuffle = shuffle,
+                .begin = begin};
+  t->info = (TargetInfo){.name = "amdgpu",
+                         .cpu = l->cpu,
+                         .simt = true,
+                         .lanes = l->lanes,
+                         .max_threads = 1024,
+                         .max_block = {1024, 1024, 1024},
+                         .max_grid = {INT32_MAX, 65535, 65535},
+                         .shared_bytes = (int64_t)l->lds_kib << 10,
+                         .max_shared_bytes = (int64_t)l->lds_kib << 10,
+                         .shared_per_core = (int64_t)l->lds_kib << 10,
+                         .max_threads_per_core = 2048,
+                         .registers_per_core = 131072,
+                         .cores = l->cores,
+                         .bandwidth = l->bandwidth,
+                         .cache_bandwidth = 2.5 * l->bandwidth,
+                         .f32_rate = l->f32,
+                         .f64_rate = l->f64,
+                         .launch_us = 4,
+                         .clock = clock_of(l),
+                         .issue_rate = 64 * l->cores * clock_of(l),
+                         .shared_rate = 32 * l->cores * clock_of(l)};
   return true;
 }
 

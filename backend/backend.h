@@ -18,10 +18,12 @@
 /* A target as the driver sees it; the function table behind it is private to this folder. */
 typedef struct Target Target;
 
-/* Finds `arch` ("nvptx", "amdgpu", "host") for `cpu` (NULL: the default: sm_80, gfx90a, this CPU). NULL after an error that lists what there is. */
+/* Finds `arch` ("nvptx", "amdgpu", "host") for `cpu` (NULL: the default: sm_80, gfx90a, this CPU). NULL after an error
+ * that lists what there is. */
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu);
 const TargetInfo *target_info(const Target *t);
-/* A TargetInfo for this target with the limits of a device at hand instead of the architecture's (cores, shared bytes; 0 leaves one). */
+/* A TargetInfo for this target with the limits of a device at hand instead of the architecture's (cores, shared bytes;
+ * 0 leaves one). */
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device);
 /* "ptx", "hsaco" or "o": the ending of the artifact, and "nvptx64-nvidia-cuda" and so on. */
 const char *target_suffix(const Target *t);
@@ -31,23 +33,27 @@ const char *target_arch(const Target *t);
 const char *const *target_arches(void);
 const char *const *target_cpus(const char *arch);
 
-/* Bytes of shared memory that the object of kernel `k` fixes, and that the launcher must give (on the host: of scratch). One of them is 0. */
+/* Bytes of shared memory that the object of kernel `k` fixes, and that the launcher must give (on the host: of
+ * scratch). One of them is 0. */
 void target_kernel_shared(const Target *t, const Kernel *k, int64_t *fixed, int64_t *given);
 
 typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
 
 typedef struct CodegenOptions {
-  int opt_level;                 /* 0..3 */
-  bool time;                     /* print the times of LLVM's stages */
-  FILE *to;                      /* there (NULL: stderr) */
+  int opt_level; /* 0..3 */
+  bool time;     /* print the times of LLVM's stages */
+  FILE *to;      /* there (NULL: stderr) */
 } CodegenOptions;
 
-/* The kernels of `m` for `t`: LLVM IR text (before optimisation at -O0, else after), assembly (PTX, AMDGPU, x86), or the artifact (PTX text again, a
- * linked code object, a relocatable object). The bytes live in `a`. False after an error. */
-bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes, size_t *size);
+/* The kernels of `m` for `t`: LLVM IR text (before optimisation at -O0, else after), assembly (PTX, AMDGPU, x86), or
+ * the artifact (PTX text again, a linked code object, a relocatable object). The bytes live in `a`. False after an
+ * error. */
+bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes,
+             size_t *size);
 
-/* A kernel of the host target: runs one block. args[i] points to the value of argument i, as for cuLaunchKernel (for a buffer: to its pointer);
- * block[d] is the block's number along the program's dimension d; scratch has kernel_shared_bytes, aligned to 64. */
+/* A kernel of the host target: runs one block. args[i] points to the value of argument i, as for cuLaunchKernel (for a
+ * buffer: to its pointer); block[d] is the block's number along the program's dimension d; scratch has
+ * kernel_shared_bytes, aligned to 64. */
 typedef void (*HostKernelFn)(void *const *args, const int64_t *block, char *scratch);
 
 /* The module compiled into this process. Free with jit_free; functions die with it. NULL after an error. */

@@ -14,7 +14,7 @@ typedef struct Codegen {
   LLVMContextRef context;
   LLVMTargetMachineRef machine;
   LLVMModuleRef module;
-  double start;                  /* of the stage being timed, seconds */
+  double start; /* of the stage being timed, seconds */
 } Codegen;
 
 static double now(void) {
@@ -32,7 +32,8 @@ static void stage(Codegen *c, const char *name) {
 }
 
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level) {
-  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault, LLVMCodeGenLevelAggressive};
+  static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+                                               LLVMCodeGenLevelAggressive};
   LLVMTargetRef target = NULL;
   char *message = NULL;
   target_init_llvm();
@@ -41,7 +42,8 @@ LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt
     LLVMDisposeMessage(message);
     return NULL;
   }
-  return LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, levels[opt_level & 3], t->reloc, LLVMCodeModelDefault);
+  return LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, levels[opt_level & 3], t->reloc,
+                                 LLVMCodeModelDefault);
 }
 
 /* A message of LLVM's reported. Always false. */
@@ -52,8 +54,8 @@ static bool llvm_error(Codegen *c, const char *doing, char *message) {
   return false;
 }
 
-/* Passes on what LLVM says of its own accord: errors as errors, warnings (a loop that was not vectorised) as remarks. Its own
- * remarks, on every instruction that a quick selector left to another, are dropped. */
+/* Passes on what LLVM says of its own accord: errors as errors, warnings (a loop that was not vectorised) as remarks.
+ * Its own remarks, on every instruction that a quick selector left to another, are dropped. */
 static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
   Diags *d = user;
   char *text = LLVMGetDiagInfoDescription(info);
@@ -144,13 +146,15 @@ static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_
   return ok;
 }
 
-bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes, size_t *size) {
+bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes,
+             size_t *size) {
   Codegen c = {.arena = a, .diags = d, .target = t, .options = o};
   EmitKind form = kind == EMIT_OBJ ? t->artifact : kind;
   int errors = diags_errors(d);
   bool ok = codegen_begin(&c, m) && optimise(&c);
   if (ok)
-    ok = form == EMIT_LLVM ? write_ir(&c, bytes, size) : write_code(&c, form == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, bytes, size);
+    ok = form == EMIT_LLVM ? write_ir(&c, bytes, size)
+                           : write_code(&c, form == EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, bytes, size);
   codegen_end(&c);
   return ok && diags_errors(d) == errors;
 }

@@ -1,7 +1,9 @@
 /* backend/emit-arith.c: the ops that only compute, so that every target gives what eval_op defines.
  *
- * Floats: no flag but `contract` on add, sub and mul where the module allows it, so that every other operation is rounded by itself; division and square root
- * are correctly rounded, denormals kept. Integers: wrapping; the cases that LLVM leaves undefined (division by zero, overflow of INT_MIN / -1,
+ * Floats: no flag but `contract` on add, sub and mul where the module allows it, so that every other operation is
+ * rounded by itself; division and square root
+ * are correctly rounded, denormals kept. Integers: wrapping; the cases that LLVM leaves undefined (division by zero,
+ * overflow of INT_MIN / -1,
  * conversion out of range) are given their values. */
 #include "backend/emit.h"
 
@@ -15,10 +17,13 @@ LLVMValueRef emit_const(Emit *e, Type t, Const c) {
   return type_is_float(t) ? LLVMConstReal(type, c.f) : LLVMConstInt(type, (unsigned long long)c.i, 1);
 }
 
-/* Gives the instruction `v` (if it is one) the module's fast-math flags; `contract` if the operation may become part of an fma. */
+/* Gives the instruction `v` (if it is one) the module's fast-math flags; `contract` if the operation may become part of
+ * an fma. */
 static LLVMValueRef flagged(Emit *e, LLVMValueRef v, bool contract) {
   LLVMFastMathFlags fast = e->reduces ? LLVMFastMathAll & ~(LLVMFastMathNoNaNs | LLVMFastMathNoInfs) : LLVMFastMathAll;
-  LLVMFastMathFlags f = e->m->fast_math ? fast : contract && e->m->contract ? LLVMFastMathAllowContract : LLVMFastMathNone;
+  LLVMFastMathFlags f = e->m->fast_math              ? fast
+                        : contract && e->m->contract ? LLVMFastMathAllowContract
+                                                     : LLVMFastMathNone;
   if (f && LLVMIsAInstruction(v) && LLVMCanValueUseFastMathFlags(v))
     LLVMSetFastMathFlags(v, f);
   return v;
@@ -36,7 +41,8 @@ static Type library_type(const Emit *e, Opcode code, Type t) {
   return code == OP_REM && e->target->remainder_in_f64 ? TY_F64 : wide;
 }
 
-/* The f64 exponent `y` brought into [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite whatever y is, and y is even. */
+/* The f64 exponent `y` brought into [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite whatever y is, and y is
+ * even. */
 static LLVMValueRef bounded_exponent(Emit *e, LLVMValueRef y) {
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef most = LLVMConstReal(LLVMTypeOf(y), 1e25), least = LLVMConstReal(LLVMTypeOf(y), -1e25);
@@ -71,7 +77,8 @@ static bool is_plain_constant(LLVMValueRef v) {
   return c < 0 || c > 0;
 }
 
-/* The smaller zero (the greater, for OP_MAX) of two equal floats x and y, which are x and y themselves if they are no zeros: their bits or-ed (and-ed). */
+/* The smaller zero (the greater, for OP_MAX) of two equal floats x and y, which are x and y themselves if they are no
+ * zeros: their bits or-ed (and-ed). */
 static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueRef y) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef type = LLVMTypeOf(x), bits = LLVMGetTypeKind(type) == LLVMDoubleTypeKind ? e->i64 : e->i32;
@@ -79,8 +86,9 @@ static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueR
   return LLVMBuildBitCast(b, code == OP_MIN ? LLVMBuildOr(b, p, q, "") : LLVMBuildAnd(b, p, q, ""), type, "");
 }
 
-/* minimumNumber or maximumNumber of x and y. On x86 with AVX-512 LLVM 22 gives NaN for llvm.minimumnum and llvm.maximumnum of scalars where it knows that only one of the
- * two can be NaN, and it is; so there they are written out. */
+/* minimumNumber or maximumNumber of x and y. On x86 with AVX-512 LLVM 22 gives NaN for llvm.minimumnum and
+ * llvm.maximumnum of scalars where it knows that only one of the two can be NaN, and it is; so there they are written
+ * out. */
 static LLVMValueRef extreme_number(Emit *e, Opcode code, Type t, LLVMValueRef *x) {
   LLVMBuilderRef b = e->here.b;
   if (!e->target->extremes_by_select || (e->m->fast_math && !e->reduces) || is_half(t))
@@ -104,7 +112,8 @@ static LLVMValueRef float_arith(Emit *e, Opcode code, Type t, int n, LLVMValueRe
   case OP_DIV: return flagged(e, LLVMBuildFDiv(b, x[0], x[1], ""), false);
   case OP_NEG: return flagged(e, LLVMBuildFNeg(b, x[0], ""), false);
   case OP_ABS: return float_intrinsic(e, "llvm.fabs", 1, x);
-  case OP_MIN: case OP_MAX: return extreme_number(e, code, t, x);
+  case OP_MIN:
+  case OP_MAX: return extreme_number(e, code, t, x);
   case OP_FMA: return float_intrinsic(e, "llvm.fma", 3, x);
   case OP_SQRT: return float_intrinsic(e, "llvm.sqrt", 1, x);
   case OP_RSQRT: return reciprocal_sqrt(e, x[0]);
@@ -159,7 +168,8 @@ static LLVMValueRef int_arith(Emit *e, Opcode code, LLVMValueRef *x) {
 
 /* The predicates of a comparison on floats, on integers and on bool (false < true). */
 static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
-  static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+  static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                           LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
   static const LLVMIntPredicate sign[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
   static const LLVMIntPredicate truth[] = {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
   int i = code == OP_EQ ? 0 : code == OP_NE ? 1 : code == OP_LT ? 2 : code == OP_LE ? 3 : code == OP_GT ? 4 : 5;
@@ -168,20 +178,24 @@ static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMVa
   return LLVMBuildICmp(e->here.b, t == TY_BOOL ? truth[i] : sign[i], x, y, "");
 }
 
-/* The bits of the f64 `x` as f32, where it lies between two of them those of the odd one: so rounded once more, to fewer bits, it is as `x` rounded to them at once. */
+/* The bits of the f64 `x` as f32, where it lies between two of them those of the odd one: so rounded once more, to
+ * fewer bits, it is as `x` rounded to them at once. */
 static LLVMValueRef round_to_odd(Emit *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef f32 = emit_type(e, TY_F32);
-  LLVMValueRef near = LLVMBuildFPTrunc(b, x, f32, ""), wide = LLVMBuildFPExt(b, near, LLVMTypeOf(x), ""), bits = LLVMBuildBitCast(b, near, e->i32, "");
+  LLVMValueRef near = LLVMBuildFPTrunc(b, x, f32, ""), wide = LLVMBuildFPExt(b, near, LLVMTypeOf(x), ""),
+               bits = LLVMBuildBitCast(b, near, e->i32, "");
   LLVMValueRef zero = LLVMConstReal(LLVMTypeOf(x), 0), one = LLVMConstInt(e->i32, 1, 0);
-  LLVMValueRef below = LLVMBuildXor(b, LLVMBuildFCmp(b, LLVMRealOLT, wide, x, ""), LLVMBuildFCmp(b, LLVMRealOLT, x, zero, ""), "");
+  LLVMValueRef below =
+      LLVMBuildXor(b, LLVMBuildFCmp(b, LLVMRealOLT, wide, x, ""), LLVMBuildFCmp(b, LLVMRealOLT, x, zero, ""), "");
   LLVMValueRef other = LLVMBuildSelect(b, below, LLVMBuildAdd(b, bits, one, ""), LLVMBuildSub(b, bits, one, ""), "");
   LLVMValueRef is_odd = LLVMBuildTrunc(b, bits, e->i1, "");
   LLVMValueRef keep = LLVMBuildOr(b, is_odd, LLVMBuildFCmp(b, LLVMRealUEQ, wide, x, ""), "");
   return LLVMBuildSelect(b, keep, bits, other, "");
 }
 
-/* The bits of `x`, of type f32 or f64, as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM calls where there is none is missing in most libraries. */
+/* The bits of `x`, of type f32 or f64, as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM
+ * calls where there is none is missing in most libraries. */
 static LLVMValueRef bfloat_bits(Emit *e, LLVMValueRef x, Type from) {
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef sixteen = LLVMConstInt(e->i32, 16, 0), is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
@@ -200,12 +214,14 @@ static LLVMValueRef bfloat_value(Emit *e, LLVMValueRef x) {
   return LLVMBuildBitCast(b, bits, emit_type(e, TY_F32), "");
 }
 
-/* `x` of the float type `from` as `to`. f16 and bf16 go by way of f32, which holds them exactly: LLVM 22's saturating conversions of f16 are wrong for NaN on x86. */
+/* `x` of the float type `from` as `to`. f16 and bf16 go by way of f32, which holds them exactly: LLVM 22's saturating
+ * conversions of f16 are wrong for NaN on x86. */
 static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
   if (is_half(from)) {
-    x = from == TY_BF16 && e->target->bfloat_is_bits ? bfloat_value(e, x) : LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
+    x = from == TY_BF16 && e->target->bfloat_is_bits ? bfloat_value(e, x)
+                                                     : LLVMBuildFPExt(b, x, emit_type(e, TY_F32), "");
     from = TY_F32;
   }
   if (to == from)
@@ -219,26 +235,30 @@ static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   return type_size(to) > type_size(from) ? LLVMBuildFPExt(b, x, type, "") : LLVMBuildFPTrunc(b, x, type, "");
 }
 
-/* The i64 `x` as f64, rounded in such a way that what is left, rounded once more to at most 51 bits, is as `x` rounded to them at once: the bits that f64 has no place for become one
- * that says whether any is set. */
+/* The i64 `x` as f64, rounded in such a way that what is left, rounded once more to at most 51 bits, is as `x` rounded
+ * to them at once: the bits that f64 has no place for become one that says whether any is set. */
 static LLVMValueRef sticky_f64(Emit *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef lost = LLVMBuildAnd(b, x, emit_i64(e, 0x7ff), "");
-  LLVMValueRef sticky = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, lost, emit_i64(e, 0), ""), emit_i64(e, 0), emit_i64(e, 0x800), "");
+  LLVMValueRef sticky =
+      LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, lost, emit_i64(e, 0), ""), emit_i64(e, 0), emit_i64(e, 0x800), "");
   LLVMValueRef kept = LLVMBuildOr(b, LLVMBuildSub(b, x, lost, ""), sticky, "");
-  LLVMValueRef size = emit_intrinsic(e, b, "llvm.abs", 1, (LLVMTypeRef[]){e->i64}, 2, (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
+  LLVMValueRef size =
+      emit_intrinsic(e, b, "llvm.abs", 1, (LLVMTypeRef[]){e->i64}, 2, (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
   LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULT, size, emit_i64(e, INT64_C(1) << 53), "");
   return LLVMBuildSIToFP(b, LLVMBuildSelect(b, fits, x, kept, ""), emit_type(e, TY_F64), "");
 }
 
-/* `x` of the integer type or bool `from` as `to`. Some bf16 lie in the middle of integers that f32 does not hold, by way of which LLVM would go. */
+/* `x` of the integer type or bool `from` as `to`. Some bf16 lie in the middle of integers that f32 does not hold, by
+ * way of which LLVM would go. */
 static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
   if (to == TY_BOOL)
     return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstInt(LLVMTypeOf(x), 0, 0), "");
   if (to == TY_BF16 && (from == TY_I32 || from == TY_I64))
-    return convert_float(e, from == TY_I64 ? sticky_f64(e, x) : LLVMBuildSIToFP(b, x, emit_type(e, TY_F64), ""), TY_F64, TY_BF16);
+    return convert_float(e, from == TY_I64 ? sticky_f64(e, x) : LLVMBuildSIToFP(b, x, emit_type(e, TY_F64), ""), TY_F64,
+                         TY_BF16);
   if (to == TY_BF16 && e->target->bfloat_is_bits)
     return convert_float(e, convert_int(e, x, from, TY_F32), TY_F32, TY_BF16);
   if (type_is_float(to))
@@ -259,7 +279,12 @@ static LLVMValueRef convert(Emit *e, const Op *op, LLVMValueRef x) {
 /* What `op` gives for the operands x, of type t. */
 static LLVMValueRef scalar_arith(Emit *e, const Op *op, Type t, LLVMValueRef *x) {
   switch (op->code) {
-  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return compare(e, op->code, t, x[0], x[1]);
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: return compare(e, op->code, t, x[0], x[1]);
   case OP_AND: return LLVMBuildAnd(e->here.b, x[0], x[1], "");
   case OP_OR: return LLVMBuildOr(e->here.b, x[0], x[1], "");
   case OP_NOT: return LLVMBuildNot(e->here.b, x[0], "");

@@ -1,7 +1,10 @@
-/* backend/emit-index.c: integers of addresses and coordinates: ranges, constants kept apart, affine bounds, inside and idx.*.
+/* backend/emit-index.c: integers of addresses and coordinates: ranges, constants kept apart, affine bounds, inside
+ * and idx.*.
  *
- * Every sum is kept as base + constant, so that the constants of unrolled code arrive in the addresses of loads and stores as immediates and equal bases are computed once.
- * That also holds through the extension from 32 to 64 bit, where the ranges (threads, loop bounds, clamps) show that the sum cannot overflow. */
+ * Every sum is kept as base + constant, so that the constants of unrolled code arrive in the addresses of loads and
+ * stores as immediates and equal bases are computed once.
+ * That also holds through the extension from 32 to 64 bit, where the ranges (threads, loop bounds, clamps) show that
+ * the sum cannot overflow. */
 #include "backend/emit.h"
 
 /* Keys of computations that are not one LLVM instruction on integers; above all LLVM opcodes. */
@@ -10,13 +13,18 @@ enum { KEY_SEXT = 1000, KEY_TRUNC, KEY_RECIPROCAL, KEY_MIN, KEY_MAX };
 LLVMValueRef emit_i64(const Emit *e, int64_t x) { return LLVMConstInt(e->i64, (unsigned long long)x, 1); }
 
 /* The integer `x` of the type of `like`. */
-static LLVMValueRef int_like(LLVMValueRef like, int64_t x) { return LLVMConstInt(LLVMTypeOf(like), (unsigned long long)x, 1); }
+static LLVMValueRef int_like(LLVMValueRef like, int64_t x) {
+  return LLVMConstInt(LLVMTypeOf(like), (unsigned long long)x, 1);
+}
 
 /* Width in bits of the integer `v`. */
 static unsigned width_of(LLVMValueRef v) { return LLVMGetIntTypeWidth(LLVMTypeOf(v)); }
 
 /* All values of a signed integer of `width` bits. */
-static Range full_range(unsigned width) { return (Range){width >= 64 ? INT64_MIN : -(INT64_C(1) << (width - 1)), width >= 64 ? INT64_MAX : (INT64_C(1) << (width - 1)) - 1}; }
+static Range full_range(unsigned width) {
+  return (Range){width >= 64 ? INT64_MIN : -(INT64_C(1) << (width - 1)),
+                 width >= 64 ? INT64_MAX : (INT64_C(1) << (width - 1)) - 1};
+}
 
 /* `x` cut to `width` bits and extended by its sign. */
 static int64_t wrap_to(int64_t x, unsigned width) {
@@ -105,7 +113,8 @@ static LLVMValueRef raw_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LL
     return v;
   v = LLVMBuildBinOp(p->b, op, x, y, "");
   Range r = {0, 0}, full = full_range(width_of(x));
-  if (LLVMIsAInstruction(v) && range_of(op, emit_range(e, x), emit_range(e, y), &r) && r.lo >= full.lo && r.hi <= full.hi) {
+  if (LLVMIsAInstruction(v) && range_of(op, emit_range(e, x), emit_range(e, y), &r) && r.lo >= full.lo &&
+      r.hi <= full.hi) {
     LLVMSetNSW(v, 1);
     emit_set_range(e, v, r.lo, r.hi);
   }
@@ -124,7 +133,8 @@ static LLVMValueRef add_constant(Emit *e, Place *p, LLVMValueRef base, int64_t c
     return v;
   Range r = {0, 0}, full = full_range(width);
   Linear *l = ARENA_NEW(e->arena, Linear);
-  *l = (Linear){base, c, range_of(LLVMAdd, emit_range(e, base), (Range){c, c}, &r) && r.lo >= full.lo && r.hi <= full.hi};
+  *l = (Linear){base, c,
+                range_of(LLVMAdd, emit_range(e, base), (Range){c, c}, &r) && r.lo >= full.lo && r.hi <= full.hi};
   ptrmap_put(e->arena, &e->linears, v, l);
   return v;
 }
@@ -214,18 +224,22 @@ static LLVMValueRef int_extreme(Emit *e, Place *p, int key, LLVMValueRef x, LLVM
   return v;
 }
 
-LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y) { return int_extreme(e, p, KEY_MAX, x, y); }
+LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y) {
+  return int_extreme(e, p, KEY_MAX, x, y);
+}
 
 /* x brought into [lo, hi], lo if that is empty. All of one type. */
 static LLVMValueRef clamp_to(Emit *e, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi) {
   return int_extreme(e, &e->here, KEY_MAX, int_extreme(e, &e->here, KEY_MIN, x, hi), lo);
 }
 
-/* clamp(x + off) for a 32-bit x and a constant box: clamp(x, lo - off, hi - off) + off, which needs no wider numbers. NULL if the bounds do not allow it. */
+/* clamp(x + off) for a 32-bit x and a constant box: clamp(x, lo - off, hi - off) + off, which needs no wider numbers.
+ * NULL if the bounds do not allow it. */
 static LLVMValueRef clamp_narrow(Emit *e, LLVMValueRef x, int64_t off, Affine lo, Affine hi) {
   Range full = full_range(width_of(x));
   int64_t a, b;
-  if (lo.n || hi.n || width_of(x) >= 64 || __builtin_sub_overflow(lo.c, off, &a) || __builtin_sub_overflow(hi.c, off, &b))
+  if (lo.n || hi.n || width_of(x) >= 64 || __builtin_sub_overflow(lo.c, off, &a) ||
+      __builtin_sub_overflow(hi.c, off, &b))
     return NULL;
   if (a < full.lo || b > full.hi || a > b || lo.c < full.lo || hi.c > full.hi)
     return NULL;
@@ -245,8 +259,9 @@ static LLVMValueRef reciprocal(Emit *e, LLVMValueRef period) {
   return v;
 }
 
-/* t modulo `period` > 0, in [0, period): the quotient is estimated in f64, off by one at most while |t| < 2^52, and the remainder corrected in
- * integers. There is no branch in it, and it vectorises; a 64-bit division is far dearer on every target. */
+/* t modulo `period` > 0, in [0, period): the quotient is estimated in f64, off by one at most while |t| < 2^52, and the
+ * remainder corrected in integers. There is no branch in it, and it vectorises; a 64-bit division is far dearer on
+ * every target. */
 static LLVMValueRef floor_mod(Emit *e, LLVMValueRef t, LLVMValueRef period) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef f64 = LLVMDoubleTypeInContext(e->context);

@@ -1,7 +1,9 @@
 /* backend/emit-memory.c: buffers in global memory, arrays in shared and private memory, and their addresses.
  *
- * The place of point (p0, p1, p2) in a buffer over the box lo..hi with extents e is ((p0 - lo0) * e1 + (p1 - lo1)) * e2 + (p2 - lo2): origin + p0 * s0 + p1 * s1 + p2, with
- * origin and strides computed once at the kernel's entry. Index operands are split into base and constant; the bases give one address, constant
+ * The place of point (p0, p1, p2) in a buffer over the box lo..hi with extents e is ((p0 - lo0) * e1 + (p1 - lo1)) *
+ * e2 + (p2 - lo2): origin + p0 * s0 + p1 * s1 + p2, with
+ * origin and strides computed once at the kernel's entry. Index operands are split into base and constant; the bases
+ * give one address, constant
  * multiples of strides the rows about it, and what is known at compile time becomes an immediate. */
 #include "backend/emit.h"
 
@@ -22,8 +24,8 @@ static LLVMValueRef element(Emit *e, Place *place, LLVMTypeRef t, LLVMValueRef p
   return v;
 }
 
-/* Points of field `f` in dimension d as its layout counts them: at least 1, so that the addresses of guarded loads from a field that turns out empty stay in its buffer. The grid
- * is never empty. */
+/* Points of field `f` in dimension d as its layout counts them: at least 1, so that the addresses of guarded loads from
+ * a field that turns out empty stay in its buffer. The grid is never empty. */
 static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
   LLVMValueRef extent = emit_affine(e, box_extent(e->arena, &f->box, d));
   const Box *grid = &e->m->grid;
@@ -31,7 +33,8 @@ static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
   return whole ? extent : emit_int_max(e, &e->entry, extent, emit_i64(e, 1));
 }
 
-/* Origin and strides of the buffer that argument `arg` points to. One that is no field's has one dimension and starts at 0. */
+/* Origin and strides of the buffer that argument `arg` points to. One that is no field's has one dimension and starts
+ * at 0. */
 static void buffer_begin(Emit *e, int arg) {
   int buffer = e->k->args[arg].index;
   BufferValue *v = &e->buffers[buffer];
@@ -43,7 +46,8 @@ static void buffer_begin(Emit *e, int arg) {
   LLVMValueRef shift = emit_i64(e, 0), stride = emit_i64(e, 1);
   for (int d = f->box.rank - 1; d >= 0; d--) {
     v->stride[d] = stride;
-    shift = emit_int(e, &e->entry, LLVMSub, shift, emit_int(e, &e->entry, LLVMMul, emit_affine(e, f->box.lo[d]), stride));
+    shift =
+        emit_int(e, &e->entry, LLVMSub, shift, emit_int(e, &e->entry, LLVMMul, emit_affine(e, f->box.lo[d]), stride));
     if (d > 0)
       stride = emit_int(e, &e->entry, LLVMMul, stride, layout_extent(e, f, d));
   }
@@ -112,14 +116,16 @@ static LLVMValueRef shared_array(Emit *e, int i) {
   return shared_global(e, storage_root(e->k, i));
 }
 
-/* The first cell of private array `i`: stack memory that becomes registers once unrolled code indexes it by constants. */
+/* The first cell of private array `i`: stack memory that becomes registers once unrolled code indexes it by constants.
+ */
 static LLVMValueRef private_array(Emit *e, int i) {
   int root = storage_root(e->k, i);
   if (root != i && e->arrays[root])
     return e->arrays[root];
   const Array *a = &e->k->arrays[i];
   uint64_t size = (uint64_t)type_size(a->type), bytes = storage_bytes(e->k, root);
-  LLVMValueRef v = LLVMBuildAlloca(e->entry.b, LLVMArrayType2(emit_memory_type(e, a->type), (bytes + size - 1) / size), a->name);
+  LLVMValueRef v =
+      LLVMBuildAlloca(e->entry.b, LLVMArrayType2(emit_memory_type(e, a->type), (bytes + size - 1) / size), a->name);
   LLVMSetAlignment(v, 8);
   return e->arrays[root] = v;
 }
@@ -175,7 +181,9 @@ static void store_aligned(Emit *e, LLVMValueRef v, LLVMValueRef p, int align, bo
 static LLVMValueRef from_memory(Emit *e, Type t, LLVMValueRef v) {
   return t == TY_BOOL ? LLVMBuildICmp(e->here.b, LLVMIntNE, v, LLVMConstInt(e->i8, 0, 0), "") : v;
 }
-static LLVMValueRef to_memory(Emit *e, Type t, LLVMValueRef v) { return t == TY_BOOL ? LLVMBuildZExt(e->here.b, v, e->i8, "") : v; }
+static LLVMValueRef to_memory(Emit *e, Type t, LLVMValueRef v) {
+  return t == TY_BOOL ? LLVMBuildZExt(e->here.b, v, e->i8, "") : v;
+}
 
 /* A value of type `t` loaded from `p`. */
 static LLVMValueRef load_from(Emit *e, Type t, LLVMValueRef p, bool parallel, bool invariant) {
@@ -214,8 +222,9 @@ static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef 
   return element(e, &e->here, t, element(e, &e->here, t, p, by), emit_i64(e, r.c));
 }
 
-/* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is in that buffer; then what a loop changes in dimension 0 is added last, for it is
- * the same for all threads of a walk. */
+/* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is
+ * in that buffer; then what a loop changes in dimension 0 is added last, for it is the same for all threads of a walk.
+ */
 static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, const int64_t *off, bool hidden) {
   const BufferValue *b = &e->buffers[buffer];
   int64_t rest[MAX_RANK] = {0};
@@ -223,7 +232,8 @@ static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, co
   LLVMValueRef index = emit_i64(e, 0), moves = NULL, p = hidden ? emit_running(e, buffer, coords, off, rest) : NULL;
   if (p)
     return add_cells(e, buffer, p, NULL, rest);
-  bool apart = hidden && rank > 1 && e->walk && e->target->hidden_add && !emit_is_invariant(coords[0], e->walk->loop, 8);
+  bool apart =
+      hidden && rank > 1 && e->walk && e->target->hidden_add && !emit_is_invariant(coords[0], e->walk->loop, 8);
   for (int d = 0; d < rank; d++) {
     Linear x = coordinate(e, coords[d], off[d]);
     LLVMValueRef part = emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]);
@@ -233,7 +243,8 @@ static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, co
     else
       index = emit_int(e, &e->here, LLVMAdd, index, part);
   }
-  return add_cells(e, buffer, element(e, &e->here, emit_memory_type(e, buffer_type(e->m, buffer)), b->origin, index), moves, rest);
+  return add_cells(e, buffer, element(e, &e->here, emit_memory_type(e, buffer_type(e->m, buffer)), b->origin, index),
+                   moves, rest);
 }
 
 /* Are loads from buffer `buffer` to be marked as of memory that nobody writes? */
@@ -244,7 +255,8 @@ static bool is_invariant(const Emit *e, int buffer) {
 
 LLVMValueRef emit_load(Emit *e, const Op *op) {
   bool invariant = is_invariant(e, op->sym);
-  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, !invariant), true, invariant);
+  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, !invariant), true,
+                   invariant);
 }
 
 void emit_store(Emit *e, const Op *op) {
@@ -252,8 +264,8 @@ void emit_store(Emit *e, const Op *op) {
   store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off, true), true);
 }
 
-/* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. Without threads they are summed in 64 bit, so that LLVM sees that the addresses of a
- * loop go up evenly. */
+/* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. Without threads
+ * they are summed in 64 bit, so that LLVM sees that the addresses of a loop go up evenly. */
 static LLVMValueRef array_address(Emit *e, const Op *op) {
   const Array *a = &e->k->arrays[op->sym];
   int first = op_first_index(op);
@@ -267,7 +279,9 @@ static LLVMValueRef array_address(Emit *e, const Op *op) {
     if (!x.exact)
       x = (Linear){v, 0, true};
     c += ((uint64_t)x.c + (uint64_t)op->off[d]) * stride;
-    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, emit_int_cast(e, &e->here, x.base, wide), LLVMConstInt(wide, stride, 0)));
+    index = emit_int(e, &e->here, LLVMAdd, index,
+                     emit_int(e, &e->here, LLVMMul, emit_int_cast(e, &e->here, x.base, wide),
+                              LLVMConstInt(wide, stride, 0)));
     stride *= (uint64_t)a->shape[d];
   }
   Linear l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));
@@ -292,14 +306,19 @@ void emit_astore(Emit *e, const Op *op) {
 static LLVMValueRef vector_address(Emit *e, const Op *op) {
   if (op_info[op->code].form == FORM_ARRAY)
     return array_address(e, op);
-  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off, op->code != OP_VLOAD || !is_invariant(e, op->sym));
+  return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off,
+                        op->code != OP_VLOAD || !is_invariant(e, op->sym));
 }
 
 /* Elements of type `t` that one of the instructions moves by which `op` moves its own. */
-static int vector_length(const Op *op, Type t) { return op->count * type_size(t) <= VECTOR_BYTES ? op->count : VECTOR_BYTES / type_size(t); }
+static int vector_length(const Op *op, Type t) {
+  return op->count * type_size(t) <= VECTOR_BYTES ? op->count : VECTOR_BYTES / type_size(t);
+}
 
 /* The address `i` elements of type `t` behind `p`. */
-static LLVMValueRef behind(Emit *e, Type t, LLVMValueRef p, int i) { return element(e, &e->here, emit_memory_type(e, t), p, emit_i64(e, i)); }
+static LLVMValueRef behind(Emit *e, Type t, LLVMValueRef p, int i) {
+  return element(e, &e->here, emit_memory_type(e, t), p, emit_i64(e, i));
+}
 
 void emit_vload(Emit *e, const Op *op, LLVMValueRef *values) {
   Type t = op->results[0]->type;
@@ -310,7 +329,8 @@ void emit_vload(Emit *e, const Op *op, LLVMValueRef *values) {
   for (int i = 0; i < op->count; i += n) {
     LLVMValueRef v = load_aligned(e, vector, behind(e, t, p, i), n * type_size(t), true, invariant);
     for (int j = 0; j < n; j++)
-      values[i + j] = from_memory(e, t, LLVMBuildExtractElement(e->here.b, v, LLVMConstInt(e->i32, (unsigned)j, 0), ""));
+      values[i + j] =
+          from_memory(e, t, LLVMBuildExtractElement(e->here.b, v, LLVMConstInt(e->i32, (unsigned)j, 0), ""));
   }
 }
 
@@ -321,13 +341,15 @@ void emit_vstore(Emit *e, const Op *op) {
   for (int i = 0; i < op->count; i += n) {
     LLVMValueRef v = LLVMGetPoison(LLVMVectorType(emit_memory_type(e, t), (unsigned)n));
     for (int j = 0; j < n; j++)
-      v = LLVMBuildInsertElement(e->here.b, v, to_memory(e, t, emit_value(e, op->operands[i + j])), LLVMConstInt(e->i32, (unsigned)j, 0), "");
+      v = LLVMBuildInsertElement(e->here.b, v, to_memory(e, t, emit_value(e, op->operands[i + j])),
+                                 LLVMConstInt(e->i32, (unsigned)j, 0), "");
     store_aligned(e, v, behind(e, t, p, i), n * type_size(t), true);
   }
 }
 
 void emit_async_copy(Emit *e, const Op *op) {
   const Array *a = &e->k->arrays[op->sym];
-  LLVMValueRef to = array_address(e, op), from = buffer_address(e, op->from, op->operands + a->rank, op->from_off, true);
+  LLVMValueRef to = array_address(e, op),
+               from = buffer_address(e, op->from, op->operands + a->rank, op->from_off, true);
   e->target->async_copy(e, to, from, op->count * type_size(a->type));
 }

@@ -1,10 +1,18 @@
-/* backend/emit-ranged.c: roots and quotients of operands that are ranged (ops ranged, div.ranged, sqrt.ranged), correctly rounded by Newton steps with fused multiply-adds from the target's approximations of 1 / x and
- * 1 / sqrt(x). The steps are those, and the bits that approximations in f64 are filled up with the same, by which NVIDIA's assembler computes operands away from the ends of the range, so that results are those of its own root and
- * quotient, whose rounding it vouches for. (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", IBM J. Res. Dev. 34(1), 1990, section 3: why the last step rounds correctly.) */
+/* backend/emit-ranged.c: roots and quotients of operands that are ranged (ops ranged, div.ranged, sqrt.ranged),
+ * correctly rounded by Newton steps with fused multiply-adds from the target's approximations of 1 / x and
+ * 1 / sqrt(x). The steps are those, and the bits that approximations in f64 are filled up with the same, by which
+ * NVIDIA's assembler computes operands away from the ends of the range, so that results are those of its own root and
+ * quotient, whose rounding it vouches for. (P. Markstein, "Computation of elementary functions on the IBM RISC
+ * System/6000 processor", IBM J. Res. Dev. 34(1), 1990, section 3: why the last step rounds correctly.) */
 #include "backend/emit.h"
 
 /* A short name for what is built with: the emission, and the type. */
-typedef struct Steps { Emit *e; LLVMBuilderRef b; Type t; LLVMTypeRef type; } Steps;
+typedef struct Steps {
+  Emit *e;
+  LLVMBuilderRef b;
+  Type t;
+  LLVMTypeRef type;
+} Steps;
 
 static Steps steps_of(Emit *e, Type t) { return (Steps){e, e->here.b, t, emit_type(e, t)}; }
 
@@ -18,7 +26,9 @@ static LLVMValueRef fma_of(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMV
 }
 
 /* z - x y, rounded once. */
-static LLVMValueRef residual(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) { return fma_of(s, LLVMBuildFNeg(s->b, x, ""), y, z); }
+static LLVMValueRef residual(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
+  return fma_of(s, LLVMBuildFNeg(s->b, x, ""), y, z);
+}
 
 /* The upper 32 bits of the f64 `x`. */
 static LLVMValueRef high_word(const Steps *s, LLVMValueRef x) {
@@ -28,7 +38,8 @@ static LLVMValueRef high_word(const Steps *s, LLVMValueRef x) {
 
 /* The f64 `x`, whose lower 32 bits are 0, with those of `low`. */
 static LLVMValueRef with_low_word(const Steps *s, LLVMValueRef x, LLVMValueRef low) {
-  LLVMValueRef bits = LLVMBuildOr(s->b, LLVMBuildBitCast(s->b, x, s->e->i64, ""), LLVMBuildZExt(s->b, low, s->e->i64, ""), "");
+  LLVMValueRef bits =
+      LLVMBuildOr(s->b, LLVMBuildBitCast(s->b, x, s->e->i64, ""), LLVMBuildZExt(s->b, low, s->e->i64, ""), "");
   return LLVMBuildBitCast(s->b, bits, s->type, "");
 }
 
@@ -47,7 +58,8 @@ static LLVMValueRef rough_reciprocal(const Steps *s, LLVMValueRef y, bool of_one
   if (s->t == TY_F32)
     return r;
   LLVMValueRef one = LLVMConstInt(s->e->i32, 1, 0);
-  return with_low_word(s, r, of_one ? LLVMBuildAdd(s->b, high_word(s, y), LLVMConstInt(s->e->i32, 0x300402, 0), "") : one);
+  return with_low_word(s, r,
+                       of_one ? LLVMBuildAdd(s->b, high_word(s, y), LLVMConstInt(s->e->i32, 0x300402, 0), "") : one);
 }
 
 /* 1 / y. f32 needs one step, f64 two, of which the first has the third order. */
@@ -95,7 +107,8 @@ static LLVMValueRef half(const Steps *s, LLVMValueRef x) {
   if (s->t == TY_F32)
     return mul(s, x, number(s, 0.5));
   LLVMValueRef bits = LLVMBuildBitCast(s->b, x, s->e->i64, "");
-  return LLVMBuildBitCast(s->b, LLVMBuildSub(s->b, bits, LLVMConstInt(s->e->i64, UINT64_C(1) << 52, 0), ""), s->type, "");
+  return LLVMBuildBitCast(s->b, LLVMBuildSub(s->b, bits, LLVMConstInt(s->e->i64, UINT64_C(1) << 52, 0), ""), s->type,
+                          "");
 }
 
 /* sqrt(x), where `r` is 1 / sqrt(x): x r, and a step with what its square lacks. */
@@ -104,8 +117,9 @@ static LLVMValueRef root(const Steps *s, LLVMValueRef x, LLVMValueRef r) {
   return fma_of(s, residual(s, g, g, x), half(s, r), g);
 }
 
-/* x / sqrt(y): from the approximation that the root is made of, the root's reciprocal in one step of the third order, whose sums are rounded up. So it rounds correctly where it is hardest, just above the middle between two numbers
- * (to the nearest number a quotient by a root of all ones would be wrong). */
+/* x / sqrt(y): from the approximation that the root is made of, the root's reciprocal in one step of the third order,
+ * whose sums are rounded up. So it rounds correctly where it is hardest, just above the middle between two numbers (to
+ * the nearest number a quotient by a root of all ones would be wrong). */
 static LLVMValueRef quotient_by_root(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef r = reciprocal_root(s, y), g = root(s, y, r);
   LLVMValueRef error = s->e->target->fma_up(s->e, s->t, LLVMBuildFNeg(s->b, g, ""), r, number(s, 1));
@@ -114,20 +128,29 @@ static LLVMValueRef quotient_by_root(const Steps *s, LLVMValueRef x, LLVMValueRe
 
 /* ---------------------------------------------------------------- tests */
 
-/* What a test of type `t` compares: integers from the upper 32 bits of numbers in [2^-n, 2^n) are, less those of the least, below `count`, and of all others, taken without sign, not. */
-static uint32_t range_start(Type t) { return t == TY_F64 ? (uint32_t)(1023 - RANGED_F64) << 20 : (uint32_t)(127 - RANGED_F32) << 23; }
-static uint32_t range_count(Type t) { return t == TY_F64 ? (uint32_t)(2 * RANGED_F64) << 20 : (uint32_t)(2 * RANGED_F32) << 23; }
+/* What a test of type `t` compares: integers from the upper 32 bits of numbers in [2^-n, 2^n) are, less those of the
+ * least, below `count`, and of all others, taken without sign, not. */
+static uint32_t range_start(Type t) {
+  return t == TY_F64 ? (uint32_t)(1023 - RANGED_F64) << 20 : (uint32_t)(127 - RANGED_F32) << 23;
+}
+static uint32_t range_count(Type t) {
+  return t == TY_F64 ? (uint32_t)(2 * RANGED_F64) << 20 : (uint32_t)(2 * RANGED_F32) << 23;
+}
 
-/* How far the upper 32 bits of `x` are above those of the least ranged number. Integers, so that the pipes for floats have nothing to do with it. */
+/* How far the upper 32 bits of `x` are above those of the least ranged number. Integers, so that the pipes for floats
+ * have nothing to do with it. */
 static LLVMValueRef above_least(const Steps *s, LLVMValueRef x) {
   LLVMValueRef upper = s->t == TY_F64 ? high_word(s, x) : LLVMBuildBitCast(s->b, x, s->e->i32, "");
   return LLVMBuildSub(s->b, upper, LLVMConstInt(s->e->i32, range_start(s->t), 0), "");
 }
 
 /* Is that number, `above`, one of a ranged number? */
-static LLVMValueRef is_below_count(const Steps *s, LLVMValueRef above) { return LLVMBuildICmp(s->b, LLVMIntULT, above, LLVMConstInt(s->e->i32, range_count(s->t), 0), ""); }
+static LLVMValueRef is_below_count(const Steps *s, LLVMValueRef above) {
+  return LLVMBuildICmp(s->b, LLVMIntULT, above, LLVMConstInt(s->e->i32, range_count(s->t), 0), "");
+}
 
-/* The farthest above the least of all numbers of type `t` that the guard `test` asks of, and of `most`, if that is not NULL: an addition and a maximum each, which some hardware does in one. NULL if there are none. */
+/* The farthest above the least of all numbers of type `t` that the guard `test` asks of, and of `most`, if that is not
+ * NULL: an addition and a maximum each, which some hardware does in one. NULL if there are none. */
 static LLVMValueRef farthest(Emit *e, const Value *test, Type t, LLVMValueRef most) {
   const Op *op = test->def;
   if (op->code == OP_AND)
@@ -152,7 +175,8 @@ LLVMValueRef emit_guard(Emit *e, const Value *test) {
 /* The same as emit_ranged by what all targets have. */
 static LLVMValueRef emit_unranged(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef type = emit_type(e, t);
-  LLVMValueRef last = y ? y : x, root = code == OP_DIV_RANGED ? last : emit_intrinsic(e, e->here.b, "llvm.sqrt", 1, &type, 1, &last);
+  LLVMValueRef last = y ? y : x,
+               root = code == OP_DIV_RANGED ? last : emit_intrinsic(e, e->here.b, "llvm.sqrt", 1, &type, 1, &last);
   return y ? LLVMBuildFDiv(e->here.b, x, root, "") : root;
 }
 

@@ -1,5 +1,7 @@
-/* backend/emit-select.c: selects by tests of coordinates, in loops. Predicates are few on a GPU: those of points, which stay the same from step to step of a walk, are packed
- * into words and taken out again at each use. Where the target can merge words by a mask of bits, a test of what does not change in the loop becomes such a mask, made once
+/* backend/emit-select.c: selects by tests of coordinates, in loops. Predicates are few on a GPU: those of points,
+ * which stay the same from step to step of a walk, are packed
+ * into words and taken out again at each use. Where the target can merge words by a mask of bits, a test of what does
+ * not change in the loop becomes such a mask, made once
  * before the loop, and the select one instruction; a test of what does change becomes another. */
 #include "backend/emit.h"
 
@@ -8,17 +10,21 @@ static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueR
   LLVMTypeRef t = LLVMTypeOf(x), words = LLVMVectorType(e->i32, 2);
   LLVMBuilderRef b = e->here.b;
   if (LLVMGetTypeKind(t) == LLVMFloatTypeKind || t == e->i32)
-    return LLVMBuildBitCast(b, e->target->blend(e, mask, LLVMBuildBitCast(b, x, e->i32, ""), LLVMBuildBitCast(b, y, e->i32, "")), t, "");
-  LLVMValueRef xs = LLVMBuildBitCast(b, x, words, ""), ys = LLVMBuildBitCast(b, y, words, ""), out = LLVMGetPoison(words);
+    return LLVMBuildBitCast(
+        b, e->target->blend(e, mask, LLVMBuildBitCast(b, x, e->i32, ""), LLVMBuildBitCast(b, y, e->i32, "")), t, "");
+  LLVMValueRef xs = LLVMBuildBitCast(b, x, words, ""), ys = LLVMBuildBitCast(b, y, words, ""),
+               out = LLVMGetPoison(words);
   for (unsigned i = 0; i < 2; i++) {
     LLVMValueRef at = LLVMConstInt(e->i32, i, 0);
-    LLVMValueRef half = e->target->blend(e, mask, LLVMBuildExtractElement(b, xs, at, ""), LLVMBuildExtractElement(b, ys, at, ""));
+    LLVMValueRef half =
+        e->target->blend(e, mask, LLVMBuildExtractElement(b, xs, at, ""), LLVMBuildExtractElement(b, ys, at, ""));
     out = LLVMBuildInsertElement(b, out, half, at, "");
   }
   return LLVMBuildBitCast(b, out, t, "");
 }
 
-/* Which coordinates of `test` stay the same in the loop about `op`, as a set of bits; 0 where the target cannot use that. */
+/* Which coordinates of `test` stay the same in the loop about `op`, as a set of bits; 0 where the target cannot use
+ * that. */
 static unsigned invariant_coordinates(const Emit *e, const Op *op, const Op *test) {
   const Op *loop = emit_loop_about(op->parent);
   unsigned same = 0;
@@ -30,7 +36,9 @@ static unsigned invariant_coordinates(const Emit *e, const Op *op, const Op *tes
 }
 
 /* All bits, if those coordinates of `test` are in its box that `which` says, else none, as an i32. */
-static LLVMValueRef emit_mask(Emit *e, const Op *test, unsigned which) { return LLVMBuildSExt(e->here.b, emit_inside(e, test, which), e->i32, ""); }
+static LLVMValueRef emit_mask(Emit *e, const Op *test, unsigned which) {
+  return LLVMBuildSExt(e->here.b, emit_inside(e, test, which), e->i32, "");
+}
 
 LLVMValueRef emit_select(Emit *e, const Op *op) {
   LLVMValueRef x = emit_value(e, op->operands[1]), y = emit_value(e, op->operands[2]);

@@ -1,8 +1,12 @@
-/* backend/emit-walk.c: what loops change. Which values stay the same in a loop; and addresses that a loop moves on evenly.
+/* backend/emit-walk.c: what loops change. Which values stay the same in a loop; and addresses that a loop moves on
+ * evenly.
  *
- * A loop whose steps are written out goes to rows base + t + u, for the t of the round and a constant u for each step. Their addresses differ by multiples of the row's stride, which only the launch
- * knows: LLVM would make each of them a variable of the loop, two registers each, or keep all multiples of the stride. Here all accesses from one cell to buffers that lie alike share one address, a
- * *runner*, which goes on by a row at each step; other buffers, rows and lines are at distances from it that stay the same in the loop and for all threads. LLVM must not see through that: the
+ * A loop whose steps are written out goes to rows base + t + u, for the t of the round and a constant u for each
+ * step. Their addresses differ by multiples of the row's stride, which only the launch
+ * knows: LLVM would make each of them a variable of the loop, two registers each, or keep all multiples of the
+ * stride. Here all accesses from one cell to buffers that lie alike share one address, a
+ * *runner*, which goes on by a row at each step; other buffers, rows and lines are at distances from it that stay the
+ * same in the loop and for all threads. LLVM must not see through that: the
  * additions are hidden from it by Target.hidden_add, for all it knows of which comes any pointer. */
 #include "backend/emit.h"
 
@@ -42,7 +46,12 @@ bool emit_is_invariant(const Value *v, const Op *loop, int depth) {
 /* ---------------------------------------------------------------- loops */
 
 void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head) {
-  *w = (Walk){.about = e->walk, .loop = loop, .before = before, .head = head, .start = {.b = LLVMCreateBuilderInContext(e->context)}, .chain = LLVMCreateBuilderInContext(e->context)};
+  *w = (Walk){.about = e->walk,
+              .loop = loop,
+              .before = before,
+              .head = head,
+              .start = {.b = LLVMCreateBuilderInContext(e->context)},
+              .chain = LLVMCreateBuilderInContext(e->context)};
   LLVMPositionBuilderBefore(w->start.b, LLVMGetBasicBlockTerminator(before));
   e->walk = w;
 }
@@ -50,7 +59,8 @@ void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, 
 /* The bytes that `rows` rows of `buffer` take. */
 static LLVMValueRef rows_bytes(Emit *e, int buffer, int64_t rows) {
   LLVMValueRef size = emit_i64(e, type_size(buffer_type(e->m, buffer)));
-  return emit_int(e, &e->entry, LLVMMul, emit_int(e, &e->entry, LLVMMul, e->buffers[buffer].stride[0], size), emit_i64(e, rows));
+  return emit_int(e, &e->entry, LLVMMul, emit_int(e, &e->entry, LLVMMul, e->buffers[buffer].stride[0], size),
+                  emit_i64(e, rows));
 }
 
 void emit_close_walk(Emit *e, LLVMBasicBlockRef latch) {
@@ -63,7 +73,10 @@ void emit_close_walk(Emit *e, LLVMBasicBlockRef latch) {
   }
   for (int i = 0; i < w->nturns; i++) {
     const Turn *turn = &w->turns[i];
-    LLVMValueRef next = LLVMBuildSub(e->here.b, LLVMConstInt(LLVMTypeOf(turn->phi), (unsigned long long)(turn->value[0] + turn->value[1]), 1), turn->phi, "");
+    LLVMValueRef next =
+        LLVMBuildSub(e->here.b,
+                     LLVMConstInt(LLVMTypeOf(turn->phi), (unsigned long long)(turn->value[0] + turn->value[1]), 1),
+                     turn->phi, "");
     LLVMAddIncoming(turn->phi, &next, &latch, 1);
   }
   LLVMDisposeBuilder(w->start.b);
@@ -88,7 +101,8 @@ static bool is_exact(Emit *e, const Walk *w, const Value *v) {
   return r.lo > -most - 1 || r.hi < most;
 }
 
-/* How much `v` grows from one round of loop `w` to the next, as a multiple of what the loop's number does. False if that is not known. */
+/* How much `v` grows from one round of loop `w` to the next, as a multiple of what the loop's number does. False if
+ * that is not known. */
 static bool growth_of(Emit *e, const Walk *w, const Value *v, int64_t *growth) {
   int64_t x = 0, y = 0;
   *growth = 0;
@@ -101,7 +115,9 @@ static bool growth_of(Emit *e, const Walk *w, const Value *v, int64_t *growth) {
   const Op *op = v->def;
   if (!op || (op->code != OP_ADD && op->code != OP_SUB && op->code != OP_CONVERT))
     return false;
-  if (!type_is_int(op->operands[0]->type) || (op->code == OP_CONVERT && !is_exact(e, w, type_size(v->type) < type_size(op->operands[0]->type) ? v : op->operands[0])))
+  if (!type_is_int(op->operands[0]->type) ||
+      (op->code == OP_CONVERT &&
+       !is_exact(e, w, type_size(v->type) < type_size(op->operands[0]->type) ? v : op->operands[0])))
     return false;
   if (!growth_of(e, w, op->operands[0], &x) || (op->noperands > 1 && !growth_of(e, w, op->operands[1], &y)))
     return false;
@@ -125,13 +141,15 @@ static LLVMValueRef start_of(Emit *e, Walk *w, const Value *v) {
 
 /* Do the points of two buffers lie in the same way? */
 static bool same_layout(const Emit *e, int x, int y) {
-  bool same = buffer_rank(e->m, x) == buffer_rank(e->m, y) && type_size(buffer_type(e->m, x)) == type_size(buffer_type(e->m, y));
+  bool same = buffer_rank(e->m, x) == buffer_rank(e->m, y) &&
+              type_size(buffer_type(e->m, x)) == type_size(buffer_type(e->m, y));
   for (int d = 0; d < MAX_RANK; d++)
     same &= e->buffers[x].stride[d] == e->buffers[y].stride[d];
   return same;
 }
 
-/* The runner for accesses to buffers that lie as `buffer` does, from the cell base[0], base[1], ...; NULL if there is none. */
+/* The runner for accesses to buffers that lie as `buffer` does, from the cell base[0], base[1], ...; NULL if there is
+ * none. */
 static Runner *find_runner(const Emit *e, Walk *w, int buffer, const LLVMValueRef *base) {
   for (int i = 0; i < w->n; i++) {
     Runner *r = &w->runners[i];
@@ -149,7 +167,8 @@ static Runner *make_runner(Emit *e, Walk *w, int buffer, const LLVMValueRef *bas
   const BufferValue *b = &e->buffers[buffer];
   LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
   Runner r = {.buffer = buffer, .first = row, .row = row};
-  LLVMValueRef index = emit_int(e, &w->start, LLVMMul, emit_int(e, &w->start, LLVMAdd, base[0], emit_i64(e, row)), b->stride[0]);
+  LLVMValueRef index =
+      emit_int(e, &w->start, LLVMMul, emit_int(e, &w->start, LLVMAdd, base[0], emit_i64(e, row)), b->stride[0]);
   for (int d = 0; d < MAX_RANK; d++)
     r.base[d] = base[d];
   for (int d = 1; d < buffer_rank(e->m, buffer); d++)
@@ -173,7 +192,9 @@ static void move_runner(Emit *e, Walk *w, Runner *r) {
 }
 
 /* The number of the address of the origin of `buffer`. */
-static LLVMValueRef origin_number(Emit *e, int buffer) { return LLVMBuildPtrToInt(e->entry.b, e->buffers[buffer].origin, e->i64, ""); }
+static LLVMValueRef origin_number(Emit *e, int buffer) {
+  return LLVMBuildPtrToInt(e->entry.b, e->buffers[buffer].origin, e->i64, "");
+}
 
 /* The pointer to row `row` of `buffer`, which lies a number of bytes from where `r` is that stays the same. */
 static LLVMValueRef follow(Emit *e, const Runner *r, int buffer, int64_t row) {
@@ -182,7 +203,8 @@ static LLVMValueRef follow(Emit *e, const Runner *r, int buffer, int64_t row) {
   if (p || (buffer == r->buffer && row == r->row))
     return p ? p : r->last;
   if (buffer != r->buffer)
-    bytes = LLVMBuildAdd(e->entry.b, bytes, LLVMBuildSub(e->entry.b, origin_number(e, buffer), origin_number(e, r->buffer), ""), "");
+    bytes = LLVMBuildAdd(e->entry.b, bytes,
+                         LLVMBuildSub(e->entry.b, origin_number(e, buffer), origin_number(e, r->buffer), ""), "");
   p = e->target->hidden_add(e, e->here.b, r->last, bytes);
   value_put(e->arena, &e->here.seen, k, p);
   return p;
@@ -232,7 +254,8 @@ static LLVMValueRef turn_of(Emit *e, Walk *w, LLVMTypeRef t, int64_t x, int64_t 
 LLVMValueRef emit_turn(Emit *e, const Op *op) {
   Walk *w = e->walk;
   int64_t growth;
-  if (!e->target->hidden_add || !w || !type_is_int(op->results[0]->type) || !growth_of(e, w, op->operands[0], &growth) || growth != 1)
+  if (!e->target->hidden_add || !w || !type_is_int(op->results[0]->type) ||
+      !growth_of(e, w, op->operands[0], &growth) || growth != 1)
     return NULL;
   LLVMValueRef x = start_of(e, w, op->operands[0]), y = emit_value(e, op->operands[1]);
   if (!LLVMIsAConstantInt(x) || !LLVMIsAConstantInt(y) || emit_range(e, emit_value(e, op->operands[0])).lo < 0)

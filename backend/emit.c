@@ -1,5 +1,7 @@
-/* backend/emit.c: modules, kernels and structure. One function of LLVM IR a kernel: an entry block for what is constant during the launch, then
- * the body, in which `for` and `if` become branches and phis, and `for ... unroll` is replicated with its induction value as a constant. */
+/* backend/emit.c: modules, kernels and structure. One function of LLVM IR a kernel: an entry block for what is
+ * constant during the launch, then
+ * the body, in which `for` and `if` become branches and phis, and `for ... unroll` is replicated with its induction
+ * value as a constant. */
 #include "backend/emit.h"
 
 #include <llvm-c/Analysis.h>
@@ -25,7 +27,8 @@ LLVMTypeRef emit_type(const Emit *e, Type t) {
   case TY_I32: return e->i32;
   case TY_I64: return e->i64;
   case TY_F16: return LLVMHalfTypeInContext(e->context);
-  case TY_BF16: return e->target->bfloat_is_bits ? LLVMInt16TypeInContext(e->context) : LLVMBFloatTypeInContext(e->context);
+  case TY_BF16:
+    return e->target->bfloat_is_bits ? LLVMInt16TypeInContext(e->context) : LLVMBFloatTypeInContext(e->context);
   case TY_F32: return LLVMFloatTypeInContext(e->context);
   default: return LLVMDoubleTypeInContext(e->context);
   }
@@ -39,11 +42,13 @@ void emit_attribute(Emit *e, LLVMValueRef fn, unsigned index, const char *name, 
 }
 
 void emit_string_attribute(Emit *e, LLVMValueRef fn, const char *name, const char *value) {
-  LLVMAttributeRef a = LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+  LLVMAttributeRef a =
+      LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
   LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
-LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n, LLVMValueRef *args) {
+LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n,
+                            LLVMValueRef *args) {
   unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, types, (size_t)ntypes);
   return LLVMBuildCall2(b, LLVMIntrinsicGetType(e->context, id, types, (size_t)ntypes), fn, args, (unsigned)n, "");
@@ -97,7 +102,8 @@ void emit_arg_attributes(Emit *e) {
   }
 }
 
-/* The module `text` in e's context, for what the C interface cannot build. Owned by the caller; NULL cannot happen for text that is right. */
+/* The module `text` in e's context, for what the C interface cannot build. Owned by the caller; NULL cannot happen for
+ * text that is right. */
 static LLVMModuleRef parse_text(Emit *e, const char *text) {
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "metadata");
   LLVMModuleRef m = NULL;
@@ -166,7 +172,9 @@ static LLVMValueRef place_number(Emit *e, Opcode code, int d) {
 /* The yield that ends `b`, or NULL. */
 static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
 
-static LLVMBasicBlockRef append_block(Emit *e, const char *name) { return LLVMAppendBasicBlockInContext(e->context, e->fn, name); }
+static LLVMBasicBlockRef append_block(Emit *e, const char *name) {
+  return LLVMAppendBasicBlockInContext(e->context, e->fn, name);
+}
 
 /* If both ends of for `op` are constants sets the range of its induction value. */
 static bool constant_bounds(Emit *e, const Op *op, int64_t *lo, int64_t *hi) {
@@ -204,12 +212,14 @@ static LLVMMetadataRef loop_property(Emit *e, const char *name, LLVMMetadataRef 
   return LLVMMDNodeInContext2(e->context, parts, value ? 2 : 1);
 }
 
-/* Marks the branch `latch` of a loop. A parallel one: its accesses in `group` are independent, and it is worth vectorising. Any other (group NULL): it is not worth the code
- * that vectorising and unrolling would make, since such loops go over rows, or over the few cells near an edge. */
+/* Marks the branch `latch` of a loop. A parallel one: its accesses in `group` are independent, and it is worth
+ * vectorising. Any other (group NULL): it is not worth the code that vectorising and unrolling would make, since such
+ * loops go over rows, or over the few cells near an edge. */
 static void mark_loop(Emit *e, LLVMValueRef latch, LLVMMetadataRef group) {
   LLVMContextRef c = e->context;
   LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0), parts[3] = {temporary};
-  parts[1] = group ? loop_property(e, "llvm.loop.parallel_accesses", group) : loop_property(e, "llvm.loop.unroll.disable", NULL);
+  parts[1] = group ? loop_property(e, "llvm.loop.parallel_accesses", group)
+                   : loop_property(e, "llvm.loop.unroll.disable", NULL);
   parts[2] = loop_property(e, "llvm.loop.vectorize.enable", LLVMValueAsMetadata(LLVMConstInt(e->i1, group != NULL, 0)));
   LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 3);
   LLVMMetadataReplaceAllUsesWith(temporary, loop);
@@ -230,9 +240,12 @@ static void open_phis(Emit *e, const Op *op, LLVMBasicBlockRef from, LLVMValueRe
     emit_set_range(e, phis[0], lo.lo, hi.hi - 1);
 }
 
-/* Ends the loop's body: the next induction value, the test, the way back to `head` or on to `exit`. Returns the block of the branch. */
-static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef head, LLVMBasicBlockRef exit, LLVMValueRef *phis, LLVMMetadataRef group) {
-  LLVMValueRef step = LLVMConstInt(LLVMTypeOf(phis[0]), (unsigned long long)op->off[0], 1), hi = emit_value(e, op->operands[1]);
+/* Ends the loop's body: the next induction value, the test, the way back to `head` or on to `exit`. Returns the block
+ * of the branch. */
+static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef head, LLVMBasicBlockRef exit,
+                                    LLVMValueRef *phis, LLVMMetadataRef group) {
+  LLVMValueRef step = LLVMConstInt(LLVMTypeOf(phis[0]), (unsigned long long)op->off[0], 1),
+               hi = emit_value(e, op->operands[1]);
   LLVMValueRef next = LLVMBuildAdd(e->here.b, phis[0], step, "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->here.b);
   if (op->off[0] == 1)
@@ -260,7 +273,8 @@ static void loop_results(Emit *e, const Op *op, LLVMBasicBlockRef before, LLVMBa
 
 /* A for as a loop tested at its end, behind a test whether it is entered. */
 static void emit_loop(Emit *e, const Op *op) {
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->here.b), head = append_block(e, "loop"), exit = append_block(e, "exit");
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->here.b), head = append_block(e, "loop"),
+                    exit = append_block(e, "exit");
   LLVMValueRef lo = emit_value(e, op->operands[0]), hi = emit_value(e, op->operands[1]);
   LLVMValueRef *phis = ARENA_ARRAY(e->arena, LLVMValueRef, op->blocks[0]->nargs);
   bool parallel = (op->flags & FOR_PARALLEL) && e->ngroups < 16;
@@ -284,7 +298,8 @@ static void emit_loop(Emit *e, const Op *op) {
 
 static void emit_for(Emit *e, const Op *op) {
   int64_t lo, hi, length;
-  bool unroll = (op->flags & FOR_UNROLL) && constant_bounds(e, op, &lo, &hi) && !__builtin_sub_overflow(hi, lo, &length);
+  bool unroll =
+      (op->flags & FOR_UNROLL) && constant_bounds(e, op, &lo, &hi) && !__builtin_sub_overflow(hi, lo, &length);
   if (unroll && length / op->off[0] <= MAX_UNROLL)
     emit_unrolled(e, op, lo, hi);
   else
@@ -302,14 +317,19 @@ static LLVMBasicBlockRef emit_arm(Emit *e, const Block *b, LLVMBasicBlockRef sta
   return last;
 }
 
-/* Marks a branch as one that nearly always goes the first way: without, LLVM makes selects of short ways, and computes both. */
+/* Marks a branch as one that nearly always goes the first way: without, LLVM makes selects of short ways, and computes
+ * both. */
 static void mark_likely(Emit *e, LLVMValueRef fork) {
-  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "branch_weights", strlen("branch_weights")), LLVMValueAsMetadata(LLVMConstInt(e->i32, 1 << 20, 0)), LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0))};
-  LLVMSetMetadata(fork, LLVMGetMDKindIDInContext(e->context, "prof", 4), LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 3)));
+  LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "branch_weights", strlen("branch_weights")),
+                             LLVMValueAsMetadata(LLVMConstInt(e->i32, 1 << 20, 0)),
+                             LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, 0))};
+  LLVMSetMetadata(fork, LLVMGetMDKindIDInContext(e->context, "prof", 4),
+                  LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 3)));
 }
 
 static void emit_if(Emit *e, const Op *op) {
-  LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"), last[2];
+  LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"),
+                    last[2];
   LLVMValueRef fork = LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
   if (value_is_guard(op->operands[0]))
     mark_likely(e, fork);
@@ -319,7 +339,8 @@ static void emit_if(Emit *e, const Op *op) {
   emit_fork_walk(e, fork, false);
   LLVMPositionBuilderAtEnd(e->here.b, merge);
   for (int i = 0; i < op->nresults; i++) {
-    LLVMValueRef in[2] = {emit_value(e, block_yield(op->blocks[0])->operands[i]), emit_value(e, block_yield(op->blocks[1])->operands[i])};
+    LLVMValueRef in[2] = {emit_value(e, block_yield(op->blocks[0])->operands[i]),
+                          emit_value(e, block_yield(op->blocks[1])->operands[i])};
     LLVMValueRef phi = LLVMBuildPhi(e->here.b, LLVMTypeOf(in[0]), "");
     LLVMAddIncoming(phi, in, last, 2);
     set_value(e, op->results[i], phi);
@@ -339,12 +360,15 @@ static LLVMValueRef emit_shuffle(Emit *e, const Op *op) {
   LLVMTypeRef t = LLVMTypeOf(x);
   int bits = op->operands[0]->type == TY_BOOL ? 1 : 8 * type_size(op->operands[0]->type);
   if (bits <= 32)
-    return LLVMBuildBitCast(e->here.b, trade_bits(e, op, LLVMBuildBitCast(e->here.b, x, LLVMIntTypeInContext(e->context, (unsigned)bits), "")), t, "");
+    return LLVMBuildBitCast(
+        e->here.b,
+        trade_bits(e, op, LLVMBuildBitCast(e->here.b, x, LLVMIntTypeInContext(e->context, (unsigned)bits), "")), t, "");
   LLVMTypeRef pair = LLVMVectorType(e->i32, 2);
   LLVMValueRef in = LLVMBuildBitCast(e->here.b, x, pair, ""), out = LLVMGetPoison(pair);
   for (unsigned i = 0; i < 2; i++) {
     LLVMValueRef at = LLVMConstInt(e->i32, i, 0);
-    LLVMValueRef half = e->target->shuffle(e, op->code, LLVMBuildExtractElement(e->here.b, in, at, ""), (int)op->off[0]);
+    LLVMValueRef half =
+        e->target->shuffle(e, op->code, LLVMBuildExtractElement(e->here.b, in, at, ""), (int)op->off[0]);
     out = LLVMBuildInsertElement(e->here.b, out, half, at, "");
   }
   return LLVMBuildBitCast(e->here.b, out, t, "");
@@ -377,23 +401,33 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_CONST: return emit_const(e, op->results[0]->type, op->cval);
   case OP_SCALAR: return argument(e, KARG_SCALAR, op->sym);
   case OP_STEP: return argument(e, KARG_STEP, 0);
-  case OP_THREAD: case OP_BLOCK: return place_number(e, op->code, op->sym);
+  case OP_THREAD:
+  case OP_BLOCK: return place_number(e, op->code, op->sym);
   case OP_INSIDE: return emit_inside(e, op, ~0u);
   case OP_SELECT: return emit_select(e, op);
-  case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return emit_map(e, op);
+  case OP_CLAMP:
+  case OP_MIRROR:
+  case OP_WRAP:
+  case OP_GUARD: return emit_map(e, op);
   case OP_LOAD: return emit_load(e, op);
   case OP_ALOAD: return emit_aload(e, op);
   case OP_STORE: emit_store(e, op); return NULL;
   case OP_ASTORE: emit_astore(e, op); return NULL;
   case OP_BARRIER: emit_barrier(e); return NULL;
   case OP_BARRIER_NEAR: emit_near_barrier(e); return NULL;
-  case OP_DIV_RANGED: case OP_DIV_ROOT_RANGED: case OP_SQRT_RANGED: return emit_ranged(e, op);
-  case OP_VLOAD: case OP_AVLOAD: emit_many(e, op); return NULL;
-  case OP_VSTORE: case OP_AVSTORE: emit_vstore(e, op); return NULL;
+  case OP_DIV_RANGED:
+  case OP_DIV_ROOT_RANGED:
+  case OP_SQRT_RANGED: return emit_ranged(e, op);
+  case OP_VLOAD:
+  case OP_AVLOAD: emit_many(e, op); return NULL;
+  case OP_VSTORE:
+  case OP_AVSTORE: emit_vstore(e, op); return NULL;
   case OP_ASYNC_COPY: emit_async_copy(e, op); return NULL;
   case OP_ASYNC_COMMIT: e->target->async_commit(e); return NULL;
   case OP_ASYNC_WAIT: e->target->async_wait(e, op->count); return NULL;
-  case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: return emit_shuffle(e, op);
+  case OP_SHUFFLE:
+  case OP_SHUFFLE_UP:
+  case OP_SHUFFLE_DOWN: return emit_shuffle(e, op);
   case OP_REM: v = emit_turn(e, op); return v ? v : emit_arith(e, op);
   case OP_FOR: emit_for(e, op); return NULL;
   case OP_IF: emit_if(e, op); return NULL;
@@ -452,21 +486,28 @@ static bool is_identifier(const char *name) {
 /* Is `name` that of a mathematical function the target's code may call? */
 static bool is_library_name(const Emit *e, const char *name) {
   for (int code = OP_EXP; code <= OP_TANH; code++)
-    if (strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F32)) == 0 || strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F64)) == 0)
+    if (strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F32)) == 0 ||
+        strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F64)) == 0)
       return true;
   return strncmp(name, "fmod", 4) == 0 && (name[4] == 0 || strcmp(name + 4, "f") == 0);
 }
 
-/* Can kernel `k` keep its name in the artifact? An error if not: a launcher could not find it, or other code would find it by mistake. */
+/* Can kernel `k` keep its name in the artifact? An error if not: a launcher could not find it, or other code would find
+ * it by mistake. */
 static bool check_name(Emit *e, const Kernel *k) {
   if (is_identifier(k->name) && !is_library_name(e, k->name) && strcmp(k->name, "stc_shared") != 0)
     return true;
-  diag_error(e->diags, k->loc, "kernel '%s' cannot have that name in %s code; take letters, digits and _ that are not the name of a library function", k->name, e->target->arch);
+  diag_error(e->diags, k->loc,
+             "kernel '%s' cannot have that name in %s code; take letters, digits and _ that are not the name of a "
+             "library function",
+             k->name, e->target->arch);
   return false;
 }
 
 /* The first shuffle and the first op of asynchronous copies in a kernel, NULL if there is none. */
-typedef struct Special { const Op *shuffle, *async; } Special;
+typedef struct Special {
+  const Op *shuffle, *async;
+} Special;
 
 static void find_special(void *user, Op *op) {
   Special *s = user;
@@ -482,10 +523,14 @@ static bool check_ops(Emit *e, const Kernel *k) {
   Special s = {NULL, NULL};
   block_walk(k->body, find_special, &s);
   if (s.shuffle && !t->shuffle)
-    diag_error(e->diags, s.shuffle->loc, "kernel '%s' shuffles values between the threads of a warp, and %s code has one thread a block; lower the program for %s anew",
+    diag_error(e->diags, s.shuffle->loc,
+               "kernel '%s' shuffles values between the threads of a warp, and %s code has one thread a block; lower "
+               "the program for %s anew",
                k->name, t->arch, t->arch);
   if (s.async && !t->async_copy)
-    diag_error(e->diags, s.async->loc, "kernel '%s' uses asynchronous copies, which %s %s does not have; lower the program for %s anew", k->name, t->arch, t->cpu, t->cpu);
+    diag_error(e->diags, s.async->loc,
+               "kernel '%s' uses asynchronous copies, which %s %s does not have; lower the program for %s anew",
+               k->name, t->arch, t->cpu, t->cpu);
   return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy);
 }
 
@@ -507,7 +552,8 @@ static bool emit_kernel(Emit *e, const Kernel *k) {
 }
 
 /* An emitter for `m` with an empty LLVM module for target `t`. */
-static Emit emitter_new(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context, LLVMTargetMachineRef machine) {
+static Emit emitter_new(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
+                        LLVMTargetMachineRef machine) {
   Emit e = {.arena = a, .diags = d, .m = m, .target = t, .context = context};
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   e.module = LLVMModuleCreateWithNameInContext(m->name ? m->name : "stc", context);
@@ -534,7 +580,8 @@ static bool verify_llvm(Emit *e) {
   return ok;
 }
 
-LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context, LLVMTargetMachineRef machine, bool *libm) {
+LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
+                          LLVMTargetMachineRef machine, bool *libm) {
   Emit e = emitter_new(a, d, m, t, context, machine);
   bool ok = true;
   for (int i = 0; ok && i < m->nkernels; i++)

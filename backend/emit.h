@@ -23,16 +23,26 @@
 /* ---------------------------------------------------------------- maps: table.c */
 
 /* A hash map from pointers to pointers, open addressing. Start with {0}. */
-typedef struct PtrMap { int32_t n, cap; const void **keys; void **values; } PtrMap;
+typedef struct PtrMap {
+  int32_t n, cap;
+  const void **keys;
+  void **values;
+} PtrMap;
 void ptrmap_put(Arena *a, PtrMap *m, const void *key, void *value);
 /* NULL if `key` is not there. */
 void *ptrmap_get(const PtrMap *m, const void *key);
 
 /* What makes two computations the same: an operation and what it is applied to. */
-typedef struct ValueKey { uintptr_t op, a, b, c; } ValueKey;
-/* Computations already emitted whose results may be used again. Entries made after value_mark are gone after value_release, so that what was computed inside a nested
- * block is not used outside it. Start with {0}. */
-typedef struct ValueTable { int32_t n, cap; struct ValueEntry *entries; int32_t nbuckets, *buckets; } ValueTable;
+typedef struct ValueKey {
+  uintptr_t op, a, b, c;
+} ValueKey;
+/* Computations already emitted whose results may be used again. Entries made after value_mark are gone after
+ * value_release, so that what was computed inside a nested block is not used outside it. Start with {0}. */
+typedef struct ValueTable {
+  int32_t n, cap;
+  struct ValueEntry *entries;
+  int32_t nbuckets, *buckets;
+} ValueTable;
 void value_put(Arena *a, ValueTable *t, ValueKey k, LLVMValueRef v);
 LLVMValueRef value_get(const ValueTable *t, ValueKey k);
 int32_t value_mark(const ValueTable *t);
@@ -41,31 +51,52 @@ void value_release(ValueTable *t, int32_t mark);
 /* ---------------------------------------------------------------- the emitter's state */
 
 /* The values an integer may have; both ends inclusive. */
-typedef struct Range { int64_t lo, hi; } Range;
+typedef struct Range {
+  int64_t lo, hi;
+} Range;
 /* An integer as base + c (modulo its width); `exact` if that sum does not overflow as a signed number. */
-typedef struct Linear { LLVMValueRef base; int64_t c; bool exact; } Linear;
+typedef struct Linear {
+  LLVMValueRef base;
+  int64_t c;
+  bool exact;
+} Linear;
 
 /* A point where instructions are put, with the computations that hold there. */
-typedef struct Place { LLVMBuilderRef b; ValueTable seen; } Place;
+typedef struct Place {
+  LLVMBuilderRef b;
+  ValueTable seen;
+} Place;
 
 /* A global buffer of the kernel at hand: origin + sum of coordinate[d] * stride[d] elements is the place of a point. */
-typedef struct BufferValue { LLVMValueRef origin; LLVMValueRef stride[MAX_RANK]; } BufferValue;
+typedef struct BufferValue {
+  LLVMValueRef origin;
+  LLVMValueRef stride[MAX_RANK];
+} BufferValue;
 
-/* A pointer that a loop moves on: of row `row`, counted from where the loop is in its round, for the cell base[0], base[1], ... of buffer `buffer` it is `last`; `phi` is that of row `first`, with
- * which rounds begin. */
-typedef struct Runner { int buffer; LLVMValueRef base[MAX_RANK], phi, last; int64_t first, row; } Runner;
+/* A pointer that a loop moves on: of row `row`, counted from where the loop is in its round, for the cell base[0],
+ * base[1], ... of buffer `buffer` it is `last`; `phi` is that of row `first`, with which rounds begin. */
+typedef struct Runner {
+  int buffer;
+  LLVMValueRef base[MAX_RANK], phi, last;
+  int64_t first, row;
+} Runner;
 /* A number that is value[0] and value[1] in turns, from round to round of a loop; `phi` is that of the round. */
-typedef struct Turn { LLVMValueRef phi; int64_t value[2]; } Turn;
+typedef struct Turn {
+  LLVMValueRef phi;
+  int64_t value[2];
+} Turn;
 /* A loop that is being emitted, within loop `about`. */
 typedef struct Walk {
   struct Walk *about;
   const Op *loop;
   LLVMBasicBlockRef before, head;
-  Place start;                   /* at the end of `before` */
-  LLVMBuilderRef chain;          /* where runners are moved on */
-  LLVMValueRef fork;             /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
-  int32_t n; Runner *runners;
-  int32_t nturns; Turn *turns;
+  Place start;          /* at the end of `before` */
+  LLVMBuilderRef chain; /* where runners are moved on */
+  LLVMValueRef fork;    /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
+  int32_t n;
+  Runner *runners;
+  int32_t nturns;
+  Turn *turns;
 } Walk;
 
 /* The emission of one module. What follows `fn` is of the kernel at hand. */
@@ -76,41 +107,45 @@ typedef struct Emit {
   const Target *target;
   LLVMContextRef context;
   LLVMModuleRef module;
-  LLVMTypeRef i1, i8, i32, i64, ptr;   /* ptr: address space 0 */
-  bool libm;                     /* a mathematical function was called by name */
+  LLVMTypeRef i1, i8, i32, i64, ptr; /* ptr: address space 0 */
+  bool libm;                         /* a mathematical function was called by name */
   const Kernel *k;
-  bool reduces;                  /* it is a reduction's: infinities are identities, and NaN is to be found, under fast-math too */
+  bool reduces; /* it is a reduction's: infinities are identities, and NaN is to be found, under fast-math too */
   LLVMValueRef fn;
-  LLVMValueRef *args;            /* kernel argument i */
-  LLVMValueRef block[MAX_RANK];  /* set by the target's begin where blocks are arguments, else NULL */
-  LLVMValueRef scratch;          /* likewise: memory for the shared arrays */
-  Place entry;                   /* before anything else: constants of the launch, private arrays */
-  Place here;                    /* where the body has got to */
-  PtrMap values;                 /* Value -> LLVMValueRef */
-  PtrMap ranges;                 /* LLVMValueRef -> Range */
-  PtrMap linears;                /* LLVMValueRef -> Linear, where it is not itself + 0 */
-  BufferValue *buffers;          /* by buffer index; origin NULL: not an argument */
-  LLVMValueRef *arrays;          /* by array index: its first cell */
-  Walk *walk;                    /* the innermost loop, NULL: none */
-  int32_t ngroups;               /* parallel loops about the body's place, outermost first */
-  LLVMMetadataRef groups[16];    /* their access groups */
+  LLVMValueRef *args;           /* kernel argument i */
+  LLVMValueRef block[MAX_RANK]; /* set by the target's begin where blocks are arguments, else NULL */
+  LLVMValueRef scratch;         /* likewise: memory for the shared arrays */
+  Place entry;                  /* before anything else: constants of the launch, private arrays */
+  Place here;                   /* where the body has got to */
+  PtrMap values;                /* Value -> LLVMValueRef */
+  PtrMap ranges;                /* LLVMValueRef -> Range */
+  PtrMap linears;               /* LLVMValueRef -> Linear, where it is not itself + 0 */
+  BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
+  LLVMValueRef *arrays;         /* by array index: its first cell */
+  Walk *walk;                   /* the innermost loop, NULL: none */
+  int32_t ngroups;              /* parallel loops about the body's place, outermost first */
+  LLVMMetadataRef groups[16];   /* their access groups */
 } Emit;
 
 /* ---------------------------------------------------------------- emission: emit*.c */
 
-/* The module's kernels as LLVM IR in `context`, verified. NULL after an error. Sets *libm if functions of the target's mathematical library are called. */
-LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context, LLVMTargetMachineRef machine, bool *libm);
+/* The module's kernels as LLVM IR in `context`, verified. NULL after an error. Sets *libm if functions of the target's
+ * mathematical library are called. */
+LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
+                          LLVMTargetMachineRef machine, bool *libm);
 
-LLVMTypeRef emit_type(const Emit *e, Type t);            /* in registers: bool is i1 */
-LLVMTypeRef emit_memory_type(const Emit *e, Type t);     /* in memory: bool is i8 */
-LLVMValueRef emit_value(Emit *e, const Value *v);        /* the value that stands for `v` here */
+LLVMTypeRef emit_type(const Emit *e, Type t);        /* in registers: bool is i1 */
+LLVMTypeRef emit_memory_type(const Emit *e, Type t); /* in memory: bool is i8 */
+LLVMValueRef emit_value(Emit *e, const Value *v);    /* the value that stands for `v` here */
 /* Calls the intrinsic `name` overloaded on `ntypes` types. */
-LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n, LLVMValueRef *args);
+LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n,
+                            LLVMValueRef *args);
 /* Declares (once) and calls a function of `n` arguments that only computes. */
 LLVMValueRef emit_pure_call(Emit *e, const char *name, LLVMTypeRef result, int n, LLVMValueRef *args);
 void emit_attribute(Emit *e, LLVMValueRef fn, unsigned index, const char *name, uint64_t value);
 void emit_string_attribute(Emit *e, LLVMValueRef fn, const char *name, const char *value);
-/* Adds the function `name` with the parameter types given, entry block and body block, and places e->entry and e->here in them. */
+/* Adds the function `name` with the parameter types given, entry block and body block, and places e->entry and e->here
+ * in them. */
 LLVMValueRef emit_function(Emit *e, const char *name, int n, LLVMTypeRef *params);
 /* The LLVM types of the kernel's arguments, in order; and their attributes, on parameters [0, nargs) of e->fn. */
 void emit_arg_types(Emit *e, LLVMTypeRef *types);
@@ -124,7 +159,8 @@ LLVMValueRef emit_ranged(Emit *e, const Op *op);
 /* The i1 of a guard (value_is_guard), made at the present place: one comparison for all operands of a type. */
 LLVMValueRef emit_guard(Emit *e, const Value *test);
 
-/* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw where the ranges allow. */
+/* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw
+ * where the ranges allow. */
 LLVMValueRef emit_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
 /* The greater of two signed integers at `p`. */
 LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y);
@@ -145,15 +181,18 @@ LLVMValueRef emit_map(Emit *e, const Op *op);
 const Op *emit_loop_about(const Block *b);
 /* Is `v` the same in all runs through `loop`? Follows `depth` ops at most. */
 bool emit_is_invariant(const Value *v, const Op *loop, int depth);
-/* Begins the loop `loop`, with the phis of `head` in place, behind block `before`; and ends it, where its last block is `latch`. */
+/* Begins the loop `loop`, with the phis of `head` in place, behind block `before`; and ends it, where its last block is
+ * `latch`. */
 void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head);
 void emit_close_walk(Emit *e, LLVMBasicBlockRef latch);
 /* Goes into the arms of the if whose branch is `branch`, or (`inside` false) leaves them. */
 void emit_fork_walk(Emit *e, LLVMValueRef branch, bool inside);
-/* A pointer to which `rest` cells are to be added for the address of the element of `buffer`, where the innermost loop moves evenly along dimension 0; NULL if it does not. */
+/* A pointer to which `rest` cells are to be added for the address of the element of `buffer`, where the innermost loop
+ * moves evenly along dimension 0; NULL if it does not. */
 LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64_t *off, int64_t *rest);
 
-/* The result of rem op `op` where it takes two values in turns from round to round of the innermost loop, without a division; NULL if it does not. */
+/* The result of rem op `op` where it takes two values in turns from round to round of the innermost loop, without a
+ * division; NULL if it does not. */
 LLVMValueRef emit_turn(Emit *e, const Op *op);
 
 /* Prepares the buffers and arrays of the kernel at hand; false after an error. */
@@ -176,38 +215,46 @@ LLVMMetadataRef emit_access_group(Emit *e);
 struct Target {
   TargetInfo info;
   const char *arch, *triple, *suffix;
-  const char *cpu, *features;           /* for LLVM's target machine */
+  const char *cpu, *features; /* for LLVM's target machine */
   LLVMRelocMode reloc;
-  unsigned global_space, shared_space;   /* LLVM's address spaces */
-  int64_t static_shared;                /* bytes of shared memory that a kernel's object may fix; above it is for the launcher to give */
-  bool shared_is_scratch;               /* the caller gives memory for the shared arrays */
-  bool remainder_in_f64;                /* the library's f32 fmod is wrong for denormals, its f64 fmod is exact */
-  bool bounded_exponent;                /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same result */
-  bool extremes_by_select;              /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
-  bool bfloat_is_bits;                  /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal numbers, or calls functions that are not there */
-  bool invariant_loads;                 /* loads of memory that nobody writes during the launch are marked so */
-  EmitKind artifact;                    /* EMIT_ASM: the artifact is text */
-  bool linked;                          /* the object must go through the linker */
-  const char *library;                  /* file of libclc's bitcode, NULL: the C library has the functions */
+  unsigned global_space, shared_space; /* LLVM's address spaces */
+  int64_t
+      static_shared; /* bytes of shared memory that a kernel's object may fix; above it is for the launcher to give */
+  bool shared_is_scratch;  /* the caller gives memory for the shared arrays */
+  bool remainder_in_f64;   /* the library's f32 fmod is wrong for denormals, its f64 fmod is exact */
+  bool bounded_exponent;   /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same
+                              result */
+  bool extremes_by_select; /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
+  bool bfloat_is_bits;  /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
+                           numbers, or calls functions that are not there */
+  bool invariant_loads; /* loads of memory that nobody writes during the launch are marked so */
+  EmitKind artifact;    /* EMIT_ASM: the artifact is text */
+  bool linked;          /* the object must go through the linker */
+  const char *library;  /* file of libclc's bitcode, NULL: the C library has the functions */
   const char *(*math_name)(Arena *a, Opcode code, Type t);
-  LLVMValueRef (*thread)(Emit *e, int hw);   /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
+  LLVMValueRef (*thread)(Emit *e,
+                         int hw); /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
   LLVMValueRef (*block)(Emit *e, int hw);
   void (*barrier)(Emit *e);
-  void (*near_barrier)(Emit *e);        /* the barrier between neighbouring warps; NULL: that of the block is taken */
-  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, else the own; NULL: there are no warps */
+  void (*near_barrier)(Emit *e); /* the barrier between neighbouring warps; NULL: that of the block is taken */
+  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, else
+   * the own; NULL: there are no warps */
   LLVMValueRef (*shuffle)(Emit *e, Opcode code, LLVMValueRef x, int by);
-  /* Copies of 4, 8 or 16 bytes to shared memory that run beside the thread; NULL: there are none. The thread's copies since the last commit are a group; wait until only its
-   * `groups` latest are unfinished. */
+  /* Copies of 4, 8 or 16 bytes to shared memory that run beside the thread; NULL: there are none. The thread's copies
+   * since the last commit are a group; wait until only its `groups` latest are unfinished. */
   void (*async_copy)(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes);
   void (*async_commit)(Emit *e);
   void (*async_wait)(Emit *e, int groups);
-  /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not take for a select; NULL: there is none. */
+  /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not
+   * take for a select; NULL: there is none. */
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
-  /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round correctly; in f64 the lower 32 bits are 0. NULL: there is none. */
+  /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round
+   * correctly; in f64 the lower 32 bits are 0. NULL: there is none. */
   LLVMValueRef (*approximate)(Emit *e, Opcode code, Type t, LLVMValueRef x);
   /* x y + z of type `t` rounded up; there with `approximate`. */
   LLVMValueRef (*fma_up)(Emit *e, Type t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
-  /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b` in a way that LLVM does not see through. NULL: loops are left to LLVM. */
+  /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b`
+   * in a way that LLVM does not see through. NULL: loops are left to LLVM. */
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
@@ -218,11 +265,11 @@ struct Target {
 /* One architecture of the table in target.c. */
 typedef struct Arch {
   const char *name;
-  const char *const *cpus;              /* NULL-terminated */
-  const char *default_cpu;              /* NULL: the machine's own */
-  const char *components;               /* what LLVM calls it */
-  void (*init)(void);                   /* registers it with LLVM */
-  bool (*make)(Arena *a, const char *cpu, Target *t);   /* fills t for one of cpus; false if there is no such */
+  const char *const *cpus;                            /* NULL-terminated */
+  const char *default_cpu;                            /* NULL: the machine's own */
+  const char *components;                             /* what LLVM calls it */
+  void (*init)(void);                                 /* registers it with LLVM */
+  bool (*make)(Arena *a, const char *cpu, Target *t); /* fills t for one of cpus; false if there is no such */
 } Arch;
 extern const Arch arch_nvptx, arch_amdgpu, arch_host;
 /* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */
@@ -235,7 +282,8 @@ void target_init_llvm(void);
 
 /* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
-/* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. any_subnormals: kernels may take subnormal f32 for zero. */
+/* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. any_subnormals: kernels
+ * may take subnormal f32 for zero. */
 bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any_subnormals);
 /* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */
 bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size);

@@ -1,4 +1,5 @@
-/* backend/host.c: this CPU. A kernel is two functions: one with the kernel's arguments as parameters, whose attributes tell LLVM what it may assume, and one
+/* backend/host.c: this CPU. A kernel is two functions: one with the kernel's arguments as parameters, whose
+ * attributes tell LLVM what it may assume, and one
  * of type HostKernelFn (backend.h) that takes the arguments from the caller's array and calls it. */
 #include "backend/emit.h"
 
@@ -7,8 +8,9 @@
 
 static const char *const cpus[] = {"native", NULL};
 
-/* Bytes that a tile's arrays may take: twice the second-level cache, whose size the C library knows, or 1 MiB where it does not. Larger than the cache, because the halo of a smaller
- * tile was measured to cost more than the misses that the next cache serves. */
+/* Bytes that a tile's arrays may take: twice the second-level cache, whose size the C library knows, or 1 MiB where it
+ * does not. Larger than the cache, because the halo of a smaller tile was measured to cost more than the misses that
+ * the next cache serves. */
 static int64_t tile_bytes(void) {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -51,7 +53,8 @@ static void end(Emit *e) {
   const Kernel *k = e->k;
   int n = k->nargs;
   LLVMValueRef inner = e->fn, *pass = ARENA_ARRAY(e->arena, LLVMValueRef, n + MAX_RANK + 1);
-  LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, n + 1), params[] = {e->ptr, e->ptr, e->ptr}, none = LLVMVoidTypeInContext(e->context);
+  LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, n + 1), params[] = {e->ptr, e->ptr, e->ptr},
+              none = LLVMVoidTypeInContext(e->context);
   LLVMValueRef fn = LLVMAddFunction(e->module, k->name, LLVMFunctionType(none, params, 3, 0));
   LLVMBuilderRef b = e->here.b;
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->context, fn, "entry"));
@@ -86,13 +89,33 @@ static bool make(Arena *a, const char *cpu, Target *t) {
     return false;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   const char *name = own_message(a, LLVMGetHostCPUName());
-  *t = (Target){.arch = "host", .triple = own_message(a, LLVMGetDefaultTargetTriple()), .suffix = "o", .cpu = name,
-                .features = own_message(a, LLVMGetHostCPUFeatures()), .reloc = LLVMRelocPIC, .static_shared = INT64_MAX, .shared_is_scratch = true,
-                .artifact = EMIT_OBJ, .extremes_by_select = true, .bfloat_is_bits = true, .math_name = libm_name,
-                .begin = begin, .end = end};
-  t->info = (TargetInfo){.name = "host", .cpu = name, .simt = false, .lanes = 8, .max_threads = 1, .max_block = {1, 1, 1},
-                         .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX}, .shared_bytes = tile_bytes(), .max_shared_bytes = INT64_C(1) << 30,
-                         .shared_per_core = tile_bytes(), .max_threads_per_core = 1, .registers_per_core = 512, .cores = cores > 0 ? (int32_t)cores : 1};
+  *t = (Target){.arch = "host",
+                .triple = own_message(a, LLVMGetDefaultTargetTriple()),
+                .suffix = "o",
+                .cpu = name,
+                .features = own_message(a, LLVMGetHostCPUFeatures()),
+                .reloc = LLVMRelocPIC,
+                .static_shared = INT64_MAX,
+                .shared_is_scratch = true,
+                .artifact = EMIT_OBJ,
+                .extremes_by_select = true,
+                .bfloat_is_bits = true,
+                .math_name = libm_name,
+                .begin = begin,
+                .end = end};
+  t->info = (TargetInfo){.name = "host",
+                         .cpu = name,
+                         .simt = false,
+                         .lanes = 8,
+                         .max_threads = 1,
+                         .max_block = {1, 1, 1},
+                         .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX},
+                         .shared_bytes = tile_bytes(),
+                         .max_shared_bytes = INT64_C(1) << 30,
+                         .shared_per_core = tile_bytes(),
+                         .max_threads_per_core = 1,
+                         .registers_per_core = 512,
+                         .cores = cores > 0 ? (int32_t)cores : 1};
   estimate(&t->info, t->info.cores);
   return true;
 }

@@ -5,7 +5,10 @@
 #include <llvm-c/Orc.h>
 
 /* LLVM's JIT, and where its errors go. */
-struct Jit { LLVMOrcLLJITRef lljit; Diags *diags; };
+struct Jit {
+  LLVMOrcLLJITRef lljit;
+  Diags *diags;
+};
 
 /* ORC reports what it also returns as an error of the call: that is enough. */
 static void drop_report(void *user, LLVMErrorRef error) {
@@ -26,7 +29,8 @@ static bool succeeded(Diags *d, const char *doing, LLVMErrorRef error) {
 /* Lets the JIT's code call functions of this process, for the mathematical library. */
 static bool use_process_symbols(Diags *d, LLVMOrcLLJITRef j) {
   LLVMOrcDefinitionGeneratorRef generator = NULL;
-  LLVMErrorRef error = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&generator, LLVMOrcLLJITGetGlobalPrefix(j), NULL, NULL);
+  LLVMErrorRef error =
+      LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&generator, LLVMOrcLLJITGetGlobalPrefix(j), NULL, NULL);
   if (!succeeded(d, "looking for this process's functions", error))
     return false;
   LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(j), generator);

@@ -1,4 +1,5 @@
-/* backend/libclc.c: mathematical functions for GPUs from libclc's bitcode: read from its folder, or from this program where it was built in
+/* backend/libclc.c: mathematical functions for GPUs from libclc's bitcode: read from its folder, or from this program
+ * where it was built in
  * (STC_LIBCLC_EMBEDDED), linked into the module, and all that no kernel calls taken out again. */
 #include "backend/emit.h"
 
@@ -17,7 +18,8 @@ extern const char stc_libclc_nvptx[], stc_libclc_nvptx_end[], stc_libclc_amdgpu[
 /* The built-in copy of `file`. */
 static LLVMMemoryBufferRef embedded(const char *file) {
   bool nvptx = strncmp(file, "nvptx", 5) == 0;
-  const char *from = nvptx ? stc_libclc_nvptx : stc_libclc_amdgpu, *to = nvptx ? stc_libclc_nvptx_end : stc_libclc_amdgpu_end;
+  const char *from = nvptx ? stc_libclc_nvptx : stc_libclc_amdgpu,
+             *to = nvptx ? stc_libclc_nvptx_end : stc_libclc_amdgpu_end;
   return LLVMCreateMemoryBufferWithMemoryRange(from, (size_t)(to - from), file, 0);
 }
 #else
@@ -27,8 +29,8 @@ static LLVMMemoryBufferRef embedded(const char *file) {
 }
 #endif
 
-/* The bitcode `file` as a memory buffer: from the folder that the environment variable STC_LIBCLC names, else built in, else from the folder that the build
- * names. NULL after an error. */
+/* The bitcode `file` as a memory buffer: from the folder that the environment variable STC_LIBCLC names, else built in,
+ * else from the folder that the build names. NULL after an error. */
 static LLVMMemoryBufferRef read_library(Arena *a, Diags *d, const char *file) {
   const char *dir = getenv("STC_LIBCLC");
   LLVMMemoryBufferRef buffer = dir ? NULL : embedded(file);
@@ -38,14 +40,17 @@ static LLVMMemoryBufferRef read_library(Arena *a, Diags *d, const char *file) {
   const char *path = arena_printf(a, "%s/%s", dir ? dir : STC_LIBCLC_DIR, file);
   if (!LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message))
     return buffer;
-  diag_error(d, no_loc(), "the program calls mathematical functions, which come from libclc, and '%s' cannot be read (%s); install libclc-22, or name the folder of its "
-             ".bc files in the environment variable STC_LIBCLC", path, message);
+  diag_error(d, no_loc(),
+             "the program calls mathematical functions, which come from libclc, and '%s' cannot be read (%s); install "
+             "libclc-22, or name the folder of its "
+             ".bc files in the environment variable STC_LIBCLC",
+             path, message);
   LLVMDisposeMessage(message);
   return NULL;
 }
 
-/* Lets the linker take from `library` only what is called: it brings in linkonce functions and variables when something refers to them. The bodies,
- * not read yet, are then read of those alone. */
+/* Lets the linker take from `library` only what is called: it brings in linkonce functions and variables when something
+ * refers to them. The bodies, not read yet, are then read of those alone. */
 static void link_on_demand(LLVMModuleRef library) {
   for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
@@ -55,8 +60,9 @@ static void link_on_demand(LLVMModuleRef library) {
       LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
 }
 
-/* Makes what came from the library, known by its linkage, internal to `m`, and forgets which processor it was compiled for. With `any_subnormals` functions go by what their caller does with subnormal f32: LLVM inlines
- * none that does something else with them. */
+/* Makes what came from the library, known by its linkage, internal to `m`, and forgets which processor it was compiled
+ * for. With `any_subnormals` functions go by what their caller does with subnormal f32: LLVM inlines none that does
+ * something else with them. */
 static void internalize(LLVMModuleRef m, bool any_subnormals) {
   static const char kind[] = "denormal-fp-math-f32", dynamic[] = "dynamic,dynamic";
   static const char *const processor[] = {"target-cpu", "target-features", "uniform-work-group-size"};
@@ -64,9 +70,12 @@ static void internalize(LLVMModuleRef m, bool any_subnormals) {
     if (LLVMGetLinkage(f) == LLVMLinkOnceODRLinkage) {
       LLVMSetLinkage(f, LLVMInternalLinkage);
       for (size_t i = 0; i < sizeof processor / sizeof *processor; i++)
-        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, processor[i], (unsigned)strlen(processor[i]));
+        LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, processor[i],
+                                         (unsigned)strlen(processor[i]));
       if (any_subnormals)
-        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateStringAttribute(LLVMGetModuleContext(m), kind, sizeof kind - 1, dynamic, sizeof dynamic - 1));
+        LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                LLVMCreateStringAttribute(LLVMGetModuleContext(m), kind, sizeof kind - 1, dynamic,
+                                                          sizeof dynamic - 1));
     }
   for (LLVMValueRef g = LLVMGetFirstGlobal(m); g; g = LLVMGetNextGlobal(g))
     if (LLVMGetLinkage(g) == LLVMLinkOnceODRLinkage)
@@ -92,7 +101,8 @@ static int64_t use_count(LLVMValueRef f) {
   return n;
 }
 
-/* The function of `names` that would add the fewest instructions if inlined wherever it is used, among those not struck out; -1 if there is none. */
+/* The function of `names` that would add the fewest instructions if inlined wherever it is used, among those not struck
+ * out; -1 if there is none. */
 static int cheapest(LLVMModuleRef m, const char **names, int n, int64_t *cost) {
   int best = -1;
   for (int i = 0; i < n; i++) {
@@ -106,11 +116,13 @@ static int cheapest(LLVMModuleRef m, const char **names, int n, int64_t *cost) {
   return best;
 }
 
-/* Unrolled kernels call a function at many places, and code that is a hundred times as long takes a hundred times as long to compile: of the functions that kernels call the cheap ones are
- * inlined until MAX_INLINED instructions are reached, the others stay calls. */
+/* Unrolled kernels call a function at many places, and code that is a hundred times as long takes a hundred times as
+ * long to compile: of the functions that kernels call the cheap ones are inlined until MAX_INLINED instructions are
+ * reached, the others stay calls. */
 static void limit_inlining(LLVMModuleRef m, const char **names, int n) {
   enum { MAX_INLINED = 3000 };
-  unsigned noinline_kind = LLVMGetEnumAttributeKindForName("noinline", 8), always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+  unsigned noinline_kind = LLVMGetEnumAttributeKindForName("noinline", 8),
+           always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
   LLVMAttributeRef noinline = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), noinline_kind, 0);
   int64_t total = 0, cost = 0;
   for (int i; (i = cheapest(m, names, n, &cost)) >= 0; names[i] = NULL) {

@@ -22,7 +22,8 @@ static char *temporary(Arena *a, Diags *d, const char *ending) {
     close(fd);
     return path;
   }
-  diag_error(d, no_loc(), "cannot make a temporary file '%s': %s; set TMPDIR to a folder that can be written", path, strerror(errno));
+  diag_error(d, no_loc(), "cannot make a temporary file '%s': %s; set TMPDIR to a folder that can be written", path,
+             strerror(errno));
   return NULL;
 }
 
@@ -63,7 +64,8 @@ static int run_linker(const char *program, const char *from, const char *to) {
 
 /* Links `from` into `to` by the linker that the environment variable STC_LLD names, or else the first there is. */
 static bool link_files(Diags *d, const char *from, const char *to) {
-  const char *named = getenv("STC_LLD"), *const usual[] = {"ld.lld-22", "/usr/lib/llvm-22/bin/ld.lld", "ld.lld", NULL}, *const own[] = {named, NULL};
+  const char *named = getenv("STC_LLD"), *const usual[] = {"ld.lld-22", "/usr/lib/llvm-22/bin/ld.lld", "ld.lld", NULL},
+             *const own[] = {named, NULL};
   const char *const *programs = named ? own : usual;
   for (int i = 0; programs[i]; i++) {
     int status = run_linker(programs[i], from, to);
@@ -74,8 +76,11 @@ static bool link_files(Diags *d, const char *from, const char *to) {
       return false;
     }
   }
-  diag_error(d, no_loc(), "a code object for AMD GPUs is linked by ld.lld, which was not found as %s; install lld-22, name the program in the environment variable "
-             "STC_LLD, or ask for assembly with -emit=asm", named ? named : "ld.lld-22 or ld.lld in PATH, nor in /usr/lib/llvm-22/bin");
+  diag_error(d, no_loc(),
+             "a code object for AMD GPUs is linked by ld.lld, which was not found as %s; install lld-22, name the "
+             "program in the environment variable "
+             "STC_LLD, or ask for assembly with -emit=asm",
+             named ? named : "ld.lld-22 or ld.lld in PATH, nor in /usr/lib/llvm-22/bin");
   return false;
 }
 

@@ -11,4 +11,6 @@ const char *libclc_name(Arena *a, Opcode code, Type t) {
   return arena_printf(a, "_Z%d%s%s%s", (int)strlen(name), name, arg, op_info[code].noperands == 2 ? arg : "");
 }
 
-const char *libm_name(Arena *a, Opcode code, Type t) { return arena_printf(a, "%s%s", base_name(code), t == TY_F32 ? "f" : ""); }
+const char *libm_name(Arena *a, Opcode code, Type t) {
+  return arena_printf(a, "%s%s", base_name(code), t == TY_F32 ? "f" : "");
+}

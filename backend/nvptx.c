@@ -7,20 +7,26 @@
 /* LLVM's number of the calling convention ptx_kernel. */
 enum { PTX_KERNEL = 71 };
 
-/* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads, and the multiprocessors of the
- * family's largest part. Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability". Then of that part the GB/s of its memory and
- * the 1e9 additions of f32 and f64 a second (half of the FLOPS that are stated, about): for estimates only. */
-typedef struct SmLimits { const char *cpu; int32_t block_kib, core_kib, threads, cores, bandwidth, f32, f64; } SmLimits;
+/* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads,
+ * and the multiprocessors of the family's largest part. Source: CUDA C++ Programming Guide, table "Technical
+ * Specifications per Compute Capability". Then of that part the GB/s of its memory and the 1e9 additions of f32 and f64
+ * a second (half of the FLOPS that are stated, about): for estimates only. */
+typedef struct SmLimits {
+  const char *cpu;
+  int32_t block_kib, core_kib, threads, cores, bandwidth, f32, f64;
+} SmLimits;
 static const SmLimits sm_limits[] = {
-  {"sm_70", 96, 96, 2048, 80, 900, 7850, 3900},         {"sm_72", 96, 96, 2048, 8, 137, 700, 22},
-  {"sm_75", 64, 64, 1024, 72, 672, 8150, 255},          {"sm_80", 163, 164, 2048, 108, 2039, 9750, 4850},
-  {"sm_86", 99, 100, 1536, 84, 768, 19350, 302},        {"sm_87", 163, 164, 1536, 16, 205, 2660, 41},
-  {"sm_89", 99, 100, 1536, 142, 960, 45550, 711},       {"sm_90", 227, 228, 2048, 132, 4800, 33450, 16750},
-  {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000},  {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
+    {"sm_70", 96, 96, 2048, 80, 900, 7850, 3900},        {"sm_72", 96, 96, 2048, 8, 137, 700, 22},
+    {"sm_75", 64, 64, 1024, 72, 672, 8150, 255},         {"sm_80", 163, 164, 2048, 108, 2039, 9750, 4850},
+    {"sm_86", 99, 100, 1536, 84, 768, 19350, 302},       {"sm_87", 163, 164, 1536, 16, 205, 2660, 41},
+    {"sm_89", 99, 100, 1536, 142, 960, 45550, 711},      {"sm_90", 227, 228, 2048, 132, 4800, 33450, 16750},
+    {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000}, {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
 };
-static const char *const cpus[] = {"sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_120", NULL};
+static const char *const cpus[] = {"sm_70", "sm_72", "sm_75",  "sm_80",  "sm_86", "sm_87",
+                                   "sm_89", "sm_90", "sm_100", "sm_120", NULL};
 
-/* The clock in GHz that the figures of `l` mean: multiprocessors before sm_86 have 64 lanes for f32 arithmetic, 128 from there on; so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */
+/* The clock in GHz that the figures of `l` mean: multiprocessors before sm_86 have 64 lanes for f32 arithmetic, 128
+ * from there on; so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */
 static double clock_of(const SmLimits *l) {
   int version = atoi(l->cpu + strlen("sm_"));
   return l->f32 / (l->cores * (version < 86 ? 64.0 : 128.0));
@@ -48,12 +54,14 @@ static LLVMValueRef warp(Emit *e) {
     int32_t n = threads[e->k->rank - 1 - hw];
     if (hw == 0 && n == WARP_LANES)
       return flat;
-    flat = LLVMBuildAdd(e->entry.b, LLVMBuildMul(e->entry.b, flat, LLVMConstInt(e->i32, (unsigned)n, 0), ""), thread(e, hw), "");
+    flat = LLVMBuildAdd(e->entry.b, LLVMBuildMul(e->entry.b, flat, LLVMConstInt(e->i32, (unsigned)n, 0), ""),
+                        thread(e, hw), "");
   }
   return LLVMBuildLShr(e->entry.b, flat, LLVMConstInt(e->i32, 5, 0), "");
 }
 
-/* May a barrier of the block come behind one of neighbours in `b`, or behind what *near says came before? Sets *near if there is one of neighbours in `b`. */
+/* May a barrier of the block come behind one of neighbours in `b`, or behind what *near says came before? Sets *near if
+ * there is one of neighbours in `b`. */
 static bool meets_behind(const Block *b, bool *near) {
   for (const Op *op = b->first; op; op = op->next) {
     bool before = *near, any = false;
@@ -74,7 +82,8 @@ static bool meets_behind(const Block *b, bool *near) {
 /* Named barriers that a block has. That of the block is number 0. */
 enum { NAMED_BARRIERS = 16 };
 
-/* Warps of a block of kernel `k` if they can meet in pairs, else 0. Pairs need an even number; with 16 of them the first and the last meet at number 0, which must not be wanted for the block any more. */
+/* Warps of a block of kernel `k` if they can meet in pairs, else 0. Pairs need an even number; with 16 of them the
+ * first and the last meet at number 0, which must not be wanted for the block any more. */
 static int paired_warps(const Kernel *k) {
   bool near = false;
   int threads = 1;
@@ -91,17 +100,21 @@ static void meet_pair(Emit *e, LLVMValueRef id) {
   emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.count", 0, NULL, 2, args);
 }
 
-/* Warp w meets the one beside it at named barrier w + 1, first those with w even, then those with w odd; when a warp has been at both, both its neighbours have come. The first and the last meet too: a test
- * whether there is a neighbour would take ptxas's belief from it that the threads of a warp stay together. */
+/* Warp w meets the one beside it at named barrier w + 1, first those with w even, then those with w odd; when a warp
+ * has been at both, both its neighbours have come. The first and the last meet too: a test whether there is a neighbour
+ * would take ptxas's belief from it that the threads of a warp stay together. */
 static void near_barrier(Emit *e) {
   int warps = paired_warps(e->k);
   if (!warps) {
     barrier(e);
     return;
   }
-  LLVMValueRef w = warp(e), one = LLVMConstInt(e->i32, 1, 0), ends = LLVMConstInt(e->i32, (unsigned)(warps % NAMED_BARRIERS), 0);
-  LLVMValueRef even = LLVMBuildOr(e->entry.b, w, one, ""), odd = LLVMBuildAdd(e->entry.b, w, LLVMBuildAnd(e->entry.b, w, one, ""), "");
-  LLVMValueRef inner = LLVMBuildICmp(e->entry.b, LLVMIntULT, LLVMBuildSub(e->entry.b, odd, one, ""), LLVMConstInt(e->i32, (unsigned)(warps - 1), 0), "");
+  LLVMValueRef w = warp(e), one = LLVMConstInt(e->i32, 1, 0),
+               ends = LLVMConstInt(e->i32, (unsigned)(warps % NAMED_BARRIERS), 0);
+  LLVMValueRef even = LLVMBuildOr(e->entry.b, w, one, ""),
+               odd = LLVMBuildAdd(e->entry.b, w, LLVMBuildAnd(e->entry.b, w, one, ""), "");
+  LLVMValueRef inner = LLVMBuildICmp(e->entry.b, LLVMIntULT, LLVMBuildSub(e->entry.b, odd, one, ""),
+                                     LLVMConstInt(e->i32, (unsigned)(warps - 1), 0), "");
   meet_pair(e, even);
   meet_pair(e, LLVMBuildSelect(e->entry.b, inner, odd, ends, ""));
 }
@@ -118,24 +131,28 @@ static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
 static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
   static const char text[] = "lop3.b32 $0, $1, $2, $3, 0xCA;", constraints[] = "=r,r,r,r";
   LLVMTypeRef type = LLVMFunctionType(e->i32, (LLVMTypeRef[]){e->i32, e->i32, e->i32}, 3, 0);
-  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0,
+                                       LLVMInlineAsmDialectATT, 0);
   return LLVMBuildCall2(e->here.b, type, code, (LLVMValueRef[]){mask, x, y}, 3, "");
 }
 
 /* MUFU: f32 with one or two wrong last bits, f64 about as exact, of which it looks at the upper words alone. */
 static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
-  const char *name = arena_printf(e->arena, "llvm.nvvm.%s.approx.ftz.%c", code == OP_DIV ? "rcp" : "rsqrt", t == TY_F32 ? 'f' : 'd');
+  const char *name =
+      arena_printf(e->arena, "llvm.nvvm.%s.approx.ftz.%c", code == OP_DIV ? "rcp" : "rsqrt", t == TY_F32 ? 'f' : 'd');
   return emit_intrinsic(e, e->here.b, name, 0, NULL, 1, &x);
 }
 
 static LLVMValueRef fma_up(Emit *e, Type t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
-  return emit_intrinsic(e, e->here.b, t == TY_F32 ? "llvm.nvvm.fma.rp.f" : "llvm.nvvm.fma.rp.d", 0, NULL, 3, (LLVMValueRef[]){x, y, z});
+  return emit_intrinsic(e, e->here.b, t == TY_F32 ? "llvm.nvvm.fma.rp.f" : "llvm.nvvm.fma.rp.d", 0, NULL, 3,
+                        (LLVMValueRef[]){x, y, z});
 }
 
 static LLVMValueRef hidden_add(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes) {
   static const char text[] = "add.s64 $0, $1, $2;", constraints[] = "=l,l,l";
   LLVMTypeRef type = LLVMFunctionType(LLVMTypeOf(p), (LLVMTypeRef[]){LLVMTypeOf(p), e->i64}, 2, 0);
-  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, 0, 0,
+                                       LLVMInlineAsmDialectATT, 0);
   return LLVMBuildCall2(b, type, code, (LLVMValueRef[]){p, bytes}, 2, "");
 }
 
@@ -162,7 +179,8 @@ static void begin(Emit *e) {
   LLVMSetFunctionCallConv(e->fn, PTX_KERNEL);
   emit_arg_attributes(e);
   emit_string_attribute(e, e->fn, "nvvm.maxntid",
-                        arena_printf(e->arena, "%d,%d,%d", k->threads[x], x > 0 ? k->threads[x - 1] : 1, x > 1 ? k->threads[x - 2] : 1));
+                        arena_printf(e->arena, "%d,%d,%d", k->threads[x], x > 0 ? k->threads[x - 1] : 1,
+                                     x > 1 ? k->threads[x - 2] : 1));
   if (e->m->fast_math && !e->reduces)
     emit_string_attribute(e, e->fn, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
   for (int i = 0; i < k->nargs; i++)
@@ -182,15 +200,55 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   (void)a;
   if (!l)
     return false;
-  *t = (Target){.arch = "nvptx", .triple = "nvptx64-nvidia-cuda", .suffix = "ptx", .cpu = l->cpu, .features = "", .reloc = LLVMRelocDefault,
-                .global_space = 1, .shared_space = 3, .static_shared = 48 << 10, .invariant_loads = true, .artifact = EMIT_ASM, .library = "nvptx64--.bc",
-                .math_name = libclc_name, .remainder_in_f64 = true, .bounded_exponent = true,
-                .thread = thread, .block = block, .barrier = barrier, .near_barrier = near_barrier, .shuffle = shuffle, .blend = blend, .approximate = approximate, .fma_up = fma_up, .hidden_add = hidden_add, .begin = begin};
-  t->info = (TargetInfo){.name = "nvptx", .cpu = l->cpu, .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
-                         .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 48 << 10, .max_shared_bytes = (int64_t)l->block_kib << 10,
-                         .shared_per_core = (int64_t)l->core_kib << 10, .max_threads_per_core = l->threads, .registers_per_core = 65536, .cores = l->cores,
-                         .bandwidth = l->bandwidth, .cache_bandwidth = 2.5 * l->bandwidth, .f32_rate = l->f32, .f64_rate = l->f64, .launch_us = 2,
-                         .clock = clock_of(l), .issue_rate = 128 * l->cores * clock_of(l), .shared_rate = 32 * l->cores * clock_of(l), .async_copy = atoi(cpu + strlen("sm_")) >= 80, .near_warps = NAMED_BARRIERS, .range_guards = true};
+  *t = (Target){.arch = "nvptx",
+                .triple = "nvptx64-nvidia-cuda",
+                .suffix = "ptx",
+                .cpu = l->cpu,
+                .features = "",
+                .reloc = LLVMRelocDefault,
+                .global_space = 1,
+                .shared_space = 3,
+                .static_shared = 48 << 10,
+                .invariant_loads = true,
+                .artifact = EMIT_ASM,
+                .library = "nvptx64--.bc",
+                .math_name = libclc_name,
+                .remainder_in_f64 = true,
+                .bounded_exponent = true,
+                .thread = thread,
+                .block = block,
+                .barrier = barrier,
+                .near_barrier = near_barrier,
+                .shuffle = shuffle,
+                .blend = blend,
+                .approximate = approximate,
+                .fma_up = fma_up,
+                .hidden_add = hidden_add,
+                .begin = begin};
+  t->info = (TargetInfo){.name = "nvptx",
+                         .cpu = l->cpu,
+                         .simt = true,
+                         .lanes = 32,
+                         .max_threads = 1024,
+                         .max_block = {1024, 1024, 64},
+                         .max_grid = {INT32_MAX, 65535, 65535},
+                         .shared_bytes = 48 << 10,
+                         .max_shared_bytes = (int64_t)l->block_kib << 10,
+                         .shared_per_core = (int64_t)l->core_kib << 10,
+                         .max_threads_per_core = l->threads,
+                         .registers_per_core = 65536,
+                         .cores = l->cores,
+                         .bandwidth = l->bandwidth,
+                         .cache_bandwidth = 2.5 * l->bandwidth,
+                         .f32_rate = l->f32,
+                         .f64_rate = l->f64,
+                         .launch_us = 2,
+                         .clock = clock_of(l),
+                         .issue_rate = 128 * l->cores * clock_of(l),
+                         .shared_rate = 32 * l->cores * clock_of(l),
+                         .async_copy = atoi(cpu + strlen("sm_")) >= 80,
+                         .near_warps = NAMED_BARRIERS,
+                         .range_guards = true};
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

@@ -46,7 +46,11 @@ void ptrmap_put(Arena *a, PtrMap *m, const void *key, void *value) {
 void *ptrmap_get(const PtrMap *m, const void *key) { return m->cap ? m->values[ptrmap_slot(m, key)] : NULL; }
 
 /* A computation and its result; `next` is the older entry of the same bucket, -1 none. */
-struct ValueEntry { ValueKey key; LLVMValueRef value; int32_t next; };
+struct ValueEntry {
+  ValueKey key;
+  LLVMValueRef value;
+  int32_t next;
+};
 
 /* The bucket of `k` in `t`, whose number of buckets is a power of two. */
 static uint32_t bucket_of(const ValueTable *t, ValueKey k) {

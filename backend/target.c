@@ -43,7 +43,8 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
   }
   if (row->make(a, cpu ? cpu : row->default_cpu, t))
     return t;
-  diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s", arch, cpu, list_text(a, row->cpus));
+  diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s", arch, cpu,
+             list_text(a, row->cpus));
   return NULL;
 }
 

@@ -21,7 +21,8 @@ const char *assembler_find(Arena *a) {
   for (const char *s = folders; *s; s += *s == ':') {
     size_t n = strcspn(s, ":");
     const char *file = arena_printf(a, "%.*s/ptxas", (int)n, s);
-    if (n && access(file, X_OK) == 0 && !strchr(file, '\'')) return file;
+    if (n && access(file, X_OK) == 0 && !strchr(file, '\''))
+      return file;
     s += n;
   }
   return NULL;
@@ -31,19 +32,24 @@ const char *write_temporary(Arena *a, const char *bytes, size_t size) {
   const char *folder = getenv("TMPDIR");
   char *name = arena_printf(a, "%s/stc-XXXXXX", folder && !strchr(folder, '\'') ? folder : "/tmp");
   int fd = mkstemp(name);
-  if (fd < 0) return NULL;
+  if (fd < 0)
+    return NULL;
   FILE *f = fdopen(fd, "wb");
   bool ok = f && fwrite(bytes, 1, size, f) == size;
-  if (f ? fclose(f) != 0 : close(fd) != 0) ok = false;
-  if (!ok) unlink(name);
+  if (f ? fclose(f) != 0 : close(fd) != 0)
+    ok = false;
+  if (!ok)
+    unlink(name);
   return ok ? name : NULL;
 }
 
 /* Starts a program that says nothing. False if it cannot be. */
 static bool start(pid_t *child, char *const *words) {
   posix_spawn_file_actions_t actions;
-  if (posix_spawn_file_actions_init(&actions)) return false;
-  bool ok = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0 && posix_spawn_file_actions_adddup2(&actions, 1, 2) == 0 &&
+  if (posix_spawn_file_actions_init(&actions))
+    return false;
+  bool ok = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) == 0 &&
+            posix_spawn_file_actions_adddup2(&actions, 1, 2) == 0 &&
             posix_spawn(child, words[0], &actions, NULL, words, environ) == 0;
   posix_spawn_file_actions_destroy(&actions);
   return ok;
@@ -54,20 +60,25 @@ static StcStatus await(pid_t child, double until) {
   struct timespec nap = {0, 2000000};
   int status = 0;
   pid_t got;
-  while ((got = waitpid(child, &status, WNOHANG)) == 0 && clock_seconds() < until) nanosleep(&nap, NULL);
-  if (got == child) return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? STC_OK : STC_DEVICE;
+  while ((got = waitpid(child, &status, WNOHANG)) == 0 && clock_seconds() < until)
+    nanosleep(&nap, NULL);
+  if (got == child)
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? STC_OK : STC_DEVICE;
   kill(child, SIGKILL);
   waitpid(child, &status, 0);
   return got == 0 ? STC_INTERRUPTED : STC_DEVICE;
 }
 
-StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until, char **code, size_t *n) {
+StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until,
+                   char **code, size_t *n) {
   const char *in = write_temporary(w->arena, ptx, size), *out = in ? write_temporary(w->arena, "", 0) : NULL;
   char *const words[] = {(char *)tool, arena_printf(w->arena, "-arch=%s", cpu), "-o", (char *)out, (char *)in, NULL};
   pid_t child;
   StcStatus s = out && start(&child, words) ? await(child, until) : STC_IO;
   *code = s ? NULL : file_read(w, out, n);
-  if (in) unlink(in);
-  if (out) unlink(out);
+  if (in)
+    unlink(in);
+  if (out)
+    unlink(out);
   return s || *code ? s : STC_IO;
 }

@@ -11,14 +11,16 @@ enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_UNKNOWN };
 /* The number of the name, EMIT_UNKNOWN if there is none such. */
 static int find_emit(const char *name) {
   int i = 0;
-  while (emit_names[i] && strcmp(emit_names[i], name) != 0) i++;
+  while (emit_names[i] && strcmp(emit_names[i], name) != 0)
+    i++;
   return i;
 }
 
 /* The bytes of one kind of output. */
 static StcStatus emit_bytes(StcProgram *p, int what, const char **bytes, size_t *size) {
   StcStatus s;
-  if (what <= STC_EMIT_OBJ) return stc_program_emit(p, (StcEmit)what, bytes, size);
+  if (what <= STC_EMIT_OBJ)
+    return stc_program_emit(p, (StcEmit)what, bytes, size);
   s = what == EMIT_MANIFEST ? stc_program_manifest(p, bytes) : stc_program_header(p, bytes);
   *size = s ? 0 : strlen(*bytes);
   return s;
@@ -30,9 +32,11 @@ static StcStatus emit_one(const Command *c, StcProgram *p) {
   size_t size;
   int what = find_emit(c->emit);
   StcStatus s = emit_bytes(p, what, &bytes, &size);
-  if (s) return s;
+  if (s)
+    return s;
   if (strcmp(to, "-") == 0 && isatty(STDOUT_FILENO) && memchr(bytes, 0, size))
-    return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit), STC_USAGE;
+    return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit),
+           STC_USAGE;
   return file_write(c->context, to, bytes, size) ? STC_OK : STC_IO;
 }
 
@@ -54,19 +58,26 @@ static StcStatus write_beside(const Command *c, StcProgram *p, int what, const c
 /* The artifact, its manifest, and on the host its header. */
 static StcStatus emit_artifact(const Command *c, StcProgram *p) {
   const char *suffix = stc_program_suffix(p);
-  if (!suffix) return STC_USAGE;
+  if (!suffix)
+    return STC_USAGE;
   const char *out = c->out ? c->out : arena_printf(c->arena, "%s.%s", stc_program_name(p), suffix);
   if (strcmp(out, "-") == 0)
-    return context_error(c->context, "-o -: an artifact has a manifest beside it; use -emit=obj -o - for the artifact alone"), STC_USAGE;
+    return context_error(c->context,
+                         "-o -: an artifact has a manifest beside it; use -emit=obj -o - for the artifact alone"),
+           STC_USAGE;
   const char *json = with_ending(c->arena, out, "json"), *header = with_ending(c->arena, out, "h");
   bool host = strcmp(stc_program_arch(p), "host") == 0;
   if (strcmp(json, out) == 0 || (host && strcmp(header, out) == 0))
-    return context_error(c->context, "-o %s: that is the name of the %s beside the artifact; give the artifact another ending, such as .%s",
-                         out, strcmp(json, out) == 0 ? "manifest" : "header", suffix),
+    return context_error(
+               c->context,
+               "-o %s: that is the name of the %s beside the artifact; give the artifact another ending, such as .%s",
+               out, strcmp(json, out) == 0 ? "manifest" : "header", suffix),
            STC_USAGE;
   StcStatus s = write_beside(c, p, STC_EMIT_OBJ, out);
-  if (!s) s = write_beside(c, p, EMIT_MANIFEST, json);
-  if (!s && host) s = write_beside(c, p, EMIT_HEADER, header);
+  if (!s)
+    s = write_beside(c, p, EMIT_MANIFEST, json);
+  if (!s && host)
+    s = write_beside(c, p, EMIT_HEADER, header);
   return s;
 }
 
@@ -74,16 +85,20 @@ StcStatus command_compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
     const char *near = near_match(c->emit, emit_names);
-    return context_error(c->context, "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest and header%s%s%s", c->emit,
-                         near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
+    return context_error(c->context, "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest and header%s%s%s",
+                         c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
            STC_USAGE;
   }
   StcStatus s = stc_compile_file(c->context, c->file, &c->options, &p);
-  if (s) return s;
+  if (s)
+    return s;
   const char *tuned = NULL;
-  if (!c->emit || find_emit(c->emit) > STC_EMIT_SIR) s = tune_use(c, NULL, &p, &tuned);
-  if (!s && tuned && c->options.remarks) fprintf(stderr, "stc: remark: the schedule is from %s\n", tuned);
-  if (!s) s = c->emit ? emit_one(c, p) : emit_artifact(c, p);
+  if (!c->emit || find_emit(c->emit) > STC_EMIT_SIR)
+    s = tune_use(c, NULL, &p, &tuned);
+  if (!s && tuned && c->options.remarks)
+    fprintf(stderr, "stc: remark: the schedule is from %s\n", tuned);
+  if (!s)
+    s = c->emit ? emit_one(c, p) : emit_artifact(c, p);
   stc_program_free(p);
   return s;
 }

@@ -11,8 +11,10 @@
 /* The kind of source that the ending of `name` announces. */
 static SourceKind source_kind(const char *name) {
   const char *dot = strrchr(name, '.');
-  if (dot && strcmp(dot, ".sir") == 0) return SOURCE_SIR;
-  if (dot && strcmp(dot, ".kir") == 0) return SOURCE_KIR;
+  if (dot && strcmp(dot, ".sir") == 0)
+    return SOURCE_SIR;
+  if (dot && strcmp(dot, ".kir") == 0)
+    return SOURCE_KIR;
   return SOURCE_STN;
 }
 
@@ -28,7 +30,8 @@ static const char *keep(Arena *a, const char *s) { return s ? arena_strdup(a, s)
 /* Copies of the `n` strings. */
 static const char *const *keep_list(Arena *a, int n, const char *const *list) {
   const char **copy = ARENA_ARRAY(a, const char *, n + 1);
-  for (int i = 0; i < n; i++) copy[i] = arena_strdup(a, list[i]);
+  for (int i = 0; i < n; i++)
+    copy[i] = arena_strdup(a, list[i]);
   return copy;
 }
 
@@ -52,7 +55,8 @@ static StcOptions options_copy(Arena *a, const StcOptions *o) {
 
 bool define_parse(Arena *a, const char *text, Define *out) {
   const char *equals = strchr(text, '=');
-  if (!equals || equals == text || !equals[1]) return false;
+  if (!equals || equals == text || !equals[1])
+    return false;
   *out = (Define){arena_strndup(a, text, (size_t)(equals - text)), arena_strdup(a, equals + 1)};
   return true;
 }
@@ -63,8 +67,10 @@ static bool one_of(const char *s, const char *x, const char *y) { return !s || s
 /* The family of schedules: as asked, that which the numbers given belong to, or left open. */
 static const char *family_of(const StcOptions *o) {
   bool shaped = o->T > 0;
-  for (int d = 0; d < MAX_RANK; d++) shaped = shaped || o->block[d] || o->elems[d];
-  if (o->schedule && strcmp(o->schedule, "auto") != 0) return o->schedule;
+  for (int d = 0; d < MAX_RANK; d++)
+    shaped = shaped || o->block[d] || o->elems[d];
+  if (o->schedule && strcmp(o->schedule, "auto") != 0)
+    return o->schedule;
   return o->chunk || o->ahead ? "stream" : shaped || o->passes ? NULL : "auto";
 }
 
@@ -72,28 +78,51 @@ static const char *family_of(const StcOptions *o) {
 static StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
-  if (!one_of(o->real, "f32", "f64")) return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
+  if (!one_of(o->real, "f32", "f64"))
+    return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
   if (!one_of(o->schedule, "naive", "overlap") && !one_of(o->schedule, "stream", "auto"))
     return context_error(c, "-schedule=%s: the schedules are auto, naive, overlap and stream", o->schedule), STC_USAGE;
-  if (o->check_finite < 0) return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite), STC_USAGE;
+  if (o->check_finite < 0)
+    return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite),
+           STC_USAGE;
   if ((o->check_finite || o->check_bounds) && (p->kind == SOURCE_KIR || o->passes))
-    return context_error(c, "-fcheck: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front of the passes",
+    return context_error(c,
+                         "-fcheck: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front "
+                         "of the passes",
                          o->passes ? "and -passes runs what it names and nothing else" : "and this is kernel IR"),
            STC_USAGE;
-  if (o->opt_level < 0 || o->opt_level > 4) return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
-  if (o->T < 0) return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
+  if (o->opt_level < 0 || o->opt_level > 4)
+    return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
+  if (o->T < 0)
+    return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
   if (o->T > 1 && o->schedule && strcmp(o->schedule, "naive") == 0)
-    return context_error(c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out", o->T),
+    return context_error(
+               c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out",
+               o->T),
            STC_USAGE;
-  p->language = (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
-  if (o->chunk < 0 || o->ahead < 0) return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
+  p->language =
+      (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
+  if (o->chunk < 0 || o->ahead < 0)
+    return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
   if (!one_of(o->edges, "apart", "along"))
-    return context_error(c, "-edges=%s: tiles at edges are apart, in a kernel of their own, or along with the others", o->edges), STC_USAGE;
+    return context_error(c, "-edges=%s: tiles at edges are apart, in a kernel of their own, or along with the others",
+                         o->edges),
+           STC_USAGE;
   if (!one_of(o->barriers, "neighbours", "block"))
-    return context_error(c, "-barriers=%s: barriers are of neighbours, between the warps that must meet, or of the whole block", o->barriers), STC_USAGE;
-  p->schedule = (Schedule){.family = family_of(o), .T = o->T, .chunk = o->chunk, .ahead = o->ahead, .fuse = o->fuse, .edges = o->edges, .barriers = o->barriers};
+    return context_error(
+               c, "-barriers=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
+               o->barriers),
+           STC_USAGE;
+  p->schedule = (Schedule){.family = family_of(o),
+                           .T = o->T,
+                           .chunk = o->chunk,
+                           .ahead = o->ahead,
+                           .fuse = o->fuse,
+                           .edges = o->edges,
+                           .barriers = o->barriers};
   for (int d = 0; d < MAX_RANK; d++) {
-    if (o->block[d] < 0 || o->elems[d] < 0) return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
+    if (o->block[d] < 0 || o->elems[d] < 0)
+      return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
     p->schedule.block[d] = o->block[d];
     p->schedule.elems[d] = o->elems[d];
   }
@@ -106,32 +135,40 @@ static StcStatus options_take(StcProgram *p) {
 
 /* An IR text keeps its own floating-point flags; options may only take leave away or give it when said so. */
 static void module_set_flags(const StcProgram *p, Module *m) {
-  if (p->options.no_contract) m->contract = false;
-  if (p->options.fast_math) m->fast_math = true;
+  if (p->options.no_contract)
+    m->contract = false;
+  if (p->options.fast_math)
+    m->fast_math = true;
 }
 
 Module *program_read(StcProgram *p, Workspace *w) {
-  if (p->kind == SOURCE_STN) return frontend_compile(w->arena, w->diags, p->file, p->text, &p->language);
+  if (p->kind == SOURCE_STN)
+    return frontend_compile(w->arena, w->diags, p->file, p->text, &p->language);
   Module *m = module_parse(w->arena, w->diags, p->file, p->text);
   OpLevel want = p->kind == SOURCE_SIR ? LEVEL_SIR : LEVEL_KIR;
   if (m && m->level != want) {
-    diag_error(w->diags, no_loc(), "%s holds %s IR; rename it to %s.%s", p->file, want == LEVEL_SIR ? "kernel" : "stencil", p->name,
-               want == LEVEL_SIR ? "kir" : "sir");
+    diag_error(w->diags, no_loc(), "%s holds %s IR; rename it to %s.%s", p->file,
+               want == LEVEL_SIR ? "kernel" : "stencil", p->name, want == LEVEL_SIR ? "kir" : "sir");
     return NULL;
   }
-  if (m) module_set_flags(p, m);
+  if (m)
+    module_set_flags(p, m);
   return m;
 }
 
-/* The passes that -fcheck stands for; they come first on all devices, the reference included. NULL if there are none. */
+/* The passes that -fcheck stands for; they come first on all devices, the reference included. NULL if there are none.
+ */
 static const char *check_pipeline(const StcProgram *p, Arena *a) {
   const StcOptions *o = &p->options;
-  if (!o->check_finite && !o->check_bounds) return NULL;
+  if (!o->check_finite && !o->check_bounds)
+    return NULL;
   const char *finite = o->check_finite ? arena_printf(a, "check-finite(every=%lld)", (long long)o->check_finite) : "";
-  return arena_printf(a, "%s%s%s", finite, o->check_finite && o->check_bounds ? "," : "", o->check_bounds ? "check-bounds" : "");
+  return arena_printf(a, "%s%s%s", finite, o->check_finite && o->check_bounds ? "," : "",
+                      o->check_bounds ? "check-bounds" : "");
 }
 
-/* Reads the program again into `w`, its messages but errors left out, and adds the checks that were asked for. NULL after an error. */
+/* Reads the program again into `w`, its messages but errors left out, and adds the checks that were asked for. NULL
+ * after an error. */
 static Module *read_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const PassHooks *hooks) {
   bool muted = w->muted;
   const char *pipeline = check_pipeline(p, w->arena);
@@ -153,13 +190,18 @@ static StcStatus make_reference(StcProgram *p) {
 static StcStatus check_rank(const StcProgram *p) {
   const StcOptions *o = &p->options;
   int rank = p->module->grid.rank, shape = 0, grid = 0;
-  for (int d = 0; d < MAX_RANK; d++) shape = o->block[d] || o->elems[d] ? d + 1 : shape;
-  while (grid < MAX_RANK && o->grid[grid]) grid++;
+  for (int d = 0; d < MAX_RANK; d++)
+    shape = o->block[d] || o->elems[d] ? d + 1 : shape;
+  while (grid < MAX_RANK && o->grid[grid])
+    grid++;
   bool wrong_grid = grid && grid != rank;
   int given = wrong_grid ? grid : shape;
-  if (!wrong_grid && shape <= rank) return STC_OK;
-  return context_error(p->w.context, "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first", wrong_grid ? "-for-grid" : "-block or -elems", given,
-                       given > 1 ? "s" : "", rank),
+  if (!wrong_grid && shape <= rank)
+    return STC_OK;
+  return context_error(
+             p->w.context,
+             "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first",
+             wrong_grid ? "-for-grid" : "-block or -elems", given, given > 1 ? "s" : "", rank),
          STC_USAGE;
 }
 
@@ -167,23 +209,35 @@ static StcStatus check_rank(const StcProgram *p) {
 static StcStatus program_fill(void *arg) {
   StcProgram *p = arg;
   StcStatus s = options_take(p);
-  if (!s) s = plugins_open(p);
-  if (s) return s;
-  if (p->options.march && !program_target(p)) return STC_USAGE;
+  if (!s)
+    s = plugins_open(p);
+  if (s)
+    return s;
+  if (p->options.march && !program_target(p))
+    return STC_USAGE;
   double start = clock_seconds();
   p->module = program_read(p, &p->w);
   p->frontend_seconds = clock_seconds() - start;
-  if (!p->module) return STC_INPUT;
-  if ((s = check_rank(p)) || (s = make_reference(p))) return s;
+  if (!p->module)
+    return STC_INPUT;
+  if ((s = check_rank(p)) || (s = make_reference(p)))
+    return s;
   program_declare(p);
-  if (p->options.time_passes) fprintf(stderr, "%10.3f ms  frontend\n", p->frontend_seconds * 1e3);
+  if (p->options.time_passes)
+    fprintf(stderr, "%10.3f ms  frontend\n", p->frontend_seconds * 1e3);
   Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
-  if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags)) return STC_INPUT;
+  if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags))
+    return STC_INPUT;
   return STC_OK;
 }
 
 /* What stc_compile_* hand to program_copy. */
-typedef struct CopyArgs { StcProgram *p; const char *name, *path; const char *text; const StcOptions *o; } CopyArgs;
+typedef struct CopyArgs {
+  StcProgram *p;
+  const char *name, *path;
+  const char *text;
+  const StcOptions *o;
+} CopyArgs;
 
 /* Copies name, text (or reads the file) and options into the program. */
 static StcStatus program_copy(void *arg) {
@@ -198,8 +252,10 @@ static StcStatus program_copy(void *arg) {
   if (c->path) {
     size_t size;
     p->text = file_read(&p->w, c->path, &size);
-    if (!p->text) return STC_IO;
-    if (strlen(p->text) != size) return context_error(p->w.context, "%s: holds a NUL byte; a program is text", c->path), STC_INPUT;
+    if (!p->text)
+      return STC_IO;
+    if (strlen(p->text) != size)
+      return context_error(p->w.context, "%s: holds a NUL byte; a program is text", c->path), STC_INPUT;
   } else {
     p->text = arena_strdup(a, c->text);
   }
@@ -207,10 +263,12 @@ static StcStatus program_copy(void *arg) {
 }
 
 /* Makes the program from `text`, or from the file `path` if that is not NULL. */
-static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const StcOptions *o, StcProgram **out) {
+static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const StcOptions *o,
+                         StcProgram **out) {
   *out = NULL;
   StcProgram *p = c->realloc(c->user, NULL, sizeof *p);
-  if (!p) return context_error(c, "out of memory"), STC_MEMORY;
+  if (!p)
+    return context_error(c, "out of memory"), STC_MEMORY;
   memset(p, 0, sizeof *p);
   if (!workspace_open(&p->w, c, NULL)) {
     c->realloc(c->user, p, 0);
@@ -218,7 +276,8 @@ static StcStatus compile(StcContext *c, const char *name, const char *path, cons
   }
   CopyArgs args = {p, name, path, text, o};
   StcStatus s = workspace_guard(&p->w, program_copy, &args);
-  if (!s) s = workspace_guard(&p->w, program_fill, p);
+  if (!s)
+    s = workspace_guard(&p->w, program_fill, p);
   if (s)
     stc_program_free(p);
   else
@@ -235,43 +294,48 @@ StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o,
 }
 
 void stc_program_free(StcProgram *p) {
-  if (!p) return;
+  if (!p)
+    return;
   StcContext *c = p->w.context;
   for (Build *b = p->builds; b; b = b->next)
-    if (b->jit) jit_free(b->jit);
+    if (b->jit)
+      jit_free(b->jit);
   plugins_close(p);
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);
 }
 
 const Target *program_target(StcProgram *p) {
-  if (!p->target) p->target = target_find(p->w.arena, p->w.diags, p->options.march ? p->options.march : "host", p->options.mcpu);
+  if (!p->target)
+    p->target = target_find(p->w.arena, p->w.diags, p->options.march ? p->options.march : "host", p->options.mcpu);
   return p->target;
 }
 
 /* Errors of kernel `k` (from a .kir, or from passes with a free hand) that keep it from running on a target. */
 static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
   int64_t threads = 1, shared = kernel_shared_bytes(k);
-  for (int i = 0; i < k->rank; i++) threads *= k->threads[i];
+  for (int i = 0; i < k->rank; i++)
+    threads *= k->threads[i];
   if (!t->simt && threads > 1) {
-    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s runs one: make it for a GPU, or run it with --device=sim", k->name,
-               (long long)threads, t->name, t->cpu);
+    diag_error(d, k->loc,
+               "kernel %s has %lld threads a block, but %s %s runs one: make it for a GPU, or run it with --device=sim",
+               k->name, (long long)threads, t->name, t->cpu);
     return false;
   }
   if (t->simt && threads > t->max_threads) {
-    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s allows %d", k->name, (long long)threads, t->name, t->cpu,
-               (int)t->max_threads);
+    diag_error(d, k->loc, "kernel %s has %lld threads a block, but %s %s allows %d", k->name, (long long)threads,
+               t->name, t->cpu, (int)t->max_threads);
     return false;
   }
   for (int i = 0; t->simt && i < k->rank; i++)
     if (k->threads[i] > t->max_block[k->rank - 1 - i]) {
-      diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name, (int)k->threads[i], i, t->name,
-                 t->cpu, (int)t->max_block[k->rank - 1 - i]);
+      diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name,
+                 (int)k->threads[i], i, t->name, t->cpu, (int)t->max_block[k->rank - 1 - i]);
       return false;
     }
   if (t->simt && shared > t->max_shared_bytes) {
-    diag_error(d, k->loc, "kernel %s takes %lld bytes of shared memory a block, but %s %s allows %lld", k->name, (long long)shared, t->name,
-               t->cpu, (long long)t->max_shared_bytes);
+    diag_error(d, k->loc, "kernel %s takes %lld bytes of shared memory a block, but %s %s allows %lld", k->name,
+               (long long)shared, t->name, t->cpu, (long long)t->max_shared_bytes);
     return false;
   }
   return true;
@@ -280,31 +344,50 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
 /* What the options ask to be done around passes. */
 static PassHooks pass_hooks(const StcProgram *p) {
   const StcOptions *o = &p->options;
-  return (PassHooks){o->print_before ? o->print_before : "", o->print_after ? o->print_after : "", o->print_all, o->verify_each, o->time_passes,
-                     o->stats, NULL};
+  return (PassHooks){o->print_before ? o->print_before : "",
+                     o->print_after ? o->print_after : "",
+                     o->print_all,
+                     o->verify_each,
+                     o->time_passes,
+                     o->stats,
+                     NULL};
 }
 
 /* Has the schedule suit a grid of the size that program_size gave. */
 static void suit_size(Schedule *want, const int64_t *size) {
-  if (size[0] == GRID_SMALL) want->edges = "along";
-  else memcpy(want->size, size, sizeof want->size);
+  if (size[0] == GRID_SMALL)
+    want->edges = "along";
+  else
+    memcpy(want->size, size, sizeof want->size);
 }
 
-/* Runs the passes that the options ask for (the schedule's if they name none) on `m`, for a grid of that size (NULL: large). NULL after an error. *used is set to the schedule that a lowering
- * took. */
-static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, const int64_t *size, Module *m, bool by_default, Schedule *used) {
+/* Runs the passes that the options ask for (the schedule's if they name none) on `m`, for a grid of that size (NULL:
+ * large). NULL after an error. *used is set to the schedule that a lowering took. */
+static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, const int64_t *size, Module *m,
+                          bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
   Schedule want = p->schedule;
   LevelsFound levels = {0};
-  if (size) suit_size(&want, size);
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target, .schedule = &want, .used = used, .loaded = p->loaded, .levels = &levels,
+  if (size)
+    suit_size(&want, size);
+  PassContext c = {.arena = w->arena,
+                   .diags = w->diags,
+                   .target = target,
+                   .schedule = &want,
+                   .used = used,
+                   .loaded = p->loaded,
+                   .levels = &levels,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
-  if (!pipeline && by_default) pipeline = passes_default_pipeline(&c, m);
-  if (!pipeline && by_default) return NULL;
-  if (pipeline) m = passes_run(&c, &hooks, pipeline, m);
-  if (stats.s) fputs(stats.s, stderr);
+  if (!pipeline && by_default)
+    pipeline = passes_default_pipeline(&c, m);
+  if (!pipeline && by_default)
+    return NULL;
+  if (pipeline)
+    m = passes_run(&c, &hooks, pipeline, m);
+  if (stats.s)
+    fputs(stats.s, stderr);
   return m;
 }
 
@@ -314,17 +397,21 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   const TargetInfo *info = target_info(t);
   PassHooks hooks = pass_hooks(p);
   Module *m = read_checked(p, w, info, &hooks);
-  if (!m) return STC_INPUT;
+  if (!m)
+    return STC_INPUT;
   *out = (Compiled){.target = t};
   m = run_passes(p, w, info, size, m, p->kind != SOURCE_KIR, &out->schedule);
-  if (!m) return STC_INPUT;
+  if (!m)
+    return STC_INPUT;
   if (m->level != LEVEL_KIR) {
-    diag_error(w->diags, no_loc(), "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
+    diag_error(w->diags, no_loc(),
+               "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
                p->options.passes);
     return STC_USAGE;
   }
   for (int i = 0; i < m->nkernels; i++)
-    if (!kernel_fits(&m->kernels[i], info, w->diags)) return STC_INPUT;
+    if (!kernel_fits(&m->kernels[i], info, w->diags))
+      return STC_INPUT;
   out->module = m;
   out->seconds = clock_seconds() - start;
   return STC_OK;
@@ -333,15 +420,22 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size) {
   Schedule want = p->schedule;
   LevelsFound levels = {0};
-  PassContext c = {.arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = &want, .loaded = p->loaded, .levels = &levels};
+  PassContext c = {.arena = w->arena,
+                   .diags = w->diags,
+                   .target = target_info(t),
+                   .schedule = &want,
+                   .loaded = p->loaded,
+                   .levels = &levels};
   bool muted = w->muted;
   int64_t own[MAX_RANK];
-  if (!size) program_size(p, w->arena, c.target, 0, NULL, own);
+  if (!size)
+    program_size(p, w->arena, c.target, 0, NULL, own);
   suit_size(&want, size ? size : own);
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
   const char *all = m ? passes_default_pipeline(&c, m) : NULL, *lowering = all ? strstr(all, ",lower-") : NULL;
-  if (lowering) m = passes_run(&c, NULL, arena_strndup(w->arena, all, (size_t)(lowering - all)), m);
+  if (lowering)
+    m = passes_run(&c, NULL, arena_strndup(w->arena, all, (size_t)(lowering - all)), m);
   w->muted = muted;
   return lowering ? m : NULL;
 }
@@ -350,7 +444,8 @@ Module *program_kernels(StcProgram *p) {
   Compiled code;
   int64_t size[MAX_RANK];
   const Target *t = program_target(p);
-  if (!p->kernels && t) program_size(p, p->w.arena, target_info(t), 0, NULL, size);
+  if (!p->kernels && t)
+    program_size(p, p->w.arena, target_info(t), 0, NULL, size);
   if (!p->kernels && t && program_compile(p, &p->w, t, size, &code) == STC_OK) {
     p->kernels = code.module;
     p->resolved = code.schedule;
@@ -363,7 +458,10 @@ CodegenOptions program_codegen_options(const StcProgram *p) {
 }
 
 /* What build_artifact hands to its guarded part. */
-typedef struct ArtifactArgs { StcProgram *p; Build *b; } ArtifactArgs;
+typedef struct ArtifactArgs {
+  StcProgram *p;
+  Build *b;
+} ArtifactArgs;
 
 /* Makes the artifact. */
 static StcStatus artifact_guarded(void *arg) {
@@ -372,9 +470,11 @@ static StcStatus artifact_guarded(void *arg) {
   Build *b = args->b;
   CodegenOptions o = program_codegen_options(p);
   char *bytes;
-  if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size)) return STC_INTERNAL;
+  if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
+    return STC_INTERNAL;
   char *copy = arena_alloc(p->w.arena, b->size + 1);
-  if (b->size) memcpy(copy, bytes, b->size);
+  if (b->size)
+    memcpy(copy, bytes, b->size);
   b->bytes = copy;
   return STC_OK;
 }
@@ -433,28 +533,37 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   EmitKind kind = what == STC_EMIT_LLVM ? EMIT_LLVM : what == STC_EMIT_ASM ? EMIT_ASM : EMIT_OBJ;
   char *bytes;
   size_t size;
-  if (!m || !codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size)) return false;
+  if (!m || !codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size))
+    return false;
   char *copy = arena_alloc(p->w.arena, size + 1);
-  if (size) memcpy(copy, bytes, size);
+  if (size)
+    memcpy(copy, bytes, size);
   p->bytes[what] = copy;
   p->sizes[what] = size;
   return true;
 }
 
 /* What stc_program_emit hands to its guarded part. */
-typedef struct EmitArgs { StcProgram *p; StcEmit what; const char *text; } EmitArgs;
+typedef struct EmitArgs {
+  StcProgram *p;
+  StcEmit what;
+  const char *text;
+} EmitArgs;
 
 /* Makes p->bytes[what] if it is not there. */
 static StcStatus emit_guarded(void *arg) {
   EmitArgs *e = arg;
   StcProgram *p = e->p;
   bool ok = p->bytes[e->what] != NULL;
-  if (!ok) switch (e->what) {
+  if (!ok)
+    switch (e->what) {
     case STC_EMIT_AST: ok = emit_ast(p); break;
     case STC_EMIT_SIR: ok = emit_sir(p); break;
     case STC_EMIT_KIR: ok = emit_kir(p); break;
-    case STC_EMIT_LLVM: case STC_EMIT_ASM: case STC_EMIT_OBJ: ok = emit_code(p, e->what); break;
-  }
+    case STC_EMIT_LLVM:
+    case STC_EMIT_ASM:
+    case STC_EMIT_OBJ: ok = emit_code(p, e->what); break;
+    }
   return ok ? STC_OK : STC_INPUT;
 }
 
@@ -462,7 +571,8 @@ StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size
   EmitArgs args = {p, what, NULL};
   StcStatus s = workspace_guard(&p->w, emit_guarded, &args);
   *bytes = s ? NULL : p->bytes[what];
-  if (size) *size = s ? 0 : p->sizes[what];
+  if (size)
+    *size = s ? 0 : p->sizes[what];
   return s;
 }
 
@@ -470,7 +580,8 @@ StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size
 static StcStatus manifest_guarded(void *arg) {
   EmitArgs *e = arg;
   Module *m = program_kernels(e->p);
-  if (!m) return STC_INPUT;
+  if (!m)
+    return STC_INPUT;
   e->text = manifest_text(&e->p->w, e->p, m, e->p->target);
   return STC_OK;
 }
@@ -486,9 +597,11 @@ StcStatus stc_program_manifest(StcProgram *p, const char **json) {
 static StcStatus header_guarded(void *arg) {
   EmitArgs *e = arg;
   Module *m = program_kernels(e->p);
-  if (!m) return STC_INPUT;
+  if (!m)
+    return STC_INPUT;
   if (strcmp(target_arch(e->p->target), "host") != 0) {
-    context_error(e->p->w.context, "a C header is made for -march=host only; %s artifacts are launched from their manifest",
+    context_error(e->p->w.context,
+                  "a C header is made for -march=host only; %s artifacts are launched from their manifest",
                   target_arch(e->p->target));
     return STC_USAGE;
   }
@@ -508,8 +621,12 @@ const char *stc_program_name(const StcProgram *p) { return p->name; }
 /* Finds the target under the guard. */
 static StcStatus target_guarded(void *arg) { return program_target(arg) ? STC_OK : STC_USAGE; }
 
-const char *stc_program_suffix(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_suffix(p->target); }
-const char *stc_program_arch(StcProgram *p) { return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target); }
+const char *stc_program_suffix(StcProgram *p) {
+  return workspace_guard(&p->w, target_guarded, p) ? NULL : target_suffix(p->target);
+}
+const char *stc_program_arch(StcProgram *p) {
+  return workspace_guard(&p->w, target_guarded, p) ? NULL : target_arch(p->target);
+}
 
 int stc_program_rank(const StcProgram *p) { return p->module->grid.rank; }
 int64_t stc_program_steps(const StcProgram *p) { return p->module->steps; }
@@ -517,15 +634,22 @@ int64_t stc_program_steps(const StcProgram *p) { return p->module->steps; }
 /* Clears the bool at `user` if `op` is one whose result differs between devices. */
 static void check_exact(void *user, Op *op) {
   switch (op->code) {
-    case OP_EXP: case OP_LOG: case OP_POW: case OP_SIN: case OP_COS: case OP_TAN: case OP_TANH: *(bool *)user = false; break;
-    default: break;
+  case OP_EXP:
+  case OP_LOG:
+  case OP_POW:
+  case OP_SIN:
+  case OP_COS:
+  case OP_TAN:
+  case OP_TANH: *(bool *)user = false; break;
+  default: break;
   }
 }
 
 /* Clears *exact if `op` is floating-point arithmetic that contraction or reassociation may change. */
 static void check_integer(void *user, Op *op) {
   for (int i = 0; i < op->nresults; i++)
-    if (type_is_float(op->results[i]->type) && (op->code == OP_MUL || op->code == OP_DIV || op->code == OP_ADD || op->code == OP_SUB))
+    if (type_is_float(op->results[i]->type) &&
+        (op->code == OP_MUL || op->code == OP_DIV || op->code == OP_ADD || op->code == OP_SUB))
       *(bool *)user = false;
 }
 
@@ -533,11 +657,14 @@ static void check_integer(void *user, Op *op) {
 static void walk_bodies(const Module *m, void (*fn)(void *user, Op *op), void *user) {
   for (int s = 0; s < m->ninits + m->nstencils; s++) {
     const Stencil *st = s < m->ninits ? &m->inits[s] : &m->stencils[s - m->ninits];
-    for (int i = 0; i < st->npieces; i++) block_walk(st->pieces[i].body, fn, user);
+    for (int i = 0; i < st->npieces; i++)
+      block_walk(st->pieces[i].body, fn, user);
   }
   for (int r = 0; r < m->nreductions; r++)
-    if (m->reductions[r].body) block_walk(m->reductions[r].body, fn, user);
-  for (int k = 0; k < m->nkernels; k++) block_walk(m->kernels[k].body, fn, user);
+    if (m->reductions[r].body)
+      block_walk(m->reductions[r].body, fn, user);
+  for (int k = 0; k < m->nkernels; k++)
+    block_walk(m->kernels[k].body, fn, user);
 }
 
 bool stc_program_is_exact(const StcProgram *p) {

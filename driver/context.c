@@ -21,12 +21,14 @@ StcContext *stc_context_new(const StcConfig *config) {
   ReallocFn fn = config && config->realloc ? config->realloc : heap_realloc;
   void *user = config ? config->user : NULL;
   StcContext *c = fn(user, NULL, sizeof *c);
-  if (c) *c = (StcContext){fn, config ? config->message : NULL, user};
+  if (c)
+    *c = (StcContext){fn, config ? config->message : NULL, user};
   return c;
 }
 
 void stc_context_free(StcContext *c) {
-  if (c) c->realloc(c->user, c, 0);
+  if (c)
+    c->realloc(c->user, c, 0);
 }
 
 const char *stc_version(void) { return "stc " STC_VERSION " (LLVM " LLVM_VERSION_STRING ")"; }
@@ -60,13 +62,15 @@ void context_error(StcContext *c, const char *fmt, ...) {
 /* The sink of a workspace's diagnostics. */
 static void workspace_message(void *user, const Diag *d) {
   Workspace *w = user;
-  if (!w->muted || d->kind == DIAG_ERROR) context_send(w->context, d);
+  if (!w->muted || d->kind == DIAG_ERROR)
+    context_send(w->context, d);
 }
 
 bool workspace_open(Workspace *w, StcContext *c, Workspace *parent) {
   jmp_buf handler;
   *w = (Workspace){.context = c, .arena = arena_new(c->realloc, c->user), .parent = parent};
-  if (!w->arena) return false;
+  if (!w->arena)
+    return false;
   arena_on_oom(w->arena, &handler);
   if (setjmp(handler)) {
     arena_free(w->arena);
@@ -79,7 +83,8 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent) {
 }
 
 void workspace_close(Workspace *w) {
-  if (w->arena) arena_free(w->arena);
+  if (w->arena)
+    arena_free(w->arena);
   w->arena = NULL;
 }
 
@@ -96,7 +101,8 @@ static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
 /* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile. */
 static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *arg, jmp_buf *handler) {
   if (setjmp(*handler)) {
-    context_error(w->context, "out of memory on this computer after %zu bytes of the compiler's own", arena_used(w->arena));
+    context_error(w->context, "out of memory on this computer after %zu bytes of the compiler's own",
+                  arena_used(w->arena));
     return STC_MEMORY;
   }
   return fn(arg);

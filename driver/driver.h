@@ -16,7 +16,8 @@
  *   device-host.c   this CPU: JIT and a pool of threads that pull tiles
  *   device-cuda.c   NVIDIA: libcuda.so.1 by dlopen
  *   device-hip.c    AMD: libamdhip64.so by dlopen
- *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`; explain.h: `stc explain`
+ *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`;
+ *                   explain.h: `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
@@ -37,11 +38,22 @@
 
 /* ---------------------------------------------------------------- contexts: context.c */
 
-struct StcContext { ReallocFn realloc; void (*message)(void *user, const StcMessage *m); void *user; };
+struct StcContext {
+  ReallocFn realloc;
+  void (*message)(void *user, const StcMessage *m);
+  void *user;
+};
 
-/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. A plan's workspace has its program's as
- * parent, whose messages it uses: they know the source text. */
-typedef struct Workspace { StcContext *context; Arena *arena; Diags *diags; bool muted; struct Workspace *parent; jmp_buf *handler; } Workspace;
+/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. A plan's
+ * workspace has its program's as parent, whose messages it uses: they know the source text. */
+typedef struct Workspace {
+  StcContext *context;
+  Arena *arena;
+  Diags *diags;
+  bool muted;
+  struct Workspace *parent;
+  jmp_buf *handler;
+} Workspace;
 /* Fills `w`, which must not move afterwards. parent may be NULL. False when out of memory. */
 bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
@@ -56,16 +68,32 @@ double clock_seconds(void);
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
-/* A program's kernel IR for one target. `schedule` is what its schedule came to; family NULL where kernels or passes were given. */
-typedef struct Compiled { const Target *target; Module *module; Schedule schedule; double seconds; } Compiled;
+/* A program's kernel IR for one target. `schedule` is what its schedule came to; family NULL where kernels or passes
+ * were given. */
+typedef struct Compiled {
+  const Target *target;
+  Module *module;
+  Schedule schedule;
+  double seconds;
+} Compiled;
 
-/* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that device share it whose grids are of one size, about (program_size). Code objects
- * and JIT code are made by the device when it first loads it. */
-typedef struct Build { const char *device; int64_t grid[MAX_RANK]; Compiled code; char *bytes; size_t size; Jit *jit; struct Build *next; } Build;
+/* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that
+ * device share it whose grids are of one size, about (program_size). Code objects and JIT code are made by the device
+ * when it first loads it. */
+typedef struct Build {
+  const char *device;
+  int64_t grid[MAX_RANK];
+  Compiled code;
+  char *bytes;
+  size_t size;
+  Jit *jit;
+  struct Build *next;
+} Build;
 
-/* A field as the program declares it, which is what files and users of the interface speak of: a field of the module, or one that pass scalarize made a record of.
- * field: its number, or that of the first of the record's `ncomponents` fields. names[i] is "v.0", a component's name for files; dtype and axes are
- * as in StcFieldInfo. first: the number of its component 0 among all fields' components. */
+/* A field as the program declares it, which is what files and users of the interface speak of: a field of the module,
+ * or one that pass scalarize made a record of. field: its number, or that of the first of the record's `ncomponents`
+ * fields. names[i] is "v.0", a component's name for files; dtype and axes are as in StcFieldInfo. first: the number of
+ * its component 0 among all fields' components. */
 typedef struct Declared {
   const char *name;
   Type type;
@@ -73,7 +101,8 @@ typedef struct Declared {
   const char *type_name, *dtype;
   StcComponent *components;
   const char **names;
-  int naxes; int64_t *axes;
+  int naxes;
+  int64_t *axes;
   int64_t point_bytes;
 } Declared;
 /* Is it of vectors or structs, of one component perhaps, so that its components have names of their own? */
@@ -87,18 +116,19 @@ struct StcProgram {
   StcOptions options;
   FrontendOptions language;
   Schedule schedule;
-  void **plugins;                /* options.nload handles of what -load-pass named, NULL where it is not open */
-  const Pass **loaded;           /* their passes (PassContext.loaded) */
-  Define *defines;               /* options.ndefines of them */
-  Module *module;                /* as read: stencil IR before any pass; kernel IR for a .kir */
-  Module *reference;             /* what ref runs: `module`, with the checks of -fcheck */
-  int ndeclared; Declared *declared;
+  void **plugins;      /* options.nload handles of what -load-pass named, NULL where it is not open */
+  const Pass **loaded; /* their passes (PassContext.loaded) */
+  Define *defines;     /* options.ndefines of them */
+  Module *module;      /* as read: stencil IR before any pass; kernel IR for a .kir */
+  Module *reference;   /* what ref runs: `module`, with the checks of -fcheck */
+  int ndeclared;
+  Declared *declared;
   double frontend_seconds;
-  const Target *target;          /* of options.march; found when first needed */
-  Module *kernels;               /* the kernel IR for `target`; made when first needed */
-  Schedule resolved;             /* and its schedule */
-  Build *builds;                 /* for the devices that plans were made on */
-  const char *bytes[STC_EMIT_OBJ + 1];   /* what stc_program_emit gave, kept */
+  const Target *target;                /* of options.march; found when first needed */
+  Module *kernels;                     /* the kernel IR for `target`; made when first needed */
+  Schedule resolved;                   /* and its schedule */
+  Build *builds;                       /* for the devices that plans were made on */
+  const char *bytes[STC_EMIT_OBJ + 1]; /* what stc_program_emit gave, kept */
   size_t sizes[STC_EMIT_OBJ + 1];
 };
 
@@ -109,21 +139,28 @@ void plugins_close(StcProgram *p);
 const Target *program_target(StcProgram *p);
 /* The program's source read again into `w`: a module that passes may change. NULL after an error. */
 Module *program_read(StcProgram *p, Workspace *w);
-/* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid of that size, and checks that the kernels fit the target. */
+/* Reads the program again into `w`, runs its passes for `t` (a .kir: none unless asked for), with a schedule for a grid
+ * of that size, and checks that the kernels fit the target. */
 StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK], Compiled *out);
-/* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after an error. (grid.c) */
+/* The values of the scalars of `m`, a module of the program, with its defines and `n` more, as "NAME=VALUE". NULL after
+ * an error. (grid.c) */
 Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts);
-/* The extents of the program's grid with its defines and `n` more, as "NAME=VALUE". False, without a message, if they are not known. (grid.c) */
+/* The extents of the program's grid with its defines and `n` more, as "NAME=VALUE". False, without a message, if they
+ * are not known. (grid.c) */
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]);
-/* The params of a module that give its grid the extents `want`, as far as they can, as "NAME=VALUE" into `defines`, which has room for MAX_RANK; their number. (grid.c) */
+/* The params of a module that give its grid the extents `want`, as far as they can, as "NAME=VALUE" into `defines`,
+ * which has room for MAX_RANK; their number. (grid.c) */
 int grid_params(const Module *m, Arena *a, const int64_t want[MAX_RANK], const char **defines);
 /* Has the params that -D leaves open give the program's grid the extents of -for-grid, if that was said. (grid.c) */
 void program_take_grid(StcProgram *p);
-/* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded, except of large grids of rank 3, such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters
- * only in that tiles at edges then go along with the others. (grid.c) */
+/* The size for which target `t` gets a schedule then: as asked for, or the extents, rounded, except of large grids of
+ * rank 3, such that sizes nearly alike are the same. 0: unknown, or it does not matter; GRID_SMALL: it matters only in
+ * that tiles at edges then go along with the others. (grid.c) */
 enum { GRID_SMALL = -1 };
-void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]);
-/* The stencil IR that the schedule's own pipeline lowers for `t`, fused and tiled, for a grid of that size (NULL: of the program's defines). Reports errors only. NULL after one. */
+void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
+                  int64_t size[MAX_RANK]);
+/* The stencil IR that the schedule's own pipeline lowers for `t`, fused and tiled, for a grid of that size (NULL: of
+ * the program's defines). Reports errors only. NULL after one. */
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
@@ -142,57 +179,73 @@ bool define_parse(Arena *a, const char *text, Define *out);
 
 typedef struct Device Device;
 
-/* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along the program's dimension d. beside: it need not
- * wait for the launches since the last fork. */
-typedef struct Launch { int32_t index; const Kernel *kernel; int64_t blocks[MAX_RANK]; void **args; bool beside; } Launch;
+/* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along
+ * the program's dimension d. beside: it need not wait for the launches since the last fork. */
+typedef struct Launch {
+  int32_t index;
+  const Kernel *kernel;
+  int64_t blocks[MAX_RANK];
+  void **args;
+  bool beside;
+} Launch;
 
 /* What a device that runs whole modules is given. */
-typedef struct WholeRun { Binding *binding; int64_t steps; bool run_inits; const bool *skip_init; } WholeRun;
+typedef struct WholeRun {
+  Binding *binding;
+  int64_t steps;
+  bool run_inits;
+  const bool *skip_init;
+} WholeRun;
 
-/* What the driver says of a kernel that it has loaded: 32-bit registers and bytes of local memory (what did not fit the registers) a thread, bytes of shared memory a block. */
-typedef struct KernelInfo { int registers, local; int64_t shared; } KernelInfo;
+/* What the driver says of a kernel that it has loaded: 32-bit registers and bytes of local memory (what did not fit the
+ * registers) a thread, bytes of shared memory a block. */
+typedef struct KernelInfo {
+  int registers, local;
+  int64_t shared;
+} KernelInfo;
 
-/* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole (run) on host arrays, or has
- * memory and launches kernels. */
+/* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole
+ * (run) on host arrays, or has memory and launches kernels. */
 typedef struct DeviceKind {
   const char *name;
   const char *help;
-  const char *arch;              /* what it runs: "nvptx", "amdgpu", "host"; NULL: whatever is asked */
+  const char *arch; /* what it runs: "nvptx", "amdgpu", "host"; NULL: whatever is asked */
   bool whole;
-  const char *index;             /* what the number after the colon means; NULL: none may be given */
-  StcStatus (*open)(Device *d);                                     /* finds it; fills limits, cpu and description */
+  const char *index;            /* what the number after the colon means; NULL: none may be given */
+  StcStatus (*open)(Device *d); /* finds it; fills limits, cpu and description */
   void (*close)(Device *d);
-  StcStatus (*load)(Device *d, StcProgram *p, Build *b);            /* ref: b is NULL */
-  StcStatus (*run)(Device *d, WholeRun *r);                   /* whole only */
-  StcStatus (*alloc)(Device *d, size_t size, void **memory);        /* the rest: not whole */
+  StcStatus (*load)(Device *d, StcProgram *p, Build *b);     /* ref: b is NULL */
+  StcStatus (*run)(Device *d, WholeRun *r);                  /* whole only */
+  StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole */
   void (*release)(Device *d, void *memory, size_t size);
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
-  StcStatus (*copy)(Device *d, void *to, const void *from, size_t size);   /* within its memory, in order with launches */
+  StcStatus (*copy)(Device *d, void *to, const void *from, size_t size); /* within its memory, in order with launches */
   StcStatus (*launch)(Device *d, const Launch *l);
-  StcStatus (*fork)(Device *d);                                     /* what follows may run at the same time as launches that are beside it; NULL: all run in order */
-  StcStatus (*join)(Device *d);                                     /* what follows waits for both again */
-  StcStatus (*start)(Device *d);                                    /* starts the clock */
-  StcStatus (*wait)(Device *d);                                     /* until all launches are done */
-  StcStatus (*stop)(Device *d, double *seconds);                    /* waits; seconds since start */
-  bool (*record)(Device *d);                                        /* from now on launches are kept, not made; NULL, or false: the device cannot */
-  bool (*end_record)(Device *d, void **kept);                       /* until now. False: it cannot */
-  StcStatus (*replay)(Device *d, void *kept);                       /* makes the launches that were kept */
+  StcStatus (*fork)(
+      Device *d); /* what follows may run at the same time as launches that are beside it; NULL: all run in order */
+  StcStatus (*join)(Device *d);                  /* what follows waits for both again */
+  StcStatus (*start)(Device *d);                 /* starts the clock */
+  StcStatus (*wait)(Device *d);                  /* until all launches are done */
+  StcStatus (*stop)(Device *d, double *seconds); /* waits; seconds since start */
+  bool (*record)(Device *d); /* from now on launches are kept, not made; NULL, or false: the device cannot */
+  bool (*end_record)(Device *d, void **kept); /* until now. False: it cannot */
+  StcStatus (*replay)(Device *d, void *kept); /* makes the launches that were kept */
   void (*forget)(Device *d, void *kept);
-  bool (*inspect)(Device *d, int kernel, KernelInfo *out);          /* of a loaded kernel; NULL, or false: not known */
-  void (*list)(FILE *to);                                           /* a line for each device there is, or why there is none */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
+  void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
 } DeviceKind;
 
 /* A device in use by one plan. */
 struct Device {
   const DeviceKind *kind;
   Workspace *w;
-  int index;                     /* what came after the colon; -1 nothing */
-  const char *name;              /* "cuda:1" */
-  const char *cpu;               /* the target's name for it, NULL the default */
-  TargetInfo limits;             /* of the device at hand; 0 where unknown */
+  int index;         /* what came after the colon; -1 nothing */
+  const char *name;  /* "cuda:1" */
+  const char *cpu;   /* the target's name for it, NULL the default */
+  TargetInfo limits; /* of the device at hand; 0 where unknown */
   const char *description;
-  double load_seconds;           /* that its driver took for the code, compiling it perhaps */
+  double load_seconds; /* that its driver took for the code, compiling it perhaps */
   void *state;
 };
 
@@ -209,43 +262,54 @@ const char *near_match(const char *name, const char *const *names);
 /* ---------------------------------------------------------------- plans: plan.c plan-data.c plan-run.c */
 
 /* How often a kernel was launched, and the seconds that this took. */
-typedef struct KernelTime { int64_t launches; double seconds; } KernelTime;
+typedef struct KernelTime {
+  int64_t launches;
+  double seconds;
+} KernelTime;
 
 /* A piece of memory: a buffer's, a launch-time array's, or a field's that no kernel uses. */
-typedef struct Slot { void *memory; size_t size; } Slot;
+typedef struct Slot {
+  void *memory;
+  size_t size;
+} Slot;
 
 /* Launches that a device keeps: plan-replay.c. */
 typedef struct Recording Recording;
 
-/* Where a declared field is in the plan's module: in field `field`, packed if that is of composite type, else with its components in the fields from there on. */
-typedef struct Home { int field; bool packed; } Home;
+/* Where a declared field is in the plan's module: in field `field`, packed if that is of composite type, else with its
+ * components in the fields from there on. */
+typedef struct Home {
+  int field;
+  bool packed;
+} Home;
 
 struct StcPlan {
   StcProgram *program;
   Workspace w;
   Device device;
-  Build *build;                  /* NULL on ref */
-  Module *module;                /* the declarations; what ref runs */
+  Build *build;   /* NULL on ref */
+  Module *module; /* the declarations; what ref runs */
   const char *schedule;
-  Const *scalars;                /* those of reductions change while it runs */
-  int64_t points;                /* of the grid */
-  int32_t nslots; Slot *slots;
-  int32_t *slot_of_field;        /* the slot that holds the field's present value; -1 none (temp) */
-  int32_t *slot_of_buffer;       /* the slot that a buffer of the module stands for now */
-  int32_t *slot_of_array;        /* the slot of a launch-time array; -1 if no kernel uses it */
-  Home *homes;                   /* of the program's declared fields */
-  int32_t *owner;                /* for each field of the module: the declared field it belongs to, -1 if a pass made it */
-  bool *given;                   /* field set from outside */
-  bool *component_given;         /* the same for each component of the declared fields */
+  Const *scalars; /* those of reductions change while it runs */
+  int64_t points; /* of the grid */
+  int32_t nslots;
+  Slot *slots;
+  int32_t *slot_of_field;  /* the slot that holds the field's present value; -1 none (temp) */
+  int32_t *slot_of_buffer; /* the slot that a buffer of the module stands for now */
+  int32_t *slot_of_array;  /* the slot of a launch-time array; -1 if no kernel uses it */
+  Home *homes;             /* of the program's declared fields */
+  int32_t *owner;          /* for each field of the module: the declared field it belongs to, -1 if a pass made it */
+  bool *given;             /* field set from outside */
+  bool *component_given;   /* the same for each component of the declared fields */
   bool *array_given;
   bool inits_done;
   Recording *recordings;
-  bool no_replay;                /* the device cannot */
-  int64_t done;                  /* steps run so far */
+  bool no_replay; /* the device cannot */
+  int64_t done;   /* steps run so far */
   int64_t launches;
-  KernelTime *times;             /* of each kernel; NULL: they are not timed */
-  const Reduction *met;          /* whose condition ended this run; NULL none */
-  bool wrong;                    /* a reduction found a mistake in the program's values */
+  KernelTime *times;    /* of each kernel; NULL: they are not timed */
+  const Reduction *met; /* whose condition ended this run; NULL none */
+  bool wrong;           /* a reduction found a mistake in the program's values */
   double compile_seconds;
   bool (*progress)(void *user, int64_t done, int64_t of);
   void *progress_user;
@@ -255,20 +319,23 @@ struct StcPlan {
 
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
-/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs differ, or it is not worthwhile. */
+/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
+ * differ, or it is not worthwhile. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
 void plan_forget_recordings(StcPlan *p);
-/* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success *out is to be freed with stc_plan_free. */
+/* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
+ * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
-/* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the params give, about: made if there is none yet, and kept with the program,
- * so that plan_prepare finds it. */
+/* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the
+ * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. */
 StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out);
 /* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
 /* Gives the plan's memory back. */
 void plan_release(StcPlan *p);
-/* Sets all fields, but inputs with an init, and all launch-time arrays to random numbers (random_fill) that depend on the seed, the name of what they are for and the place alone. Beyond the
- * first RANDOM_PERIOD elements of a component they repeat. */
+/* Sets all fields, but inputs with an init, and all launch-time arrays to random numbers (random_fill) that depend on
+ * the seed, the name of what they are for and the place alone. Beyond the first RANDOM_PERIOD elements of a component
+ * they repeat. */
 StcStatus plan_randomize(StcPlan *p, uint64_t seed);
 enum { RANDOM_PERIOD = 1048573 };
 /* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
@@ -284,7 +351,8 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
 char *manifest_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t);
 /* The C header of the host artifact. */
 char *header_text(Workspace *w, const StcProgram *p, const Module *m);
-/* The params' defaults, those that the program's -D changed included, and the lets; known[i] is false for a param without a default and what depends on one. */
+/* The params' defaults, those that the program's -D changed included, and the lets; known[i] is false for a param
+ * without a default and what depends on one. */
 void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *known);
 /* Is scalar `i` set by -D? Its text, or NULL. */
 const char *scalar_define(const StcProgram *p, const Module *m, int i);
@@ -292,24 +360,32 @@ const char *scalar_define(const StcProgram *p, const Module *m, int i);
 char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix);
 /* A constant as a C expression. */
 char *const_c_text(Arena *a, Const c, Type t);
-/* A scalar's expression as C statements, one for each op, that end in `RESULT = value;`, each scalar's name behind `prefix`. The helper functions they call
- * are in c_helpers. */
+/* A scalar's expression as C statements, one for each op, that end in `RESULT = value;`, each scalar's name behind
+ * `prefix`. The helper functions they call are in c_helpers. */
 char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix, const char *result);
 /* C source of those helper functions: the arithmetic of the IR where C's differs. */
 extern const char c_helpers[];
-/* A scalar's name as a member in C and C++: keywords get an underscore behind them, names that passes made ("finite A") two. */
+/* A scalar's name as a member in C and C++: keywords get an underscore behind them, names that passes made ("finite A")
+ * two. */
 const char *c_name(Arena *a, const char *name);
 /* The C type of a scalar type: "float", "int64_t"; the 16-bit floats as bits. */
 const char *c_type(Type t);
-/* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size. */
+/* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size.
+ */
 size_t kernel_arg_size(const Module *m, const KArg *a);
 /* Dynamic shared bytes that launching `k` on `t` must ask for. */
 int64_t dynamic_shared_bytes(const Kernel *k, const Target *t);
 
-/* ---------------------------------------------------------------- files and fields: files.c npy.c png.c random.c check.c */
+/* ---------------------------------------------------------------- files and fields: files.c npy.c png.c random.c
+ * check.c */
 
-/* A file on its way: written without a name (`unnamed`) or under a temporary one beside `path`, and moved to it by file_commit. Path "-" is stdout. */
-typedef struct OutFile { FILE *to; char path[4096], temporary[4096]; bool unnamed; } OutFile;
+/* A file on its way: written without a name (`unnamed`) or under a temporary one beside `path`, and moved to it by
+ * file_commit. Path "-" is stdout. */
+typedef struct OutFile {
+  FILE *to;
+  char path[4096], temporary[4096];
+  bool unnamed;
+} OutFile;
 /* Each false after a message. file_abandon removes what was written. */
 bool file_create(StcContext *c, const char *path, OutFile *f);
 bool file_commit(StcContext *c, OutFile *f);
@@ -323,11 +399,13 @@ char *file_read(Workspace *w, const char *path, size_t *size);
 
 /* The dtype that NumPy gives the type: "<f4". */
 const char *npy_descr(StcType t);
-/* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. Errors name the file and `what`: "field A". */
+/* Reads/writes a .npy file whose type and shape must be those in `f`; `data` has f->bytes. Errors name the file and
+ * `what`: "field A". */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
 
-/* Fills the field, of scalar type, with numbers that depend on seed and element alone: floats uniform in [0, 1), integers 0..99, bools. */
+/* Fills the field, of scalar type, with numbers that depend on seed and element alone: floats uniform in [0, 1),
+ * integers 0..99, bools. */
 void random_fill(const StcFieldInfo *f, uint64_t seed, void *data);
 /* Fills the field, of scalar type, with one value, given as text. False if the text is no such value. */
 bool value_fill(const StcFieldInfo *f, const char *text, void *data);
@@ -335,22 +413,39 @@ bool value_fill(const StcFieldInfo *f, const char *text, void *data);
 double field_value(const StcFieldInfo *f, const void *data, int64_t i);
 void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v);
 
-/* Writes the field as a picture: dark blue the least, yellow the greatest value. 3-D: the middle slice of dimension 0; 1-D: a band. At most 4096 pixels a side. */
+/* Writes the field as a picture: dark blue the least, yellow the greatest value. 3-D: the middle slice of dimension 0;
+ * 1-D: a band. At most 4096 pixels a side. */
 StcStatus png_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
 
-/* The largest error of a field against the reference, relative to the largest magnitude in the reference; `at` is its element. */
-typedef struct FieldError { double error, got, want; int64_t at; } FieldError;
+/* The largest error of a field against the reference, relative to the largest magnitude in the reference; `at` is its
+ * element. */
+typedef struct FieldError {
+  double error, got, want;
+  int64_t at;
+} FieldError;
 FieldError field_compare(const StcFieldInfo *f, const void *got, const void *want);
 /* The tolerance that --check takes by itself for a field of type `t`: 0 if `exact`. */
 double default_tolerance(StcType t, bool exact);
 
-/* ---------------------------------------------------------------- the command: options.c command.c run.c run-data.c run-check.c series.c */
+/* ---------------------------------------------------------------- the command: options.c command.c run.c run-data.c
+ * run-check.c series.c */
 
 /* `--in F=VALUE` and its like. */
-typedef struct FieldOption { const char *field, *value; } FieldOption;
+typedef struct FieldOption {
+  const char *field, *value;
+} FieldOption;
 
 /* The commands; a set of them is an or. */
-typedef enum CommandKind { CMD_COMPILE = 1, CMD_RUN = 2, CMD_DEVICES = 4, CMD_HELP = 8, CMD_VERSION = 16, CMD_BENCH = 32, CMD_TUNE = 64, CMD_EXPLAIN = 128 } CommandKind;
+typedef enum CommandKind {
+  CMD_COMPILE = 1,
+  CMD_RUN = 2,
+  CMD_DEVICES = 4,
+  CMD_HELP = 8,
+  CMD_VERSION = 16,
+  CMD_BENCH = 32,
+  CMD_TUNE = 64,
+  CMD_EXPLAIN = 128
+} CommandKind;
 
 /* The command line, parsed. */
 typedef struct Command {
@@ -359,23 +454,23 @@ typedef struct Command {
   StcContext *context;
   StcOptions options;
   const char *file, *out, *emit, *device, *topic, *log;
-  int64_t steps;                 /* -1: the program's */
+  int64_t steps; /* -1: the program's */
   bool check, time, time_kernels, quiet;
-  const char *tolerance;         /* NULL: the default */
+  const char *tolerance; /* NULL: the default */
   int nin, nout, npng;
   FieldOption *in, *outs, *pngs;
   int ndefines;
   const char **defines;
-  const char *bench_programs, *bench_types, *bench_sizes, *json;   /* bench: comma-separated lists, NULL: all; a file */
+  const char *bench_programs, *bench_types, *bench_sizes, *json; /* bench: comma-separated lists, NULL: all; a file */
   int nalso;
-  const char **also;             /* bench: further schedules, as options */
+  const char **also; /* bench: further schedules, as options */
   bool quick;
-  int seconds;                   /* bench, tune: start nothing more after so many; 0: no limit, or the default */
-  const char *plot, *db;         /* tune, explain: an SVG file; a database in place of the usual ones */
-  const char *card, *format;     /* explain: which card, NULL: the default or the target's; "text" or "json" */
-  bool no_ptxas;                 /* explain, tune, bench: the assembler is not to be asked */
-  int tune;                      /* bench: search so many seconds for each size; 0: look into the database */
-  bool scheduled, no_tune_db;    /* an option says something of the schedule; no database is to be looked at */
+  int seconds;                /* bench, tune: start nothing more after so many; 0: no limit, or the default */
+  const char *plot, *db;      /* tune, explain: an SVG file; a database in place of the usual ones */
+  const char *card, *format;  /* explain: which card, NULL: the default or the target's; "text" or "json" */
+  bool no_ptxas;              /* explain, tune, bench: the assembler is not to be asked */
+  int tune;                   /* bench: search so many seconds for each size; 0: look into the database */
+  bool scheduled, no_tune_db; /* an option says something of the schedule; no database is to be looked at */
   int nload;
   const char **load_passes;
 } Command;
@@ -394,11 +489,18 @@ StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_explain(const Command *c);
 
 /* The values that reductions had while a program ran, in order of evaluation (malloc). */
-typedef struct Series { StcContext *context; const StcProgram *program; int64_t n, capacity; StcReduction *values; bool full; } Series;
+typedef struct Series {
+  StcContext *context;
+  const StcProgram *program;
+  int64_t n, capacity;
+  StcReduction *values;
+  bool full;
+} Series;
 /* What stc_plan_series calls: appends. Sets `full` when there is no memory for more. */
 void series_add(void *user, const StcReduction *r);
 void series_free(Series *s);
-/* Prints a line for each reduction: at most 10 of its values, the last one always. `until` is the one whose condition ended the run, or NULL. */
+/* Prints a line for each reduction: at most 10 of its values, the last one always. `until` is the one whose condition
+ * ended the run, or NULL. */
 void series_print(FILE *to, const Series *s, const char *until);
 /* The last value of each reduction as the inside of a JSON object. */
 void series_print_json(FILE *to, const Series *s);
@@ -406,14 +508,26 @@ void series_print_json(FILE *to, const Series *s);
 StcStatus series_write(const Series *s, const char *path);
 
 /* The state of the progress callback. */
-typedef struct Progress { const volatile sig_atomic_t *stop; bool bar; double start, drawn; bool any; } Progress;
+typedef struct Progress {
+  const volatile sig_atomic_t *stop;
+  bool bar;
+  double start, drawn;
+  bool any;
+} Progress;
 /* What stc_plan_progress calls: draws the bar; false when the user wants to stop. */
 bool progress_step(void *user, int64_t done, int64_t of);
 /* Wipes the bar. */
 void progress_end(Progress *p);
 
 /* One run on one device. tuned: the database that its schedule is from, NULL: none. */
-typedef struct Job { const Command *c; StcProgram *program; StcPlan *plan; Progress progress; Series series; const char *tuned; } Job;
+typedef struct Job {
+  const Command *c;
+  StcProgram *program;
+  StcPlan *plan;
+  Progress progress;
+  Series series;
+  const char *tuned;
+} Job;
 
 /* Carries out all --in on `plan`. */
 StcStatus give_fields(const Job *j, StcPlan *plan);
@@ -421,8 +535,8 @@ StcStatus give_fields(const Job *j, StcPlan *plan);
 StcStatus write_outputs(const Job *j);
 /* Checks before the run what can be known then of the fields to be read and written. */
 StcStatus check_names(const Job *j);
-/* Runs the reference with the same fields and as many steps as were asked for, and compares every field that steps can change, the steps made (`made`) and
- * the reductions' values. All are printed, also after a failed one. */
+/* Runs the reference with the same fields and as many steps as were asked for, and compares every field that steps can
+ * change, the steps made (`made`) and the reductions' values. All are printed, also after a failed one. */
 StcStatus check_run(const Job *j, const StcRunInfo *made);
 
 #endif

@@ -4,30 +4,48 @@
 #include <string.h>
 
 /* What the functions below hand to their guarded part. The memory is that of `w`. */
-typedef struct ExpectArgs { StcProgram *program; Workspace *w; const Build *build; const char *description; Const *scalars; double points; Expected *out; } ExpectArgs;
+typedef struct ExpectArgs {
+  StcProgram *program;
+  Workspace *w;
+  const Build *build;
+  const char *description;
+  Const *scalars;
+  double points;
+  Expected *out;
+} ExpectArgs;
 
 /* Finds the figures. */
 static StcStatus expect_guarded(void *arg) {
   ExpectArgs *a = arg;
   const Build *b = a->build;
-  Explanation e = {.arena = a->w->arena, .program = a->program, .target = b->code.target, .kernels = b->code.module, .schedule = b->code.schedule, .scalars = a->scalars, .points = a->points};
+  Explanation e = {.arena = a->w->arena,
+                   .program = a->program,
+                   .target = b->code.target,
+                   .kernels = b->code.module,
+                   .schedule = b->code.schedule,
+                   .scalars = a->scalars,
+                   .points = a->points};
   e.card = card_of_device(a->description, target_arch(e.target));
   e.info = e.card ? card_info(e.card, target_info(e.target)) : *target_info(e.target);
   e.stencils = program_before_lowering(a->program, a->w, e.target, b->grid);
-  if (!e.stencils) return STC_INPUT;
+  if (!e.stencils)
+    return STC_INPUT;
   explain_kernels(&e);
   *a->out = (Expected){.gpts = e.gpts, .redundancy = e.nlaunches ? e.launches[0].redundancy.cells : 1};
   for (int i = 0; i < e.nkernels; i++) {
     const LaunchLoad *l = &e.list[i].load;
-    if (l->registers > a->out->registers) a->out->registers = l->registers;
-    if (l->spilled > a->out->spilled) a->out->spilled = l->spilled;
+    if (l->registers > a->out->registers)
+      a->out->registers = l->registers;
+    if (l->spilled > a->out->spilled)
+      a->out->spilled = l->spilled;
   }
   return STC_OK;
 }
 
 /* Can the model say anything of the build? */
 static bool can_expect(const StcProgram *p, const Build *b) {
-  return b && p->kind != SOURCE_KIR && !p->options.passes && b->code.schedule.family && target_info(b->code.target)->simt;
+  return b && p->kind != SOURCE_KIR && !p->options.passes && b->code.schedule.family &&
+         target_info(b->code.target)->simt;
 }
 
 bool plan_expect(StcPlan *p, Expected *out) {
@@ -37,7 +55,11 @@ bool plan_expect(StcPlan *p, Expected *out) {
 }
 
 /* What build_expect hands to its guarded part. */
-typedef struct BindArgs { ExpectArgs expect; int n; const char *const *defines; } BindArgs;
+typedef struct BindArgs {
+  ExpectArgs expect;
+  int n;
+  const char *const *defines;
+} BindArgs;
 
 /* Binds the params, and finds the figures. */
 static StcStatus bind_guarded(void *arg) {

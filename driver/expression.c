@@ -10,17 +10,23 @@
 const char *scalar_define(const StcProgram *p, const Module *m, int i) {
   const char *value = NULL;
   for (int d = 0; d < p->options.ndefines; d++)
-    if (m->scalars[i].is_param && strcmp(p->defines[d].name, m->scalars[i].name) == 0) value = p->defines[d].value;
+    if (m->scalars[i].is_param && strcmp(p->defines[d].name, m->scalars[i].name) == 0)
+      value = p->defines[d].value;
   return value;
 }
 
 /* A straight line of ops while it is evaluated: the i-th op's value. */
-typedef struct Evaluation { int n; const Op **ops; Const *values; } Evaluation;
+typedef struct Evaluation {
+  int n;
+  const Op **ops;
+  Const *values;
+} Evaluation;
 
 /* The value of `v`, computed before. */
 static Const value_of(const Evaluation *e, const Value *v) {
   for (int i = e->n - 1; i >= 0; i--)
-    if (e->ops[i] == v->def) return e->values[i];
+    if (e->ops[i] == v->def)
+      return e->values[i];
   return (Const){0};
 }
 
@@ -28,16 +34,22 @@ static Const value_of(const Evaluation *e, const Value *v) {
 static bool evaluate(const Module *m, const Block *b, const Const *scalars, const bool *known, Const *out) {
   Evaluation e = {0, NULL, NULL};
   int count = 0;
-  for (const Op *op = b->first; op; op = op->next) count++;
+  for (const Op *op = b->first; op; op = op->next)
+    count++;
   e.ops = ARENA_ARRAY(m->arena, const Op *, count + 1);
   e.values = ARENA_ARRAY(m->arena, Const, count + 1);
   for (const Op *op = b->first; op; op = op->next) {
     Const operands[4] = {{0}};
-    for (int i = 0; i < op->noperands && i < 4; i++) operands[i] = value_of(&e, op->operands[i]);
-    if (op->code == OP_YIELD) return *out = operands[0], true;
-    if (op->code == OP_SCALAR && !known[op->sym]) return false;
+    for (int i = 0; i < op->noperands && i < 4; i++)
+      operands[i] = value_of(&e, op->operands[i]);
+    if (op->code == OP_YIELD)
+      return *out = operands[0], true;
+    if (op->code == OP_SCALAR && !known[op->sym])
+      return false;
     e.ops[e.n] = op;
-    e.values[e.n++] = op->code == OP_CONST ? op->cval : op->code == OP_SCALAR ? scalars[op->sym] : eval_op(op, operands);
+    e.values[e.n++] = op->code == OP_CONST    ? op->cval
+                      : op->code == OP_SCALAR ? scalars[op->sym]
+                                              : eval_op(op, operands);
   }
   return false;
 }
@@ -47,11 +59,22 @@ void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *
     known[i] = m->scalars[i].expr && evaluate(m, m->scalars[i].expr, values, known, &values[i]);
     const char *text = scalar_define(p, m, i);
     StcFieldInfo one = {.name = "param", .type = (StcType)m->scalars[i].type, .bytes = type_size(m->scalars[i].type)};
-    union { uint8_t b; int8_t i8; int16_t i16; int32_t i32; int64_t i64; float f32; double f64; } u = {0};
-    if (!text || !value_fill(&one, text, &u)) continue;
+    union {
+      uint8_t b;
+      int8_t i8;
+      int16_t i16;
+      int32_t i32;
+      int64_t i64;
+      float f32;
+      double f64;
+    } u = {0};
+    if (!text || !value_fill(&one, text, &u))
+      continue;
     known[i] = true;
-    if (type_is_float(m->scalars[i].type)) values[i].f = field_value(&one, &u, 0);
-    else values[i].i = m->scalars[i].type == TY_I64 ? u.i64 : (int64_t)field_value(&one, &u, 0);
+    if (type_is_float(m->scalars[i].type))
+      values[i].f = field_value(&one, &u, 0);
+    else
+      values[i].i = m->scalars[i].type == TY_I64 ? u.i64 : (int64_t)field_value(&one, &u, 0);
   }
 }
 
@@ -59,41 +82,49 @@ void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *
 
 const char *c_type(Type t) {
   switch (t) {
-    case TY_BOOL: return "bool";
-    case TY_I8: return "int8_t";
-    case TY_I16: return "int16_t";
-    case TY_I32: return "int32_t";
-    case TY_I64: return "int64_t";
-    case TY_F16: case TY_BF16: return "uint16_t";
-    case TY_F32: return "float";
-    case TY_F64: return "double";
-    default: return "void";
+  case TY_BOOL: return "bool";
+  case TY_I8: return "int8_t";
+  case TY_I16: return "int16_t";
+  case TY_I32: return "int32_t";
+  case TY_I64: return "int64_t";
+  case TY_F16:
+  case TY_BF16: return "uint16_t";
+  case TY_F32: return "float";
+  case TY_F64: return "double";
+  default: return "void";
   }
 }
 
 const char *c_name(Arena *a, const char *name) {
   static const char *const keywords[] = {
-      "alignas", "alignof",   "and",      "asm",      "auto",     "bool",   "break",   "case",      "catch",    "char",     "class",
-      "const",   "constexpr", "continue", "decltype", "default",  "delete", "do",      "double",    "else",     "enum",     "explicit",
-      "export",  "extern",    "false",    "float",    "for",      "friend", "goto",    "if",        "inline",   "int",      "long",
-      "mutable", "namespace", "new",      "not",      "operator", "or",     "private", "protected", "public",   "register", "restrict",
-      "return",  "short",     "signed",   "sizeof",   "static",   "struct", "switch",  "template",  "this",     "throw",    "true",
-      "try",     "typedef",   "typename", "union",    "unsigned", "using",  "virtual", "void",      "volatile", "while",    "xor",
-      "NAN",     "INFINITY",  "I",        "NULL",     "signbit",  "isnan",  "isinf",   NULL};
+      "alignas",  "alignof",  "and",     "asm",       "auto",      "bool",     "break",    "case",      "catch",
+      "char",     "class",    "const",   "constexpr", "continue",  "decltype", "default",  "delete",    "do",
+      "double",   "else",     "enum",    "explicit",  "export",    "extern",   "false",    "float",     "for",
+      "friend",   "goto",     "if",      "inline",    "int",       "long",     "mutable",  "namespace", "new",
+      "not",      "operator", "or",      "private",   "protected", "public",   "register", "restrict",  "return",
+      "short",    "signed",   "sizeof",  "static",    "struct",    "switch",   "template", "this",      "throw",
+      "true",     "try",      "typedef", "typename",  "union",     "unsigned", "using",    "virtual",   "void",
+      "volatile", "while",    "xor",     "NAN",       "INFINITY",  "I",        "NULL",     "signbit",   "isnan",
+      "isinf",    NULL};
   for (int i = 0; keywords[i]; i++)
-    if (strcmp(name, keywords[i]) == 0) return arena_printf(a, "%s_", name);
+    if (strcmp(name, keywords[i]) == 0)
+      return arena_printf(a, "%s_", name);
   char *s = arena_printf(a, "%s__", name);
   size_t n = strlen(name), odd = 0;
   for (size_t i = 0; i < n; i++)
-    if (!isalnum((unsigned char)s[i]) && s[i] != '_') s[i] = '_', odd++;
+    if (!isalnum((unsigned char)s[i]) && s[i] != '_')
+      s[i] = '_', odd++;
   return odd ? s : name;
 }
 
 char *const_c_text(Arena *a, Const c, Type t) {
   if (!type_is_float(t))
-    return c.i == INT64_MIN ? arena_strdup(a, "INT64_MIN") : arena_printf(a, t == TY_I64 ? "INT64_C(%lld)" : "(%lld)", (long long)c.i);
-  if (isnan(c.f)) return arena_strdup(a, "NAN");
-  if (isinf(c.f)) return arena_strdup(a, c.f > 0 ? "INFINITY" : "(-INFINITY)");
+    return c.i == INT64_MIN ? arena_strdup(a, "INT64_MIN")
+                            : arena_printf(a, t == TY_I64 ? "INT64_C(%lld)" : "(%lld)", (long long)c.i);
+  if (isnan(c.f))
+    return arena_strdup(a, "NAN");
+  if (isinf(c.f))
+    return arena_strdup(a, c.f > 0 ? "INFINITY" : "(-INFINITY)");
   return arena_printf(a, t == TY_F32 ? "((float)%a)" : "(%a)", c.f);
 }
 
@@ -121,12 +152,16 @@ const char c_helpers[] =
     "static inline int64_t stc_imax(int64_t x, int64_t y) { return x > y ? x : y; }\n"
     "static inline int64_t stc_iabs(int64_t x) { return x < 0 ? stc_sub(0, x) : x; }\n"
     "/* IEEE 754-2019 minimumNumber and maximumNumber. */\n"
-    "static inline double stc_min(double x, double y) { return x != x ? y : y != y ? x : x < y || (x == y && signbit(x)) ? x : y; }\n"
-    "static inline double stc_max(double x, double y) { return x != x ? y : y != y ? x : x > y || (x == y && !signbit(x)) ? x : y; }\n"
+    "static inline double stc_min(double x, double y) { return x != x ? y : y != y ? x : x < y || (x == y && "
+    "signbit(x)) ? x : y; }\n"
+    "static inline double stc_max(double x, double y) { return x != x ? y : y != y ? x : x > y || (x == y && "
+    "!signbit(x)) ? x : y; }\n"
     "/* A float as an integer in [lo, hi]: saturating, NaN is 0. */\n"
-    "static inline int64_t stc_int(double x, int64_t lo, int64_t hi) { return x != x ? 0 : x <= (double)lo ? lo : x >= (double)hi ? hi : (int64_t)x; }\n"
+    "static inline int64_t stc_int(double x, int64_t lo, int64_t hi) { return x != x ? 0 : x <= (double)lo ? lo : x >= "
+    "(double)hi ? hi : (int64_t)x; }\n"
     "/* Exchanges two of the pointers. */\n"
-    "static inline void stc_exchange(void **buffer, int a, int b) { void *t = buffer[a]; buffer[a] = buffer[b]; buffer[b] = t; }\n"
+    "static inline void stc_exchange(void **buffer, int a, int b) { void *t = buffer[a]; buffer[a] = buffer[b]; "
+    "buffer[b] = t; }\n"
     "/* Makes buffer b the `bytes` at home, where now one of the n buffers is. */\n"
     "static inline void stc_settle(void **buffer, int n, int b, void *home, size_t bytes) {\n"
     "  char t[4096], *x = (char *)buffer[b], *y = (char *)home;\n"
@@ -145,50 +180,53 @@ const char c_helpers[] =
     "static inline int64_t stc_ceildiv(int64_t n, int64_t d) { return n <= 0 ? 0 : (n - 1) / d + 1; }\n"
     "#endif\n";
 
-/* The C function or operator for an op of two operands on integers / on floats; NULL if it has none. Infix ones begin with a blank. */
+/* The C function or operator for an op of two operands on integers / on floats; NULL if it has none. Infix ones begin
+ * with a blank. */
 static const char *binary_name(Opcode code, bool integer) {
   switch (code) {
-    case OP_ADD: return integer ? "stc_add" : " +";
-    case OP_SUB: return integer ? "stc_sub" : " -";
-    case OP_MUL: return integer ? "stc_mul" : " *";
-    case OP_DIV: return integer ? "stc_div" : " /";
-    case OP_REM: return integer ? "stc_rem" : "fmod";
-    case OP_MIN: return integer ? "stc_imin" : "stc_min";
-    case OP_MAX: return integer ? "stc_imax" : "stc_max";
-    case OP_POW: return "pow";
-    case OP_COPYSIGN: return "copysign";
-    case OP_EQ: return " ==";
-    case OP_NE: return " !=";
-    case OP_LT: return " <";
-    case OP_LE: return " <=";
-    case OP_GT: return " >";
-    case OP_GE: return " >=";
-    case OP_AND: return " &&";
-    case OP_OR: return " ||";
-    default: return NULL;
+  case OP_ADD: return integer ? "stc_add" : " +";
+  case OP_SUB: return integer ? "stc_sub" : " -";
+  case OP_MUL: return integer ? "stc_mul" : " *";
+  case OP_DIV: return integer ? "stc_div" : " /";
+  case OP_REM: return integer ? "stc_rem" : "fmod";
+  case OP_MIN: return integer ? "stc_imin" : "stc_min";
+  case OP_MAX: return integer ? "stc_imax" : "stc_max";
+  case OP_POW: return "pow";
+  case OP_COPYSIGN: return "copysign";
+  case OP_EQ: return " ==";
+  case OP_NE: return " !=";
+  case OP_LT: return " <";
+  case OP_LE: return " <=";
+  case OP_GT: return " >";
+  case OP_GE: return " >=";
+  case OP_AND: return " &&";
+  case OP_OR: return " ||";
+  default: return NULL;
   }
 }
 
 /* The C function of one float operand. */
 static const char *unary_name(Opcode code) {
   switch (code) {
-    case OP_SQRT: return "sqrt";
-    case OP_EXP: return "exp";
-    case OP_LOG: return "log";
-    case OP_SIN: return "sin";
-    case OP_COS: return "cos";
-    case OP_TAN: return "tan";
-    case OP_TANH: return "tanh";
-    case OP_FLOOR: return "floor";
-    case OP_CEIL: return "ceil";
-    default: return NULL;
+  case OP_SQRT: return "sqrt";
+  case OP_EXP: return "exp";
+  case OP_LOG: return "log";
+  case OP_SIN: return "sin";
+  case OP_COS: return "cos";
+  case OP_TAN: return "tan";
+  case OP_TANH: return "tanh";
+  case OP_FLOOR: return "floor";
+  case OP_CEIL: return "ceil";
+  default: return NULL;
   }
 }
 
 /* The C text of a conversion of `x` from `from` to `to`. */
 static char *convert_text(Arena *a, Type from, Type to, const char *x) {
-  if (to == TY_BOOL) return arena_printf(a, "%s != 0", x);
-  if (!type_is_float(from) || type_is_float(to)) return arena_printf(a, "(%s)%s", c_type(to), x);
+  if (to == TY_BOOL)
+    return arena_printf(a, "%s != 0", x);
+  if (!type_is_float(from) || type_is_float(to))
+    return arena_printf(a, "(%s)%s", c_type(to), x);
   const char *name = to == TY_I64 ? "INT64" : to == TY_I32 ? "INT32" : to == TY_I16 ? "INT16" : "INT8";
   return arena_printf(a, "(%s)stc_int(%s, %s_MIN, %s_MAX)", c_type(to), x, name, name);
 }
@@ -198,22 +236,32 @@ static char *op_text(Arena *a, const Op *op, const char *x, const char *y, const
   Type t = op->results[0]->type, from = op->noperands ? op->operands[0]->type : t;
   bool integer = !type_is_float(from);
   const char *binary = binary_name(op->code, integer), *unary = unary_name(op->code);
-  if (op->code == OP_CONVERT) return convert_text(a, from, t, x);
-  if (op->code == OP_SELECT) return arena_printf(a, "%s ? %s : %s", x, y, z);
-  if (op->code == OP_NOT) return arena_printf(a, "!%s", x);
-  if (op->code == OP_NEG) return arena_printf(a, integer ? "stc_sub(0, %s)" : "-%s", x);
-  if (op->code == OP_ABS) return arena_printf(a, integer ? "stc_iabs(%s)" : "fabs(%s)", x);
-  if (op->code == OP_FMA) return arena_printf(a, t == TY_F32 ? "fmaf(%s, %s, %s)" : "fma(%s, %s, %s)", x, y, z);
-  if (op->code == OP_RSQRT) return arena_printf(a, t == TY_F32 ? "1.0f / (float)sqrt(%s)" : "1.0 / sqrt(%s)", x);
-  if (unary) return arena_printf(a, "%s(%s)", unary, x);
-  if (binary && binary[0] == ' ') return arena_printf(a, "%s%s %s", x, binary, y);
+  if (op->code == OP_CONVERT)
+    return convert_text(a, from, t, x);
+  if (op->code == OP_SELECT)
+    return arena_printf(a, "%s ? %s : %s", x, y, z);
+  if (op->code == OP_NOT)
+    return arena_printf(a, "!%s", x);
+  if (op->code == OP_NEG)
+    return arena_printf(a, integer ? "stc_sub(0, %s)" : "-%s", x);
+  if (op->code == OP_ABS)
+    return arena_printf(a, integer ? "stc_iabs(%s)" : "fabs(%s)", x);
+  if (op->code == OP_FMA)
+    return arena_printf(a, t == TY_F32 ? "fmaf(%s, %s, %s)" : "fma(%s, %s, %s)", x, y, z);
+  if (op->code == OP_RSQRT)
+    return arena_printf(a, t == TY_F32 ? "1.0f / (float)sqrt(%s)" : "1.0 / sqrt(%s)", x);
+  if (unary)
+    return arena_printf(a, "%s(%s)", unary, x);
+  if (binary && binary[0] == ' ')
+    return arena_printf(a, "%s%s %s", x, binary, y);
   return binary ? arena_printf(a, "%s(%s, %s)", binary, x, y) : arena_strdup(a, "0 /* not expressible */");
 }
 
 /* The name of the C variable that holds the value of `v`: its op's place in the block. */
 static char *variable(Arena *a, const Block *b, const Value *v) {
   int i = 0;
-  for (const Op *op = b->first; op && op != v->def; op = op->next) i++;
+  for (const Op *op = b->first; op && op != v->def; op = op->next)
+    i++;
   return arena_printf(a, "t%d", i);
 }
 
@@ -222,7 +270,8 @@ char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *p
   str_add(&s, "");
   for (const Op *op = b->first; op; op = op->next) {
     const char *x[3] = {"", "", ""};
-    for (int i = 0; i < op->noperands && i < 3; i++) x[i] = variable(a, b, op->operands[i]);
+    for (int i = 0; i < op->noperands && i < 3; i++)
+      x[i] = variable(a, b, op->operands[i]);
     if (op->code == OP_YIELD) {
       str_addf(&s, "  %s = %s;\n", result, x[0]);
       break;

@@ -1,4 +1,5 @@
-/* driver/grid.c: the size of a program's grid, as far as it is known when kernels are made, for choices that are to suit it. */
+/* driver/grid.c: the size of a program's grid, as far as it is known when kernels are made, for choices that are to
+ * suit it. */
 #include "driver/driver.h"
 
 #include <inttypes.h>
@@ -10,9 +11,11 @@ static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
 Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, int n, const char *const *texts) {
   Define *defines = ARENA_ARRAY(a, Define, p->options.ndefines + n + 1);
   Const *values = ARENA_ARRAY(a, Const, m->nscalars + 1);
-  for (int i = 0; i < p->options.ndefines; i++) defines[i] = p->defines[i];
+  for (int i = 0; i < p->options.ndefines; i++)
+    defines[i] = p->defines[i];
   for (int i = 0; i < n; i++)
-    if (!define_parse(a, texts[i], &defines[p->options.ndefines + i])) return NULL;
+    if (!define_parse(a, texts[i], &defines[p->options.ndefines + i]))
+      return NULL;
   return module_bind(m, p->options.ndefines + n, defines, values, d) ? values : NULL;
 }
 
@@ -27,13 +30,15 @@ bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *te
 /* Is scalar `i` among the first `n` of `set`? */
 static bool is_set(const int *set, int n, int i) {
   for (int k = 0; k < n; k++)
-    if (set[k] == i) return true;
+    if (set[k] == i)
+      return true;
   return false;
 }
 
 /* The scalar of the one term of `extent` if it is a param not in `set`, else -1. */
 static int free_param(const Module *m, Affine extent, const int *set, int n) {
-  if (extent.n != 1 || !extent.t[0].coef) return -1;
+  if (extent.n != 1 || !extent.t[0].coef)
+    return -1;
   int i = extent.t[0].scalar;
   return m->scalars[i].is_param && type_is_int(m->scalars[i].type) && !is_set(set, n, i) ? i : -1;
 }
@@ -43,7 +48,8 @@ int grid_params(const Module *m, Arena *a, const int64_t want[MAX_RANK], const c
   for (int d = 0; d < m->grid.rank; d++) {
     Affine extent = box_extent(a, &m->grid, d);
     int i = free_param(m, extent, set, n);
-    if (i < 0) continue;
+    if (i < 0)
+      continue;
     defines[n] = arena_printf(a, "%s=%" PRId64, m->scalars[i].name, (want[d] - extent.c) / extent.t[0].coef);
     set[n++] = i;
   }
@@ -53,7 +59,8 @@ int grid_params(const Module *m, Arena *a, const int64_t want[MAX_RANK], const c
 /* Do the program's defines set the param that `d` does? */
 static bool is_defined(const StcProgram *p, const Define *d) {
   for (int i = 0; i < p->options.ndefines; i++)
-    if (strcmp(p->defines[i].name, d->name) == 0) return true;
+    if (strcmp(p->defines[i].name, d->name) == 0)
+      return true;
   return false;
 }
 
@@ -81,7 +88,8 @@ void program_take_grid(StcProgram *p) {
 /* The number nearest to `n` among those of three significant bits. */
 static int64_t rounded(int64_t n) {
   int shift = 0;
-  while (n >> shift > 7) shift++;
+  while (n >> shift > 7)
+    shift++;
   return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
 }
 
@@ -91,30 +99,38 @@ static const double MANY_POINTS = 4194304;
 /* Points of a grid of such extents. */
 static double points_of(const int64_t *size, int rank) {
   double points = 1;
-  for (int d = 0; d < rank; d++) points *= (double)size[d];
+  for (int d = 0; d < rank; d++)
+    points *= (double)size[d];
   return points;
 }
 
-/* Does nothing but where tiles at edges go depend on the size, and on large grids rows of walks? Then makes it none, or that of GRID_SMALL, so that there are no more builds than ways to put them. */
+/* Does nothing but where tiles at edges go depend on the size, and on large grids rows of walks? Then makes it none, or
+ * that of GRID_SMALL, so that there are no more builds than ways to put them. */
 static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[MAX_RANK]) {
   Schedule s = p->schedule;
   memcpy(s.size, size, sizeof s.size);
-  if (schedule_depends_on_size(&s) || (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank))) return;
+  if (schedule_depends_on_size(&s) ||
+      (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank)))
+    return;
   bool parted = schedule_parts_edges(&s, p->module->grid.rank);
-  for (int d = 0; d < MAX_RANK; d++) size[d] = parted ? 0 : GRID_SMALL;
+  for (int d = 0; d < MAX_RANK; d++)
+    size[d] = parted ? 0 : GRID_SMALL;
 }
 
-void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts, int64_t size[MAX_RANK]) {
+void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
+                  int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
   const Schedule *s = &p->schedule;
   bool simple = !t->simt || (s->family && strcmp(s->family, "naive") == 0);
-  if (!schedule_depends_on_size(s) && (simple || (s->edges && !schedule_rows_are_open(s)))) return;
+  if (!schedule_depends_on_size(s) && (simple || (s->edges && !schedule_rows_are_open(s))))
+    return;
   int rank = p->module->grid.rank;
   if (p->options.grid[0])
     memcpy(size, p->options.grid, sizeof *size * (size_t)rank);
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
   bool exact = rank == MAX_RANK && points_of(size, rank) >= MANY_POINTS;
-  for (int d = 0; d < rank && !exact; d++) size[d] = rounded(size[d]);
+  for (int d = 0; d < rank && !exact; d++)
+    size[d] = rounded(size[d]);
   reduce_size(p, t, size);
 }

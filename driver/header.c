@@ -1,18 +1,28 @@
-/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline function, so that a C
+/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline
+ * function, so that a C
  * program needs the object and this header only. */
 #include "driver/driver.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* What every part of the header is made from. `p` is the program's name as a C identifier, fields and arrays are the names of fields and launch-time arrays as such. */
-typedef struct Writer { Str s; Arena *arena; const StcProgram *program; const Module *m; const char *p; const char **fields, **arrays; } Writer;
+/* What every part of the header is made from. `p` is the program's name as a C identifier, fields and arrays are the
+ * names of fields and launch-time arrays as such. */
+typedef struct Writer {
+  Str s;
+  Arena *arena;
+  const StcProgram *program;
+  const Module *m;
+  const char *p;
+  const char **fields, **arrays;
+} Writer;
 
 /* `name` with what C does not allow in identifiers replaced. */
 static char *identifier(Arena *a, const char *name) {
   char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) ? "_" : "", name);
   for (char *c = s; *c; c++)
-    if (!isalnum((unsigned char)*c) && *c != '_') *c = '_';
+    if (!isalnum((unsigned char)*c) && *c != '_')
+      *c = '_';
   return s;
 }
 
@@ -22,14 +32,16 @@ static const char *element(const Writer *w, int field) { return c_type(w->m->fie
 /* Is `name` among the `n` names? */
 static bool is_taken(const char *const *names, int n, const char *name) {
   for (int i = 0; i < n; i++)
-    if (strcmp(names[i], name) == 0) return true;
+    if (strcmp(names[i], name) == 0)
+      return true;
   return false;
 }
 
 /* `name` as an identifier that is none of the `n` names: "v_0" of the component v.0, "U_1" of the older level U@1. */
 static const char *unique(Arena *a, const char *const *names, int n, const char *name) {
   const char *s = identifier(a, name);
-  while (is_taken(names, n, s)) s = arena_printf(a, "%s_", s);
+  while (is_taken(names, n, s))
+    s = arena_printf(a, "%s_", s);
   return s;
 }
 
@@ -40,12 +52,14 @@ static void choose_names(Writer *w) {
   const char **names = ARENA_ARRAY(w->arena, const char *, 2 * n + 1);
   for (int i = 0; i < n; i++) {
     const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
-    if (strcmp(identifier(w->arena, name), name) == 0) names[n + plain++] = name;
+    if (strcmp(identifier(w->arena, name), name) == 0)
+      names[n + plain++] = name;
   }
   for (int i = 0; i < n; i++) {
     const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
     const char *s = identifier(w->arena, name);
-    while (strcmp(s, name) != 0 && is_taken(names + n, plain, s)) s = arena_printf(w->arena, "%s_", s);
+    while (strcmp(s, name) != 0 && is_taken(names + n, plain, s))
+      s = arena_printf(w->arena, "%s_", s);
     names[i] = strcmp(s, name) == 0 ? s : unique(w->arena, names, i, s);
   }
   w->fields = names;
@@ -55,39 +69,44 @@ static void choose_names(Writer *w) {
 /* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
 static bool is_given(const Module *m, int b) {
   const Buffer *buffer = &m->buffers[b];
-  return buffer->kind == BUFFER_PARAM || (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && !m->fields[buffer->field].temp);
+  return buffer->kind == BUFFER_PARAM ||
+         (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && !m->fields[buffer->field].temp);
 }
 
 /* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
 static void field_parameters(Writer *w) {
   for (int f = 0; f < w->m->nfields; f++)
-    if (!w->m->fields[f].temp) str_addf(&w->s, ", %s *field_%s", element(w, f), w->fields[f]);
-  for (int i = 0; i < w->m->nparam_arrays; i++) str_addf(&w->s, ", const %s *array_%s", c_type(w->m->param_arrays[i].type), w->arrays[i]);
+    if (!w->m->fields[f].temp)
+      str_addf(&w->s, ", %s *field_%s", element(w, f), w->fields[f]);
+  for (int i = 0; i < w->m->nparam_arrays; i++)
+    str_addf(&w->s, ", const %s *array_%s", c_type(w->m->param_arrays[i].type), w->arrays[i]);
 }
 
 /* Comment, includes, helpers. */
 static void begin(Writer *w) {
-  str_addf(
-      &w->s,
-      "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with -fopenmp the tiles of a launch run on all cores.\n",
-      w->p, w->program->file, w->program->name, STC_VERSION);
+  str_addf(&w->s,
+           "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with "
+           "-fopenmp the tiles of a launch run on all cores.\n",
+           w->p, w->program->file, w->program->name, STC_VERSION);
   str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
   str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
-  str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n", w->p);
-  str_add(&w->s, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give; launch-time arrays have *_length_* elements. Vectors and structs are one array a "
-                  "component,\n * older levels of a field arrays of their own. f16 and bf16 are passed as their bits. Functions return NULL, or what is wrong.\n */\n");
-  str_addf(
-      &w->s,
-      "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n",
-      w->p, w->p, c_helpers);
+  str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n",
+           w->p);
+  str_add(&w->s, " *\n * Fields are dense arrays in C order of the extents that *_extent_* give; launch-time arrays "
+                 "have *_length_* elements. Vectors and structs are one array a "
+                 "component,\n * older levels of a field arrays of their own. f16 and bf16 are passed as their bits. "
+                 "Functions return NULL, or what is wrong.\n */\n");
+  str_addf(&w->s,
+           "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include "
+           "<stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n",
+           w->p, w->p, c_helpers);
   str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
 
 /* A prototype for each kernel. */
 static void prototypes(Writer *w) {
-  str_add(
-      &w->s,
-      "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the value of argument i, scratch is aligned to 64. */\n");
+  str_add(&w->s, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the "
+                 "value of argument i, scratch is aligned to 64. */\n");
   for (int i = 0; i < w->m->nkernels; i++)
     str_addf(&w->s, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
   str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
@@ -96,31 +115,38 @@ static void prototypes(Writer *w) {
 /* The params, their defaults, and the computed scalars behind them. */
 static void scalars(Writer *w) {
   const Module *m = w->m;
-  str_addf(&w->s, "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct %s_params {\n",
+  str_addf(&w->s,
+           "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct "
+           "%s_params {\n",
            w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
     str_addf(&w->s, "  %s %s;%s\n", c_type(m->scalars[i].type), c_name(w->arena, m->scalars[i].name),
-             m->scalars[i].is_param ? "" : m->scalars[i].is_reduction ? "   /* set by runs: the last value */" : "   /* computed */");
+             m->scalars[i].is_param       ? ""
+             : m->scalars[i].is_reduction ? "   /* set by runs: the last value */"
+                                          : "   /* computed */");
   str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
-    if (!m->scalars[i].expr || define) continue;
-    str_addf(
-        &w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p, m->scalars[i].name, w->p,
-        expression_c_text(w->arena, m, m->scalars[i].expr, "p->", arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
+    if (!m->scalars[i].expr || define)
+      continue;
+    str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p, m->scalars[i].name, w->p,
+             expression_c_text(w->arena, m, m->scalars[i].expr, "p->",
+                               arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
   }
-  str_addf(
-      &w->s,
-      "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params params, *p = &params;\n  memset(p, 0, sizeof *p);\n",
-      w->p, w->p, w->p);
+  str_addf(&w->s,
+           "/* The defaults; params without one are 0. */\nstatic inline %s_params %s_defaults(void) {\n  %s_params "
+           "params, *p = &params;\n  memset(p, 0, sizeof *p);\n",
+           w->p, w->p, w->p);
   Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
   bool *known = ARENA_ARRAY(w->arena, bool, m->nscalars + 1);
   scalar_defaults(w->program, m, values, known);
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
     if (define)
-      str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name), const_c_text(w->arena, values[i], m->scalars[i].type));
-    else if (m->scalars[i].expr) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
+      str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name),
+               const_c_text(w->arena, values[i], m->scalars[i].type));
+    else if (m->scalars[i].expr)
+      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   }
   str_add(&w->s, "  return params;\n}\n\n");
 }
@@ -129,7 +155,8 @@ static void scalars(Writer *w) {
 static const char *not_empty(Writer *w, const Box *b) {
   Str s = {w->arena, NULL, 0, 0};
   for (int d = 0; d < b->rank; d++)
-    str_addf(&s, " && %s <= %s", affine_c_text(w->arena, w->m, b->lo[d], "p->"), affine_c_text(w->arena, w->m, b->hi[d], "p->"));
+    str_addf(&s, " && %s <= %s", affine_c_text(w->arena, w->m, b->lo[d], "p->"),
+             affine_c_text(w->arena, w->m, b->hi[d], "p->"));
   return s.s ? s.s : "";
 }
 
@@ -137,7 +164,8 @@ static const char *not_empty(Writer *w, const Box *b) {
 static const char *escaped(Arena *a, const char *text) {
   Str s = {a, NULL, 0, 0};
   str_add(&s, "");
-  for (; *text; text++) str_addf(&s, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  for (; *text; text++)
+    str_addf(&s, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
   return s.s;
 }
 
@@ -147,8 +175,8 @@ static void check_multiples(Writer *w, const Kernel *k) {
     Str value = {.arena = w->arena};
     affine_print(&value, w->m, k->multiples[i].value);
     str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return \"kernel %s needs %s to be a multiple of %lld\";\n",
-             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name, escaped(w->arena, value.s),
-             (long long)k->multiples[i].of);
+             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, k->name,
+             escaped(w->arena, value.s), (long long)k->multiples[i].of);
   }
 }
 
@@ -156,18 +184,22 @@ static void check_multiples(Writer *w, const Kernel *k) {
 static void bind(Writer *w) {
   const Module *m = w->m;
   str_addf(&w->s,
-           "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params *p) {\n  (void)p;\n",
+           "/* Computes what depends on the params and checks them. */\nstatic inline const char *%s_bind(%s_params "
+           "*p) {\n  (void)p;\n",
            w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
-    if (m->scalars[i].expr && !m->scalars[i].is_param) str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
+    if (m->scalars[i].expr && !m->scalars[i].is_param)
+      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
     str_addf(&w->s, "  if (%s < 0", affine_c_text(w->arena, m, c->value, "p->"));
     for (int j = 0; j < 2; j++)
-      if (c->unless_empty[j]) str_add(&w->s, not_empty(w, c->unless_empty[j]));
+      if (c->unless_empty[j])
+        str_add(&w->s, not_empty(w, c->unless_empty[j]));
     str_addf(&w->s, ") return \"%s\";\n", escaped(w->arena, c->message));
   }
-  for (int i = 0; i < m->nkernels; i++) check_multiples(w, &m->kernels[i]);
+  for (int i = 0; i < m->nkernels; i++)
+    check_multiples(w, &m->kernels[i]);
   str_add(&w->s, "  return NULL;\n}\n\n");
 }
 
@@ -175,40 +207,46 @@ static void bind(Writer *w) {
 static void extents(Writer *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *field = &w->m->fields[f];
-    str_addf(
-        &w->s,
-        "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const %s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
-        field->name, w->p, w->fields[f], w->p);
+    str_addf(&w->s,
+             "/* Points of field %s along dimension d (0 slowest). */\nstatic inline int64_t %s_extent_%s(const "
+             "%s_params *p, int d) {\n  int64_t n = 0;\n  (void)p;\n",
+             field->name, w->p, w->fields[f], w->p);
     for (int d = 0; d < field->box.rank; d++)
-      str_addf(&w->s, "  if (d == %d) n = %s;\n", d, affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
-    str_addf(&w->s, "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  return %s_extent_%s(p, 0)", w->p,
-             w->fields[f], w->p, w->p, w->fields[f]);
-    for (int d = 1; d < field->box.rank; d++) str_addf(&w->s, " * %s_extent_%s(p, %d)", w->p, w->fields[f], d);
+      str_addf(&w->s, "  if (d == %d) n = %s;\n", d,
+               affine_c_text(w->arena, w->m, box_extent(w->arena, &field->box, d), "p->"));
+    str_addf(&w->s,
+             "  return n < 0 ? 0 : n;\n}\nstatic inline int64_t %s_size_%s(const %s_params *p) {\n  return "
+             "%s_extent_%s(p, 0)",
+             w->p, w->fields[f], w->p, w->p, w->fields[f]);
+    for (int d = 1; d < field->box.rank; d++)
+      str_addf(&w->s, " * %s_extent_%s(p, %d)", w->p, w->fields[f], d);
     str_add(&w->s, ";\n}\n\n");
   }
   for (int i = 0; i < w->m->nparam_arrays; i++)
     str_addf(&w->s,
-             "/* Elements of launch-time array %s. If there are none, it may be NULL. */\nstatic inline int64_t %s_length_%s(const %s_params *p) "
+             "/* Elements of launch-time array %s. If there are none, it may be NULL. */\nstatic inline int64_t "
+             "%s_length_%s(const %s_params *p) "
              "{\n  const int64_t n = %s;\n  (void)p;\n  return n < 0 ? 0 : n;\n}\n\n",
-             w->m->param_arrays[i].name, w->p, w->arrays[i], w->p, affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
+             w->m->param_arrays[i].name, w->p, w->arrays[i], w->p,
+             affine_c_text(w->arena, w->m, w->m->param_arrays[i].extent, "p->"));
 }
 
 /* The structure that holds a run's buffers. */
 static void state(Writer *w) {
-  str_addf(
-      &w->s,
-      "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  int64_t step;\n  char *scratch;\n  void *buffer[%d];\n} %s_state;\n\n",
-      w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1, w->p);
+  str_addf(&w->s,
+           "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  "
+           "int64_t step;\n  char *scratch;\n  void *buffer[%d];\n} %s_state;\n\n",
+           w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1, w->p);
 }
 
-/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's is not aligned as it needs, the one launched
- * instead runs. */
+/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's
+ * is not aligned as it needs, the one launched instead runs. */
 static void choose(Writer *w, const Kernel *k) {
   const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
                                  : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
   for (int i = 0; i < k->nmultiples && k->instead; i++)
-    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return %s;\n", affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"),
-             (long long)k->multiples[i].of, other);
+    str_addf(&w->s, "  if (%s %% INT64_C(%lld) != 0) return %s;\n",
+             affine_c_text(w->arena, w->m, k->multiples[i].value, "p->"), (long long)k->multiples[i].of, other);
   for (int i = 0; i < k->nargs; i++) {
     int b = k->args[i].index;
     int64_t align = k->args[i].kind == KARG_BUFFER ? kernel_alignment(w->m, k, b) : 0;
@@ -217,59 +255,72 @@ static void choose(Writer *w, const Kernel *k) {
   }
 }
 
-/* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last dimension. */
+/* Statements that turn the blocks of the hollow kernel `k` into those that are not left out, numbered along the last
+ * dimension. */
 static void leave_out(Writer *w, const Kernel *k) {
   str_add(&w->s, "  total = 1");
   for (int d = 0; d < k->rank; d++)
     str_addf(&w->s, " * stc_ceildiv(%s, %d)", affine_c_text(w->arena, w->m, k->without[d], "p->"), (int)k->tile[d]);
-  str_addf(&w->s, ";\n  total = blocks[0] * blocks[1] * blocks[2] - total;\n  blocks[0] = blocks[1] = blocks[2] = 1;\n  blocks[%d] = total;\n", k->rank - 1);
+  str_addf(&w->s,
+           ";\n  total = blocks[0] * blocks[1] * blocks[2] - total;\n  blocks[0] = blocks[1] = blocks[2] = 1;\n  "
+           "blocks[%d] = total;\n",
+           k->rank - 1);
 }
 
 /* One launch function a kernel. */
 static void launch(Writer *w, const Kernel *k) {
   const Module *m = w->m;
   long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
-  str_addf(
-      &w->s,
-      "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params *p = s->p;\n  void *args[%d] = {",
-      k->name, w->p, k->name, w->p, w->p, k->nargs + 1);
+  str_addf(&w->s,
+           "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params "
+           "*p = s->p;\n  void *args[%d] = {",
+           k->name, w->p, k->name, w->p, w->p, k->nargs + 1);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
-    if (a->kind == KARG_BUFFER) str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
-    if (a->kind == KARG_SCALAR) str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, m->scalars[a->index].name));
-    if (a->kind == KARG_STEP) str_add(&w->s, "&s->step, ");
+    if (a->kind == KARG_BUFFER)
+      str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
+    if (a->kind == KARG_SCALAR)
+      str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, m->scalars[a->index].name));
+    if (a->kind == KARG_STEP)
+      str_add(&w->s, "&s->step, ");
   }
   str_add(&w->s, "NULL};\n  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
   choose(w, k);
   for (int d = 0; d < k->rank; d++)
-    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"), (int)k->tile[d]);
-  if (k->hollow) leave_out(w, k);
+    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"),
+             (int)k->tile[d]);
+  if (k->hollow)
+    leave_out(w, k);
   str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n"
                  "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
                  "    int64_t i;\n");
-  str_addf(
-      &w->s,
-      "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : NULL;\n    failed |= !scratch;\n",
-      scratch + 64);
+  str_addf(&w->s,
+           "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : "
+           "NULL;\n    failed |= !scratch;\n",
+           scratch + 64);
   str_add(&w->s, "#ifdef _OPENMP\n#pragma omp for schedule(dynamic)\n#endif\n"
                  "    for (i = 0; i < total; i++) {\n"
                  "      int64_t block[3];\n");
   int rank = k->rank;
-  if (rank == 1) str_add(&w->s, "      block[0] = i, block[1] = block[2] = 0;\n");
-  if (rank == 2) str_add(&w->s, "      block[0] = i / blocks[1], block[1] = i % blocks[1], block[2] = 0;\n");
+  if (rank == 1)
+    str_add(&w->s, "      block[0] = i, block[1] = block[2] = 0;\n");
+  if (rank == 2)
+    str_add(&w->s, "      block[0] = i / blocks[1], block[1] = i % blocks[1], block[2] = 0;\n");
   if (rank == 3)
-    str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % blocks[2];\n");
-  str_addf(
-      &w->s,
-      "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of memory\" : NULL;\n}\n\n",
-      k->name);
+    str_add(&w->s, "      block[0] = i / (blocks[1] * blocks[2]), block[1] = i / blocks[2] % blocks[1], block[2] = i % "
+                   "blocks[2];\n");
+  str_addf(&w->s,
+           "      if (scratch) %s(args, block, scratch);\n    }\n    free(memory);\n  }\n  return failed ? \"out of "
+           "memory\" : NULL;\n}\n\n",
+           k->name);
 }
 
 /* The launch functions; those of kernels that may be launched with any params first, because the others call them. */
 static void launches(Writer *w) {
   for (int later = 0; later < 2; later++)
     for (int i = 0; i < w->m->nkernels; i++)
-      if ((w->m->kernels[i].nmultiples > 0) == later) launch(w, &w->m->kernels[i]);
+      if ((w->m->kernels[i].nmultiples > 0) == later)
+        launch(w, &w->m->kernels[i]);
 }
 
 /* The statements of one sequence, `indent` deep; `state` is the state's address. */
@@ -283,10 +334,13 @@ static void sequence(Writer *w, const HostSeq *q, const char *indent, const char
   }
 }
 
-/* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so then it is a 0. */
+/* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
+ * then it is a 0. */
 static void open_array(Writer *w, int b, int array) {
-  str_addf(&w->s, "  static const double none%d = 0;\n  s.buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n", b, b, w->p, w->arrays[array],
-           w->arrays[array], b);
+  str_addf(
+      &w->s,
+      "  static const double none%d = 0;\n  s.buffer[%d] = %s_length_%s(p) > 0 ? (void *)array_%s : (void *)&none%d;\n",
+      b, b, w->p, w->arrays[array], w->arrays[array], b);
 }
 
 /* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
@@ -301,20 +355,24 @@ static void open_buffer(Writer *w, int b) {
     return;
   }
   str_addf(&w->s, "  void *own%d = malloc(sizeof(%s) * (size_t)", b, c_type(buffer_type(w->m, b)));
-  if (buffer->kind == BUFFER_FIELD) str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
-  else str_addf(&w->s, "%lld", (long long)buffer->cells);
+  if (buffer->kind == BUFFER_FIELD)
+    str_addf(&w->s, "%s_size_%s(p)", w->p, w->fields[buffer->field]);
+  else
+    str_addf(&w->s, "%lld", (long long)buffer->cells);
   str_addf(&w->s, " + 1);\n  s.buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
 }
 
 /* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
 static void open_state(Writer *w) {
   const Module *m = w->m;
-  str_addf(
-      &w->s,
-      "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = %s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
-      w->p, w->p, w->p, w->p);
-  for (int b = 0; b < m->nbuffers; b++) open_buffer(w, b);
-  for (int i = 0; i < m->nparam_arrays; i++) str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
+  str_addf(&w->s,
+           "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = "
+           "%s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
+           w->p, w->p, w->p, w->p);
+  for (int b = 0; b < m->nbuffers; b++)
+    open_buffer(w, b);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    str_addf(&w->s, "  (void)array_%s;\n", w->arrays[i]);
 }
 
 /* Can a swap exchange buffer `b` with another? */
@@ -322,7 +380,8 @@ static bool is_swapped(const Module *m, int b) {
   for (int i = -1; i < m->host.nseqs; i++) {
     const HostSeq *q = i < 0 ? &m->host.init : &m->host.seqs[i];
     for (int k = 0; k < q->nops; k++)
-      if (q->ops[k].kind == HOST_SWAP && (q->ops[k].a == b || q->ops[k].b == b)) return true;
+      if (q->ops[k].kind == HOST_SWAP && (q->ops[k].a == b || q->ops[k].b == b))
+        return true;
   }
   return false;
 }
@@ -332,22 +391,27 @@ static void close_state(Writer *w) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
     int b = module_field_buffer(m, f, 0);
-    if (m->fields[f].temp) continue;
+    if (m->fields[f].temp)
+      continue;
     if (b >= 0 && is_swapped(m, b))
-      str_addf(&w->s, "  if (!e) stc_settle(s.buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n", (int)m->nbuffers, b, w->fields[f],
-               element(w, f), w->p, w->fields[f]);
-    if (b < 0) str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
+      str_addf(&w->s, "  if (!e) stc_settle(s.buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n",
+               (int)m->nbuffers, b, w->fields[f], element(w, f), w->p, w->fields[f]);
+    if (b < 0)
+      str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
   }
   for (int b = 0; b < m->nbuffers; b++)
-    if (!is_given(m, b)) str_addf(&w->s, "  free(own%d);\n", b);
+    if (!is_given(m, b))
+      str_addf(&w->s, "  free(own%d);\n", b);
   str_add(&w->s, "  return e;\n}\n\n");
 }
 
 /* The init function, where there is something to do. */
 static void init(Writer *w) {
-  if (w->m->host.init.nops == 0) return;
+  if (w->m->host.init.nops == 0)
+    return;
   str_addf(&w->s,
-           "/* Runs the program's inits, and starts older levels as what their fields are: fill the fields that have no init before. Points that no init sets become 0. "
+           "/* Runs the program's inits, and starts older levels as what their fields are: fill the fields that have "
+           "no init before. Points that no init sets become 0. "
            "*/\nstatic inline const char *%s_init(const %s_params *params",
            w->p, w->p);
   field_parameters(w);
@@ -357,7 +421,8 @@ static void init(Writer *w) {
   fields_with_init(w->m, has);
   for (int f = 0; f < w->m->nfields; f++)
     if (has[f] && !w->m->fields[f].temp)
-      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f], element(w, f), w->p, w->fields[f]);
+      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f], element(w, f), w->p,
+               w->fields[f]);
   sequence(w, &w->m->host.init, "  ", "&s");
   close_state(w);
 }
@@ -368,10 +433,13 @@ static void init(Writer *w) {
 static void judge(Writer *w, const Reduction *r, const char *name) {
   const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? declared_name(w->m, r->field) : "";
   if (r->kind == REDUCE_FINITE)
-    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name, escaped(w->arena, field));
+    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"field %s is not finite everywhere\";\n", name,
+             escaped(w->arena, field));
   if (r->kind == REDUCE_BOUNDS)
-    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"an index of a launch-time array was out of range\";\n", name);
-  if (r->kind != REDUCE_UNTIL) return;
+    str_addf(&w->s, "    if (!e && p->%s != INT64_MAX) e = \"an index of a launch-time array was out of range\";\n",
+             name);
+  if (r->kind != REDUCE_UNTIL)
+    return;
   str_addf(&w->s, "    if (!e && p->%s != p->%s) e = \"the value that `until` compares is NaN\";\n", name, name);
   str_addf(&w->s, "    if (!e && s->step > 0) {\n      bool met;\n%s      if (met) *stop = true;\n    }\n",
            expression_c_text(w->arena, w->m, r->stop, "p->", "met"));
@@ -380,9 +448,13 @@ static void judge(Writer *w, const Reduction *r, const char *name) {
 /* The function that evaluates the reductions that are due, and the one that says how far it is to the next. */
 static void reductions(Writer *w) {
   const Module *m = w->m;
-  if (m->nreductions == 0) return;
-  str_addf(&w->s, "/* Evaluates what is due after s->step steps into p; sets *stop if the condition of an `until` is met. */\n"
-                  "static inline const char *%s_reduce(%s_state *s, %s_params *p, bool *stop) {\n  const char *e = NULL;\n  (void)stop;\n", w->p, w->p, w->p);
+  if (m->nreductions == 0)
+    return;
+  str_addf(&w->s,
+           "/* Evaluates what is due after s->step steps into p; sets *stop if the condition of an `until` is met. */\n"
+           "static inline const char *%s_reduce(%s_state *s, %s_params *p, bool *stop) {\n  const char *e = NULL;\n  "
+           "(void)stop;\n",
+           w->p, w->p, w->p);
   for (int i = 0; i < m->nreductions; i++) {
     const Reduction *r = &m->reductions[i];
     const char *name = c_name(w->arena, m->scalars[r->scalar].name);
@@ -392,10 +464,13 @@ static void reductions(Writer *w) {
     judge(w, r, name);
     str_add(&w->s, "  }\n");
   }
-  str_addf(&w->s, "  return e;\n}\n\n/* The lesser of `left` and the steps from `step` to the next evaluation. */\n"
-                  "static inline int64_t %s_left(int64_t step, int64_t left) {\n", w->p);
+  str_addf(&w->s,
+           "  return e;\n}\n\n/* The lesser of `left` and the steps from `step` to the next evaluation. */\n"
+           "static inline int64_t %s_left(int64_t step, int64_t left) {\n",
+           w->p);
   for (int i = 0; i < m->nreductions; i++)
-    str_addf(&w->s, "  left = stc_imin(left, %lld - step %% INT64_C(%lld));\n", (long long)m->reductions[i].every, (long long)m->reductions[i].every);
+    str_addf(&w->s, "  left = stc_imin(left, %lld - step %% INT64_C(%lld));\n", (long long)m->reductions[i].every,
+             (long long)m->reductions[i].every);
   str_add(&w->s, "  return left;\n}\n\n");
 }
 
@@ -404,10 +479,14 @@ static void reductions(Writer *w) {
 /* Comment, name and parameters of the run function. */
 static void begin_run(Writer *w) {
   bool reduce = w->m->nreductions > 0;
-  str_addf(&w->s, "/* Runs `steps` time steps, of which `first_step` were done before.%s */\nstatic inline const char *%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
-           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the condition of an `until` was met, and after "
-                    "an error the steps after which it was found." : "", w->p,
-           reduce ? "" : "const ", w->p);
+  str_addf(&w->s,
+           "/* Runs `steps` time steps, of which `first_step` were done before.%s */\nstatic inline const char "
+           "*%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
+           reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the "
+                    "condition of an `until` was met, and after "
+                    "an error the steps after which it was found."
+                  : "",
+           w->p, reduce ? "" : "const ", w->p);
   field_parameters(w);
   str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");
 }
@@ -419,22 +498,27 @@ static void run(Writer *w) {
   begin_run(w);
   open_state(w);
   str_add(&w->s, "  s.step = first_step;\n");
-  if (reduce) str_addf(&w->s, "  bool stop = false;\n  if (!e && first_step == 0) e = %s_reduce(&s, &bound, &stop);\n", w->p);
+  if (reduce)
+    str_addf(&w->s, "  bool stop = false;\n  if (!e && first_step == 0) e = %s_reduce(&s, &bound, &stop);\n", w->p);
   str_addf(&w->s, "  while (!e && %ssteps > 0) {\n", reduce ? "!stop && " : "");
-  if (reduce) str_addf(&w->s, "    const int64_t left = %s_left(s.step, steps);\n", w->p);
+  if (reduce)
+    str_addf(&w->s, "    const int64_t left = %s_left(s.step, steps);\n", w->p);
   for (int i = 0; i < m->host.nseqs; i++) {
     const HostSeq *q = &m->host.seqs[i];
     str_addf(&w->s, "    %sif (%s >= %d) {\n", i ? "else " : "", reduce ? "left" : "steps", (int)q->steps);
     sequence(w, q, "      ", "&s");
     str_addf(&w->s, "      s.step += %d;\n      steps -= %d;\n    }\n", (int)q->steps, (int)q->steps);
   }
-  if (reduce) str_addf(&w->s, "    if (!e) e = %s_reduce(&s, &bound, &stop);\n", w->p);
+  if (reduce)
+    str_addf(&w->s, "    if (!e) e = %s_reduce(&s, &bound, &stop);\n", w->p);
   str_addf(&w->s, "%s  }\n", m->host.nseqs ? "" : "    break;\n");
   for (int i = 0; i < m->nscalars; i++) {
     const char *name = c_name(w->arena, m->scalars[i].name);
-    if (m->scalars[i].is_reduction) str_addf(&w->s, "  params->%s = bound.%s;\n", name, name);
+    if (m->scalars[i].is_reduction)
+      str_addf(&w->s, "  params->%s = bound.%s;\n", name, name);
   }
-  if (reduce) str_add(&w->s, "  if (done) *done = s.step - first_step;\n");
+  if (reduce)
+    str_add(&w->s, "  if (done) *done = s.step - first_step;\n");
   close_state(w);
 }
 

@@ -1,4 +1,5 @@
-/* driver/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON. docs/manifest.md describes it
+/* driver/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON.
+ * docs/manifest.md describes it
  * field by field. */
 #include "driver/driver.h"
 
@@ -11,9 +12,16 @@
 enum { SCHEMA_VERSION = 4 };
 
 /* What every part of the manifest is made from. */
-typedef struct Writer { Arena *arena; const StcProgram *program; const Module *m; const Target *target; } Writer;
+typedef struct Writer {
+  Arena *arena;
+  const StcProgram *program;
+  const Module *m;
+  const Target *target;
+} Writer;
 
-size_t kernel_arg_size(const Module *m, const KArg *a) { return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8; }
+size_t kernel_arg_size(const Module *m, const KArg *a) {
+  return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8;
+}
 
 int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) {
   int64_t fixed, given;
@@ -28,8 +36,10 @@ static void set(json_t *o, const char *key, json_t *value) { json_object_set_new
 
 /* A constant as a JSON value; what JSON cannot say is a string. */
 static json_t *constant(Const c, Type t) {
-  if (t == TY_BOOL) return json_boolean(c.i != 0);
-  if (!type_is_float(t)) return json_integer(c.i);
+  if (t == TY_BOOL)
+    return json_boolean(c.i != 0);
+  if (!type_is_float(t))
+    return json_integer(c.i);
   return isfinite(c.f) ? json_real(c.f) : json_string(isnan(c.f) ? "nan" : c.f > 0 ? "inf" : "-inf");
 }
 
@@ -73,7 +83,8 @@ static json_t *box(const Writer *w, const Box *b) {
 /* The place of `v`'s op among those of the expression. */
 static int place(const Block *b, const Value *v) {
   int i = 0;
-  for (const Op *op = b->first; op && op != v->def; op = op->next) i++;
+  for (const Op *op = b->first; op && op != v->def; op = op->next)
+    i++;
   return i;
 }
 
@@ -84,9 +95,12 @@ static json_t *expression(const Writer *w, const Block *b) {
     json_t *o = json_object(), *args = json_array();
     set(o, "op", json_string(op_info[op->code].name));
     set(o, "type", json_string(type_name(op->results[0]->type)));
-    if (op->code == OP_CONST) set(o, "value", constant(op->cval, op->results[0]->type));
-    if (op->code == OP_SCALAR) set(o, "scalar", json_string(w->m->scalars[op->sym].name));
-    for (int i = 0; i < op->noperands; i++) json_array_append_new(args, json_integer(place(b, op->operands[i])));
+    if (op->code == OP_CONST)
+      set(o, "value", constant(op->cval, op->results[0]->type));
+    if (op->code == OP_SCALAR)
+      set(o, "scalar", json_string(w->m->scalars[op->sym].name));
+    for (int i = 0; i < op->noperands; i++)
+      json_array_append_new(args, json_integer(place(b, op->operands[i])));
     set(o, "arguments", args);
     json_array_append_new(list, o);
   }
@@ -108,8 +122,10 @@ static json_t *scalars(const Writer *w) {
     set(o, "name", json_string(s->name));
     set(o, "kind", json_string(s->is_param ? "param" : s->is_reduction ? "reduction" : "let"));
     set(o, "type", json_string(type_name(s->type)));
-    if (s->is_param) set(o, "default", known[i] ? constant(values[i], s->type) : json_null());
-    if (s->expr && !scalar_define(w->program, m, i)) set(o, "expression", expression(w, s->expr));
+    if (s->is_param)
+      set(o, "default", known[i] ? constant(values[i], s->type) : json_null());
+    if (s->expr && !scalar_define(w->program, m, i))
+      set(o, "expression", expression(w, s->expr));
     json_array_append_new(list, o);
   }
   return list;
@@ -118,14 +134,16 @@ static json_t *scalars(const Writer *w) {
 /* Distance in elements between neighbours along dimension d, as text. */
 static const char *stride_text(const Writer *w, const Box *b, int d) {
   Str s = {w->arena, NULL, 0, 0};
-  for (int e = d + 1; e < b->rank; e++) str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, extent(w, b, e)));
+  for (int e = d + 1; e < b->rank; e++)
+    str_addf(&s, s.n ? " * max(%s, 0)" : "max(%s, 0)", affine_text(w, extent(w, b, e)));
   return s.s ? s.s : "1";
 }
 
 /* The strides of an array over `b`, in elements. */
 static json_t *strides(const Writer *w, const Box *b) {
   json_t *list = json_array();
-  for (int d = 0; d < b->rank; d++) json_array_append_new(list, json_string(stride_text(w, b, d)));
+  for (int d = 0; d < b->rank; d++)
+    json_array_append_new(list, json_string(stride_text(w, b, d)));
   return list;
 }
 
@@ -141,20 +159,26 @@ static json_t *field(const Writer *w, int i, bool has_init) {
   const Field *f = &m->fields[i];
   const Record *r = record_of(m, i);
   json_t *o = json_object(), *extents = json_array();
-  for (int d = 0; d < f->box.rank; d++) json_array_append_new(extents, affine(w, extent(w, &f->box, d)));
+  for (int d = 0; d < f->box.rank; d++)
+    json_array_append_new(extents, affine(w, extent(w, &f->box, d)));
   set(o, "name", json_string(f->name));
   set(o, "type", json_string(type_name(f->type)));
   set(o, "npy", json_string(npy_descr((StcType)f->type)));
-  if (r) set(o, "component_of", json_string(r->name));
-  if (r) set(o, "component", json_integer(i - r->first));
+  if (r)
+    set(o, "component_of", json_string(r->name));
+  if (r)
+    set(o, "component", json_integer(i - r->first));
   set(o, "region", box(w, &f->box));
   set(o, "extents", extents);
   set(o, "strides", strides(w, &f->box));
   set(o, "units", json_string("elements"));
   set(o, "outside", json_string(outside_name(f->outside)));
-  if (f->outside == OUTSIDE_CONST) set(o, "outside_value", constant(f->outside_value, f->type));
-  if (f->past) set(o, "history_of", json_string(m->fields[f->present].name));
-  if (f->past) set(o, "level", json_integer(f->past));
+  if (f->outside == OUTSIDE_CONST)
+    set(o, "outside_value", constant(f->outside_value, f->type));
+  if (f->past)
+    set(o, "history_of", json_string(m->fields[f->present].name));
+  if (f->past)
+    set(o, "level", json_integer(f->past));
   set(o, "input", json_boolean(f->input));
   set(o, "temp", json_boolean(f->temp));
   set(o, "init", json_boolean(has_init));
@@ -166,7 +190,8 @@ static json_t *fields(const Writer *w) {
   json_t *list = json_array();
   bool *init = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
   fields_with_init(w->m, init);
-  for (int i = 0; i < w->m->nfields; i++) json_array_append_new(list, field(w, i, init[i]));
+  for (int i = 0; i < w->m->nfields; i++)
+    json_array_append_new(list, field(w, i, init[i]));
   return list;
 }
 
@@ -177,12 +202,15 @@ static json_t *records(const Writer *w) {
   for (int i = 0; i < p->ndeclared; i++) {
     const Declared *d = &p->declared[i];
     int r = module_find_record(w->m, d->name);
-    if (r < 0) continue;
+    if (r < 0)
+      continue;
     json_t *o = json_object(), *parts = json_array(), *axes = json_array();
-    for (int k = 0; k < d->naxes; k++) json_array_append_new(axes, json_integer(d->axes[k]));
+    for (int k = 0; k < d->naxes; k++)
+      json_array_append_new(axes, json_integer(d->axes[k]));
     for (int c = 0; c < d->ncomponents; c++)
-      json_array_append_new(parts, json_pack("{s:s, s:s, s:I}", "field", w->m->fields[w->m->records[r].first + c].name, "path", d->components[c].path,
-                                             "offset", (json_int_t)d->components[c].offset));
+      json_array_append_new(parts,
+                            json_pack("{s:s, s:s, s:I}", "field", w->m->fields[w->m->records[r].first + c].name, "path",
+                                      d->components[c].path, "offset", (json_int_t)d->components[c].offset));
     set(o, "name", json_string(d->name));
     set(o, "type", json_string(d->type_name));
     set(o, "npy", json_string(d->dtype));
@@ -200,10 +228,12 @@ static json_t *structs(const Writer *w) {
   json_t *list = json_array();
   for (int i = 0; i < m->ncomposites; i++) {
     const Composite *c = &m->composites[i];
-    if (!c->name) continue;
+    if (!c->name)
+      continue;
     json_t *o, *members = json_array();
     for (int k = 0; k < c->n; k++)
-      json_array_append_new(members, json_pack("{s:s, s:s}", "name", c->members[k].name, "type", type_text(m, c->members[k].type)));
+      json_array_append_new(members, json_pack("{s:s, s:s}", "name", c->members[k].name, "type",
+                                               type_text(m, c->members[k].type)));
     o = json_pack("{s:s}", "name", c->name);
     set(o, "members", members);
     json_array_append_new(list, o);
@@ -236,7 +266,8 @@ static const char *bytes_text(const Writer *w, const Buffer *b, int size) {
   } else {
     const Field *f = &w->m->fields[b->field];
     str_addf(&s, "%d", size);
-    for (int d = 0; d < f->box.rank; d++) str_addf(&s, " * max(%s, 0)", affine_text(w, extent(w, &f->box, d)));
+    for (int d = 0; d < f->box.rank; d++)
+      str_addf(&s, " * max(%s, 0)", affine_text(w, extent(w, &f->box, d)));
   }
   return s.s;
 }
@@ -277,7 +308,8 @@ static json_t *checks(const Writer *w) {
     set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
     set(o, "value", affine(w, c->value));
     for (int j = 0; j < 2; j++)
-      if (c->unless_empty[j]) json_array_append_new(empty, box(w, c->unless_empty[j]));
+      if (c->unless_empty[j])
+        json_array_append_new(empty, box(w, c->unless_empty[j]));
     set(o, "unless_empty", empty);
     set(o, "message", json_string(c->message));
     json_array_append_new(list, o);
@@ -288,7 +320,9 @@ static json_t *checks(const Writer *w) {
 /* ---------------------------------------------------------------- kernels */
 
 /* "read", "write" or "read_write". */
-static const char *access_name(const KArg *a) { return a->reads && a->writes ? "read_write" : a->writes ? "write" : "read"; }
+static const char *access_name(const KArg *a) {
+  return a->reads && a->writes ? "read_write" : a->writes ? "write" : "read";
+}
 
 /* One argument of `k`; *offset is where the next one may begin in the kernarg segment. */
 static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t *offset) {
@@ -342,10 +376,14 @@ static json_t *grid(const Writer *w, const Kernel *k, int d) {
   json_t *o = json_object();
   set(o, "dimension", json_integer(d));
   set(o, "axis", json_string(axes[k->rank - 1 - d]));
-  set(o, "text", json_string(!k->hollow ? blocks_text(w, k->extent[d], k->tile[d]) : d < k->rank - 1 ? "1" : hollow_text(w, k)));
+  set(o, "text",
+      json_string(!k->hollow        ? blocks_text(w, k->extent[d], k->tile[d])
+                  : d < k->rank - 1 ? "1"
+                                    : hollow_text(w, k)));
   set(o, "extent", affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
-  if (k->hollow) set(o, "without", affine(w, k->without[d]));
+  if (k->hollow)
+    set(o, "without", affine(w, k->without[d]));
   return o;
 }
 
@@ -353,7 +391,8 @@ static json_t *grid(const Writer *w, const Kernel *k, int d) {
 static json_t *block(const Kernel *k) {
   json_t *o = json_object();
   static const char *const axes[] = {"x", "y", "z"};
-  for (int i = 0; i < 3; i++) set(o, axes[i], json_integer(i < k->rank ? k->threads[k->rank - 1 - i] : 1));
+  for (int i = 0; i < 3; i++)
+    set(o, axes[i], json_integer(i < k->rank ? k->threads[k->rank - 1 - i] : 1));
   return o;
 }
 
@@ -363,13 +402,15 @@ static void set_multiples(const Writer *w, const Kernel *k, json_t *o) {
   for (int i = 0; i < k->nmultiples; i++) {
     const Multiple *x = &k->multiples[i];
     json_t *each = json_object();
-    set(each, "text", json_string(arena_printf(w->arena, "(%s) %% %lld == 0", affine_text(w, x->value), (long long)x->of)));
+    set(each, "text",
+        json_string(arena_printf(w->arena, "(%s) %% %lld == 0", affine_text(w, x->value), (long long)x->of)));
     set(each, "value", affine(w, x->value));
     set(each, "of", json_integer(x->of));
     json_array_append_new(list, each);
   }
   set(o, "multiples", list);
-  if (k->instead) set(o, "instead", json_string(w->m->kernels[k->instead - 1].name));
+  if (k->instead)
+    set(o, "instead", json_string(w->m->kernels[k->instead - 1].name));
 }
 
 /* One kernel. */
@@ -379,17 +420,21 @@ static json_t *kernel(const Writer *w, const Kernel *k) {
   int64_t fixed, given;
   bool simt = target_info(w->target)->simt;
   target_kernel_shared(w->target, k, &fixed, &given);
-  for (int i = 0; i < k->nargs; i++) json_array_append_new(arguments, argument(w, k, &k->args[i], &offset));
-  for (int d = 0; d < k->rank; d++) json_array_append_new(grids, grid(w, k, d));
+  for (int i = 0; i < k->nargs; i++)
+    json_array_append_new(arguments, argument(w, k, &k->args[i], &offset));
+  for (int d = 0; d < k->rank; d++)
+    json_array_append_new(grids, grid(w, k, d));
   set(o, "name", json_string(k->name));
-  if (strcmp(target_arch(w->target), "amdgpu") == 0) set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));
+  if (strcmp(target_arch(w->target), "amdgpu") == 0)
+    set(o, "descriptor", json_string(arena_printf(w->arena, "%s.kd", k->name)));
   set(o, "steps", json_integer(k->steps));
   set_multiples(w, k, o);
   set(o, "block", block(k));
   set(o, "grid", grids);
   set(o, "static_shared_bytes", json_integer(fixed));
   set(o, "dynamic_shared_bytes", json_integer(simt ? given : 0));
-  if (!simt) set(o, "scratch_bytes", json_integer(given));
+  if (!simt)
+    set(o, "scratch_bytes", json_integer(given));
   set(o, "arguments", arguments);
   set(o, "argument_bytes", json_integer((json_int_t)offset));
   return o;
@@ -398,7 +443,8 @@ static json_t *kernel(const Writer *w, const Kernel *k) {
 /* All kernels. */
 static json_t *kernels(const Writer *w) {
   json_t *list = json_array();
-  for (int i = 0; i < w->m->nkernels; i++) json_array_append_new(list, kernel(w, &w->m->kernels[i]));
+  for (int i = 0; i < w->m->nkernels; i++)
+    json_array_append_new(list, kernel(w, &w->m->kernels[i]));
   return list;
 }
 
@@ -411,7 +457,8 @@ static json_t *sequence(const Writer *w, const HostSeq *s) {
     json_t *op = json_object();
     if (s->ops[i].kind == HOST_LAUNCH)
       set(op, "launch", json_string(w->m->kernels[s->ops[i].a].name));
-    if (s->ops[i].beside) set(op, "beside", json_true());
+    if (s->ops[i].beside)
+      set(op, "beside", json_true());
     if (s->ops[i].kind == HOST_SWAP)
       set(op, "swap", json_pack("[s, s]", w->m->buffers[s->ops[i].a].name, w->m->buffers[s->ops[i].b].name));
     json_array_append_new(ops, op);
@@ -436,7 +483,8 @@ static void add_formula(const Writer *w, Str *s, const Value *v) {
   } else {
     str_addf(s, "%s(", op_info[op->code].name);
     for (int i = 0; i < op->noperands && s->n <= LONGEST_FORMULA; i++) {
-      if (i) str_add(s, ", ");
+      if (i)
+        str_add(s, ", ");
       add_formula(w, s, op->operands[i]);
     }
     str_add(s, ")");
@@ -467,10 +515,14 @@ static json_t *reductions(const Writer *w) {
     set(o, "every", json_integer(r->every));
     set(o, "scalar", json_string(m->scalars[r->scalar].name));
     set(o, "result", json_string(m->buffers[r->result].name));
-    if (check) set(o, "field", json_string(declared_name(m, r->field)));
-    if (check) set(o, "good", json_integer(INT64_MAX));
-    if (r->stop) set(o, "stop_text", formula(w, r->stop));
-    if (r->stop) set(o, "stop", expression(w, r->stop));
+    if (check)
+      set(o, "field", json_string(declared_name(m, r->field)));
+    if (check)
+      set(o, "good", json_integer(INT64_MAX));
+    if (r->stop)
+      set(o, "stop_text", formula(w, r->stop));
+    if (r->stop)
+      set(o, "stop", expression(w, r->stop));
     set(o, "sequence", sequence(w, &r->seq));
     json_array_append_new(list, o);
   }
@@ -480,7 +532,8 @@ static json_t *reductions(const Writer *w) {
 /* Init and the sequences of the time loop. */
 static json_t *host(const Writer *w) {
   json_t *o = json_object(), *list = json_array();
-  for (int i = 0; i < w->m->host.nseqs; i++) json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
+  for (int i = 0; i < w->m->host.nseqs; i++)
+    json_array_append_new(list, sequence(w, &w->m->host.seqs[i]));
   set(o, "init", sequence(w, &w->m->host.init));
   set(o, "sequences", list);
   set(o, "reductions", reductions(w));
@@ -522,7 +575,8 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "host", host(&w));
   char *text = json_dumps(o, JSON_INDENT(2)), *copy;
   json_decref(o);
-  if (!text) return NULL;
+  if (!text)
+    return NULL;
   copy = arena_printf(ws->arena, "%s\n", text);
   free(text);
   return copy;

@@ -1,11 +1,13 @@
-/* driver/options.c: the command line. The table below is all there is to it: parsing, help and near matches are made from it. */
+/* driver/options.c: the command line. The table below is all there is to it: parsing, help and near matches are made
+ * from it. */
 #include "driver/bench/bench.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How an option takes its value: not at all, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2). */
+/* How an option takes its value: not at all, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2).
+ */
 typedef enum Takes { TAKES_NOTHING, TAKES_VALUE, TAKES_OPTIONAL, TAKES_ATTACHED } Takes;
 
 /* A row: `set` stores the value (NULL if it has none) and returns NULL, or what would have been right. */
@@ -14,7 +16,7 @@ typedef struct OptionRow {
   Takes takes;
   int commands;
   const char *(*set)(Command *c, const char *value);
-  const char *usage, *help;      /* help NULL: not in the help text */
+  const char *usage, *help; /* help NULL: not in the help text */
 } OptionRow;
 
 /* ---------------------------------------------------------------- setters */
@@ -34,10 +36,13 @@ static bool parse_shape(const char *s, int out[3]) {
     char *end;
     errno = 0;
     long n = strtol(s, &end, 10);
-    if (end == s || errno || n < 1 || n > 1 << 30) return false;
+    if (end == s || errno || n < 1 || n > 1 << 30)
+      return false;
     out[d] = (int)n;
-    if (!*end) return true;
-    if (*end != 'x' && *end != ',') return false;
+    if (!*end)
+      return true;
+    if (*end != 'x' && *end != ',')
+      return false;
     s = end + 1;
   }
   return false;
@@ -46,7 +51,8 @@ static bool parse_shape(const char *s, int out[3]) {
 /* Appends "F=VALUE" to a list of field options. */
 static const char *add_field(Command *c, FieldOption **list, int *n, const char *value) {
   const char *equals = strchr(value, '=');
-  if (!equals || equals == value || !equals[1]) return "FIELD=VALUE";
+  if (!equals || equals == value || !equals[1])
+    return "FIELD=VALUE";
   FieldOption o = {arena_strndup(c->arena, value, (size_t)(equals - value)), equals + 1};
   ARENA_PUSH(c->arena, *list, *n, o);
   return NULL;
@@ -78,15 +84,20 @@ static const char *set_fast_math(Command *c, const char *v) { return (void)v, c-
 
 /* -fcheck=finite[=N],bounds. */
 static const char *set_fcheck(Command *c, const char *v) {
-  static const char right[] = "finite, finite=N with a number of steps from 1, bounds, or two of these with a comma between them";
+  static const char right[] =
+      "finite, finite=N with a number of steps from 1, bounds, or two of these with a comma between them";
   while (*v) {
     size_t n = strcspn(v, ",");
     const char *word = arena_strndup(c->arena, v, n);
-    if (strcmp(word, "bounds") == 0) c->options.check_bounds = true;
-    else if (strcmp(word, "finite") == 0) c->options.check_finite = 1;
-    else if (strncmp(word, "finite=", 7) != 0 || !parse_int(word + 7, 1, INT64_MAX, &c->options.check_finite)) return right;
+    if (strcmp(word, "bounds") == 0)
+      c->options.check_bounds = true;
+    else if (strcmp(word, "finite") == 0)
+      c->options.check_finite = 1;
+    else if (strncmp(word, "finite=", 7) != 0 || !parse_int(word + 7, 1, INT64_MAX, &c->options.check_finite))
+      return right;
     v += n + (v[n] == ',' && v[n + 1]);
-    if (*v == ',') return right;
+    if (*v == ',')
+      return right;
   }
   return NULL;
 }
@@ -102,8 +113,10 @@ static const char *set_elems(Command *c, const char *v) {
 }
 static const char *set_grid(Command *c, const char *v) {
   int n[3] = {0};
-  if (!parse_shape(v, n)) return "one to three extents, such as 512x512";
-  for (int d = 0; d < 3; d++) c->options.grid[d] = n[d];
+  if (!parse_shape(v, n))
+    return "one to three extents, such as 512x512";
+  for (int d = 0; d < 3; d++)
+    c->options.grid[d] = n[d];
   return NULL;
 }
 static const char *set_chunk(Command *c, const char *v) {
@@ -138,7 +151,8 @@ static const char *set_quick(Command *c, const char *v) { return (void)v, c->qui
 /* --tune=N. */
 static const char *set_tune(Command *c, const char *v) {
   int64_t n;
-  if (!parse_int(v, 1, 1 << 20, &n)) return "a number of seconds from 1";
+  if (!parse_int(v, 1, 1 << 20, &n))
+    return "a number of seconds from 1";
   c->tune = (int)n;
   return NULL;
 }
@@ -146,12 +160,18 @@ static const char *set_tune(Command *c, const char *v) {
 /* --seconds=N. */
 static const char *set_seconds(Command *c, const char *v) {
   int64_t n;
-  if (!parse_int(v, 1, 1 << 20, &n)) return "a number of seconds from 1";
+  if (!parse_int(v, 1, 1 << 20, &n))
+    return "a number of seconds from 1";
   c->seconds = (int)n;
   return NULL;
 }
 static const char *set_help(Command *c, const char *v) {
-  c->topic = c->kind == CMD_RUN ? "run" : c->kind == CMD_TUNE ? "tune" : c->kind == CMD_EXPLAIN ? "explain" : c->kind == CMD_BENCH ? "bench" : c->kind == CMD_DEVICES ? "devices" : NULL;
+  c->topic = c->kind == CMD_RUN       ? "run"
+             : c->kind == CMD_TUNE    ? "tune"
+             : c->kind == CMD_EXPLAIN ? "explain"
+             : c->kind == CMD_BENCH   ? "bench"
+             : c->kind == CMD_DEVICES ? "devices"
+                                      : NULL;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
@@ -159,7 +179,8 @@ static const char *set_version(Command *c, const char *v) { return (void)v, c->k
 /* -DNAME=VALUE. */
 static const char *set_define(Command *c, const char *v) {
   Define d;
-  if (!define_parse(c->arena, v, &d)) return "NAME=VALUE";
+  if (!define_parse(c->arena, v, &d))
+    return "NAME=VALUE";
   ARENA_PUSH(c->arena, c->defines, c->ndefines, v);
   return NULL;
 }
@@ -167,7 +188,8 @@ static const char *set_define(Command *c, const char *v) {
 /* -O0 .. -O3. */
 static const char *set_level(Command *c, const char *v) {
   int64_t n;
-  if (!parse_int(v, 0, 3, &n)) return "0, 1, 2 or 3";
+  if (!parse_int(v, 0, 3, &n))
+    return "0, 1, 2 or 3";
   c->options.opt_level = (int)n + 1;
   return NULL;
 }
@@ -175,7 +197,8 @@ static const char *set_level(Command *c, const char *v) {
 /* -T=N. */
 static const char *set_T(Command *c, const char *v) {
   int64_t n;
-  if (!parse_int(v, 1, 1 << 20, &n)) return "a number of time steps from 1";
+  if (!parse_int(v, 1, 1 << 20, &n))
+    return "a number of time steps from 1";
   c->options.T = (int)n;
   return NULL;
 }
@@ -202,33 +225,54 @@ static const char *set_check(Command *c, const char *v) {
 
 /* ---------------------------------------------------------------- the table */
 
-enum { BOTH = CMD_COMPILE | CMD_RUN, ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN, PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN };
+enum {
+  BOTH = CMD_COMPILE | CMD_RUN,
+  ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN,
+  PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN
+};
 
 static const OptionRow rows[] = {
-    {"march", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_march, "-march=ARCH", "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
-    {"mcpu", TAKES_VALUE, PROGRAM, set_mcpu, "-mcpu=CPU", "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
-    {"o", TAKES_VALUE, CMD_COMPILE | CMD_EXPLAIN, set_out, "-o OUT", "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
-    {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT", "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
-    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV", "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
+    {"march", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_march, "-march=ARCH",
+     "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
+    {"mcpu", TAKES_VALUE, PROGRAM, set_mcpu, "-mcpu=CPU",
+     "sm_70, sm_90, gfx90a, ...; default sm_80, gfx90a, or the device at hand"},
+    {"o", TAKES_VALUE, CMD_COMPILE | CMD_EXPLAIN, set_out, "-o OUT",
+     "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
+    {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT",
+     "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
+    {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV",
+     "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
-    {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy", "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
+    {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
+     "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
-    {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv", "save the values of `reduce` and `until`; tune: all that was tried"},
+    {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
+     "save the values of `reduce` and `until`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
-    {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]", "run the reference too and compare; exit 1 above the tolerance"},
-    {"time", TAKES_OPTIONAL, CMD_RUN, set_time, "--time[=kernels]", "print one line of JSON with what the run took, each kernel by itself"},
+    {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]",
+     "run the reference too and compare; exit 1 above the tolerance"},
+    {"time", TAKES_OPTIONAL, CMD_RUN, set_time, "--time[=kernels]",
+     "print one line of JSON with what the run took, each kernel by itself"},
     {"programs", TAKES_VALUE, CMD_BENCH, set_programs, "--programs=A,B", "only these programs of the bench"},
     {"types", TAKES_VALUE, CMD_BENCH, set_types, "--types=f32", "f32, f64 or both (default)"},
-    {"size", TAKES_VALUE, CMD_BENCH, set_sizes, "--size=S,S", "large, small, or extents such as 4096x4096; default large,small"},
-    {"also", TAKES_VALUE, CMD_BENCH, set_also, "--also \"OPTIONS\"", "measure this schedule, too: \"-schedule=overlap -T=6 -block=8x64\""},
+    {"size", TAKES_VALUE, CMD_BENCH, set_sizes, "--size=S,S",
+     "large, small, or extents such as 4096x4096; default large,small"},
+    {"also", TAKES_VALUE, CMD_BENCH, set_also, "--also \"OPTIONS\"",
+     "measure this schedule, too: \"-schedule=overlap -T=6 -block=8x64\""},
     {"json", TAKES_VALUE, CMD_BENCH, set_json, "--json FILE", "write all figures there"},
-    {"tune", TAKES_VALUE, CMD_BENCH, set_tune, "--tune=N", "search N seconds for the fastest schedule of each size, and measure it"},
-    {"plot", TAKES_VALUE, CMD_TUNE | CMD_EXPLAIN, set_plot, "--plot FILE.svg", "tune: draw GPts/s over T; explain (-o, too): draw the tiles"},
-    {"card", TAKES_VALUE, CMD_EXPLAIN, set_card, "--card=NAME", "the card to expect figures for: h200 (default), a100, mi250x, ..."},
+    {"tune", TAKES_VALUE, CMD_BENCH, set_tune, "--tune=N",
+     "search N seconds for the fastest schedule of each size, and measure it"},
+    {"plot", TAKES_VALUE, CMD_TUNE | CMD_EXPLAIN, set_plot, "--plot FILE.svg",
+     "tune: draw GPts/s over T; explain (-o, too): draw the tiles"},
+    {"card", TAKES_VALUE, CMD_EXPLAIN, set_card, "--card=NAME",
+     "the card to expect figures for: h200 (default), a100, mi250x, ..."},
     {"format", TAKES_VALUE, CMD_EXPLAIN, set_format, "--format=json", "text (default) or json"},
-    {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN | CMD_TUNE | CMD_BENCH, set_no_ptxas, "--no-ptxas", "do not ask ptxas for registers, or to compile candidates, where it is found"},
-    {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, set_db, "--db FILE", "the database of `stc tune`, default FILE.tune.json and the user's own"},
-    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH | CMD_EXPLAIN, set_no_tune_db, "--no-tune-db", "take no schedule from a database"},
+    {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN | CMD_TUNE | CMD_BENCH, set_no_ptxas, "--no-ptxas",
+     "do not ask ptxas for registers, or to compile candidates, where it is found"},
+    {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, set_db, "--db FILE",
+     "the database of `stc tune`, default FILE.tune.json and the user's own"},
+    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH | CMD_EXPLAIN, set_no_tune_db, "--no-tune-db",
+     "take no schedule from a database"},
     {"seconds", TAKES_VALUE, CMD_BENCH | CMD_TUNE, set_seconds, "--seconds=N", "start nothing more after N seconds"},
     {"quick", TAKES_NOTHING, CMD_BENCH, set_quick, "--quick", "one size a program, short samples"},
     {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH | CMD_TUNE, set_quiet, "--quiet", "no progress bar"},
@@ -237,20 +281,30 @@ static const OptionRow rows[] = {
     {"O", TAKES_ATTACHED, PROGRAM, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
     {"schedule", TAKES_VALUE, PROGRAM, set_schedule, "-schedule=S", "auto, naive, overlap or stream"},
     {"T", TAKES_VALUE, PROGRAM, set_T, "-T=N", "time steps a tile"},
-    {"block", TAKES_VALUE, PROGRAM, set_block, "-block=AxBxC", "threads a block (host: points a tile), slowest dimension first"},
+    {"block", TAKES_VALUE, PROGRAM, set_block, "-block=AxBxC",
+     "threads a block (host: points a tile), slowest dimension first"},
     {"elems", TAKES_VALUE, PROGRAM, set_elems, "-elems=AxBxC", "points a thread"},
     {"chunk", TAKES_VALUE, PROGRAM, set_chunk, "-chunk=N", "stream: rows of a walk"},
     {"ahead", TAKES_VALUE, PROGRAM, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
-    {"for-grid", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_grid, "-for-grid=AxBxC", "choose the schedule for a grid of that size; default what the params give"},
-    {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT", "all, none, auto (default) or a+b,c: a step's stencils by launch"},
-    {"edges", TAKES_VALUE, PROGRAM, set_edges, "-edges=WHERE", "tiles at edges: apart, in kernels of their own, or along with others"},
-    {"barriers", TAKES_VALUE, PROGRAM, set_barriers, "-barriers=WHOSE", "stream: of neighbours, the warps that must, or of the whole block"},
-    {"fno-contract", TAKES_NOTHING, PROGRAM, set_no_contract, "-fno-contract", "a*b+c rounds twice: all devices agree bit for bit"},
-    {"fcheck", TAKES_VALUE, PROGRAM, set_fcheck, "-fcheck=WHAT", "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
-    {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic", "bitwise repeatable reductions: they always are"},
+    {"for-grid", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_grid, "-for-grid=AxBxC",
+     "choose the schedule for a grid of that size; default what the params give"},
+    {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT",
+     "all, none, auto (default) or a+b,c: a step's stencils by launch"},
+    {"edges", TAKES_VALUE, PROGRAM, set_edges, "-edges=WHERE",
+     "tiles at edges: apart, in kernels of their own, or along with others"},
+    {"barriers", TAKES_VALUE, PROGRAM, set_barriers, "-barriers=WHOSE",
+     "stream: of neighbours, the warps that must, or of the whole block"},
+    {"fno-contract", TAKES_NOTHING, PROGRAM, set_no_contract, "-fno-contract",
+     "a*b+c rounds twice: all devices agree bit for bit"},
+    {"fcheck", TAKES_VALUE, PROGRAM, set_fcheck, "-fcheck=WHAT",
+     "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
+    {"fdeterministic", TAKES_NOTHING, BOTH, set_deterministic, "-fdeterministic",
+     "bitwise repeatable reductions: they always are"},
     {"ffast-math", TAKES_NOTHING, PROGRAM, set_fast_math, "-ffast-math", "reassociate and approximate"},
-    {"passes", TAKES_VALUE, BOTH | CMD_TUNE, set_passes, "-passes=A,B(x=1)", "run these passes in place of the schedule's"},
-    {"load-pass", TAKES_VALUE, BOTH, set_load, "-load-pass=FILE.so", "take passes from this shared object, for -passes to name"},
+    {"passes", TAKES_VALUE, BOTH | CMD_TUNE, set_passes, "-passes=A,B(x=1)",
+     "run these passes in place of the schedule's"},
+    {"load-pass", TAKES_VALUE, BOTH, set_load, "-load-pass=FILE.so",
+     "take passes from this shared object, for -passes to name"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",
      "print the IR before these passes (-print-after= after them)"},
     {"print-after", TAKES_VALUE, BOTH, set_print_after, NULL, NULL},
@@ -268,14 +322,15 @@ enum { NROWS = sizeof rows / sizeof rows[0] };
 
 /* ---------------------------------------------------------------- parsing */
 
-/* The row that `text` (without dashes) uses, and its attached value or NULL. A TAKES_ATTACHED row matches by its first letter when nothing
- * matches whole. */
+/* The row that `text` (without dashes) uses, and its attached value or NULL. A TAKES_ATTACHED row matches by its first
+ * letter when nothing matches whole. */
 static const OptionRow *find_row(const char *text, const char **value) {
   const char *equals = strchr(text, '=');
   size_t n = equals ? (size_t)(equals - text) : strlen(text);
   *value = equals ? equals + 1 : NULL;
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].takes != TAKES_ATTACHED && strlen(rows[i].name) == n && memcmp(rows[i].name, text, n) == 0) return &rows[i];
+    if (rows[i].takes != TAKES_ATTACHED && strlen(rows[i].name) == n && memcmp(rows[i].name, text, n) == 0)
+      return &rows[i];
   for (int i = 0; i < NROWS; i++)
     if (rows[i].takes == TAKES_ATTACHED && rows[i].name[0] == text[0] &&
         (text[0] == 'D' || (text[1] >= '0' && text[1] <= '9') || !text[1])) {
@@ -292,13 +347,18 @@ static StcStatus unknown_option(Command *c, const char *arg) {
   snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
   int n = 0;
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].commands & c->kind) names[n++] = rows[i].name;
+    if (rows[i].commands & c->kind)
+      names[n++] = rows[i].name;
   names[n] = NULL;
   const char *near = near_match(name, names);
   if (near)
     context_error(c->context, "unknown option %s; is %s%s meant?", arg, arg[1] == '-' ? "--" : "-", near);
   else
-    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg, c->kind == CMD_RUN ? " run" : c->kind == CMD_BENCH ? " bench" : c->kind == CMD_EXPLAIN ? " explain" : "");
+    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg,
+                  c->kind == CMD_RUN       ? " run"
+                  : c->kind == CMD_BENCH   ? " bench"
+                  : c->kind == CMD_EXPLAIN ? " explain"
+                                           : "");
   return STC_USAGE;
 }
 
@@ -306,7 +366,8 @@ static StcStatus unknown_option(Command *c, const char *arg) {
 static bool is_about_schedule(const OptionRow *row) {
   static const char *const names[] = {"schedule", "T", "block", "elems", "chunk", "ahead", "fuse", "passes"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(row->name, names[i]) == 0) return true;
+    if (strcmp(row->name, names[i]) == 0)
+      return true;
   return false;
 }
 
@@ -314,16 +375,28 @@ static bool is_about_schedule(const OptionRow *row) {
 static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   const char *arg = argv[*i], *value;
   const OptionRow *row = find_row(arg + 1 + (arg[1] == '-'), &value);
-  if (!row) return unknown_option(c, arg);
+  if (!row)
+    return unknown_option(c, arg);
   if (!(row->commands & c->kind))
     return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg,
-                         row->commands & CMD_COMPILE ? "compiling (stc FILE)" : row->commands & CMD_RUN ? "`stc run`" : row->commands & CMD_BENCH ? "`stc bench`" : row->commands & CMD_TUNE ? "`stc tune`" : "`stc explain`",
-                         row->commands & CMD_COMPILE ? "" : row->commands & CMD_RUN ? " run" : row->commands & CMD_BENCH ? " bench" : row->commands & CMD_TUNE ? " tune" : " explain"),
+                         row->commands & CMD_COMPILE ? "compiling (stc FILE)"
+                         : row->commands & CMD_RUN   ? "`stc run`"
+                         : row->commands & CMD_BENCH ? "`stc bench`"
+                         : row->commands & CMD_TUNE  ? "`stc tune`"
+                                                     : "`stc explain`",
+                         row->commands & CMD_COMPILE ? ""
+                         : row->commands & CMD_RUN   ? " run"
+                         : row->commands & CMD_BENCH ? " bench"
+                         : row->commands & CMD_TUNE  ? " tune"
+                                                     : " explain"),
            STC_USAGE;
-  if (row->takes == TAKES_NOTHING && value) return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
-  if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc) value = argv[++*i];
+  if (row->takes == TAKES_NOTHING && value)
+    return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
+  if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc)
+    value = argv[++*i];
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && (!value || !*value))
-    return context_error(c->context, "%s needs a value: %s", arg, row->usage ? row->usage : "-print-after=PASS"), STC_USAGE;
+    return context_error(c->context, "%s needs a value: %s", arg, row->usage ? row->usage : "-print-after=PASS"),
+           STC_USAGE;
   const char *right = row->set(c, value);
   c->scheduled |= is_about_schedule(row);
   return right ? (context_error(c->context, "%s: expected %s", arg, right), STC_USAGE) : STC_OK;
@@ -331,13 +404,20 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
 
 /* The command that the first word names, and whether it does. */
 static bool command_word(Command *c, const char *word) {
-  if (strcmp(word, "run") == 0) c->kind = CMD_RUN;
-  else if (strcmp(word, "bench") == 0) c->kind = CMD_BENCH;
-  else if (strcmp(word, "tune") == 0) c->kind = CMD_TUNE;
-  else if (strcmp(word, "explain") == 0) c->kind = CMD_EXPLAIN;
-  else if (strcmp(word, "devices") == 0) c->kind = CMD_DEVICES;
-  else if (strcmp(word, "help") == 0) c->kind = CMD_HELP;
-  else return false;
+  if (strcmp(word, "run") == 0)
+    c->kind = CMD_RUN;
+  else if (strcmp(word, "bench") == 0)
+    c->kind = CMD_BENCH;
+  else if (strcmp(word, "tune") == 0)
+    c->kind = CMD_TUNE;
+  else if (strcmp(word, "explain") == 0)
+    c->kind = CMD_EXPLAIN;
+  else if (strcmp(word, "devices") == 0)
+    c->kind = CMD_DEVICES;
+  else if (strcmp(word, "help") == 0)
+    c->kind = CMD_HELP;
+  else
+    return false;
   return true;
 }
 
@@ -345,7 +425,8 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
   c->steps = -1;
   int i = 1;
-  if (argc > 1 && command_word(c, argv[1])) i = 2;
+  if (argc > 1 && command_word(c, argv[1]))
+    i = 2;
   if (c->kind == CMD_HELP) {
     c->topic = argc > 2 ? argv[2] : NULL;
     return STC_OK;
@@ -353,7 +434,8 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   for (; i < argc && c->kind != CMD_HELP && c->kind != CMD_VERSION; i++) {
     if (argv[i][0] == '-' && argv[i][1]) {
       StcStatus s = take_option(c, argc, argv, &i);
-      if (s) return s;
+      if (s)
+        return s;
     } else if (c->kind == CMD_DEVICES || c->kind == CMD_BENCH) {
       return context_error(c->context, "%s: `stc %s` takes no file", argv[i], argv[1]), STC_USAGE;
     } else if (c->file) {
@@ -368,7 +450,10 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->options.load_passes = c->load_passes;
   if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN || c->kind == CMD_TUNE || c->kind == CMD_EXPLAIN) && !c->file)
     return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
-                         c->kind == CMD_RUN ? "stc run [options]" : c->kind == CMD_TUNE ? "stc tune [options]" : c->kind == CMD_EXPLAIN ? "stc explain [options]" : "stc [options]"),
+                         c->kind == CMD_RUN       ? "stc run [options]"
+                         : c->kind == CMD_TUNE    ? "stc tune [options]"
+                         : c->kind == CMD_EXPLAIN ? "stc explain [options]"
+                                                  : "stc [options]"),
            STC_USAGE;
   return STC_OK;
 }
@@ -379,13 +464,16 @@ StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptio
   int argc = 0;
   for (const char *s = words; *s; s += strspn(s, " ")) {
     size_t n = strcspn(s, " ");
-    if (n) ARENA_PUSH(a, argv, argc, arena_strndup(a, s, n));
+    if (n)
+      ARENA_PUSH(a, argv, argc, arena_strndup(a, s, n));
     s += n;
   }
   for (int i = 0; i < argc; i++) {
-    if (argv[i][0] != '-' || !argv[i][1]) return context_error(context, "\"%s\": `%s` is no option", words, argv[i]), STC_USAGE;
+    if (argv[i][0] != '-' || !argv[i][1])
+      return context_error(context, "\"%s\": `%s` is no option", words, argv[i]), STC_USAGE;
     StcStatus s = take_option(&c, argc, argv, &i);
-    if (s) return s;
+    if (s)
+      return s;
   }
   *o = c.options;
   return STC_OK;
@@ -396,7 +484,8 @@ StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptio
 /* The rows that have help for all of the commands `with` and none of `without`, one a line. */
 static void print_rows(FILE *to, int with, int without) {
   for (int i = 0; i < NROWS; i++)
-    if ((rows[i].commands & with) == with && !(rows[i].commands & without) && rows[i].help) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
+    if ((rows[i].commands & with) == with && !(rows[i].commands & without) && rows[i].help)
+      fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
 }
 
 /* The help on compiling. */
@@ -415,7 +504,8 @@ static void print_main_help(FILE *to) {
   print_rows(to, CMD_COMPILE, CMD_RUN);
   print_rows(to, BOTH, 0);
   fputs("\nExit codes: 0 done, 1 --check failed, 2 usage, 3 input, 4 device, 5 file, 6 memory, 7 stc's own\n"
-        "mistake, 130 Ctrl-C\n", to);
+        "mistake, 130 Ctrl-C\n",
+        to);
 }
 
 /* The help on running. */
@@ -438,7 +528,8 @@ static void print_tune_help(FILE *to) {
   print_rows(to, CMD_TUNE, CMD_COMPILE);
   fputs("\nCompiling, as for `stc FILE`:\n", to);
   for (int i = 0; i < NROWS; i++)
-    if ((rows[i].commands & PROGRAM) == PROGRAM && rows[i].help && !is_about_schedule(&rows[i])) fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
+    if ((rows[i].commands & PROGRAM) == PROGRAM && rows[i].help && !is_about_schedule(&rows[i]))
+      fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
 }
 
 /* The help on explaining. */
@@ -461,14 +552,16 @@ static void print_bench_help(FILE *to) {
         to);
   print_rows(to, CMD_BENCH, CMD_COMPILE);
   fputs("\nThe programs:", to);
-  for (const BenchProgram *p = bench_programs; p->name; p++) fprintf(to, "%s%s", (p - bench_programs) % 8 ? " " : "\n  ", p->name);
+  for (const BenchProgram *p = bench_programs; p->name; p++)
+    fprintf(to, "%s%s", (p - bench_programs) % 8 ? " " : "\n  ", p->name);
   fputs("\n", to);
 }
 
 /* The help on devices. */
 static void print_devices_help(FILE *to) {
   fputs("stc devices: list what `stc run --device=` can name here, and why the rest cannot be used\n\n", to);
-  for (int i = 0; device_table[i]; i++) fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
+  for (int i = 0; device_table[i]; i++)
+    fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
 }
 
 StcStatus help_print(FILE *to, const char *topic) {

@@ -1,14 +1,17 @@
-/* driver/plan-data.c: a plan's fields and launch-time arrays, in and out. Users see declared fields with packed points; where pass scalarize has made a structure of
+/* driver/plan-data.c: a plan's fields and launch-time arrays, in and out. Users see declared fields with packed
+ * points; where pass scalarize has made a structure of
  * arrays of one, values are gathered and scattered here. */
 #include "driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The declared field number `field`; NULL after an error if there is none such, or it has no component number `component`. */
+/* The declared field number `field`; NULL after an error if there is none such, or it has no component number
+ * `component`. */
 static const Declared *find_declared(const StcPlan *p, int field, int component) {
   const Declared *d = field >= 0 && field < p->program->ndeclared ? &p->program->declared[field] : NULL;
-  if (!d) context_error(p->w.context, "there is no field number %d", field);
+  if (!d)
+    context_error(p->w.context, "there is no field number %d", field);
   else if (component >= d->ncomponents || component < 0)
     context_error(p->w.context, "field %s has no component number %d", d->name, component), d = NULL;
   return d;
@@ -18,18 +21,28 @@ static const Declared *find_declared(const StcPlan *p, int field, int component)
 static bool has_init(Arena *a, const Module *m, int first, int n) {
   bool *init = ARENA_ARRAY(a, bool, m->nfields + 1), any = false;
   fields_with_init(m, init);
-  for (int i = 0; i < n; i++) any |= init[first + i];
+  for (int i = 0; i < n; i++)
+    any |= init[first + i];
   return any;
 }
 
 StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
   const Declared *d = find_declared(p, field, 0);
-  if (!d) return STC_USAGE;
+  if (!d)
+    return STC_USAGE;
   const Module *source = p->program->module;
   const Field *f = &p->module->fields[p->homes[field].field];
   int split = type_composite(source, source->fields[d->field].type) ? 1 : d->ncomponents;
-  *out = (StcFieldInfo){.name = d->name, .rank = f->box.rank, .input = f->input, .temp = f->temp, .type_name = d->type_name,
-                        .ncomponents = d->ncomponents, .components = d->components, .dtype = d->dtype, .naxes = d->naxes, .axes = d->axes};
+  *out = (StcFieldInfo){.name = d->name,
+                        .rank = f->box.rank,
+                        .input = f->input,
+                        .temp = f->temp,
+                        .type_name = d->type_name,
+                        .ncomponents = d->ncomponents,
+                        .components = d->components,
+                        .dtype = d->dtype,
+                        .naxes = d->naxes,
+                        .axes = d->axes};
   out->type = d->type < TY_COMPOSITE ? (StcType)d->type : STC_COMPOSITE;
   out->bytes = field_shape(f, p->scalars, out->shape) * d->point_bytes;
   out->has_init = has_init(p->w.arena, source, d->field, split);
@@ -37,9 +50,10 @@ StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
 }
 
 /* The one component of a field of scalar type. */
-static const StcComponent scalar_components[] = {
-    {"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0}, {"", STC_I16, 0}, {"", STC_I32, 0},
-    {"", STC_I64, 0},       {"", STC_F16, 0},  {"", STC_BF16, 0}, {"", STC_F32, 0}, {"", STC_F64, 0}};
+static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0},
+                                                 {"", STC_I16, 0},       {"", STC_I32, 0},  {"", STC_I64, 0},
+                                                 {"", STC_F16, 0},       {"", STC_BF16, 0}, {"", STC_F32, 0},
+                                                 {"", STC_F64, 0}};
 
 /* Makes `f`, of `points` points, one of scalar type `t`. */
 static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
@@ -54,9 +68,11 @@ static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
 
 StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo *out) {
   const Declared *d = find_declared(p, field, component);
-  if (!d) return STC_USAGE;
+  if (!d)
+    return STC_USAGE;
   StcStatus s = stc_plan_field(p, field, out);
-  if (s || !declared_has_parts(d)) return s;
+  if (s || !declared_has_parts(d))
+    return s;
   out->name = d->names[component];
   make_scalar(out, d->components[component].type, out->bytes / d->point_bytes);
   return STC_OK;
@@ -72,21 +88,30 @@ StcStatus stc_plan_array(StcPlan *p, int array, StcFieldInfo *out) {
   return STC_OK;
 }
 
-/* What copying in and out hands to its guarded part: one way or the other, by which pointer is set. component -1: the whole field. */
-typedef struct CopyArgs { StcPlan *p; int field, component; void *out; const void *in; } CopyArgs;
+/* What copying in and out hands to its guarded part: one way or the other, by which pointer is set. component -1: the
+ * whole field. */
+typedef struct CopyArgs {
+  StcPlan *p;
+  int field, component;
+  void *out;
+  const void *in;
+} CopyArgs;
 
 /* Copies all of a slot in or out. */
 static StcStatus copy_slot(StcPlan *p, const Slot *slot, void *out, const void *in) {
   Device *d = &p->device;
-  if (!slot->size) return STC_OK;
-  if (!d->kind->whole) return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
+  if (!slot->size)
+    return STC_OK;
+  if (!d->kind->whole)
+    return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
   memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
   return STC_OK;
 }
 
 /* Copies `n` values of `size` bytes from places `from_step` bytes apart to places `to_step` bytes apart. */
 static void copy_strided(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size) {
-  for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + i * from_step, size);
+  for (int64_t i = 0; i < n; i++)
+    memcpy(to + i * to_step, from + i * from_step, size);
 }
 
 /* Copies component `c` of a field whose points are packed in the plan's memory. */
@@ -94,20 +119,26 @@ static void copy_packed(const CopyArgs *a, const Declared *d, const Slot *slot, 
   const StcComponent *part = &d->components[c];
   int64_t size = type_size((Type)part->type), n = (int64_t)slot->size / d->point_bytes;
   char *packed = (char *)slot->memory + part->offset;
-  if (a->in) copy_strided(packed, d->point_bytes, a->in, size, n, (size_t)size);
-  else copy_strided(a->out, size, packed, d->point_bytes, n, (size_t)size);
+  if (a->in)
+    copy_strided(packed, d->point_bytes, a->in, size, n, (size_t)size);
+  else
+    copy_strided(a->out, size, packed, d->point_bytes, n, (size_t)size);
 }
 
-/* Copies a field whose components have slots of their own to or from packed points, by way of `part`, which has room for one of them. */
+/* Copies a field whose components have slots of their own to or from packed points, by way of `part`, which has room
+ * for one of them. */
 static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
   StcPlan *p = a->p;
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++) {
     const Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
-    int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot->size / size, offset = d->components[c].offset;
-    if (a->in) copy_strided(part, size, (const char *)a->in + offset, d->point_bytes, n, (size_t)size);
+    int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot->size / size,
+            offset = d->components[c].offset;
+    if (a->in)
+      copy_strided(part, size, (const char *)a->in + offset, d->point_bytes, n, (size_t)size);
     s = copy_slot(p, slot, part, a->in ? part : NULL);
-    if (!a->in && !s) copy_strided((char *)a->out + offset, d->point_bytes, part, size, n, (size_t)size);
+    if (!a->in && !s)
+      copy_strided((char *)a->out + offset, d->point_bytes, part, size, n, (size_t)size);
   }
   return s;
 }
@@ -115,7 +146,8 @@ static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
 /* copy_split with memory for a component of `bytes` bytes at most. */
 static StcStatus copy_split_in_memory(const CopyArgs *a, const Declared *d, size_t bytes) {
   char *part = malloc(bytes);
-  if (!part) return diag_error(a->p->w.diags, no_loc(), "no memory on this computer for %zu bytes", bytes), STC_MEMORY;
+  if (!part)
+    return diag_error(a->p->w.diags, no_loc(), "no memory on this computer for %zu bytes", bytes), STC_MEMORY;
   StcStatus s = copy_split(a, d, part);
   free(part);
   return s;
@@ -128,8 +160,10 @@ static StcStatus copy_guarded(void *arg) {
   const Declared *d = &p->program->declared[a->field];
   Home h = p->homes[a->field];
   const Slot *slot = &p->slots[p->slot_of_field[h.field + (h.packed || a->component < 0 ? 0 : a->component)]];
-  if (h.packed && a->component >= 0) return copy_packed(a, d, slot, a->component), STC_OK;
-  if (h.packed || a->component >= 0 || d->ncomponents == 1) return copy_slot(p, slot, a->out, a->in);
+  if (h.packed && a->component >= 0)
+    return copy_packed(a, d, slot, a->component), STC_OK;
+  if (h.packed || a->component >= 0 || d->ncomponents == 1)
+    return copy_slot(p, slot, a->out, a->in);
   size_t most = 1, points = slot->size / (size_t)type_size((Type)d->components[0].type);
   for (int c = 0; c < d->ncomponents; c++) {
     size_t n = points * (size_t)type_size((Type)d->components[c].type);
@@ -141,13 +175,17 @@ static StcStatus copy_guarded(void *arg) {
 /* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
 static StcStatus copy(CopyArgs *a, size_t bytes) {
   StcFieldInfo f;
-  StcStatus s = a->component < 0 ? stc_plan_field(a->p, a->field, &f) : stc_plan_component(a->p, a->field, a->component, &f);
-  if (s) return s;
+  StcStatus s =
+      a->component < 0 ? stc_plan_field(a->p, a->field, &f) : stc_plan_component(a->p, a->field, a->component, &f);
+  if (s)
+    return s;
   StcContext *c = a->p->w.context;
-  if (f.temp) return context_error(c, "field %s is temp: it holds no value from one time step to the next", f.name), STC_USAGE;
+  if (f.temp)
+    return context_error(c, "field %s is temp: it holds no value from one time step to the next", f.name), STC_USAGE;
   if (f.bytes != (int64_t)bytes)
-    return context_error(c, "field %s has %lld bytes, but %zu were given: the array must have the field's type and extents", f.name,
-                         (long long)f.bytes, bytes),
+    return context_error(
+               c, "field %s has %lld bytes, but %zu were given: the array must have the field's type and extents",
+               f.name, (long long)f.bytes, bytes),
            STC_USAGE;
   return bytes ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
 }
@@ -161,15 +199,18 @@ static void mark_given(StcPlan *p, int field, int component) {
     bool *given = &p->component_given[d->first + c];
     *given |= component < 0 || component == c;
     all &= *given;
-    if (!h.packed) p->given[h.field + c] = *given;
+    if (!h.packed)
+      p->given[h.field + c] = *given;
   }
-  if (h.packed) p->given[h.field] = all;
+  if (h.packed)
+    p->given[h.field] = all;
 }
 
 StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
   CopyArgs a = {p, field, -1, NULL, data};
   StcStatus s = copy(&a, bytes);
-  if (!s) mark_given(p, field, -1);
+  if (!s)
+    mark_given(p, field, -1);
   return s;
 }
 
@@ -179,21 +220,28 @@ StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
 }
 
 StcStatus stc_plan_set_component(StcPlan *p, int field, int component, const void *data, size_t bytes) {
-  if (!find_declared(p, field, component)) return STC_USAGE;
+  if (!find_declared(p, field, component))
+    return STC_USAGE;
   CopyArgs a = {p, field, component, NULL, data};
   StcStatus s = copy(&a, bytes);
-  if (!s) mark_given(p, field, component);
+  if (!s)
+    mark_given(p, field, component);
   return s;
 }
 
 StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *data, size_t bytes) {
-  if (!find_declared(p, field, component)) return STC_USAGE;
+  if (!find_declared(p, field, component))
+    return STC_USAGE;
   CopyArgs a = {p, field, component, data, NULL};
   return copy(&a, bytes);
 }
 
 /* What setting an array hands to its guarded part. */
-typedef struct ArrayArgs { StcPlan *p; const Slot *slot; const void *in; } ArrayArgs;
+typedef struct ArrayArgs {
+  StcPlan *p;
+  const Slot *slot;
+  const void *in;
+} ArrayArgs;
 
 /* Copies an array in. */
 static StcStatus set_array_guarded(void *arg) {
@@ -204,27 +252,34 @@ static StcStatus set_array_guarded(void *arg) {
 StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
   StcFieldInfo f;
   StcStatus s = stc_plan_array(p, array, &f);
-  if (s) return s;
+  if (s)
+    return s;
   if (f.bytes != (int64_t)bytes)
-    return context_error(p->w.context, "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s", f.name,
-                         (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
+    return context_error(p->w.context,
+                         "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s",
+                         f.name, (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
            STC_USAGE;
   if (p->slot_of_array[array] >= 0) {
     ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
     s = workspace_guard(&p->w, set_array_guarded, &a);
   }
-  if (!s) p->array_given[array] = true;
+  if (!s)
+    p->array_given[array] = true;
   return s;
 }
 
 StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {
   *pointer = NULL;
   const Declared *d = find_declared(p, field, component);
-  if (!d) return STC_USAGE;
+  if (!d)
+    return STC_USAGE;
   Home h = p->homes[field];
-  if (p->module->fields[h.field].temp) return context_error(p->w.context, "field %s is temp: it has no memory that lasts", d->name), STC_USAGE;
+  if (p->module->fields[h.field].temp)
+    return context_error(p->w.context, "field %s is temp: it has no memory that lasts", d->name), STC_USAGE;
   if (h.packed)
-    return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name, p->device.name), STC_USAGE;
+    return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name,
+                         p->device.name),
+           STC_USAGE;
   *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
   mark_given(p, field, component);
   return STC_OK;
@@ -232,34 +287,46 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
 
 /* ---------------------------------------------------------------- random numbers */
 
-/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the plan's device or, where that has no memory of its own, here. */
+/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the plan's device or, where that has no
+ * memory of its own, here. */
 static StcStatus repeat(StcPlan *p, char *to, size_t size, size_t bytes) {
   Device *d = &p->device;
   StcStatus s = STC_OK;
   for (size_t done = size; done < bytes && !s; done *= 2) {
     size_t n = bytes - done < done ? bytes - done : done;
-    if (d->kind->whole) memcpy(to + done, to, n);
-    else s = d->kind->copy(d, to + done, to, n);
+    if (d->kind->whole)
+      memcpy(to + done, to, n);
+    else
+      s = d->kind->copy(d, to + done, to, n);
   }
   return s;
 }
 
-/* Random numbers for component `component` of field `field`, a whole slot, or if `array` for launch-time array `field`. They are made in `data`. */
+/* Random numbers for component `component` of field `field`, a whole slot, or if `array` for launch-time array `field`.
+ * They are made in `data`. */
 static StcStatus randomize(StcPlan *p, bool array, int field, int component, uint64_t seed, char *data) {
   StcFieldInfo f;
   StcStatus s = array ? stc_plan_array(p, field, &f) : stc_plan_component(p, field, component, &f);
-  if (s || !f.bytes) return s;
+  if (s || !f.bytes)
+    return s;
   Home h = array ? (Home){0} : p->homes[field];
   int slot = array ? p->slot_of_array[field] : p->slot_of_field[h.field + component];
   size_t bytes = (size_t)f.bytes, period = (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
-  if (slot < 0) return array ? (p->array_given[field] = true, STC_OK) : STC_OK;
-  if (bytes > period) f.bytes = (int64_t)period;
+  if (slot < 0)
+    return array ? (p->array_given[field] = true, STC_OK) : STC_OK;
+  if (bytes > period)
+    f.bytes = (int64_t)period;
   random_fill(&f, seed, data);
-  if (p->device.kind->whole) memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
-  else s = p->device.kind->put(&p->device, p->slots[slot].memory, data, (size_t)f.bytes);
-  if (!s) s = repeat(p, p->slots[slot].memory, (size_t)f.bytes, bytes);
-  if (array) p->array_given[field] = true;
-  else mark_given(p, field, component);
+  if (p->device.kind->whole)
+    memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
+  else
+    s = p->device.kind->put(&p->device, p->slots[slot].memory, data, (size_t)f.bytes);
+  if (!s)
+    s = repeat(p, p->slots[slot].memory, (size_t)f.bytes, bytes);
+  if (array)
+    p->array_given[field] = true;
+  else
+    mark_given(p, field, component);
   return s;
 }
 
@@ -268,25 +335,38 @@ static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t
   StcFieldInfo f;
   StcStatus s = stc_plan_component(p, field, component, &f);
   char *data = s ? NULL : malloc((size_t)f.bytes + 1);
-  if (!s && !data) return context_error(p->w.context, "no memory on this computer for field %s of %lld bytes", f.name, (long long)f.bytes), STC_MEMORY;
+  if (!s && !data)
+    return context_error(p->w.context, "no memory on this computer for field %s of %lld bytes", f.name,
+                         (long long)f.bytes),
+           STC_MEMORY;
   size_t bytes = s ? 0 : (size_t)f.bytes, period = s ? 0 : (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
-  if (bytes > period) f.bytes = (int64_t)period;
-  if (!s) random_fill(&f, seed, data);
-  for (size_t done = period; done < bytes; done *= 2) memcpy(data + done, data, bytes - done < done ? bytes - done : done);
-  if (!s) s = stc_plan_set_component(p, field, component, data, bytes);
+  if (bytes > period)
+    f.bytes = (int64_t)period;
+  if (!s)
+    random_fill(&f, seed, data);
+  for (size_t done = period; done < bytes; done *= 2)
+    memcpy(data + done, data, bytes - done < done ? bytes - done : done);
+  if (!s)
+    s = stc_plan_set_component(p, field, component, data, bytes);
   free(data);
   return s;
 }
 
 /* What plan_randomize hands to its guarded part. */
-typedef struct RandomArgs { StcPlan *p; uint64_t seed; char *data; } RandomArgs;
+typedef struct RandomArgs {
+  StcPlan *p;
+  uint64_t seed;
+  char *data;
+} RandomArgs;
 
-/* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value suits? */
+/* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value
+ * suits? */
 static bool keeps_init(const StcPlan *p, int f) {
   const Declared *d = &p->program->declared[f];
   const Field *field = &p->module->fields[p->homes[f].field];
   bool split = type_composite(p->program->module, p->program->module->fields[d->field].type) == NULL;
-  return field->temp || (field->input && has_init(p->w.arena, p->program->module, d->field, split ? d->ncomponents : 1));
+  return field->temp ||
+         (field->input && has_init(p->w.arena, p->program->module, d->field, split ? d->ncomponents : 1));
 }
 
 /* Sets everything. */
@@ -295,17 +375,20 @@ static StcStatus randomize_guarded(void *arg) {
   StcPlan *p = a->p;
   StcStatus s = STC_OK;
   for (int f = 0; f < p->program->ndeclared && !s; f++) {
-    if (keeps_init(p, f)) continue;
+    if (keeps_init(p, f))
+      continue;
     for (int c = 0; c < p->program->declared[f].ncomponents && !s; c++)
       s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
   }
-  for (int i = 0; i < p->module->nparam_arrays && !s; i++) s = randomize(p, true, i, 0, a->seed, a->data);
+  for (int i = 0; i < p->module->nparam_arrays && !s; i++)
+    s = randomize(p, true, i, 0, a->seed, a->data);
   return s;
 }
 
 StcStatus plan_randomize(StcPlan *p, uint64_t seed) {
   RandomArgs args = {p, seed, malloc((size_t)RANDOM_PERIOD * 8)};
-  if (!args.data) return context_error(p->w.context, "no memory on this computer for random numbers"), STC_MEMORY;
+  if (!args.data)
+    return context_error(p->w.context, "no memory on this computer for random numbers"), STC_MEMORY;
   StcStatus s = workspace_guard(&p->w, randomize_guarded, &args);
   free(args.data);
   return s;

@@ -1,24 +1,35 @@
-/* driver/plan-replay.c: sequences of launches that are recorded once and then made by the device in one go, so that small grids do not wait for launches. */
+/* driver/plan-replay.c: sequences of launches that are recorded once and then made by the device in one go, so that
+ * small grids do not wait for launches. */
 #include "driver/driver.h"
 
 #include <string.h>
 
-/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how often a recording of so many
- * must be of use to be made; the fewest launches of a recording. */
+/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how
+ * often a recording of so many must be of use to be made; the fewest launches of a recording. */
 enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4, FEWEST_LAUNCHES = 4 };
 
 /* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
-struct Recording { const HostSeq *seq; int64_t runs, launches; int32_t *slots; void *kept; Recording *next; };
+struct Recording {
+  const HostSeq *seq;
+  int64_t runs, launches;
+  int32_t *slots;
+  void *kept;
+  Recording *next;
+};
 
-/* Do runs of the sequence differ in nothing but the buffers? Launches that take the step do, and reductions change what kernels take. */
+/* Do runs of the sequence differ in nothing but the buffers? Launches that take the step do, and reductions change what
+ * kernels take. */
 static bool is_steady(const StcPlan *p, const HostSeq *seq) {
   const Module *m = p->build->code.module;
-  if (m->nreductions || p->times || seq->steps < 1) return false;
+  if (m->nreductions || p->times || seq->steps < 1)
+    return false;
   for (int i = 0; i < seq->nops; i++) {
-    if (seq->ops[i].kind != HOST_LAUNCH) continue;
+    if (seq->ops[i].kind != HOST_LAUNCH)
+      continue;
     const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, p->scalars)];
     for (int a = 0; a < k->nargs; a++)
-      if (k->args[a].kind == KARG_STEP) return false;
+      if (k->args[a].kind == KARG_STEP)
+        return false;
   }
   return true;
 }
@@ -27,16 +38,19 @@ static bool is_steady(const StcPlan *p, const HostSeq *seq) {
 static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   int n = p->build->code.module->nbuffers;
   int32_t at[n + 1];
-  for (int b = 0; b < n; b++) at[b] = p->slot_of_buffer[b];
+  for (int b = 0; b < n; b++)
+    at[b] = p->slot_of_buffer[b];
   for (int64_t runs = 1; runs <= MOST_PERIOD; runs++) {
     for (int i = 0; i < seq->nops; i++) {
       const HostOp *op = &seq->ops[i];
-      if (op->kind != HOST_SWAP) continue;
+      if (op->kind != HOST_SWAP)
+        continue;
       int32_t t = at[op->a];
       at[op->a] = at[op->b];
       at[op->b] = t;
     }
-    if (memcmp(at, p->slot_of_buffer, sizeof *at * (size_t)n) == 0) return runs;
+    if (memcmp(at, p->slot_of_buffer, sizeof *at * (size_t)n) == 0)
+      return runs;
   }
   return 0;
 }
@@ -46,27 +60,36 @@ static Recording *find_recording(const StcPlan *p, const HostSeq *seq, int64_t m
   size_t size = sizeof *p->slot_of_buffer * (size_t)p->build->code.module->nbuffers;
   Recording *best = NULL;
   for (Recording *r = p->recordings; r; r = r->next)
-    if (r->seq == seq && r->runs <= most && (!best || r->runs > best->runs) && memcmp(r->slots, p->slot_of_buffer, size) == 0) best = r;
+    if (r->seq == seq && r->runs <= most && (!best || r->runs > best->runs) &&
+        memcmp(r->slots, p->slot_of_buffer, size) == 0)
+      best = r;
   return best;
 }
 
-/* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they are? */
+/* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they
+ * are? */
 static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
   for (Recording *r = p->recordings; r; r = r->next)
-    if (r->seq == seq && r->runs >= full) return false;
+    if (r->seq == seq && r->runs >= full)
+      return false;
   return !find_recording(p, seq, INT64_MAX);
 }
 
-/* The runs of the sequence that a recording is to have, `most` of which are to be made now; 0: none is worthwhile. It may have fewer than usual, for calls of few
- * steps, where the plan has run so often before that it will have been of use soon. */
+/* The runs of the sequence that a recording is to have, `most` of which are to be made now; 0: none is worthwhile. It
+ * may have fewer than usual, for calls of few steps, where the plan has run so often before that it will have been of
+ * use soon. */
 static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most) {
   int64_t period = swap_period(p, seq), launches = 0, before = p->done / seq->steps;
-  for (int i = 0; i < seq->nops; i++) launches += seq->ops[i].kind == HOST_LAUNCH;
-  if (!period || !launches) return 0;
+  for (int i = 0; i < seq->nops; i++)
+    launches += seq->ops[i].kind == HOST_LAUNCH;
+  if (!period || !launches)
+    return 0;
   int64_t times = RECORDED_LAUNCHES / (period * launches), full = period * (times > 1 ? times : 1);
-  if (most / WORTHWHILE >= full) return full;
+  if (most / WORTHWHILE >= full)
+    return full;
   int64_t runs = most < full ? most / period * period : full;
-  return (most + before) / WORTHWHILE >= full && runs * launches >= FEWEST_LAUNCHES && may_be_short(p, seq, full) ? runs : 0;
+  return (most + before) / WORTHWHILE >= full && runs * launches >= FEWEST_LAUNCHES && may_be_short(p, seq, full) ? runs
+                                                                                                                  : 0;
 }
 
 /* Records `runs` runs. *out is NULL if the device cannot. The plan is as it was. */
@@ -76,15 +99,19 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
   int64_t done = p->done, launches = p->launches;
   Recording *r = ARENA_NEW(p->w.arena, Recording);
   *out = NULL;
-  if (!d->kind->record(d)) return STC_OK;
+  if (!d->kind->record(d))
+    return STC_OK;
   StcStatus s = STC_OK;
-  for (int64_t i = 0; i < runs && !s; i++) s = plan_sequence(p, seq);
+  for (int64_t i = 0; i < runs && !s; i++)
+    s = plan_sequence(p, seq);
   bool kept = d->kind->end_record(d, &r->kept);
   *r = (Recording){seq, runs, p->launches - launches, ARENA_ARRAY(p->w.arena, int32_t, n + 1), r->kept, p->recordings};
   p->done = done;
   p->launches = launches;
-  if (s && kept) d->kind->forget(d, r->kept);
-  if (s || !kept) return s;
+  if (s && kept)
+    d->kind->forget(d, r->kept);
+  if (s || !kept)
+    return s;
   memcpy(r->slots, p->slot_of_buffer, sizeof *r->slots * (size_t)n);
   *out = p->recordings = r;
   return STC_OK;
@@ -93,14 +120,16 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
   Device *d = &p->device;
   *made = 0;
-  if (!d->kind->record || p->no_replay || most < 2 || !is_steady(p, seq)) return STC_OK;
+  if (!d->kind->record || p->no_replay || most < 2 || !is_steady(p, seq))
+    return STC_OK;
   Recording *r = find_recording(p, seq, most);
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
   StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
   p->no_replay |= !s && runs && !r;
   for (runs = r ? r->runs : 0; r && !s && most - *made >= runs; *made += runs) {
     s = d->kind->replay(d, r->kept);
-    if (s) break;
+    if (s)
+      break;
     p->done += runs * seq->steps;
     p->launches += r->launches;
   }
@@ -108,6 +137,7 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
 }
 
 void plan_forget_recordings(StcPlan *p) {
-  for (Recording *r = p->recordings; r; r = r->next) p->device.kind->forget(&p->device, r->kept);
+  for (Recording *r = p->recordings; r; r = r->next)
+    p->device.kind->forget(&p->device, r->kept);
   p->recordings = NULL;
 }

@@ -1,4 +1,5 @@
-/* driver/plan-run.c: running a plan: inits, and the time loop, the paper's Algorithm 5, with reductions evaluated between its steps. */
+/* driver/plan-run.c: running a plan: inits, and the time loop, the paper's Algorithm 5, with reductions evaluated
+ * between its steps. */
 #include "driver/driver.h"
 #include "passes/plan/estimate.h"
 
@@ -9,19 +10,28 @@
 /* ---------------------------------------------------------------- running kernels */
 
 /* The value of an argument, in the type that the kernel takes it as. */
-typedef union ArgValue { void *p; int64_t i64; int32_t i32; int16_t i16; int8_t i8; uint8_t b; float f32; double f64; } ArgValue;
+typedef union ArgValue {
+  void *p;
+  int64_t i64;
+  int32_t i32;
+  int16_t i16;
+  int8_t i8;
+  uint8_t b;
+  float f32;
+  double f64;
+} ArgValue;
 
 /* `c` of type `t` as the bytes that are passed. */
 static ArgValue scalar_bytes(Const c, Type t) {
   ArgValue v = {0};
   switch (t) {
-    case TY_BOOL: v.b = c.i != 0; break;
-    case TY_I8: v.i8 = (int8_t)c.i; break;
-    case TY_I16: v.i16 = (int16_t)c.i; break;
-    case TY_I32: v.i32 = (int32_t)c.i; break;
-    case TY_F32: v.f32 = (float)c.f; break;
-    case TY_F64: v.f64 = c.f; break;
-    default: v.i64 = c.i; break;
+  case TY_BOOL: v.b = c.i != 0; break;
+  case TY_I8: v.i8 = (int8_t)c.i; break;
+  case TY_I16: v.i16 = (int16_t)c.i; break;
+  case TY_I32: v.i32 = (int32_t)c.i; break;
+  case TY_F32: v.f32 = (float)c.f; break;
+  case TY_F64: v.f64 = c.f; break;
+  default: v.i64 = c.i; break;
   }
   return v;
 }
@@ -31,9 +41,11 @@ static StcStatus start_kernel(StcPlan *p, const Launch *l) {
   Device *d = &p->device;
   double seconds = 0;
   StcStatus s = p->times ? d->kind->start(d) : STC_OK;
-  if (!s) s = d->kind->launch(d, l);
+  if (!s)
+    s = d->kind->launch(d, l);
   p->launches += !s;
-  if (!s && p->times) s = d->kind->stop(d, &seconds);
+  if (!s && p->times)
+    s = d->kind->stop(d, &seconds);
   if (p->times) {
     p->times[l->index].launches += !s;
     p->times[l->index].seconds += seconds;
@@ -51,21 +63,26 @@ static StcStatus launch(StcPlan *p, int named, bool beside) {
   Launch l = {index, k, {0}, args, beside};
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
-    if (a->kind == KARG_BUFFER) values[i].p = p->slots[p->slot_of_buffer[a->index]].memory;
-    if (a->kind == KARG_SCALAR) values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
-    if (a->kind == KARG_STEP) values[i].i64 = p->done;
+    if (a->kind == KARG_BUFFER)
+      values[i].p = p->slots[p->slot_of_buffer[a->index]].memory;
+    if (a->kind == KARG_SCALAR)
+      values[i] = scalar_bytes(p->scalars[a->index], m->scalars[a->index].type);
+    if (a->kind == KARG_STEP)
+      values[i].i64 = p->done;
     args[i] = &values[i];
   }
   StcStatus s = plan_blocks(p, k, l.blocks);
   for (int d = 0; d < k->rank; d++)
-    if (l.blocks[d] == 0) return s;
+    if (l.blocks[d] == 0)
+      return s;
   return s ? s : start_kernel(p, &l);
 }
 
 /* Notes what buffer `b` stands for now. */
 static void note_slot(StcPlan *p, int b) {
   const Buffer *buffer = &p->build->code.module->buffers[b];
-  if (buffer->kind == BUFFER_FIELD && buffer->copy == 0) p->slot_of_field[buffer->field] = p->slot_of_buffer[b];
+  if (buffer->kind == BUFFER_FIELD && buffer->copy == 0)
+    p->slot_of_field[buffer->field] = p->slot_of_buffer[b];
 }
 
 /* Exchanges what two buffers stand for: copies of one field, or of a field and its past. */
@@ -84,14 +101,17 @@ static bool has_blocks(const StcPlan *p, int named) {
   return kernel_blocks(&m->kernels[kernel_chosen(m, named, p->scalars)], p->scalars, blocks) > 0;
 }
 
-/* Launches the first of the `n` ops at `op` and those beside it, at the same time if the device can and several have something to do; *count is how many they are. */
+/* Launches the first of the `n` ops at `op` and those beside it, at the same time if the device can and several have
+ * something to do; *count is how many they are. */
 static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
   const DeviceKind *kind = p->device.kind;
   int busy = has_blocks(p, op[0].a);
-  for (*count = 1; *count < n && op[*count].beside; (*count)++) busy += has_blocks(p, op[*count].a);
+  for (*count = 1; *count < n && op[*count].beside; (*count)++)
+    busy += has_blocks(p, op[*count].a);
   bool apart = busy > 1 && kind->fork && !p->times;
   StcStatus s = apart ? kind->fork(&p->device) : STC_OK;
-  for (int i = 0; i < *count && !s; i++) s = launch(p, op[i].a, apart && op[i].beside);
+  for (int i = 0; i < *count && !s; i++)
+    s = launch(p, op[i].a, apart && op[i].beside);
   return apart && !s ? kind->join(&p->device) : s;
 }
 
@@ -114,7 +134,8 @@ static bool writes_field(const StcPlan *p, const Kernel *k, bool want) {
   const Module *m = p->build->code.module;
   for (int i = 0; i < k->nargs; i++)
     for (int f = 0; f < m->nfields; f++)
-      if (p->given[f] == want && argument_writes(m, &k->args[i], f)) return true;
+      if (p->given[f] == want && argument_writes(m, &k->args[i], f))
+        return true;
   return false;
 }
 
@@ -127,18 +148,23 @@ static StcStatus launch_init(StcPlan *p, int index) {
   void *saved[k->nargs + 1];
   memset(saved, 0, sizeof saved);
   for (int i = 0; i < k->nargs && !s; i++) {
-    if (k->args[i].kind != KARG_BUFFER || !k->args[i].writes) continue;
+    if (k->args[i].kind != KARG_BUFFER || !k->args[i].writes)
+      continue;
     const Buffer *b = &m->buffers[k->args[i].index];
     Slot *slot = &p->slots[p->slot_of_buffer[k->args[i].index]];
-    if (b->kind != BUFFER_FIELD || b->copy != 0 || !p->given[b->field]) continue;
+    if (b->kind != BUFFER_FIELD || b->copy != 0 || !p->given[b->field])
+      continue;
     saved[i] = malloc(slot->size + 1);
     s = saved[i] ? d->kind->fetch(d, saved[i], slot->memory, slot->size) : STC_MEMORY;
   }
-  if (!s) s = launch(p, index, false);
-  if (!s) s = d->kind->wait(d);
+  if (!s)
+    s = launch(p, index, false);
+  if (!s)
+    s = d->kind->wait(d);
   for (int i = 0; i < k->nargs; i++) {
     Slot *slot = saved[i] ? &p->slots[p->slot_of_buffer[k->args[i].index]] : NULL;
-    if (saved[i] && !s) s = d->kind->put(d, slot->memory, saved[i], slot->size);
+    if (saved[i] && !s)
+      s = d->kind->put(d, slot->memory, saved[i], slot->size);
     free(saved[i]);
   }
   return s;
@@ -148,14 +174,16 @@ static StcStatus launch_init(StcPlan *p, int index) {
 static bool init_covers(const StcPlan *p, int field) {
   const Module *m = p->program->module;
   int owner = p->owner[field];
-  if (owner < 0) return false;
+  if (owner < 0)
+    return false;
   int source = p->program->declared[owner].field;
   source += type_composite(m, m->fields[source].type) ? 0 : field - p->homes[owner].field;
   for (int i = 0; i < m->ninits; i++)
     for (int k = 0; k < m->inits[i].npieces; k++) {
       const Piece *piece = &m->inits[i].pieces[k];
       for (int t = 0; t < piece->ntargets; t++)
-        if (piece->targets[t] == source && box_inside(&m->fields[source].box, &piece->box) == 1) return true;
+        if (piece->targets[t] == source && box_inside(&m->fields[source].box, &piece->box) == 1)
+          return true;
     }
   return false;
 }
@@ -163,7 +191,8 @@ static bool init_covers(const StcPlan *p, int field) {
 /* Memory of this computer for `size` bytes (malloc), zeros if `clear`. NULL after an error. */
 static void *host_memory(StcPlan *p, size_t size, bool clear) {
   void *memory = clear ? calloc(size + 1, 1) : malloc(size + 1);
-  if (!memory) diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", size);
+  if (!memory)
+    diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", size);
   return memory;
 }
 
@@ -171,10 +200,12 @@ static void *host_memory(StcPlan *p, size_t size, bool clear) {
 static StcStatus zero_fields(StcPlan *p, const bool *init) {
   StcStatus s = STC_OK;
   for (int f = 0; f < p->module->nfields && !s; f++) {
-    if (!init[f] || p->given[f] || p->module->fields[f].temp || init_covers(p, f)) continue;
+    if (!init[f] || p->given[f] || p->module->fields[f].temp || init_covers(p, f))
+      continue;
     Slot *slot = &p->slots[p->slot_of_field[f]];
     void *zeros = host_memory(p, slot->size, true);
-    if (!zeros) return STC_MEMORY;
+    if (!zeros)
+      return STC_MEMORY;
     s = p->device.kind->put(&p->device, slot->memory, zeros, slot->size);
     free(zeros);
   }
@@ -187,12 +218,15 @@ static StcStatus start_pasts(StcPlan *p, const bool *init) {
   StcStatus s = STC_OK;
   for (int f = 0; f < p->module->nfields && !s; f++) {
     const Field *field = &p->module->fields[f];
-    if (!field->past || field->temp || init[f] || p->given[f]) continue;
+    if (!field->past || field->temp || init[f] || p->given[f])
+      continue;
     const Slot *from = &p->slots[p->slot_of_field[field->present]], *to = &p->slots[p->slot_of_field[f]];
     void *values = host_memory(p, from->size, false);
-    if (!values) return STC_MEMORY;
+    if (!values)
+      return STC_MEMORY;
     s = d->kind->fetch(d, values, from->memory, from->size);
-    if (!s) s = d->kind->put(d, to->memory, values, from->size);
+    if (!s)
+      s = d->kind->put(d, to->memory, values, from->size);
     free(values);
   }
   return s;
@@ -206,7 +240,8 @@ static StcStatus run_init_sequence(StcPlan *p) {
   for (int i = 0; i < seq->nops && !s; i++) {
     const HostOp *op = &seq->ops[i];
     if (op->kind == HOST_SWAP) {
-      if (!p->given[m->buffers[op->a].field]) swap(p, op->a, op->b);
+      if (!p->given[m->buffers[op->a].field])
+        swap(p, op->a, op->b);
     } else if (!writes_field(p, &m->kernels[op->a], true)) {
       s = launch(p, op->a, false);
     } else if (writes_field(p, &m->kernels[op->a], false)) {
@@ -221,8 +256,10 @@ static StcStatus run_inits(StcPlan *p) {
   bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
   fields_with_init(p->module, init);
   StcStatus s = zero_fields(p, init);
-  if (!s) s = run_init_sequence(p);
-  if (!s) s = p->device.kind->wait(&p->device);
+  if (!s)
+    s = run_init_sequence(p);
+  if (!s)
+    s = p->device.kind->wait(&p->device);
   return s ? s : start_pasts(p, init);
 }
 
@@ -233,9 +270,13 @@ static void take_value(void *user, const Reduction *r, int64_t step, Const value
   StcPlan *p = user;
   bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
   p->scalars[r->scalar] = value;
-  if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f)) p->wrong = true;
-  if (r->kind == REDUCE_UNTIL && step > 0 && !p->wrong && !p->met && expression_value(p->w.arena, r->stop, p->scalars).i) p->met = r;
-  if (check || !p->series) return;
+  if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f))
+    p->wrong = true;
+  if (r->kind == REDUCE_UNTIL && step > 0 && !p->wrong && !p->met &&
+      expression_value(p->w.arena, r->stop, p->scalars).i)
+    p->met = r;
+  if (check || !p->series)
+    return;
   bool real = r->type == TY_F64;
   StcReduction out = {r->name, real ? STC_F64 : STC_I64, step, real ? value.f : 0, real ? 0 : value.i};
   p->series(p->series_user, &out);
@@ -243,10 +284,14 @@ static void take_value(void *user, const Reduction *r, int64_t step, Const value
 
 /* The value in element 0 of buffer `buffer`, of type `t` (f64 or i64), once all launches are done. */
 static StcStatus fetch_value(StcPlan *p, int buffer, Type t, Const *value) {
-  union { double f; int64_t i; } u = {0};
+  union {
+    double f;
+    int64_t i;
+  } u = {0};
   Device *d = &p->device;
   StcStatus s = d->kind->wait(d);
-  if (!s) s = d->kind->fetch(d, &u, p->slots[p->slot_of_buffer[buffer]].memory, sizeof u);
+  if (!s)
+    s = d->kind->fetch(d, &u, p->slots[p->slot_of_buffer[buffer]].memory, sizeof u);
   *value = t == TY_F64 ? (Const){.f = u.f} : (Const){.i = u.i};
   return s;
 }
@@ -259,12 +304,16 @@ static StcStatus evaluate(StcPlan *p) {
     const Reduction *r = &m->reductions[i];
     Const value;
     bool stop = false;
-    if (!reduction_is_due(r, p->done)) continue;
+    if (!reduction_is_due(r, p->done))
+      continue;
     s = plan_sequence(p, &r->seq);
-    if (!s) s = fetch_value(p, r->result, r->type, &value);
-    if (s) return s;
+    if (!s)
+      s = fetch_value(p, r->result, r->type, &value);
+    if (s)
+      return s;
     take_value(p, r, p->done, value);
-    if (!reduction_judge(m, r, p->scalars, p->done, &stop, p->w.diags)) s = STC_INPUT;
+    if (!reduction_judge(m, r, p->scalars, p->done, &stop, p->w.diags))
+      s = STC_INPUT;
   }
   return s;
 }
@@ -274,7 +323,8 @@ static StcStatus evaluate(StcPlan *p) {
 /* The first sequence that does not go beyond `left` steps. */
 static const HostSeq *next_sequence(const Module *m, int64_t left) {
   for (int i = 0; i < m->host.nseqs; i++)
-    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left) return &m->host.seqs[i];
+    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left)
+      return &m->host.seqs[i];
   return NULL;
 }
 
@@ -283,7 +333,8 @@ static bool go_on(StcPlan *p, int64_t first, int64_t steps) {
   return !p->progress || p->progress(p->progress_user, p->done - first, steps);
 }
 
-/* Runs up to `count` sequences, as long as steps are left before `end` and no `until` is met, and the reductions that become due. */
+/* Runs up to `count` sequences, as long as steps are left before `end` and no `until` is met, and the reductions that
+ * become due. */
 static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   const Module *m = p->build->code.module;
   StcStatus s = STC_OK;
@@ -291,22 +342,30 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
     int64_t left = end - p->done, due = module_steps_to_reduction(m, p->done);
     const HostSeq *seq = next_sequence(m, left < due ? left : due);
     if (!seq)
-      return diag_error(p->w.diags, no_loc(), "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
+      return diag_error(p->w.diags, no_loc(),
+                        "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
                         (long long)(end - p->done)),
              STC_INPUT;
     int64_t most = (left < due ? left : due) / seq->steps;
     s = plan_replay(p, seq, most < count - i ? most : count - i, &made);
-    if (!s && !made) s = plan_sequence(p, seq);
+    if (!s && !made)
+      s = plan_sequence(p, seq);
     made += !made;
-    if (!s) s = evaluate(p);
+    if (!s)
+      s = evaluate(p);
   }
   return s;
 }
 
-/* How many sequences to run before the callback is asked again, `count` of which took so many seconds: about a twentieth of a second's. */
+/* How many sequences to run before the callback is asked again, `count` of which took so many seconds: about a
+ * twentieth of a second's. */
 static int64_t next_count(int64_t count, double took) {
   double more = took > 0 ? 0.1 / took : 64;
-  return took < 0.05 ? count * (more > 64 ? 64 : more < 2 ? 2 : (int64_t)more) : took > 0.2 && count > 1 ? count / 2 : count;
+  return took < 0.05               ? count * (more > 64  ? 64
+                                              : more < 2 ? 2
+                                                         : (int64_t)more)
+         : took > 0.2 && count > 1 ? count / 2
+                                   : count;
 }
 
 /* Algorithm 5: sequences until `steps` are done, asking the callback about every tenth of a second. */
@@ -317,8 +376,10 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
   while (!s && p->done < end && !p->met) {
     double before = clock_seconds();
     s = run_batch(p, end, p->progress ? count : INT64_MAX);
-    if (!s && p->progress) s = d->kind->wait(d);
-    if (!s && !go_on(p, first, p->met ? p->done - first : steps)) s = STC_INTERRUPTED;
+    if (!s && p->progress)
+      s = d->kind->wait(d);
+    if (!s && !go_on(p, first, p->met ? p->done - first : steps))
+      s = STC_INTERRUPTED;
     count = next_count(count, clock_seconds() - before);
   }
   return s;
@@ -327,7 +388,8 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
 /* The seconds of all kernels that were timed. */
 static double kernel_seconds(const StcPlan *p) {
   double sum = 0;
-  for (int i = 0; i < p->build->code.module->nkernels; i++) sum += p->times[i].seconds;
+  for (int i = 0; i < p->build->code.module->nkernels; i++)
+    sum += p->times[i].seconds;
   return sum;
 }
 
@@ -343,11 +405,15 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
 static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
   Device *d = &p->device;
   StcStatus s = p->inits_done ? STC_OK : run_inits(p);
-  if (!s) s = d->kind->wait(d);
+  if (!s)
+    s = d->kind->wait(d);
   p->inits_done |= !s;
-  if (!s && p->times) return run_timed_kernels(p, steps, seconds);
-  if (!s) s = d->kind->start(d);
-  if (!s) s = run_steps(p, steps);
+  if (!s && p->times)
+    return run_timed_kernels(p, steps, seconds);
+  if (!s)
+    s = d->kind->start(d);
+  if (!s)
+    s = run_steps(p, steps);
   StcStatus stopped = s && s != STC_INTERRUPTED ? s : d->kind->stop(d, seconds);
   return s ? s : stopped;
 }
@@ -362,10 +428,16 @@ static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
 
 /* Runs `steps` steps, and inits if there were none yet, on ref or sim. */
 static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arrays) {
-  Binding b = {.scalars = p->scalars, .fields = fields, .param_arrays = arrays, .first_step = p->done, .reduced = take_value, .user = p};
+  Binding b = {.scalars = p->scalars,
+               .fields = fields,
+               .param_arrays = arrays,
+               .first_step = p->done,
+               .reduced = take_value,
+               .user = p};
   WholeRun r = {&b, steps, !p->inits_done, p->given};
   StcStatus s = p->device.kind->run(&p->device, &r);
-  if (s && p->wrong) s = STC_INPUT;
+  if (s && p->wrong)
+    s = STC_INPUT;
   p->inits_done |= !s;
   p->done += p->module->nreductions ? b.done : s ? 0 : steps;
   return s;
@@ -376,16 +448,21 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   int64_t first = p->done, end = first + steps, count = 1;
   double start = clock_seconds();
   StcStatus s = STC_OK;
-  void **fields = ARENA_ARRAY(p->w.arena, void *, p->module->nfields + 1), **arrays = ARENA_ARRAY(p->w.arena, void *, p->module->nparam_arrays + 1);
-  for (int f = 0; f < p->module->nfields; f++) fields[f] = p->slot_of_field[f] < 0 ? NULL : p->slots[p->slot_of_field[f]].memory;
-  for (int i = 0; i < p->module->nparam_arrays; i++) arrays[i] = p->slots[p->slot_of_array[i]].memory;
+  void **fields = ARENA_ARRAY(p->w.arena, void *, p->module->nfields + 1),
+       **arrays = ARENA_ARRAY(p->w.arena, void *, p->module->nparam_arrays + 1);
+  for (int f = 0; f < p->module->nfields; f++)
+    fields[f] = p->slot_of_field[f] < 0 ? NULL : p->slots[p->slot_of_field[f]].memory;
+  for (int i = 0; i < p->module->nparam_arrays; i++)
+    arrays[i] = p->slots[p->slot_of_array[i]].memory;
   bool again = true;
   while (!s && again) {
     double before = clock_seconds();
     s = run_chunk(p, whole_chunk(p, end - p->done, count), fields, arrays);
     again = p->done < end && !p->met;
-    if (clock_seconds() - before < 0.05) count *= 2;
-    if (!s && !go_on(p, first, p->met ? p->done - first : steps)) s = STC_INTERRUPTED;
+    if (clock_seconds() - before < 0.05)
+      count *= 2;
+    if (!s && !go_on(p, first, p->met ? p->done - first : steps))
+      s = STC_INTERRUPTED;
   }
   *seconds = clock_seconds() - start;
   return s;
@@ -404,8 +481,9 @@ static bool is_missing(StcPlan *p, int i, const bool *init, StcStatus *s) {
     missing = given[missing] ? missing + 1 : missing;
   }
   if (n && n < d->ncomponents) {
-    diag_error(p->w.diags, field->loc, "field %s was given some of its components, but not %s: give it all of them, or the whole field first", d->name,
-               d->names[missing]);
+    diag_error(p->w.diags, field->loc,
+               "field %s was given some of its components, but not %s: give it all of them, or the whole field first",
+               d->name, d->names[missing]);
     *s = STC_INPUT;
   }
   return !n && !field->temp && !field->past && !init[p->homes[i].field];
@@ -415,29 +493,37 @@ static bool is_missing(StcPlan *p, int i, const bool *init, StcStatus *s) {
 static StcStatus check_given(StcPlan *p) {
   bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
   StcStatus s = STC_OK;
-  if (p->inits_done) return STC_OK;
+  if (p->inits_done)
+    return STC_OK;
   fields_with_init(p->module, init);
   for (int i = 0; i < p->program->ndeclared; i++) {
     const char *name = p->program->declared[i].name;
     const Field *field = &p->module->fields[p->homes[i].field];
-    if (!is_missing(p, i, init, &s)) continue;
-    diag_error(p->w.diags, field->loc,
-               "field %s has no value to start from: give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0%s", name, name, name, name,
-               field->input ? "" : ", or write an `init` for it");
+    if (!is_missing(p, i, init, &s))
+      continue;
+    diag_error(
+        p->w.diags, field->loc,
+        "field %s has no value to start from: give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0%s", name,
+        name, name, name, field->input ? "" : ", or write an `init` for it");
     s = STC_INPUT;
   }
   for (int i = 0; i < p->module->nparam_arrays; i++) {
     const ParamArray *a = &p->module->param_arrays[i];
-    if (p->array_given[i]) continue;
-    diag_error(p->w.diags, a->loc, "launch-time array %s has no values: give it %lld of type %s with --in %s=FILE.npy", a->name,
-               (long long)param_array_extent(a, p->scalars), type_name(a->type), a->name);
+    if (p->array_given[i])
+      continue;
+    diag_error(p->w.diags, a->loc, "launch-time array %s has no values: give it %lld of type %s with --in %s=FILE.npy",
+               a->name, (long long)param_array_extent(a, p->scalars), type_name(a->type), a->name);
     s = STC_INPUT;
   }
   return s;
 }
 
 /* What stc_plan_run hands to its guarded part. */
-typedef struct RunArgs { StcPlan *p; int64_t steps; StcRunInfo *info; } RunArgs;
+typedef struct RunArgs {
+  StcPlan *p;
+  int64_t steps;
+  StcRunInfo *info;
+} RunArgs;
 
 /* Runs, and fills info. */
 static StcStatus run_guarded(void *arg) {
@@ -445,16 +531,24 @@ static StcStatus run_guarded(void *arg) {
   StcPlan *p = r->p;
   int64_t steps = r->steps < 0 ? p->module->steps : r->steps, launches = p->launches, first = p->done;
   double seconds = 0;
-  if (p->done > INT64_MAX - steps) return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
+  if (p->done > INT64_MAX - steps)
+    return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
   StcStatus s = check_given(p);
   p->met = NULL;
   p->wrong = false;
-  if (!s) s = p->device.kind->whole ? run_whole(p, steps, &seconds) : run_kernels(p, steps, &seconds);
-  if (s) return s;
+  if (!s)
+    s = p->device.kind->whole ? run_whole(p, steps, &seconds) : run_kernels(p, steps, &seconds);
+  if (s)
+    return s;
   int64_t made = p->done - first;
   double work = (double)p->points * (double)made;
   if (r->info)
-    *r->info = (StcRunInfo){seconds, p->points, made, p->launches - launches, seconds > 0 ? work / seconds / 1e9 : 0, p->met ? p->met->name : NULL};
+    *r->info = (StcRunInfo){seconds,
+                            p->points,
+                            made,
+                            p->launches - launches,
+                            seconds > 0 ? work / seconds / 1e9 : 0,
+                            p->met ? p->met->name : NULL};
   return STC_OK;
 }
 
@@ -475,7 +569,8 @@ void stc_plan_series(StcPlan *p, void (*fn)(void *user, const StcReduction *r), 
 
 void stc_plan_time_kernels(StcPlan *p) {
   int n = stc_plan_kernel_count(p);
-  if (!p->times && n) p->times = ARENA_ARRAY(p->w.arena, KernelTime, n);
+  if (!p->times && n)
+    p->times = ARENA_ARRAY(p->w.arena, KernelTime, n);
 }
 
 int stc_plan_kernel_count(const StcPlan *p) { return p->build ? p->build->code.module->nkernels : 0; }
@@ -483,7 +578,8 @@ int stc_plan_kernel_count(const StcPlan *p) { return p->build ? p->build->code.m
 StcStatus stc_plan_kernel(StcPlan *p, int kernel, StcKernelInfo *out) {
   *out = (StcKernelInfo){0};
   if (kernel < 0 || kernel >= stc_plan_kernel_count(p))
-    return diag_error(p->w.diags, no_loc(), "there is no kernel %d; the plan has %d", kernel, stc_plan_kernel_count(p)), STC_USAGE;
+    return diag_error(p->w.diags, no_loc(), "there is no kernel %d; the plan has %d", kernel, stc_plan_kernel_count(p)),
+           STC_USAGE;
   Kernel *k = &p->build->code.module->kernels[kernel];
   const TargetInfo *target = target_info(p->build->code.target);
   int32_t spilled;

@@ -9,7 +9,8 @@
 /* "8x32" of the first `rank` numbers. */
 static const char *times_text(Arena *a, const int32_t *n, int rank) {
   Str s = {a, NULL, 0, 0};
-  for (int d = 0; d < rank; d++) str_addf(&s, d ? "x%d" : "%d", (int)n[d]);
+  for (int d = 0; d < rank; d++)
+    str_addf(&s, d ? "x%d" : "%d", (int)n[d]);
   return s.s;
 }
 
@@ -33,17 +34,21 @@ static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
     str_add(&elems, g ? "," : "");
     str_add(&elems, times_text(a, s->groups[g].elems, rank));
   }
-  return arena_printf(a, "%s T=%d fuse=%s block=%s elems=%s", groups_family(a, s), (int)s->T, s->fuse, block.s, elems.s);
+  return arena_printf(a, "%s T=%d fuse=%s block=%s elems=%s", groups_family(a, s), (int)s->T, s->fuse, block.s,
+                      elems.s);
 }
 
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
-  if (s->family && strcmp(s->family, "naive") == 0) return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
+  if (s->family && strcmp(s->family, "naive") == 0)
+    return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
   if (s->family && strcmp(s->family, "stream") == 0 && s->ngroups <= 1)
-    return arena_printf(a, "stream T=%d block=%s elems=%s chunk=%d ahead=%d", (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank), (int)s->chunk, (int)s->ahead);
+    return arena_printf(a, "stream T=%d block=%s elems=%s chunk=%d ahead=%d", (int)s->T, times_text(a, s->block, rank),
+                        times_text(a, s->elems, rank), (int)s->chunk, (int)s->ahead);
   if (s->family)
     return s->ngroups > 1 ? groups_describe(a, s, rank)
-                          : arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T, times_text(a, s->block, rank), times_text(a, s->elems, rank));
+                          : arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T,
+                                         times_text(a, s->block, rank), times_text(a, s->elems, rank));
   const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
   for (int i = 0; seq && i < seq->nops; i++) {
     const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;
@@ -55,19 +60,23 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
 }
 
 bool argument_writes(const Module *m, const KArg *a, int field) {
-  if (a->kind != KARG_BUFFER || !a->writes) return false;
+  if (a->kind != KARG_BUFFER || !a->writes)
+    return false;
   const Buffer *b = &m->buffers[a->index];
   return b->kind == BUFFER_FIELD && b->field == field;
 }
 
 void fields_with_init(const Module *m, bool *has) {
   for (int i = 0; i < m->ninits; i++)
-    for (int t = 0; t < m->inits[i].ntargets; t++) has[m->inits[i].targets[t]] = true;
+    for (int t = 0; t < m->inits[i].ntargets; t++)
+      has[m->inits[i].targets[t]] = true;
   for (int i = 0; i < m->host.init.nops; i++) {
-    if (m->host.init.ops[i].kind != HOST_LAUNCH) continue;
+    if (m->host.init.ops[i].kind != HOST_LAUNCH)
+      continue;
     const Kernel *k = &m->kernels[m->host.init.ops[i].a];
     for (int j = 0; j < k->nargs; j++)
-      for (int f = 0; f < m->nfields; f++) has[f] |= argument_writes(m, &k->args[j], f);
+      for (int f = 0; f < m->nfields; f++)
+        has[f] |= argument_writes(m, &k->args[j], f);
   }
 }
 
@@ -79,21 +88,25 @@ static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   int64_t shape[MAX_RANK] = {1, 1, 1}, n = 1, size;
   field_shape(f, p->scalars, shape);
   for (int d = 0; d < f->box.rank; d++)
-    if (__builtin_mul_overflow(n, shape[d], &n)) n = -1;
+    if (__builtin_mul_overflow(n, shape[d], &n))
+      n = -1;
   if (n < 0 || __builtin_mul_overflow(n, type_bytes(p->module, f->type), &size) || size > INT64_MAX / 2) {
-    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params", declared_name(p->module, field));
+    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params",
+               declared_name(p->module, field));
     return false;
   }
   *bytes = (size_t)size;
   return true;
 }
 
-/* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use nothing of it) in a field that has no points. */
+/* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use
+ * nothing of it) in a field that has no points. */
 static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   int64_t shape[MAX_RANK] = {1, 1, 1};
   size_t n = (size_t)type_bytes(p->module, f->type);
   field_shape(f, p->scalars, shape);
-  for (int d = 0; d < f->box.rank; d++) n *= shape[d] > 0 ? (size_t)shape[d] : 1;
+  for (int d = 0; d < f->box.rank; d++)
+    n *= shape[d] > 0 ? (size_t)shape[d] : 1;
   return bytes ? bytes : n;
 }
 
@@ -105,9 +118,11 @@ static StcStatus add_slot(StcPlan *p, const char *what, size_t size, size_t leas
     s = p->device.kind->alloc(&p->device, size > least ? size : least, &memory);
   } else {
     memory = calloc((size > least ? size : least) + 1, 1);
-    if (!memory) s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for %s of %zu bytes", what, size), STC_MEMORY);
+    if (!memory)
+      s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for %s of %zu bytes", what, size), STC_MEMORY);
   }
-  if (s) return s;
+  if (s)
+    return s;
   *slot = p->nslots;
   p->slots[p->nslots++] = (Slot){memory, size};
   return STC_OK;
@@ -117,19 +132,27 @@ static StcStatus add_slot(StcPlan *p, const char *what, size_t size, size_t leas
 static StcStatus add_field_slot(StcPlan *p, int field, int32_t *slot) {
   const Field *f = &p->module->fields[field];
   size_t size;
-  if (!field_bytes(p, field, &size)) return STC_INPUT;
-  return add_slot(p, arena_printf(p->w.arena, "field %s", declared_name(p->module, field)), size, layout_bytes(p, f, size), slot);
+  if (!field_bytes(p, field, &size))
+    return STC_INPUT;
+  return add_slot(p, arena_printf(p->w.arena, "field %s", declared_name(p->module, field)), size,
+                  layout_bytes(p, f, size), slot);
 }
 
-/* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty array. It starts as zeros. */
+/* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty
+ * array. It starts as zeros. */
 static StcStatus add_array_slot(StcPlan *p, int array, int32_t *slot) {
   static const char zeros[16];
   const ParamArray *a = &p->module->param_arrays[array];
   int64_t size;
-  if (__builtin_mul_overflow(param_array_extent(a, p->scalars), (int64_t)type_size(a->type), &size) || size > INT64_MAX / 2)
-    return diag_error(p->w.diags, a->loc, "array %s would take more bytes than an address can name; choose smaller params", a->name), STC_INPUT;
-  StcStatus s = add_slot(p, arena_printf(p->w.arena, "array %s", a->name), (size_t)size, (size_t)type_size(a->type), slot);
-  if (s || size > 0 || p->device.kind->whole) return s;
+  if (__builtin_mul_overflow(param_array_extent(a, p->scalars), (int64_t)type_size(a->type), &size) ||
+      size > INT64_MAX / 2)
+    return diag_error(p->w.diags, a->loc,
+                      "array %s would take more bytes than an address can name; choose smaller params", a->name),
+           STC_INPUT;
+  StcStatus s =
+      add_slot(p, arena_printf(p->w.arena, "array %s", a->name), (size_t)size, (size_t)type_size(a->type), slot);
+  if (s || size > 0 || p->device.kind->whole)
+    return s;
   return p->device.kind->put(&p->device, p->slots[*slot].memory, zeros, (size_t)type_size(a->type));
 }
 
@@ -140,12 +163,15 @@ static StcStatus add_buffer_slot(StcPlan *p, const Buffer *b, int32_t *slot) {
     return add_slot(p, "scratch memory", size, 16, slot);
   }
   StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(p, b->field, slot) : add_field_slot(p, b->field, slot);
-  if (!s && b->kind == BUFFER_PARAM) p->slot_of_array[b->field] = *slot;
-  if (!s && b->kind == BUFFER_FIELD && b->copy == 0) p->slot_of_field[b->field] = *slot;
+  if (!s && b->kind == BUFFER_PARAM)
+    p->slot_of_array[b->field] = *slot;
+  if (!s && b->kind == BUFFER_FIELD && b->copy == 0)
+    p->slot_of_field[b->field] = *slot;
   return s;
 }
 
-/* Memory for every buffer of the kernels, and for every field that no kernel touches but the user may; on devices that run whole modules for fields and arrays. */
+/* Memory for every buffer of the kernels, and for every field that no kernel touches but the user may; on devices that
+ * run whole modules for fields and arrays. */
 static StcStatus make_slots(StcPlan *p) {
   const Module *m = p->module, *k = p->build ? p->build->code.module : NULL;
   bool whole = p->device.kind->whole;
@@ -155,13 +181,18 @@ static StcStatus make_slots(StcPlan *p) {
   p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   p->slot_of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
   p->slot_of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
-  for (int f = 0; f < m->nfields; f++) p->slot_of_field[f] = -1;
-  for (int i = 0; i < m->nparam_arrays; i++) p->slot_of_array[i] = -1;
-  for (int b = 0; b < nbuffers && !s; b++) s = add_buffer_slot(p, &k->buffers[b], &p->slot_of_buffer[b]);
+  for (int f = 0; f < m->nfields; f++)
+    p->slot_of_field[f] = -1;
+  for (int i = 0; i < m->nparam_arrays; i++)
+    p->slot_of_array[i] = -1;
+  for (int b = 0; b < nbuffers && !s; b++)
+    s = add_buffer_slot(p, &k->buffers[b], &p->slot_of_buffer[b]);
   for (int f = 0; f < m->nfields && !s; f++)
-    if (!m->fields[f].temp && p->slot_of_field[f] < 0) s = add_field_slot(p, f, &p->slot_of_field[f]);
+    if (!m->fields[f].temp && p->slot_of_field[f] < 0)
+      s = add_field_slot(p, f, &p->slot_of_field[f]);
   for (int i = 0; i < m->nparam_arrays && !s; i++)
-    if (whole) s = add_array_slot(p, i, &p->slot_of_array[i]);
+    if (whole)
+      s = add_array_slot(p, i, &p->slot_of_array[i]);
   return s;
 }
 
@@ -172,14 +203,17 @@ static StcStatus find_homes(StcPlan *p) {
   int ncomponents = 0;
   p->homes = ARENA_ARRAY(p->w.arena, Home, g->ndeclared + 1);
   p->owner = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
-  for (int f = 0; f < m->nfields; f++) p->owner[f] = -1;
+  for (int f = 0; f < m->nfields; f++)
+    p->owner[f] = -1;
   for (int i = 0; i < g->ndeclared; i++) {
     const Declared *d = &g->declared[i];
     int field = module_find_field(m, d->name), record = module_find_record(m, d->name);
     if (field < 0 && record < 0)
       return diag_error(p->w.diags, no_loc(), "the passes left nothing of field %s", d->name), STC_INTERNAL;
-    p->homes[i] = field >= 0 ? (Home){field, type_composite(m, m->fields[field].type) != NULL} : (Home){m->records[record].first, false};
-    for (int c = 0; c < (p->homes[i].packed ? 1 : d->ncomponents); c++) p->owner[p->homes[i].field + c] = i;
+    p->homes[i] = field >= 0 ? (Home){field, type_composite(m, m->fields[field].type) != NULL}
+                             : (Home){m->records[record].first, false};
+    for (int c = 0; c < (p->homes[i].packed ? 1 : d->ncomponents); c++)
+      p->owner[p->homes[i].field + c] = i;
     ncomponents += d->ncomponents;
   }
   p->given = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
@@ -192,20 +226,22 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]) {
   const TargetInfo *t = target_info(p->build->code.target);
   kernel_blocks(k, p->scalars, blocks);
   for (int d = 0; d < k->rank; d++) {
-    if (blocks[d] == INT64_MAX) return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d), STC_INPUT;
+    if (blocks[d] == INT64_MAX)
+      return diag_error(p->w.diags, k->loc, "kernel %s: its extent in dimension %d overflows 64 bits", k->name, d),
+             STC_INPUT;
     int64_t most = t->simt ? t->max_grid[k->rank - 1 - d] : INT64_MAX;
     if (blocks[d] > most)
-      return diag_error(
-                 p->w.diags, k->loc,
-                 "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a larger tile there with -block or -elems",
-                 k->name, (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
+      return diag_error(p->w.diags, k->loc,
+                        "kernel %s needs %lld blocks of %d points in dimension %d, but %s %s allows %lld: ask for a "
+                        "larger tile there with -block or -elems",
+                        k->name, (long long)blocks[d], (int)k->tile[d], d, t->name, t->cpu, (long long)most),
              STC_INPUT;
   }
   return STC_OK;
 }
 
-/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a GPU of the middle
- * size. */
+/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a
+ * GPU of the middle size. */
 static const Target *choose_target(StcProgram *p, const Device *d) {
   const StcOptions *o = &p->options;
   const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
@@ -216,24 +252,36 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
 }
 
 /* What finding a build hands to its guarded part. */
-typedef struct BuildArgs { StcProgram *p; const Device *d; int n; const char *const *defines; Build *out; } BuildArgs;
+typedef struct BuildArgs {
+  StcProgram *p;
+  const Device *d;
+  int n;
+  const char *const *defines;
+  Build *out;
+} BuildArgs;
 
-/* The program's build for the device and a grid of the size that the params give, about, made if there is none yet. It lives in the program's memory. */
+/* The program's build for the device and a grid of the size that the params give, about, made if there is none yet. It
+ * lives in the program's memory. */
 static StcStatus find_build(void *arg) {
   BuildArgs *a = arg;
   StcProgram *p = a->p;
   int64_t size[MAX_RANK];
   const Target *t = NULL;
   for (const Build *b = p->builds; b && !t; b = b->next)
-    if (strcmp(b->device, a->d->name) == 0) t = b->code.target;
-  if (!t) t = choose_target(p, a->d);
-  if (!t) return STC_USAGE;
+    if (strcmp(b->device, a->d->name) == 0)
+      t = b->code.target;
+  if (!t)
+    t = choose_target(p, a->d);
+  if (!t)
+    return STC_USAGE;
   program_size(p, a->d->w->arena, target_info(t), a->n, a->defines, size);
   for (a->out = p->builds; a->out; a->out = a->out->next)
-    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0) return STC_OK;
+    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0)
+      return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
   StcStatus s = program_compile(p, &p->w, t, size, &b->code);
-  if (s) return s;
+  if (s)
+    return s;
   memcpy(b->grid, size, sizeof size);
   b->device = arena_strdup(p->w.arena, a->d->name);
   b->next = p->builds;
@@ -259,7 +307,8 @@ static StcStatus make_code(StcPlan *p, int n, const char *const *defines) {
     s = program_build(p->program, &p->device, n, defines, &p->build);
     p->module = s ? p->module : p->build->code.module;
   }
-  if (!s) s = p->device.kind->load(&p->device, p->program, p->build);
+  if (!s)
+    s = p->device.kind->load(&p->device, p->program, p->build);
   p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;
   return s;
 }
@@ -272,13 +321,19 @@ static int64_t grid_points(const StcPlan *p) {
 }
 
 /* What making a plan and giving it params hand to their guarded parts. */
-typedef struct PlanArgs { StcPlan *p; const char *device; int n; const char *const *defines; } PlanArgs;
+typedef struct PlanArgs {
+  StcPlan *p;
+  const char *device;
+  int n;
+  const char *const *defines;
+} PlanArgs;
 
 /* The program's defines, then the plan's. */
 static StcStatus bind(StcPlan *p, int n, const char *const *texts) {
   const StcProgram *g = p->program;
   Define *defines = ARENA_ARRAY(p->w.arena, Define, g->options.ndefines + n + 1);
-  for (int i = 0; i < g->options.ndefines; i++) defines[i] = g->defines[i];
+  for (int i = 0; i < g->options.ndefines; i++)
+    defines[i] = g->defines[i];
   for (int i = 0; i < n; i++)
     if (!define_parse(p->w.arena, texts[i], &defines[g->options.ndefines + i]))
       return diag_error(p->w.diags, no_loc(), "-D%s: write -DNAME=VALUE", texts[i]), STC_USAGE;
@@ -291,8 +346,10 @@ static StcStatus prepare_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = device_open(&p->w, args->device, &p->device);
-  if (!s) s = make_code(p, args->n, args->defines);
-  if (!s) p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
+  if (!s)
+    s = make_code(p, args->n, args->defines);
+  if (!s)
+    p->schedule = p->build ? schedule_describe(p->w.arena, p->build->code.module, &p->build->code.schedule) : "none";
   return s;
 }
 
@@ -301,7 +358,8 @@ static StcStatus reset_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = bind(p, args->n, args->defines);
-  if (s) return s;
+  if (s)
+    return s;
   p->points = grid_points(p);
   p->inits_done = false;
   p->done = p->launches = 0;
@@ -309,7 +367,8 @@ static StcStatus reset_guarded(void *arg) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
-  if (!s) s = find_homes(p);
+  if (!s)
+    s = find_homes(p);
   return s ? s : make_slots(p);
 }
 
@@ -317,7 +376,8 @@ StcStatus plan_prepare(StcProgram *program, const char *device, int n, const cha
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
-  if (!p) return context_error(c, "out of memory"), STC_MEMORY;
+  if (!p)
+    return context_error(c, "out of memory"), STC_MEMORY;
   memset(p, 0, sizeof *p);
   p->program = program;
   if (!workspace_open(&p->w, c, &program->w)) {
@@ -352,7 +412,8 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
 
 StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
   StcStatus s = plan_prepare(program, device, n, defines, out);
-  if (!s) s = plan_reset(*out, n, defines);
+  if (!s)
+    s = plan_reset(*out, n, defines);
   if (s && *out) {
     stc_plan_free(*out);
     *out = NULL;
@@ -361,10 +422,12 @@ StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const cha
 }
 
 void stc_plan_free(StcPlan *p) {
-  if (!p) return;
+  if (!p)
+    return;
   StcContext *c = p->w.context;
   plan_release(p);
-  if (p->device.kind) p->device.kind->close(&p->device);
+  if (p->device.kind)
+    p->device.kind->close(&p->device);
   workspace_close(&p->w);
   c->realloc(c->user, p, 0);
 }

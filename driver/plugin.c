@@ -1,4 +1,5 @@
-/* driver/plugin.c: passes from shared objects (-load-pass). They are known to one program, for -passes and -print-*, and go with it. */
+/* driver/plugin.c: passes from shared objects (-load-pass). They are known to one program, for -passes and -print-*,
+ * and go with it. */
 #include "driver/driver.h"
 #include "passes/plugin.h"
 
@@ -8,10 +9,12 @@
 /* The first name in `table` that a pass of stc or of the `n` tables of `others` has; NULL if there is none. */
 static const char *name_twice(const Pass *table, const Pass *const *others, int n) {
   for (const Pass *p = table; p->name; p++) {
-    if (pass_find(p->name)) return p->name;
+    if (pass_find(p->name))
+      return p->name;
     for (int i = 0; i < n; i++)
       for (const Pass *q = others[i]; q->name; q++)
-        if (strcmp(p->name, q->name) == 0) return p->name;
+        if (strcmp(p->name, q->name) == 0)
+          return p->name;
   }
   return NULL;
 }
@@ -20,14 +23,26 @@ static const char *name_twice(const Pass *table, const Pass *const *others, int 
 static StcStatus take_passes(StcProgram *p, int i) {
   StcContext *c = p->w.context;
   const char *path = p->options.load_passes[i];
-  union { void *object; PassPluginFn *entry; } symbol = {dlsym(p->plugins[i], "stc_pass_plugin")};
+  union {
+    void *object;
+    PassPluginFn *entry;
+  } symbol = {dlsym(p->plugins[i], "stc_pass_plugin")};
   const PassPlugin *plugin = symbol.object ? symbol.entry() : NULL;
   if (!plugin)
-    return context_error(c, "-load-pass=%s: it has no stc_pass_plugin; passes/plugin.h defines it with STC_PASS_PLUGIN(passes)", path), STC_INPUT;
+    return context_error(
+               c, "-load-pass=%s: it has no stc_pass_plugin; passes/plugin.h defines it with STC_PASS_PLUGIN(passes)",
+               path),
+           STC_INPUT;
   if (plugin->layout != PASS_LAYOUT)
-    return context_error(c, "-load-pass=%s: it was made from the headers of another version of stc; make it again from those of stc %s", path, STC_VERSION), STC_INPUT;
+    return context_error(c,
+                         "-load-pass=%s: it was made from the headers of another version of stc; make it again from "
+                         "those of stc %s",
+                         path, STC_VERSION),
+           STC_INPUT;
   const char *twice = name_twice(plugin->passes, p->loaded, i);
-  if (twice) return context_error(c, "-load-pass=%s: there is a pass '%s' already; give it another name", path, twice), STC_INPUT;
+  if (twice)
+    return context_error(c, "-load-pass=%s: there is a pass '%s' already; give it another name", path, twice),
+           STC_INPUT;
   p->loaded[i] = plugin->passes;
   return STC_OK;
 }
@@ -38,14 +53,19 @@ StcStatus plugins_open(StcProgram *p) {
   p->loaded = ARENA_ARRAY(p->w.arena, const Pass *, n + 1);
   for (int i = 0; i < n; i++) {
     p->plugins[i] = dlopen(p->options.load_passes[i], RTLD_NOW | RTLD_LOCAL);
-    if (!p->plugins[i]) return context_error(p->w.context, "-load-pass=%s: it cannot be loaded: %s", p->options.load_passes[i], dlerror()), STC_IO;
+    if (!p->plugins[i])
+      return context_error(p->w.context, "-load-pass=%s: it cannot be loaded: %s", p->options.load_passes[i],
+                           dlerror()),
+             STC_IO;
     StcStatus s = take_passes(p, i);
-    if (s) return s;
+    if (s)
+      return s;
   }
   return STC_OK;
 }
 
 void plugins_close(StcProgram *p) {
   for (int i = 0; p->plugins && i < p->options.nload; i++)
-    if (p->plugins[i]) dlclose(p->plugins[i]);
+    if (p->plugins[i])
+      dlclose(p->plugins[i]);
 }

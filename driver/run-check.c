@@ -13,12 +13,18 @@ static void print_place(FILE *to, const StcFieldInfo *f, int64_t at) {
     place[d] = at % f->shape[d];
     at /= f->shape[d];
   }
-  for (int d = 0; d < f->rank; d++) fprintf(to, d ? ", %" PRId64 : "[%" PRId64, place[d]);
+  for (int d = 0; d < f->rank; d++)
+    fprintf(to, d ? ", %" PRId64 : "[%" PRId64, place[d]);
   fputs("]", to);
 }
 
 /* What came of comparing a field: the component that is farthest off for its tolerance. */
-typedef struct Verdict { bool good; double tolerance; FieldError error; StcFieldInfo worst; } Verdict;
+typedef struct Verdict {
+  bool good;
+  double tolerance;
+  FieldError error;
+  StcFieldInfo worst;
+} Verdict;
 
 /* The tolerance for a field of type `t`. */
 static double tolerance(const Job *j, StcType t) {
@@ -29,16 +35,22 @@ static double tolerance(const Job *j, StcType t) {
 static StcStatus compare_component(const Job *j, StcPlan *reference, int field, int component, Verdict *v) {
   StcFieldInfo f;
   StcStatus s = stc_plan_component(j->plan, field, component, &f);
-  if (s) return s;
+  if (s)
+    return s;
   void *got = malloc((size_t)f.bytes + 1), *want = malloc((size_t)f.bytes + 1);
-  if (!got || !want) s = (context_error(j->c->context, "no memory on this computer for field %s of %" PRId64 " bytes", f.name, f.bytes), STC_MEMORY);
-  if (!s) s = stc_plan_get_component(j->plan, field, component, got, (size_t)f.bytes);
-  if (!s) s = stc_plan_get_component(reference, field, component, want, (size_t)f.bytes);
+  if (!got || !want)
+    s = (context_error(j->c->context, "no memory on this computer for field %s of %" PRId64 " bytes", f.name, f.bytes),
+         STC_MEMORY);
+  if (!s)
+    s = stc_plan_get_component(j->plan, field, component, got, (size_t)f.bytes);
+  if (!s)
+    s = stc_plan_get_component(reference, field, component, want, (size_t)f.bytes);
   if (!s) {
     double limit = tolerance(j, f.type);
     FieldError e = field_compare(&f, got, want);
     bool good = e.error <= limit;
-    if (component == 0 || (v->good && !good) || (v->good == good && e.error > v->error.error)) *v = (Verdict){good, limit, e, f};
+    if (component == 0 || (v->good && !good) || (v->good == good && e.error > v->error.error))
+      *v = (Verdict){good, limit, e, f};
   }
   free(got);
   free(want);
@@ -50,13 +62,16 @@ static StcStatus compare_field(const Job *j, StcPlan *reference, int field) {
   const Declared *d = &j->program->declared[field];
   Verdict v = {.good = true};
   StcStatus s = STC_OK;
-  for (int c = 0; c < d->ncomponents && !s; c++) s = compare_component(j, reference, field, c, &v);
-  if (s) return s;
+  for (int c = 0; c < d->ncomponents && !s; c++)
+    s = compare_component(j, reference, field, c, &v);
+  if (s)
+    return s;
   printf("check: %s: largest error %g", d->name, v.error.error);
   if (v.error.at >= 0) {
     printf(" at element ");
     print_place(stdout, &v.worst, v.error.at);
-    if (declared_has_parts(d)) printf(" of %s", v.worst.name);
+    if (declared_has_parts(d))
+      printf(" of %s", v.worst.name);
     printf(": %.17g, reference %.17g", v.error.got, v.error.want);
   }
   printf(" (tolerance %g): %s\n", v.tolerance, v.good ? "ok" : "FAILED");
@@ -67,10 +82,13 @@ static StcStatus compare_field(const Job *j, StcPlan *reference, int field) {
 static StcStatus compare_series(const Job *j, const Series *reference, const char *name) {
   int64_t n = 0, count = j->series.n < reference->n ? j->series.n : reference->n;
   double *got = malloc((size_t)(2 * count + 1) * sizeof *got), *want = got ? got + count : NULL;
-  if (!got) return context_error(j->c->context, "no memory on this computer for %" PRId64 " values of %s", count, name), STC_MEMORY;
+  if (!got)
+    return context_error(j->c->context, "no memory on this computer for %" PRId64 " values of %s", count, name),
+           STC_MEMORY;
   for (int64_t i = 0; i < count; i++) {
     const StcReduction *g = &j->series.values[i], *w = &reference->values[i];
-    if (strcmp(g->name, name) != 0) continue;
+    if (strcmp(g->name, name) != 0)
+      continue;
     got[n] = g->type == STC_F64 ? g->f : (double)g->i;
     want[n++] = w->type == STC_F64 ? w->f : (double)w->i;
   }
@@ -79,7 +97,8 @@ static StcStatus compare_series(const Job *j, const Series *reference, const cha
   double limit = tolerance(j, STC_F32);
   bool good = e.error <= limit;
   printf("check: %s: largest error %g of %" PRId64 " values", name, e.error, n);
-  if (e.at >= 0) printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
+  if (e.at >= 0)
+    printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
   printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
   free(got);
   return good ? STC_OK : STC_CHECK_FAILED;
@@ -90,13 +109,15 @@ static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRun
   const Module *m = j->program->module;
   StcStatus worst = STC_OK;
   if (made->steps != reference->steps) {
-    printf("check: %" PRId64 " steps were made, but %" PRId64 " by the reference, where %s: FAILED\n", made->steps, reference->steps,
+    printf("check: %" PRId64 " steps were made, but %" PRId64 " by the reference, where %s: FAILED\n", made->steps,
+           reference->steps,
            reference->until ? "the condition of an `until` was met then" : "no `until` ended the run");
     return STC_CHECK_FAILED;
   }
   for (int r = 0; r < m->nreductions; r++) {
     StcStatus s = compare_series(j, series, m->reductions[r].name);
-    if (s && s != STC_CHECK_FAILED) return s;
+    if (s && s != STC_CHECK_FAILED)
+      return s;
     worst = s ? s : worst;
   }
   return worst;
@@ -108,8 +129,10 @@ static StcStatus compare_all(const Job *j, StcPlan *reference) {
   for (int f = 0; f < stc_program_field_count(j->program); f++) {
     StcFieldInfo info;
     StcStatus s = stc_plan_field(reference, f, &info);
-    if (!s && !info.temp && !info.input) s = compare_field(j, reference, f);
-    if (s && s != STC_CHECK_FAILED) return s;
+    if (!s && !info.temp && !info.input)
+      s = compare_field(j, reference, f);
+    if (s && s != STC_CHECK_FAILED)
+      return s;
     worst = s ? s : worst;
   }
   return worst;
@@ -121,15 +144,18 @@ StcStatus check_run(const Job *j, const StcRunInfo *made) {
   Progress progress = j->progress;
   Series series = {.context = j->c->context, .program = j->program};
   StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, &reference);
-  if (s) return s;
+  if (s)
+    return s;
   progress.start = progress.drawn = clock_seconds();
   stc_plan_progress(reference, progress_step, &progress);
   stc_plan_series(reference, series_add, &series);
   s = give_fields(j, reference);
-  if (!s) s = stc_plan_run(reference, j->c->steps, &info);
+  if (!s)
+    s = stc_plan_run(reference, j->c->steps, &info);
   progress_end(&progress);
   StcStatus runs = s ? s : compare_runs(j, made, &info, &series);
-  if (!s && made->steps == info.steps) s = compare_all(j, reference);
+  if (!s && made->steps == info.steps)
+    s = compare_all(j, reference);
   stc_plan_free(reference);
   series_free(&series);
   return s ? s : runs;

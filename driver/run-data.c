@@ -7,7 +7,9 @@
 #include <string.h>
 
 /* What an option names: a field (component -1), a component of a field, or a launch-time array (array >= 0). */
-typedef struct Place { int field, component, array; } Place;
+typedef struct Place {
+  int field, component, array;
+} Place;
 
 /* ---------------------------------------------------------------- names */
 
@@ -15,7 +17,8 @@ typedef struct Place { int field, component, array; } Place;
 static bool find_component(const StcProgram *p, const char *name, Place *out) {
   for (int f = 0; f < p->ndeclared; f++)
     for (int c = 0; c < p->declared[f].ncomponents; c++)
-      if (declared_has_parts(&p->declared[f]) && strcmp(p->declared[f].names[c], name) == 0) return *out = (Place){f, c, -1}, true;
+      if (declared_has_parts(&p->declared[f]) && strcmp(p->declared[f].names[c], name) == 0)
+        return *out = (Place){f, c, -1}, true;
   return false;
 }
 
@@ -24,7 +27,8 @@ static const char *first_below(const StcProgram *p, const char *name) {
   size_t n = strlen(name);
   for (int f = 0; f < p->ndeclared; f++)
     for (int c = 0; c < p->declared[f].ncomponents; c++)
-      if (strncmp(p->declared[f].names[c], name, n) == 0 && p->declared[f].names[c][n] == '.') return p->declared[f].names[c];
+      if (strncmp(p->declared[f].names[c], name, n) == 0 && p->declared[f].names[c][n] == '.')
+        return p->declared[f].names[c];
   return NULL;
 }
 
@@ -35,29 +39,37 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
   int n = 0;
   Arena *a = j->c->arena;
   if (first_below(p, name)) {
-    context_error(j->c->context, "%s %s: that has components of its own; name one of them, such as %s", option, name, first_below(p, name));
+    context_error(j->c->context, "%s %s: that has components of its own; name one of them, such as %s", option, name,
+                  first_below(p, name));
     return;
   }
   for (int f = 0; f < p->ndeclared; f++) {
     ARENA_PUSH(a, names, n, p->declared[f].name);
-    for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++) ARENA_PUSH(a, names, n, p->declared[f].names[c]);
+    for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++)
+      ARENA_PUSH(a, names, n, p->declared[f].names[c]);
   }
-  for (int i = 0; i < stc_program_array_count(p) && arrays; i++) ARENA_PUSH(a, names, n, stc_program_array_name(p, i));
+  for (int i = 0; i < stc_program_array_count(p) && arrays; i++)
+    ARENA_PUSH(a, names, n, stc_program_array_name(p, i));
   ARENA_PUSH(a, names, n, (const char *)NULL);
   const char *near = near_match(name, names);
-  context_error(j->c->context, "%s %s: the program has no field%s `%s`%s%s%s", option, name, arrays ? " or launch-time array" : "", name,
-                near ? "; is `" : "", near ? near : "", near ? "` meant?" : "");
+  context_error(j->c->context, "%s %s: the program has no field%s `%s`%s%s%s", option, name,
+                arrays ? " or launch-time array" : "", name, near ? "; is `" : "", near ? near : "",
+                near ? "` meant?" : "");
 }
 
 /* What an option names; false after an error. */
 static bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out) {
   const StcProgram *p = j->program;
   *out = (Place){stc_program_find_field(p, name), -1, -1};
-  if (out->field >= 0 || find_component(p, name, out)) return true;
+  if (out->field >= 0 || find_component(p, name, out))
+    return true;
   out->array = stc_program_find_array(p, name);
-  if (out->array >= 0 && arrays) return true;
-  if (out->array >= 0) context_error(j->c->context, "%s %s: %s is a launch-time array, which only --in takes", option, name, name);
-  else unknown_name(j, option, name, arrays && stc_program_array_count(p) > 0);
+  if (out->array >= 0 && arrays)
+    return true;
+  if (out->array >= 0)
+    context_error(j->c->context, "%s %s: %s is a launch-time array, which only --in takes", option, name, name);
+  else
+    unknown_name(j, option, name, arrays && stc_program_array_count(p) > 0);
   return false;
 }
 
@@ -67,10 +79,13 @@ static StcStatus place_memory(const Job *j, StcPlan *plan, Place at, StcFieldInf
   StcStatus s = at.array >= 0       ? stc_plan_array(plan, at.array, f)
                 : at.component >= 0 ? stc_plan_component(plan, at.field, at.component, f)
                                     : stc_plan_field(plan, at.field, f);
-  if (s) return s;
+  if (s)
+    return s;
   *data = malloc((size_t)f->bytes + 1);
-  if (*data) return STC_OK;
-  return context_error(j->c->context, "no memory on this computer for %s of %" PRId64 " bytes", f->name, f->bytes), STC_MEMORY;
+  if (*data)
+    return STC_OK;
+  return context_error(j->c->context, "no memory on this computer for %s of %" PRId64 " bytes", f->name, f->bytes),
+         STC_MEMORY;
 }
 
 /* ---------------------------------------------------------------- in */
@@ -87,7 +102,8 @@ static bool parse_seed(const char *text, uint64_t *seed) {
 static bool looks_like_value(const char *v) {
   static const char *const words[] = {"zero", "true", "false", "inf", "-inf", "nan", NULL};
   for (int i = 0; words[i]; i++)
-    if (strcmp(v, words[i]) == 0) return true;
+    if (strcmp(v, words[i]) == 0)
+      return true;
   char *end;
   strtod(v, &end);
   return end != v && !*end;
@@ -98,19 +114,25 @@ static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f,
   uint64_t seed;
   if (strncmp(value, "random:", 7) == 0) {
     if (!parse_seed(value + 7, &seed))
-      return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value), STC_USAGE;
+      return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value),
+             STC_USAGE;
     random_fill(f, seed, data);
     return STC_OK;
   }
-  if (!looks_like_value(value)) return npy_read(c->context, value, arena_printf(c->arena, "%s %s", what, f->name), f, data);
-  if (value_fill(f, value, data)) return STC_OK;
-  return context_error(c->context, "--in %s=%s: that is no value of type %s", f->name, value, type_name((Type)f->type)), STC_USAGE;
+  if (!looks_like_value(value))
+    return npy_read(c->context, value, arena_printf(c->arena, "%s %s", what, f->name), f, data);
+  if (value_fill(f, value, data))
+    return STC_OK;
+  return context_error(c->context, "--in %s=%s: that is no value of type %s", f->name, value, type_name((Type)f->type)),
+         STC_USAGE;
 }
 
 /* Copies the elements of a place to the plan. */
 static StcStatus put(StcPlan *plan, Place at, const void *data, size_t bytes) {
-  if (at.array >= 0) return stc_plan_set_array(plan, at.array, data, bytes);
-  return at.component >= 0 ? stc_plan_set_component(plan, at.field, at.component, data, bytes) : stc_plan_set(plan, at.field, data, bytes);
+  if (at.array >= 0)
+    return stc_plan_set_array(plan, at.array, data, bytes);
+  return at.component >= 0 ? stc_plan_set_component(plan, at.field, at.component, data, bytes)
+                           : stc_plan_set(plan, at.field, data, bytes);
 }
 
 /* Carries out one --in for a place. */
@@ -119,9 +141,13 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, P
   void *data;
   StcStatus s = place_memory(j, plan, at, &f, &data);
   if (!s && f.temp)
-    s = (context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field, f.name), STC_USAGE);
-  if (!s) s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", &f, o->value, data);
-  if (!s) s = put(plan, at, data, (size_t)f.bytes);
+    s = (context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field,
+                       f.name),
+         STC_USAGE);
+  if (!s)
+    s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", &f, o->value, data);
+  if (!s)
+    s = put(plan, at, data, (size_t)f.bytes);
   free(data);
   return s;
 }
@@ -132,11 +158,14 @@ static bool is_file(const char *value) { return strncmp(value, "random:", 7) != 
 /* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
 static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o) {
   Place at;
-  if (!find_place(j, "--in", o->field, true, &at)) return STC_USAGE;
+  if (!find_place(j, "--in", o->field, true, &at))
+    return STC_USAGE;
   const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
-  if (!d || !declared_has_parts(d) || is_file(o->value)) return give_place(j, plan, o, at);
+  if (!d || !declared_has_parts(d) || is_file(o->value))
+    return give_place(j, plan, o, at);
   StcStatus s = STC_OK;
-  for (int c = 0; c < d->ncomponents && !s; c++) s = give_place(j, plan, o, (Place){at.field, c, -1});
+  for (int c = 0; c < d->ncomponents && !s; c++)
+    s = give_place(j, plan, o, (Place){at.field, c, -1});
   return s;
 }
 
@@ -146,8 +175,10 @@ StcStatus give_fields(const Job *j, StcPlan *plan) {
   for (int components = 0; components < 2; components++)
     for (int i = 0; i < j->c->nin && !s; i++) {
       Place at;
-      if (!find_place(j, "--in", j->c->in[i].field, true, &at)) return STC_USAGE;
-      if ((at.component >= 0) == components) s = give(j, plan, &j->c->in[i]);
+      if (!find_place(j, "--in", j->c->in[i].field, true, &at))
+        return STC_USAGE;
+      if ((at.component >= 0) == components)
+        s = give(j, plan, &j->c->in[i]);
     }
   return s;
 }
@@ -164,12 +195,16 @@ static StcStatus write_fields(const Job *j, const char *option, const FieldOptio
     StcFieldInfo f;
     void *data;
     Place at;
-    if (!find_place(j, option, o[i].field, false, &at)) return STC_USAGE;
+    if (!find_place(j, option, o[i].field, false, &at))
+      return STC_USAGE;
     s = place_memory(j, j->plan, at, &f, &data);
-    if (!s) s = at.component < 0 ? stc_plan_get(j->plan, at.field, data, (size_t)f.bytes)
-                                 : stc_plan_get_component(j->plan, at.field, at.component, data, (size_t)f.bytes);
-    if (!s && *j->progress.stop) s = STC_INTERRUPTED;
-    if (!s) s = write(j->c->context, o[i].value, &f, data);
+    if (!s)
+      s = at.component < 0 ? stc_plan_get(j->plan, at.field, data, (size_t)f.bytes)
+                           : stc_plan_get_component(j->plan, at.field, at.component, data, (size_t)f.bytes);
+    if (!s && *j->progress.stop)
+      s = STC_INTERRUPTED;
+    if (!s)
+      s = write(j->c->context, o[i].value, &f, data);
     free(data);
   }
   return s;
@@ -187,7 +222,9 @@ static bool named_once(const Job *j, const char *option, const FieldOption *o, i
   for (int i = 0; i < n; i++)
     for (int k = 0; k < i; k++)
       if (strcmp(o[i].field, o[k].field) == 0)
-        return context_error(j->c->context, "%s %s is given twice, as %s and as %s", option, o[i].field, o[k].value, o[i].value), false;
+        return context_error(j->c->context, "%s %s is given twice, as %s and as %s", option, o[i].field, o[k].value,
+                             o[i].value),
+               false;
   return true;
 }
 
@@ -197,15 +234,17 @@ static const FieldOption *output(const Command *c, int i) { return i < c->nout ?
 /* Checks that output `i` of the command is of something that a picture or a file can be made of. */
 static bool check_output(const Job *j, const char *option, bool picture, const char *name) {
   Place at;
-  if (!find_place(j, option, name, false, &at)) return false;
+  if (!find_place(j, option, name, false, &at))
+    return false;
   const Declared *d = &j->program->declared[at.field];
   if (j->program->module->fields[d->field].temp) {
-    context_error(j->c->context, "%s %s: field %s is temp, it holds nothing after the last step", option, name, d->name);
+    context_error(j->c->context, "%s %s: field %s is temp, it holds nothing after the last step", option, name,
+                  d->name);
     return false;
   }
   if (picture && at.component < 0 && declared_has_parts(d)) {
-    context_error(j->c->context, "%s %s: the values of field %s have %d component%s; draw one of them, such as %s", option, name, d->name, d->ncomponents, d->ncomponents > 1 ? "s" : "",
-                  d->names[0]);
+    context_error(j->c->context, "%s %s: the values of field %s have %d component%s; draw one of them, such as %s",
+                  option, name, d->name, d->ncomponents, d->ncomponents > 1 ? "s" : "", d->names[0]);
     return false;
   }
   return true;
@@ -216,13 +255,15 @@ static StcStatus check_outputs(const Job *j) {
   const Command *c = j->c;
   for (int i = 0; i < c->nout + c->npng; i++) {
     const FieldOption *o = output(c, i);
-    if (!check_output(j, i < c->nout ? "--out" : "--png", i >= c->nout, o->field)) return STC_USAGE;
+    if (!check_output(j, i < c->nout ? "--out" : "--png", i >= c->nout, o->field))
+      return STC_USAGE;
     for (int k = 0; k < i; k++)
       if (strcmp(output(c, k)->value, o->value) == 0 && strcmp(o->value, "-") != 0)
-        return context_error(c->context, "%s is written twice, for fields %s and %s: give each a file of its own", o->value,
-                             output(c, k)->field, o->field),
+        return context_error(c->context, "%s is written twice, for fields %s and %s: give each a file of its own",
+                             o->value, output(c, k)->field, o->field),
                STC_USAGE;
-    if (!file_probe(c->context, o->value)) return STC_IO;
+    if (!file_probe(c->context, o->value))
+      return STC_IO;
   }
   return c->log && !file_probe(c->context, c->log) ? STC_IO : STC_OK;
 }
@@ -231,8 +272,11 @@ StcStatus check_names(const Job *j) {
   const Command *c = j->c;
   Place at;
   for (int i = 0; i < c->nin; i++)
-    if (!find_place(j, "--in", c->in[i].field, true, &at)) return STC_USAGE;
+    if (!find_place(j, "--in", c->in[i].field, true, &at))
+      return STC_USAGE;
   if (c->log && j->program->module->nreductions == 0)
-    return context_error(c->context, "--log %s: the program has neither `reduce` nor `until`, so there is nothing to save", c->log), STC_USAGE;
+    return context_error(c->context,
+                         "--log %s: the program has neither `reduce` nor `until`, so there is nothing to save", c->log),
+           STC_USAGE;
   return named_once(j, "--in", c->in, c->nin) ? check_outputs(j) : STC_USAGE;
 }

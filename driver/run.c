@@ -15,8 +15,9 @@ bool progress_step(void *user, int64_t done, int64_t of) {
   if (due) {
     int filled = of > 0 ? (int)(40.0 * (double)done / (double)of) : 40;
     double left = done > 0 ? (now - p->start) * (double)(of - done) / (double)done : 0;
-    fprintf(stderr, "\r[%.*s%.*s] %" PRId64 "/%" PRId64 " steps, %.0f s left ", filled, "########################################",
-            40 - filled, "                                        ", done, of, left);
+    fprintf(stderr, "\r[%.*s%.*s] %" PRId64 "/%" PRId64 " steps, %.0f s left ", filled,
+            "########################################", 40 - filled, "                                        ", done,
+            of, left);
     fflush(stderr);
     p->drawn = now;
     p->any = true;
@@ -25,7 +26,8 @@ bool progress_step(void *user, int64_t done, int64_t of) {
 }
 
 void progress_end(Progress *p) {
-  if (p->any) fprintf(stderr, "\r%*s\r", 79, "");
+  if (p->any)
+    fprintf(stderr, "\r%*s\r", 79, "");
   p->any = false;
 }
 
@@ -35,9 +37,12 @@ void progress_end(Progress *p) {
 static void print_string(const char *s) {
   putchar('"');
   for (; *s; s++) {
-    if (*s == '"' || *s == '\\') putchar('\\');
-    if ((unsigned char)*s < ' ') printf("\\u%04x", (unsigned char)*s);
-    else putchar(*s);
+    if (*s == '"' || *s == '\\')
+      putchar('\\');
+    if ((unsigned char)*s < ' ')
+      printf("\\u%04x", (unsigned char)*s);
+    else
+      putchar(*s);
   }
   putchar('"');
 }
@@ -49,11 +54,13 @@ static StcStatus print_kernels(const Job *j) {
   for (int i = 0; i < stc_plan_kernel_count(j->plan) && !s; i++) {
     StcKernelInfo k;
     s = stc_plan_kernel(j->plan, i, &k);
-    if (s || !k.launches) continue;
+    if (s || !k.launches)
+      continue;
     printf("%s{\"name\": ", between);
     print_string(k.name);
-    printf(", \"launches\": %" PRId64 ", \"seconds\": %.9g, \"shared_bytes\": %" PRId64 ", \"registers\": %d, \"estimated_registers\": %d, \"local_bytes\": %" PRId64 "}", k.launches, k.seconds,
-           k.shared_bytes, k.registers, k.estimated_registers, k.local_bytes);
+    printf(", \"launches\": %" PRId64 ", \"seconds\": %.9g, \"shared_bytes\": %" PRId64
+           ", \"registers\": %d, \"estimated_registers\": %d, \"local_bytes\": %" PRId64 "}",
+           k.launches, k.seconds, k.shared_bytes, k.registers, k.estimated_registers, k.local_bytes);
     between = ", ";
   }
   return s;
@@ -87,14 +94,17 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
 
 /* What a run tells a person. */
 static void print_summary(const Job *j, const StcRunInfo *info) {
-  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s%s%s): %.3g GPts/s\n", stc_program_name(j->program),
-          info->points, info->steps, info->seconds, stc_plan_device(j->plan), stc_plan_schedule(j->plan), j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
+  fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s%s%s): %.3g GPts/s\n",
+          stc_program_name(j->program), info->points, info->steps, info->seconds, stc_plan_device(j->plan),
+          stc_plan_schedule(j->plan), j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
 }
 
 /* What reductions came to. */
 static StcStatus report_series(const Job *j, const StcRunInfo *info) {
-  if (j->series.full) return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
-  if (!j->c->quiet && !j->c->time) series_print(stdout, &j->series, info->until);
+  if (j->series.full)
+    return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
+  if (!j->c->quiet && !j->c->time)
+    series_print(stdout, &j->series, info->until);
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 
@@ -102,17 +112,23 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
 static StcStatus run_plan(Job *j) {
   StcRunInfo info;
   StcStatus s = give_fields(j, j->plan);
-  if (s) return s;
+  if (s)
+    return s;
   j->progress.start = j->progress.drawn = clock_seconds();
   stc_plan_progress(j->plan, progress_step, &j->progress);
   stc_plan_series(j->plan, series_add, &j->series);
   s = stc_plan_run(j->plan, j->c->steps, &info);
   progress_end(&j->progress);
-  if (!s && !j->c->quiet && !j->c->time) print_summary(j, &info);
-  if (!s) s = write_outputs(j);
-  if (!s) s = report_series(j, &info);
-  if (!s && j->c->time) s = print_time(j, &info);
-  if (!s && j->c->check) s = check_run(j, &info);
+  if (!s && !j->c->quiet && !j->c->time)
+    print_summary(j, &info);
+  if (!s)
+    s = write_outputs(j);
+  if (!s)
+    s = report_series(j, &info);
+  if (!s && j->c->time)
+    s = print_time(j, &info);
+  if (!s && j->c->check)
+    s = check_run(j, &info);
   return s;
 }
 
@@ -123,9 +139,10 @@ static StcStatus check_march(const Command *c, const char *device) {
   for (int i = 0; march && device_table[i]; i++) {
     const DeviceKind *k = device_table[i];
     if (strlen(k->name) == n && memcmp(k->name, device, n) == 0 && k->arch && strcmp(k->arch, march) != 0)
-      return context_error(c->context,
-                           "-march=%s does not run on device %s, which runs %s: leave -march out, or simulate with --device=sim", march,
-                           device, k->arch),
+      return context_error(
+                 c->context,
+                 "-march=%s does not run on device %s, which runs %s: leave -march out, or simulate with --device=sim",
+                 march, device, k->arch),
              STC_USAGE;
   }
   return STC_OK;
@@ -135,20 +152,28 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   Job j = {c, NULL, NULL, {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false}, {.context = c->context}, NULL};
   const char *device = c->device ? c->device : "host";
   StcStatus s = check_march(c, device);
-  if (!s) s = stc_compile_file(c->context, c->file, &c->options, &j.program);
-  if (s) return s;
+  if (!s)
+    s = stc_compile_file(c->context, c->file, &c->options, &j.program);
+  if (s)
+    return s;
   s = tune_use(c, device, &j.program, &j.tuned);
   j.series.program = j.program;
-  if (!s) s = check_names(&j);
+  if (!s)
+    s = check_names(&j);
   if (!s) {
     s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
-    if (s && j.tuned) context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j.tuned);
+    if (s && j.tuned)
+      context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j.tuned);
   }
-  if (!s && c->time_kernels) stc_plan_time_kernels(j.plan);
-  if (!s) s = run_plan(&j);
+  if (!s && c->time_kernels)
+    stc_plan_time_kernels(j.plan);
+  if (!s)
+    s = run_plan(&j);
   series_free(&j.series);
-  if (j.plan) stc_plan_free(j.plan);
+  if (j.plan)
+    stc_plan_free(j.plan);
   stc_program_free(j.program);
-  if (s == STC_INTERRUPTED) context_error(c->context, "stopped; no file was written");
+  if (s == STC_INTERRUPTED)
+    context_error(c->context, "stopped; no file was written");
   return s;
 }

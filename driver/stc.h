@@ -4,7 +4,8 @@
  *   program   a compiled .stn, .sir or .kir: its artifact and its manifest
  *   plan      a program on a device with fixed params: checked and loaded once, run many times
  *
- * Strings returned belong to the object asked and live as long as it does. No function exits or prints; each that can fail
+ * Strings returned belong to the object asked and live as long as it does. No function exits or prints; each that can
+ * fail
  * returns a status and reports through the context's message callback.
  */
 #ifndef STC_H
@@ -25,14 +26,14 @@ extern "C" {
 /* What a call came to; also the command's exit code. */
 typedef enum StcStatus {
   STC_OK = 0,
-  STC_CHECK_FAILED = 1,   /* --check found a difference above the tolerance */
-  STC_USAGE = 2,          /* malformed options */
-  STC_INPUT = 3,          /* the program, IR text or data file is wrong */
-  STC_DEVICE = 4,         /* no such device or library, out of device memory, launch failed */
-  STC_IO = 5,             /* a file could not be read or written */
-  STC_MEMORY = 6,         /* out of host memory */
-  STC_INTERNAL = 7,       /* a mistake in stc itself, for example a pass that made invalid IR */
-  STC_INTERRUPTED = 130   /* stopped by Ctrl-C (a progress callback that returned false) */
+  STC_CHECK_FAILED = 1, /* --check found a difference above the tolerance */
+  STC_USAGE = 2,        /* malformed options */
+  STC_INPUT = 3,        /* the program, IR text or data file is wrong */
+  STC_DEVICE = 4,       /* no such device or library, out of device memory, launch failed */
+  STC_IO = 5,           /* a file could not be read or written */
+  STC_MEMORY = 6,       /* out of host memory */
+  STC_INTERNAL = 7,     /* a mistake in stc itself, for example a pass that made invalid IR */
+  STC_INTERRUPTED = 130 /* stopped by Ctrl-C (a progress callback that returned false) */
 } StcStatus;
 
 typedef enum StcMessageKind { STC_ERROR, STC_WARNING, STC_REMARK, STC_NOTE } StcMessageKind;
@@ -42,13 +43,13 @@ typedef struct StcMessage {
   StcMessageKind kind;
   const char *file;
   int line, column;
-  const char *source;     /* the text of the line, or NULL */
+  const char *source; /* the text of the line, or NULL */
   const char *text;
 } StcMessage;
 
 typedef struct StcConfig {
-  void *(*realloc)(void *user, void *p, size_t size);   /* size 0 frees; NULL: the C heap */
-  void (*message)(void *user, const StcMessage *m);     /* NULL: to stderr */
+  void *(*realloc)(void *user, void *p, size_t size); /* size 0 frees; NULL: the C heap */
+  void (*message)(void *user, const StcMessage *m);   /* NULL: to stderr */
   void *user;
 } StcConfig;
 
@@ -60,7 +61,8 @@ typedef struct StcPlan StcPlan;
 StcContext *stc_context_new(const StcConfig *config);
 void stc_context_free(StcContext *c);
 
-/* How to compile. Zero-initialise it, then set what you want; 0 and NULL mean the default. Arrays are in the program's order of dimensions, slowest first. */
+/* How to compile. Zero-initialise it, then set what you want; 0 and NULL mean the default. Arrays are in the program's
+ * order of dimensions, slowest first. */
 typedef struct StcOptions {
   const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
   const char *mcpu;       /* "sm_90", "gfx942", ... */
@@ -69,42 +71,52 @@ typedef struct StcOptions {
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
-  int64_t grid[3];        /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as far as they are known */
-  const char *edges;      /* tiles at the edges of regions: "apart", in a kernel of their own, or "along", in the others'; NULL: stc's choice */
-  const char *barriers;   /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
-  const char *fuse;       /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as "gauss+st,dt,pde" */
-  int opt_level;          /* 1..4 mean -O0..-O3; 0: -O3 */
+  int64_t grid[3];   /* extents of the grid that the choice of a schedule is to suit; 0: those that the params give, as
+                        far as they are known */
+  const char *edges; /* tiles at the edges of regions: "apart", in a kernel of their own, or "along", in the others';
+                        NULL: stc's choice */
+  const char *
+      barriers; /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
+  const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as
+                       "gauss+st,dt,pde" */
+  int opt_level;    /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
-  int64_t check_finite;   /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an infinity */
-  bool check_bounds;      /* stop if an index of a launch-time array was out of range */
-  const char *passes;     /* a pipeline in place of the default one */
-  int nload;              /* shared objects whose passes `passes` may name (docs/passes.md) */
+  int64_t check_finite; /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an
+                           infinity */
+  bool check_bounds;    /* stop if an index of a launch-time array was out of range */
+  const char *passes;   /* a pipeline in place of the default one */
+  int nload;            /* shared objects whose passes `passes` may name (docs/passes.md) */
   const char *const *load_passes;
   const char *print_before, *print_after;
   bool print_all, verify_each, time_passes, stats, remarks;
-  int ndefines;           /* params overridden, as "NAME=VALUE": new defaults, also in the manifest */
+  int ndefines; /* params overridden, as "NAME=VALUE": new defaults, also in the manifest */
   const char *const *defines;
 } StcOptions;
 
-/* Reads and checks `text` (`name` is used in messages and, without directory and ending, as the program's name; the ending .sir or .kir makes it IR text) and the
- * options. The passes and the code generator run when something is asked that needs them, for the target known then: stc_program_emit for options->march, a plan for its
- * device. `text`, `name` and the options are copied. On success *out is the program, to be freed with stc_program_free after its plans and before its context. */
+/* Reads and checks `text` (`name` is used in messages and, without directory and ending, as the program's name; the
+ * ending .sir or .kir makes it IR text) and the options. The passes and the code generator run when something is asked
+ * that needs them, for the target known then: stc_program_emit for options->march, a plan for its device. `text`,
+ * `name` and the options are copied. On success *out is the program, to be freed with stc_program_free after its plans
+ * and before its context. */
 StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, const StcOptions *o, StcProgram **out);
 StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out);
 void stc_program_free(StcProgram *p);
 
-/* What to make of a program. "ast" only from a .stn. "sir" is the program as read, or what options->passes made of it. "obj" is the artifact: PTX text, a code object, a
- * host object. The bytes are followed by a NUL that `size` does not count. */
+/* What to make of a program. "ast" only from a .stn. "sir" is the program as read, or what options->passes made of it.
+ * "obj" is the artifact: PTX text, a code object, a host object. The bytes are followed by a NUL that `size` does not
+ * count. */
 typedef enum StcEmit { STC_EMIT_AST, STC_EMIT_SIR, STC_EMIT_KIR, STC_EMIT_LLVM, STC_EMIT_ASM, STC_EMIT_OBJ } StcEmit;
 StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size_t *size);
 /* The manifest, docs/manifest.md, as JSON text; the artifact's C header (host only). */
 StcStatus stc_program_manifest(StcProgram *p, const char **json);
 StcStatus stc_program_header(StcProgram *p, const char **text);
-/* The program's name, the artifact's ending ("ptx", "hsaco" or "o") and the target's architecture; the last two are NULL after an error. */
+/* The program's name, the artifact's ending ("ptx", "hsaco" or "o") and the target's architecture; the last two are
+ * NULL after an error. */
 const char *stc_program_name(const StcProgram *p);
 const char *stc_program_suffix(StcProgram *p);
 const char *stc_program_arch(StcProgram *p);
-/* Does every device that keeps to -fno-contract give the same bits: only + - * / sqrt and other correctly rounded operations? */
+/* Does every device that keeps to -fno-contract give the same bits: only + - * / sqrt and other correctly rounded
+ * operations? */
 bool stc_program_is_exact(const StcProgram *p);
 
 /* Fields in order of declaration, older levels ("U@1") behind their field; NULL / -1 beyond the last. */
@@ -118,16 +130,35 @@ int stc_program_find_array(const StcProgram *p, const char *name);
 int stc_program_rank(const StcProgram *p);
 int64_t stc_program_steps(const StcProgram *p);
 
-/* Prepares `p` to run on `device`: "ref", "sim", "host", "host:8" (threads), "cuda", "cuda:1", "hip", ... with params overridden by the n strings "NAME=VALUE". A program compiled for another
- * architecture than the device's, or with a schedule chosen for a grid of another size, about, is compiled again. */
+/* Prepares `p` to run on `device`: "ref", "sim", "host", "host:8" (threads), "cuda", "cuda:1", "hip", ... with params
+ * overridden by the n strings "NAME=VALUE". A program compiled for another architecture than the device's, or with a
+ * schedule chosen for a grid of another size, about, is compiled again. */
 StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *const *defines, StcPlan **out);
 void stc_plan_free(StcPlan *plan);
 
-typedef enum StcType { STC_COMPOSITE, STC_BOOL, STC_I8, STC_I16, STC_I32, STC_I64, STC_F16, STC_BF16, STC_F32, STC_F64 } StcType;
-/* A scalar part of a field's value. path: ".xx", ".c.2" (member 2 of the vector c); "" where the field is a scalar itself. offset: bytes from the start of a point. */
-typedef struct StcComponent { const char *path; StcType type; int64_t offset; } StcComponent;
-/* Type, shape (rank places) and role of a field under this plan. A field of vectors or structs has the type STC_COMPOSITE; its points are packed: the components in
- * order, without padding, as NumPy's structured dtypes have them. A .npy file of the field has the shape shape + axes and the elements `dtype` (as the file's header spells it). */
+typedef enum StcType {
+  STC_COMPOSITE,
+  STC_BOOL,
+  STC_I8,
+  STC_I16,
+  STC_I32,
+  STC_I64,
+  STC_F16,
+  STC_BF16,
+  STC_F32,
+  STC_F64
+} StcType;
+/* A scalar part of a field's value. path: ".xx", ".c.2" (member 2 of the vector c); "" where the field is a scalar
+ * itself. offset: bytes from the start of a point. */
+typedef struct StcComponent {
+  const char *path;
+  StcType type;
+  int64_t offset;
+} StcComponent;
+/* Type, shape (rank places) and role of a field under this plan. A field of vectors or structs has the type
+ * STC_COMPOSITE; its points are packed: the components in order, without padding, as NumPy's structured dtypes have
+ * them. A .npy file of the field has the shape shape + axes and the elements `dtype` (as the file's header spells it).
+ */
 typedef struct StcFieldInfo {
   const char *name;
   StcType type;
@@ -135,19 +166,21 @@ typedef struct StcFieldInfo {
   int64_t shape[3];
   int64_t bytes;
   bool input, temp, has_init;
-  const char *type_name;                /* "f32", "f32[3]", a struct's name */
-  int ncomponents;                      /* 1 if the type is a scalar */
+  const char *type_name; /* "f32", "f32[3]", a struct's name */
+  int ncomponents;       /* 1 if the type is a scalar */
   const StcComponent *components;
   const char *dtype;
-  int naxes;                            /* of vectors: their lengths, outermost first */
+  int naxes; /* of vectors: their lengths, outermost first */
   const int64_t *axes;
 } StcFieldInfo;
 StcStatus stc_plan_field(StcPlan *plan, int field, StcFieldInfo *out);
-/* The same of one component by itself, as a field of its scalar type called "v.0"; of a launch-time array (rank 1, as long as its params say). */
+/* The same of one component by itself, as a field of its scalar type called "v.0"; of a launch-time array (rank 1, as
+ * long as its params say). */
 StcStatus stc_plan_component(StcPlan *plan, int field, int component, StcFieldInfo *out);
 StcStatus stc_plan_array(StcPlan *plan, int array, StcFieldInfo *out);
 
-/* Copies the field's values in from / out to host memory of `bytes` bytes (C order; must be the field's size). A field set this way replaces its init. */
+/* Copies the field's values in from / out to host memory of `bytes` bytes (C order; must be the field's size). A field
+ * set this way replaces its init. */
 StcStatus stc_plan_set(StcPlan *plan, int field, const void *data, size_t bytes);
 StcStatus stc_plan_get(StcPlan *plan, int field, void *data, size_t bytes);
 /* The same for one component. Before the first run either all components of a field are set, or none. */
@@ -155,31 +188,54 @@ StcStatus stc_plan_set_component(StcPlan *plan, int field, int component, const 
 StcStatus stc_plan_get_component(StcPlan *plan, int field, int component, void *data, size_t bytes);
 /* Sets a launch-time array; each must be set before the first run. */
 StcStatus stc_plan_set_array(StcPlan *plan, int array, const void *data, size_t bytes);
-/* Device memory holding a component of the field now (component 0 of a scalar field; a device pointer on cuda and hip); valid until the next run. Not for vectors and
- * structs on ref, where they are packed. */
+/* Device memory holding a component of the field now (component 0 of a scalar field; a device pointer on cuda and hip);
+ * valid until the next run. Not for vectors and structs on ref, where they are packed. */
 StcStatus stc_plan_pointer(StcPlan *plan, int field, int component, void **pointer);
 
-/* What a run took. seconds: the time steps' kernels and host part only, without inits and copies in and out (on ref and sim: with inits). steps: those really made, fewer
- * than asked for if the condition of an `until` was met, whose name `until` then is (else NULL). */
-typedef struct StcRunInfo { double seconds; int64_t points, steps, launches; double gpts; const char *until; } StcRunInfo;
-/* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the last run stopped. `info` may be NULL. Error if a field has neither
- * init nor data, or a launch-time array no data. */
+/* What a run took. seconds: the time steps' kernels and host part only, without inits and copies in and out (on ref and
+ * sim: with inits). steps: those really made, fewer than asked for if the condition of an `until` was met, whose name
+ * `until` then is (else NULL). */
+typedef struct StcRunInfo {
+  double seconds;
+  int64_t points, steps, launches;
+  double gpts;
+  const char *until;
+} StcRunInfo;
+/* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the
+ * last run stopped. `info` may be NULL. Error if a field has neither init nor data, or a launch-time array no data. */
 StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
 /* The value of a `reduce` or `until` after `step` steps: f of type STC_F64, i of type STC_I64. */
-typedef struct StcReduction { const char *name; StcType type; int64_t step; double f; int64_t i; } StcReduction;
+typedef struct StcReduction {
+  const char *name;
+  StcType type;
+  int64_t step;
+  double f;
+  int64_t i;
+} StcReduction;
 /* Called for each evaluation of a `reduce` or `until` during runs. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
-/* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared memory a block takes; on cuda and hip the registers of a thread and
- * the bytes of its own in memory, for spilled registers or arrays (elsewhere 0), and the registers that stc expected. */
-typedef struct StcKernelInfo { const char *name; int64_t launches; double seconds; int64_t shared_bytes; int registers; int64_t local_bytes; int estimated_registers; } StcKernelInfo;
-/* From now on each launch is timed by itself, one after the other is done; the seconds of a run are then their sum. Devices ref and sim launch nothing. */
+/* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared
+ * memory a block takes; on cuda and hip the registers of a thread and the bytes of its own in memory, for spilled
+ * registers or arrays (elsewhere 0), and the registers that stc expected. */
+typedef struct StcKernelInfo {
+  const char *name;
+  int64_t launches;
+  double seconds;
+  int64_t shared_bytes;
+  int registers;
+  int64_t local_bytes;
+  int estimated_registers;
+} StcKernelInfo;
+/* From now on each launch is timed by itself, one after the other is done; the seconds of a run are then their sum.
+ * Devices ref and sim launch nothing. */
 void stc_plan_time_kernels(StcPlan *plan);
 /* The kernels, 0 of them on ref. */
 int stc_plan_kernel_count(const StcPlan *plan);
 StcStatus stc_plan_kernel(StcPlan *plan, int kernel, StcKernelInfo *out);
-/* Seconds that compiling for this plan took, and a description of device and schedule ("overlap T=4 block=8x32 elems=4x1"). */
+/* Seconds that compiling for this plan took, and a description of device and schedule ("overlap T=4 block=8x32
+ * elems=4x1"). */
 double stc_plan_compile_seconds(const StcPlan *plan);
 const char *stc_plan_device(const StcPlan *plan);
 const char *stc_plan_schedule(const StcPlan *plan);

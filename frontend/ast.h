@@ -27,17 +27,49 @@
 /* ---------------------------------------------------------------- tokens: lex.c */
 
 typedef enum Tok {
-  TOK_EOF, TOK_NAME, TOK_INT, TOK_FLOAT,
-  TOK_LPAREN, TOK_RPAREN, TOK_LBRACKET, TOK_RBRACKET, TOK_LBRACE, TOK_RBRACE,
-  TOK_COMMA, TOK_SEMI, TOK_COLON, TOK_ASSIGN, TOK_DOTS, TOK_DOT, TOK_AT,
-  TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH, TOK_PERCENT, TOK_NOT, TOK_AND, TOK_OR,
-  TOK_EQ, TOK_NE, TOK_LT, TOK_LE, TOK_GT, TOK_GE
+  TOK_EOF,
+  TOK_NAME,
+  TOK_INT,
+  TOK_FLOAT,
+  TOK_LPAREN,
+  TOK_RPAREN,
+  TOK_LBRACKET,
+  TOK_RBRACKET,
+  TOK_LBRACE,
+  TOK_RBRACE,
+  TOK_COMMA,
+  TOK_SEMI,
+  TOK_COLON,
+  TOK_ASSIGN,
+  TOK_DOTS,
+  TOK_DOT,
+  TOK_AT,
+  TOK_PLUS,
+  TOK_MINUS,
+  TOK_STAR,
+  TOK_SLASH,
+  TOK_PERCENT,
+  TOK_NOT,
+  TOK_AND,
+  TOK_OR,
+  TOK_EQ,
+  TOK_NE,
+  TOK_LT,
+  TOK_LE,
+  TOK_GT,
+  TOK_GE
 } Tok;
 
 /* A token: its text as written (arena), and whether it is the first of its line. */
-typedef struct Token { Tok kind; Loc loc; const char *text; bool first; } Token;
+typedef struct Token {
+  Tok kind;
+  Loc loc;
+  const char *text;
+  bool first;
+} Token;
 
-/* All tokens of `text`, source `file` of `d`, the last one TOK_EOF. Characters that begin no token are reported and left out. */
+/* All tokens of `text`, source `file` of `d`, the last one TOK_EOF. Characters that begin no token are reported and
+ * left out. */
 Token *lex(Arena *a, Diags *d, int file, const char *text);
 
 /* Is it a word that begins a declaration, a statement or an expression: param, let, if, ...? */
@@ -49,13 +81,14 @@ const char *reserved_word(int i);
 
 /* ---------------------------------------------------------------- the tree: parse.c, parse_expr.c */
 
-/* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested brackets, of the tree after
- * macros are expanded; nodes of all expanded expressions; amount of an offset. */
+/* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
+ * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
 enum { MAX_HEIGHT = 1000, MAX_NESTING = 200, MAX_DEPTH = 3000, MAX_NODES = 1 << 18, MAX_OFFSET = 1 << 30 };
 /* Terms of a sum over offsets; values of a table whose index is not constant. */
 enum { MAX_TERMS = 1024, MAX_LOOKUP = 256 };
 
-/* Types of expressions that have not met a type yet: of values in braces, of integer literals alone, of literals with a float among them. */
+/* Types of expressions that have not met a type yet: of values in braces, of integer literals alone, of literals with a
+ * float among them. */
 enum { TY_BRACES = 0xfffd, TY_LITERAL_INT = 0xfffe, TY_LITERAL_FLOAT = 0xffff };
 /* No program has more composite types. */
 enum { MAX_COMPOSITES = 4096 };
@@ -63,124 +96,185 @@ static inline bool type_is_literal(Type t) { return t >= TY_LITERAL_INT; }
 
 typedef enum ExprKind {
   /* parsed and checked */
-  EXPR_BAD,        /* was reported */
-  EXPR_INT,        /* name: the literal as written */
+  EXPR_BAD, /* was reported */
+  EXPR_INT, /* name: the literal as written */
   EXPR_FLOAT,
-  EXPR_BOOL,       /* value.i */
-  EXPR_OP,         /* op on kids; neg of a literal stays one. On vectors component by component, a scalar kid going with each */
-  EXPR_MEMBER,     /* parsed: kids[0].name, or (name NULL) kids[0][kids[1]]; checked: member value.i of kids[0] */
-  EXPR_BRACES,     /* parsed: {kids}, each an EXPR_NAMED or none; checked: a composite value from its members, if its type is known */
+  EXPR_BOOL, /* value.i */
+  EXPR_OP, /* op on kids; neg of a literal stays one. On vectors component by component, a scalar kid going with each */
+  EXPR_MEMBER, /* parsed: kids[0].name, or (name NULL) kids[0][kids[1]]; checked: member value.i of kids[0] */
+  EXPR_BRACES, /* parsed: {kids}, each an EXPR_NAMED or none; checked: a composite value from its members, if its type
+                  is known */
   /* parsed only */
-  EXPR_NAMED,      /* name = kids[0], in braces */
-  EXPR_NAME,       /* name */
-  EXPR_ACCESS,     /* name[kids] */
-  EXPR_CALL,       /* name(kids) */
-  EXPR_REDUCE,     /* sum and its kin, name: op over kids: the index's name, first, last, body */
+  EXPR_NAMED,  /* name = kids[0], in braces */
+  EXPR_NAME,   /* name */
+  EXPR_ACCESS, /* name[kids] */
+  EXPR_CALL,   /* name(kids) */
+  EXPR_REDUCE, /* sum and its kin, name: op over kids: the index's name, first, last, body */
   /* checked only */
-  EXPR_SPREAD,     /* a vector all of whose components are kids[0] */
-  EXPR_CONST,      /* sym, a const or an element of a table: its value */
-  EXPR_SCALAR,     /* sym, a param or a top-level let */
-  EXPR_FIELD,      /* sym, a field, at off */
-  EXPR_INDEX,      /* coordinate of dimension value.i */
+  EXPR_SPREAD, /* a vector all of whose components are kids[0] */
+  EXPR_CONST,  /* sym, a const or an element of a table: its value */
+  EXPR_SCALAR, /* sym, a param or a top-level let */
+  EXPR_FIELD,  /* sym, a field, at off */
+  EXPR_INDEX,  /* coordinate of dimension value.i */
   EXPR_STEP,
-  EXPR_ELEMENT,    /* sym, a launch-time array; kids[0] the index */
-  EXPR_LOCAL       /* sym, a let of this block, or a value that several places share */
+  EXPR_ELEMENT, /* sym, a launch-time array; kids[0] the index */
+  EXPR_LOCAL    /* sym, a let of this block, or a value that several places share */
 } ExprKind;
 
 typedef struct Expr Expr;
 typedef struct Symbol Symbol;
 
-/* A node of an expression. The parser makes it; the checker makes a new tree with types, names resolved and macros expanded. */
+/* A node of an expression. The parser makes it; the checker makes a new tree with types, names resolved and macros
+ * expanded. */
 struct Expr {
   ExprKind kind;
-  Type type;                     /* checked only; TY_NONE of EXPR_BAD */
-  Opcode op;                     /* of EXPR_OP; a conversion is OP_CONVERT, an if OP_SELECT */
+  Type type; /* checked only; TY_NONE of EXPR_BAD */
+  Opcode op; /* of EXPR_OP; a conversion is OP_CONVERT, an if OP_SELECT */
   Loc loc;
-  int32_t height;                /* levels of the tree below, this one included */
-  int32_t n; Expr **kids;
+  int32_t height; /* levels of the tree below, this one included */
+  int32_t n;
+  Expr **kids;
   const char *name;
   Symbol *sym;
   Const value;
   int64_t off[MAX_RANK];
-  Expr *level;                   /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
+  Expr *level; /* parsed only: of a name or an access, k of NAME@k; NULL if it has none */
 };
 
 /* A type as written: a name and the lengths behind it, f32[3]. */
-typedef struct TypeExpr { Loc loc; const char *name; int32_t n; Expr **lengths; } TypeExpr;
+typedef struct TypeExpr {
+  Loc loc;
+  const char *name;
+  int32_t n;
+  Expr **lengths;
+} TypeExpr;
 
 /* lo .. hi of one dimension; hi NULL: the one point lo. */
-typedef struct Range { Expr *lo, *hi; } Range;
+typedef struct Range {
+  Expr *lo, *hi;
+} Range;
 /* [ranges] as written. */
-typedef struct RegionExpr { Loc loc; int32_t n; Range *ranges; } RegionExpr;
+typedef struct RegionExpr {
+  Loc loc;
+  int32_t n;
+  Range *ranges;
+} RegionExpr;
 
 typedef enum StmtKind {
-  STMT_BAD,        /* could not be parsed */
-  STMT_LET,        /* let NAME [: type] = value */
-  STMT_VAR,        /* var NAME [: type] [= value] */
-  STMT_ASSIGN,     /* NAME[@level] path = value; in a piece without a block: = value */
-  STMT_FOR,        /* for (NAME in lo .. hi) { body } */
-  STMT_IF,         /* if value { body } else { other } */
-  STMT_RETURN      /* return value */
+  STMT_BAD,    /* could not be parsed */
+  STMT_LET,    /* let NAME [: type] = value */
+  STMT_VAR,    /* var NAME [: type] [= value] */
+  STMT_ASSIGN, /* NAME[@level] path = value; in a piece without a block: = value */
+  STMT_FOR,    /* for (NAME in lo .. hi) { body } */
+  STMT_IF,     /* if value { body } else { other } */
+  STMT_RETURN  /* return value */
 } StmtKind;
 
 /* One step of the path to what is assigned: .member or [index]. */
-typedef struct Place { Loc loc; const char *member; Expr *index; } Place;
+typedef struct Place {
+  Loc loc;
+  const char *member;
+  Expr *index;
+} Place;
 
 /* A statement of a block; its parts by kind. */
 typedef struct Stmt Stmt;
 struct Stmt {
   StmtKind kind;
-  Loc loc;                       /* of the name; of the word if there is none */
+  Loc loc; /* of the name; of the word if there is none */
   const char *name;
-  int32_t level;                 /* of NAME@level, else 0 */
+  int32_t level; /* of NAME@level, else 0 */
   const TypeExpr *type;
   Expr *value;
-  int32_t npath; Place *path;
+  int32_t npath;
+  Place *path;
   Expr *lo, *hi;
-  int32_t n; Stmt *body;
-  int32_t nother; Stmt *other;
-  bool failed;                   /* what stands behind the name could not be parsed */
-  bool reached, used;            /* let, var: the checker came by; something reads it */
+  int32_t n;
+  Stmt *body;
+  int32_t nother;
+  Stmt *other;
+  bool failed;        /* what stands behind the name could not be parsed */
+  bool reached, used; /* let, var: the checker came by; something reads it */
 };
 /* [region] = value (one statement without a name), or [region] { statements }. */
-typedef struct PieceDecl { Loc loc; RegionExpr *region; int32_t n; Stmt *stmts; bool is_block; } PieceDecl;
+typedef struct PieceDecl {
+  Loc loc;
+  RegionExpr *region;
+  int32_t n;
+  Stmt *stmts;
+  bool is_block;
+} PieceDecl;
 
 typedef enum DeclKind {
-  DECL_BAD,        /* could not be parsed: the name counts as declared and is never reported again */
-  DECL_PARAM, DECL_CONST, DECL_TABLE, DECL_LET, DECL_STRUCT, DECL_GRID, DECL_REGION, DECL_FIELD, DECL_OP, DECL_FN, DECL_STENCIL, DECL_INIT,
-  DECL_ARRAY, DECL_REDUCE, DECL_UNTIL
+  DECL_BAD, /* could not be parsed: the name counts as declared and is never reported again */
+  DECL_PARAM,
+  DECL_CONST,
+  DECL_TABLE,
+  DECL_LET,
+  DECL_STRUCT,
+  DECL_GRID,
+  DECL_REGION,
+  DECL_FIELD,
+  DECL_OP,
+  DECL_FN,
+  DECL_STENCIL,
+  DECL_INIT,
+  DECL_ARRAY,
+  DECL_REDUCE,
+  DECL_UNTIL
 } DeclKind;
 
 /* A name as written; level k of NAME@k, 0 if it has none. */
-typedef struct Name { const char *s; Loc loc; int32_t level; } Name;
+typedef struct Name {
+  const char *s;
+  Loc loc;
+  int32_t level;
+} Name;
 /* A member of a struct as written. */
-typedef struct MemberDecl { Name name; const TypeExpr *type; } MemberDecl;
+typedef struct MemberDecl {
+  Name name;
+  const TypeExpr *type;
+} MemberDecl;
 
 /* A declaration; one of each name. */
 typedef struct Decl {
   DeclKind kind;
-  Loc loc;                       /* of the name */
+  Loc loc; /* of the name */
   const char *name;
-  const TypeExpr *type;          /* NULL: not given */
-  Expr *value;                   /* param, const, let, op, fn: value; grid: steps; table, array: extent; field: constant of outside; reduce, until: what is reduced */
-  RegionExpr *region;            /* grid, region, field (NULL: the grid), reduce, until */
-  Name on;                       /* field, reduce, until: region by name */
-  int32_t nnames; Name *names;   /* op: parameters; stencil: targets */
-  int32_t nvalues; Expr **values;/* table */
-  int32_t nmembers; MemberDecl *members;   /* struct; fn: parameters */
-  int32_t nstmts; Stmt *stmts;   /* fn: what comes before the value */
+  const TypeExpr *type; /* NULL: not given */
+  Expr *value; /* param, const, let, op, fn: value; grid: steps; table, array: extent; field: constant of outside;
+                  reduce, until: what is reduced */
+  RegionExpr *region; /* grid, region, field (NULL: the grid), reduce, until */
+  Name on;            /* field, reduce, until: region by name */
+  int32_t nnames;
+  Name *names; /* op: parameters; stencil: targets */
+  int32_t nvalues;
+  Expr **values; /* table */
+  int32_t nmembers;
+  MemberDecl *members; /* struct; fn: parameters */
+  int32_t nstmts;
+  Stmt *stmts; /* fn: what comes before the value */
   OutsideRule outside;
   bool input, temp;
-  Expr *history;                 /* field: number of older levels, NULL if not given */
-  Opcode op, compare;            /* reduce, until: how values are combined; until: how the result is compared with `right` */
+  Expr *history;      /* field: number of older levels, NULL if not given */
+  Opcode op, compare; /* reduce, until: how values are combined; until: how the result is compared with `right` */
   Expr *right, *every;
-  int32_t npieces; PieceDecl *pieces;
+  int32_t npieces;
+  PieceDecl *pieces;
 } Decl;
 
 /* The parser: the next token is *t; where a missing closing brace was reported last. */
-typedef struct Parse { Arena *arena; Diags *d; const Token *t, *unclosed; int32_t nesting; int32_t ndecls; Decl **decls; } Parse;
+typedef struct Parse {
+  Arena *arena;
+  Diags *d;
+  const Token *t, *unclosed;
+  int32_t nesting;
+  int32_t ndecls;
+  Decl **decls;
+} Parse;
 
-/* Tokens to p->decls in order of the text. Errors are reported; what could not be read comes as DECL_BAD where it had a name. */
+/* Tokens to p->decls in order of the text. Errors are reported; what could not be read comes as DECL_BAD where it had a
+ * name. */
 void parse_program(Parse *p);
 /* One expression at p->t; reports and returns NULL if there is none. */
 Expr *parse_expr(Parse *p);
@@ -188,25 +282,26 @@ Expr *parse_expr(Parse *p);
 Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids);
 
 /* Helpers of both parsers. */
-bool parse_is(const Parse *p, Tok kind);                    /* is the next token of that kind */
+bool parse_is(const Parse *p, Tok kind); /* is the next token of that kind */
 bool parse_is_word(const Parse *p, const char *word);
-bool parse_accept(Parse *p, Tok kind);                      /* takes it if so */
+bool parse_accept(Parse *p, Tok kind); /* takes it if so */
 /* Takes a token of that kind, else reports "expected WHAT, found ...". */
 bool parse_expect(Parse *p, Tok kind, const char *what);
-void parse_error(Parse *p, const char *expected);           /* "expected WHAT, found TOKEN" at the next token */
-bool parse_enter(Parse *p);                                 /* one more bracket level; false after reporting too many */
+void parse_error(Parse *p, const char *expected); /* "expected WHAT, found TOKEN" at the next token */
+bool parse_enter(Parse *p);                       /* one more bracket level; false after reporting too many */
 /* A declaration called `name`, at once in the list as DECL_BAD; it gets its kind when it is complete. */
 Decl *parse_declare(Parse *p, Name name);
 /* A new name at the next token, `what` says of what. */
 bool parse_new_name(Parse *p, const char *what, Name *out);
-bool parse_optional_type(Parse *p, const TypeExpr **out);   /* ": TYPE" if there is one; false after reporting */
-Expr *parse_initializer(Parse *p);                          /* "= EXPR"; NULL after reporting */
-/* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at the end of a line is reported there. */
+bool parse_optional_type(Parse *p, const TypeExpr **out); /* ": TYPE" if there is one; false after reporting */
+Expr *parse_initializer(Parse *p);                        /* "= EXPR"; NULL after reporting */
+/* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at
+ * the end of a line is reported there. */
 bool parse_end(Parse *p, bool paper);
-bool parse_begins_declaration(const Token *t);              /* does the token begin a declaration wherever it stands? */
+bool parse_begins_declaration(const Token *t); /* does the token begin a declaration wherever it stands? */
 /* After an error: steps over the next semicolon, or up to a closing brace or the start of a declaration. */
 void parse_skip(Parse *p);
-void parse_skip_braces(Parse *p);                           /* steps over an opening brace up to and with the closing one */
+void parse_skip_braces(Parse *p); /* steps over an opening brace up to and with the closing one */
 /* Is p at the end of a block, or where going on makes no sense? */
 bool parse_at_block_end(const Parse *p);
 /* Adds the statements up to a closing brace, which is taken, to body[n]. */
@@ -215,7 +310,8 @@ bool parse_block(Parse *p, int32_t *n, Stmt **body);
 bool parse_no_return(Parse *p, int32_t n, const Stmt *s);
 /* fn NAME(PARAMETERS) : TYPE ..., after the word. */
 bool parse_function(Parse *p);
-bool parse_target_level(Parse *p, int32_t *out);            /* "@K" behind the name of a field that an init sets, into *out; false after reporting */
+bool parse_target_level(
+    Parse *p, int32_t *out); /* "@K" behind the name of a field that an init sets, into *out; false after reporting */
 /* A type at the next token; NULL after reporting. */
 const TypeExpr *parse_type(Parse *p);
 /* The scalar type that the name stands for; TY_NONE if it is none. */
@@ -226,15 +322,36 @@ Type type_of_word(const char *s, Type real);
 /* ---------------------------------------------------------------- names: symbol.c */
 
 typedef enum SymbolKind {
-  SYM_BAD, SYM_PARAM, SYM_CONST, SYM_TABLE, SYM_LET, SYM_STRUCT, SYM_GRID, SYM_REGION, SYM_FIELD, SYM_OP, SYM_FN, SYM_STENCIL, SYM_ARRAY, SYM_REDUCTION,
-  SYM_LOCAL, SYM_VAR, SYM_VALUE, SYM_ARGUMENT   /* a let of a stencil's block; a var; a let and a parameter of a function */
+  SYM_BAD,
+  SYM_PARAM,
+  SYM_CONST,
+  SYM_TABLE,
+  SYM_LET,
+  SYM_STRUCT,
+  SYM_GRID,
+  SYM_REGION,
+  SYM_FIELD,
+  SYM_OP,
+  SYM_FN,
+  SYM_STENCIL,
+  SYM_ARRAY,
+  SYM_REDUCTION,
+  SYM_LOCAL,
+  SYM_VAR,
+  SYM_VALUE,
+  SYM_ARGUMENT /* a let of a stencil's block; a var; a let and a parameter of a function */
 } SymbolKind;
 
 enum { MAX_COVER = 64 };
 
-/* Boxes on all of whose points a temp field has been written; on those of box number i if all nconds[i] affine values at only_if[i] are >= 0, which is so under the
- * params' defaults. The first `sure` have no conditions. */
-typedef struct Cover { int n, sure; Box box[MAX_COVER]; int nconds[MAX_COVER]; Affine *only_if[MAX_COVER]; } Cover;
+/* Boxes on all of whose points a temp field has been written; on those of box number i if all nconds[i] affine values
+ * at only_if[i] are >= 0, which is so under the params' defaults. The first `sure` have no conditions. */
+typedef struct Cover {
+  int n, sure;
+  Box box[MAX_COVER];
+  int nconds[MAX_COVER];
+  Affine *only_if[MAX_COVER];
+} Cover;
 
 typedef struct Env Env;
 struct Symbol {
@@ -242,83 +359,130 @@ struct Symbol {
   const char *name;
   Loc loc;
   bool used;
-  Type type;                     /* of the value, or a function's result; const: TY_LITERAL_* if it adapts */
-  int32_t index;                 /* param, let, reduction: scalar; field: field; array: launch-time array */
+  Type type;     /* of the value, or a function's result; const: TY_LITERAL_* if it adapts */
+  int32_t index; /* param, let, reduction: scalar; field: field; array: launch-time array */
   const Decl *decl;
-  Expr *value;                   /* local: as parsed */
-  const Env *env;                /* local: where that stands */
-  Expr *current;                 /* var, value, argument: what it is at the place in hand, made of shared values */
-  Stmt *stmt;                    /* local, var, value: its declaration */
-  Type *types;                   /* fn: of its parameters */
-  bool is_affine; Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
-  Box box;                       /* grid, region, field */
-  int32_t npasts; Symbol **pasts;   /* field: its older levels, 1 and on */
-  bool set_by_init, warned;      /* field: an init before this one sets it; that an init reads it unset was reported */
-  const Cover *cover; int32_t cover_stencil;   /* temp field: what the stencils before number cover_stencil of Checker.checked have written; -1: not known */
-  int32_t n; Symbol **elems;     /* table */
-  bool have[TY_COMPOSITE]; Const memo[TY_COMPOSITE];   /* const and element: its value by type */
-  Expr **members;                /* local of composite type: its members as shared values, NULL where there are none yet */
-  Expr *checked;                 /* shared value: its expression; NULL for a let of a block, which is lowered at its place */
-  Value *lowered;                /* local: its value while a piece is lowered */
-  const void *listed; bool visited;   /* shared value: for shared_values */
-  Symbol *chain, *next;          /* of its hash bucket; in order of declaration */
+  Expr *value;    /* local: as parsed */
+  const Env *env; /* local: where that stands */
+  Expr *current;  /* var, value, argument: what it is at the place in hand, made of shared values */
+  Stmt *stmt;     /* local, var, value: its declaration */
+  Type *types;    /* fn: of its parameters */
+  bool is_affine;
+  Affine affine; /* param, let of an integer type: its value, if it can stand in a bound */
+  Box box;       /* grid, region, field */
+  int32_t npasts;
+  Symbol **pasts;           /* field: its older levels, 1 and on */
+  bool set_by_init, warned; /* field: an init before this one sets it; that an init reads it unset was reported */
+  const Cover *cover;
+  int32_t cover_stencil; /* temp field: what the stencils before number cover_stencil of Checker.checked have written;
+                            -1: not known */
+  int32_t n;
+  Symbol **elems; /* table */
+  bool have[TY_COMPOSITE];
+  Const memo[TY_COMPOSITE]; /* const and element: its value by type */
+  Expr **members;           /* local of composite type: its members as shared values, NULL where there are none yet */
+  Expr *checked;            /* shared value: its expression; NULL for a let of a block, which is lowered at its place */
+  Value *lowered;           /* local: its value while a piece is lowered */
+  const void *listed;
+  bool visited;         /* shared value: for shared_values */
+  Symbol *chain, *next; /* of its hash bucket; in order of declaration */
 };
 
 /* Global names, in order of declaration from `first`, hashed by name. */
-typedef struct Symbols { Symbol *bucket[1024], *first, *last; } Symbols;
+typedef struct Symbols {
+  Symbol *bucket[1024], *first, *last;
+} Symbols;
 Symbol *symbols_find(const Symbols *s, const char *name);
 void symbols_add(Symbols *s, Symbol *sym);
-/* The symbol or reserved word nearest to `name` by few changed letters, of those `fits` accepts (NULL: all; it gets NULL for a reserved word); NULL if there is none near. */
+/* The symbol or reserved word nearest to `name` by few changed letters, of those `fits` accepts (NULL: all; it gets
+ * NULL for a reserved word); NULL if there is none near. */
 const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *));
-const char *symbol_kind_name(SymbolKind k);    /* "a field" */
+const char *symbol_kind_name(SymbolKind k); /* "a field" */
 
 /* ---------------------------------------------------------------- checked program: check*.c */
 
 /* One assignment of a piece; a let comes with `local`, a target with field `target`. */
-typedef struct Assign { Loc loc; Symbol *local; int32_t target; Expr *value; } Assign;
-typedef struct CheckedPiece { Loc loc; Box box; int32_t n; Assign *assigns; } CheckedPiece;
-typedef struct CheckedStencil { const char *name; Loc loc; bool is_init; int32_t ntargets; int32_t *targets; int32_t npieces; CheckedPiece *pieces; } CheckedStencil;
+typedef struct Assign {
+  Loc loc;
+  Symbol *local;
+  int32_t target;
+  Expr *value;
+} Assign;
+typedef struct CheckedPiece {
+  Loc loc;
+  Box box;
+  int32_t n;
+  Assign *assigns;
+} CheckedPiece;
+typedef struct CheckedStencil {
+  const char *name;
+  Loc loc;
+  bool is_init;
+  int32_t ntargets;
+  int32_t *targets;
+  int32_t npieces;
+  CheckedPiece *pieces;
+} CheckedStencil;
 
-/* Where an expression stands. A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller` (NULL: the piece itself).
- * A function: its parameters are among Checker.locals; `call` has no line while it is declared. Or (`index` given) a term of a reduction, or a turn
- * of a loop, at `call` that stands in `caller`: the index's name means the constant `index`. */
-struct Env { const Decl *decl; Expr *const *args; const Env *caller; Loc call; Symbol *index; };
+/* Where an expression stands. A macro being expanded: `decl`'s parameters stand for `args`, which are meant in `caller`
+ * (NULL: the piece itself). A function: its parameters are among Checker.locals; `call` has no line while it is
+ * declared. Or (`index` given) a term of a reduction, or a turn of a loop, at `call` that stands in `caller`: the
+ * index's name means the constant `index`. */
+struct Env {
+  const Decl *decl;
+  Expr *const *args;
+  const Env *caller;
+  Loc call;
+  Symbol *index;
+};
 
-/* A reduction between steps: all but its code; what it reduces, of type head.type; the condition under which an until stops, NULL for others. */
-typedef struct CheckedReduction { Reduction head; Expr *body, *stop; } CheckedReduction;
+/* A reduction between steps: all but its code; what it reduces, of type head.type; the condition under which an until
+ * stops, NULL for others. */
+typedef struct CheckedReduction {
+  Reduction head;
+  Expr *body, *stop;
+} CheckedReduction;
 
-/* What an expression may contain: constants only; launch-time scalars too; values of reductions too; fields, idx, step and lets too. */
+/* What an expression may contain: constants only; launch-time scalars too; values of reductions too; fields, idx, step
+ * and lets too. */
 typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_BODY } Allowed;
 
 typedef struct Checker {
   Arena *arena;
   Diags *d;
-  int32_t file;                  /* of the source, in Loc */
+  int32_t file; /* of the source, in Loc */
   Module *m;
   Type real;
   Symbols syms;
-  const Symbol *grid;            /* NULL before it is declared */
-  Expr **scalar_value;           /* by scalar: checked value, NULL if none */
-  Const *defaults; bool *has_default;   /* by scalar: what an integer param is unless overridden, if that is known now */
-  int32_t nchecked; CheckedStencil *checked;
-  int32_t nreductions; CheckedReduction *reductions;
+  const Symbol *grid;  /* NULL before it is declared */
+  Expr **scalar_value; /* by scalar: checked value, NULL if none */
+  Const *defaults;
+  bool *has_default; /* by scalar: what an integer param is unless overridden, if that is known now */
+  int32_t nchecked;
+  CheckedStencil *checked;
+  int32_t nreductions;
+  CheckedReduction *reductions;
   /* where the checker is */
   Allowed allowed;
-  const char *what;              /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
+  const char *what; /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
   bool in_init, in_reduction;
-  int64_t ago;                   /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
-  const Box *region;             /* region of the piece in hand */
+  int64_t ago; /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
+  const Box *region; /* region of the piece in hand */
   const CheckedStencil *stencil;
-  Symbol *locals;                /* lets, vars and parameters that can be seen, linked by next, newest first */
-  CheckedPiece *piece;           /* whose block is in hand; NULL in a function */
-  const Decl *function;          /* which is in hand; NULL outside */
-  int32_t level, inlined;        /* blocks of for and if, and calls, around the place */
+  Symbol *locals;         /* lets, vars and parameters that can be seen, linked by next, newest first */
+  CheckedPiece *piece;    /* whose block is in hand; NULL in a function */
+  const Decl *function;   /* which is in hand; NULL outside */
+  int32_t level, inlined; /* blocks of for and if, and calls, around the place */
   int32_t depth, nodes;
-  bool gave_up;                  /* too many nodes: reported once */
-  bool incomplete;               /* parts of the program could not be read, so what seems missing may be there */
-  Loc last_leave;                /* where an access out of its region was reported last */
-  bool grid_failed;              /* a grid was declared, but wrongly; or its lack was reported */
-  int32_t nreported; struct { Loc loc; const char *message; } reported[MAX_ERRORS];
+  bool gave_up;     /* too many nodes: reported once */
+  bool incomplete;  /* parts of the program could not be read, so what seems missing may be there */
+  Loc last_leave;   /* where an access out of its region was reported last */
+  bool grid_failed; /* a grid was declared, but wrongly; or its lack was reported */
+  int32_t nreported;
+  struct {
+    Loc loc;
+    const char *message;
+  } reported[MAX_ERRORS];
 } Checker;
 
 /* Checks all declarations into c->m and c->checked. */
@@ -326,7 +490,8 @@ void check_program(Checker *c, int n, Decl *const *decls);
 
 /* `e` as seen from `env`, moved by `shift` (Module rank places), with types. Never NULL: EXPR_BAD after reporting. */
 Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
-/* Gives the operation `e` its type from its checked kids, none of them bad, adapting literals among them; e->type is the target of a conversion. EXPR_BAD after reporting. */
+/* Gives the operation `e` its type from its checked kids, none of them bad, adapting literals among them; e->type is
+ * the target of a conversion. EXPR_BAD after reporting. */
 Expr *check_types(Checker *c, const Env *env, Expr *e);
 /* The same of an expression met while `env` was expanded. */
 Expr *check_coerce_in(Checker *c, const Env *env, Expr *e, Type want, const char *to);
@@ -334,30 +499,38 @@ Expr *check_coerce_in(Checker *c, const Env *env, Expr *e, Type want, const char
 Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y);
 /* How the operation is written: "'+'", "'if'", "'sqrt'". */
 const char *check_spelling(Checker *c, Opcode op);
-/* Gives a checked expression the type `want` if it is made of literals; else its type must be `want`. `to` names what it is for ("field 'A'"). EXPR_BAD after reporting. */
+/* Gives a checked expression the type `want` if it is made of literals; else its type must be `want`. `to` names what
+ * it is for ("field 'A'"). EXPR_BAD after reporting. */
 Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to);
 /* A checked value for a place without a type of its own: literals become real. */
 Expr *check_value(Checker *c, Expr *e);
-/* Where a written type stands: for a single number, for any value in a computation, for what is stored (f16 and the like too). */
+/* Where a written type stands: for a single number, for any value in a computation, for what is stored (f16 and the
+ * like too). */
 typedef enum TypeUse { TYPE_SCALAR, TYPE_VALUE, TYPE_STORED } TypeUse;
-/* The type written as `e` (NULL: TY_NONE) into *out. False after reporting that there is none, or none that may stand there. */
+/* The type written as `e` (NULL: TY_NONE) into *out. False after reporting that there is none, or none that may stand
+ * there. */
 bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out);
 /* The members of struct `d` into *out. False after reporting. */
 bool check_members(Checker *c, const Decl *d, Member **out);
-/* What is computed with if a value of type `t` is read: f32 for f16 and bf16, i32 for i8 and i16, vectors of these for vectors; else t. */
+/* What is computed with if a value of type `t` is read: f32 for f16 and bf16, i32 for i8 and i16, vectors of these for
+ * vectors; else t. */
 Type check_value_type(Checker *c, Type t);
-/* The type of a vector's components, however deep: t itself unless it is a vector; TY_NONE of structs and vectors of them. */
+/* The type of a vector's components, however deep: t itself unless it is a vector; TY_NONE of structs and vectors of
+ * them. */
 Type check_base(const Checker *c, Type t);
 /* A type as messages name it. */
 const char *check_type_words(const Checker *c, Type t);
 /* `e` as a value of its value type. */
 Expr *check_widen(Checker *c, Expr *e);
-/* Open values (TY_BRACES): `e` as a vector, if its values name a type, else open as it is; `e`, open or a literal, with components of type `base`. EXPR_BAD after reporting. */
+/* Open values (TY_BRACES): `e` as a vector, if its values name a type, else open as it is; `e`, open or a literal, with
+ * components of type `base`. EXPR_BAD after reporting. */
 Expr *check_settle(Checker *c, const Env *env, Expr *e);
 Expr *check_close_as(Checker *c, const Env *env, Expr *e, Type base);
-/* The part of check_coerce_in about open values, vectors, structs and storage types; NULL if `e` and `want` are neither. */
+/* The part of check_coerce_in about open values, vectors, structs and storage types; NULL if `e` and `want` are
+ * neither. */
 Expr *check_coerce_composite(Checker *c, const Env *env, Expr *e, Type want, const char *to);
-/* Is one of kids `first` and on open or of composite type? Then: the one type that they are given, a scalar among vectors staying one; TY_NONE after reporting. */
+/* Is one of kids `first` and on open or of composite type? Then: the one type that they are given, a scalar among
+ * vectors staying one; TY_NONE after reporting. */
 bool check_has_vector(const Checker *c, const Expr *e, int first);
 Type check_unify_vectors(Checker *c, const Env *env, Expr *e, int first);
 /* Widens the two values of the choice `e`, unless they are of one type or one is a literal that fits the other's. */
@@ -376,7 +549,8 @@ bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what
 void check_op_body(Checker *c, const Decl *op);
 /* "undefined name", with what may have been meant. */
 Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *));
-/* Reports an error met while `env` was expanded, with notes of the macro calls that led there; the same error at the same place only once. Returns EXPR_BAD. */
+/* Reports an error met while `env` was expanded, with notes of the macro calls that led there; the same error at the
+ * same place only once. Returns EXPR_BAD. */
 Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* The literal int or float expression as an expression of type `t`; EXPR_BAD after reporting that it does not fit. */
 Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t);
@@ -389,7 +563,8 @@ Expr *check_element(Checker *c, const Expr *e, const Env *env, const int64_t *sh
 void check_int_symbol(Symbol *s, int64_t v);
 /* The index of the reductions around `env`, up to the macro being expanded, that has this name; NULL if none has. */
 Symbol *check_find_index(const Env *env, const char *name);
-/* Reports if the name that a reduction gives its index is taken; `op` (may be NULL) is the macro in whose body it stands. */
+/* Reports if the name that a reduction gives its index is taken; `op` (may be NULL) is the macro in whose body it
+ * stands. */
 bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op);
 /* A checked leaf; a checked operation, which still needs its type; an expression that was reported. */
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
@@ -437,9 +612,12 @@ bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name,
 
 /* The region as written to a box of the grid's rank (of its own if there is no grid yet). False after reporting. */
 bool check_region(Checker *c, const RegionExpr *r, Box *out);
-/* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them in messages. */
-bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer, const char *outer_text);
-/* An access to `field` at `off` from c->region stays where the field has values; of a temp field, values written before in this step. Errors are followed by notes of `env`. */
+/* `inner` lies inside the region `outer`, by its constants or by launch checks; `inner_text` and `outer_text` name them
+ * in messages. */
+bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer,
+                  const char *outer_text);
+/* An access to `field` at `off` from c->region stays where the field has values; of a temp field, values written before
+ * in this step. Errors are followed by notes of `env`. */
 void check_access(Checker *c, Loc loc, Symbol *field, const int64_t *off, const Env *env);
 /* The box of the name of a grid, region or field; NULL after reporting that it is none. */
 const Box *check_region_name(Checker *c, Loc loc, const char *name);
@@ -454,12 +632,14 @@ bool fold_literal(const Expr *e, Type t, Const *out);
 
 /* ---------------------------------------------------------------- values used several times: share.c */
 
-/* `e`, checked and of a type of its own, as an expression that may be used several times and is computed once. Constants come out as such, composite
- * values other than a field's as EXPR_BRACES or EXPR_SPREAD of such expressions. */
+/* `e`, checked and of a type of its own, as an expression that may be used several times and is computed once.
+ * Constants come out as such, composite values other than a field's as EXPR_BRACES or EXPR_SPREAD of such expressions.
+ */
 Expr *share(Checker *c, Expr *e, const char *name);
 /* Member `i`, of type `t`, of the checked composite value `e`. */
 Expr *share_member(Checker *c, Expr *e, int i, Type t);
-/* The shared values that `e` and those values need, each behind those that it needs itself, without what was listed for the same `place` before. */
+/* The shared values that `e` and those values need, each behind those that it needs itself, without what was listed for
+ * the same `place` before. */
 int shared_values(Arena *a, const Expr *e, const void *place, Symbol ***out);
 
 /* ---------------------------------------------------------------- lower.c, dump.c */

@@ -23,9 +23,12 @@ static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
 /* ---- scalars and constants */
 
 /* The type of a value without one of its own: of integer literals i64, of float literals real. */
-static Type scalar_type(const Checker *c, Type t) { return t == TY_LITERAL_INT ? TY_I64 : t == TY_LITERAL_FLOAT ? c->real : t; }
+static Type scalar_type(const Checker *c, Type t) {
+  return t == TY_LITERAL_INT ? TY_I64 : t == TY_LITERAL_FLOAT ? c->real : t;
+}
 
-/* Notes what scalar `n` is unless overridden, if `value` is an integer that follows from the defaults of those before. */
+/* Notes what scalar `n` is unless overridden, if `value` is an integer that follows from the defaults of those before.
+ */
 static void add_default(Checker *c, int n, Type t, const Expr *value) {
   Affine x;
   Const k = {0};
@@ -65,7 +68,9 @@ static void check_scalar(Checker *c, const Decl *d) {
   bool is_param = d->kind == DECL_PARAM;
   Type given;
   bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given);
-  Expr *e = d->value ? check_in(c, d->value, NULL, ALLOW_SCALAR, is_param ? "a param's default" : "a let outside a stencil") : NULL;
+  Expr *e = d->value
+                ? check_in(c, d->value, NULL, ALLOW_SCALAR, is_param ? "a param's default" : "a let outside a stencil")
+                : NULL;
   e = e ? single(c, e, is_param ? "a param's default" : "a let outside a stencil") : NULL;
   Symbol *s = declare(c, ok ? is_param ? SYM_PARAM : SYM_LET : SYM_BAD, d);
   if (!s || !ok)
@@ -107,7 +112,8 @@ static bool compute_floats(Checker *c, Symbol *s, const Expr *value) {
 
 /* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
 static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
-  Expr *e = single(c, check_in(c, value, NULL, ALLOW_CONST, "a const"), "a const (a table is written const w[3] = {...})");
+  Expr *e =
+      single(c, check_in(c, value, NULL, ALLOW_CONST, "a const"), "a const (a table is written const w[3] = {...})");
   s->type = given != TY_NONE ? given : e->type;
   if (e->kind == EXPR_BAD)
     return false;
@@ -139,15 +145,18 @@ static void check_constant(Checker *c, const Decl *d) {
 static void check_table(Checker *c, const Decl *d) {
   int64_t n;
   Type given;
-  bool ok = check_type_expr(c, d->type, TYPE_SCALAR, &given) && check_const_int(c, d->value, NULL, "a table's length", &n);
+  bool ok =
+      check_type_expr(c, d->type, TYPE_SCALAR, &given) && check_const_int(c, d->value, NULL, "a table's length", &n);
   if (ok && n != d->nvalues) {
-    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, d->nvalues, d->nvalues == 1 ? "" : "s", (long long)n);
+    diag_error(c->d, d->loc, "the table '%s' has %d value%s, but its length is %lld", d->name, d->nvalues,
+               d->nvalues == 1 ? "" : "s", (long long)n);
     ok = false;
   }
   Symbol **elems = ARENA_ARRAY(c->arena, Symbol *, d->nvalues);
   for (int i = 0; i < d->nvalues; i++) {
     elems[i] = ARENA_NEW(c->arena, Symbol);
-    *elems[i] = (Symbol){.kind = SYM_CONST, .name = arena_printf(c->arena, "%s[%d]", d->name, i), .loc = d->values[i]->loc};
+    *elems[i] =
+        (Symbol){.kind = SYM_CONST, .name = arena_printf(c->arena, "%s[%d]", d->name, i), .loc = d->values[i]->loc};
     ok = ok && compute_all(c, elems[i], d->values[i], given);
   }
   Symbol *s = declare(c, ok ? SYM_TABLE : SYM_BAD, d);
@@ -169,7 +178,8 @@ static void check_struct(Checker *c, const Decl *d) {
 /* Is the grid there? Reports once if none was declared before `d`. */
 static bool have_grid(Checker *c, const Decl *d) {
   if (!c->grid && !c->grid_failed)
-    diag_error(c->d, d->loc, "'%s' needs a grid, which must be declared before it: grid G = [0 .. N-1], STEPS;", d->name);
+    diag_error(c->d, d->loc, "'%s' needs a grid, which must be declared before it: grid G = [0 .. N-1], STEPS;",
+               d->name);
   c->grid_failed = !c->grid;
   return c->grid;
 }
@@ -200,7 +210,8 @@ static void check_grid(Checker *c, const Decl *d) {
 /* region NAME = [bounds]. */
 static void check_named_region(Checker *c, const Decl *d) {
   Box box;
-  bool ok = have_grid(c, d) && check_region(c, d->region, &box) && check_inside(c, d->region->loc, &box, "the region", &c->m->grid, "the grid");
+  bool ok = have_grid(c, d) && check_region(c, d->region, &box) &&
+            check_inside(c, d->region->loc, &box, "the region", &c->m->grid, "the grid");
   Symbol *s = declare(c, ok ? SYM_REGION : SYM_BAD, d);
   if (s && ok)
     s->box = box;
@@ -210,13 +221,15 @@ static void check_named_region(Checker *c, const Decl *d) {
 static bool field_box(Checker *c, const Decl *d, Box *out) {
   const Box *named = d->on.s ? check_region_name(c, d->on.loc, d->on.s) : &c->m->grid;
   if (d->region)
-    return check_region(c, d->region, out) && check_inside(c, d->region->loc, out, "the region", &c->m->grid, "the grid");
+    return check_region(c, d->region, out) &&
+           check_inside(c, d->region->loc, out, "the region", &c->m->grid, "the grid");
   if (named)
     *out = *named;
   return named;
 }
 
-/* The constant beyond the edges of field `d` as one of the scalar type `t` of the field, or of its component called `path`. False after reporting. */
+/* The constant beyond the edges of field `d` as one of the scalar type `t` of the field, or of its component called
+ * `path`. False after reporting. */
 static bool outside_scalar(Checker *c, const Decl *d, Type t, const char *path, Const *out) {
   Expr *e = check_in(c, d->value, NULL, ALLOW_CONST, "the value outside a field");
   e = check_coerce(c, e, t, arena_printf(c->arena, "%s '%s%s'", *path ? "component" : "field", d->name, path));
@@ -227,7 +240,8 @@ static bool outside_scalar(Checker *c, const Decl *d, Type t, const char *path, 
   return false;
 }
 
-/* The constant beyond the edges of field `d` of type `t`, if its rule is one: of composites an f64 that suits each component. False after reporting. */
+/* The constant beyond the edges of field `d` of type `t`, if its rule is one: of composites an f64 that suits each
+ * component. False after reporting. */
 static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
   if (d->outside != OUTSIDE_CONST)
     return true;
@@ -245,7 +259,9 @@ static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
     if (!outside_scalar(c, d, of, path, &k))
       return false;
     if (type_is_int(of) && const_convert(*out, TY_F64, of).i != k.i) {
-      check_error(c, NULL, e->loc, "the value outside a vector or struct is at most 2^53, so that component '%s%s' can have it exactly", d->name, path);
+      check_error(c, NULL, e->loc,
+                  "the value outside a vector or struct is at most 2^53, so that component '%s%s' can have it exactly",
+                  d->name, path);
       return false;
     }
   }
@@ -255,7 +271,8 @@ static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
   Field f = {.name = d->name, .outside = d->outside, .input = d->input, .temp = d->temp, .loc = d->loc};
-  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && field_box(c, d, &f.box) && outside_value(c, d, f.type, &f.outside_value);
+  bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && field_box(c, d, &f.box) &&
+            outside_value(c, d, f.type, &f.outside_value);
   if (ok && d->input && d->temp) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
     ok = false;
@@ -278,7 +295,8 @@ static void check_op(Checker *c, const Decl *d) {
   for (int i = 0; i < d->nnames; i++) {
     const Symbol *taken = symbols_find(&c->syms, d->names[i].s);
     if (taken && taken->kind != SYM_BAD) {
-      diag_error(c->d, d->names[i].loc, "the parameter '%s' has the name of %s; names are not shadowed, choose another", d->names[i].s, symbol_kind_name(taken->kind));
+      diag_error(c->d, d->names[i].loc, "the parameter '%s' has the name of %s; names are not shadowed, choose another",
+                 d->names[i].s, symbol_kind_name(taken->kind));
       diag_note(c->d, taken->loc, "'%s' is declared here", taken->name);
     }
     for (int j = 0; j < i; j++)
@@ -320,11 +338,13 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
   else if (name.level && !is_init)
-    check_error(c, NULL, name.loc, "'%s@%d': older levels move on by themselves; only an init sets them", name.s, name.level);
+    check_error(c, NULL, name.loc, "'%s@%d': older levels move on by themselves; only an init sets them", name.s,
+                name.level);
   else if (name.level)
     return check_past(c, NULL, name.loc, s, name.level);
   else if (c->m->fields[s->index].temp && is_init)
-    check_error(c, NULL, name.loc, "'%s' is a temp field, which holds nothing before the first step; an init cannot set it", name.s);
+    check_error(c, NULL, name.loc,
+                "'%s' is a temp field, which holds nothing before the first step; an init cannot set it", name.s);
   else
     return s;
   return NULL;
@@ -363,10 +383,12 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   if (!f) {
     check_undefined(c, NULL, st->loc, st->name, is_field);
   } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
-    check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')", st->name, symbol_kind_name(f->kind));
+    check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')",
+                st->name, symbol_kind_name(f->kind));
   } else if (f->kind == SYM_FIELD && (!is_target(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
     const char *text = st->level ? arena_printf(c->arena, "%s@%d", st->name, st->level) : st->name;
-    check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text, c->stencil->name, c->stencil->name);
+    check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text,
+                c->stencil->name, c->stencil->name);
   } else if (f->kind == SYM_FIELD) {
     for (int i = 0; i < p->n; i++)
       if (p->assigns[i].target == f->index)
@@ -381,7 +403,8 @@ static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p)
   if (field < 0)
     field = assigned_field(c, st, p);
   const Field *f = field < 0 ? NULL : &c->m->fields[field];
-  bool inside = !f || check_inside(c, p->loc, &p->box, "the region", &f->box, arena_printf(c->arena, "the region of field '%s',", f->name));
+  bool inside = !f || check_inside(c, p->loc, &p->box, "the region", &f->box,
+                                   arena_printf(c->arena, "the region of field '%s',", f->name));
   Expr *e = st->value && inside ? check_in(c, st->value, NULL, ALLOW_BODY, "a value") : NULL;
   if (!f)
     return;
@@ -395,9 +418,13 @@ void check_target(Checker *c, const Env *env, const Stmt *st) {
   const Symbol *f = symbols_find(&c->syms, st->name);
   bool known = f && f->kind == SYM_FIELD && is_target(c->stencil, f->index);
   if (known && st->npath)
-    check_error(c, env, st->path[0].loc, "a target is assigned as a whole, at the point in hand; build the value and write %s = ...", st->name);
+    check_error(c, env, st->path[0].loc,
+                "a target is assigned as a whole, at the point in hand; build the value and write %s = ...", st->name);
   else if (known && c->level)
-    check_error(c, env, st->loc, "the target '%s' is assigned in the block itself, not in a for or if; give a var its value here, and assign that behind", st->name);
+    check_error(c, env, st->loc,
+                "the target '%s' is assigned in the block itself, not in a for or if; give a var its value here, and "
+                "assign that behind",
+                st->name);
   else
     check_assign(c, st, -1, c->piece);
 }
@@ -428,7 +455,8 @@ static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
   c->region = &p.box;
   c->locals = NULL;
   if (!d->is_block && d->n && s->ntargets > 1)
-    check_error(c, NULL, d->stmts[0].loc, "'%s' has %d targets; write a block that assigns to each: { %s = ...; }", s->name, s->ntargets, c->m->fields[s->targets[0]].name);
+    check_error(c, NULL, d->stmts[0].loc, "'%s' has %d targets; write a block that assigns to each: { %s = ...; }",
+                s->name, s->ntargets, c->m->fields[s->targets[0]].name);
   else
     piece_body(c, d, s, &p);
   c->region = NULL;
@@ -533,10 +561,9 @@ static void check_spanning(Checker *c, const Decl *d) {
 /* Any declaration. */
 static void check_decl(Checker *c, const Decl *d) {
   switch (d->kind) {
-  case DECL_BAD:
-    declare(c, SYM_BAD, d);
-    break;
-  case DECL_PARAM: case DECL_LET: check_scalar(c, d); break;
+  case DECL_BAD: declare(c, SYM_BAD, d); break;
+  case DECL_PARAM:
+  case DECL_LET: check_scalar(c, d); break;
   case DECL_CONST: check_constant(c, d); break;
   case DECL_TABLE: check_table(c, d); break;
   case DECL_STRUCT: check_struct(c, d); break;
@@ -545,9 +572,11 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_FIELD: check_field(c, d); break;
   case DECL_OP: check_op(c, d); break;
   case DECL_FN: check_fn(c, d); break;
-  case DECL_STENCIL: case DECL_INIT: check_stencil(c, d); break;
+  case DECL_STENCIL:
+  case DECL_INIT: check_stencil(c, d); break;
   case DECL_ARRAY: check_param_array(c, d); break;
-  case DECL_REDUCE: case DECL_UNTIL: check_spanning(c, d); break;
+  case DECL_REDUCE:
+  case DECL_UNTIL: check_spanning(c, d); break;
   }
 }
 

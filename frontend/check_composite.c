@@ -1,7 +1,9 @@
 /* frontend/check_composite.c: types as written; values in braces, vectors, structs and their members; storage types.
  *
- * Values in braces are open (TY_BRACES) until they meet a type: a target's, a let's, the other operand's. Those that meet none are vectors if their
- * members are of one type. f16, bf16, i8 and i16 are types of storage: a value of one widens to f32 or i32 when something is computed with it. */
+ * Values in braces are open (TY_BRACES) until they meet a type: a target's, a let's, the other operand's. Those that
+ * meet none are vectors if their
+ * members are of one type. f16, bf16, i8 and i16 are types of storage: a value of one widens to f32 or i32 when
+ * something is computed with it. */
 #include "frontend/ast.h"
 
 #include <math.h>
@@ -39,7 +41,8 @@ const char *check_type_words(const Checker *c, Type t) {
 /* The vector of `n` values of type `t`; TY_NONE after reporting that it is too large. */
 static Type vector_of(Checker *c, const Env *env, Loc loc, Type t, int64_t n) {
   if (n < 1 || n > MAX_COMPONENTS || n * type_components(c->m, t) > MAX_COMPONENTS) {
-    check_error(c, env, loc, "a vector of %lld values of type %s; a type has 1 to %d components", (long long)n, check_type_words(c, t), MAX_COMPONENTS);
+    check_error(c, env, loc, "a vector of %lld values of type %s; a type has 1 to %d components", (long long)n,
+                check_type_words(c, t), MAX_COMPONENTS);
     return TY_NONE;
   }
   if (c->m->ncomposites < MAX_COMPOSITES)
@@ -67,7 +70,8 @@ static Type named_type(Checker *c, const TypeExpr *t) {
     return scalar;
   if (!s) {
     const char *near = symbols_nearest(&c->syms, NULL, t->name, is_struct);
-    check_error(c, NULL, t->loc, "expected " EXPECTED_TYPE ", found '%.60s'%s", t->name, near ? arena_printf(c->arena, "; did you mean '%s'?", near) : "");
+    check_error(c, NULL, t->loc, "expected " EXPECTED_TYPE ", found '%.60s'%s", t->name,
+                near ? arena_printf(c->arena, "; did you mean '%s'?", near) : "");
     return TY_NONE;
   }
   s->used = true;
@@ -80,9 +84,15 @@ static Type named_type(Checker *c, const TypeExpr *t) {
 static bool may_stand(Checker *c, const TypeExpr *e, Type t, TypeUse use) {
   Type wide = check_value_type(c, t);
   if (use == TYPE_SCALAR && !type_is_scalar(t))
-    check_error(c, NULL, e->loc, "%s is a vector or struct; params, constants and lets outside stencils and functions are single numbers", type_text(c->m, t));
+    check_error(
+        c, NULL, e->loc,
+        "%s is a vector or struct; params, constants and lets outside stencils and functions are single numbers",
+        type_text(c->m, t));
   else if (use != TYPE_STORED && wide != t)
-    check_error(c, NULL, e->loc, "%s is a type for fields, members of structs and launch-time arrays; computations are in %s, write that", type_text(c->m, t), type_text(c->m, wide));
+    check_error(
+        c, NULL, e->loc,
+        "%s is a type for fields, members of structs and launch-time arrays; computations are in %s, write that",
+        type_text(c->m, t), type_text(c->m, wide));
   else
     return true;
   return false;
@@ -95,7 +105,8 @@ bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out) {
   Type t = named_type(c, e);
   for (int i = 0; i < e->n && t != TY_NONE; i++) {
     int64_t n;
-    t = check_const_int(c, e->lengths[i], NULL, "a vector's length", &n) ? vector_of(c, NULL, e->lengths[i]->loc, t, n) : TY_NONE;
+    t = check_const_int(c, e->lengths[i], NULL, "a vector's length", &n) ? vector_of(c, NULL, e->lengths[i]->loc, t, n)
+                                                                         : TY_NONE;
   }
   if (t == TY_NONE || !may_stand(c, e, t, use))
     return false;
@@ -124,7 +135,8 @@ bool check_members(Checker *c, const Decl *d, Member **out) {
     ARENA_PUSH(c->arena, *out, n, m);
   }
   if (ok && components > MAX_COMPONENTS)
-    check_error(c, NULL, d->loc, "struct '%s' has more than %d components, vectors' counted one by one", d->name, MAX_COMPONENTS);
+    check_error(c, NULL, d->loc, "struct '%s' has more than %d components, vectors' counted one by one", d->name,
+                MAX_COMPONENTS);
   else if (ok && c->m->ncomposites >= MAX_COMPOSITES)
     check_error(c, NULL, d->loc, "the program has more than %d vector and struct types", MAX_COMPOSITES);
   else
@@ -172,7 +184,8 @@ static bool literal_fits(const Expr *e, Type t) {
   return (t == TY_I8 || t == TY_I16) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
-/* The literal or constant of literals `e`, with or without a sign, rounded once from its text to the storage type `t` of floats; NULL if it is something else, or too large. */
+/* The literal or constant of literals `e`, with or without a sign, rounded once from its text to the storage type `t`
+ * of floats; NULL if it is something else, or too large. */
 static Expr *store_float(Expr *e, Type t) {
   Const k;
   Expr *x = e->kind == EXPR_OP && e->op == OP_NEG ? e->kids[0] : e;
@@ -202,7 +215,8 @@ static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
   if (e->kind == EXPR_BAD)
     return e;
   if (!fold_const(c, e, &k))
-    return check_error(c, env, e->loc, "whether this value fits the type %s is not known; convert it: %s(...)", type_name(t), type_name(t));
+    return check_error(c, env, e->loc, "whether this value fits the type %s is not known; convert it: %s(...)",
+                       type_name(t), type_name(t));
   if (fits(k, wide, t))
     return converted(c, e, t);
   Str s = {.arena = c->arena};
@@ -249,7 +263,10 @@ static bool sort_members(Checker *c, const Env *env, Expr *e, const Composite *t
     }
     int at = find_member(t, k->name);
     if (at < 0 || sorted[at]) {
-      check_error(c, env, k->loc, at < 0 ? "struct '%s' has no member '%.60s'; it has %s" : "struct '%s': member '%.60s' is given twice (members: %s)", t->name, k->name, member_names(c, t));
+      check_error(c, env, k->loc,
+                  at < 0 ? "struct '%s' has no member '%.60s'; it has %s"
+                         : "struct '%s': member '%.60s' is given twice (members: %s)",
+                  t->name, k->name, member_names(c, t));
       return false;
     }
     sorted[at] = k->kids[0];
@@ -277,14 +294,18 @@ static Expr *close_braces(Checker *c, const Env *env, Expr *e, Type type, const 
   const Composite *t = type_composite(c->m, type);
   Composite want = *t;
   if (has_names(e) && !want.name)
-    return check_error(c, env, e->loc, "%s is %s; a vector's components have no names, write {a, b, ...}", to, type_text(c->m, type));
+    return check_error(c, env, e->loc, "%s is %s; a vector's components have no names, write {a, b, ...}", to,
+                       type_text(c->m, type));
   if (has_names(e) && !sort_members(c, env, e, &want))
     return e->kids[0]->kind == EXPR_BAD ? e->kids[0] : check_bad(c, e->loc);
   if (e->n != want.n)
-    return check_error(c, env, e->loc, "%s is %s, which has %d %s%s%s%s, but there %s %d value%s in the braces", to, type_text(c->m, type), want.n, want.name ? "member" : "component", want.n == 1 ? "" : "s",
-                       want.name ? ": " : "", want.name ? member_names(c, &want) : "", e->n == 1 ? "is" : "are", e->n, e->n == 1 ? "" : "s");
+    return check_error(c, env, e->loc, "%s is %s, which has %d %s%s%s%s, but there %s %d value%s in the braces", to,
+                       type_text(c->m, type), want.n, want.name ? "member" : "component", want.n == 1 ? "" : "s",
+                       want.name ? ": " : "", want.name ? member_names(c, &want) : "", e->n == 1 ? "is" : "are", e->n,
+                       e->n == 1 ? "" : "s");
   for (int i = 0; i < e->n; i++) {
-    const char *what = want.name ? arena_printf(c->arena, "member '%s' of %s", want.members[i].name, want.name) : arena_printf(c->arena, "component %d", i);
+    const char *what = want.name ? arena_printf(c->arena, "member '%s' of %s", want.members[i].name, want.name)
+                                 : arena_printf(c->arena, "component %d", i);
     e->kids[i] = check_coerce_in(c, env, e->kids[i], want.members[i].type, what);
     if (e->kids[i]->kind == EXPR_BAD)
       return e->kids[i];
@@ -297,10 +318,15 @@ static Expr *close_braces(Checker *c, const Env *env, Expr *e, Type type, const 
 static Expr *close_operation(Checker *c, const Env *env, Expr *e, Type type, const char *to) {
   Type wide = check_value_type(c, type);
   if (e->op != OP_SELECT && check_base(c, type) == TY_NONE)
-    return check_error(c, env, e->loc, "%s has no meaning for %s; compute member by member: {a.x + b.x, ...}", check_spelling(c, e->op), type_text(c->m, type));
+    return check_error(c, env, e->loc, "%s has no meaning for %s; compute member by member: {a.x + b.x, ...}",
+                       check_spelling(c, e->op), type_text(c->m, type));
   for (int i = e->op == OP_SELECT; i < e->n; i++) {
     bool is_open = e->kids[i]->type == TY_BRACES;
-    e->kids[i] = check_coerce_in(c, env, e->kids[i], e->op == OP_SELECT ? type : is_open ? wide : check_base(c, wide), to);
+    e->kids[i] = check_coerce_in(c, env, e->kids[i],
+                                 e->op == OP_SELECT ? type
+                                 : is_open          ? wide
+                                                    : check_base(c, wide),
+                                 to);
     if (e->kids[i]->kind == EXPR_BAD)
       return e->kids[i];
   }
@@ -311,11 +337,13 @@ static Expr *close_operation(Checker *c, const Env *env, Expr *e, Type type, con
 /* The open value `e` as one of type `want`. */
 static Expr *close_value(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
   if (!type_composite(c->m, want))
-    return check_error(c, env, e->loc, "%s is %s, one number, but this is a value in braces", to, type_text(c->m, want));
+    return check_error(c, env, e->loc, "%s is %s, one number, but this is a value in braces", to,
+                       type_text(c->m, want));
   return e->kind == EXPR_OP ? close_operation(c, env, e, want, to) : close_braces(c, env, e, want, to);
 }
 
-/* The type that the open value `e` of literals has if its components are of the scalar type `base`; TY_NONE after reporting. */
+/* The type that the open value `e` of literals has if its components are of the scalar type `base`; TY_NONE after
+ * reporting. */
 static Type open_type(Checker *c, const Env *env, const Expr *e, Type base) {
   if (e->type != TY_BRACES)
     return base;
@@ -334,7 +362,8 @@ Expr *check_close_as(Checker *c, const Env *env, Expr *e, Type base) {
   return t == TY_NONE ? check_bad(c, e->loc) : check_coerce_in(c, env, e, t, "the value");
 }
 
-/* The first type among the values of the open braces `e` that is not open; TY_BRACES if there is none. Settles kids. TY_NONE after reporting. */
+/* The first type among the values of the open braces `e` that is not open; TY_BRACES if there is none. Settles kids.
+ * TY_NONE after reporting. */
 static Type lead_type(Checker *c, const Env *env, Expr *e) {
   Type lead = TY_BRACES;
   for (int i = 0; i < e->n; i++) {
@@ -363,15 +392,18 @@ Expr *check_settle(Checker *c, const Env *env, Expr *e) {
   if (e->kind == EXPR_OP)
     return e->op == OP_SELECT ? settle_choice(c, env, e) : e;
   if (has_names(e))
-    return check_error(c, env, e->loc, "of which struct this value is cannot be told here; name it with a let: let x : S = {...};");
+    return check_error(c, env, e->loc,
+                       "of which struct this value is cannot be told here; name it with a let: let x : S = {...};");
   Type lead = lead_type(c, env, e);
   if (lead == TY_BRACES || lead == TY_NONE)
     return lead == TY_BRACES ? e : check_bad(c, e->loc);
   for (int i = 0; i < e->n; i++) {
     Type t = e->kids[i]->type;
     if (t != TY_BRACES && !type_is_literal(t) && check_value_type(c, t) != lead)
-      return check_error(c, env, e->loc, "the values in the braces are %s and %s, which make no vector; convert some, or if this is a struct, name it with a let: let x : S = {...};", type_text(c->m, lead),
-                         type_text(c->m, t));
+      return check_error(c, env, e->loc,
+                         "the values in the braces are %s and %s, which make no vector; convert some, or if this is a "
+                         "struct, name it with a let: let x : S = {...};",
+                         type_text(c->m, lead), type_text(c->m, t));
   }
   Type t = vector_of(c, env, e->loc, lead, e->n);
   return t == TY_NONE ? check_bad(c, e->loc) : close_braces(c, env, e, t, "the vector");
@@ -413,10 +445,12 @@ Expr *check_coerce_composite(Checker *c, const Env *env, Expr *e, Type want, con
   Type wide = check_value_type(c, want);
   if (type_is_literal(e->type) && wide != want)
     return store_literal(c, env, e, want);
-  if (!type_is_literal(e->type) && check_value_type(c, e->type) == wide && (wide == want || type_is_float(check_base(c, wide))))
+  if (!type_is_literal(e->type) && check_value_type(c, e->type) == wide &&
+      (wide == want || type_is_float(check_base(c, wide))))
     return converted(c, e, want);
   if (type_composite(c->m, want) || type_composite(c->m, e->type))
-    return check_error(c, env, e->loc, "%s is %s, but this value is %s; %s", to, type_text(c->m, want), check_type_words(c, e->type), cure(c, e, want));
+    return check_error(c, env, e->loc, "%s is %s, but this value is %s; %s", to, type_text(c->m, want),
+                       check_type_words(c, e->type), cure(c, e, want));
   return NULL;
 }
 
@@ -427,7 +461,8 @@ bool check_has_vector(const Checker *c, const Expr *e, int first) {
   return false;
 }
 
-/* Of kids `first` and on, the number of one of composite type; open ones get a type if a scalar or their members name one. -1 if all are literals, -2 after reporting. */
+/* Of kids `first` and on, the number of one of composite type; open ones get a type if a scalar or their members name
+ * one. -1 if all are literals, -2 after reporting. */
 static int find_lead(Checker *c, const Env *env, Expr *e, int first) {
   Type scalar = TY_NONE;
   int open = -1;
@@ -446,7 +481,8 @@ static int find_lead(Checker *c, const Env *env, Expr *e, int first) {
   return e->kids[open]->kind == EXPR_BAD ? -2 : open;
 }
 
-/* Gives the open ones among kids `first` and on, none of them being of composite type, a type if their members have one. False after reporting. */
+/* Gives the open ones among kids `first` and on, none of them being of composite type, a type if their members have
+ * one. False after reporting. */
 static bool settle_kids(Checker *c, const Env *env, Expr *e, int first) {
   for (int i = first; i < e->n; i++)
     if ((e->kids[i] = check_settle(c, env, e->kids[i]))->kind == EXPR_BAD)
@@ -479,7 +515,8 @@ Type check_unify_vectors(Checker *c, const Env *env, Expr *e, int first) {
     Type other = scalar ? k->type : check_base(c, k->type);
     if (k->type == v)
       continue;
-    if (!type_is_literal(k->type) && k->type != TY_BRACES && (base == TY_NONE || (scalar ? other != base : with_base(c, k->type, base) != v || other != base))) {
+    if (!type_is_literal(k->type) && k->type != TY_BRACES &&
+        (base == TY_NONE || (scalar ? other != base : with_base(c, k->type, base) != v || other != base))) {
       check_mixed(c, env, e, e->kids[lead], k);
       return TY_NONE;
     }
@@ -510,7 +547,10 @@ Expr *check_convert_vector(Checker *c, const Env *env, Expr *e) {
   if (k->kind == EXPR_BAD)
     return k;
   if (check_base(c, k->type) == TY_NONE)
-    return check_error(c, env, e->loc, "'%s' converts numbers and vectors, but this is %s, which has structs in it; convert its members", type_name(to), type_text(c->m, k->type));
+    return check_error(
+        c, env, e->loc,
+        "'%s' converts numbers and vectors, but this is %s, which has structs in it; convert its members",
+        type_name(to), type_text(c->m, k->type));
   e->kids[0] = k;
   e->type = with_base(c, k->type, to);
   return k->type == e->type ? k : e;
@@ -520,9 +560,11 @@ int64_t check_member_number(Checker *c, const Env *env, const Expr *e, const Exp
   const Composite *t = type_composite(c->m, base->type);
   int64_t i = -1;
   if (!t)
-    check_error(c, env, e->loc, "this value is %s, which has no %s", check_type_words(c, base->type), e->name ? "members" : "components");
+    check_error(c, env, e->loc, "this value is %s, which has no %s", check_type_words(c, base->type),
+                e->name ? "members" : "components");
   else if (e->name && !t->name)
-    check_error(c, env, e->loc, "this value is the vector %s; its components are [0] to [%d]", type_text(c->m, base->type), t->n - 1);
+    check_error(c, env, e->loc, "this value is the vector %s; its components are [0] to [%d]",
+                type_text(c->m, base->type), t->n - 1);
   else if (!e->name && t->name)
     check_error(c, env, e->loc, "this value is the struct %s; its members are %s", t->name, member_names(c, t));
   else if (e->name && (i = find_member(t, e->name)) < 0)
@@ -532,7 +574,8 @@ int64_t check_member_number(Checker *c, const Env *env, const Expr *e, const Exp
   t = type_composite(c->m, base->type);
   if (i >= 0 && i < t->n)
     return i;
-  check_error(c, env, e->kids[1]->loc, "there is no component %lld in %s; its components are [0] to [%d]", (long long)i, type_text(c->m, base->type), t->n - 1);
+  check_error(c, env, e->kids[1]->loc, "there is no component %lld in %s; its components are [0] to [%d]", (long long)i,
+              type_text(c->m, base->type), t->n - 1);
   return -1;
 }
 

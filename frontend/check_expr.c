@@ -34,7 +34,8 @@ Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) 
 /* Has the same error been reported at the same place? Remembers it if not. */
 static bool is_repeated(Checker *c, Loc loc, const char *message) {
   for (int i = 0; i < c->nreported; i++)
-    if (c->reported[i].loc.line == loc.line && c->reported[i].loc.col == loc.col && !strcmp(c->reported[i].message, message))
+    if (c->reported[i].loc.line == loc.line && c->reported[i].loc.col == loc.col &&
+        !strcmp(c->reported[i].message, message))
       return true;
   if (c->nreported < MAX_ERRORS) {
     c->reported[c->nreported].loc = loc;
@@ -99,9 +100,13 @@ bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what
 /* Reports a value that has no place where the checker is. */
 static Expr *not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
   if (c->allowed == ALLOW_CONST)
-    return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what, name);
+    return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what,
+                       name);
   if (c->allowed == ALLOW_REDUCED)
-    return check_error(c, env, loc, "%s is one number for the whole program, so '%s' cannot be part of it; only params, lets and reductions can", c->what, name);
+    return check_error(
+        c, env, loc,
+        "%s is one number for the whole program, so '%s' cannot be part of it; only params, lets and reductions can",
+        c->what, name);
   return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it", c->what, name);
 }
 
@@ -115,7 +120,10 @@ static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   if (c->in_init)
     return check_error(c, env, loc, "'%s' has no value in an init, which runs before it is first evaluated", sym->name);
   if (c->allowed == ALLOW_SCALAR)
-    return check_error(c, env, loc, "%s is computed once at launch, but '%s' changes as the program runs; use it in a stencil, a reduction or an until", c->what, sym->name);
+    return check_error(c, env, loc,
+                       "%s is computed once at launch, but '%s' changes as the program runs; use it in a stencil, a "
+                       "reduction or an until",
+                       c->what, sym->name);
   if (c->ago)
     return check_error(c, env, loc, "'%s' is a reduction, of which no older values are kept", sym->name);
   return c->allowed == ALLOW_CONST ? not_allowed(c, env, loc, sym->name) : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
@@ -138,7 +146,8 @@ static Expr *step_number(Checker *c, const Env *env, Loc loc) {
     return check_bad(c, loc);
   if (c->in_init)
     return check_error(c, env, loc, "'step' has no meaning in an init, which runs before the first step");
-  return c->allowed == ALLOW_BODY ? moved(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago) : not_allowed(c, env, loc, "step");
+  return c->allowed == ALLOW_BODY ? moved(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago)
+                                  : not_allowed(c, env, loc, "step");
 }
 
 /* An access to a field at the total offset. */
@@ -162,7 +171,10 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
 /* A var, or a let or parameter of a function, whose value is `sym->current`. */
 static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
   if (memcmp(shift, nowhere, sizeof nowhere) || c->ago)
-    return check_error(c, env, loc, "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour or at an older level", sym->name,
+    return check_error(c, env, loc,
+                       "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour "
+                       "or at an older level",
+                       sym->name,
                        c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_kind_name(sym->kind));
   if (c->allowed == ALLOW_CONST && (sym->current->kind == EXPR_LOCAL || sym->current->kind == EXPR_SCALAR))
     return not_allowed(c, env, loc, sym->name);
@@ -173,7 +185,8 @@ static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, con
   return e;
 }
 
-/* A let, var or parameter: its value at this point; a let of a stencil's block moved by `shift` or in time: its expression evaluated there. */
+/* A let, var or parameter: its value at this point; a let of a stencil's block moved by `shift` or in time: its
+ * expression evaluated there. */
 static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
   sym->used = true;
   if (sym->kind == SYM_BAD)
@@ -216,14 +229,21 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   sym->used = true;
   switch (sym->kind) {
   case SYM_BAD: return check_bad(c, loc);
-  case SYM_PARAM: case SYM_LET: return scalar(c, env, loc, sym);
+  case SYM_PARAM:
+  case SYM_LET: return scalar(c, env, loc, sym);
   case SYM_REDUCTION: return reduction_value(c, env, loc, sym);
-  case SYM_ARRAY: return check_error(c, env, loc, "'%s' is a launch-time array; its elements are '%s[i]' with an i64 index", sym->name, sym->name);
+  case SYM_ARRAY:
+    return check_error(c, env, loc, "'%s' is a launch-time array; its elements are '%s[i]' with an i64 index",
+                       sym->name, sym->name);
   case SYM_CONST: return leaf(c, EXPR_CONST, sym->type, loc, sym);
   case SYM_FIELD: return field(c, env, loc, sym, shift);
-  case SYM_TABLE: return check_error(c, env, loc, "'%s' is a table; its values are '%s[0]' to '%s[%d]'", sym->name, sym->name, sym->name, sym->n - 1);
-  case SYM_OP: return check_error(c, env, loc, "'%s' is a macro and needs its arguments: '%s(...)'", sym->name, sym->name);
-  case SYM_FN: return check_error(c, env, loc, "'%s' is a function and needs its arguments: '%s(...)'", sym->name, sym->name);
+  case SYM_TABLE:
+    return check_error(c, env, loc, "'%s' is a table; its values are '%s[0]' to '%s[%d]'", sym->name, sym->name,
+                       sym->name, sym->n - 1);
+  case SYM_OP:
+    return check_error(c, env, loc, "'%s' is a macro and needs its arguments: '%s(...)'", sym->name, sym->name);
+  case SYM_FN:
+    return check_error(c, env, loc, "'%s' is a function and needs its arguments: '%s(...)'", sym->name, sym->name);
   default: return check_error(c, env, loc, "'%s' is %s, not a value", sym->name, symbol_kind_name(sym->kind));
   }
 }
@@ -255,11 +275,15 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   int rank = c->m->grid.rank;
   const Symbol *f = symbols_find(&c->syms, e->name);
   if (e->n == 1 && rank > 1 && f && f->kind == SYM_FIELD && type_composite(c->m, f->type)) {
-    check_error(c, env, e->loc, "the first brackets after a field's name are its offset, of %d dimensions here; a component comes behind: '%s%s[...]'", rank, e->name, rank == 2 ? "[0,0]" : "[0,0,0]");
+    check_error(c, env, e->loc,
+                "the first brackets after a field's name are its offset, of %d dimensions here; a component comes "
+                "behind: '%s%s[...]'",
+                rank, e->name, rank == 2 ? "[0,0]" : "[0,0,0]");
     return false;
   }
   if (e->n != rank) {
-    check_error(c, env, e->loc, "'%s' has %d offset%s, but the grid has %d dimension%s", e->name, e->n, e->n == 1 ? "" : "s", rank, rank == 1 ? "" : "s");
+    check_error(c, env, e->loc, "'%s' has %d offset%s, but the grid has %d dimension%s", e->name, e->n,
+                e->n == 1 ? "" : "s", rank, rank == 1 ? "" : "s");
     return false;
   }
   memcpy(out, shift, sizeof nowhere);
@@ -277,13 +301,16 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
 }
 
 /* Is it a let, var or parameter of a block? */
-static bool is_local(const Symbol *s) { return s->kind == SYM_LOCAL || s->kind == SYM_VAR || s->kind == SYM_VALUE || s->kind == SYM_ARGUMENT; }
+static bool is_local(const Symbol *s) {
+  return s->kind == SYM_LOCAL || s->kind == SYM_VAR || s->kind == SYM_VALUE || s->kind == SYM_ARGUMENT;
+}
 
 /* A component of the local `sym`, written like an access. */
 static Expr *local_component(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
   if (e->n != 1)
     return check_error(c, env, e->loc, "a component of '%s' has one index: '%s[0]'", sym->name, sym->name);
-  Expr *base = local(c, env, e->loc, sym, shift), index = {.kind = EXPR_MEMBER, .loc = e->loc, .n = 2, .kids = (Expr *[]){NULL, e->kids[0]}};
+  Expr *base = local(c, env, e->loc, sym, shift),
+       index = {.kind = EXPR_MEMBER, .loc = e->loc, .n = 2, .kids = (Expr *[]){NULL, e->kids[0]}};
   return base->kind == EXPR_BAD ? base : check_member(c, env, &index, base);
 }
 
@@ -300,18 +327,21 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   if (!sym)
     sym = symbols_find(&c->syms, e->name);
   if (!sym)
-    return is_reserved(e->name) ? check_error(c, env, e->loc, "'%s' takes no offset", e->name) : check_undefined(c, env, e->loc, e->name, NULL);
+    return is_reserved(e->name) ? check_error(c, env, e->loc, "'%s' takes no offset", e->name)
+                                : check_undefined(c, env, e->loc, e->name, NULL);
   sym->used = true;
   if (sym->kind == SYM_BAD)
     return check_bad(c, e->loc);
   if (sym->kind == SYM_TABLE)
     return check_element(c, e, env, shift, sym);
   if (sym->kind == SYM_ARRAY)
-    return c->allowed == ALLOW_BODY ? check_array_element(c, e, env, shift, sym) : not_allowed(c, env, e->loc, sym->name);
+    return c->allowed == ALLOW_BODY ? check_array_element(c, e, env, shift, sym)
+                                    : not_allowed(c, env, e->loc, sym->name);
   if (is_local(sym) && type_composite(c->m, sym->type))
     return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
-    return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name, symbol_kind_name(sym->kind));
+    return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name,
+                       symbol_kind_name(sym->kind));
   return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : check_bad(c, e->loc);
 }
 
@@ -327,7 +357,8 @@ static bool has_levels(Checker *c, const Expr *e, const Env *env) {
   if (!sym && !is_reserved(e->name)) {
     check_undefined(c, env, e->loc, e->name, NULL);
   } else if (!sym || (sym->kind != SYM_FIELD && sym->kind != SYM_BAD)) {
-    check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters have older levels", e->name, sym ? symbol_kind_name(sym->kind) : "no field");
+    check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters have older levels", e->name,
+                sym ? symbol_kind_name(sym->kind) : "no field");
   } else if (sym->kind == SYM_FIELD && c->m->fields[sym->index].input) {
     sym->used = true;
     check_error(c, env, e->loc, "'%s' is an input field, which is the same in all steps; leave out the '@'", e->name);
@@ -344,7 +375,9 @@ static Expr *old_level(Checker *c, const Expr *e, const Env *env, const int64_t 
   if (!has_levels(c, e, env) || !check_const_int(c, e->level, env, "the number of steps back", &k))
     return check_bad(c, e->loc);
   if (k < 1 || k > MAX_HISTORY)
-    return check_error(c, env, e->level->loc, "older levels are numbered from 1 to %d, not %lld; the field as it is now has no '@'", MAX_HISTORY, (long long)k);
+    return check_error(c, env, e->level->loc,
+                       "older levels are numbered from 1 to %d, not %lld; the field as it is now has no '@'",
+                       MAX_HISTORY, (long long)k);
   c->ago += k;
   Expr *r = e->kind == EXPR_NAME ? name(c, e, env, shift) : access(c, e, env, shift);
   c->ago -= k;
@@ -368,21 +401,28 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
   if (!check_const_int(c, e->kids[0], env, "the dimension of idx", &d))
     return check_bad(c, e->loc);
   if (d < 0 || d >= c->m->grid.rank)
-    return check_error(c, env, e->kids[0]->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, c->m->grid.rank - 1);
+    return check_error(c, env, e->kids[0]->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d,
+                       c->m->grid.rank - 1);
   Expr *x = leaf(c, EXPR_INDEX, TY_I64, e->loc, NULL);
   x->value.i = d;
   return moved(c, x, shift[d]);
 }
 
 /* A built-in function: the op it is and its number of arguments. */
-typedef struct Builtin { const char *name; Opcode op; int n; } Builtin;
+typedef struct Builtin {
+  const char *name;
+  Opcode op;
+  int n;
+} Builtin;
 
 /* The built-in function of that name, NULL if there is none. */
 static const Builtin *find_builtin(const char *s) {
-  static const Builtin table[] = {
-    {"min", OP_MIN, 2}, {"max", OP_MAX, 2}, {"abs", OP_ABS, 1}, {"sqrt", OP_SQRT, 1}, {"rsqrt", OP_RSQRT, 1}, {"exp", OP_EXP, 1}, {"log", OP_LOG, 1},
-    {"pow", OP_POW, 2}, {"sin", OP_SIN, 1}, {"cos", OP_COS, 1}, {"tan", OP_TAN, 1}, {"tanh", OP_TANH, 1}, {"floor", OP_FLOOR, 1}, {"ceil", OP_CEIL, 1},
-    {"fma", OP_FMA, 3}, {"copysign", OP_COPYSIGN, 2}, {"select", OP_SELECT, 3}};
+  static const Builtin table[] = {{"min", OP_MIN, 2},           {"max", OP_MAX, 2},      {"abs", OP_ABS, 1},
+                                  {"sqrt", OP_SQRT, 1},         {"rsqrt", OP_RSQRT, 1},  {"exp", OP_EXP, 1},
+                                  {"log", OP_LOG, 1},           {"pow", OP_POW, 2},      {"sin", OP_SIN, 1},
+                                  {"cos", OP_COS, 1},           {"tan", OP_TAN, 1},      {"tanh", OP_TANH, 1},
+                                  {"floor", OP_FLOOR, 1},       {"ceil", OP_CEIL, 1},    {"fma", OP_FMA, 3},
+                                  {"copysign", OP_COPYSIGN, 2}, {"select", OP_SELECT, 3}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (!strcmp(s, table[i].name))
       return &table[i];
@@ -402,13 +442,16 @@ static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *sh
 static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Symbol *sym = symbols_find(&c->syms, e->name);
   if (!sym && c->function && !strcmp(e->name, c->function->name))
-    return check_error(c, env, e->loc, "'%s' calls itself; there is no recursion, a function sees only what is declared before it", e->name);
+    return check_error(c, env, e->loc,
+                       "'%s' calls itself; there is no recursion, a function sees only what is declared before it",
+                       e->name);
   if (!sym && !check_find_index(env, e->name) && !argument(macro_of(env), e->name) && !find_local(c, env, e->name))
     return check_undefined(c, env, e->loc, e->name, NULL);
   if (sym && sym->kind == SYM_FN)
     return check_call(c, e, env, shift, sym);
   if (!sym || (sym->kind != SYM_OP && sym->kind != SYM_BAD))
-    return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'", e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
+    return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'",
+                       e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
   return sym->kind == SYM_BAD ? check_bad(c, e->loc) : expand(c, e, env, shift, sym);
 }
 
@@ -480,9 +523,15 @@ bool check_more(Checker *c, Loc at, const Env *env) {
   for (; env; env = env->caller)
     at = env->call.line ? env->call : at;
   if (c->depth >= MAX_DEPTH)
-    check_error(c, NULL, at, "this expression is more than %d levels deep when its macros and functions are expanded; split it with let or a temp field", MAX_DEPTH);
+    check_error(c, NULL, at,
+                "this expression is more than %d levels deep when its macros and functions are expanded; split it with "
+                "let or a temp field",
+                MAX_DEPTH);
   else
-    check_error(c, NULL, at, "the program's expressions have more than %d operations when macros, functions and loops are expanded; split them with let or temp fields", MAX_NODES);
+    check_error(c, NULL, at,
+                "the program's expressions have more than %d operations when macros, functions and loops are expanded; "
+                "split them with let or temp fields",
+                MAX_NODES);
   return false;
 }
 
@@ -490,8 +539,14 @@ bool check_more(Checker *c, Loc at, const Env *env) {
 static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Expr *x;
   switch (e->kind) {
-  case EXPR_INT: case EXPR_FLOAT: case EXPR_BOOL:
-    x = leaf(c, e->kind, e->kind == EXPR_INT ? TY_LITERAL_INT : e->kind == EXPR_FLOAT ? TY_LITERAL_FLOAT : TY_BOOL, e->loc, NULL);
+  case EXPR_INT:
+  case EXPR_FLOAT:
+  case EXPR_BOOL:
+    x = leaf(c, e->kind,
+             e->kind == EXPR_INT     ? TY_LITERAL_INT
+             : e->kind == EXPR_FLOAT ? TY_LITERAL_FLOAT
+                                     : TY_BOOL,
+             e->loc, NULL);
     x->name = e->name;
     x->value = e->value;
     return x;

@@ -1,4 +1,5 @@
-/* frontend/check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called, with the values of the arguments. */
+/* frontend/check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called,
+ * with the values of the arguments. */
 #include "frontend/ast.h"
 
 #include <string.h>
@@ -6,7 +7,12 @@
 static const int64_t nowhere[MAX_RANK];
 
 /* Whose locals the checker sees, and where they may be put. */
-typedef struct Outer { Symbol *locals; CheckedPiece *piece; const Decl *function; int64_t ago; } Outer;
+typedef struct Outer {
+  Symbol *locals;
+  CheckedPiece *piece;
+  const Decl *function;
+  int64_t ago;
+} Outer;
 
 /* Goes into function `d`, which sees none of the locals in hand. */
 static Outer enter(Checker *c, const Decl *d) {
@@ -45,12 +51,14 @@ static Expr *unknown(Checker *c, Name name, Type t) {
   return check_leaf(c, EXPR_LOCAL, t, name.loc, s);
 }
 
-/* Makes the parameters of `d`, with nothing known of their values, the locals, and notes their types. False after reporting. */
+/* Makes the parameters of `d`, with nothing known of their values, the locals, and notes their types. False after
+ * reporting. */
 static bool declare_parameters(Checker *c, const Decl *d, Type *types) {
   bool ok = true;
   for (int i = 0; i < d->nmembers; i++) {
     Name name = d->members[i].name;
-    ok = check_type_expr(c, d->members[i].type, TYPE_VALUE, &types[i]) && check_local_name(c, NULL, name.s, name.loc, "a parameter") && ok;
+    ok = check_type_expr(c, d->members[i].type, TYPE_VALUE, &types[i]) &&
+         check_local_name(c, NULL, name.s, name.loc, "a parameter") && ok;
     check_add_local(c, NULL, SYM_ARGUMENT, name.s, name.loc, ok ? unknown(c, name, types[i]) : NULL);
   }
   return ok;
@@ -83,7 +91,8 @@ static Expr **arguments(Checker *c, const Expr *e, const Env *env, const int64_t
   bool ok = true;
   for (int i = 0; i < e->n; i++) {
     const char *name = f->decl->members[i].name.s;
-    args[i] = check_coerce_in(c, env, check_expr(c, e->kids[i], env, shift), f->types[i], arena_printf(c->arena, "the argument '%s' of '%s'", name, f->name));
+    args[i] = check_coerce_in(c, env, check_expr(c, e->kids[i], env, shift), f->types[i],
+                              arena_printf(c->arena, "the argument '%s' of '%s'", name, f->name));
     ok = ok && args[i]->kind != EXPR_BAD;
     if (ok)
       args[i] = share(c, args[i], name);
@@ -99,7 +108,8 @@ static bool is_constant(const Expr *e) {
   return ok;
 }
 
-/* Is the function in hand only being declared, and the call in it not one of constants? Then it need not be expanded. */
+/* Is the function in hand only being declared, and the call in it not one of constants? Then it need not be expanded.
+ */
 static bool is_unknown(const Checker *c, int n, Expr *const *args) {
   for (int i = 0; i < n && c->function && !c->inlined; i++)
     if (!is_constant(args[i]))
@@ -111,7 +121,8 @@ Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift
   const Decl *d = f->decl;
   f->used = true;
   if (e->n != d->nmembers)
-    return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, d->nmembers, d->nmembers == 1 ? "" : "s", e->n);
+    return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, d->nmembers,
+                       d->nmembers == 1 ? "" : "s", e->n);
   Expr **args = arguments(c, e, env, shift, f);
   if (!args)
     return check_bad(c, e->loc);
@@ -131,6 +142,9 @@ Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift
 bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name, const char *what) {
   if (!c->function)
     return true;
-  check_error(c, env, loc, "'%s' is %s, which a function cannot read; pass it as an argument, or make '%s' a macro: op %s(...) = ...;", name, what, c->function->name, c->function->name);
+  check_error(
+      c, env, loc,
+      "'%s' is %s, which a function cannot read; pass it as an argument, or make '%s' a macro: op %s(...) = ...;", name,
+      what, c->function->name, c->function->name);
   return false;
 }

@@ -1,7 +1,8 @@
 /* frontend/check_region.c: regions, offsets and launch checks, and what temp fields hold. */
 #include "frontend/ast.h"
 
-/* Bounds are compared where they can be without the params; where they cannot, the comparison becomes a check at launch. */
+/* Bounds are compared where they can be without the params; where they cannot, the comparison becomes a check at
+ * launch. */
 
 /* The region as messages show it. */
 static const char *box_text(Checker *c, const Box *b) {
@@ -51,7 +52,8 @@ static bool is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
   for (int i = c->m->nchecks - 1; i >= 0 && i >= c->m->nchecks - 64; i--) {
     const Check *o = &c->m->checks[i];
     int64_t more;
-    if (affine_diff(value, o->value, &more) && more >= 0 && guards_more(o->unless_empty[0], gx) && guards_more(o->unless_empty[1], gy))
+    if (affine_diff(value, o->value, &more) && more >= 0 && guards_more(o->unless_empty[0], gx) &&
+        guards_more(o->unless_empty[1], gy))
       return true;
   }
   return false;
@@ -69,15 +71,17 @@ static Affine room(Checker *c, const Box *inner, int64_t off, const Box *outer, 
                : affine_sub(c->arena, affine_add_const(inner->lo[d], off), outer->lo[d]);
 }
 
-bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer, const char *outer_text) {
+bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer,
+                  const char *outer_text) {
   bool ok = true;
   for (int side = 0; side < 2 * inner->rank; side++) {
     int d = side / 2;
     Affine r = room(c, inner, 0, outer, d, side % 2);
     if (r.n ? is_checked(c, r, inner, NULL) : r.c >= 0)
       continue;
-    const char *message = arena_printf(c->arena, "%s %s reaches beyond %s %s at the %s end of dimension %d", inner_text, box_text(c, inner), outer_text, box_text(c, outer),
-                                       side % 2 ? "upper" : "lower", d);
+    const char *message =
+        arena_printf(c->arena, "%s %s reaches beyond %s %s at the %s end of dimension %d", inner_text,
+                     box_text(c, inner), outer_text, box_text(c, outer), side % 2 ? "upper" : "lower", d);
     if (r.n) {
       add_check(c, loc, r, inner, NULL, message);
     } else {
@@ -89,7 +93,9 @@ bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text,
 }
 
 /* Is it something with a region? */
-static bool is_region(const Symbol *s) { return s && (s->kind == SYM_GRID || s->kind == SYM_REGION || s->kind == SYM_FIELD); }
+static bool is_region(const Symbol *s) {
+  return s && (s->kind == SYM_GRID || s->kind == SYM_REGION || s->kind == SYM_FIELD);
+}
 
 const Box *check_region_name(Checker *c, Loc loc, const char *name) {
   Symbol *s = symbols_find(&c->syms, name);
@@ -113,7 +119,9 @@ bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out) {
     return false;
   if (fold_affine(c, x, out))
     return true;
-  check_error(c, NULL, e->loc, "%s must be a sum of integer params with constant factors and a constant below 2^56, such as 2 * N - 1", what);
+  check_error(c, NULL, e->loc,
+              "%s must be a sum of integer params with constant factors and a constant below 2^56, such as 2 * N - 1",
+              what);
   return false;
 }
 
@@ -136,7 +144,8 @@ bool check_region(Checker *c, const RegionExpr *r, Box *out) {
   }
   int rank = c->m->grid.rank ? c->m->grid.rank : r->n;
   if (r->n != rank) {
-    check_error(c, NULL, r->loc, "this region has %d dimension%s, but the grid has %d", r->n, r->n == 1 ? "" : "s", rank);
+    check_error(c, NULL, r->loc, "this region has %d dimension%s, but the grid has %d", r->n, r->n == 1 ? "" : "s",
+                rank);
     return false;
   }
   if (rank > MAX_RANK) {
@@ -165,30 +174,37 @@ static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off
     Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
     if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
       continue;
-    const char *message = arena_printf(c->arena, "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
-                                       access_text(c, f->name, off), box_text(c, c->region), box_text(c, &f->box), f->name, side % 2 ? "upper" : "lower", d);
+    const char *message =
+        arena_printf(c->arena,
+                     "the access %s from region %s leaves the region %s of field '%s' at the %s end of dimension %d",
+                     access_text(c, f->name, off), box_text(c, c->region), box_text(c, &f->box), f->name,
+                     side % 2 ? "upper" : "lower", d);
     if (r.n) {
       add_check(c, loc, r, c->region, NULL, message);
     } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
       c->last_leave = loc;
-      check_error(c, env, loc, "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside clamp, mirror, periodic or a constant", message,
-                  0 - (unsigned long long)r.c, f->name);
+      check_error(c, env, loc,
+                  "%s, by %llu; shrink the stencil's region, or give '%s' a rule: outside clamp, mirror, periodic or a "
+                  "constant",
+                  message, 0 - (unsigned long long)r.c, f->name);
     }
   }
 }
 
-/* The region of `f`, which is read at `off` through clamp, mirror or periodic, has points wherever c->region has, by its bounds or by launch checks. */
+/* The region of `f`, which is read at `off` through clamp, mirror or periodic, has points wherever c->region has, by
+ * its bounds or by launch checks. */
 static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   const Box *grid = &c->m->grid;
   for (int d = 0; d < c->region->rank; d++) {
     Affine r = affine_sub(c->arena, f->box.hi[d], f->box.lo[d]);
     int64_t below, above;
-    bool within = affine_diff(c->region->lo[d], f->box.lo[d], &below) && below >= 0 && affine_diff(f->box.hi[d], c->region->hi[d], &above) && above >= 0;
+    bool within = affine_diff(c->region->lo[d], f->box.lo[d], &below) && below >= 0 &&
+                  affine_diff(f->box.hi[d], c->region->hi[d], &above) && above >= 0;
     bool whole = affine_equal(f->box.lo[d], grid->lo[d]) && affine_equal(f->box.hi[d], grid->hi[d]);
     if (within || whole || (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0))
       continue;
-    const char *message = arena_printf(c->arena, "the access %s reads field '%s', whose region %s has no points", access_text(c, f->name, off), f->name,
-                                       box_text(c, &f->box));
+    const char *message = arena_printf(c->arena, "the access %s reads field '%s', whose region %s has no points",
+                                       access_text(c, f->name, off), f->name, box_text(c, &f->box));
     if (r.n)
       add_check(c, loc, r, c->region, NULL, message);
     else
@@ -215,8 +231,8 @@ static bool holds_by_default(const Checker *c, Affine x) {
   return affine_eval(x, c->defaults, &overflow) >= 0 && !overflow;
 }
 
-/* Two pieces of `s` have no point in common, by their constants, or by a launch check of one comparison: the first that the params' defaults
- * satisfy, or if there is none the first that large params do. */
+/* Two pieces of `s` have no point in common, by their constants, or by a launch check of one comparison: the first that
+ * the params' defaults satisfy, or if there is none the first that large params do. */
 static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *p, const CheckedPiece *q) {
   Affine unknown = affine_const(-1);
   int rank = 0;
@@ -233,7 +249,8 @@ static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *
       rank = likely;
     }
   }
-  const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", box_text(c, &p->box), box_text(c, &q->box), s->name);
+  const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", box_text(c, &p->box),
+                                     box_text(c, &q->box), s->name);
   if (rank)
     add_check(c, q->loc, unknown, &p->box, &q->box, message);
   else
@@ -269,10 +286,13 @@ static void cover_add(Cover *k, const Box *b, int n, Affine *only_if) {
 }
 
 /* Is x >= 0, or, if it depends on params and `guess`, is it so under their defaults? */
-static bool not_negative(const Checker *c, Affine x, bool guess) { return x.n ? guess && holds_by_default(c, x) : x.c >= 0; }
+static bool not_negative(const Checker *c, Affine x, bool guess) {
+  return x.n ? guess && holds_by_default(c, x) : x.c >= 0;
+}
 
-/* If boxes number `i` and `j` agree but for one dimension, in which j begins at the latest behind i's end, adds the box from i's beginning to j's end, unless i or j holds all
- * of it. `guess`: what depends on params is taken to be as under their defaults, and becomes a condition. */
+/* If boxes number `i` and `j` agree but for one dimension, in which j begins at the latest behind i's end, adds the box
+ * from i's beginning to j's end, unless i or j holds all of it. `guess`: what depends on params is taken to be as under
+ * their defaults, and becomes a condition. */
 static void cover_join(const Checker *c, Cover *k, int i, int j, bool guess) {
   const Box *p = &k->box[i], *q = &k->box[j];
   int differ = -1;
@@ -334,7 +354,8 @@ static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
     need.hi[d] = affine_add_const(need.hi[d], off[d]);
     if (rule == OUTSIDE_NONE)
       continue;
-    bool lo_in = affine_diff(need.lo[d], f->box.lo[d], &lo) && lo >= 0, hi_in = affine_diff(f->box.hi[d], need.hi[d], &hi) && hi >= 0;
+    bool lo_in = affine_diff(need.lo[d], f->box.lo[d], &lo) && lo >= 0,
+         hi_in = affine_diff(f->box.hi[d], need.hi[d], &hi) && hi >= 0;
     bool whole = (rule == OUTSIDE_MIRROR || rule == OUTSIDE_PERIODIC) && !(lo_in && hi_in);
     if (whole || !lo_in)
       need.lo[d] = f->box.lo[d];
@@ -371,19 +392,25 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
     int in = box_inside(&need, &k->box[i]);
     if (in > 0 && i < k->sure)
       return;
-    if (in >= 0 && (best < 0 || !inside_by_default(c, &need, &k->box[best])) && (i < k->sure || inside_by_default(c, &need, &k->box[i])))
+    if (in >= 0 && (best < 0 || !inside_by_default(c, &need, &k->box[best])) &&
+        (i < k->sure || inside_by_default(c, &need, &k->box[i])))
       best = i;
   }
   const Box *maybe = best < 0 ? NULL : &k->box[best];
   const char *read = access_text(c, f->name, off);
   if (!k->n) {
-    check_error(c, env, loc, "temp field '%s' is read before a stencil of this step has written it; temp fields keep nothing from step to step", f->name);
+    check_error(c, env, loc,
+                "temp field '%s' is read before a stencil of this step has written it; temp fields keep nothing from "
+                "step to step",
+                f->name);
   } else if (!maybe) {
-    check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s%s", read, f->name, box_text(c, &need),
-                box_text(c, &k->box[k->sure - 1]), k->sure > 1 ? " and other parts" : "");
+    check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s%s",
+                read, f->name, box_text(c, &need), box_text(c, &k->box[k->sure - 1]),
+                k->sure > 1 ? " and other parts" : "");
   } else {
-    const char *message = arena_printf(c->arena, "the access %s reads temp field '%s' on %s, but the step has written it only on %s%s", read, f->name, box_text(c, &need),
-                                       best < k->sure ? "" : "parts of ", box_text(c, maybe));
+    const char *message =
+        arena_printf(c->arena, "the access %s reads temp field '%s' on %s, but the step has written it only on %s%s",
+                     read, f->name, box_text(c, &need), best < k->sure ? "" : "parts of ", box_text(c, maybe));
     for (int side = 0; side < 2 * need.rank; side++)
       check_holds(c, loc, room(c, &need, 0, maybe, side / 2, side % 2), message);
     for (int i = 0; i < k->nconds[best]; i++)
@@ -414,9 +441,15 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
   else if (field->temp && c->in_reduction)
-    check_error(c, env, loc, "temp field '%s' holds nothing between steps, where reductions are evaluated; write the expression out, or leave out 'temp'", f->name);
+    check_error(c, env, loc,
+                "temp field '%s' holds nothing between steps, where reductions are evaluated; write the expression "
+                "out, or leave out 'temp'",
+                f->name);
   else if (field->past && c->in_init && !f->set_by_init)
-    check_error(c, env, loc, "'%s' has no value yet: older levels become what the field is after all inits, unless an init before this one sets them", f->name);
+    check_error(c, env, loc,
+                "'%s' has no value yet: older levels become what the field is after all inits, unless an init before "
+                "this one sets them",
+                f->name);
   else if (field->temp && !c->incomplete)
     read_temp(c, loc, f, off, env);
 }

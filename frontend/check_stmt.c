@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Loops are unrolled and both branches of an if are computed, so that a var is at any place one expression of shared values (share.c). In a
- * stencil's block lets and targets go into Checker.piece as they stand; everything else is computed where it is needed. */
+/* Loops are unrolled and both branches of an if are computed, so that a var is at any place one expression of shared
+ * values (share.c). In a stencil's block lets and targets go into Checker.piece as they stand; everything else is
+ * computed where it is needed. */
 
 static const int64_t nowhere[MAX_RANK];
 
@@ -32,7 +33,13 @@ bool check_local_name(Checker *c, const Env *env, const char *name, Loc loc, con
 Symbol *check_add_local(Checker *c, const Env *env, SymbolKind kind, const char *name, Loc loc, Expr *value) {
   Symbol *s = ARENA_NEW(c->arena, Symbol);
   bool ok = value && value->kind != EXPR_BAD;
-  *s = (Symbol){.kind = ok ? kind : SYM_BAD, .name = name, .loc = loc, .type = ok ? value->type : TY_NONE, .current = value, .env = env, .next = c->locals};
+  *s = (Symbol){.kind = ok ? kind : SYM_BAD,
+                .name = name,
+                .loc = loc,
+                .type = ok ? value->type : TY_NONE,
+                .current = value,
+                .env = env,
+                .next = c->locals};
   c->locals = s;
   return s;
 }
@@ -50,13 +57,16 @@ static Expr *initial(Checker *c, const Env *env, Stmt *st) {
     e = check_leaf(c, EXPR_INT, TY_LITERAL_INT, st->loc, NULL);
     e->name = "0";
     if (check_base(c, given) == TY_BOOL)
-      return check_error(c, env, st->loc, "the var '%s' of type %s needs a value: true or false", st->name, type_text(c->m, given));
+      return check_error(c, env, st->loc, "the var '%s' of type %s needs a value: true or false", st->name,
+                         type_text(c->m, given));
     if (check_base(c, given) == TY_NONE)
-      return check_error(c, env, st->loc, "the var '%s' of type %s needs a value; only numbers and vectors begin as 0", st->name, type_text(c->m, given));
+      return check_error(c, env, st->loc, "the var '%s' of type %s needs a value; only numbers and vectors begin as 0",
+                         st->name, type_text(c->m, given));
   }
   if (!e || e->kind == EXPR_BAD)
     return NULL;
-  e = given != TY_NONE ? check_coerce_in(c, env, e, given, arena_printf(c->arena, "'%s'", st->name)) : check_value(c, e);
+  e = given != TY_NONE ? check_coerce_in(c, env, e, given, arena_printf(c->arena, "'%s'", st->name))
+                       : check_value(c, e);
   return e->kind == EXPR_BAD ? NULL : e;
 }
 
@@ -89,7 +99,8 @@ static Expr *member(Checker *c, Expr *e, int i) {
   return share(c, share_member(c, e, i, t), "component");
 }
 
-/* `old` with `value` for its part behind the first `n` steps of the path of `st`, which have types `types` and are the members `at`. */
+/* `old` with `value` for its part behind the first `n` steps of the path of `st`, which have types `types` and are the
+ * members `at`. */
 static Expr *replace(Checker *c, const Stmt *st, const int64_t *at, int n, Expr *old, Expr *value) {
   if (n == st->npath)
     return value;
@@ -120,7 +131,8 @@ static void assign_var(Checker *c, const Env *env, const Stmt *st, Symbol *s) {
     if (at[i] < 0)
       return;
     part = member(c, part, (int)at[i]);
-    text = st->path[i].member ? arena_printf(c->arena, "%s.%s", text, st->path[i].member) : arena_printf(c->arena, "%s[%lld]", text, (long long)at[i]);
+    text = st->path[i].member ? arena_printf(c->arena, "%s.%s", text, st->path[i].member)
+                              : arena_printf(c->arena, "%s[%lld]", text, (long long)at[i]);
   }
   if (!e || e->kind == EXPR_BAD)
     return;
@@ -143,7 +155,8 @@ static void assign(Checker *c, const Env *env, const Stmt *st) {
     if (s && s->kind == SYM_ARGUMENT)
       check_error(c, env, st->loc, "'%s' is a parameter, whose value is fixed; copy it into a var", st->name);
     else
-      check_error(c, env, st->loc, "'%s' is %s, whose value is fixed; %s", st->name, index ? "an index" : "a let", index ? "use a var" : "write var in place of let");
+      check_error(c, env, st->loc, "'%s' is %s, whose value is fixed; %s", st->name, index ? "an index" : "a let",
+                  index ? "use a var" : "write var in place of let");
   } else if (c->piece) {
     check_target(c, env, st);
   } else {
@@ -151,7 +164,8 @@ static void assign(Checker *c, const Env *env, const Stmt *st) {
     if (!s)
       check_undefined(c, env, st->loc, st->name, is_var);
     else if (s->kind != SYM_BAD)
-      check_error(c, env, st->loc, "'%s' is %s; a function assigns only to its own vars", st->name, symbol_kind_name(s->kind));
+      check_error(c, env, st->loc, "'%s' is %s; a function assigns only to its own vars", st->name,
+                  symbol_kind_name(s->kind));
   }
 }
 
@@ -177,7 +191,8 @@ static void loop(Checker *c, const Env *env, Stmt *st) {
   int64_t lo, hi;
   if (!check_local_name(c, env, st->name, st->loc, "an index"))
     return;
-  if (!check_const_int(c, st->lo, env, "the first value of an index", &lo) || !check_const_int(c, st->hi, env, "the last value of an index", &hi))
+  if (!check_const_int(c, st->lo, env, "the first value of an index", &lo) ||
+      !check_const_int(c, st->hi, env, "the last value of an index", &hi))
     return;
   int before = diags_errors(c->d);
   for (int64_t i = lo; i <= hi && !c->gave_up && diags_errors(c->d) == before; i++) {
@@ -195,7 +210,8 @@ static void loop(Checker *c, const Env *env, Stmt *st) {
 /* Are these leaves the same value? */
 static bool is_same(Checker *c, const Expr *a, const Expr *b) {
   Const x, y;
-  if (a == b || (a->kind == EXPR_LOCAL && b->kind == EXPR_LOCAL && a->sym == b->sym) || (a->kind == EXPR_SCALAR && b->kind == EXPR_SCALAR && a->sym == b->sym))
+  if (a == b || (a->kind == EXPR_LOCAL && b->kind == EXPR_LOCAL && a->sym == b->sym) ||
+      (a->kind == EXPR_SCALAR && b->kind == EXPR_SCALAR && a->sym == b->sym))
     return true;
   return type_is_scalar(a->type) && fold_const(c, a, &x) && fold_const(c, b, &y) && const_same(x, y, a->type);
 }
@@ -250,7 +266,8 @@ static void choice(Checker *c, const Env *env, Stmt *st) {
   Const k;
   Expr *cond = check_expr(c, st->value, env, nowhere);
   if (cond->kind != EXPR_BAD && cond->type != TY_BOOL)
-    cond = check_error(c, env, cond->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", check_type_words(c, cond->type));
+    cond = check_error(c, env, cond->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0",
+                       check_type_words(c, cond->type));
   if (cond->kind == EXPR_BAD)
     return;
   cond = share(c, cond, "condition");
@@ -267,11 +284,13 @@ static void choice(Checker *c, const Env *env, Stmt *st) {
 /* One statement. */
 static void statement(Checker *c, const Env *env, Stmt *st) {
   switch (st->kind) {
-  case STMT_LET: case STMT_VAR: declare_value(c, env, st); break;
+  case STMT_LET:
+  case STMT_VAR: declare_value(c, env, st); break;
   case STMT_ASSIGN: assign(c, env, st); break;
   case STMT_FOR: loop(c, env, st); break;
   case STMT_IF: choice(c, env, st); break;
-  case STMT_BAD: case STMT_RETURN: break;
+  case STMT_BAD:
+  case STMT_RETURN: break;
   }
 }
 

@@ -36,21 +36,25 @@ bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *
     check_error(c, env, name->loc, "the index '%s' has the name of a parameter; choose another", name->name);
   if (!taken || taken->kind == SYM_BAD || parameter)
     return !parameter;
-  check_error(c, env, name->loc, "the name '%s' is taken; an index cannot have the name of anything declared before", name->name);
-  diag_note(c->d, taken->loc, "'%s' is %s declared here", name->name, env && check_find_index(env, name->name) ? "an index" : symbol_kind_name(taken->kind));
+  check_error(c, env, name->loc, "the name '%s' is taken; an index cannot have the name of anything declared before",
+              name->name);
+  diag_note(c->d, taken->loc, "'%s' is %s declared here", name->name,
+            env && check_find_index(env, name->name) ? "an index" : symbol_kind_name(taken->kind));
   return false;
 }
 
 /* The literal 0 or 1 that a sum or product over nothing is. */
 static Expr *nothing(Checker *c, const Expr *e, const Env *env) {
   if (e->op == OP_MIN || e->op == OP_MAX)
-    return check_error(c, env, e->loc, "'%s' over an empty range has no value; let the range have a value in it", e->name);
+    return check_error(c, env, e->loc, "'%s' over an empty range has no value; let the range have a value in it",
+                       e->name);
   Expr *x = check_leaf(c, EXPR_INT, TY_LITERAL_INT, e->loc, NULL);
   x->name = e->op == OP_MUL ? "1" : "0";
   return x;
 }
 
-/* Is the place in hand in the expansion of a macro or a call? The names there were checked where the macro or the function was declared. */
+/* Is the place in hand in the expansion of a macro or a call? The names there were checked where the macro or the
+ * function was declared. */
 static bool is_expansion(const Checker *c, const Env *env) {
   while (env && env->index)
     env = env->caller;
@@ -70,7 +74,8 @@ Expr *check_reduce(Checker *c, const Expr *e, const Env *env, const int64_t *shi
   int64_t lo, hi;
   if (!is_expansion(c, env) && !check_index_name(c, env, e->kids[0], NULL))
     return check_bad(c, e->loc);
-  if (!check_const_int(c, e->kids[1], env, "the first value of an index", &lo) || !check_const_int(c, e->kids[2], env, "the last value of an index", &hi))
+  if (!check_const_int(c, e->kids[1], env, "the first value of an index", &lo) ||
+      !check_const_int(c, e->kids[2], env, "the last value of an index", &hi))
     return check_bad(c, e->loc);
   if (lo > hi)
     return nothing(c, e, env);
@@ -105,7 +110,8 @@ static Expr *look_up(Checker *c, const Expr *e, const Env *env, const Symbol *ta
   if (lo == hi)
     return check_leaf(c, EXPR_CONST, table->elems[lo]->type, e->loc, table->elems[lo]);
   int half = lo + (hi - lo + 1) / 2;
-  Expr *kids[] = {below(c, index, half), look_up(c, e, env, table, index, lo, half - 1), look_up(c, e, env, table, index, half, hi)};
+  Expr *kids[] = {below(c, index, half), look_up(c, e, env, table, index, lo, half - 1),
+                  look_up(c, e, env, table, index, half, hi)};
   if (kids[1]->kind == EXPR_BAD || kids[2]->kind == EXPR_BAD)
     return check_bad(c, e->loc);
   return check_types(c, env, check_operation(c, OP_SELECT, e->loc, 3, kids));
@@ -116,8 +122,9 @@ static Expr *known_element(Checker *c, const Expr *e, const Env *env, const Symb
   if (c->inlined)
     i = i < 0 ? 0 : i >= table->n ? table->n - 1 : i;
   if (i < 0 || i >= table->n)
-    return check_error(c, env, e->kids[0]->loc, "index %lld is outside the table '%s' of %d value%s; indices begin at 0", (long long)i, table->name, table->n,
-                       table->n == 1 ? "" : "s");
+    return check_error(c, env, e->kids[0]->loc,
+                       "index %lld is outside the table '%s' of %d value%s; indices begin at 0", (long long)i,
+                       table->name, table->n, table->n == 1 ? "" : "s");
   return check_leaf(c, EXPR_CONST, table->elems[i]->type, e->loc, table->elems[i]);
 }
 
@@ -128,7 +135,8 @@ static Expr *as_index(Checker *c, const Env *env, Expr *index) {
   if (index->kind == EXPR_BAD || index->type == TY_I64)
     return index;
   if (type_is_scalar(index->type) && type_is_int(index->type))
-    return check_error(c, env, index->loc, "a table's index is i64, but this value is %s; convert it: i64(...)", type_name(index->type));
+    return check_error(c, env, index->loc, "a table's index is i64, but this value is %s; convert it: i64(...)",
+                       type_name(index->type));
   return check_error(c, env, index->loc, "a table's index must be an integer");
 }
 
@@ -146,7 +154,9 @@ Expr *check_element(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   if (fold_const(c, index, &k))
     return known_element(c, e, env, table, k.i);
   if (table->n > MAX_LOOKUP)
-    return check_error(c, env, e->loc, "the table '%s' has %d values; by an index that is not constant at most %d can be looked up: make it a launch-time array, param %s[%d] : TYPE",
+    return check_error(c, env, e->loc,
+                       "the table '%s' has %d values; by an index that is not constant at most %d can be looked up: "
+                       "make it a launch-time array, param %s[%d] : TYPE",
                        table->name, table->n, MAX_LOOKUP, table->name, table->n);
   c->nodes += table->n;
   return look_up(c, e, env, table, share(c, index, "index"), 0, table->n - 1);

@@ -1,4 +1,5 @@
-/* frontend/check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps, launch-time arrays. */
+/* frontend/check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
+ * launch-time arrays. */
 #include "frontend/ast.h"
 
 /* ---- older time levels */
@@ -7,13 +8,17 @@ Symbol *check_past(Checker *c, const Env *env, Loc loc, Symbol *f, int64_t k) {
   const Field *field = &c->m->fields[f->index];
   f->used = true;
   if (field->temp)
-    check_error(c, env, loc, "'%s' is a temp field, which keeps nothing from step to step, so it has no older levels; leave out 'temp'", f->name);
+    check_error(
+        c, env, loc,
+        "'%s' is a temp field, which keeps nothing from step to step, so it has no older levels; leave out 'temp'",
+        f->name);
   else if (field->input)
     check_error(c, env, loc, "'%s' is an input field, which is the same in all steps; it has no older levels", f->name);
   else if (field->past || !f->npasts)
     check_error(c, env, loc, "field '%s' keeps no older levels; declare it with 'history %lld'", f->name, (long long)k);
   else if (k > f->npasts)
-    check_error(c, env, loc, "'%s@%lld' is not kept: the field has history %d; declare it with 'history %lld'", f->name, (long long)k, f->npasts, (long long)k);
+    check_error(c, env, loc, "'%s@%lld' is not kept: the field has history %d; declare it with 'history %lld'", f->name,
+                (long long)k, f->npasts, (long long)k);
   else
     return f->pasts[k - 1];
   return NULL;
@@ -64,13 +69,17 @@ void check_histories_move(Checker *c) {
   for (int i = 0; i < c->m->nfields; i++) {
     const Field *f = &c->m->fields[i];
     if (f->history && !is_written(c, i))
-      diag_warning(c->d, f->loc, "no stencil writes '%s', so its older levels soon are what it is; make it an input field without history", f->name);
+      diag_warning(
+          c->d, f->loc,
+          "no stencil writes '%s', so its older levels soon are what it is; make it an input field without history",
+          f->name);
   }
 }
 
 /* ---- reductions */
 
-/* The checked value of a reduction as f64 if it is of a float type, as i64 if of an integer type: sets *out to the type. EXPR_BAD after reporting. */
+/* The checked value of a reduction as f64 if it is of a float type, as i64 if of an integer type: sets *out to the
+ * type. EXPR_BAD after reporting. */
 static Expr *accumulated(Checker *c, Expr *e, Type *out) {
   if (e->kind == EXPR_BAD)
     return e;
@@ -89,13 +98,15 @@ static Expr *accumulated(Checker *c, Expr *e, Type *out) {
 
 bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReduction *out) {
   ReductionKind kind = d->kind == DECL_UNTIL ? REDUCE_UNTIL : REDUCE_VALUE;
-  out->head = (Reduction){.name = d->name, .kind = kind, .op = d->op, .over = *over, .field = -1, .result = -1, .loc = d->loc};
+  out->head =
+      (Reduction){.name = d->name, .kind = kind, .op = d->op, .over = *over, .field = -1, .result = -1, .loc = d->loc};
   c->region = over;
   c->in_reduction = true;
   out->body = accumulated(c, check_in(c, d->value, NULL, ALLOW_BODY, "a reduction"), &out->head.type);
   c->in_reduction = false;
   c->region = NULL;
-  if (!check_const_int(c, d->every, NULL, "the number of steps after 'every'", &out->head.every) || out->body->kind == EXPR_BAD)
+  if (!check_const_int(c, d->every, NULL, "the number of steps after 'every'", &out->head.every) ||
+      out->body->kind == EXPR_BAD)
     return false;
   if (out->head.every < 1)
     check_error(c, NULL, d->every->loc, "'every' takes at least 1 step, not %lld", (long long)out->head.every);
@@ -117,14 +128,16 @@ bool check_array(Checker *c, const Decl *d, ParamArray *out) {
   if (!check_type_expr(c, d->type, TYPE_STORED, &out->type))
     return false;
   if (!type_is_scalar(out->type)) {
-    check_error(c, NULL, d->type->loc, "the elements of a launch-time array are single numbers, not %s", check_type_words(c, out->type));
+    check_error(c, NULL, d->type->loc, "the elements of a launch-time array are single numbers, not %s",
+                check_type_words(c, out->type));
     return false;
   }
   if (!check_affine(c, d->value, "the length of a launch-time array", &out->extent))
     return false;
   if (out->extent.n || out->extent.c > 0)
     return true;
-  check_error(c, NULL, d->value->loc, "the launch-time array '%s' has length %lld; it needs at least one element", d->name, (long long)out->extent.c);
+  check_error(c, NULL, d->value->loc, "the launch-time array '%s' has length %lld; it needs at least one element",
+              d->name, (long long)out->extent.c);
   return false;
 }
 
@@ -147,7 +160,9 @@ Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64
   if (never_inside(c, i, a)) {
     Str s = {.arena = c->arena};
     affine_print(&s, c->m, a->extent);
-    return check_error(c, env, e->kids[0]->loc, "this index is outside the launch-time array '%s' of %s elements; indices begin at 0", array->name, s.s);
+    return check_error(c, env, e->kids[0]->loc,
+                       "this index is outside the launch-time array '%s' of %s elements; indices begin at 0",
+                       array->name, s.s);
   }
   Expr *x = check_operation(c, OP_COUNT, e->loc, 1, &i);
   x->kind = EXPR_ELEMENT;

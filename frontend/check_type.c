@@ -1,20 +1,25 @@
-/* frontend/check_type.c: types of operations; literals take the type they meet. Vectors and structs are in check_composite.c. */
+/* frontend/check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
+ * check_composite.c. */
 #include "frontend/ast.h"
 
 #include <math.h>
 #include <string.h>
 
 const char *check_spelling(Checker *c, Opcode op) {
-  static const struct { Opcode op; const char *s; } marks[] = {
-    {OP_ADD, "+"}, {OP_SUB, "-"}, {OP_MUL, "*"}, {OP_DIV, "/"}, {OP_REM, "%"}, {OP_NEG, "-"}, {OP_EQ, "=="}, {OP_NE, "!="}, {OP_LT, "<"}, {OP_LE, "<="}, {OP_GT, ">"},
-    {OP_GE, ">="}, {OP_AND, "&&"}, {OP_OR, "||"}, {OP_NOT, "!"}, {OP_SELECT, "if"}};
+  static const struct {
+    Opcode op;
+    const char *s;
+  } marks[] = {{OP_ADD, "+"},  {OP_SUB, "-"}, {OP_MUL, "*"}, {OP_DIV, "/"},    {OP_REM, "%"}, {OP_NEG, "-"},
+               {OP_EQ, "=="},  {OP_NE, "!="}, {OP_LT, "<"},  {OP_LE, "<="},    {OP_GT, ">"},  {OP_GE, ">="},
+               {OP_AND, "&&"}, {OP_OR, "||"}, {OP_NOT, "!"}, {OP_SELECT, "if"}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
     if (marks[i].op == op)
       return arena_printf(c->arena, "'%s'", marks[i].s);
   return arena_printf(c->arena, "'%s'", op_info[op].name);
 }
 
-/* The expression as messages name it: its name, that of a member with what it is in, of a widened value what it was; or "...". */
+/* The expression as messages name it: its name, that of a member with what it is in, of a widened value what it was; or
+ * "...". */
 static const char *text(Checker *c, const Expr *e) {
   const Composite *t = e->kind == EXPR_MEMBER ? type_composite(c->m, e->kids[0]->type) : NULL;
   if (t && t->name) {
@@ -24,7 +29,10 @@ static const char *text(Checker *c, const Expr *e) {
   if (e->kind == EXPR_OP && e->op == OP_CONVERT && check_value_type(c, e->kids[0]->type) != e->kids[0]->type)
     return text(c, e->kids[0]);
   switch (e->kind) {
-  case EXPR_SCALAR: case EXPR_FIELD: case EXPR_LOCAL: case EXPR_CONST: return e->name;
+  case EXPR_SCALAR:
+  case EXPR_FIELD:
+  case EXPR_LOCAL:
+  case EXPR_CONST: return e->name;
   case EXPR_STEP: return "step";
   case EXPR_INDEX: return e->value.i == 0 ? "idx(0)" : e->value.i == 1 ? "idx(1)" : "idx(2)";
   default: return "...";
@@ -84,13 +92,19 @@ static Expr *mixed_vectors(Checker *c, const Env *env, const Expr *e, const Expr
   Type t = check_base(c, x->type), u = check_base(c, y->type);
   const char *op = check_spelling(c, e->op), *xs = check_type_words(c, x->type), *ys = check_type_words(c, y->type);
   if (t == TY_NONE || u == TY_NONE)
-    return check_error(c, env, e->loc, "%s mixes %s and %s; a struct goes only with values of its own type", op, xs, ys);
+    return check_error(c, env, e->loc, "%s mixes %s and %s; a struct goes only with values of its own type", op, xs,
+                       ys);
   if (t == u)
-    return check_error(c, env, e->loc, "%s mixes %s and %s; vectors must be of the same length, or one of the values a scalar", op, xs, ys);
+    return check_error(c, env, e->loc,
+                       "%s mixes %s and %s; vectors must be of the same length, or one of the values a scalar", op, xs,
+                       ys);
   if (!is_number(t) || !is_number(u))
-    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", op, xs, ys);
+    return check_error(c, env, e->loc,
+                       "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", op, xs,
+                       ys);
   bool x_wider = is_float(t) != is_float(u) ? is_float(t) : t > u;
-  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", op, xs, ys, cure(c, x_wider ? y : x, x_wider ? t : u));
+  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", op, xs, ys,
+                     cure(c, x_wider ? y : x, x_wider ? t : u));
 }
 
 Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
@@ -99,12 +113,16 @@ Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, cons
   bool x_wider = is_float(x->type) != is_float(y->type) ? is_float(x->type) : x->type > y->type;
   const Expr *narrow = x_wider ? y : x, *wide = x_wider ? x : y;
   if (x->type == TY_BOOL || y->type == TY_BOOL)
-    return check_error(c, env, e->loc, "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion", check_spelling(c, e->op), check_type_words(c, x->type), check_type_words(c, y->type));
+    return check_error(c, env, e->loc,
+                       "%s mixes %s and %s; bool and numbers do not mix, write a comparison or a conversion",
+                       check_spelling(c, e->op), check_type_words(c, x->type), check_type_words(c, y->type));
   if (type_is_literal(x->type) || type_is_literal(y->type)) {
     const Expr *i = type_is_literal(x->type) ? y : x;
-    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", check_spelling(c, e->op), check_type_words(c, x->type), check_type_words(c, y->type), cure(c, i, c->real));
+    return check_error(c, env, e->loc, "%s mixes %s and %s; convert the integer: %s", check_spelling(c, e->op),
+                       check_type_words(c, x->type), check_type_words(c, y->type), cure(c, i, c->real));
   }
-  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", check_spelling(c, e->op), type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
+  return check_error(c, env, e->loc, "%s mixes %s and %s; convert one side: %s", check_spelling(c, e->op),
+                     type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
 }
 
 /* Gives kids `first` .. n-1 of `e` one type, to which literals adapt, and returns it; TY_NONE after reporting. */
@@ -115,7 +133,8 @@ static Type unify(Checker *c, const Env *env, Expr *e, int first) {
     return check_unify_vectors(c, env, e, first);
   for (int i = first + 1; i < e->n; i++) {
     Type t = k[lead]->type, u = k[i]->type;
-    bool fits = t == u || (type_is_literal(t) && type_is_literal(u)) || (type_is_literal(u) && is_number(t) && (is_float(t) || is_int(u))) ||
+    bool fits = t == u || (type_is_literal(t) && type_is_literal(u)) ||
+                (type_is_literal(u) && is_number(t) && (is_float(t) || is_int(u))) ||
                 (type_is_literal(t) && is_number(u) && (is_float(u) || is_int(t)));
     if (!fits) {
       check_mixed(c, env, e, k[lead], k[i]);
@@ -142,14 +161,19 @@ static Expr *typed(Expr *e, Type t) {
 }
 
 /* Is the operand a number, or a vector of numbers? */
-static bool is_numeric(const Checker *c, const Expr *k) { return k->type == TY_BRACES || is_number(check_base(c, k->type)); }
+static bool is_numeric(const Checker *c, const Expr *k) {
+  return k->type == TY_BRACES || is_number(check_base(c, k->type));
+}
 
 /* Reports that the operand `k` of `e` is none; `need` says what is needed. */
 static Expr *not_numeric(Checker *c, const Env *env, const Expr *e, const Expr *k, const char *need) {
   const char *op = check_spelling(c, e->op), *t = check_type_words(c, k->type);
   if (check_base(c, k->type) == TY_NONE)
-    return check_error(c, env, e->loc, "%s has no meaning for %s, a struct or with structs in it; compute member by member: {a.x + b.x, ...}", op, t);
-  return check_error(c, env, e->loc, "%s needs %s, but this %s is %s", op, need, strcmp(need, "numbers") ? "one" : "operand", t);
+    return check_error(
+        c, env, e->loc,
+        "%s has no meaning for %s, a struct or with structs in it; compute member by member: {a.x + b.x, ...}", op, t);
+  return check_error(c, env, e->loc, "%s needs %s, but this %s is %s", op, need,
+                     strcmp(need, "numbers") ? "one" : "operand", t);
 }
 
 /* + - * / min max abs, unary minus. */
@@ -164,7 +188,9 @@ static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
 static Expr *remainder_of(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (!is_int(check_base(c, e->kids[i]->type)))
-      return check_error(c, env, e->loc, "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)", check_type_words(c, e->kids[i]->type));
+      return check_error(c, env, e->loc,
+                         "'%%' needs integers, but this operand is %s; for floats write x - y * floor(x / y)",
+                         check_type_words(c, e->kids[i]->type));
   Type t = unify(c, env, e, 0);
   typed(e, t);
   return t == TY_LITERAL_INT ? check_adapt(c, env, e, TY_I64) : e;
@@ -179,7 +205,8 @@ static Expr *function(Checker *c, const Env *env, Expr *e) {
     if (!is_numeric(c, k))
       return not_numeric(c, env, e, k, "floating-point arguments");
     if (!is_float(check_base(c, k->type)) && k->type != TY_LITERAL_INT)
-      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s", check_spelling(c, e->op), check_type_words(c, k->type), cure(c, k, c->real));
+      return check_error(c, env, e->loc, "%s needs floating-point arguments, but this one is %s; convert it: %s",
+                         check_spelling(c, e->op), check_type_words(c, k->type), cure(c, k, c->real));
   }
   Type t = unify(c, env, e, 0);
   return typed(e, t == TY_LITERAL_INT ? TY_LITERAL_FLOAT : t);
@@ -189,10 +216,14 @@ static Expr *function(Checker *c, const Env *env, Expr *e) {
 static Expr *comparison(Checker *c, const Env *env, Expr *e) {
   bool order = e->op != OP_EQ && e->op != OP_NE;
   if (check_has_vector(c, e, 0))
-    return check_error(c, env, e->loc, "%s compares single values, not vectors or structs; compare them part by part: a[0] == b[0] && a[1] == b[1]", check_spelling(c, e->op));
+    return check_error(
+        c, env, e->loc,
+        "%s compares single values, not vectors or structs; compare them part by part: a[0] == b[0] && a[1] == b[1]",
+        check_spelling(c, e->op));
   for (int i = 0; i < e->n && order; i++)
     if (!is_number(e->kids[i]->type))
-      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain", check_spelling(c, e->op), check_type_words(c, e->kids[i]->type));
+      return check_error(c, env, e->loc, "%s needs numbers, but this operand is %s; write a < b && b < c for a chain",
+                         check_spelling(c, e->op), check_type_words(c, e->kids[i]->type));
   Type t = unify(c, env, e, 0);
   for (int i = 0; i < e->n && type_is_literal(t); i++) {
     e->kids[i] = check_adapt(c, env, e->kids[i], t == TY_LITERAL_INT ? TY_I64 : c->real);
@@ -206,14 +237,18 @@ static Expr *comparison(Checker *c, const Env *env, Expr *e) {
 static Expr *logic(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (e->kids[i]->type != TY_BOOL)
-      return check_error(c, env, e->loc, "%s needs bool operands, but this one is %s; write a comparison such as x != 0", check_spelling(c, e->op), check_type_words(c, e->kids[i]->type));
+      return check_error(c, env, e->loc,
+                         "%s needs bool operands, but this one is %s; write a comparison such as x != 0",
+                         check_spelling(c, e->op), check_type_words(c, e->kids[i]->type));
   return typed(e, TY_BOOL);
 }
 
 /* if and select. */
 static Expr *choice(Checker *c, const Env *env, Expr *e) {
   if (e->kids[0]->type != TY_BOOL)
-    return check_error(c, env, e->kids[0]->loc, "the condition must be bool, but it is %s; write a comparison such as x != 0", check_type_words(c, e->kids[0]->type));
+    return check_error(c, env, e->kids[0]->loc,
+                       "the condition must be bool, but it is %s; write a comparison such as x != 0",
+                       check_type_words(c, e->kids[0]->type));
   check_same_choice(c, e);
   return typed(e, unify(c, env, e, 1));
 }
@@ -239,10 +274,24 @@ static Expr *conversion(Checker *c, const Env *env, Expr *e) {
 /* The type of the operation `e` by its kind. */
 static Expr *by_operation(Checker *c, const Env *env, Expr *e) {
   switch (e->op) {
-  case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: case OP_NEG: case OP_MIN: case OP_MAX: case OP_ABS: return arithmetic(c, env, e);
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_DIV:
+  case OP_NEG:
+  case OP_MIN:
+  case OP_MAX:
+  case OP_ABS: return arithmetic(c, env, e);
   case OP_REM: return remainder_of(c, env, e);
-  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return comparison(c, env, e);
-  case OP_AND: case OP_OR: case OP_NOT: return logic(c, env, e);
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: return comparison(c, env, e);
+  case OP_AND:
+  case OP_OR:
+  case OP_NOT: return logic(c, env, e);
   case OP_SELECT: return choice(c, env, e);
   case OP_CONVERT: return conversion(c, env, e);
   default: return function(c, env, e);
@@ -266,8 +315,10 @@ Expr *check_coerce_in(Checker *c, const Env *env, Expr *e, Type want, const char
   if (type_is_literal(e->type) && want != TY_BOOL && (type_is_float(want) || e->type == TY_LITERAL_INT))
     return check_adapt(c, env, e, want);
   if (want == TY_BOOL)
-    return check_error(c, env, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to, check_type_words(c, e->type));
-  return check_error(c, env, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want), check_type_words(c, e->type), cure(c, e, want));
+    return check_error(c, env, e->loc, "%s is bool, but this value is %s; write a comparison such as x != 0", to,
+                       check_type_words(c, e->type));
+  return check_error(c, env, e->loc, "%s is %s, but this value is %s; convert it: %s", to, type_name(want),
+                     check_type_words(c, e->type), cure(c, e, want));
 }
 
 Expr *check_coerce(Checker *c, Expr *e, Type want, const char *to) { return check_coerce_in(c, NULL, e, want, to); }

@@ -2,7 +2,11 @@
 #include "frontend/ast.h"
 
 /* Where the tree goes; shared values printed so far. */
-typedef struct Dump { Checker *c; Str s; int nshared; } Dump;
+typedef struct Dump {
+  Checker *c;
+  Str s;
+  int nshared;
+} Dump;
 
 /* " <line:col>" and the end of the line. */
 static void place(Dump *d, Loc at) { str_addf(&d->s, " <%d:%d>\n", at.line, at.col); }
@@ -11,7 +15,9 @@ static void place(Dump *d, Loc at) { str_addf(&d->s, " <%d:%d>\n", at.line, at.c
 static void indent(Dump *d, int depth) { str_addf(&d->s, "%*s", 2 * (depth < 40 ? depth : 40), ""); }
 
 /* " NAME : TYPE". */
-static void named(Dump *d, const char *what, const char *name, Type t) { str_addf(&d->s, "%s '%s' : %s", what, name, type_text(d->c->m, t)); }
+static void named(Dump *d, const char *what, const char *name, Type t) {
+  str_addf(&d->s, "%s '%s' : %s", what, name, type_text(d->c->m, t));
+}
 
 /* "[-1, 0]". */
 static void offsets(Dump *d, const Expr *e) {
@@ -35,7 +41,10 @@ static void head(Dump *d, const Expr *e) {
   Const k = {0};
   switch (e->kind) {
   case EXPR_SCALAR: str_addf(&d->s, "scalar %s", e->name); break;
-  case EXPR_FIELD: str_addf(&d->s, "access %s", e->name); offsets(d, e); break;
+  case EXPR_FIELD:
+    str_addf(&d->s, "access %s", e->name);
+    offsets(d, e);
+    break;
   case EXPR_INDEX: str_addf(&d->s, "idx %d", (int)e->value.i); break;
   case EXPR_STEP: str_add(&d->s, "step"); break;
   case EXPR_ELEMENT: str_addf(&d->s, "element %s", e->name); break;
@@ -102,7 +111,11 @@ static void declarations(Dump *d) {
   for (int i = 0; i < m->nscalars; i++) {
     if (d->c->scalar_value[i])
       shared(d, d->c->scalar_value[i], 0, d->c->scalar_value[i]);
-    named(d, m->scalars[i].is_param ? "param" : m->scalars[i].is_reduction ? "reduction" : "let", m->scalars[i].name, m->scalars[i].type);
+    named(d,
+          m->scalars[i].is_param       ? "param"
+          : m->scalars[i].is_reduction ? "reduction"
+                                       : "let",
+          m->scalars[i].name, m->scalars[i].type);
     place(d, m->scalars[i].loc);
     if (d->c->scalar_value[i])
       expr(d, d->c->scalar_value[i], 1);

@@ -46,7 +46,8 @@ static bool fold_op(Checker *c, const Expr *e, Const *out) {
 
 bool fold_const(Checker *c, const Expr *e, Const *out) {
   switch (e->kind) {
-  case EXPR_INT: case EXPR_FLOAT: return fold_literal(e, e->type, out);
+  case EXPR_INT:
+  case EXPR_FLOAT: return fold_literal(e, e->type, out);
   case EXPR_BOOL: *out = e->value; return true;
   case EXPR_CONST: return fold_symbol(e->sym, e->type, out);
   case EXPR_OP: return fold_op(c, e, out);
@@ -66,7 +67,8 @@ static bool is_small(Affine x) {
 /* The form of an operation that is not constant. */
 static bool affine_op(Checker *c, const Expr *e, Affine *out) {
   Affine x, y = affine_const(0);
-  if (!type_is_int(e->kids[0]->type) || !fold_affine(c, e->kids[0], &x) || (e->n > 1 && !fold_affine(c, e->kids[1], &y)))
+  if (!type_is_int(e->kids[0]->type) || !fold_affine(c, e->kids[0], &x) ||
+      (e->n > 1 && !fold_affine(c, e->kids[1], &y)))
     return false;
   switch (e->op) {
   case OP_ADD: *out = affine_add(c->arena, x, y); return true;
@@ -87,7 +89,8 @@ bool fold_affine(Checker *c, const Expr *e, Affine *out) {
     *out = e->sym->affine;
   if (e->kind == EXPR_SCALAR)
     return e->sym->is_affine;
-  if (e->kind == EXPR_OP && (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG || e->op == OP_MUL || e->op == OP_CONVERT))
+  if (e->kind == EXPR_OP &&
+      (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG || e->op == OP_MUL || e->op == OP_CONVERT))
     return affine_op(c, e, out) && is_small(*out);
   if (!fold_const(c, e, &k))
     return false;

@@ -21,12 +21,13 @@
 
 /* What the command line says about the language. */
 typedef struct FrontendOptions {
-  Type real;                     /* what `real` means: TY_F32 (default, also for TY_NONE) or TY_F64 */
-  bool contract;                 /* Module.contract */
-  bool fast_math;                /* Module.fast_math */
+  Type real;      /* what `real` means: TY_F32 (default, also for TY_NONE) or TY_F64 */
+  bool contract;  /* Module.contract */
+  bool fast_math; /* Module.fast_math */
 } FrontendOptions;
 
-/* Compiles the program `text`, called `file` in messages, into a verified stencil IR module in `a`. NULL after an error reported to `d`. */
+/* Compiles the program `text`, called `file` in messages, into a verified stencil IR module in `a`. NULL after an error
+ * reported to `d`. */
 Module *frontend_compile(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o);
 /* The checked AST of the program as an indented tree, one node a line with its place and type. NULL after an error. */
 char *frontend_dump_ast(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o);

@@ -4,10 +4,20 @@
 #include <string.h>
 
 /* Where the lexer is in the text. */
-typedef struct Lexer { Arena *arena; Diags *d; const char *p, *line_start; Loc loc; bool first; int n; Token *tokens; } Lexer;
+typedef struct Lexer {
+  Arena *arena;
+  Diags *d;
+  const char *p, *line_start;
+  Loc loc;
+  bool first;
+  int n;
+  Token *tokens;
+} Lexer;
 
 /* The place of character `p` of the present line. */
-static Loc place(const Lexer *x, const char *p) { return (Loc){x->loc.file, x->loc.line, (int32_t)(p - x->line_start) + 1}; }
+static Loc place(const Lexer *x, const char *p) {
+  return (Loc){x->loc.file, x->loc.line, (int32_t)(p - x->line_start) + 1};
+}
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -66,7 +76,8 @@ static const char *digits(const char *p) {
   return p;
 }
 
-/* A number at x->p: digits, a fraction unless it is the start of ".." or, behind an '@', of a member as in U@1.xx, an exponent. */
+/* A number at x->p: digits, a fraction unless it is the start of ".." or, behind an '@', of a member as in U@1.xx, an
+ * exponent. */
 static void number(Lexer *x) {
   const char *p = digits(x->p);
   bool is_float = false;
@@ -86,7 +97,9 @@ static void number(Lexer *x) {
   while (is_letter(*p) || is_digit(*p))
     p++;
   if (p != junk)
-    diag_error(x->d, place(x, junk), "'%.*s' cannot follow a number; literals have no suffix, they adapt to the type they meet", (int)(p - junk < 40 ? p - junk : 40), junk);
+    diag_error(x->d, place(x, junk),
+               "'%.*s' cannot follow a number; literals have no suffix, they adapt to the type they meet",
+               (int)(p - junk < 40 ? p - junk : 40), junk);
   Tok kind = is_float ? TOK_FLOAT : TOK_INT;
   Token t = {kind, place(x, x->p), arena_strndup(x->arena, x->p, (size_t)(junk - x->p)), x->first};
   ARENA_PUSH(x->arena, x->tokens, x->n, t);
@@ -104,11 +117,15 @@ static void word(Lexer *x) {
 
 /* The kind of the mark at p and its length; TOK_EOF if there is none. */
 static Tok mark(const char *p, int *n) {
-  static const struct { char s[3]; Tok kind; } marks[] = {
-    {"..", TOK_DOTS}, {"==", TOK_EQ}, {"!=", TOK_NE}, {"<=", TOK_LE}, {">=", TOK_GE}, {"&&", TOK_AND}, {"||", TOK_OR},
-    {"(", TOK_LPAREN}, {")", TOK_RPAREN}, {"[", TOK_LBRACKET}, {"]", TOK_RBRACKET}, {"{", TOK_LBRACE}, {"}", TOK_RBRACE}, {",", TOK_COMMA},
-    {";", TOK_SEMI}, {":", TOK_COLON}, {"=", TOK_ASSIGN}, {".", TOK_DOT}, {"@", TOK_AT}, {"+", TOK_PLUS}, {"-", TOK_MINUS}, {"*", TOK_STAR},
-    {"/", TOK_SLASH}, {"%", TOK_PERCENT}, {"!", TOK_NOT}, {"<", TOK_LT}, {">", TOK_GT}};
+  static const struct {
+    char s[3];
+    Tok kind;
+  } marks[] = {{"..", TOK_DOTS},    {"==", TOK_EQ},    {"!=", TOK_NE},    {"<=", TOK_LE},     {">=", TOK_GE},
+               {"&&", TOK_AND},     {"||", TOK_OR},    {"(", TOK_LPAREN}, {")", TOK_RPAREN},  {"[", TOK_LBRACKET},
+               {"]", TOK_RBRACKET}, {"{", TOK_LBRACE}, {"}", TOK_RBRACE}, {",", TOK_COMMA},   {";", TOK_SEMI},
+               {":", TOK_COLON},    {"=", TOK_ASSIGN}, {".", TOK_DOT},    {"@", TOK_AT},      {"+", TOK_PLUS},
+               {"-", TOK_MINUS},    {"*", TOK_STAR},   {"/", TOK_SLASH},  {"%", TOK_PERCENT}, {"!", TOK_NOT},
+               {"<", TOK_LT},       {">", TOK_GT}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
     *n = (int)strlen(marks[i].s);
     if (!strncmp(p, marks[i].s, (size_t)*n))
@@ -157,10 +174,12 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
 }
 
 /* Keywords first, then types, then functions. */
-static const char *const words[] = {
-  "param", "const", "grid", "region", "field", "stencil", "init", "op", "let", "if", "then", "else", "true", "false", "struct", "fn", "var", "for", "return", "until", "reduce",
-  "real", "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "bool",
-  "idx", "step", "min", "max", "abs", "sqrt", "rsqrt", "exp", "log", "pow", "sin", "cos", "tan", "tanh", "floor", "ceil", "fma", "copysign", "select", "sum", "prod"};
+static const char *const words[] = {"param",  "const", "grid",   "region",   "field",  "stencil", "init", "op",  "let",
+                                    "if",     "then",  "else",   "true",     "false",  "struct",  "fn",   "var", "for",
+                                    "return", "until", "reduce", "real",     "f16",    "bf16",    "f32",  "f64", "i8",
+                                    "i16",    "i32",   "i64",    "bool",     "idx",    "step",    "min",  "max", "abs",
+                                    "sqrt",   "rsqrt", "exp",    "log",      "pow",    "sin",     "cos",  "tan", "tanh",
+                                    "floor",  "ceil",  "fma",    "copysign", "select", "sum",     "prod"};
 enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 21 };
 
 const char *reserved_word(int i) { return i < NWORDS ? words[i] : NULL; }

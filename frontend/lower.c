@@ -19,7 +19,8 @@ static Value *fold(Builder *b, Op *op) {
 
 static Value *lower_expr(Checker *c, Builder *b, const Expr *e);
 
-/* The ops that compute `e`, a whole expression, after those of the shared values that it needs and that the block does not have yet. */
+/* The ops that compute `e`, a whole expression, after those of the shared values that it needs and that the block does
+ * not have yet. */
 static Value *lower_whole(Checker *c, Builder *b, const Expr *e) {
   Symbol **values;
   int n = shared_values(c->arena, e, b->block, &values);
@@ -28,7 +29,8 @@ static Value *lower_whole(Checker *c, Builder *b, const Expr *e) {
   return lower_expr(c, b, e);
 }
 
-/* ---- vectors and structs: operations are done component by component, so that only access, construct, extract and yield have composite types */
+/* ---- vectors and structs: operations are done component by component, so that only access, construct, extract and
+ * yield have composite types */
 
 /* Member `i`, of type `t`, of the composite value `x`. */
 static Value *member_of(Builder *b, Type t, Value *x, int i) {
@@ -38,7 +40,8 @@ static Value *member_of(Builder *b, Type t, Value *x, int i) {
 /* The type of member `i` of `t`. */
 static Type member_type(const Checker *c, Type t, int i) { return type_composite(c->m, t)->members[i].type; }
 
-/* The operation `op` with a result of type `t` on `n` values; of composite ones component by component, scalars going with each. */
+/* The operation `op` with a result of type `t` on `n` values; of composite ones component by component, scalars going
+ * with each. */
 static Value *apply(Checker *c, Builder *b, Opcode op, Type t, int n, Value *const *values) {
   const Composite *whole = type_composite(c->m, t);
   if (!whole)
@@ -46,7 +49,8 @@ static Value *apply(Checker *c, Builder *b, Opcode op, Type t, int n, Value *con
   Value **members = ARENA_ARRAY(c->arena, Value *, whole->n), *parts[3];
   for (int i = 0; i < whole->n; i++) {
     for (int k = 0; k < n; k++)
-      parts[k] = type_is_scalar(values[k]->type) ? values[k] : member_of(b, member_type(c, values[k]->type, i), values[k], i);
+      parts[k] =
+          type_is_scalar(values[k]->type) ? values[k] : member_of(b, member_type(c, values[k]->type, i), values[k], i);
     members[i] = apply(c, b, op, whole->members[i].type, n, parts);
   }
   return build_construct(b, t, whole->n, members);
@@ -122,7 +126,8 @@ static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   }
 }
 
-/* Takes constants, and composite values put together and taken apart, that folding left without use out of the block. */
+/* Takes constants, and composite values put together and taken apart, that folding left without use out of the block.
+ */
 static void drop_unused(Block *b) {
   for (Op *op = b->last, *prev; op; op = prev) {
     prev = op->prev;

@@ -18,7 +18,8 @@ bool parse_new_name(Parse *p, const char *what, Name *out) {
     return false;
   }
   if (is_reserved(p->t->text)) {
-    diag_error(p->d, p->t->loc, "expected %s, but '%s' is a word of the language; choose another name", what, p->t->text);
+    diag_error(p->d, p->t->loc, "expected %s, but '%s' is a word of the language; choose another name", what,
+               p->t->text);
     return false;
   }
   *out = (Name){p->t->text, p->t->loc, 0};
@@ -69,11 +70,14 @@ Expr *parse_initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? 
 /* [EXTENT] : TYPE of a launch-time array, behind its name. */
 static bool array(Parse *p, Decl *d) {
   p->t++;
-  if (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'") || !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") ||
-      !(d->type = parse_type(p)))
+  if (!(d->value = parse_expr(p)) || !parse_expect(p, TOK_RBRACKET, "']'") ||
+      !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") || !(d->type = parse_type(p)))
     return false;
   if (parse_is(p, TOK_ASSIGN)) {
-    diag_error(p->d, p->t->loc, "a launch-time array has no default; it is given when the program runs, with --in %s=FILE (a const has its values here)", d->name);
+    diag_error(p->d, p->t->loc,
+               "a launch-time array has no default; it is given when the program runs, with --in %s=FILE (a const has "
+               "its values here)",
+               d->name);
     return false;
   }
   d->kind = DECL_ARRAY;
@@ -281,9 +285,11 @@ static bool on(Parse *p, Decl *d, const char *word) {
 /* One attribute of a field; its word is the next token. False after reporting. */
 static bool attribute(Parse *p, Decl *d) {
   const Token *t = p->t++;
-  bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"), is_temp = !strcmp(t->text, "temp");
+  bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"),
+       is_temp = !strcmp(t->text, "temp");
   bool is_history = !strcmp(t->text, "history");
-  if ((is_on && (d->region || d->on.s)) || (is_outside && d->outside) || (is_input && d->input) || (is_temp && d->temp) || (is_history && d->history)) {
+  if ((is_on && (d->region || d->on.s)) || (is_outside && d->outside) || (is_input && d->input) ||
+      (is_temp && d->temp) || (is_history && d->history)) {
     diag_error(p->d, t->loc, "'%s' is given twice", t->text);
     return false;
   }
@@ -294,7 +300,8 @@ static bool attribute(Parse *p, Decl *d) {
   if (is_history)
     return (d->history = parse_expr(p)) != NULL;
   if (!is_input && !is_temp)
-    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, input, temp and history", t->text);
+    diag_error(p->d, t->loc, "'%s' is no attribute of a field; there are on, outside, input, temp and history",
+               t->text);
   return is_input || is_temp;
 }
 
@@ -364,7 +371,8 @@ static bool op(Parse *p) {
 }
 
 bool parse_begins_declaration(const Token *t) {
-  static const char *const starts[] = {"param", "const", "grid", "region", "field", "stencil", "init", "op", "struct", "fn", "until", "reduce"};
+  static const char *const starts[] = {"param", "const", "grid",   "region", "field", "stencil",
+                                       "init",  "op",    "struct", "fn",     "until", "reduce"};
   if (t->kind != TOK_NAME || !t->first)
     return false;
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
@@ -445,7 +453,10 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
 
 /* OP(EXPR) over REGION of a reduction. */
 static bool reduced(Parse *p, Decl *d) {
-  static const struct { const char *word; Opcode op; } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
+  static const struct {
+    const char *word;
+    Opcode op;
+  } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
   bool found = false;
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (parse_is_word(p, ops[i].word)) {
@@ -491,7 +502,10 @@ static bool reduce(Parse *p) {
 
 /* until OP(EXPR) over REGION < EXPR every K; at the word. */
 static bool until(Parse *p) {
-  static const struct { Tok tok; Opcode op; } compares[] = {{TOK_EQ, OP_EQ}, {TOK_NE, OP_NE}, {TOK_LT, OP_LT}, {TOK_LE, OP_LE}, {TOK_GT, OP_GT}, {TOK_GE, OP_GE}};
+  static const struct {
+    Tok tok;
+    Opcode op;
+  } compares[] = {{TOK_EQ, OP_EQ}, {TOK_NE, OP_NE}, {TOK_LT, OP_LT}, {TOK_LE, OP_LE}, {TOK_GT, OP_GT}, {TOK_GE, OP_GE}};
   Decl d = {.name = "until", .loc = p->t->loc};
   bool found = false;
   p->t++;
@@ -535,7 +549,8 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
+    parse_error(
+        p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
   return false;
 }
 
@@ -547,9 +562,12 @@ static bool declaration(Parse *p) {
     return declarations(p, constant);
   if (parse_is_word(p, "let"))
     return declarations(p, top_let);
-  static const struct { const char *word; int kind; } rest[] = {
-    {"struct", DECL_STRUCT}, {"grid", DECL_GRID}, {"region", DECL_REGION}, {"field", DECL_FIELD}, {"op", DECL_OP}, {"fn", DECL_FN}, {"stencil", DECL_STENCIL}, {"init", DECL_INIT},
-    {"reduce", DECL_REDUCE}};
+  static const struct {
+    const char *word;
+    int kind;
+  } rest[] = {{"struct", DECL_STRUCT},   {"grid", DECL_GRID}, {"region", DECL_REGION},
+              {"field", DECL_FIELD},     {"op", DECL_OP},     {"fn", DECL_FN},
+              {"stencil", DECL_STENCIL}, {"init", DECL_INIT}, {"reduce", DECL_REDUCE}};
   int kind = DECL_BAD;
   if (parse_is_word(p, "until"))
     return until(p);
@@ -565,12 +583,14 @@ static bool declaration(Parse *p) {
   case DECL_OP: return op(p);
   case DECL_FN: return parse_function(p);
   case DECL_REDUCE: return reduce(p);
-  case DECL_STENCIL: case DECL_INIT: return stencil(p, (DeclKind)kind, false);
+  case DECL_STENCIL:
+  case DECL_INIT: return stencil(p, (DeclKind)kind, false);
   default: break;
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
+  parse_error(p,
+              "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
   return false;
 }
 

@@ -75,7 +75,8 @@ static Expr *operation(Parse *p, Opcode op, Loc loc, int n, Expr *const *kids) {
   return e;
 }
 
-/* Expressions parted by commas up to the token `close`, as a node of kind `kind` called `name`; the opening bracket is taken. */
+/* Expressions parted by commas up to the token `close`, as a node of kind `kind` called `name`; the opening bracket is
+ * taken. */
 static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const char *expected) {
   Expr **kids = NULL;
   int n = 0;
@@ -102,14 +103,19 @@ static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const c
 static bool is_reduction(const Parse *p, const char *name) {
   if (!strcmp(name, "sum") || !strcmp(name, "prod"))
     return true;
-  return (!strcmp(name, "min") || !strcmp(name, "max")) && parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME && !strcmp(p->t[1].text, "in");
+  return (!strcmp(name, "min") || !strcmp(name, "max")) && parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME &&
+         !strcmp(p->t[1].text, "in");
 }
 
 static Expr *binary(Parse *p, int level);
 
-/* sum(r in 1 .. 4) BODY, behind the opening bracket; `name` is the token sum, prod, min or max. The body is a product. */
+/* sum(r in 1 .. 4) BODY, behind the opening bracket; `name` is the token sum, prod, min or max. The body is a product.
+ */
 static Expr *reduction(Parse *p, const Token *name) {
-  static const struct { const char *name; Opcode op; } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
+  static const struct {
+    const char *name;
+    Opcode op;
+  } ops[] = {{"sum", OP_ADD}, {"prod", OP_MUL}, {"min", OP_MIN}, {"max", OP_MAX}};
   Expr *kids[4] = {NULL, NULL, NULL, NULL};
   if (!parse_enter(p))
     return NULL;
@@ -119,8 +125,8 @@ static Expr *reduction(Parse *p, const Token *name) {
   }
   kids[0] = leaf(p, EXPR_NAME);
   p->t++;
-  bool ok = (kids[1] = parse_expr(p)) && parse_expect(p, TOK_DOTS, "'..' and the last value") && (kids[2] = parse_expr(p)) &&
-            parse_expect(p, TOK_RPAREN, "')'") && (kids[3] = binary(p, PRODUCT));
+  bool ok = (kids[1] = parse_expr(p)) && parse_expect(p, TOK_DOTS, "'..' and the last value") &&
+            (kids[2] = parse_expr(p)) && parse_expect(p, TOK_RPAREN, "')'") && (kids[3] = binary(p, PRODUCT));
   if (!ok)
     return NULL;
   p->nesting--;
@@ -152,7 +158,8 @@ static Expr *component(Parse *p, Expr *e) {
   if (!parse_enter(p))
     return NULL;
   Expr *index = parse_expr(p);
-  if (!index || !parse_expect(p, TOK_RBRACKET, "']' (a component has one index, v[2]; a field's offsets come right behind its name)"))
+  if (!index || !parse_expect(p, TOK_RBRACKET,
+                              "']' (a component has one index, v[2]; a field's offsets come right behind its name)"))
     return NULL;
   p->nesting--;
   return expr_new(p, EXPR_MEMBER, loc, 2, (Expr *[]){e, index});
@@ -194,7 +201,8 @@ static Expr *old_level(Parse *p) {
   Expr *level = steps_back(p);
   if (!level)
     return NULL;
-  Expr *e = parse_accept(p, TOK_LBRACKET) ? list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'") : expr_new(p, EXPR_NAME, name->loc, 0, NULL);
+  Expr *e = parse_accept(p, TOK_LBRACKET) ? list(p, EXPR_ACCESS, name, TOK_RBRACKET, "',' or ']'")
+                                          : expr_new(p, EXPR_NAME, name->loc, 0, NULL);
   if (!e)
     return NULL;
   e->name = name->text;
@@ -332,13 +340,27 @@ static Expr *unary(Parse *p) {
 }
 
 /* A binary operator: its precedence, higher binds tighter. */
-typedef struct Binary { Tok tok; Opcode op; int level; } Binary;
+typedef struct Binary {
+  Tok tok;
+  Opcode op;
+  int level;
+} Binary;
 
 /* The row of the operator at p->t, NULL if there is none. */
 static const Binary *binary_at(const Parse *p) {
-  static const Binary table[] = {
-    {TOK_OR, OP_OR, 1}, {TOK_AND, OP_AND, 2}, {TOK_EQ, OP_EQ, 3}, {TOK_NE, OP_NE, 3}, {TOK_LT, OP_LT, 4}, {TOK_LE, OP_LE, 4}, {TOK_GT, OP_GT, 4},
-    {TOK_GE, OP_GE, 4}, {TOK_PLUS, OP_ADD, 5}, {TOK_MINUS, OP_SUB, 5}, {TOK_STAR, OP_MUL, PRODUCT}, {TOK_SLASH, OP_DIV, PRODUCT}, {TOK_PERCENT, OP_REM, PRODUCT}};
+  static const Binary table[] = {{TOK_OR, OP_OR, 1},
+                                 {TOK_AND, OP_AND, 2},
+                                 {TOK_EQ, OP_EQ, 3},
+                                 {TOK_NE, OP_NE, 3},
+                                 {TOK_LT, OP_LT, 4},
+                                 {TOK_LE, OP_LE, 4},
+                                 {TOK_GT, OP_GT, 4},
+                                 {TOK_GE, OP_GE, 4},
+                                 {TOK_PLUS, OP_ADD, 5},
+                                 {TOK_MINUS, OP_SUB, 5},
+                                 {TOK_STAR, OP_MUL, PRODUCT},
+                                 {TOK_SLASH, OP_DIV, PRODUCT},
+                                 {TOK_PERCENT, OP_REM, PRODUCT}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (table[i].tok == p->t->kind)
       return &table[i];

@@ -5,7 +5,8 @@
 
 /* Is p at the end of a block, or where going on makes no sense? */
 bool parse_at_block_end(const Parse *p) {
-  return parse_is(p, TOK_RBRACE) || parse_is(p, TOK_EOF) || parse_begins_declaration(p->t) || diags_errors(p->d) >= MAX_ERRORS;
+  return parse_is(p, TOK_RBRACE) || parse_is(p, TOK_EOF) || parse_begins_declaration(p->t) ||
+         diags_errors(p->d) >= MAX_ERRORS;
 }
 
 /* let or var NAME [: TYPE] [= EXPR]; the word is the next token. False after an error. */
@@ -86,14 +87,15 @@ static bool loop(Parse *p, Stmt *s) {
   Name name;
   s->kind = STMT_FOR;
   p->t++;
-  bool ok = parse_expect(p, TOK_LPAREN, "'(' as in 'for (i in 0 .. 2) { ... }'") && parse_new_name(p, "the index's name", &name);
+  bool ok = parse_expect(p, TOK_LPAREN, "'(' as in 'for (i in 0 .. 2) { ... }'") &&
+            parse_new_name(p, "the index's name", &name);
   if (ok && !parse_is_word(p, "in")) {
     parse_error(p, "'in' as in 'for (i in 0 .. 2) { ... }'");
     ok = false;
   }
   p->t += ok;
-  ok = ok && (s->lo = parse_expr(p)) && parse_expect(p, TOK_DOTS, "'..' and the last value") && (s->hi = parse_expr(p)) && parse_expect(p, TOK_RPAREN, "')'") &&
-       parse_expect(p, TOK_LBRACE, "'{'");
+  ok = ok && (s->lo = parse_expr(p)) && parse_expect(p, TOK_DOTS, "'..' and the last value") &&
+       (s->hi = parse_expr(p)) && parse_expect(p, TOK_RPAREN, "')'") && parse_expect(p, TOK_LBRACE, "'{'");
   if (!ok) {
     s->kind = STMT_BAD;
     skip_body(p);
@@ -183,7 +185,9 @@ bool parse_block(Parse *p, int32_t *n, Stmt **body) {
 bool parse_no_return(Parse *p, int32_t n, const Stmt *s) {
   for (int i = 0; i < n; i++) {
     if (s[i].kind == STMT_RETURN) {
-      diag_error(p->d, s[i].loc, "'return' stands once, at the end of a function's block; give a var its value where this is, and return that");
+      diag_error(p->d, s[i].loc,
+                 "'return' stands once, at the end of a function's block; give a var its value where this is, and "
+                 "return that");
       return false;
     }
     if (!parse_no_return(p, s[i].n, s[i].body) || !parse_no_return(p, s[i].nother, s[i].other))

@@ -1,7 +1,9 @@
-/* frontend/share.c: values that several places use, computed once: the arguments and variables of functions, the index of a table. */
+/* frontend/share.c: values that several places use, computed once: the arguments and variables of functions, the
+ * index of a table. */
 #include "frontend/ast.h"
 
-/* Such a value is a local without a place of its own: it is lowered before the first expression of a block that needs it. */
+/* Such a value is a local without a place of its own: it is lowered before the first expression of a block that needs
+ * it. */
 
 /* The constant `k` of type `t` as an expression. */
 static Expr *constant(Checker *c, Loc loc, const char *name, Type t, Const k) {
@@ -100,7 +102,12 @@ Expr *share(Checker *c, Expr *e, const char *name) {
 }
 
 /* Values still to be listed, each above those that need it. */
-typedef struct Stack { Arena *arena; const void *place; int32_t n; Symbol **values; } Stack;
+typedef struct Stack {
+  Arena *arena;
+  const void *place;
+  int32_t n;
+  Symbol **values;
+} Stack;
 
 /* Puts the shared values that `e` itself names on the stack. */
 static void push_named(Stack *s, const Expr *e) {

@@ -29,11 +29,12 @@ void symbols_add(Symbols *s, Symbol *sym) {
   s->last = sym;
 }
 
-enum { LONGEST = 32 };   /* longer names are not compared */
+enum { LONGEST = 32 }; /* longer names are not compared */
 
 static int min3(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
 
-/* Letters inserted, removed, changed or exchanged with their neighbour to make b of a (optimal string alignment); LONGEST for long names. */
+/* Letters inserted, removed, changed or exchanged with their neighbour to make b of a (optimal string alignment);
+ * LONGEST for long names. */
 static int distance(const char *a, const char *b) {
   int m = (int)strlen(a), n = (int)strlen(b);
   int row[3][LONGEST + 1];
@@ -54,7 +55,8 @@ static int distance(const char *a, const char *b) {
 }
 
 /* The nearest of the symbols linked from `x` on, if it beats *best; the names of bad symbols are as good as others. */
-static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const Symbol *), int *best, const char **out) {
+static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const Symbol *), int *best,
+                           const char **out) {
   for (; x; x = x->next) {
     int k = distance(name, x->name);
     if (k < *best && (!fits || fits(x))) {
@@ -86,7 +88,9 @@ const char *symbol_kind_name(SymbolKind k) {
   case SYM_PARAM: return "a param";
   case SYM_CONST: return "a constant";
   case SYM_TABLE: return "a table";
-  case SYM_LET: case SYM_LOCAL: case SYM_VALUE: return "a let";
+  case SYM_LET:
+  case SYM_LOCAL:
+  case SYM_VALUE: return "a let";
   case SYM_VAR: return "a var";
   case SYM_ARGUMENT: return "a parameter";
   case SYM_FN: return "a function (fn)";

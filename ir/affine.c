@@ -1,4 +1,5 @@
-/* ir/affine.c: bounds that are affine in the integer params, and boxes of them. Constants and coefficients saturate at the ends
+/* ir/affine.c: bounds that are affine in the integer params, and boxes of them. Constants and coefficients saturate
+ * at the ends
  * of 64 bits, so that a bound that is out of range stays out of range. */
 #include "ir/ir.h"
 
@@ -96,7 +97,8 @@ int affine_multiple(Affine x, int64_t of) {
 int64_t affine_eval(Affine x, const Const *scalars, bool *overflow) {
   int64_t sum = x.c, product;
   for (int i = 0; i < x.n; i++) {
-    if (__builtin_mul_overflow(x.t[i].coef, scalars[x.t[i].scalar].i, &product) || __builtin_add_overflow(sum, product, &sum)) {
+    if (__builtin_mul_overflow(x.t[i].coef, scalars[x.t[i].scalar].i, &product) ||
+        __builtin_add_overflow(sum, product, &sum)) {
       if (overflow)
         *overflow = true;
       return INT64_MIN;

@@ -7,7 +7,11 @@
 enum { ARENA_ALIGN = 16, FIRST_CHUNK = 16 << 10, LARGEST_CHUNK = 1 << 20 };
 
 /* A piece of memory got from the user's function; its bytes follow the header, which keeps them aligned. */
-typedef struct Chunk { struct Chunk *next; size_t size, used; size_t unused_; } Chunk;
+typedef struct Chunk {
+  struct Chunk *next;
+  size_t size, used;
+  size_t unused_;
+} Chunk;
 _Static_assert(sizeof(Chunk) % ARENA_ALIGN == 0 || sizeof(void *) != 8, "bytes after the header are aligned");
 
 struct Arena {

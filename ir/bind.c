@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of grids and fields must lie in [-MAX_COORD, MAX_COORD], so that a coordinate plus any offset stays far from 64-bit overflow. */
+/* Bounds of grids and fields must lie in [-MAX_COORD, MAX_COORD], so that a coordinate plus any offset stays far from
+ * 64-bit overflow. */
 static const int64_t MAX_COORD = INT64_C(1) << 60;
 
 /* ---- overrides */
@@ -21,7 +22,8 @@ static const char *param_list(const Module *m) {
   return s.n ? s.s : "none";
 }
 
-/* Reads the integer `text`, decimal or 0x hexadecimal, into *out. 0 if it is one in [lo, hi], 1 if malformed, 2 if out of range. */
+/* Reads the integer `text`, decimal or 0x hexadecimal, into *out. 0 if it is one in [lo, hi], 1 if malformed, 2 if out
+ * of range. */
 static int read_int(const char *text, int64_t lo, int64_t hi, int64_t *out) {
   const char *digits = text + (*text == '-' || *text == '+');
   if (*digits < '0' || *digits > '9')
@@ -38,7 +40,8 @@ static int read_int(const char *text, int64_t lo, int64_t hi, int64_t *out) {
   return 0;
 }
 
-/* Reads the float `text` of type `t`, rounded once, into *out. 0 if well, 1 if malformed, 2 if infinite or too large for the type. */
+/* Reads the float `text` of type `t`, rounded once, into *out. 0 if well, 1 if malformed, 2 if infinite or too large
+ * for the type. */
 static int read_float(const char *text, Type t, Const *out) {
   if (!*text || strchr(" \t\n\v\f\r", *text))
     return 1;
@@ -61,17 +64,20 @@ static int read_value(const char *text, Type t, Const *out) {
 
 /* What a value of type `t` looks like, for messages. */
 static const char *value_form(Type t) {
-  return t == TY_BOOL ? "true or false" : type_is_float(t) ? "a number such as 0.25 or 1e-3" : "an integer such as 4096";
+  return t == TY_BOOL       ? "true or false"
+         : type_is_float(t) ? "a number such as 0.25 or 1e-3"
+                            : "an integer such as 4096";
 }
 
 /* Reads the override `def` of scalar `s` into *out. */
 static bool apply_define(const Scalar *s, const Define *def, Const *out, Diags *d) {
   int bad = read_value(def->value, s->type, out);
   if (bad == 1)
-    diag_error(d, no_loc(), "-D%s=%s: '%s' is not %s, which param %s : %s needs", def->name, def->value, def->value, value_form(s->type),
-               s->name, type_name(s->type));
+    diag_error(d, no_loc(), "-D%s=%s: '%s' is not %s, which param %s : %s needs", def->name, def->value, def->value,
+               value_form(s->type), s->name, type_name(s->type));
   if (bad == 2)
-    diag_error(d, no_loc(), "-D%s=%s: the value is out of range for param %s : %s", def->name, def->value, s->name, type_name(s->type));
+    diag_error(d, no_loc(), "-D%s=%s: the value is out of range for param %s : %s", def->name, def->value, s->name,
+               type_name(s->type));
   return !bad;
 }
 
@@ -84,11 +90,11 @@ static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) 
       continue;
     ok = false;
     if (s >= 0)
-      diag_error(d, no_loc(), "-D%s=%s: '%s' is computed by the program and cannot be set; the params are: %s", defs[i].name, defs[i].value,
-                 defs[i].name, param_list(m));
+      diag_error(d, no_loc(), "-D%s=%s: '%s' is computed by the program and cannot be set; the params are: %s",
+                 defs[i].name, defs[i].value, defs[i].name, param_list(m));
     else
-      diag_error(d, no_loc(), "-D%s=%s: the program has no param '%s'; the params are: %s", defs[i].name, defs[i].value, defs[i].name,
-                 param_list(m));
+      diag_error(d, no_loc(), "-D%s=%s: the program has no param '%s'; the params are: %s", defs[i].name, defs[i].value,
+                 defs[i].name, param_list(m));
   }
   return ok;
 }
@@ -180,15 +186,17 @@ static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
   return ok;
 }
 
-/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field called `what`, and checks that they are small enough to
- * reckon with. */
-static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b, int k, const Const *scalars, int64_t *lo, int64_t *hi, Diags *d) {
+/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field called `what`, and checks that they are
+ * small enough to reckon with. */
+static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b, int k, const Const *scalars,
+                        int64_t *lo, int64_t *hi, Diags *d) {
   bool overflow = false;
   *lo = affine_eval(b->lo[k], scalars, &overflow);
   *hi = affine_eval(b->hi[k], scalars, &overflow);
   if (!overflow && *lo >= -MAX_COORD && *hi >= -MAX_COORD && *lo <= MAX_COORD && *hi <= MAX_COORD)
     return true;
-  diag_error(d, loc, "%s: the bounds of dimension %d lie beyond 2^60%s", what, k, with_params(m, b->lo[k], b->hi[k], scalars));
+  diag_error(d, loc, "%s: the bounds of dimension %d lie beyond 2^60%s", what, k,
+             with_params(m, b->lo[k], b->hi[k], scalars));
   return false;
 }
 
@@ -199,8 +207,10 @@ static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
     if (!eval_bounds(m, "grid", no_loc(), &m->grid, k, scalars, &lo, &hi, d))
       return false;
     if (hi < lo) {
-      diag_error(d, no_loc(), "dimension %d of the grid is empty, [%lld .. %lld]%s: a grid needs at least one point in every dimension", k,
-                 (long long)lo, (long long)hi, with_params(m, m->grid.lo[k], m->grid.hi[k], scalars));
+      diag_error(
+          d, no_loc(),
+          "dimension %d of the grid is empty, [%lld .. %lld]%s: a grid needs at least one point in every dimension", k,
+          (long long)lo, (long long)hi, with_params(m, m->grid.lo[k], m->grid.hi[k], scalars));
       return false;
     }
   }
@@ -277,8 +287,10 @@ static bool check_kernels(const Module *m, const Const *scalars, Diags *d) {
     const Multiple *bad = failed_multiple(k, scalars);
     Str value = {m->arena, NULL, 0, 0};
     affine_print(&value, m, bad->value);
-    diag_error(d, k->loc, "kernel '%s' needs %s to be a multiple of %lld%s, and there is no kernel to launch instead; choose other params", k->name,
-               value.s, (long long)bad->of, with_params(m, bad->value, affine_const(0), scalars));
+    diag_error(d, k->loc,
+               "kernel '%s' needs %s to be a multiple of %lld%s, and there is no kernel to launch instead; choose "
+               "other params",
+               k->name, value.s, (long long)bad->of, with_params(m, bad->value, affine_const(0), scalars));
     ok = false;
   }
   return ok;

@@ -2,7 +2,9 @@
 #include "ir/ir.h"
 
 Builder builder_at_end(Arena *a, Block *b) { return (Builder){.arena = a, .block = b}; }
-Builder builder_before(Arena *a, Op *op) { return (Builder){.arena = a, .block = op->parent, .before = op, .loc = op->loc}; }
+Builder builder_before(Arena *a, Op *op) {
+  return (Builder){.arena = a, .block = op->parent, .before = op, .loc = op->loc};
+}
 
 /* Gives `op` the results of the `n` types. */
 static void set_results(Arena *a, Op *op, int n, const Type *types) {
@@ -65,7 +67,9 @@ Value *build_const(Builder *b, Type t, Const c) {
 }
 
 Value *build_int(Builder *b, Type t, int64_t i) { return build_const(b, t, const_convert((Const){.i = i}, TY_I64, t)); }
-Value *build_float(Builder *b, Type t, double f) { return build_const(b, t, const_convert((Const){.f = f}, TY_F64, t)); }
+Value *build_float(Builder *b, Type t, double f) {
+  return build_const(b, t, const_convert((Const){.f = f}, TY_F64, t));
+}
 
 Value *build_scalar(Builder *b, Type t, int scalar) {
   Op *op = build_op(b, OP_SCALAR, t, 0, NULL);
@@ -74,13 +78,17 @@ Value *build_scalar(Builder *b, Type t, int scalar) {
 }
 
 Value *build1(Builder *b, Opcode code, Value *x) { return build_op(b, code, x->type, 1, (Value *[]){x})->results[0]; }
-Value *build2(Builder *b, Opcode code, Value *x, Value *y) { return build_op(b, code, x->type, 2, (Value *[]){x, y})->results[0]; }
+Value *build2(Builder *b, Opcode code, Value *x, Value *y) {
+  return build_op(b, code, x->type, 2, (Value *[]){x, y})->results[0];
+}
 
 Value *build3(Builder *b, Opcode code, Value *x, Value *y, Value *z) {
   return build_op(b, code, y->type, 3, (Value *[]){x, y, z})->results[0];
 }
 
-Value *build_convert(Builder *b, Type t, Value *x) { return x->type == t ? x : build_op(b, OP_CONVERT, t, 1, &x)->results[0]; }
+Value *build_convert(Builder *b, Type t, Value *x) {
+  return x->type == t ? x : build_op(b, OP_CONVERT, t, 1, &x)->results[0];
+}
 
 /* Sets the `rank` constant offsets of `op`; NULL: all zero. */
 static void set_offsets(Op *op, int rank, const int64_t *off) {
@@ -95,7 +103,9 @@ Value *build_access(Builder *b, Type t, int field, const int64_t *off, int rank)
   return op->results[0];
 }
 
-Value *build_construct(Builder *b, Type t, int n, Value *const *members) { return build_op(b, OP_CONSTRUCT, t, n, members)->results[0]; }
+Value *build_construct(Builder *b, Type t, int n, Value *const *members) {
+  return build_op(b, OP_CONSTRUCT, t, n, members)->results[0];
+}
 
 Value *build_extract(Builder *b, Type t, Value *x, int member) {
   Op *op = build_op(b, OP_EXTRACT, t, 1, &x);
@@ -152,7 +162,8 @@ Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords
 }
 
 /* Makes a store op: `v` and then the `rank` coordinates as operands. */
-static Op *build_storing(Builder *b, Opcode code, int sym, Value *v, int rank, Value *const *coords, const int64_t *off) {
+static Op *build_storing(Builder *b, Opcode code, int sym, Value *v, int rank, Value *const *coords,
+                         const int64_t *off) {
   Value *operands[MAX_RANK + 1] = {v};
   for (int d = 0; d < rank; d++)
     operands[d + 1] = coords[d];
@@ -200,7 +211,8 @@ static Value **join(Arena *a, int n, Value *const *x, int m, Value *const *y) {
 }
 
 /* Makes a store of `n` values: they and then the `rank` coordinates as operands. */
-static Op *build_storing_many(Builder *b, Opcode code, int sym, int n, Value *const *v, int rank, Value *const *coords, const int64_t *off) {
+static Op *build_storing_many(Builder *b, Opcode code, int sym, int n, Value *const *v, int rank, Value *const *coords,
+                              const int64_t *off) {
   Op *op = build_op(b, code, TY_NONE, n + rank, join(b->arena, n, v, rank, coords));
   op->sym = sym;
   op->count = n;
@@ -220,14 +232,15 @@ Op *build_avload(Builder *b, Type t, int n, int array, int ver, int rank, Value 
   return op;
 }
 
-Op *build_avstore(Builder *b, int array, int ver, int n, Value *const *v, int rank, Value *const *idx, const int64_t *off) {
+Op *build_avstore(Builder *b, int array, int ver, int n, Value *const *v, int rank, Value *const *idx,
+                  const int64_t *off) {
   Op *op = build_storing_many(b, OP_AVSTORE, array, n, v, rank, idx, off);
   op->ver = ver;
   return op;
 }
 
-Op *build_async_copy(Builder *b, int array, int ver, int rank, Value *const *idx, const int64_t *off, int n, int buffer, int buffer_rank, Value *const *coords,
-                     const int64_t *from_off) {
+Op *build_async_copy(Builder *b, int array, int ver, int rank, Value *const *idx, const int64_t *off, int n, int buffer,
+                     int buffer_rank, Value *const *coords, const int64_t *from_off) {
   Op *op = build_op(b, OP_ASYNC_COPY, TY_NONE, rank + buffer_rank, join(b->arena, rank, idx, buffer_rank, coords));
   op->sym = array;
   op->ver = ver;

@@ -1,4 +1,5 @@
-/* composite.c: vector and struct types, the paper's recursive ElemType (section 3.1), and how they flatten into scalar components. */
+/* composite.c: vector and struct types, the paper's recursive ElemType (section 3.1), and how they flatten into
+ * scalar components. */
 #include "ir/ir.h"
 
 #include <string.h>

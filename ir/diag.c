@@ -4,7 +4,9 @@
 #include <string.h>
 
 /* A text that places refer to. */
-typedef struct Source { const char *name, *text; } Source;
+typedef struct Source {
+  const char *name, *text;
+} Source;
 
 struct Diags {
   Arena *arena;
@@ -14,7 +16,7 @@ struct Diags {
   Source *sources;
   int errors;
   bool remarks;
-  bool hidden;        /* the message before was not shown, so its notes are not either */
+  bool hidden; /* the message before was not shown, so its notes are not either */
 };
 
 /* The sink used when there is none: standard error. */
@@ -107,12 +109,13 @@ void diag_note(Diags *d, Loc at, const char *fmt, ...) {
   va_end(ap);
 }
 
-/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. Of a very long line what is about the
- * column. */
+/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. Of a
+ * very long line what is about the column. */
 static void print_caret(FILE *to, const Diag *d, bool color) {
   enum { BEFORE = 120, MOST = 240 };
   size_t length = strlen(d->source), column = (size_t)d->col - 1 < length ? (size_t)d->col - 1 : length;
-  size_t from = length > MOST && column > BEFORE ? column - BEFORE : 0, shown = length - from > MOST ? MOST : length - from;
+  size_t from = length > MOST && column > BEFORE ? column - BEFORE : 0,
+         shown = length - from > MOST ? MOST : length - from;
   fprintf(to, "%s%.*s%s\n", from ? "..." : "", (int)shown, d->source + from, from + shown < length ? "..." : "");
   fprintf(to, "%s", from ? "   " : "");
   for (size_t i = from; i < column; i++)

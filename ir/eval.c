@@ -1,6 +1,7 @@
 /* ir/eval.c: one op on constants, the definition of every op's arithmetic.
  *
- * Integers wrap at their width, x / 0 = x % 0 = 0, division truncates. f32 functions are computed in f64 and rounded; for + - * / and
+ * Integers wrap at their width, x / 0 = x % 0 = 0, division truncates. f32 functions are computed in f64 and rounded;
+ * for + - * / and
  * sqrt that is the correctly rounded f32 result, because f64 has more than twice the digits and two. */
 #include "ir/ir.h"
 
@@ -119,7 +120,12 @@ Const eval_op(const Op *op, const Const *operands) {
   case OP_CONVERT: return const_convert(x, t, op->results[0]->type);
   case OP_SELECT: return x.i ? y : operands[2];
   case OP_FMA: return (Const){.f = eval_fma(t, x.f, y.f, operands[2].f)};
-  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return (Const){.i = eval_compare(op->code, t, x, y)};
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: return (Const){.i = eval_compare(op->code, t, x, y)};
   case OP_AND: return (Const){.i = x.i && y.i};
   case OP_OR: return (Const){.i = x.i || y.i};
   case OP_NOT: return (Const){.i = !x.i};

@@ -1,7 +1,9 @@
 /* exec.h: the arithmetic of eval_op made quick, for the interpreter and the simulator (private to ir/).
  *
- * An op is translated once into an ExecCode that names opcode and type together; exec_apply then is a few machine instructions where the
- * compiler knows the code. Every code's result equals eval_op's bit for bit; codes that have no short form go through eval_op. */
+ * An op is translated once into an ExecCode that names opcode and type together; exec_apply then is a few machine
+ * instructions where the
+ * compiler knows the code. Every code's result equals eval_op's bit for bit; codes that have no short form go through
+ * eval_op. */
 #ifndef STC_EXEC_H
 #define STC_EXEC_H
 
@@ -10,8 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-/* X(NAME): the codes. GENERIC is eval_op; COPY passes operand 0 on; F32 and F64 are the types of operands, F either, I64 and I32 likewise,
- * I either or bool. */
+/* X(NAME): the codes. GENERIC is eval_op; COPY passes operand 0 on; F32 and F64 are the types of operands, F either,
+ * I64 and I32 likewise, I either or bool. */
+// clang-format off
 #define EXEC_CODES(X) \
   X(GENERIC) X(COPY) X(SELECT) X(AND) X(OR) X(NOT) \
   X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(FMA_F32) X(SQRT_F32) \
@@ -19,12 +22,13 @@
   X(RANGED_F32) X(RANGED_F64) \
   X(ADD_I32) X(SUB_I32) X(MUL_I32) X(ADD_I64) X(SUB_I64) X(MUL_I64) X(F64_TO_F32) X(INT_TO_F64) \
   X(EQ_F) X(NE_F) X(LT_F) X(LE_F) X(GT_F) X(GE_F) X(EQ_I) X(NE_I) X(LT_I) X(LE_I) X(GT_I) X(GE_I)
+// clang-format on
 
 typedef enum ExecCode {
 #define X(NAME) EX_##NAME,
   EXEC_CODES(X)
 #undef X
-  EX_COUNT
+      EX_COUNT
 } ExecCode;
 
 /* The float and integer code of a pair, by type. */
@@ -135,7 +139,8 @@ static inline Const exec_get(Type t, const void *p, int64_t i) {
   case TY_I32: return exec_i(((const int32_t *)p)[i]);
   case TY_I16: return exec_i(((const int16_t *)p)[i]);
   case TY_I8: return exec_i(((const int8_t *)p)[i]);
-  case TY_F16: case TY_BF16: return const_load(t, (const uint16_t *)p + i);
+  case TY_F16:
+  case TY_BF16: return const_load(t, (const uint16_t *)p + i);
   default: return exec_i(((const uint8_t *)p)[i] != 0);
   }
 }
@@ -149,7 +154,8 @@ static inline void exec_put(Type t, void *p, int64_t i, Const v) {
   case TY_I32: ((int32_t *)p)[i] = (int32_t)v.i; break;
   case TY_I16: ((int16_t *)p)[i] = (int16_t)v.i; break;
   case TY_I8: ((int8_t *)p)[i] = (int8_t)v.i; break;
-  case TY_F16: case TY_BF16: const_store(t, (uint16_t *)p + i, v); break;
+  case TY_F16:
+  case TY_BF16: const_store(t, (uint16_t *)p + i, v); break;
   default: ((uint8_t *)p)[i] = v.i != 0; break;
   }
 }

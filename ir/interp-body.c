@@ -1,5 +1,7 @@
-/* interp-body.c: bodies in the reference. They are straight lines of pure ops, so a body is translated once into a list of RowOps and run op by op over up
- * to CHUNK neighbouring points of a row: each component of an SSA value has CHUNK places. Arithmetic is that of eval_op (exec.h). Making a composite value
+/* interp-body.c: bodies in the reference. They are straight lines of pure ops, so a body is translated once into a
+ * list of RowOps and run op by op over up
+ * to CHUNK neighbouring points of a row: each component of an SSA value has CHUNK places. Arithmetic is that of
+ * eval_op (exec.h). Making a composite value
  * and taking it apart costs nothing: they say which rows are meant. */
 #include "ir/interp.h"
 
@@ -38,7 +40,8 @@ bool interp_each(const Interp *in, const Region *r, bool (*fn)(void *user, const
 
 /* ---- making ready */
 
-/* The rows of the components of op's result, whose operands' rows are `rows` by Value.id: new ones from *next on, or those of its operands. */
+/* The rows of the components of op's result, whose operands' rows are `rows` by Value.id: new ones from *next on, or
+ * those of its operands. */
 static const int32_t *result_rows(const Interp *in, const Op *op, const int32_t **rows, int *next) {
   if (op->code == OP_EXTRACT)
     return rows[op->operands[0]->id] + type_member_component(in->m, op->operands[0]->type, op->sym);
@@ -93,7 +96,8 @@ Body interp_translate(Interp *in, const Block *b) {
 /* Runs the pure op of `r` on `n` points. */
 static void apply_row(Interp *in, const RowOp *r, int n) {
   Const *dst = in->rows + (size_t)r->dst * CHUNK;
-  const Const *a = in->rows + (size_t)r->a * CHUNK, *b = in->rows + (size_t)r->b * CHUNK, *c = in->rows + (size_t)r->c * CHUNK;
+  const Const *a = in->rows + (size_t)r->a * CHUNK, *b = in->rows + (size_t)r->b * CHUNK,
+              *c = in->rows + (size_t)r->c * CHUNK;
   const Op *op = r->op;
   switch (r->code) {
 #define X(NAME) \
@@ -107,7 +111,8 @@ static void apply_row(Interp *in, const RowOp *r, int n) {
   }
 }
 
-/* Elements number `index` of launch-time array `op->sym` for `n` points: the nearest of those there are, 0 if there are none. */
+/* Elements number `index` of launch-time array `op->sym` for `n` points: the nearest of those there are, 0 if there are
+ * none. */
 static void element_row(const Interp *in, const Op *op, const Const *index, int n, Const *dst) {
   const ParamArray *p = &in->m->param_arrays[op->sym];
   int64_t extent = param_array_extent(p, in->b->scalars);
@@ -133,7 +138,9 @@ static bool run_op(Interp *in, const RowOp *r, const int64_t *p, int n) {
   Const *dst = in->rows + (size_t)r->dst * CHUNK;
   const Op *op = r->op;
   switch (op->code) {
-  case OP_CONST: case OP_SCALAR: case OP_STEP: return true;
+  case OP_CONST:
+  case OP_SCALAR:
+  case OP_STEP: return true;
   case OP_ACCESS: return interp_access(in, op, p, n, dst);
   case OP_ELEMENT: element_row(in, op, in->rows + (size_t)r->a * CHUNK, n, dst); return true;
   case OP_INDEX:

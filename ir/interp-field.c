@@ -1,4 +1,5 @@
-/* interp-field.c: the reference's fields: their memory, what accesses read and stencils write, and their older time levels. */
+/* interp-field.c: the reference's fields: their memory, what accesses read and stencils write, and their older time
+ * levels. */
 #include "ir/interp.h"
 
 /* ---- messages */
@@ -29,8 +30,9 @@ static const char *where(Interp *in) {
 
 /* The access `op` reaches the cell `at`, outside of field `f`, which has no rule (or no point) for that. */
 static bool fault_outside(Interp *in, const FieldState *f, const Op *op, const int64_t *at) {
-  diag_error(in->d, op->loc, "%s: the access to '%s' reaches %s, outside its region %s%s", where(in), f->field->name, point_text(in, at),
-             interp_region_text(in, f->lo, f->hi), f->field->outside == OUTSIDE_NONE ? "; the field has no outside rule" : ", which is empty");
+  diag_error(in->d, op->loc, "%s: the access to '%s' reaches %s, outside its region %s%s", where(in), f->field->name,
+             point_text(in, at), interp_region_text(in, f->lo, f->hi),
+             f->field->outside == OUTSIDE_NONE ? "; the field has no outside rule" : ", which is empty");
   return false;
 }
 
@@ -41,8 +43,8 @@ static bool fault_unwritten(Interp *in, const FieldState *f, const Op *op, int64
     at[k] = f->lo[k] + cell / f->stride[k];
     cell %= f->stride[k];
   }
-  diag_error(in->d, op->loc, "%s: temp field '%s' is read at %s, which no stencil has written in this step", where(in), f->field->name,
-             point_text(in, at));
+  diag_error(in->d, op->loc, "%s: temp field '%s' is read at %s, which no stencil has written in this step", where(in),
+             f->field->name, point_text(in, at));
   return false;
 }
 
@@ -129,7 +131,8 @@ bool interp_fields(Interp *in) {
 
 /* ---- reading and writing */
 
-/* Maps coordinate *x of an access to `f` in dimension `k` into the field: 0 if it is there now, 1 if the constant outside is meant, 2 if there is no rule. */
+/* Maps coordinate *x of an access to `f` in dimension `k` into the field: 0 if it is there now, 1 if the constant
+ * outside is meant, 2 if there is no rule. */
 static int map_coord(const FieldState *f, int k, int64_t *x) {
   if (*x >= f->lo[k] && *x <= f->hi[k])
     return 0;

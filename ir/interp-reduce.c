@@ -1,8 +1,15 @@
-/* interp-reduce.c: reductions in the reference, in the fixed order of ir.h ("Reductions"): rows to blocks, points to lanes, lanes and then blocks pairwise. */
+/* interp-reduce.c: reductions in the reference, in the fixed order of ir.h ("Reductions"): rows to blocks, points to
+ * lanes, lanes and then blocks pairwise. */
 #include "ir/interp.h"
 
 /* One evaluation: the region, and the partial values so far. */
-typedef struct Sum { Interp *in; const Reduction *r; const Body *body; Region over; int64_t blocks; } Sum;
+typedef struct Sum {
+  Interp *in;
+  const Reduction *r;
+  const Body *body;
+  Region over;
+  int64_t blocks;
+} Sum;
 
 /* Number of the line along the last dimension that the point `p` lies on. */
 static int64_t line_of(const Sum *s, const int64_t *p) {
@@ -28,7 +35,8 @@ static bool add_points(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* The `n` values at `v`, every `stride`-th, combined pairwise: number t with t + w for w = n / 2, .., 1. n is a power of two. */
+/* The `n` values at `v`, every `stride`-th, combined pairwise: number t with t + w for w = n / 2, .., 1. n is a power
+ * of two. */
 static Const combine_pairs(const Reduction *r, Const *v, int n, int stride) {
   for (int w = n / 2; w > 0; w /= 2)
     for (int t = 0; t < w; t++)

@@ -1,11 +1,20 @@
-/* interp.c: the reference, stencil IR executed as it reads. The definition of right: no tiling, no order among points, every stencil into
+/* interp.c: the reference, stencil IR executed as it reads. The definition of right: no tiling, no order among
+ * points, every stencil into
  * fresh arrays. */
 #include "ir/interp.h"
 
 /* A piece made ready. */
-typedef struct PieceCode { Interp *in; const Piece *piece; Region region; Body body; } PieceCode;
+typedef struct PieceCode {
+  Interp *in;
+  const Piece *piece;
+  Region region;
+  Body body;
+} PieceCode;
 
-typedef struct StencilCode { const Stencil *stencil; PieceCode *pieces; } StencilCode;
+typedef struct StencilCode {
+  const Stencil *stencil;
+  PieceCode *pieces;
+} StencilCode;
 
 /* ---- making ready */
 
@@ -21,8 +30,8 @@ static bool check_targets(Interp *in, const Stencil *s, const PieceCode *code) {
     }
     if (empty || !leaves)
       continue;
-    diag_error(in->d, code->piece->loc, "stencil '%s' computes '%s' on %s, outside the field's region %s", s->name, f->field->name,
-               interp_region_text(in, lo, hi), interp_region_text(in, f->lo, f->hi));
+    diag_error(in->d, code->piece->loc, "stencil '%s' computes '%s' on %s, outside the field's region %s", s->name,
+               f->field->name, interp_region_text(in, lo, hi), interp_region_text(in, f->lo, f->hi));
     return false;
   }
   return true;

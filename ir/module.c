@@ -42,12 +42,12 @@ Module *module_derive(const Module *m, OpLevel level) {
 }
 
 /* A module_find_ function: the index in `list` of the element of that name, -1 if there is none. */
-#define DEFINE_FIND(function, list, count)                \
-  int function(const Module *m, const char *name) {       \
-    for (int i = 0; i < m->count; i++)                    \
-      if (!strcmp(m->list[i].name, name))                 \
-        return i;                                         \
-    return -1;                                            \
+#define DEFINE_FIND(function, list, count) \
+  int function(const Module *m, const char *name) { \
+    for (int i = 0; i < m->count; i++) \
+      if (!strcmp(m->list[i].name, name)) \
+        return i; \
+    return -1; \
   }
 DEFINE_FIND(module_find_scalar, scalars, nscalars)
 DEFINE_FIND(module_find_param_array, param_arrays, nparam_arrays)
@@ -59,7 +59,9 @@ DEFINE_FIND(module_find_kernel, kernels, nkernels)
 
 Type buffer_type(const Module *m, int buffer) {
   const Buffer *b = &m->buffers[buffer];
-  return b->kind == BUFFER_SCRATCH ? b->type : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].type : m->fields[b->field].type;
+  return b->kind == BUFFER_SCRATCH ? b->type
+         : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].type
+                                   : m->fields[b->field].type;
 }
 
 int buffer_rank(const Module *m, int buffer) { return m->buffers[buffer].kind == BUFFER_FIELD ? m->grid.rank : 1; }
@@ -109,7 +111,8 @@ static void renumber_stencils(int n, Stencil *st) {
 
 bool value_is_guard(const Value *v) {
   const Op *op = v->def;
-  return op && (op->code == OP_RANGED || (op->code == OP_AND && value_is_guard(op->operands[0]) && value_is_guard(op->operands[1])));
+  return op && (op->code == OP_RANGED ||
+                (op->code == OP_AND && value_is_guard(op->operands[0]) && value_is_guard(op->operands[1])));
 }
 
 void module_renumber(Module *m) {
@@ -187,10 +190,18 @@ void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user) {
 /* ---- cloning */
 
 /* A value of the original and its copy. */
-typedef struct Pair { const Value *from; Value *to; } Pair;
+typedef struct Pair {
+  const Value *from;
+  Value *to;
+} Pair;
 
 /* What cloning carries: the pairs by Value.id (n places) and the caller's map of values defined outside. */
-typedef struct Cloner { Arena *arena; int32_t n; Pair *pairs; Value **map; } Cloner;
+typedef struct Cloner {
+  Arena *arena;
+  int32_t n;
+  Pair *pairs;
+  Value **map;
+} Cloner;
 
 /* One more than the highest id of the values that `b` and its nested blocks define. */
 static int32_t id_bound(const Block *b) {
@@ -264,21 +275,33 @@ Block *block_clone(Arena *a, const Block *b, Op *parent, Value **map) {
 /* ---- memory */
 
 /* Is `op` of form `form`, with the flag? */
-static bool touches(const Op *op, OpForm form, int flag) { return op_info[op->code].form == form && (op_info[op->code].flags & flag); }
+static bool touches(const Op *op, OpForm form, int flag) {
+  return op_info[op->code].form == form && (op_info[op->code].flags & flag);
+}
 
-int op_buffer_read(const Op *op) { return op->code == OP_ASYNC_COPY ? op->from : touches(op, FORM_GLOBAL, OPF_READ) ? op->sym : -1; }
+int op_buffer_read(const Op *op) {
+  return op->code == OP_ASYNC_COPY ? op->from : touches(op, FORM_GLOBAL, OPF_READ) ? op->sym : -1;
+}
 int op_buffer_written(const Op *op) { return touches(op, FORM_GLOBAL, OPF_WRITE) ? op->sym : -1; }
 int op_array_read(const Op *op) { return touches(op, FORM_ARRAY, OPF_READ) ? op->sym : -1; }
-int op_array_written(const Op *op) { return op->code == OP_ASYNC_COPY || touches(op, FORM_ARRAY, OPF_WRITE) ? op->sym : -1; }
+int op_array_written(const Op *op) {
+  return op->code == OP_ASYNC_COPY || touches(op, FORM_ARRAY, OPF_WRITE) ? op->sym : -1;
+}
 int op_array(const Op *op) { return op_array_read(op) >= 0 ? op_array_read(op) : op_array_written(op); }
 int op_elements(const Op *op) { return op->count ? op->count : 1; }
 bool op_is_barrier(const Op *op) { return op->code == OP_BARRIER || op->code == OP_BARRIER_NEAR; }
-int op_first_index(const Op *op) { return (op_info[op->code].flags & OPF_WRITE) && op->code != OP_ASYNC_COPY ? op_elements(op) : 0; }
+int op_first_index(const Op *op) {
+  return (op_info[op->code].flags & OPF_WRITE) && op->code != OP_ASYNC_COPY ? op_elements(op) : 0;
+}
 
 /* ---- kernels */
 
 /* What a kernel's body was seen to use. */
-typedef struct Uses { const Module *module; bool *reads, *writes, *scalars; bool step; } Uses;
+typedef struct Uses {
+  const Module *module;
+  bool *reads, *writes, *scalars;
+  bool step;
+} Uses;
 
 /* Notes the params in `x`. */
 static void use_affine(Uses *u, Affine x) {
@@ -320,7 +343,9 @@ static void use_buffer_shape(Uses *u, const Buffer *b) {
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
 void kernel_set_args(Module *m, Kernel *k) {
-  Uses u = {.module = m, .reads = ARENA_ARRAY(m->arena, bool, m->nbuffers), .writes = ARENA_ARRAY(m->arena, bool, m->nbuffers),
+  Uses u = {.module = m,
+            .reads = ARENA_ARRAY(m->arena, bool, m->nbuffers),
+            .writes = ARENA_ARRAY(m->arena, bool, m->nbuffers),
             .scalars = ARENA_ARRAY(m->arena, bool, m->nscalars)};
   block_walk(k->body, use_op, &u);
   for (int d = 0; d < k->rank; d++) {
@@ -343,7 +368,10 @@ void kernel_set_args(Module *m, Kernel *k) {
 }
 
 /* A buffer, and the most bytes that an op seen so far moves to or from it at once. */
-typedef struct Widest { int buffer; int elements; } Widest;
+typedef struct Widest {
+  int buffer;
+  int elements;
+} Widest;
 
 /* Notes how much `op` moves (a block_walk callback). */
 static void note_width(void *user, Op *op) {
@@ -404,7 +432,8 @@ static int64_t slot_bytes(const Kernel *k, int root) {
 static int64_t bytes_before(const Kernel *k, int n) {
   int64_t sum = 0;
   for (int i = 0; i < n; i++)
-    if (k->arrays[i].space == SPACE_SHARED && k->arrays[i].storage < 0 && __builtin_add_overflow(sum, slot_bytes(k, i), &sum))
+    if (k->arrays[i].space == SPACE_SHARED && k->arrays[i].storage < 0 &&
+        __builtin_add_overflow(sum, slot_bytes(k, i), &sum))
       return INT64_MAX;
   return sum;
 }

@@ -200,8 +200,14 @@ void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]) {
 /* ---- ops */
 
 /* A list of operands or names that grows. */
-typedef struct Values { int n; Value **v; } Values;
-typedef struct Names { int n; Token *t; } Names;
+typedef struct Values {
+  int n;
+  Value **v;
+} Values;
+typedef struct Names {
+  int n;
+  Token *t;
+} Names;
 
 /* Reads a value into the list. */
 static void push_value(Parser *p, Values *list) {
@@ -286,7 +292,8 @@ static Op *finish_op(Parser *p, Builder *b, Opcode code, Values operands) {
     return NULL;
   Op *op = build_op(b, code, t, operands.n, operands.v);
   if (op->results[0]->type != t)
-    reader_error(&p->r, at, "the result of '%s' is %s here, not %s", op_info[code].name, type_text(p->m, op->results[0]->type), type_text(p->m, t));
+    reader_error(&p->r, at, "the result of '%s' is %s here, not %s", op_info[code].name,
+                 type_text(p->m, op->results[0]->type), type_text(p->m, t));
   return op;
 }
 
@@ -415,7 +422,8 @@ static Values parse_stored(Parser *p) {
   return v;
 }
 
-/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version if it is an array. An op that loads several has `n` results. */
+/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version if it is an array.
+ * An op that loads several has `n` results. */
 static Op *parse_memory(Parser *p, Builder *b, Opcode code, int n) {
   bool array = op_info[code].form == FORM_ARRAY, stores = op_info[code].flags & OPF_WRITE;
   int64_t off[MAX_RANK] = {0};
@@ -483,7 +491,8 @@ static Op *parse_boxed(Parser *p, Builder *b, Opcode code) {
   if (map && operands.n != 1)
     reader_error(&p->r, at, "'%s' takes one operand, found %d", op_info[code].name, operands.n);
   if (operands.n != box->rank)
-    reader_error(&p->r, at, "'%s' has %d coordinates but a box of %d dimensions", op_info[code].name, operands.n, box->rank);
+    reader_error(&p->r, at, "'%s' has %d coordinates but a box of %d dimensions", op_info[code].name, operands.n,
+                 box->rank);
   Op *op = finish_op(p, b, code, operands);
   if (!op)
     return NULL;
@@ -546,10 +555,12 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   case FORM_ELEMENT: return parse_element(p, b);
   case FORM_LANE: return parse_shuffle(p, b, code);
   case FORM_DIM: return parse_dim(p, b, code);
-  case FORM_GLOBAL: case FORM_ARRAY: return parse_memory(p, b, code, n);
+  case FORM_GLOBAL:
+  case FORM_ARRAY: return parse_memory(p, b, code, n);
   case FORM_COPY: return parse_copy(p, b);
   case FORM_COUNT: return parse_count(p, b, code);
-  case FORM_BOX: case FORM_MAP: return parse_boxed(p, b, code);
+  case FORM_BOX:
+  case FORM_MAP: return parse_boxed(p, b, code);
   case FORM_FOR: return parse_for(p, b);
   case FORM_IF: return parse_if(p, b, n);
   default: return parse_plain(p, b, code);

@@ -1,4 +1,5 @@
-/* ir/parse.c: modules from text. Grammar in docs/ir.md. The parser makes sure that the structure is whole (every symbol and value exists, counts
+/* ir/parse.c: modules from text. Grammar in docs/ir.md. The parser makes sure that the structure is whole (every
+ * symbol and value exists, counts
  * and written types agree with the op table); the verifier, which module_parse runs at the end, does the rest. */
 #include "ir/text.h"
 
@@ -316,7 +317,8 @@ static void parse_cover(Parser *p, Kernel *k) {
     parse_extents(p, k->rank, k->without);
 }
 
-/* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared later; TOK_END if there is none. */
+/* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared
+ * later; TOK_END if there is none. */
 static Token parse_multiples(Parser *p, Kernel *k) {
   while (reader_accept_word(&p->r, "multiple")) {
     Multiple x = {.value = text_affine(p)};
@@ -339,7 +341,8 @@ static void find_instead(Parser *p) {
       continue;
     int k = module_find_kernel(p->m, p->instead[i].text);
     if (k < 0)
-      reader_error(&p->r, p->instead[i].loc, "there is no kernel '@%.60s' in this module to launch instead", p->instead[i].text);
+      reader_error(&p->r, p->instead[i].loc, "there is no kernel '@%.60s' in this module to launch instead",
+                   p->instead[i].text);
     p->m->kernels[i].instead = k + 1;
   }
 }
@@ -519,7 +522,8 @@ static void parse_module(Parser *p) {
   if (!kernel)
     reader_expect_word(&p->r, "stencil");
   reader_expect_word(&p->r, "module");
-  p->m = module_new(p->arena, reader_expect_kind(&p->r, TOK_STRING, "the module's name in quotes"), kernel ? LEVEL_KIR : LEVEL_SIR);
+  p->m = module_new(p->arena, reader_expect_kind(&p->r, TOK_STRING, "the module's name in quotes"),
+                    kernel ? LEVEL_KIR : LEVEL_SIR);
   p->m->contract = false;
   reader_expect(&p->r, "{");
   while (!reader_at(&p->r, "}") && !p->r.failed)

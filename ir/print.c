@@ -1,6 +1,8 @@
-/* ir/print.c: modules as text. What is printed parses back (parse.c) to a module that prints the same; docs/ir.md describes the form.
+/* ir/print.c: modules as text. What is printed parses back (parse.c) to a module that prints the same; docs/ir.md
+ * describes the form.
  *
- * The printer also takes modules that the verifier would refuse, so that a broken pass can be looked at: what does not exist prints as `?`. */
+ * The printer also takes modules that the verifier would refuse, so that a broken pass can be looked at: what does
+ * not exist prints as `?`. */
 #include "ir/text.h"
 
 #include <math.h>
@@ -49,8 +51,12 @@ static void print_symbol(Str *b, const char *name) {
 static const char *scalar_name(const Module *m, int i) { return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL; }
 static const char *field_name(const Module *m, int i) { return i >= 0 && i < m->nfields ? m->fields[i].name : NULL; }
 static const char *buffer_name(const Module *m, int i) { return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL; }
-static const char *param_array_name(const Module *m, int i) { return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL; }
-static const char *array_name(const Kernel *k, int i) { return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL; }
+static const char *param_array_name(const Module *m, int i) {
+  return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL;
+}
+static const char *array_name(const Kernel *k, int i) {
+  return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL;
+}
 static const char *kernel_name(const Module *m, int i) { return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL; }
 
 /* A parenthesised list of fields. */
@@ -164,7 +170,11 @@ void box_print(Str *s, const Module *m, const Box *b) {
 /* ---- ops */
 
 /* What printing an op needs to know: the module, and the kernel (NULL outside of one). */
-typedef struct Printer { Str *s; const Module *m; const Kernel *k; } Printer;
+typedef struct Printer {
+  Str *s;
+  const Module *m;
+  const Kernel *k;
+} Printer;
 
 static void print_indent(Str *s, int indent) {
   for (int i = 0; i < indent; i++)
@@ -297,11 +307,10 @@ static void print_attributes(Printer *p, const Op *op) {
   case FORM_ARRAY: print_memory(p, op, array_name(p->k, op->sym)); break;
   case FORM_COPY: print_copy(p, op); break;
   case FORM_COUNT: str_addf(p->s, " %d", (int)op->count); break;
-  case FORM_BOX: case FORM_MAP: print_boxed(p, op); break;
+  case FORM_BOX:
+  case FORM_MAP: print_boxed(p, op); break;
   case FORM_FOR: print_for_head(p, op); break;
-  default:
-    str_add(p->s, op->noperands ? " " : "");
-    print_values(p->s, op->noperands, op->operands);
+  default: str_add(p->s, op->noperands ? " " : ""); print_values(p->s, op->noperands, op->operands);
   }
 }
 
@@ -566,7 +575,8 @@ static void print_host(Str *s, const Module *m) {
   str_add(s, "  }\n");
 }
 
-/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with the kind if it is no plain value, and the stop condition. */
+/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with the kind if it is no plain value, and the stop
+ * condition. */
 static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   static const char *const kinds[] = {"", " until", " finite ", " bounds "};
   str_add(s, "  reduce ");

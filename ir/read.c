@@ -1,5 +1,5 @@
 /* ir/read.c: the text form's characters to tokens, and the smallest things made of tokens. */
-#define _GNU_SOURCE   /* strtod_l: numbers do not depend on the locale of the program that uses the library */
+#define _GNU_SOURCE /* strtod_l: numbers do not depend on the locale of the program that uses the library */
 #include "ir/text.h"
 
 #include <locale.h>
@@ -171,7 +171,8 @@ static void read_punctuation(Reader *r) {
   else if (*r->at > ' ' && *r->at < 127)
     reader_error(r, r->loc, "'%c' begins nothing that may stand in IR text", *r->at);
   else
-    reader_error(r, r->loc, "the byte 0x%02x begins nothing that may stand in IR text", (unsigned)(unsigned char)*r->at);
+    reader_error(r, r->loc, "the byte 0x%02x begins nothing that may stand in IR text",
+                 (unsigned)(unsigned char)*r->at);
 }
 
 Token reader_next(Reader *r) {
@@ -282,7 +283,8 @@ int64_t reader_int(Reader *r, int64_t min, int64_t max) {
   bool fits = parse_digits(text, (uint64_t)INT64_MAX + negative, &x);
   int64_t i = (int64_t)(negative ? 0 - x : x);
   if (!fits || i < min || i > max) {
-    reader_error(r, at, "expected an integer from %lld to %lld, found '%s%.60s'", (long long)min, (long long)max, negative ? "-" : "", text);
+    reader_error(r, at, "expected an integer from %lld to %lld, found '%s%.60s'", (long long)min, (long long)max,
+                 negative ? "-" : "", text);
     return min;
   }
   return i;

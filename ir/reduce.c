@@ -60,7 +60,8 @@ void module_put_first(Module *m, int n, const Reduction *r) {
   for (int i = 0; i < n; i++) {
     ARENA_PUSH(m->arena, all, count, r[i]);
     all[i].scalar = m->nscalars;
-    ARENA_PUSH(m->arena, m->scalars, m->nscalars, ((Scalar){.name = r[i].name, .type = r[i].type, .is_reduction = true, .loc = r[i].loc}));
+    ARENA_PUSH(m->arena, m->scalars, m->nscalars,
+               ((Scalar){.name = r[i].name, .type = r[i].type, .is_reduction = true, .loc = r[i].loc}));
   }
   for (int i = 0; i < m->nreductions; i++)
     ARENA_PUSH(m->arena, all, count, m->reductions[i]);
@@ -93,8 +94,8 @@ static const char *position_text(const Module *m, const Box *b, const Const *sca
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d) {
   Const v = scalars[r->scalar];
   if (r->kind == REDUCE_FINITE && v.i != INT64_MAX) {
-    diag_error(d, r->loc, "-fcheck=finite: field '%s' is not a finite number at %s after %lld steps", declared_name(m, r->field),
-               position_text(m, &r->over, scalars, v.i), (long long)step);
+    diag_error(d, r->loc, "-fcheck=finite: field '%s' is not a finite number at %s after %lld steps",
+               declared_name(m, r->field), position_text(m, &r->over, scalars, v.i), (long long)step);
     return false;
   }
   if (r->kind == REDUCE_BOUNDS && v.i != INT64_MAX) {
@@ -104,7 +105,9 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
   if (r->kind != REDUCE_UNTIL)
     return true;
   if (r->type == TY_F64 && isnan(v.f)) {
-    diag_error(d, r->loc, "the value that 'until' compares is NaN after %lld steps: a field has a value that is no number (-fcheck=finite=1 tells where and when)",
+    diag_error(d, r->loc,
+               "the value that 'until' compares is NaN after %lld steps: a field has a value that is no number "
+               "(-fcheck=finite=1 tells where and when)",
                (long long)step);
     return false;
   }

@@ -10,20 +10,31 @@
 /* Is `s` a word that needs no quotes: letters, digits and underscores, dots between them, no digit first? */
 bool name_is_plain(const char *s);
 
-/* Reads the decimal number `text` (all of it, with an optional sign; no locale) as a float of type `t`, rounded once. False if it is malformed or too large. */
+/* Reads the decimal number `text` (all of it, with an optional sign; no locale) as a float of type `t`, rounded once.
+ * False if it is malformed or too large. */
 bool const_parse_float(const char *text, Type t, Const *out);
 
 /* ---------------------------------------------------------------- tokens: read.c */
 
-typedef enum TokenKind {
-  TOK_END, TOK_WORD, TOK_VALUE, TOK_SYMBOL, TOK_STRING, TOK_NUMBER, TOK_PUNCT
-} TokenKind;
+typedef enum TokenKind { TOK_END, TOK_WORD, TOK_VALUE, TOK_SYMBOL, TOK_STRING, TOK_NUMBER, TOK_PUNCT } TokenKind;
 
-/* A token: `text` is the word, the name after % or @, what a string stands for, the digits of a number, or the punctuation (".." and ">=" are one). */
-typedef struct Token { TokenKind kind; const char *text; Loc loc; } Token;
+/* A token: `text` is the word, the name after % or @, what a string stands for, the digits of a number, or the
+ * punctuation (".." and ">=" are one). */
+typedef struct Token {
+  TokenKind kind;
+  const char *text;
+  Loc loc;
+} Token;
 
 /* A text being read, one token ahead. After the first error, which is the only one reported, there are only TOK_END. */
-typedef struct Reader { Arena *arena; Diags *diags; const char *at; Loc loc; Token tok; bool failed; } Reader;
+typedef struct Reader {
+  Arena *arena;
+  Diags *diags;
+  const char *at;
+  Loc loc;
+  Token tok;
+  bool failed;
+} Reader;
 
 /* Starts to read `text`, which `diags` knows as `file`. */
 Reader reader_start(Arena *a, Diags *d, int file, const char *text);
@@ -31,7 +42,8 @@ Reader reader_start(Arena *a, Diags *d, int file, const char *text);
 Token reader_next(Reader *r);
 /* Reports the error and ends the text; does nothing after an error. */
 void reader_error(Reader *r, Loc at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Is the present token the word / the punctuation `s`? The accept functions step over it if so, the expect functions report if not. */
+/* Is the present token the word / the punctuation `s`? The accept functions step over it if so, the expect functions
+ * report if not. */
 bool reader_at_word(const Reader *r, const char *s);
 bool reader_at(const Reader *r, const char *s);
 bool reader_accept_word(Reader *r, const char *s);
@@ -52,10 +64,14 @@ Type reader_type(Reader *r);
 enum { NAME_BUCKETS = 1024, MAX_SIZE = INT32_MAX };
 
 /* A name in scope. */
-typedef struct NamedValue { const char *name; Value *value; struct NamedValue *shadow, *before; } NamedValue;
+typedef struct NamedValue {
+  const char *name;
+  Value *value;
+  struct NamedValue *shadow, *before;
+} NamedValue;
 
-/* The parser: its tokens, the module and the kernel (NULL outside) being made, what each kernel names behind `instead` (TOK_END: nothing), and the
- * values in scope, hashed by name and chained in order. */
+/* The parser: its tokens, the module and the kernel (NULL outside) being made, what each kernel names behind `instead`
+ * (TOK_END: nothing), and the values in scope, hashed by name and chained in order. */
 typedef struct Parser {
   Reader r;
   Arena *arena;

@@ -5,12 +5,15 @@
 #include <string.h>
 
 /* What is known of each scalar type; digits and the exponents are those of the significand with its leading bit. */
-typedef struct TypeRow { const char *name; int size, digits, min_exp, max_exp; } TypeRow;
+typedef struct TypeRow {
+  const char *name;
+  int size, digits, min_exp, max_exp;
+} TypeRow;
 static const TypeRow rows[TY_COMPOSITE] = {
-  [TY_NONE] = {"none", 0, 0, 0, 0},     [TY_BOOL] = {"bool", 1, 0, 0, 0},     [TY_I8] = {"i8", 1, 0, 0, 0},
-  [TY_I16] = {"i16", 2, 0, 0, 0},       [TY_I32] = {"i32", 4, 0, 0, 0},       [TY_I64] = {"i64", 8, 0, 0, 0},
-  [TY_F16] = {"f16", 2, 11, -13, 16},   [TY_BF16] = {"bf16", 2, 8, -125, 128}, [TY_F32] = {"f32", 4, 24, -125, 128},
-  [TY_F64] = {"f64", 8, 53, -1021, 1024},
+    [TY_NONE] = {"none", 0, 0, 0, 0},       [TY_BOOL] = {"bool", 1, 0, 0, 0},      [TY_I8] = {"i8", 1, 0, 0, 0},
+    [TY_I16] = {"i16", 2, 0, 0, 0},         [TY_I32] = {"i32", 4, 0, 0, 0},        [TY_I64] = {"i64", 8, 0, 0, 0},
+    [TY_F16] = {"f16", 2, 11, -13, 16},     [TY_BF16] = {"bf16", 2, 8, -125, 128}, [TY_F32] = {"f32", 4, 24, -125, 128},
+    [TY_F64] = {"f64", 8, 53, -1021, 1024},
 };
 
 const char *type_name(Type t) { return t < TY_COMPOSITE ? rows[t].name : "composite"; }
@@ -63,7 +66,8 @@ static Const convert_float(double x, Type to) {
   case TY_BOOL: return (Const){.i = x != 0};
   case TY_F64: return (Const){.f = x};
   case TY_F32: return (Const){.f = (double)(float)x};
-  case TY_F16: case TY_BF16: return (Const){.f = round_narrow(x, to)};
+  case TY_F16:
+  case TY_BF16: return (Const){.f = round_narrow(x, to)};
   default: return (Const){.i = saturate(x, to)};
   }
 }
@@ -74,7 +78,8 @@ static Const convert_int(int64_t i, Type to) {
   case TY_BOOL: return (Const){.i = i != 0};
   case TY_F64: return (Const){.f = (double)i};
   case TY_F32: return (Const){.f = (double)(float)i};
-  case TY_F16: case TY_BF16: return (Const){.f = round_narrow((long double)i, to)};
+  case TY_F16:
+  case TY_BF16: return (Const){.f = round_narrow((long double)i, to)};
   default: return (Const){.i = wrap_int(i, to)};
   }
 }
@@ -114,12 +119,22 @@ static double narrow_value(uint16_t bits, Type t) {
 }
 
 Const const_load(Type t, const void *p) {
-  union { uint8_t b; int8_t i8; int16_t i16; uint16_t u16; int32_t i32; int64_t i64; float f32; double f64; } u;
+  union {
+    uint8_t b;
+    int8_t i8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+  } u;
   memcpy(&u, p, (size_t)type_size(t));
   switch (t) {
   case TY_F64: return (Const){.f = u.f64};
   case TY_F32: return (Const){.f = (double)u.f32};
-  case TY_F16: case TY_BF16: return (Const){.f = narrow_value(u.u16, t)};
+  case TY_F16:
+  case TY_BF16: return (Const){.f = narrow_value(u.u16, t)};
   case TY_I64: return (Const){.i = u.i64};
   case TY_I32: return (Const){.i = u.i32};
   case TY_I16: return (Const){.i = u.i16};
@@ -129,11 +144,21 @@ Const const_load(Type t, const void *p) {
 }
 
 void const_store(Type t, void *p, Const x) {
-  union { uint8_t b; int8_t i8; int16_t i16; uint16_t u16; int32_t i32; int64_t i64; float f32; double f64; } u;
+  union {
+    uint8_t b;
+    int8_t i8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+  } u;
   switch (t) {
   case TY_F64: u.f64 = x.f; break;
   case TY_F32: u.f32 = (float)x.f; break;
-  case TY_F16: case TY_BF16: u.u16 = narrow_bits(x.f, t); break;
+  case TY_F16:
+  case TY_BF16: u.u16 = narrow_bits(x.f, t); break;
   case TY_I64: u.i64 = x.i; break;
   case TY_I32: u.i32 = (int32_t)x.i; break;
   case TY_I16: u.i16 = (int16_t)x.i; break;

@@ -1,4 +1,5 @@
-/* ir/verify-code.c: the rules of code: levels, operands, results, types, scope. Code is checked block by block with the set of values in scope. */
+/* ir/verify-code.c: the rules of code: levels, operands, results, types, scope. Code is checked block by block with
+ * the set of values in scope. */
 #include "ir/verify.h"
 
 void verify_fail(Verifier *v, Loc at, const char *fmt, ...) {
@@ -112,7 +113,8 @@ static void expect_type(Verifier *v, const Op *op, int i, Type t, const char *wh
 static void expect_same(Verifier *v, const Op *op) {
   for (int i = 1; i < op->noperands; i++)
     if (op->operands[i]->type != op->operands[0]->type)
-      fail_op(v, op, "operand %d is %s, operand 0 is %s; they must agree", i, type_name(op->operands[i]->type), type_name(op->operands[0]->type));
+      fail_op(v, op, "operand %d is %s, operand 0 is %s; they must agree", i, type_name(op->operands[i]->type),
+              type_name(op->operands[0]->type));
 }
 
 /* Is operand `i` a 32 or 64 bit integer? */
@@ -139,7 +141,8 @@ static void expect_bool(Verifier *v, const Op *op) {
 /* Has the result of `op` the type `t` of the `what` called `name`? */
 static void expect_result(Verifier *v, const Op *op, Type t, const char *what, const char *name) {
   if (op->results[0]->type != t)
-    fail_op(v, op, "the result is %s, but %s '%s' is %s", type_text(v->m, op->results[0]->type), what, name, type_text(v->m, t));
+    fail_op(v, op, "the result is %s, but %s '%s' is %s", type_text(v->m, op->results[0]->type), what, name,
+            type_text(v->m, t));
 }
 
 /* ---- ops by kind */
@@ -158,7 +161,8 @@ static void check_arithmetic(Verifier *v, const Op *op) {
   if (op->code == OP_SELECT) {
     expect_type(v, op, 0, TY_BOOL, "the condition");
     if (op->operands[1]->type != op->operands[2]->type)
-      fail_op(v, op, "operand 1 is %s, operand 2 is %s; they must agree", type_name(op->operands[1]->type), type_name(op->operands[2]->type));
+      fail_op(v, op, "operand 1 is %s, operand 2 is %s; they must agree", type_name(op->operands[1]->type),
+              type_name(op->operands[2]->type));
   } else if (op->code >= OP_ADD && op->code <= OP_MAX) {
     expect_numeric(v, op, false);
   } else if (op->code >= OP_FMA && op->code <= OP_COPYSIGN) {
@@ -219,7 +223,8 @@ static void check_extract(Verifier *v, const Op *op) {
   if (!c || op->sym < 0 || op->sym >= c->n)
     fail_op(v, op, "type %s has no member %d", type_text(v->m, op->operands[0]->type), op->sym);
   else if (op->results[0]->type != c->members[op->sym].type)
-    fail_op(v, op, "the result is %s, but the member is %s", type_text(v->m, op->results[0]->type), type_text(v->m, c->members[op->sym].type));
+    fail_op(v, op, "the result is %s, but the member is %s", type_text(v->m, op->results[0]->type),
+            type_text(v->m, c->members[op->sym].type));
 }
 
 static void check_element(Verifier *v, const Op *op) {
@@ -233,7 +238,8 @@ static void check_element(Verifier *v, const Op *op) {
 
 static void check_shuffle(Verifier *v, const Op *op) {
   if (op->off[0] < 1 || op->off[0] > 31)
-    fail_op(v, op, "the %s is %lld, must be 1 to 31", op->code == OP_SHUFFLE ? "mask" : "distance", (long long)op->off[0]);
+    fail_op(v, op, "the %s is %lld, must be 1 to 31", op->code == OP_SHUFFLE ? "mask" : "distance",
+            (long long)op->off[0]);
 }
 
 /* The warps of a barrier between neighbours must be whole. */
@@ -277,10 +283,12 @@ static void check_indices(Verifier *v, const Op *op, int first, int rank, Type t
 static void check_count(Verifier *v, const Op *op, Type element) {
   int n = op->count, bytes = n * type_size(element);
   if (op->code == OP_ASYNC_COPY ? bytes != 4 && bytes != 8 && bytes != 16 : (n != 2 && n != 4 && n != 8) || bytes > 32)
-    fail_op(v, op, "%d elements of type %s; must be %s", n, type_name(element), op->code == OP_ASYNC_COPY ? "4, 8 or 16 bytes" : "2, 4 or 8, at most 32 bytes");
+    fail_op(v, op, "%d elements of type %s; must be %s", n, type_name(element),
+            op->code == OP_ASYNC_COPY ? "4, 8 or 16 bytes" : "2, 4 or 8, at most 32 bytes");
 }
 
-/* The operands of the memory op from op_first_index on are its `rank` indices, of type `t`; a store has values of type `element` before them. */
+/* The operands of the memory op from op_first_index on are its `rank` indices, of type `t`; a store has values of type
+ * `element` before them. */
 static void check_place(Verifier *v, const Op *op, int rank, Type t, Type element, const char *name) {
   int stores = op_first_index(op);
   if (op->noperands != rank + stores) {
@@ -343,13 +351,15 @@ static void check_copy(Verifier *v, const Op *op) {
   }
   int rank = buffer_rank(v->m, op->from);
   if (op->noperands != a->rank + rank) {
-    fail_op(v, op, "%d indices, but '%s' and '%s' have ranks %d and %d", op->noperands, a->name, v->m->buffers[op->from].name, a->rank, rank);
+    fail_op(v, op, "%d indices, but '%s' and '%s' have ranks %d and %d", op->noperands, a->name,
+            v->m->buffers[op->from].name, a->rank, rank);
     return;
   }
   check_indices(v, op, 0, a->rank, TY_I32);
   check_indices(v, op, a->rank, rank, TY_I64);
   if (buffer_type(v->m, op->from) != a->type)
-    fail_op(v, op, "'%s' is %s, but '%s' is %s", a->name, type_name(a->type), v->m->buffers[op->from].name, type_name(buffer_type(v->m, op->from)));
+    fail_op(v, op, "'%s' is %s, but '%s' is %s", a->name, type_name(a->type), v->m->buffers[op->from].name,
+            type_name(buffer_type(v->m, op->from)));
   check_count(v, op, a->type);
   check_offsets(v, op, a->rank, INT32_MAX);
   for (int d = 0; d < rank; d++)
@@ -359,7 +369,8 @@ static void check_copy(Verifier *v, const Op *op) {
 
 /* A for's operands, block arguments and results. */
 static void check_for(Verifier *v, const Op *op) {
-  if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 || op->blocks[0]->nargs != op->noperands - 1) {
+  if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 ||
+      op->blocks[0]->nargs != op->noperands - 1) {
     fail_op(v, op, "%d operands, %d results, %d blocks do not make a loop", op->noperands, op->nresults, op->nblocks);
     return;
   }
@@ -389,7 +400,8 @@ static void check_if(Verifier *v, const Op *op) {
 static bool check_composite_use(Verifier *v, const Op *op) {
   for (int i = 0; i < op->noperands && op->code != OP_CONSTRUCT && op->code != OP_EXTRACT && op->code != OP_YIELD; i++)
     if (!type_is_scalar(op->operands[i]->type)) {
-      fail_op(v, op, "operand %d is %s; only construct, extract and yield take composite values", i, type_text(v->m, op->operands[i]->type));
+      fail_op(v, op, "operand %d is %s; only construct, extract and yield take composite values", i,
+              type_text(v->m, op->operands[i]->type));
       return false;
     }
   return true;
@@ -420,7 +432,8 @@ static void check_form(Verifier *v, const Op *op) {
     if (op->count < 0 || op->count > MAX_GROUPS)
       fail_op(v, op, "%d groups, must be 0 to %d", op->count, MAX_GROUPS);
     break;
-  case FORM_BOX: case FORM_MAP: check_boxed(v, op); break;
+  case FORM_BOX:
+  case FORM_MAP: check_boxed(v, op); break;
   case FORM_FOR: check_for(v, op); break;
   case FORM_IF: check_if(v, op); break;
   }
@@ -431,11 +444,14 @@ static void check_form(Verifier *v, const Op *op) {
 /* May `op` stand in the present context? */
 static bool check_level(Verifier *v, const Op *op) {
   const OpInfo *info = &op_info[op->code];
-  bool ok = v->context == CONTEXT_EXPR   ? info->level == LEVEL_BOTH && info->flags && op->code != OP_STEP
+  bool ok = v->context == CONTEXT_EXPR    ? info->level == LEVEL_BOTH && info->flags && op->code != OP_STEP
             : v->context == CONTEXT_PIECE ? (info->level & LEVEL_SIR) != 0
                                           : (info->level & LEVEL_KIR) != 0;
   if (!ok)
-    fail_op(v, op, "may not stand in %s", v->context == CONTEXT_EXPR ? "a scalar's expression" : v->context == CONTEXT_PIECE ? "stencil IR" : "kernel IR");
+    fail_op(v, op, "may not stand in %s",
+            v->context == CONTEXT_EXPR    ? "a scalar's expression"
+            : v->context == CONTEXT_PIECE ? "stencil IR"
+                                          : "kernel IR");
   return ok;
 }
 
@@ -478,7 +494,8 @@ static bool check_results(Verifier *v, const Op *op) {
   }
   for (int i = 0; i < op->nresults; i++) {
     const Value *x = op->results[i];
-    bool composite = x && (op->code == OP_ACCESS || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) && type_composite(v->m, x->type);
+    bool composite = x && (op->code == OP_ACCESS || op->code == OP_CONSTRUCT || op->code == OP_EXTRACT) &&
+                     type_composite(v->m, x->type);
     if (!x || x->def != op || x->index != i || (!type_is_scalar(x->type) && !composite)) {
       fail_op(v, op, "result %d is not a value made by this op", i);
       return false;
@@ -486,7 +503,8 @@ static bool check_results(Verifier *v, const Op *op) {
   }
   for (int i = 1; i < op->nresults && rule == RESULT_MANY; i++)
     if (op->results[i]->type != op->results[0]->type) {
-      fail_op(v, op, "result %d is %s, result 0 is %s; they must agree", i, type_name(op->results[i]->type), type_name(op->results[0]->type));
+      fail_op(v, op, "result %d is %s, result 0 is %s; they must agree", i, type_name(op->results[i]->type),
+              type_name(op->results[0]->type));
       return false;
     }
   Type t = derived_type(op);
@@ -531,7 +549,8 @@ static void check_op(Verifier *v, const Op *op) {
       fail_op(v, op, "result %d (%%%d) is defined twice", i, op->results[i]->id);
 }
 
-/* Checks that `b` ends by yielding values of the `n` types; `what` says what it belongs to. Only a block without results may lack the yield. */
+/* Checks that `b` ends by yielding values of the `n` types; `what` says what it belongs to. Only a block without
+ * results may lack the yield. */
 static void check_yield(Verifier *v, const Block *b, const char *what, int n, const Type *types) {
   const Op *y = b->last && b->last->code == OP_YIELD ? b->last : NULL;
   Loc at = b->last ? b->last->loc : no_loc();
@@ -543,7 +562,8 @@ static void check_yield(Verifier *v, const Block *b, const char *what, int n, co
     fail_op(v, y, "%d values, but %s needs %d", y->noperands, what, n);
   for (int i = 0; i < n && i < y->noperands; i++)
     if (y->operands[i] && y->operands[i]->type != types[i])
-      fail_op(v, y, "value %d is %s, but %s needs %s", i, type_text(v->m, y->operands[i]->type), what, type_text(v->m, types[i]));
+      fail_op(v, y, "value %d is %s, but %s needs %s", i, type_text(v->m, y->operands[i]->type), what,
+              type_text(v->m, types[i]));
 }
 
 /* Checks the ops of `b` in order; at its end its values leave the scope. */

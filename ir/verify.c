@@ -1,4 +1,5 @@
-/* ir/verify.c: the rules of both IRs: declarations, stencils, kernels and the host part; verify-code.c has those of the code in them. Whether
+/* ir/verify.c: the rules of both IRs: declarations, stencils, kernels and the host part; verify-code.c has those of
+ * the code in them. Whether
  * accesses stay on their fields is the front end's business. */
 #include "ir/verify.h"
 
@@ -48,7 +49,8 @@ static void check_composites(Verifier *v) {
       if (c->members[k].type == TY_NONE || c->members[k].type >= TY_COMPOSITE + i)
         verify_fail(v, no_loc(), "member %d is of no type declared before", k);
       if (!c->members[k].name != !c->name || (!c->name && c->members[k].type != c->members[0].type))
-        verify_fail(v, no_loc(), "member %d has a name in a vector, none in a struct, or another type than the vector", k);
+        verify_fail(v, no_loc(), "member %d has a name in a vector, none in a struct, or another type than the vector",
+                    k);
     }
     for (int k = 0; k < i && c->name; k++)
       if (m->composites[k].name && !strcmp(m->composites[k].name, c->name))
@@ -79,7 +81,8 @@ static void check_records(Verifier *v) {
       continue;
     }
     for (int k = 0; k < type_components(v->m, r->type); k++)
-      if (v->m->fields[r->first + k].type != type_component(v->m, r->type, k) || !box_equal(&v->m->fields[r->first + k].box, &v->m->fields[r->first].box))
+      if (v->m->fields[r->first + k].type != type_component(v->m, r->type, k) ||
+          !box_equal(&v->m->fields[r->first + k].box, &v->m->fields[r->first].box))
         verify_fail(v, no_loc(), "field '%s' does not fit component %d", v->m->fields[r->first + k].name, k);
   }
 }
@@ -87,7 +90,8 @@ static void check_records(Verifier *v) {
 /* Is an access beyond the region of `f` what one beyond that of `g` is, of the same type? */
 static bool same_outside(const Field *f, const Field *g) {
   return f->outside == g->outside &&
-         (f->outside != OUTSIDE_CONST || const_same(f->outside_value, g->outside_value, type_is_scalar(f->type) ? f->type : TY_F64));
+         (f->outside != OUTSIDE_CONST ||
+          const_same(f->outside_value, g->outside_value, type_is_scalar(f->type) ? f->type : TY_F64));
 }
 
 /* The past of a field is like the field; only one behind the last is temp. */
@@ -99,7 +103,8 @@ static void check_past(Verifier *v, const Field *f) {
   } else if (f->past) {
     const Field *now = &v->m->fields[f->present];
     bool fits = now->type == f->type && box_equal(&now->box, &f->box) && same_outside(f, now);
-    if (!fits || f->past > now->history + 1 || f->temp != (f->past > now->history) || f->input || now->past || now->temp || now->input)
+    if (!fits || f->past > now->history + 1 || f->temp != (f->past > now->history) || f->input || now->past ||
+        now->temp || now->input)
       verify_fail(v, f->loc, "it does not fit field '%s', whose past %d it is said to be", now->name, f->past);
   }
 }
@@ -127,7 +132,8 @@ static void check_fields(Verifier *v) {
       verify_fail(v, f->loc, "the name is taken by another field");
     if (f->outside > OUTSIDE_CONST)
       verify_fail(v, f->loc, "there is no outside rule number %d", (int)f->outside);
-    else if (f->outside == OUTSIDE_CONST && !verify_is_value(f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64))
+    else if (f->outside == OUTSIDE_CONST &&
+             !verify_is_value(f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64))
       verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_text(v->m, f->type));
     if (f->input && f->temp)
       verify_fail(v, f->loc, "a field cannot be both input and temp");
@@ -214,7 +220,8 @@ static void check_stencil(Verifier *v, const Stencil *st, bool init) {
   if (st->level < 0 || st->level >= (init ? 1 : v->m->time_tile))
     verify_fail(v, st->loc, "level %d is outside the time tile of %d", st->level, init ? 1 : v->m->time_tile);
   for (int d = 0; d < v->m->grid.rank && st->has_extent; d++)
-    if (st->extent.lo[d] > MAX_OFFSET || st->extent.lo[d] < -MAX_OFFSET || st->extent.hi[d] > MAX_OFFSET || st->extent.hi[d] < -MAX_OFFSET)
+    if (st->extent.lo[d] > MAX_OFFSET || st->extent.lo[d] < -MAX_OFFSET || st->extent.hi[d] > MAX_OFFSET ||
+        st->extent.hi[d] < -MAX_OFFSET)
       verify_fail(v, st->loc, "the extent is out of range in dimension %d", d);
 }
 
@@ -223,7 +230,8 @@ static void check_groups(Verifier *v) {
   for (int i = 0; i < v->m->nstencils; i++) {
     const Stencil *st = &v->m->stencils[i], *before = i && st[-1].level == st->level ? st - 1 : NULL;
     if (before ? st->group < before->group || st->group > before->group + 1 : st->group != 0)
-      verify_fail(v, st->loc, "stencil '%s' is in group %d, which does not follow the one before it", st->name, st->group);
+      verify_fail(v, st->loc, "stencil '%s' is in group %d, which does not follow the one before it", st->name,
+                  st->group);
   }
 }
 
@@ -233,7 +241,8 @@ static int root_field(const Module *m, int i) { return m->fields[i].past ? m->fi
 /* Are the two different buffers of one field and its past? */
 static bool may_swap(const Module *m, int a, int b) {
   const Buffer *x = &m->buffers[a], *y = &m->buffers[b];
-  return a != b && x->kind == BUFFER_FIELD && y->kind == BUFFER_FIELD && root_field(m, x->field) == root_field(m, y->field);
+  return a != b && x->kind == BUFFER_FIELD && y->kind == BUFFER_FIELD &&
+         root_field(m, x->field) == root_field(m, y->field);
 }
 
 /* Checks what a sequence launches and swaps. */
@@ -245,13 +254,16 @@ static void check_sequence(Verifier *v, const HostSeq *q) {
       if (op->a < 0 || op->a >= m->nkernels)
         verify_fail(v, no_loc(), "there is no kernel number %d", op->a);
       else if (m->kernels[op->a].steps > q->steps)
-        verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name, m->kernels[op->a].steps, q->steps);
+        verify_fail(v, no_loc(), "kernel '%s' makes %d steps in a sequence of %d", m->kernels[op->a].name,
+                    m->kernels[op->a].steps, q->steps);
       else if (op->beside && (i == 0 || op[-1].kind != HOST_LAUNCH))
-        verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before", m->kernels[op->a].name);
+        verify_fail(v, no_loc(), "kernel '%s' is launched beside nothing: there must be a launch directly before",
+                    m->kernels[op->a].name);
     } else if (op->a < 0 || op->a >= m->nbuffers || op->b < 0 || op->b >= m->nbuffers) {
       verify_fail(v, no_loc(), "there is no buffer number %d or %d", op->a, op->b);
     } else if (!may_swap(m, op->a, op->b)) {
-      verify_fail(v, no_loc(), "buffers '%s' and '%s' are not two of one field and its past", m->buffers[op->a].name, m->buffers[op->b].name);
+      verify_fail(v, no_loc(), "buffers '%s' and '%s' are not two of one field and its past", m->buffers[op->a].name,
+                  m->buffers[op->b].name);
     }
   }
 }
@@ -267,7 +279,8 @@ static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
     verify_fail(v, r->loc, "op '%s' does not reduce", op_info[r->op].name);
   if ((!floats && r->type != TY_I64) || r->every < 1 || r->kind > REDUCE_BOUNDS)
     verify_fail(v, r->loc, "type %s, every %lld steps, kind %d", type_name(r->type), (long long)r->every, (int)r->kind);
-  if (r->scalar < 0 || r->scalar >= m->nscalars || !m->scalars[r->scalar].is_reduction || m->scalars[r->scalar].type != r->type)
+  if (r->scalar < 0 || r->scalar >= m->nscalars || !m->scalars[r->scalar].is_reduction ||
+      m->scalars[r->scalar].type != r->type)
     verify_fail(v, r->loc, "scalar number %d is not one of a reduction of type %s", r->scalar, type_name(r->type));
   if (r->kind >= REDUCE_FINITE && floats)
     verify_fail(v, r->loc, "what a check finds is of type i64");
@@ -281,7 +294,8 @@ static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
 static void check_no_temps(Verifier *v, const Block *b) {
   for (const Op *op = b->first; op; op = op->next)
     if (op->code == OP_ACCESS && v->m->fields[op->sym].temp)
-      verify_fail(v, op->loc, "it reads temp field '%s', which holds nothing between steps", v->m->fields[op->sym].name);
+      verify_fail(v, op->loc, "it reads temp field '%s', which holds nothing between steps",
+                  v->m->fields[op->sym].name);
 }
 
 static void check_reductions(Verifier *v) {
@@ -330,13 +344,15 @@ static void check_buffers(Verifier *v) {
   for (int i = 0; i < m->nbuffers; i++) {
     const Buffer *b = &m->buffers[i];
     set_where(v, no_loc(), "buffer", b->name);
-    if (b->kind == BUFFER_SCRATCH ? !type_is_scalar(b->type) || b->cells < 1
-        : b->field < 0 || b->field >= (b->kind == BUFFER_FIELD ? m->nfields : m->nparam_arrays) || b->copy < 0)
+    if (b->kind == BUFFER_SCRATCH
+            ? !type_is_scalar(b->type) || b->cells < 1
+            : b->field < 0 || b->field >= (b->kind == BUFFER_FIELD ? m->nfields : m->nparam_arrays) || b->copy < 0)
       verify_fail(v, no_loc(), "what it stands for (number %d, copy %d) does not exist", b->field, b->copy);
     if (module_find_buffer(m, b->name) != i)
       verify_fail(v, no_loc(), "the name is taken by another buffer");
     for (int j = 0; j < i; j++)
-      if (b->kind != BUFFER_SCRATCH && m->buffers[j].kind == b->kind && m->buffers[j].field == b->field && m->buffers[j].copy == b->copy)
+      if (b->kind != BUFFER_SCRATCH && m->buffers[j].kind == b->kind && m->buffers[j].field == b->field &&
+          m->buffers[j].copy == b->copy)
         verify_fail(v, no_loc(), "buffer '%s' is the same copy of the same field", m->buffers[j].name);
   }
 }
@@ -365,14 +381,16 @@ static void check_array(Verifier *v, const Kernel *k, int i) {
   }
   for (int d = 0; d < a->rank; d++) {
     if (a->shape[d] < 1 || a->pad_lo[d] < 0 || a->pad_hi[d] < 0)
-      verify_fail(v, no_loc(), "array '%s' has extent %d and pads %d, %d in dimension %d", a->name, a->shape[d], a->pad_lo[d], a->pad_hi[d], d);
+      verify_fail(v, no_loc(), "array '%s' has extent %d and pads %d, %d in dimension %d", a->name, a->shape[d],
+                  a->pad_lo[d], a->pad_hi[d], d);
     if (a->shape[d] > 0 && bytes <= INT32_MAX)
       bytes *= a->shape[d];
   }
   if (bytes > INT32_MAX)
     verify_fail(v, no_loc(), "array '%s' takes more than %d bytes", a->name, INT32_MAX);
   if (!is_storage_sound(k, i))
-    verify_fail(v, no_loc(), "the storage of array '%s' is no array of the same space, or goes round in a circle", a->name);
+    verify_fail(v, no_loc(), "the storage of array '%s' is no array of the same space, or goes round in a circle",
+                a->name);
   for (int j = 0; j < i; j++)
     if (!strcmp(k->arrays[j].name, a->name))
       verify_fail(v, no_loc(), "there are two arrays '%s'", a->name);
@@ -384,7 +402,8 @@ static void check_launch(Verifier *v, const Kernel *k) {
   int errors = v->errors;
   for (int d = 0; d < k->rank; d++) {
     if (k->threads[d] < 1 || k->tile[d] < 1)
-      verify_fail(v, k->loc, "%d threads and a tile of %d points in dimension %d; both must be at least 1", k->threads[d], k->tile[d], d);
+      verify_fail(v, k->loc, "%d threads and a tile of %d points in dimension %d; both must be at least 1",
+                  k->threads[d], k->tile[d], d);
     if (k->threads[d] > 0 && threads <= INT32_MAX)
       threads *= k->threads[d];
     verify_affine(v, k->loc, k->extent[d]);
@@ -392,7 +411,10 @@ static void check_launch(Verifier *v, const Kernel *k) {
     if (k->hollow)
       verify_affine(v, k->loc, k->without[d]);
     if (k->hollow && v->errors == errors && (!affine_diff(k->extent[d], k->without[d], &rim) || rim < 0))
-      verify_fail(v, k->loc, "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' less a constant", d);
+      verify_fail(v, k->loc,
+                  "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' "
+                  "less a constant",
+                  d);
   }
   if (threads > INT32_MAX)
     verify_fail(v, k->loc, "more than %d threads", INT32_MAX);
@@ -410,7 +432,9 @@ static const KArg *find_arg(const Kernel *k, const KArg *a) {
 
 /* What argument `a` is called. */
 static const char *arg_name(const Verifier *v, const KArg *a) {
-  const char *name = a->kind == KARG_STEP ? "step" : a->kind == KARG_SCALAR ? v->m->scalars[a->index].name : v->m->buffers[a->index].name;
+  const char *name = a->kind == KARG_STEP     ? "step"
+                     : a->kind == KARG_SCALAR ? v->m->scalars[a->index].name
+                                              : v->m->buffers[a->index].name;
   static const char *const kinds[] = {"buffer", "scalar", "the"};
   return arena_printf(v->m->arena, "%s %s", kinds[a->kind], name);
 }
@@ -432,7 +456,8 @@ static void check_args(Verifier *v, const Kernel *k) {
     if (!have)
       verify_fail(v, k->loc, "it uses %s, which is not among its arguments", arg_name(v, need));
     else if (need->kind == KARG_BUFFER && ((need->reads && !have->reads) || (need->writes && !have->writes)))
-      verify_fail(v, k->loc, "it %s %s, but its argument does not say so", need->writes && !have->writes ? "writes" : "reads", arg_name(v, need));
+      verify_fail(v, k->loc, "it %s %s, but its argument does not say so",
+                  need->writes && !have->writes ? "writes" : "reads", arg_name(v, need));
   }
 }
 
@@ -468,9 +493,12 @@ static void check_instead(Verifier *v, const Kernel *k) {
   else if (!k->nmultiples)
     verify_fail(v, k->loc, "kernel '%s' would never be launched instead: this one has no multiples", other->name);
   else if (other->nmultiples || other->instead)
-    verify_fail(v, k->loc, "kernel '%s' is to be launched instead, so it must have no multiples and no 'instead' itself", other->name);
+    verify_fail(v, k->loc,
+                "kernel '%s' is to be launched instead, so it must have no multiples and no 'instead' itself",
+                other->name);
   else if (other->steps != k->steps)
-    verify_fail(v, k->loc, "kernel '%s', launched instead, makes %d steps, not %d", other->name, other->steps, k->steps);
+    verify_fail(v, k->loc, "kernel '%s', launched instead, makes %d steps, not %d", other->name, other->steps,
+                k->steps);
   else if (!write_the_same(k, other))
     verify_fail(v, k->loc, "kernel '%s', launched instead, does not write the same buffers", other->name);
 }
@@ -507,7 +535,8 @@ static void check_host(Verifier *v) {
   check_sequence(v, &h->init);
   for (int i = 0; i < h->nseqs; i++) {
     if (i && h->seqs[i].steps >= h->seqs[i - 1].steps)
-      verify_fail(v, no_loc(), "the sequences must come by falling steps, but %d follows %d", h->seqs[i].steps, h->seqs[i - 1].steps);
+      verify_fail(v, no_loc(), "the sequences must come by falling steps, but %d follows %d", h->seqs[i].steps,
+                  h->seqs[i - 1].steps);
     check_sequence(v, &h->seqs[i]);
   }
   if (!h->nseqs || h->seqs[h->nseqs - 1].steps != 1)

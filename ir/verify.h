@@ -10,8 +10,9 @@ typedef enum Context { CONTEXT_EXPR, CONTEXT_PIECE, CONTEXT_KERNEL } Context;
 /* Offsets beyond this are refused, so that adding a few to a coordinate does not overflow. */
 #define MAX_OFFSET (INT64_C(1) << 40)
 
-/* The state of one verification. `where` names the code being checked for messages; `table` (mask + 1 places) is the set of values in scope by open
- * addressing, and `stack` the same values in order of definition, so that leaving a block takes the newest out again. */
+/* The state of one verification. `where` names the code being checked for messages; `table` (mask + 1 places) is the
+ * set of values in scope by open addressing, and `stack` the same values in order of definition, so that leaving a
+ * block takes the newest out again. */
 typedef struct Verifier {
   const Module *m;
   Diags *d;

@@ -12,26 +12,41 @@
 
 /* ---------------------------------------------------------------- ranges.c */
 
-/* What a linear form is made of: the thread's or block's number along dimension `index`, integer param `index`, or the value `v` that
- * the analysis does not look into (induction variables among them). Unused members are 0. */
+/* What a linear form is made of: the thread's or block's number along dimension `index`, integer param `index`, or the
+ * value `v` that the analysis does not look into (induction variables among them). Unused members are 0. */
 typedef enum AtomKind { ATOM_THREAD, ATOM_BLOCK, ATOM_SCALAR, ATOM_VALUE } AtomKind;
-typedef struct Atom { AtomKind kind; int32_t index; const Value *v; } Atom;
-typedef struct LinearTerm { Atom atom; int64_t coef; } LinearTerm;
+typedef struct Atom {
+  AtomKind kind;
+  int32_t index;
+  const Value *v;
+} Atom;
+typedef struct LinearTerm {
+  Atom atom;
+  int64_t coef;
+} LinearTerm;
 
-/* c + sum of coef * atom, coefs not zero, atoms distinct. A value of an integer type of b bits has a form that equals it modulo 2^b; if
- * the form's interval fits the type they are equal. Immutable, in the arena. */
-typedef struct Linear { int64_t c; int32_t n; const LinearTerm *t; } Linear;
+/* c + sum of coef * atom, coefs not zero, atoms distinct. A value of an integer type of b bits has a form that equals
+ * it modulo 2^b; if the form's interval fits the type they are equal. Immutable, in the arena. */
+typedef struct Linear {
+  int64_t c;
+  int32_t n;
+  const LinearTerm *t;
+} Linear;
 
 /* The integers from lo to hi, or all if not known. */
-typedef struct Interval { bool known; int64_t lo, hi; } Interval;
+typedef struct Interval {
+  bool known;
+  int64_t lo, hi;
+} Interval;
 
-/* The analysis of one body. Forms are remembered by Value.id, so values need numbers (module_renumber); values made later get theirs
- * with ranges_number. identity, if set, is asked whether an idx.* op may be taken to return its operand plus its offset. */
+/* The analysis of one body. Forms are remembered by Value.id, so values need numbers (module_renumber); values made
+ * later get theirs with ranges_number. identity, if set, is asked whether an idx.* op may be taken to return its
+ * operand plus its offset. */
 typedef struct Ranges {
   Arena *arena;
   const Module *m;
-  const Kernel *k;               /* NULL: a body of stencil IR */
-  int32_t n, cap;                /* values numbered; places in memo */
+  const Kernel *k; /* NULL: a body of stencil IR */
+  int32_t n, cap;  /* values numbered; places in memo */
   Linear **memo;
   bool (*identity)(void *user, const Op *map);
   void *user;
@@ -53,8 +68,8 @@ Interval value_interval(Ranges *r, const Value *v);
 /* Is the constant integer, whose value goes to *c? */
 bool value_is_int(const Value *v, int64_t *c);
 
-/* Have all threads of a block that reach `v`'s definition together the same value there? Loaded values and loop-carried ones count as
- * not. */
+/* Have all threads of a block that reach `v`'s definition together the same value there? Loaded values and loop-carried
+ * ones count as not. */
 bool value_is_uniform(const Value *v);
 
 /* ---------------------------------------------------------------- simplify.c */

@@ -1,4 +1,5 @@
-/* fold.c: what one op comes to by itself: constants, identities that change no bit, index arithmetic that ranges decide. */
+/* fold.c: what one op comes to by itself: constants, identities that change no bit, index arithmetic that ranges
+ * decide. */
 #include <math.h>
 
 #include "passes/simplify.h"
@@ -6,7 +7,9 @@
 static const Fold no_fold = {NULL, NULL};
 
 static Fold fold_to(Value *v) { return (Fold){v, NULL}; }
-static Fold fold_to_int(Simplifier *s, Op *op, int64_t i) { return fold_to(simplify_int(s, op, op->results[0]->type, i)); }
+static Fold fold_to_int(Simplifier *s, Op *op, int64_t i) {
+  return fold_to(simplify_int(s, op, op->results[0]->type, i));
+}
 
 /* Is `v` a constant? */
 static bool is_const(const Value *v) { return v->def && v->def->code == OP_CONST; }
@@ -18,7 +21,9 @@ static bool is_bool(const Value *v, int b) { return is_const(v) && v->type == TY
 static bool is_op(const Value *v, Opcode code) { return v->def && v->def->code == code; }
 
 /* Is `v` = x + c for an integer constant c? Constants are the right operand. */
-static bool is_add_const(const Value *v, int64_t *c) { return is_op(v, OP_ADD) && value_is_int(v->def->operands[1], c); }
+static bool is_add_const(const Value *v, int64_t *c) {
+  return is_op(v, OP_ADD) && value_is_int(v->def->operands[1], c);
+}
 
 /* Is `v` the floating-point constant f, sign of zero included? */
 static bool is_float(const Value *v, double f) {
@@ -65,7 +70,8 @@ static void order_operands(Simplifier *s, Op *op) {
 /* All operands constant: the op's value; but no NaN is made here, as its bits are the device's business. */
 static Fold fold_constants(Simplifier *s, Op *op) {
   Const c[3];
-  if (op->noperands == 0 || op->noperands > 3 || op_info[op->code].form != FORM_PLAIN || !(op_info[op->code].flags & OPF_PURE))
+  if (op->noperands == 0 || op->noperands > 3 || op_info[op->code].form != FORM_PLAIN ||
+      !(op_info[op->code].flags & OPF_PURE))
     return no_fold;
   for (int i = 0; i < op->noperands; i++) {
     if (!is_const(op->operands[i]))
@@ -103,7 +109,8 @@ static Fold fold_add(Simplifier *s, Op *op) {
     if (k == 0)
       return fold_to(x);
     if (is_add_const(x, &c))
-      rewrite(s, op, OP_ADD, 2, (Value *[]){x->def->operands[0], simplify_int(s, op, x->type, (int64_t)((uint64_t)c + (uint64_t)k))});
+      rewrite(s, op, OP_ADD, 2,
+              (Value *[]){x->def->operands[0], simplify_int(s, op, x->type, (int64_t)((uint64_t)c + (uint64_t)k))});
     return no_fold;
   }
   if (is_add_const(x, &c))
@@ -144,7 +151,8 @@ static Fold fold_mul(Simplifier *s, Op *op) {
   if (k == 1)
     return fold_to(x);
   if (is_op(x, OP_MUL) && value_is_int(x->def->operands[1], &c))
-    rewrite(s, op, OP_MUL, 2, (Value *[]){x->def->operands[0], simplify_int(s, op, x->type, (int64_t)((uint64_t)c * (uint64_t)k))});
+    rewrite(s, op, OP_MUL, 2,
+            (Value *[]){x->def->operands[0], simplify_int(s, op, x->type, (int64_t)((uint64_t)c * (uint64_t)k))});
   return no_fold;
 }
 
@@ -167,7 +175,8 @@ static Fold fold_div(Simplifier *s, Op *op) {
 
 /* Bounds of x - y as integers without wrapping. */
 static Interval difference(Simplifier *s, const Value *x, const Value *y) {
-  Interval a = linear_interval(s->ranges, linear_of(s->ranges, x)), b = linear_interval(s->ranges, linear_of(s->ranges, y));
+  Interval a = linear_interval(s->ranges, linear_of(s->ranges, x)),
+           b = linear_interval(s->ranges, linear_of(s->ranges, y));
   Interval va = value_interval(s->ranges, x), vb = value_interval(s->ranges, y), d = {false, 0, 0};
   if (!va.known || !vb.known)
     return d;
@@ -215,10 +224,17 @@ static Fold fold_int(Simplifier *s, Op *op) {
   case OP_ADD: return fold_add(s, op);
   case OP_SUB: return fold_sub(s, op);
   case OP_MUL: return fold_mul(s, op);
-  case OP_DIV: case OP_REM: return fold_div(s, op);
-  case OP_MIN: case OP_MAX: return fold_minmax(s, op);
+  case OP_DIV:
+  case OP_REM: return fold_div(s, op);
+  case OP_MIN:
+  case OP_MAX: return fold_minmax(s, op);
   case OP_NEG: return is_op(op->operands[0], OP_NEG) ? fold_to(op->operands[0]->def->operands[0]) : no_fold;
-  case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_GT: case OP_GE: return fold_compare(s, op);
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE: return fold_compare(s, op);
   default: return no_fold;
   }
 }
@@ -228,8 +244,8 @@ static Fold fold_int(Simplifier *s, Op *op) {
 /* The identities of floating point that change no bit. */
 static Fold fold_float(Op *op) {
   Value *x = op->operands[0], *y = op->noperands == 2 ? op->operands[1] : x;
-  bool same = (op->code == OP_MUL && is_float(y, 1.0)) || (op->code == OP_DIV && is_float(y, 1.0)) || (op->code == OP_ADD && is_float(y, -0.0)) ||
-              (op->code == OP_SUB && is_float(y, 0.0));
+  bool same = (op->code == OP_MUL && is_float(y, 1.0)) || (op->code == OP_DIV && is_float(y, 1.0)) ||
+              (op->code == OP_ADD && is_float(y, -0.0)) || (op->code == OP_SUB && is_float(y, 0.0));
   return same ? fold_to(x) : no_fold;
 }
 
@@ -270,7 +286,8 @@ static Fold fold_convert(Op *op) {
   Type t = op->results[0]->type;
   if (x->type == t)
     return fold_to(x);
-  if (!is_op(x, OP_CONVERT) || x->def->operands[0]->type != t || !type_is_int(t) || !type_is_int(x->type) || type_size(x->type) < type_size(t))
+  if (!is_op(x, OP_CONVERT) || x->def->operands[0]->type != t || !type_is_int(t) || !type_is_int(x->type) ||
+      type_size(x->type) < type_size(t))
     return no_fold;
   return fold_to(x->def->operands[0]);
 }
@@ -320,8 +337,8 @@ static Fold fold_inside(Simplifier *s, Op *op) {
   return all == 1 ? fold_to_int(s, op, 1) : no_fold;
 }
 
-/* Can the constant c be moved from v = x + c, an operand, into an offset `off` that is added without wrapping? Then *sum is the new
- * offset. */
+/* Can the constant c be moved from v = x + c, an operand, into an offset `off` that is added without wrapping? Then
+ * *sum is the new offset. */
 static bool offset_absorbs(Simplifier *s, const Value *v, int64_t off, int64_t *sum) {
   int64_t c, lo, hi;
   if (!is_add_const(v, &c) || __builtin_add_overflow(off, c, sum))
@@ -329,21 +346,23 @@ static bool offset_absorbs(Simplifier *s, const Value *v, int64_t off, int64_t *
   if (type_size(v->type) == 8)
     return true;
   Interval x = value_interval(s->ranges, v->def->operands[0]), all = {true, INT32_MIN, INT32_MAX};
-  return v->type == TY_I32 && x.known && !__builtin_add_overflow(x.lo, c, &lo) && !__builtin_add_overflow(x.hi, c, &hi) &&
-         lo >= all.lo && hi <= all.hi;
+  return v->type == TY_I32 && x.known && !__builtin_add_overflow(x.lo, c, &lo) &&
+         !__builtin_add_overflow(x.hi, c, &hi) && lo >= all.lo && hi <= all.hi;
 }
 
 /* Does the idx.* op leave its operand plus offset as it is, whatever the params are? */
 static bool map_is_identity(Simplifier *s, const Op *op) {
   Linear x;
-  return coordinate_form(s, op->operands[0], op->off[0], &x) && coordinate_within(s, x, op->operands[0]->type, op->box->lo[0], op->box->hi[0]) == 1;
+  return coordinate_form(s, op->operands[0], op->off[0], &x) &&
+         coordinate_within(s, x, op->operands[0]->type, op->box->lo[0], op->box->hi[0]) == 1;
 }
 
 /* idx.* of a constant in a constant box (a guard that moves its coordinate stays: it marks what it loads as stale). */
 static Fold fold_map_constant(Simplifier *s, Op *op) {
   const Affine *lo = &op->box->lo[0], *hi = &op->box->hi[0];
   int64_t x;
-  if (op->code == OP_GUARD || lo->n || hi->n || !value_is_int(op->operands[0], &x) || __builtin_add_overflow(x, op->off[0], &x))
+  if (op->code == OP_GUARD || lo->n || hi->n || !value_is_int(op->operands[0], &x) ||
+      __builtin_add_overflow(x, op->off[0], &x))
     return no_fold;
   return fold_to_int(s, op, hi->c < lo->c ? lo->c : eval_map(op->code, x, lo->c, hi->c));
 }
@@ -416,10 +435,19 @@ Fold fold_op(Simplifier *s, Op *op) {
   case OP_CONVERT: return fold_convert(op);
   case OP_THREAD: return s->k && s->k->threads[op->sym] == 1 ? fold_to_int(s, op, 0) : no_fold;
   case OP_INSIDE: return fold_inside(s, op);
-  case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return fold_map(s, op);
-  case OP_LOAD: case OP_STORE: case OP_ALOAD: case OP_ASTORE: case OP_VLOAD: case OP_VSTORE: case OP_AVLOAD: case OP_AVSTORE: case OP_ASYNC_COPY:
-    fold_indices(s, op);
-    return no_fold;
+  case OP_CLAMP:
+  case OP_MIRROR:
+  case OP_WRAP:
+  case OP_GUARD: return fold_map(s, op);
+  case OP_LOAD:
+  case OP_STORE:
+  case OP_ALOAD:
+  case OP_ASTORE:
+  case OP_VLOAD:
+  case OP_VSTORE:
+  case OP_AVLOAD:
+  case OP_AVSTORE:
+  case OP_ASYNC_COPY: fold_indices(s, op); return no_fold;
   default: return fold_arithmetic(s, op);
   }
 }

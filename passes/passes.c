@@ -22,27 +22,47 @@ static const char *const barriers_options[] = {"near", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
-  {"simplify", "fold constants, merge common values, remove dead ops", LEVEL_BOTH, LEVEL_BOTH, NULL, pass_simplify},
-  {"check-finite", "stop at the first NaN or infinity, looked for every so many steps\n(-fcheck=finite)", LEVEL_SIR, LEVEL_SIR, check_finite_options,
-   pass_check_finite},
-  {"check-bounds", "stop at the first index of a launch-time array that is out of range\n(-fcheck=bounds)", LEVEL_SIR, LEVEL_SIR, NULL, pass_check_bounds},
-  {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR, NULL, pass_scalarize},
-  {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL, pass_history},
-  {"fuse", "cut the step's stencils into groups that are a launch each;\ncuts: all, none, auto, or a+b/c", LEVEL_SIR, LEVEL_SIR, fuse_options, pass_fuse},
-  {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR, time_tile_options, pass_time_tile},
-  {"halo", "find the region each stencil instance must compute, backwards from the\noutput tile (Algorithm 2)", LEVEL_SIR, LEVEL_SIR, NULL,
-   pass_halo},
-  {"lower-naive", "to kernels with a thread a point, one launch a stencil a step", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_naive},
-  {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_overlap},
-  {"lower-stream", "to kernels whose tiles are walked, all stencils and time steps in flight,\nrows in registers", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_stream},
-  {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_loops},
-  {"lower-walk", "to kernels of one thread whose tiles are walked, all stencils and time steps\nin flight, rows in the cache", LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_walk},
-  {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL, pass_shared_alloc},
-  {"barriers", "insert a barrier where a dependence crosses threads, and nowhere else;\nnear=1: between neighbouring warps alone where that will do", LEVEL_KIR, LEVEL_KIR, barriers_options, pass_barriers},
-  {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR, NULL, pass_range_guards},
-  {"specialize", "add a version without tests for the tiles that touch no edge\nof any region; walks=1: and have long loops of the others do without\nthe tests that hold in most of their rounds", LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
-  {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others", LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
-  {NULL, NULL, 0, 0, NULL, NULL},
+    {"simplify", "fold constants, merge common values, remove dead ops", LEVEL_BOTH, LEVEL_BOTH, NULL, pass_simplify},
+    {"check-finite", "stop at the first NaN or infinity, looked for every so many steps\n(-fcheck=finite)", LEVEL_SIR,
+     LEVEL_SIR, check_finite_options, pass_check_finite},
+    {"check-bounds", "stop at the first index of a launch-time array that is out of range\n(-fcheck=bounds)", LEVEL_SIR,
+     LEVEL_SIR, NULL, pass_check_bounds},
+    {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR,
+     NULL, pass_scalarize},
+    {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
+     pass_history},
+    {"fuse", "cut the step's stencils into groups that are a launch each;\ncuts: all, none, auto, or a+b/c", LEVEL_SIR,
+     LEVEL_SIR, fuse_options, pass_fuse},
+    {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR,
+     time_tile_options, pass_time_tile},
+    {"halo", "find the region each stencil instance must compute, backwards from the\noutput tile (Algorithm 2)",
+     LEVEL_SIR, LEVEL_SIR, NULL, pass_halo},
+    {"lower-naive", "to kernels with a thread a point, one launch a stencil a step", LEVEL_SIR, LEVEL_KIR, NULL,
+     pass_lower_naive},
+    {"lower-overlap", "to kernels with overlapped tiles in shared memory\n(Algorithms 1, 3, 4, 5)", LEVEL_SIR,
+     LEVEL_KIR, NULL, pass_lower_overlap},
+    {"lower-stream", "to kernels whose tiles are walked, all stencils and time steps in flight,\nrows in registers",
+     LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_stream},
+    {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL,
+     pass_lower_loops},
+    {"lower-walk",
+     "to kernels of one thread whose tiles are walked, all stencils and time steps\nin flight, rows in the cache",
+     LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_walk},
+    {"shared-alloc", "let arrays that are never alive at once share storage", LEVEL_KIR, LEVEL_KIR, NULL,
+     pass_shared_alloc},
+    {"barriers",
+     "insert a barrier where a dependence crosses threads, and nowhere else;\nnear=1: between neighbouring warps alone "
+     "where that will do",
+     LEVEL_KIR, LEVEL_KIR, barriers_options, pass_barriers},
+    {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR,
+     NULL, pass_range_guards},
+    {"specialize",
+     "add a version without tests for the tiles that touch no edge\nof any region; walks=1: and have long loops of the "
+     "others do without\nthe tests that hold in most of their rounds",
+     LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
+    {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others",
+     LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
+    {NULL, NULL, 0, 0, NULL, NULL},
 };
 
 /* The row of pass_table named `name`, or NULL. */
@@ -54,8 +74,8 @@ const Pass *pass_find(const char *name) {
 }
 
 /* The last of the `n` options named `name` as an integer; see registry.h. */
-int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
-                        bool *ok) {
+int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo,
+                        int64_t hi, int64_t otherwise, bool *ok) {
   int64_t result = otherwise;
   for (int i = 0; i < n; i++) {
     if (strcmp(o[i].name, name) != 0)
@@ -64,7 +84,8 @@ int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOptio
     errno = 0;
     long long v = strtoll(o[i].value, &end, 10);
     if (errno || end == o[i].value || *end || v < lo || v > hi) {
-      diag_error(c->diags, no_loc(), "pass '%s': option %s=%s is not an integer from %" PRId64 " to %" PRId64, pass, name, o[i].value, lo, hi);
+      diag_error(c->diags, no_loc(), "pass '%s': option %s=%s is not an integer from %" PRId64 " to %" PRId64, pass,
+                 name, o[i].value, lo, hi);
       *ok = false;
     } else {
       result = v;
@@ -86,10 +107,18 @@ void pass_stat(PassContext *c, int64_t n, const char *pass, const char *what, ..
 }
 
 /* One element of a pipeline: the pass, its options, the milliseconds its runs took. */
-typedef struct Step { const Pass *pass; int noptions; PassOption *options; double ms; } Step;
+typedef struct Step {
+  const Pass *pass;
+  int noptions;
+  PassOption *options;
+  double ms;
+} Step;
 
 /* A pipeline being read: `at` is the next character. */
-typedef struct Reader { PassContext *c; const char *pipeline, *at; } Reader;
+typedef struct Reader {
+  PassContext *c;
+  const char *pipeline, *at;
+} Reader;
 
 /* Milliseconds on a clock that only goes forward. */
 static double now_ms(void) {
@@ -151,19 +180,22 @@ static bool read_options(Reader *r, Step *s) {
   for (;;) {
     char *name = read_until(r, "=,()");
     if (*r->at != '=') {
-      diag_error(r->c->diags, no_loc(), "pipeline '%s': expected '=' after option '%s' of pass '%s'; write %s(%s=VALUE)", r->pipeline, name,
+      diag_error(r->c->diags, no_loc(),
+                 "pipeline '%s': expected '=' after option '%s' of pass '%s'; write %s(%s=VALUE)", r->pipeline, name,
                  s->pass->name, s->pass->name, *name ? name : "NAME");
       return false;
     }
     if (!pass_has_option(s->pass, name)) {
-      diag_error(r->c->diags, no_loc(), "pass '%s' has no option '%s'; %s", s->pass->name, name, option_names(r->c->arena, s->pass));
+      diag_error(r->c->diags, no_loc(), "pass '%s' has no option '%s'; %s", s->pass->name, name,
+                 option_names(r->c->arena, s->pass));
       return false;
     }
     r->at++;
     PassOption o = {name, read_until(r, ",()")};
     ARENA_PUSH(r->c->arena, s->options, s->noptions, o);
     if (*r->at != ',' && *r->at != ')') {
-      diag_error(r->c->diags, no_loc(), "pipeline '%s': expected ')' after the options of pass '%s'", r->pipeline, s->pass->name);
+      diag_error(r->c->diags, no_loc(), "pipeline '%s': expected ')' after the options of pass '%s'", r->pipeline,
+                 s->pass->name);
       return false;
     }
     if (*r->at++ == ')')
@@ -176,7 +208,8 @@ static bool read_step(Reader *r, Step *s) {
   char *name = read_until(r, ",()");
   *s = (Step){.pass = find_pass(r->c, name)};
   if (!s->pass) {
-    diag_error(r->c->diags, no_loc(), "pipeline '%s': there is no pass '%s'; there are %s", r->pipeline, name, pass_names(r->c));
+    diag_error(r->c->diags, no_loc(), "pipeline '%s': there is no pass '%s'; there are %s", r->pipeline, name,
+               pass_names(r->c));
     return false;
   }
   if (*r->at == '(' && !read_options(r, s))
@@ -248,7 +281,8 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
   own.notes = &notes;
   const char *name = s->pass->name;
   if (!(s->pass->from & m->level)) {
-    diag_error(c->diags, no_loc(), "pass '%s' takes %s, but the module is %s here; %s", name, level_name(s->pass->from), level_name(m->level),
+    diag_error(c->diags, no_loc(), "pass '%s' takes %s, but the module is %s here; %s", name, level_name(s->pass->from),
+               level_name(m->level),
                m->level == LEVEL_SIR ? "put a lower-* pass before it" : "put it before the lower-* pass");
     return NULL;
   }
@@ -263,7 +297,8 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
   if (h->print_all || list_has(h->print_after, name))
     dump(to, "after", name, c->notes, m);
   if ((h->verify_each || VERIFY_ALWAYS) && !module_verify(m, c->diags)) {
-    diag_error(c->diags, no_loc(), "pass '%s' made an invalid module; this is a mistake in stc, see it with -print-after=%s", name, name);
+    diag_error(c->diags, no_loc(),
+               "pass '%s' made an invalid module; this is a mistake in stc, see it with -print-after=%s", name, name);
     return NULL;
   }
   return m;

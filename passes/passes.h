@@ -1,4 +1,5 @@
-/* passes/passes.h: everything that rewrites IR. One pass a file; the file's name is the pass's name is the dump's name is the test folder's name.
+/* passes/passes.h: everything that rewrites IR. One pass a file; the file's name is the pass's name is the dump's
+ * name is the test folder's name.
  *
  *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
  *   plugin.h          passes that a shared object brings (-load-pass)
@@ -27,7 +28,8 @@
  *
  *   kernel IR -> kernel IR
  *   shared-alloc.c    versions of an array that are never alive at once share storage
- *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps where that will do
+ *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps
+ *                     where that will do
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
  *   split-edges.c     the tiles at edges in a kernel of their own
@@ -36,10 +38,12 @@
  *   ranges.c          linear forms, intervals and uniformity of index arithmetic
  *   fold.c            what one op comes to by itself (for simplify)
  *   squares.c         which way around differences are that are squared (for simplify)
- *   estimate.h        what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c, model.c
+ *   estimate.h        what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c,
+ *                     kernel-live.c, launch-work.c, model.c
  *   crossing.c        whether two accesses meet in one cell from two threads (for barriers)
  *
- * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for stencil computations
+ * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for
+ * stencil computations
  * on GPU architectures", ICS 2012.
  */
 #ifndef STC_PASSES_H
@@ -47,50 +51,63 @@
 
 #include "ir/ir.h"
 
-/* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's, slowest first. */
+/* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's,
+ * slowest first. */
 typedef struct Schedule Schedule;
 struct Schedule {
-  const char *family;            /* "naive", "overlap", "stream", or "auto": stream where the target has asynchronous copies, or no threads, and tiles can be walked, else overlap */
-  int32_t T;                     /* time steps a tile */
-  int32_t block[MAX_RANK];       /* B: threads a block (SIMT), or points a tile computes (loops) */
-  int32_t elems[MAX_RANK];       /* E: points a thread; 1 on loops */
-  int32_t chunk;                 /* stream: rows of a walk along dimension 0 */
-  int32_t ahead;                 /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
-  int64_t size[MAX_RANK];        /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for grids of all sizes */
-  const char *edges;             /* tiles at edges: "apart" (a kernel of their own, pass split-edges) or "along" (the same as the others'); NULL: see schedule_parts_edges */
-  const char *barriers;          /* stream: "neighbours" (NULL): barriers between neighbouring warps where the target has them and they are enough; or "block": none of those */
-  const char *fuse;              /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass fuse); resolved: the cut */
-  int32_t ngroups;               /* resolved, overlap: the launches of a step; block and elems above are those of the first */
-  const Schedule *groups;        /* and the schedule of each */
+  const char *family; /* "naive", "overlap", "stream", or "auto": stream where the target has asynchronous copies, or no
+                         threads, and tiles can be walked, else overlap */
+  int32_t T;          /* time steps a tile */
+  int32_t block[MAX_RANK]; /* B: threads a block (SIMT), or points a tile computes (loops) */
+  int32_t elems[MAX_RANK]; /* E: points a thread; 1 on loops */
+  int32_t chunk;           /* stream: rows of a walk along dimension 0 */
+  int32_t ahead;           /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
+  int64_t size[MAX_RANK];  /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
+                              grids of all sizes */
+  const char *edges;    /* tiles at edges: "apart" (a kernel of their own, pass split-edges) or "along" (the same as the
+                           others'); NULL: see schedule_parts_edges */
+  const char *barriers; /* stream: "neighbours" (NULL): barriers between neighbouring warps where the target has them
+                           and they are enough; or "block": none of those */
+  const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass
+                       fuse); resolved: the cut */
+  int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */
+  const Schedule *groups; /* and the schedule of each */
 };
 
 typedef struct Pass Pass;
 
-/* What the cost model was asked last, so that it is not asked twice: the time steps that walked tiles of module `m` should have under `want` where T or `more` of them are possible. */
-typedef struct LevelsFound { const Module *m; Schedule want; int from, more, T; } LevelsFound;
+/* What the cost model was asked last, so that it is not asked twice: the time steps that walked tiles of module `m`
+ * should have under `want` where T or `more` of them are possible. */
+typedef struct LevelsFound {
+  const Module *m;
+  Schedule want;
+  int from, more, T;
+} LevelsFound;
 
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
 typedef struct PassContext {
   Arena *arena;
   Diags *diags;
   const TargetInfo *target;
-  const Schedule *schedule;      /* as asked for; lowerings use schedule_resolve */
-  Schedule *used;                /* where a lowering writes what it resolved that to, NULL: nowhere */
-  LevelsFound *levels;           /* what was found of time steps, NULL: nothing is kept */
-  Str *stats;                    /* where -stats text goes, NULL: nowhere */
-  const Pass *const *loaded;     /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
-  Str *notes;                    /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
+  const Schedule *schedule;  /* as asked for; lowerings use schedule_resolve */
+  Schedule *used;            /* where a lowering writes what it resolved that to, NULL: nowhere */
+  LevelsFound *levels;       /* what was found of time steps, NULL: nothing is kept */
+  Str *stats;                /* where -stats text goes, NULL: nowhere */
+  const Pass *const *loaded; /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
+  Str *notes; /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
 } PassContext;
 
 /* One "name=value" of a pass's own options in a pipeline. */
-typedef struct PassOption { const char *name, *value; } PassOption;
+typedef struct PassOption {
+  const char *name, *value;
+} PassOption;
 
 /* A pass. `run` returns the new module (or `m`, changed in place), or NULL after reporting an error. */
 struct Pass {
   const char *name;
-  const char *help;              /* two lines at most */
-  OpLevel from, to;              /* level of the module taken and given (LEVEL_BOTH: any, unchanged) */
-  const char *const *options;    /* names of its options, NULL-terminated; NULL: none */
+  const char *help;           /* two lines at most */
+  OpLevel from, to;           /* level of the module taken and given (LEVEL_BOTH: any, unchanged) */
+  const char *const *options; /* names of its options, NULL-terminated; NULL: none */
   Module *(*run)(PassContext *c, Module *m, int noptions, const PassOption *options);
 };
 
@@ -100,18 +117,20 @@ const Pass *pass_find(const char *name);
 
 /* What to do around passes. print is called with the module's text after (before) each pass that was named. */
 typedef struct PassHooks {
-  const char *print_before, *print_after;   /* comma-separated names, "" none */
+  const char *print_before, *print_after; /* comma-separated names, "" none */
   bool print_all, verify_each, time, stats;
-  FILE *to;                                  /* where dumps, times and statistics go (NULL: stderr) */
+  FILE *to; /* where dumps, times and statistics go (NULL: stderr) */
 } PassHooks;
 
-/* Runs the comma-separated pipeline on `m`. NULL after an error (unknown pass or option, wrong level, the pass's own). h may be NULL. */
+/* Runs the comma-separated pipeline on `m`. NULL after an error (unknown pass or option, wrong level, the pass's own).
+ * h may be NULL. */
 Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Module *m);
 /* The pipeline that the schedule in `c` stands for, from stencil IR to finished kernel IR on c->target. */
 const char *passes_default_pipeline(PassContext *c, const Module *m);
 
-/* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's step is cut into, and checks what it
- * fixes. Errors say what was asked, what the target allows and the nearest legal choice. */
+/* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's
+ * step is cut into, and checks what it fixes. Errors say what was asked, what the target allows and the nearest legal
+ * choice. */
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
 
 /* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
@@ -120,14 +139,17 @@ bool schedule_depends_on_size(const Schedule *s);
 bool schedule_size_is_large(const Schedule *s, int rank);
 /* Are rows of walked tiles among it, so that on large grids they depend on the size, whatever else is given? */
 bool schedule_rows_are_open(const Schedule *s);
-/* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be small. */
+/* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be
+ * small. */
 bool schedule_parts_edges(const Schedule *s, int rank);
 
 /* ---- Algorithm 2: halo.c */
 
-/* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that after them all targets that are not temp, and
- * those temps that the instances behind them, up to `end`, want, are right on the output tile, into st[i].extent, and the extent on which each field must be there before the first of them into need (Module.nfields; has[f] false: not
- * at all). Purely from the accesses. Mirror accesses reach as far to both sides. */
+/* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that
+ * after them all targets that are not temp, and those temps that the instances behind them, up to `end`, want, are
+ * right on the output tile, into st[i].extent, and the extent on which each field must be there before the first of
+ * them into need (Module.nfields; has[f] false: not at all). Purely from the accesses. Mirror accesses reach as far to
+ * both sides. */
 void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has);
 
 #endif

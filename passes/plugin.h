@@ -1,4 +1,5 @@
-/* passes/plugin.h: what a shared object of passes (-load-pass=FILE.so) exports. It is made from the headers of the stc that loads it, and takes the functions it
+/* passes/plugin.h: what a shared object of passes (-load-pass=FILE.so) exports. It is made from the headers of the
+ * stc that loads it, and takes the functions it
  * calls from that program: link it against nothing. examples/plugin/ has one.
  */
 #ifndef STC_PLUGIN_H
@@ -6,12 +7,19 @@
 
 #include "passes/registry.h"
 
-/* A number that differs for headers with other structures, so that a plugin of another version is not taken for one of this. */
+/* A number that differs for headers with other structures, so that a plugin of another version is not taken for one of
+ * this. */
 #define PASS_LAYOUT \
-  (((((sizeof(Module) * 1021 + sizeof(Stencil)) * 1021 + sizeof(Kernel)) * 1021 + sizeof(Op)) * 1021 + sizeof(PassContext)) * 1021 + (size_t)OP_COUNT)
+  (((((sizeof(Module) * 1021 + sizeof(Stencil)) * 1021 + sizeof(Kernel)) * 1021 + sizeof(Op)) * 1021 + \
+    sizeof(PassContext)) * \
+       1021 + \
+   (size_t)OP_COUNT)
 
 /* A plugin: PASS_LAYOUT as it was when it was made, and its passes, ended by a row without a name. */
-typedef struct PassPlugin { size_t layout; const Pass *passes; } PassPlugin;
+typedef struct PassPlugin {
+  size_t layout;
+  const Pass *passes;
+} PassPlugin;
 
 /* The one entry point of a plugin, "stc_pass_plugin". */
 typedef const PassPlugin *PassPluginFn(void);

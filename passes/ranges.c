@@ -1,4 +1,5 @@
-/* ranges.c: linear forms and intervals of index arithmetic, and which values are the same for all threads of a block. */
+/* ranges.c: linear forms and intervals of index arithmetic, and which values are the same for all threads of a block.
+ * */
 #include <string.h>
 
 #include "passes/analysis.h"
@@ -120,8 +121,8 @@ static Interval type_interval(Type t) {
 
 static bool interval_within(Interval x, Interval y) { return x.known && y.known && y.lo <= x.lo && x.hi <= y.hi; }
 
-/* The form of convert's result `v`: narrowing keeps a form, as forms are modulo a power of two; widening needs the proof that the
- * operand did not wrap. */
+/* The form of convert's result `v`: narrowing keeps a form, as forms are modulo a power of two; widening needs the
+ * proof that the operand did not wrap. */
 static Linear form_of_convert(Ranges *r, const Value *v, int depth) {
   const Value *x = v->def->operands[0];
   if (!type_is_int(x->type) || !type_is_int(v->type))
@@ -160,7 +161,8 @@ static Linear compute_form(Ranges *r, const Value *v, int depth) {
   Linear zero = linear_const(0);
   switch (op->code) {
   case OP_CONST: return linear_const(op->cval.i);
-  case OP_SCALAR: return r->m->scalars[op->sym].is_param ? linear_atom(r, (Atom){ATOM_SCALAR, op->sym, NULL}) : linear_opaque(r, v);
+  case OP_SCALAR:
+    return r->m->scalars[op->sym].is_param ? linear_atom(r, (Atom){ATOM_SCALAR, op->sym, NULL}) : linear_opaque(r, v);
   case OP_THREAD: return form_of_thread(r, op->sym);
   case OP_BLOCK: return linear_atom(r, (Atom){ATOM_BLOCK, op->sym, NULL});
   case OP_ADD: return linear_add_scaled(r, form_of(r, op->operands[0], depth), form_of(r, op->operands[1], depth), 1);
@@ -168,7 +170,10 @@ static Linear compute_form(Ranges *r, const Value *v, int depth) {
   case OP_NEG: return linear_add_scaled(r, zero, form_of(r, op->operands[0], depth), -1);
   case OP_MUL: return form_of_product(r, v, depth);
   case OP_CONVERT: return form_of_convert(r, v, depth);
-  case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return form_of_map(r, v, depth);
+  case OP_CLAMP:
+  case OP_MIRROR:
+  case OP_WRAP:
+  case OP_GUARD: return form_of_map(r, v, depth);
   default: return linear_opaque(r, v);
   }
 }
@@ -262,11 +267,16 @@ static Interval interval_of_map(const Op *op) {
 static Interval interval_of_op(Ranges *r, const Value *v, int depth) {
   const Op *op = v->def;
   switch (op->code) {
-  case OP_MIN: case OP_MAX: return interval_of_minmax(r, op, depth);
-  case OP_SELECT: return interval_hull(interval_of_value(r, op->operands[1], depth), interval_of_value(r, op->operands[2], depth));
+  case OP_MIN:
+  case OP_MAX: return interval_of_minmax(r, op, depth);
+  case OP_SELECT:
+    return interval_hull(interval_of_value(r, op->operands[1], depth), interval_of_value(r, op->operands[2], depth));
   case OP_REM: return interval_of_rem(r, op, depth);
   case OP_DIV: return interval_of_div(r, op, depth);
-  case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: return interval_of_map(op);
+  case OP_CLAMP:
+  case OP_MIRROR:
+  case OP_WRAP:
+  case OP_GUARD: return interval_of_map(op);
   case OP_CONVERT: return type_is_float(op->operands[0]->type) ? unknown : interval_of_value(r, op->operands[0], depth);
   default: return unknown;
   }

@@ -1,5 +1,7 @@
-/* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context, the module, and the
- * options given in the pipeline (n of them, checked against the table's names); it returns the new module, `m` changed in place, or NULL
+/* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context,
+ * the module, and the
+ * options given in the pipeline (n of them, checked against the table's names); it returns the new module, `m`
+ * changed in place, or NULL
  * after reporting an error. One file a pass: pass_time_tile is in time-tile.c and so on.
  */
 #ifndef STC_PASSES_REGISTRY_H
@@ -7,8 +9,8 @@
 
 #include "passes/passes.h"
 
-/* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), fuse the option cuts (default the schedule's), time-tile the option t
- * (levels, default 1). */
+/* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), fuse the option cuts (default the
+ * schedule's), time-tile the option t (levels, default 1). */
 Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
@@ -27,19 +29,22 @@ Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o);
 /* Either level. */
 Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 
-/* Kernel IR to kernel IR. barriers has the option near (1: barriers between neighbouring warps where they are enough, default 0). */
+/* Kernel IR to kernel IR. barriers has the option near (1: barriers between neighbouring warps where they are enough,
+ * default 0). */
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);
 
-/* The value of option `name` as an integer in [lo, hi], `otherwise` if it was not given. Reports a malformed one as an error of pass
- * `pass`, then sets *ok to false (never to true). */
-int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo, int64_t hi, int64_t otherwise,
-                        bool *ok);
+/* The value of option `name` as an integer in [lo, hi], `otherwise` if it was not given. Reports a malformed one as an
+ * error of pass `pass`, then sets *ok to false (never to true). */
+int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo,
+                        int64_t hi, int64_t otherwise, bool *ok);
 
-/* Adds the line "N PASS: what" to the statistics, if they are kept. `what` is a format for the rest, such as "barriers in kernel %s". */
-void pass_stat(PassContext *c, int64_t n, const char *pass, const char *what, ...) __attribute__((format(printf, 4, 5)));
+/* Adds the line "N PASS: what" to the statistics, if they are kept. `what` is a format for the rest, such as "barriers
+ * in kernel %s". */
+void pass_stat(PassContext *c, int64_t n, const char *pass, const char *what, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -1,5 +1,7 @@
-/* simplify.c: constants folded, common values merged, decided branches spliced, dead ops removed, at both levels. Each round walks a
- * body once in order of dominance, with a table of the ops available there, then sweeps once backwards for what has no use; rounds
+/* simplify.c: constants folded, common values merged, decided branches spliced, dead ops removed, at both levels.
+ * Each round walks a
+ * body once in order of dominance, with a table of the ops available there, then sweeps once backwards for what has
+ * no use; rounds
  * repeat until nothing changes. */
 #include <inttypes.h>
 #include <string.h>
@@ -79,7 +81,8 @@ static bool same_operands(const Op *x, const Op *y) {
     return false;
   for (int i = 0; i < n; i++)
     same += x->operands[i] == y->operands[i];
-  return same == n || ((op_info[x->code].flags & OPF_COMM) && n == 2 && x->operands[0] == y->operands[1] && x->operands[1] == y->operands[0]);
+  return same == n || ((op_info[x->code].flags & OPF_COMM) && n == 2 && x->operands[0] == y->operands[1] &&
+                       x->operands[1] == y->operands[0]);
 }
 
 /* Do x and y compute the same value? */
@@ -136,7 +139,9 @@ Value *simplify_const(Simplifier *s, Op *op, Type t, Const c) {
 }
 
 /* See simplify.h. */
-Value *simplify_int(Simplifier *s, Op *op, Type t, int64_t i) { return simplify_const(s, op, t, const_convert((Const){.i = i}, TY_I64, t)); }
+Value *simplify_int(Simplifier *s, Op *op, Type t, int64_t i) {
+  return simplify_const(s, op, t, const_convert((Const){.i = i}, TY_I64, t));
+}
 
 /* May equal ops of this kind be merged? Loads may if nothing in the kernel writes their buffer. */
 static bool is_mergeable(const Simplifier *s, const Op *op) {
@@ -208,7 +213,8 @@ static int trip_count(const Op *op) {
   return !__builtin_sub_overflow(hi, lo, &span) && span <= op->off[0] ? 1 : 2;
 }
 
-/* A for: dropped if it never runs, taken apart if it runs once, else simplified within. Returns the op to go on with. */
+/* A for: dropped if it never runs, taken apart if it runs once, else simplified within. Returns the op to go on with.
+ */
 static Op *simplify_for(Simplifier *s, Op *op) {
   int trips = trip_count(op);
   Block *body = op->blocks[0];
@@ -296,7 +302,8 @@ static void release_uses(Simplifier *s, const Op *op) {
 
 /* Does `op` do what other threads, or other ops, notice, whatever its results are used for? */
 static bool has_effect(const Op *op) {
-  return (op_info[op->code].flags & OPF_WRITE) || op_is_barrier(op) || op->code == OP_ASYNC_COMMIT || op->code == OP_ASYNC_WAIT;
+  return (op_info[op->code].flags & OPF_WRITE) || op_is_barrier(op) || op->code == OP_ASYNC_COMMIT ||
+         op->code == OP_ASYNC_WAIT;
 }
 
 /* Does nothing in `b` do more than compute its values? */

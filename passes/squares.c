@@ -1,4 +1,5 @@
-/* squares.c: squares of differences, for simplify.c. (x - y)^2 and (y - x)^2 are the same to the bit. What a point computes of A - A[1], the next one does of A - A[-1]: once both name the place with the smaller offset first they are
+/* squares.c: squares of differences, for simplify.c. (x - y)^2 and (y - x)^2 are the same to the bit. What a point
+ * computes of A - A[1], the next one does of A - A[-1]: once both name the place with the smaller offset first they are
  * one difference for neighbours that one thread has. */
 #include "passes/simplify.h"
 
@@ -25,7 +26,8 @@ static bool is_later(const Op *x, const Op *y) {
 /* Is the result of `op` a difference of floats with the greater offset first, that `square` alone uses? */
 static bool is_to_be_turned(const int32_t *uses, const Op *op, const Op *square) {
   const Value *v = op->results[0];
-  return op->code == OP_SUB && type_is_float(v->type) && square->operands[1] == v && uses[v->id] == 2 && is_later(op->operands[0]->def, op->operands[1]->def);
+  return op->code == OP_SUB && type_is_float(v->type) && square->operands[1] == v && uses[v->id] == 2 &&
+         is_later(op->operands[0]->def, op->operands[1]->def);
 }
 
 /* See simplify.h. */

@@ -1,4 +1,5 @@
-/* driver/bench/bench.c: `stc bench`: the programs of the bench on a device under each family of schedules, in one process, interleaved, beside what copying takes. */
+/* driver/bench/bench.c: `stc bench`: the programs of the bench on a device under each family of schedules, in one
+ * process, interleaved, beside what copying takes. */
 #include "driver/bench/bench.h"
 #include "driver/tune/tune.h"
 
@@ -7,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The families, in the order of the table. A family that a program or a build of stc has not is left out with the reason. */
+/* The families, in the order of the table. A family that a program or a build of stc has not is left out with the
+ * reason. */
 static const char *const families[] = {"naive", "overlap", "stream"};
 enum { FAMILIES = sizeof families / sizeof families[0], SAMPLES = 5, QUICK_SAMPLES = 3 };
 
@@ -20,18 +22,21 @@ typedef struct Bench {
   BenchSet set;
   BenchReport report;
   double start;
-  int wrong;                     /* configurations that computed wrong results */
+  int wrong; /* configurations that computed wrong results */
 } Bench;
 
 /* Has the time that --seconds gives passed? */
-static bool out_of_time(const Bench *b) { return b->c->seconds > 0 && clock_seconds() - b->start > (double)b->c->seconds; }
+static bool out_of_time(const Bench *b) {
+  return b->c->seconds > 0 && clock_seconds() - b->start > (double)b->c->seconds;
+}
 
 /* The seconds that a sample is to take. */
 static double sample_seconds(const Bench *b) { return b->c->quick ? 0.02 : 0.06; }
 
 /* Says on a terminal what is being done. */
 static void say(const Bench *b, const char *what, const char *name, const char *type, const char *size) {
-  if (!b->c->quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r%-79s\r%s %s %s %s", "", what, name, type, size);
+  if (!b->c->quiet && isatty(STDERR_FILENO))
+    fprintf(stderr, "\r%-79s\r%s %s %s %s", "", what, name, type, size);
   fflush(stderr);
 }
 
@@ -45,23 +50,42 @@ static void add_row(Bench *b, const BenchRow *r) {
 /* Opens the device. */
 static StcStatus open_device(Bench *b) {
   const char *name = b->c->device ? b->c->device : "host";
-  if (strcmp(name, "ref") == 0) return context_error(b->c->context, "--device=ref: the reference has no schedules to compare; take host, cuda or hip"), STC_USAGE;
+  if (strcmp(name, "ref") == 0)
+    return context_error(b->c->context,
+                         "--device=ref: the reference has no schedules to compare; take host, cuda or hip"),
+           STC_USAGE;
   StcStatus s = device_open(&b->w, name, &b->device);
-  if (s) b->device = (Device){0};
+  if (s)
+    b->device = (Device){0};
   b->report.device = s ? NULL : b->device.description;
   return s;
 }
 
 /* ---------------------------------------------------------------- one program of one type */
 
-/* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found for the running size. schedule: options; out: it is of no use; fresh: it is to
- * be compiled and verified; samples: those of the running size; tuned: the schedules found, by size; chosen: number of the trial whose
- * schedule stc takes by itself for the running size, -1: none. */
-typedef struct Contestant { const char *family, *schedule; Trial trial; bool out, fresh, lost; double samples[SAMPLES]; } Contestant;
-typedef struct Entry { const BenchProgram *program; const char *type; Subject subject; int n, chosen; Contestant *all; const char **tuned; } Entry;
+/* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found
+ * for the running size. schedule: options; out: it is of no use; fresh: it is to be compiled and verified; samples:
+ * those of the running size; tuned: the schedules found, by size; chosen: number of the trial whose schedule stc takes
+ * by itself for the running size, -1: none. */
+typedef struct Contestant {
+  const char *family, *schedule;
+  Trial trial;
+  bool out, fresh, lost;
+  double samples[SAMPLES];
+} Contestant;
+typedef struct Entry {
+  const BenchProgram *program;
+  const char *type;
+  Subject subject;
+  int n, chosen;
+  Contestant *all;
+  const char **tuned;
+} Entry;
 
 /* The words of why a trial failed. */
-static const char *reason(Arena *a, const Trial *t) { return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word"); }
+static const char *reason(Arena *a, const Trial *t) {
+  return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word");
+}
 
 /* Opens the subject, and names its trials. */
 static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, const char *type) {
@@ -71,7 +95,8 @@ static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, con
   o.real = type;
   *e = (Entry){.program = program, .type = type, .n = FAMILIES + c->nalso + 1};
   e->all = ARENA_ARRAY(a, Contestant, e->n);
-  StcStatus s = subject_open(&e->subject, c->context, a, arena_printf(a, "%s.stn", program->name), program->text, &o, b->device.kind->whole, b->stop);
+  StcStatus s = subject_open(&e->subject, c->context, a, arena_printf(a, "%s.stn", program->name), program->text, &o,
+                             b->device.kind->whole, b->stop);
   e->all[e->n - 1] = (Contestant){.family = "tuned", .out = true};
   for (int i = 0; i < e->n - 1 && !s; i++) {
     Contestant *k = &e->all[i];
@@ -83,7 +108,8 @@ static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, con
 
 static void entry_close(Entry *e) {
   for (int i = 0; i < e->n; i++)
-    if (e->all[i].trial.context) trial_close(&e->all[i].trial);
+    if (e->all[i].trial.context)
+      trial_close(&e->all[i].trial);
   subject_close(&e->subject);
 }
 
@@ -93,34 +119,47 @@ static void verify(Bench *b, Entry *e, Contestant *k) {
   StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
   b->wrong += s == STC_CHECK_FAILED;
   k->out = s != STC_OK;
-  BenchRow r = {.program = e->program->name, .type = e->type, .size = "-", .family = k->family, .schedule = arena_strdup(b->w.arena, k->trial.schedule)};
+  BenchRow r = {.program = e->program->name,
+                .type = e->type,
+                .size = "-",
+                .family = k->family,
+                .schedule = arena_strdup(b->w.arena, k->trial.schedule)};
   r.why = k->out ? reason(b->w.arena, &k->trial) : "";
-  if (k->out) add_row(b, &r);
+  if (k->out)
+    add_row(b, &r);
 }
 
-/* Opens the trials that are not open yet, and anew those whose schedule depends on the size of the grid, which is to be `extents` now. */
+/* Opens the trials that are not open yet, and anew those whose schedule depends on the size of the grid, which is to be
+ * `extents` now. */
 static void entry_open_trials(Bench *b, Entry *e, const int64_t *extents) {
   memcpy(e->subject.options.grid, extents, sizeof e->subject.options.grid);
   for (int i = 0; i < e->n - 1; i++) {
     Contestant *k = &e->all[i];
     StcProgram *p = k->trial.program;
-    k->fresh = !k->trial.context || (!k->out && p && (schedule_depends_on_size(&p->schedule) || schedule_rows_are_open(&p->schedule)));
-    if (!k->fresh) continue;
-    if (k->trial.context) trial_close(&k->trial);
+    k->fresh = !k->trial.context ||
+               (!k->out && p && (schedule_depends_on_size(&p->schedule) || schedule_rows_are_open(&p->schedule)));
+    if (!k->fresh)
+      continue;
+    if (k->trial.context)
+      trial_close(&k->trial);
     k->out = trial_open(&k->trial, &e->subject, b->device.name, k->schedule) != STC_OK;
   }
 }
 
-/* The number of the trial whose schedule is that which stc takes by itself for the running size, or failing that of the same family; -1: there is none. */
+/* The number of the trial whose schedule is that which stc takes by itself for the running size, or failing that of the
+ * same family; -1: there is none. */
 static int find_chosen(Bench *b, Entry *e, const BenchSize *size) {
   Trial *t = ARENA_NEW(b->w.arena, Trial);
   int same = -1, akin = -1;
   StcStatus s = trial_open(t, &e->subject, b->device.name, "-schedule=auto");
-  if (!s) s = trial_lower(t, &b->device, subject_size(&e->subject, size->extents));
+  if (!s)
+    s = trial_lower(t, &b->device, subject_size(&e->subject, size->extents));
   for (int i = FAMILIES - 1; i >= 0 && !s; i--) {
     const Contestant *k = &e->all[i];
-    if (!k->out && strcmp(k->trial.schedule, t->schedule) == 0) same = i;
-    if (!k->out && t->build->code.schedule.family && strcmp(k->family, t->build->code.schedule.family) == 0) akin = i;
+    if (!k->out && strcmp(k->trial.schedule, t->schedule) == 0)
+      same = i;
+    if (!k->out && t->build->code.schedule.family && strcmp(k->family, t->build->code.schedule.family) == 0)
+      akin = i;
   }
   trial_close(t);
   return same >= 0 ? same : akin;
@@ -134,56 +173,81 @@ static void entry_lower(Bench *b, Entry *e, int n, Trial *const *trials, GridSiz
   for (int i = 0; i < FAMILIES; i++) {
     Trial *t = &e->all[i].trial;
     if (e->all[i].fresh && t->build && !b->device.kind->whole && trial_is_long(t))
-      context_error(t->context, "its code is %d operations long, and would take minutes to compile; --also \"%s\" measures it all the same", t->ops, t->asked);
+      context_error(
+          t->context,
+          "its code is %d operations long, and would take minutes to compile; --also \"%s\" measures it all the same",
+          t->ops, t->asked);
   }
 }
 
-/* Compiles and verifies all trials for a grid of that size but the tuned one, as far as they were not for another size. */
+/* Compiles and verifies all trials for a grid of that size but the tuned one, as far as they were not for another size.
+ */
 static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   int n = 0;
   Trial **trials = ARENA_ARRAY(b->w.arena, Trial *, e->n);
   entry_open_trials(b, e, size->extents);
   for (int i = 0; i < e->n - 1; i++)
-    if (e->all[i].fresh) trials[n++] = &e->all[i].trial;
+    if (e->all[i].fresh)
+      trials[n++] = &e->all[i].trial;
   say(b, "compiling", e->program->name, e->type, bench_size_text(b->w.arena, size));
   entry_lower(b, e, n, trials, subject_size(&e->subject, size->extents));
   trials_prepare(trials, n, crew_size());
-  if (!b->device.kind->whole) subject_add_peer(&e->subject, b->device.name);
+  if (!b->device.kind->whole)
+    subject_add_peer(&e->subject, b->device.name);
   for (int i = 0; i < e->n - 1 && !*b->stop; i++)
-    if (e->all[i].fresh) verify(b, e, &e->all[i]);
+    if (e->all[i].fresh)
+      verify(b, e, &e->all[i]);
   e->chosen = find_chosen(b, e, size);
 }
 
 /* ---------------------------------------------------------------- the tuned schedule */
 
 /* The database to look into, or NULL. */
-static const char *database(const Bench *b) { return b->c->no_tune_db ? NULL : b->c->db ? b->c->db : tune_path_user(b->w.arena); }
+static const char *database(const Bench *b) {
+  return b->c->no_tune_db ? NULL : b->c->db ? b->c->db : tune_path_user(b->w.arena);
+}
 
 /* Tells on a terminal how far a search is. */
 static void watch(void *user, const Search *s) {
   const Bench *b = user;
-  if (s->best) say(b, "tuning, best so far", s->best->schedule, "", arena_printf(b->w.arena, "%.4g GPts/s", s->best->gpts));
+  if (s->best)
+    say(b, "tuning, best so far", s->best->schedule, "", arena_printf(b->w.arena, "%.4g GPts/s", s->best->gpts));
 }
 
 /* Says what a search has come to. */
 static void tell(const Bench *b, const Entry *e, const Search *s, const char *size, bool found) {
   say(b, "", "", "", "");
-  if (b->c->quiet) return;
-  fprintf(stderr, "%s %s %s: %d schedules tried, %d of them measured, in %.1f s; ", e->program->name, e->type, size, s->tried, s->measured, clock_seconds() - s->start);
-  if (found) fprintf(stderr, "the best makes %.4g GPts/s: %s\n", s->best->gpts, s->best->schedule);
-  else fprintf(stderr, "none could be used\n");
+  if (b->c->quiet)
+    return;
+  fprintf(stderr, "%s %s %s: %d schedules tried, %d of them measured, in %.1f s; ", e->program->name, e->type, size,
+          s->tried, s->measured, clock_seconds() - s->start);
+  if (found)
+    fprintf(stderr, "the best makes %.4g GPts/s: %s\n", s->best->gpts, s->best->schedule);
+  else
+    fprintf(stderr, "none could be used\n");
 }
 
 /* Searches for the fastest schedule of a size, as long as --tune and --seconds say, and puts it into the database. */
 static StcStatus tune(Bench *b, Entry *e, const BenchSize *size, const TuneKey *key, const char **schedule) {
-  Search search = {.arena = b->w.arena, .stop = b->stop, .device_name = b->device.name, .device = &b->device, .subject = &e->subject, .seconds = b->c->tune, .watch = watch, .user = b, .no_assembler = b->c->no_ptxas};
+  Search search = {.arena = b->w.arena,
+                   .stop = b->stop,
+                   .device_name = b->device.name,
+                   .device = &b->device,
+                   .subject = &e->subject,
+                   .seconds = b->c->tune,
+                   .watch = watch,
+                   .user = b,
+                   .no_assembler = b->c->no_ptxas};
   double left = b->start + b->c->seconds - clock_seconds();
-  if (b->c->seconds && left < search.seconds) search.seconds = left;
+  if (b->c->seconds && left < search.seconds)
+    search.seconds = left;
   search.size = subject_size(&e->subject, size->extents);
   StcStatus s = search_run(&search);
   tell(b, e, &search, bench_size_text(b->w.arena, size), !s);
-  if (!s) *schedule = search.best->schedule;
-  if (!s && database(b)) s = tune_db_store(&b->w, database(b), tune_entry(b->w.arena, &e->subject, *key, search.best));
+  if (!s)
+    *schedule = search.best->schedule;
+  if (!s && database(b))
+    s = tune_db_store(&b->w, database(b), tune_entry(b->w.arena, &e->subject, *key, search.best));
   search_close(&search);
   return s == STC_DEVICE ? STC_OK : s;
 }
@@ -194,25 +258,34 @@ static StcStatus find_tuned(Bench *b, Entry *e, const BenchSize *size, const cha
   TuneKey key;
   TuneDb db;
   *schedule = NULL;
-  if (b->device.kind->whole || !subject_extents(&e->subject, subject_size(&e->subject, size->extents), extents)) return STC_OK;
+  if (b->device.kind->whole || !subject_extents(&e->subject, subject_size(&e->subject, size->extents), extents))
+    return STC_OK;
   StcStatus s = tune_key(&b->w, &e->subject, &b->device, extents[0] * extents[1] * extents[2], &key);
-  if (!s && b->c->tune) return tune(b, e, size, &key, schedule);
-  if (s || !database(b)) return s;
+  if (!s && b->c->tune)
+    return tune(b, e, size, &key, schedule);
+  if (s || !database(b))
+    return s;
   s = tune_db_read(&b->w, database(b), &db);
   const TuneEntry *found = s ? NULL : tune_db_find(&db, &key);
-  if (found) *schedule = found->schedule;
+  if (found)
+    *schedule = found->schedule;
   return s;
 }
 
-/* Finds the tuned schedules of all sizes as long as there is time, before anything else is on the device: a search may have to open that anew. */
+/* Finds the tuned schedules of all sizes as long as there is time, before anything else is on the device: a search may
+ * have to open that anew. */
 static StcStatus find_all_tuned(Bench *b, Entry *e) {
   StcStatus s = STC_OK;
   e->tuned = ARENA_ARRAY(b->w.arena, const char *, b->set.nsizes + 1);
   for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
     const BenchSize *size = &b->set.sizes[i];
-    if (size->rank != stc_program_rank(e->subject.program)) continue;
-    if (!out_of_time(b)) s = find_tuned(b, e, size, &e->tuned[i]);
-    else if (b->c->tune) fprintf(stderr, "stc bench: tuning of %s %s %s is left out: --seconds=%d have passed\n", e->program->name, e->type, bench_size_text(b->w.arena, size), b->c->seconds);
+    if (size->rank != stc_program_rank(e->subject.program))
+      continue;
+    if (!out_of_time(b))
+      s = find_tuned(b, e, size, &e->tuned[i]);
+    else if (b->c->tune)
+      fprintf(stderr, "stc bench: tuning of %s %s %s is left out: --seconds=%d have passed\n", e->program->name,
+              e->type, bench_size_text(b->w.arena, size), b->c->seconds);
   }
   return s;
 }
@@ -220,7 +293,8 @@ static StcStatus find_all_tuned(Bench *b, Entry *e) {
 /* Gives the last contestant a schedule for the running size (NULL: there is none). */
 static void enter_tuned(Bench *b, Entry *e, const char *schedule) {
   Contestant *k = &e->all[e->n - 1];
-  if (!schedule) return;
+  if (!schedule)
+    return;
   k->out = trial_open(&k->trial, &e->subject, b->device.name, schedule) != STC_OK || trial_prepare(&k->trial) != STC_OK;
   verify(b, e, k);
 }
@@ -228,7 +302,8 @@ static void enter_tuned(Bench *b, Entry *e, const char *schedule) {
 /* Sends it away again. */
 static void leave_tuned(Entry *e) {
   Contestant *k = &e->all[e->n - 1];
-  if (k->trial.context) trial_close(&k->trial);
+  if (k->trial.context)
+    trial_close(&k->trial);
   k->out = true;
 }
 
@@ -247,8 +322,10 @@ static void fill_row(const Bench *b, const Trial *t, const double *samples, int 
   r->kernel = t->kernel;
   plan_expect(t->plan, &r->expected);
   r->check_error = t->check_error;
-  if (b->report.copy_rate > 0) r->of_copy = r->gpts * r->work.bytes / b->report.copy_rate;
-  if (info && info->f32_rate > 0 && info->f64_rate > 0) seconds = r->work.f32_ops / info->f32_rate + r->work.f64_ops / info->f64_rate;
+  if (b->report.copy_rate > 0)
+    r->of_copy = r->gpts * r->work.bytes / b->report.copy_rate;
+  if (info && info->f32_rate > 0 && info->f64_rate > 0)
+    seconds = r->work.f32_ops / info->f32_rate + r->work.f64_ops / info->f64_rate;
   r->of_arithmetic = r->gpts * seconds;
 }
 
@@ -257,12 +334,14 @@ static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
   for (int i = 0; i < e->n; i++) {
     Contestant *k = &e->all[i];
     k->lost = k->out || trial_start(&k->trial, g, sample_seconds(b)) != STC_OK;
-    if (!k->out && k->lost) trial_stop(&k->trial);
+    if (!k->out && k->lost)
+      trial_stop(&k->trial);
   }
   for (int at = 0; at < n; at++)
     for (int i = 0; i < e->n && !*b->stop; i++) {
       Contestant *k = &e->all[i];
-      if (!k->lost && trial_sample(&k->trial, &k->samples[at])) k->lost = true;
+      if (!k->lost && trial_sample(&k->trial, &k->samples[at]))
+        k->lost = true;
     }
 }
 
@@ -270,12 +349,22 @@ static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
 static void report_size(Bench *b, Entry *e, const char *size, const Work *work, int n) {
   for (int i = 0; i < e->n && !*b->stop; i++) {
     Contestant *k = &e->all[i];
-    if (k->out) continue;
-    BenchRow r = {.program = e->program->name, .type = e->type, .size = size, .family = k->family, .work = *work, .why = "", .chosen = i == e->chosen};
+    if (k->out)
+      continue;
+    BenchRow r = {.program = e->program->name,
+                  .type = e->type,
+                  .size = size,
+                  .family = k->family,
+                  .work = *work,
+                  .why = "",
+                  .chosen = i == e->chosen};
     r.schedule = arena_strdup(b->w.arena, k->trial.schedule);
-    if (!k->lost && trial_finite(&k->trial, &r.finite)) k->lost = true;
-    if (k->lost) r.why = reason(b->w.arena, &k->trial);
-    else fill_row(b, &k->trial, k->samples, n, &r);
+    if (!k->lost && trial_finite(&k->trial, &r.finite))
+      k->lost = true;
+    if (k->lost)
+      r.why = reason(b->w.arena, &k->trial);
+    else
+      fill_row(b, &k->trial, k->samples, n, &r);
     add_row(b, &r);
     k->trial.messages.first[0] = 0;
   }
@@ -288,13 +377,15 @@ static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size, const c
   Work work;
   int n = b->c->quick ? QUICK_SAMPLES : SAMPLES;
   StcStatus s = subject_work(&e->subject, g, &work);
-  if (s) return context_error(b->c->context, "%s of %s: %s", e->program->name, text, e->subject.messages.first), s;
+  if (s)
+    return context_error(b->c->context, "%s of %s: %s", e->program->name, text, e->subject.messages.first), s;
   enter_tuned(b, e, tuned);
   say(b, "timing", e->program->name, e->type, text);
   take_samples(b, e, g, n);
   report_size(b, e, text, &work, n);
   for (int i = 0; i < e->n; i++)
-    if (!e->all[i].out) trial_stop(&e->all[i].trial);
+    if (!e->all[i].out)
+      trial_stop(&e->all[i].trial);
   leave_tuned(e);
   return STC_OK;
 }
@@ -304,19 +395,26 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
   Entry *e = ARENA_NEW(b->w.arena, Entry);
   StcStatus s = entry_open(b, e, program, type);
   int rank = s ? 0 : stc_program_rank(e->subject.program), sizes = 0;
-  for (int i = 0; i < b->set.nsizes; i++) sizes += b->set.sizes[i].rank == rank;
-  if (sizes) s = find_all_tuned(b, e);
+  for (int i = 0; i < b->set.nsizes; i++)
+    sizes += b->set.sizes[i].rank == rank;
+  if (sizes)
+    s = find_all_tuned(b, e);
   for (int i = 0; i < b->set.nsizes && !s && !*b->stop; i++) {
-    if (b->set.sizes[i].rank != rank) continue;
-    if (out_of_time(b)) fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type, bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
-    else s = (entry_verify(b, e, &b->set.sizes[i]), measure_size(b, e, &b->set.sizes[i], e->tuned[i]));
+    if (b->set.sizes[i].rank != rank)
+      continue;
+    if (out_of_time(b))
+      fprintf(stderr, "stc bench: %s %s %s is left out: --seconds=%d have passed\n", program->name, type,
+              bench_size_text(b->w.arena, &b->set.sizes[i]), b->c->seconds);
+    else
+      s = (entry_verify(b, e, &b->set.sizes[i]), measure_size(b, e, &b->set.sizes[i], e->tuned[i]));
   }
   entry_close(e);
   if (!s && !device_works(&b->device)) {
     b->device.kind->close(&b->device);
     s = open_device(b);
   }
-  if (!s && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json);
+  if (!s && b->c->json && b->report.nrows)
+    s = bench_write_json(b->c, &b->report, b->c->json);
   return s;
 }
 
@@ -332,15 +430,22 @@ static StcStatus measure_copy(Bench *b) {
   StcOptions o = {.real = "f32"};
   say(b, "copying", "", "", "");
   StcStatus s = subject_open(&subject, b->c->context, b->w.arena, "copy.stn", bench_copy.text, &o, false, b->stop);
-  if (!s) s = trial_open(&t, &subject, b->device.name, "-schedule=naive");
-  if (!s) s = trial_prepare(&t);
-  if (!s) s = device_copy_rate(t.plan, (size_t)(extents[0] * extents[1]) * 4, &own);
-  if (!s) s = trial_start(&t, subject_size(&subject, extents), sample_seconds(b));
-  for (int i = 0; i < SAMPLES && !s; i++) s = trial_sample(&t, &samples[i]);
+  if (!s)
+    s = trial_open(&t, &subject, b->device.name, "-schedule=naive");
+  if (!s)
+    s = trial_prepare(&t);
+  if (!s)
+    s = device_copy_rate(t.plan, (size_t)(extents[0] * extents[1]) * 4, &own);
+  if (!s)
+    s = trial_start(&t, subject_size(&subject, extents), sample_seconds(b));
+  for (int i = 0; i < SAMPLES && !s; i++)
+    s = trial_sample(&t, &samples[i]);
   double rate = 8 * median(samples, SAMPLES);
   b->report.copy_rate = rate > own ? rate : own;
-  if (s) context_error(b->c->context, "copying a field: %s", t.messages.first);
-  if (t.context) trial_close(&t);
+  if (s)
+    context_error(b->c->context, "copying a field: %s", t.messages.first);
+  if (t.context)
+    trial_close(&t);
   subject_close(&subject);
   return s;
 }
@@ -353,24 +458,33 @@ static StcStatus run_guarded(void *arg) {
   gmtime_r(&now, &day);
   strftime(b->report.date, sizeof b->report.date, "%Y-%m-%d", &day);
   StcStatus s = open_device(b);
-  if (!s) s = bench_set_choose(b->c, b->device.kind, &b->set);
-  if (!s && b->c->json && !file_probe(b->c->context, b->c->json)) s = STC_IO;
-  if (!s && !b->device.kind->whole) s = measure_copy(b);
+  if (!s)
+    s = bench_set_choose(b->c, b->device.kind, &b->set);
+  if (!s && b->c->json && !file_probe(b->c->context, b->c->json))
+    s = STC_IO;
+  if (!s && !b->device.kind->whole)
+    s = measure_copy(b);
   for (int p = 0; p < b->set.nprograms && !s; p++)
-    for (int t = 0; t < b->set.ntypes && !s && !*b->stop; t++) s = measure(b, b->set.programs[p], b->set.types[t]);
+    for (int t = 0; t < b->set.ntypes && !s && !*b->stop; t++)
+      s = measure(b, b->set.programs[p], b->set.types[t]);
   say(b, "", "", "", "");
   bench_print_summary(stdout, &b->report);
-  if (!s && *b->stop) s = STC_INTERRUPTED;
-  if (s == STC_INTERRUPTED && b->c->json && b->report.nrows) s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
-  if (!s && b->wrong) s = STC_CHECK_FAILED;
+  if (!s && *b->stop)
+    s = STC_INTERRUPTED;
+  if (s == STC_INTERRUPTED && b->c->json && b->report.nrows)
+    s = bench_write_json(b->c, &b->report, b->c->json) ? STC_IO : s;
+  if (!s && b->wrong)
+    s = STC_CHECK_FAILED;
   return s;
 }
 
 StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop) {
   Bench b = {.c = c, .stop = stop, .start = clock_seconds()};
-  if (!workspace_open(&b.w, c->context, NULL)) return STC_MEMORY;
+  if (!workspace_open(&b.w, c->context, NULL))
+    return STC_MEMORY;
   StcStatus s = workspace_guard(&b.w, run_guarded, &b);
-  if (b.device.kind) b.device.kind->close(&b.device);
+  if (b.device.kind)
+    b.device.kind->close(&b.device);
   workspace_close(&b.w);
   return s;
 }

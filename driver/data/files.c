@@ -12,19 +12,21 @@
 static bool open_special(StcContext *c, const char *path, OutFile *f) {
   snprintf(f->path, sizeof f->path, "%s", path);
   f->to = fopen(path, "wb");
-  if (!f->to) context_error(c, "cannot write %s: %s", path, strerror(errno));
+  if (!f->to)
+    context_error(c, "cannot write %s: %s", path, strerror(errno));
   return f->to != NULL;
 }
 
-/* Opens a file without a name in the folder of `path`, with the mode of new files; -1 if the system cannot, or could not give it a name later. If the process
- * ends in whatever way before that, nothing is left. */
+/* Opens a file without a name in the folder of `path`, with the mode of new files; -1 if the system cannot, or could
+ * not give it a name later. If the process ends in whatever way before that, nothing is left. */
 static int open_unnamed(const char *path) {
 #ifdef O_TMPFILE
   char folder[4096];
   const char *slash = strrchr(path, '/');
   int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
   snprintf(folder, sizeof folder, "%.*s", n, slash ? path : ".");
-  if (access("/proc/self/fd", X_OK) == 0) return open(folder, O_TMPFILE | O_WRONLY, 0666);
+  if (access("/proc/self/fd", X_OK) == 0)
+    return open(folder, O_TMPFILE | O_WRONLY, 0666);
 #endif
   (void)path;
   return -1;
@@ -36,8 +38,10 @@ static bool name_file(OutFile *f) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(f->to));
   for (int i = 0; i < 1000; i++) {
     int n = snprintf(f->temporary, sizeof f->temporary, "%s.%ld-%d", f->path, (long)getpid(), i);
-    if (n < (int)sizeof f->temporary && linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0) return true;
-    if (errno != EEXIST) break;
+    if (n < (int)sizeof f->temporary && linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
+      return true;
+    if (errno != EEXIST)
+      break;
   }
   f->temporary[0] = 0;
   return false;
@@ -47,10 +51,12 @@ static bool name_file(OutFile *f) {
 static int open_temporary(StcContext *c, const char *path, OutFile *f) {
   snprintf(f->temporary, sizeof f->temporary, "%s.XXXXXX", path);
   int fd = mkstemp(f->temporary);
-  if (fd < 0) return f->temporary[0] = 0, -1;
+  if (fd < 0)
+    return f->temporary[0] = 0, -1;
   mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(fd, 0666 & ~mask) != 0) context_error(c, "cannot set the mode of %s: %s", path, strerror(errno));
+  if (fchmod(fd, 0666 & ~mask) != 0)
+    context_error(c, "cannot set the mode of %s: %s", path, strerror(errno));
   return fd;
 }
 
@@ -61,18 +67,21 @@ bool file_create(StcContext *c, const char *path, OutFile *f) {
     f->to = stdout;
     return true;
   }
-  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return open_special(c, path, f);
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    return open_special(c, path, f);
   if (snprintf(f->path, sizeof f->path, "%s", path) + 32 >= (int)sizeof f->path) {
     context_error(c, "the file name is too long: %.60s...", path);
     return false;
   }
   int fd = open_unnamed(path);
   f->unnamed = fd >= 0;
-  if (fd < 0) fd = open_temporary(c, path, f);
+  if (fd < 0)
+    fd = open_temporary(c, path, f);
   f->to = fd < 0 ? NULL : fdopen(fd, "wb");
   if (!f->to) {
     context_error(c, "cannot write %s: %s", path, strerror(errno));
-    if (fd >= 0) close(fd);
+    if (fd >= 0)
+      close(fd);
     return false;
   }
   return true;
@@ -80,39 +89,49 @@ bool file_create(StcContext *c, const char *path, OutFile *f) {
 
 bool file_commit(StcContext *c, OutFile *f) {
   if (f->to == stdout) {
-    if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+      return true;
     context_error(c, "cannot write to the standard output: %s", strerror(errno));
     return false;
   }
   bool bad = fflush(f->to) != 0 || ferror(f->to) != 0;
   bad |= !bad && f->unnamed && !name_file(f);
   int why = errno;
-  if (fclose(f->to) != 0 && !bad) bad = true, why = errno;
-  if (!bad && (!f->temporary[0] || rename(f->temporary, f->path) == 0)) return true;
+  if (fclose(f->to) != 0 && !bad)
+    bad = true, why = errno;
+  if (!bad && (!f->temporary[0] || rename(f->temporary, f->path) == 0))
+    return true;
   context_error(c, "cannot write %s: %s", f->path, strerror(bad ? why : errno));
-  if (f->temporary[0]) unlink(f->temporary);
+  if (f->temporary[0])
+    unlink(f->temporary);
   return false;
 }
 
 void file_abandon(OutFile *f) {
-  if (!f->to || f->to == stdout) return;
+  if (!f->to || f->to == stdout)
+    return;
   fclose(f->to);
-  if (f->temporary[0]) unlink(f->temporary);
+  if (f->temporary[0])
+    unlink(f->temporary);
 }
 
 bool file_probe(StcContext *c, const char *path) {
   struct stat st;
   OutFile f;
-  if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) return true;
+  if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+    return true;
   bool ok = file_create(c, path, &f);
-  if (ok) file_abandon(&f);
+  if (ok)
+    file_abandon(&f);
   return ok;
 }
 
 bool file_write(StcContext *c, const char *path, const void *bytes, size_t size) {
   OutFile f;
-  if (!file_create(c, path, &f)) return false;
-  if (size) fwrite(bytes, 1, size, f.to);
+  if (!file_create(c, path, &f))
+    return false;
+  if (size)
+    fwrite(bytes, 1, size, f.to);
   return file_commit(c, &f);
 }
 
@@ -134,7 +153,8 @@ char *file_read(Workspace *w, const char *path, size_t *size) {
     got = fread(s + n, 1, cap - n - 1, from);
   } while (got > 0);
   bool bad = ferror(from) != 0;
-  if (!standard) fclose(from);
+  if (!standard)
+    fclose(from);
   if (bad) {
     context_error(w->context, "cannot read %s: %s", path, strerror(errno));
     return NULL;

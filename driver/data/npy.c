@@ -1,7 +1,9 @@
 /* driver/data/npy.c: fields as NumPy's .npy files: C order, little endian, type and shape checked.
  *
- * A file is the magic "\x93NUMPY", a version (1, 2 or 3), the length of the header (2 bytes in version 1, else 4), the header, which is a
- * Python dict literal such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with blanks and a newline, and the
+ * A file is the magic "\x93NUMPY", a version (1, 2 or 3), the length of the header (2 bytes in version 1, else 4),
+ * the header, which is a
+ * Python dict literal such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with blanks and a
+ * newline, and the
  * elements.
  */
 #include "driver/driver.h"
@@ -15,16 +17,16 @@ enum { MAX_HEADER = 65536, MAX_DIMS = 64 };
 
 const char *npy_descr(StcType t) {
   switch (t) {
-    case STC_BOOL: return "|b1";
-    case STC_I8: return "|i1";
-    case STC_I16: return "<i2";
-    case STC_I32: return "<i4";
-    case STC_I64: return "<i8";
-    case STC_F16: return "<f2";
-    case STC_BF16: return "<u2";
-    case STC_F32: return "<f4";
-    case STC_F64: return "<f8";
-    case STC_COMPOSITE: break;
+  case STC_BOOL: return "|b1";
+  case STC_I8: return "|i1";
+  case STC_I16: return "<i2";
+  case STC_I32: return "<i4";
+  case STC_I64: return "<i8";
+  case STC_F16: return "<f2";
+  case STC_BF16: return "<u2";
+  case STC_F32: return "<f4";
+  case STC_F64: return "<f8";
+  case STC_COMPOSITE: break;
   }
   return "?";
 }
@@ -32,16 +34,25 @@ const char *npy_descr(StcType t) {
 /* A shape as Python writes it: "(3, 4)", "(5,)". */
 static void shape_text(char *to, size_t size, const int64_t *shape, int rank) {
   size_t n = (size_t)snprintf(to, size, "(");
-  for (int d = 0; d < rank && n < size; d++) n += (size_t)snprintf(to + n, size - n, d ? ", %lld" : "%lld", (long long)shape[d]);
-  if (n < size) snprintf(to + n, size - n, rank == 1 ? ",)" : ")");
+  for (int d = 0; d < rank && n < size; d++)
+    n += (size_t)snprintf(to + n, size - n, d ? ", %lld" : "%lld", (long long)shape[d]);
+  if (n < size)
+    snprintf(to + n, size - n, rank == 1 ? ",)" : ")");
 }
 
 /* What a header says; descr in the one way of writing it that a StcFieldInfo's dtype has. */
-typedef struct NpyHeader { char descr[MAX_HEADER]; size_t n; bool has_descr, has_order, has_shape, fortran; int rank; int64_t shape[MAX_DIMS]; } NpyHeader;
+typedef struct NpyHeader {
+  char descr[MAX_HEADER];
+  size_t n;
+  bool has_descr, has_order, has_shape, fortran;
+  int rank;
+  int64_t shape[MAX_DIMS];
+} NpyHeader;
 
 /* Skips blanks. */
 static const char *blanks(const char *s) {
-  while (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r') s++;
+  while (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r')
+    s++;
   return s;
 }
 
@@ -49,25 +60,31 @@ static const char *blanks(const char *s) {
 static const char *quoted(const char *s, char *to, size_t size) {
   char quote = *s;
   size_t n = 0;
-  if (quote != '\'' && quote != '"') return NULL;
+  if (quote != '\'' && quote != '"')
+    return NULL;
   for (s++; *s && *s != quote; s++)
-    if (n + 1 < size) to[n++] = *s;
+    if (n + 1 < size)
+      to[n++] = *s;
   to[n] = 0;
   return *s ? s + 1 : NULL;
 }
 
 /* Reads "(3, 4,)" into `shape`, of `rank` lengths then; NULL if it is no such tuple. */
 static const char *tuple(const char *s, int64_t shape[MAX_DIMS], int *rank) {
-  if (*s++ != '(') return NULL;
+  if (*s++ != '(')
+    return NULL;
   for (s = blanks(s); *s != ')'; s = blanks(s)) {
     char *end;
     errno = 0;
     long long n = strtoll(s, &end, 10);
-    if (end == s || errno || n < 0 || *rank == MAX_DIMS) return NULL;
+    if (end == s || errno || n < 0 || *rank == MAX_DIMS)
+      return NULL;
     shape[(*rank)++] = n;
     s = blanks(*end == 'L' ? end + 1 : end);
-    if (*s == ',') s++;
-    else if (*s != ')') return NULL;
+    if (*s == ',')
+      s++;
+    else if (*s != ')')
+      return NULL;
   }
   return s + 1;
 }
@@ -75,14 +92,16 @@ static const char *tuple(const char *s, int64_t shape[MAX_DIMS], int *rank) {
 /* Reads True or False. */
 static const char *truth(const char *s, NpyHeader *h) {
   h->fortran = strncmp(s, "True", 4) == 0;
-  if (!h->fortran && strncmp(s, "False", 5) != 0) return NULL;
+  if (!h->fortran && strncmp(s, "False", 5) != 0)
+    return NULL;
   h->has_order = true;
   return s + (h->fortran ? 4 : 5);
 }
 
 /* Appends to h->descr as far as there is room: what is too long fits no field. */
 static void put(NpyHeader *h, const char *text) {
-  for (; *text && h->n + 1 < sizeof h->descr; text++) h->descr[h->n++] = *text;
+  for (; *text && h->n + 1 < sizeof h->descr; text++)
+    h->descr[h->n++] = *text;
   h->descr[h->n] = 0;
 }
 
@@ -90,11 +109,15 @@ static void put(NpyHeader *h, const char *text) {
 static const char *scalar_type(const char *s, NpyHeader *h) {
   char text[64] = {0}, *type = text;
   s = quoted(s, text, sizeof text);
-  if (!s) return NULL;
-  if (strcmp(text, "?") == 0) type = strcpy(text, "|b1");
+  if (!s)
+    return NULL;
+  if (strcmp(text, "?") == 0)
+    type = strcpy(text, "|b1");
   bool byte = text[1] && text[2] == '1' && !text[3] && strchr("biu", text[1]);
-  if (byte && strchr("=<?", text[0])) text[0] = '|';
-  if (text[0] == '=') text[0] = '<';
+  if (byte && strchr("=<?", text[0]))
+    text[0] = '|';
+  if (text[0] == '=')
+    text[0] = '<';
   put(h, "'");
   put(h, type);
   put(h, "'");
@@ -121,15 +144,19 @@ static const char *axes(const char *s, NpyHeader *h) {
 /* How deep lists of members are read. */
 enum { MAX_DEPTH = 32 };
 
-/* Reads a dtype, which is a scalar's or a list of members (name, dtype[, shape]), to h->descr. NULL if it is malformed. */
+/* Reads a dtype, which is a scalar's or a list of members (name, dtype[, shape]), to h->descr. NULL if it is malformed.
+ */
 static const char *dtype(const char *s, NpyHeader *h, int depth) {
-  if (*s != '[') return scalar_type(s, h);
-  if (depth == MAX_DEPTH) return NULL;
+  if (*s != '[')
+    return scalar_type(s, h);
+  if (depth == MAX_DEPTH)
+    return NULL;
   put(h, "[");
   const char *separator = "('";
   for (s = blanks(s + 1); *s != ']'; s = blanks(s)) {
     char name[256];
-    if (*s != '(' || !(s = quoted(blanks(s + 1), name, sizeof name)) || *(s = blanks(s)) != ',') return NULL;
+    if (*s != '(' || !(s = quoted(blanks(s + 1), name, sizeof name)) || *(s = blanks(s)) != ',')
+      return NULL;
     put(h, separator);
     put(h, name);
     put(h, "', ");
@@ -139,10 +166,13 @@ static const char *dtype(const char *s, NpyHeader *h, int depth) {
       put(h, ", ");
       s = axes(s, h);
     }
-    if (!s || *(s = blanks(s)) != ')') return NULL;
+    if (!s || *(s = blanks(s)) != ')')
+      return NULL;
     put(h, ")");
-    if (*(s = blanks(s + 1)) == ',') s++;
-    else if (*s != ']') return NULL;
+    if (*(s = blanks(s + 1)) == ',')
+      s++;
+    else if (*s != ']')
+      return NULL;
   }
   put(h, "]");
   return s + 1;
@@ -150,9 +180,12 @@ static const char *dtype(const char *s, NpyHeader *h, int depth) {
 
 /* The value after `key`; unknown keys are an error, as in NumPy. */
 static const char *value(const char *s, const char *key, NpyHeader *h) {
-  if (strcmp(key, "shape") == 0) return h->has_shape ? NULL : (h->has_shape = true, tuple(s, h->shape, &h->rank));
-  if (strcmp(key, "fortran_order") == 0) return truth(s, h);
-  if (strcmp(key, "descr") != 0 || h->has_descr) return NULL;
+  if (strcmp(key, "shape") == 0)
+    return h->has_shape ? NULL : (h->has_shape = true, tuple(s, h->shape, &h->rank));
+  if (strcmp(key, "fortran_order") == 0)
+    return truth(s, h);
+  if (strcmp(key, "descr") != 0 || h->has_descr)
+    return NULL;
   h->has_descr = true;
   return dtype(s, h, 0);
 }
@@ -160,16 +193,21 @@ static const char *value(const char *s, const char *key, NpyHeader *h) {
 /* Parses the dict. False if it is malformed or lacks a key. */
 static bool parse_header(const char *s, NpyHeader *h) {
   s = blanks(s);
-  if (*s++ != '{') return false;
+  if (*s++ != '{')
+    return false;
   for (s = blanks(s); *s != '}'; s = blanks(s)) {
     char key[32];
     s = quoted(s, key, sizeof key);
-    if (!s || *(s = blanks(s)) != ':') return false;
+    if (!s || *(s = blanks(s)) != ':')
+      return false;
     s = value(blanks(s + 1), key, h);
-    if (!s) return false;
+    if (!s)
+      return false;
     s = blanks(s);
-    if (*s == ',') s++;
-    else if (*s != '}') return false;
+    if (*s == ',')
+      s++;
+    else if (*s != '}')
+      return false;
   }
   return h->has_descr && h->has_order && h->has_shape;
 }
@@ -178,15 +216,22 @@ static bool parse_header(const char *s, NpyHeader *h) {
 static const char *read_header(FILE *from, NpyHeader *h) {
   unsigned char b[12];
   size_t n = fread(b, 1, 8, from);
-  if (ferror(from)) return strerror(errno);
-  if (n != 8 || memcmp(b, "\x93NUMPY", 6) != 0) return "it is no .npy file: it does not begin with \\x93NUMPY";
-  if (b[6] < 1 || b[6] > 3) return "its format version is none of 1, 2 and 3";
+  if (ferror(from))
+    return strerror(errno);
+  if (n != 8 || memcmp(b, "\x93NUMPY", 6) != 0)
+    return "it is no .npy file: it does not begin with \\x93NUMPY";
+  if (b[6] < 1 || b[6] > 3)
+    return "its format version is none of 1, 2 and 3";
   size_t wide = b[6] == 1 ? 2 : 4, length = 0;
-  if (fread(b, 1, wide, from) != wide) return "it ends inside its header";
-  for (size_t i = 0; i < wide; i++) length |= (size_t)b[i] << (8 * i);
-  if (length > MAX_HEADER) return "its header is longer than 65536 bytes";
+  if (fread(b, 1, wide, from) != wide)
+    return "it ends inside its header";
+  for (size_t i = 0; i < wide; i++)
+    length |= (size_t)b[i] << (8 * i);
+  if (length > MAX_HEADER)
+    return "its header is longer than 65536 bytes";
   char *text = malloc(length + 1);
-  if (!text) return "there is no memory for its header";
+  if (!text)
+    return "there is no memory for its header";
   bool whole = fread(text, 1, length, from) == length;
   text[length] = 0;
   bool ok = whole && parse_header(text, h);
@@ -199,8 +244,10 @@ static const char *read_header(FILE *from, NpyHeader *h) {
 /* The shape of a field's file: that of the field and, of vectors, theirs. Returns the rank. */
 static int file_shape(const StcFieldInfo *f, int64_t shape[MAX_DIMS]) {
   int n = 0;
-  for (int d = 0; d < f->rank; d++) shape[n++] = f->shape[d];
-  for (int d = 0; d < f->naxes && n < MAX_DIMS; d++) shape[n++] = f->axes[d];
+  for (int d = 0; d < f->rank; d++)
+    shape[n++] = f->shape[d];
+  for (int d = 0; d < f->naxes && n < MAX_DIMS; d++)
+    shape[n++] = f->axes[d];
   return n;
 }
 
@@ -211,7 +258,8 @@ static const char *file_dtype(const StcFieldInfo *f, char text[8]) {
 }
 
 /* Checks the header against the field. */
-static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, const NpyHeader *h) {
+static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
+                              const NpyHeader *h) {
   char scalar[8];
   const char *want = file_dtype(f, scalar);
   int64_t shape[MAX_DIMS];
@@ -221,16 +269,20 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
     return STC_INPUT;
   }
   bool same = h->rank == rank;
-  for (int d = 0; d < rank && same; d++) same = h->shape[d] == shape[d];
+  for (int d = 0; d < rank && same; d++)
+    same = h->shape[d] == shape[d];
   if (!same) {
     char have[512], need[512];
     shape_text(have, sizeof have, h->shape, h->rank);
     shape_text(need, sizeof need, shape, rank);
-    context_error(c, "%s: its shape is %s, but %s needs %s; change the file, or the params with -D", path, have, what, need);
+    context_error(c, "%s: its shape is %s, but %s needs %s; change the file, or the params with -D", path, have, what,
+                  need);
     return STC_INPUT;
   }
   if (h->fortran && h->rank > 1) {
-    context_error(c, "%s: its elements are in Fortran order, but C order is needed; in NumPy: numpy.ascontiguousarray(a)", path);
+    context_error(c,
+                  "%s: its elements are in Fortran order, but C order is needed; in NumPy: numpy.ascontiguousarray(a)",
+                  path);
     return STC_INPUT;
   }
   return STC_OK;
@@ -242,55 +294,70 @@ static void normalize_bools(const StcFieldInfo *f, void *data) {
   int64_t point = 0;
   int n = f->components ? f->ncomponents : f->type == STC_BOOL;
   const StcComponent *parts = f->components ? f->components : &one;
-  for (int k = 0; k < n; k++) point += type_size((Type)parts[k].type);
   for (int k = 0; k < n; k++)
-    for (int64_t i = parts[k].offset; parts[k].type == STC_BOOL && i < f->bytes; i += point) ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
+    point += type_size((Type)parts[k].type);
+  for (int k = 0; k < n; k++)
+    for (int64_t i = parts[k].offset; parts[k].type == STC_BOOL && i < f->bytes; i += point)
+      ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
 }
 
 /* Reads the elements behind a header. */
 static StcStatus read_elements(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, void *data) {
   size_t got = f->bytes == 0 ? 0 : fread(data, 1, (size_t)f->bytes, from);
   if (got != (size_t)f->bytes)
-    return context_error(c, "%s: it has %zu bytes of elements, but its header promises %lld", path, got, (long long)f->bytes), STC_INPUT;
+    return context_error(c, "%s: it has %zu bytes of elements, but its header promises %lld", path, got,
+                         (long long)f->bytes),
+           STC_INPUT;
   if (fgetc(from) != EOF)
-    return context_error(c, "%s: it goes on after the %lld bytes of elements that its header promises", path, (long long)f->bytes), STC_INPUT;
+    return context_error(c, "%s: it goes on after the %lld bytes of elements that its header promises", path,
+                         (long long)f->bytes),
+           STC_INPUT;
   normalize_bools(f, data);
   return STC_OK;
 }
 
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
   FILE *from = fopen(path, "rb");
-  if (!from) return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), STC_IO;
+  if (!from)
+    return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), STC_IO;
   NpyHeader *h = calloc(1, sizeof *h);
   const char *wrong = h ? read_header(from, h) : "there is no memory for its header";
   StcStatus s = STC_OK;
-  if (wrong) s = (context_error(c, "%s: %s", path, wrong), h ? STC_INPUT : STC_MEMORY);
-  if (!s) s = check_header(c, path, what, f, h);
-  if (!s) s = read_elements(c, path, f, from, data);
+  if (wrong)
+    s = (context_error(c, "%s: %s", path, wrong), h ? STC_INPUT : STC_MEMORY);
+  if (!s)
+    s = check_header(c, path, what, f, h);
+  if (!s)
+    s = read_elements(c, path, f, from, data);
   free(h);
   fclose(from);
   return s;
 }
 
-/* Writes magic, version (1, or 2 if the header is long) and the header, padded so that the elements begin at a multiple of 64. */
+/* Writes magic, version (1, or 2 if the header is long) and the header, padded so that the elements begin at a multiple
+ * of 64. */
 static void write_header(FILE *to, const StcFieldInfo *f) {
   char scalar[8], text[512];
   const char *type = file_dtype(f, scalar);
   int64_t shape[MAX_DIMS];
   int rank = file_shape(f, shape);
   shape_text(text, sizeof text, shape, rank);
-  int n = snprintf(NULL, 0, "{'descr': %s, 'fortran_order': False, 'shape': %s, }", type, text), wide = n > 65000 ? 4 : 2;
+  int n = snprintf(NULL, 0, "{'descr': %s, 'fortran_order': False, 'shape': %s, }", type, text),
+      wide = n > 65000 ? 4 : 2;
   int padded = (8 + wide + n + 1 + 63) / 64 * 64 - 8 - wide;
   const unsigned char head[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', wide == 2 ? 1 : 2, 0};
   fwrite(head, 1, sizeof head, to);
-  for (int i = 0; i < wide; i++) fputc(padded >> (8 * i) & 255, to);
+  for (int i = 0; i < wide; i++)
+    fputc(padded >> (8 * i) & 255, to);
   fprintf(to, "{'descr': %s, 'fortran_order': False, 'shape': %s, }%*s\n", type, text, padded - n - 1, "");
 }
 
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data) {
   OutFile out;
-  if (!file_create(c, path, &out)) return STC_IO;
+  if (!file_create(c, path, &out))
+    return STC_IO;
   write_header(out.to, f);
-  if (f->bytes) fwrite(data, 1, (size_t)f->bytes, out.to);
+  if (f->bytes)
+    fwrite(data, 1, (size_t)f->bytes, out.to);
   return file_commit(c, &out) ? STC_OK : STC_IO;
 }

@@ -17,7 +17,8 @@ static uint64_t splitmix64(uint64_t x) {
 /* The seed mixed with the field's name, so that two fields of one seed differ. */
 static uint64_t field_seed(const char *name, uint64_t seed) {
   uint64_t h = splitmix64(seed);
-  for (; *name; name++) h = splitmix64(h ^ (unsigned char)*name);
+  for (; *name; name++)
+    h = splitmix64(h ^ (unsigned char)*name);
   return h;
 }
 
@@ -30,7 +31,8 @@ void random_fill(const StcFieldInfo *f, uint64_t seed, void *data) {
   for (int64_t i = 0; i < n; i++) {
     uint64_t r = splitmix64(start + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15));
     Const v = {.i = f->type == STC_BOOL ? (int64_t)(r >> 63) : (int64_t)((r >> 33) % 100)};
-    if (real) v.f = (double)(r >> (64 - bits)) * unit;
+    if (real)
+      v.f = (double)(r >> (64 - bits)) * unit;
     field_put(f, data, i, v);
   }
 }
@@ -51,19 +53,23 @@ static bool parse_value(const char *text, StcType t, Const *out) {
   }
   out->f = t == STC_F32 ? (double)strtof(text, &end) : strtod(text, &end);
   bool infinite = isinf(out->f) && errno == ERANGE;
-  if (t == STC_F16 || t == STC_BF16) infinite |= isfinite(out->f) && isinf(const_convert(*out, TY_F64, (Type)t).f);
+  if (t == STC_F16 || t == STC_BF16)
+    infinite |= isfinite(out->f) && isinf(const_convert(*out, TY_F64, (Type)t).f);
   return end != text && !*end && !infinite;
 }
 
 /* Copies the first `size` bytes of `data` over the rest of its `bytes`. */
 static void repeat(char *data, int64_t size, int64_t bytes) {
-  for (int64_t done = size; done < bytes; done *= 2) memcpy(data + done, data, (size_t)(bytes - done < done ? bytes - done : done));
+  for (int64_t done = size; done < bytes; done *= 2)
+    memcpy(data + done, data, (size_t)(bytes - done < done ? bytes - done : done));
 }
 
 bool value_fill(const StcFieldInfo *f, const char *text, void *data) {
   Const c;
-  if (!parse_value(strcmp(text, "zero") == 0 ? "0" : text, f->type, &c)) return false;
-  if (f->bytes == 0) return true;
+  if (!parse_value(strcmp(text, "zero") == 0 ? "0" : text, f->type, &c))
+    return false;
+  if (f->bytes == 0)
+    return true;
   field_put(f, data, 0, c);
   repeat(data, type_size((Type)f->type), f->bytes);
   return true;

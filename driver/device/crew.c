@@ -6,7 +6,12 @@
 #include <unistd.h>
 
 /* The trials of a crew, and the next of them. */
-typedef struct Crew { Trial *const *trials; int n; atomic_int next; const CrewWork *work; } Crew;
+typedef struct Crew {
+  Trial *const *trials;
+  int n;
+  atomic_int next;
+  const CrewWork *work;
+} Crew;
 
 /* May trial number `i` still be begun? */
 static bool may_begin(const Crew *c, int i) {
@@ -18,7 +23,8 @@ static bool may_begin(const Crew *c, int i) {
 static void *work_on(void *arg) {
   Crew *c = arg;
   for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n && may_begin(c, i);)
-    if (!c->trials[i]->messages.first[0]) c->work->job(c->trials[i], c->work->user);
+    if (!c->trials[i]->messages.first[0])
+      c->work->job(c->trials[i], c->work->user);
   return NULL;
 }
 
@@ -26,9 +32,12 @@ void trials_each(Trial *const *t, int n, int threads, const CrewWork *work) {
   Crew crew = {.trials = t, .n = n, .work = work};
   pthread_t others[64];
   int started = 0;
-  while (started < threads - 1 && started < n - 1 && started < 64 && pthread_create(&others[started], NULL, work_on, &crew) == 0) started++;
+  while (started < threads - 1 && started < n - 1 && started < 64 &&
+         pthread_create(&others[started], NULL, work_on, &crew) == 0)
+    started++;
   work_on(&crew);
-  for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
+  for (int i = 0; i < started; i++)
+    pthread_join(others[i], NULL);
 }
 
 /* trial_prepare as a job. */

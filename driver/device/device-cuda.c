@@ -1,4 +1,5 @@
-/* driver/device/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first needed. No CUDA header is used:
+/* driver/device/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first
+ * needed. No CUDA header is used:
  * the entry points below are part of the driver's stable interface (those with _v2 take 64-bit sizes). */
 #include "driver/driver.h"
 
@@ -6,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef int CuResult;            /* CUresult; 0 is success */
+typedef int CuResult; /* CUresult; 0 is success */
 typedef int CuDevice;
-typedef uint64_t CuPointer;      /* CUdeviceptr */
+typedef uint64_t CuPointer; /* CUdeviceptr */
 
 /* Numbers from the driver's interface. */
 enum {
@@ -63,8 +64,8 @@ typedef struct Cuda {
   CuResult (*module_function)(void **f, void *module, const char *name);
   CuResult (*function_attribute)(void *f, int attribute, int value);
   CuResult (*function_info)(int *value, int attribute, void *f);
-  CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-                     void **args, void **extra);
+  CuResult (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                     unsigned shared, void *stream, void **args, void **extra);
   CuResult (*event_create)(void **e, unsigned flags);
   CuResult (*stream_create)(void **stream, unsigned flags);
   CuResult (*stream_destroy)(void *stream);
@@ -82,7 +83,10 @@ typedef struct Cuda {
 } Cuda;
 
 /* Name and place of each entry point. */
-typedef struct Entry { const char *name; size_t offset; } Entry;
+typedef struct Entry {
+  const char *name;
+  size_t offset;
+} Entry;
 static const Entry entries[] = {
     {"cuInit", offsetof(Cuda, init)},
     {"cuGetErrorName", offsetof(Cuda, error_name)},
@@ -133,18 +137,20 @@ typedef struct CudaState {
   Cuda cu;
   CuDevice device;
   void *context, *module, *begin, *end;
-  void *capture;                 /* the stream that launches are recorded on */
-  void *stream;                  /* the one that launches go to: NULL, or while recording that */
-  void *beside, *forked, *joined;   /* the one for launches that are beside others, NULL if no kernel is launched so, and the events that it and the other wait for */
-  void **functions;              /* of the module's kernels */
-  unsigned *dynamic;             /* dynamic shared bytes of each */
+  void *capture;                  /* the stream that launches are recorded on */
+  void *stream;                   /* the one that launches go to: NULL, or while recording that */
+  void *beside, *forked, *joined; /* the one for launches that are beside others, NULL if no kernel is launched so, and
+                                     the events that it and the other wait for */
+  void **functions;               /* of the module's kernels */
+  unsigned *dynamic;              /* dynamic shared bytes of each */
 } CudaState;
 
 /* Finds `n` entry points; false if one is missing. */
 static bool find_entries(Cuda *cu, const Entry *e, size_t n) {
   for (size_t i = 0; i < n; i++) {
     void *p = dlsym(cu->library, e[i].name);
-    if (!p) return false;
+    if (!p)
+      return false;
     memcpy((char *)cu + e[i].offset, &p, sizeof p);
   }
   return true;
@@ -153,10 +159,12 @@ static bool find_entries(Cuda *cu, const Entry *e, size_t n) {
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(Cuda *cu) {
   cu->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!cu->library) return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
+  if (!cu->library)
+    return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
   if (!find_entries(cu, entries, sizeof entries / sizeof entries[0]))
     return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
-  if (!find_entries(cu, graph_entries, sizeof graph_entries / sizeof graph_entries[0])) cu->capture_begin = NULL;
+  if (!find_entries(cu, graph_entries, sizeof graph_entries / sizeof graph_entries[0]))
+    cu->capture_begin = NULL;
   return NULL;
 }
 
@@ -168,7 +176,8 @@ static const char *error_text(const Cuda *cu, CuResult e) {
 
 /* STC_OK if `e` is success, else an error that says what `what` was. */
 static StcStatus check(Device *d, CuResult e, const char *what) {
-  if (e == 0) return STC_OK;
+  if (e == 0)
+    return STC_OK;
   const Cuda *cu = &((CudaState *)d->state)->cu;
   const char *name = NULL;
   cu->error_name(e, &name);
@@ -220,28 +229,36 @@ static StcStatus cuda_open(Device *d) {
   CudaState *s = ARENA_NEW(d->w->arena, CudaState);
   d->state = s;
   const char *missing = load_library(&s->cu);
-  if (missing) return diag_error(d->w->diags, no_loc(), "cuda: %s", missing), STC_DEVICE;
+  if (missing)
+    return diag_error(d->w->diags, no_loc(), "cuda: %s", missing), STC_DEVICE;
   int n = 0, want = d->index < 0 ? 0 : d->index;
   CuResult e = s->cu.init(0);
   if (e == CU_NO_DEVICE)
-    return diag_error(d->w->diags, no_loc(), "cuda: the driver is there, but no GPU: use --device=host or sim"), STC_DEVICE;
+    return diag_error(d->w->diags, no_loc(), "cuda: the driver is there, but no GPU: use --device=host or sim"),
+           STC_DEVICE;
   StcStatus st = check(d, e, "starting the driver");
-  if (!st) st = check(d, s->cu.device_count(&n), "counting devices");
+  if (!st)
+    st = check(d, s->cu.device_count(&n), "counting devices");
   if (!st && want >= n)
-    st = (diag_error(d->w->diags, no_loc(), "cuda:%d: there %s %d CUDA device%s, numbered from 0", want, n == 1 ? "is" : "are", n,
-                     n == 1 ? "" : "s"),
+    st = (diag_error(d->w->diags, no_loc(), "cuda:%d: there %s %d CUDA device%s, numbered from 0", want,
+                     n == 1 ? "is" : "are", n, n == 1 ? "" : "s"),
           STC_DEVICE);
-  if (!st) st = check(d, s->cu.device_get(&s->device, want), "finding the device");
-  if (!st) st = check(d, s->cu.context_retain(&s->context, s->device), "making a context");
-  if (!st) st = check(d, s->cu.context_set(s->context), "using the context");
-  if (st) return st;
+  if (!st)
+    st = check(d, s->cu.device_get(&s->device, want), "finding the device");
+  if (!st)
+    st = check(d, s->cu.context_retain(&s->context, s->device), "making a context");
+  if (!st)
+    st = check(d, s->cu.context_set(s->context), "using the context");
+  if (st)
+    return st;
   char name[128] = "?";
   s->cu.device_name(name, sizeof name, s->device);
   int major = attribute(&s->cu, s->device, ATTR_CC_MAJOR), minor = attribute(&s->cu, s->device, ATTR_CC_MINOR);
   d->limits = read_limits(&s->cu, s->device);
   d->cpu = choose_cpu(d->w->arena, major, minor);
   if (!d->cpu)
-    return diag_error(d->w->diags, no_loc(), "cuda: %s has compute capability %d.%d; the compiler makes code for %s and later", name, major,
+    return diag_error(d->w->diags, no_loc(),
+                      "cuda: %s has compute capability %d.%d; the compiler makes code for %s and later", name, major,
                       minor, target_cpus("nvptx")[0]),
            STC_DEVICE;
   d->description = arena_printf(d->w->arena, "cuda:%d, %s", want, name);
@@ -251,16 +268,24 @@ static StcStatus cuda_open(Device *d) {
 /* Unloads and lets the context go. */
 static void cuda_close(Device *d) {
   CudaState *s = d->state;
-  if (!s || !s->cu.library) return;
+  if (!s || !s->cu.library)
+    return;
   if (s->context) {
     s->cu.context_set(s->context);
-    if (s->capture) s->cu.stream_destroy(s->capture);
-    if (s->beside) s->cu.stream_destroy(s->beside);
-    if (s->forked) s->cu.event_destroy(s->forked);
-    if (s->joined) s->cu.event_destroy(s->joined);
-    if (s->begin) s->cu.event_destroy(s->begin);
-    if (s->end) s->cu.event_destroy(s->end);
-    if (s->module) s->cu.module_unload(s->module);
+    if (s->capture)
+      s->cu.stream_destroy(s->capture);
+    if (s->beside)
+      s->cu.stream_destroy(s->beside);
+    if (s->forked)
+      s->cu.event_destroy(s->forked);
+    if (s->joined)
+      s->cu.event_destroy(s->joined);
+    if (s->begin)
+      s->cu.event_destroy(s->begin);
+    if (s->end)
+      s->cu.event_destroy(s->end);
+    if (s->module)
+      s->cu.module_unload(s->module);
     s->cu.context_release(s->device);
   }
   dlclose(s->cu.library);
@@ -275,9 +300,11 @@ static StcStatus load_ptx(Device *d, const char *ptx) {
   double start = clock_seconds();
   CuResult e = s->cu.module_load(&s->module, ptx, 2, options, values);
   d->load_seconds = clock_seconds() - start;
-  if (e == 0) return STC_OK;
+  if (e == 0)
+    return STC_OK;
   diag_error(d->w->diags, no_loc(), "cuda: the driver does not take the PTX: %s", error_text(&s->cu, e));
-  if (log[0]) diag_note(d->w->diags, no_loc(), "the driver's compiler says: %s", log);
+  if (log[0])
+    diag_note(d->w->diags, no_loc(), "the driver's compiler says: %s", log);
   return STC_DEVICE;
 }
 
@@ -293,14 +320,16 @@ static StcStatus find_function(Device *d, const Compiled *code, int i) {
   return st;
 }
 
-/* Numbers of the driver's interface: a stream that does not wait for the one that is NULL, an event that takes no time. */
+/* Numbers of the driver's interface: a stream that does not wait for the one that is NULL, an event that takes no time.
+ */
 enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
 
 /* Makes what launches beside others need. */
 static StcStatus make_beside(Device *d) {
   CudaState *s = d->state;
   StcStatus st = check(d, s->cu.event_create(&s->forked, EVENT_DISABLE_TIMING), "making an event");
-  if (!st) st = check(d, s->cu.event_create(&s->joined, EVENT_DISABLE_TIMING), "making an event");
+  if (!st)
+    st = check(d, s->cu.event_create(&s->joined, EVENT_DISABLE_TIMING), "making an event");
   return st ? st : check(d, s->cu.stream_create(&s->beside, STREAM_NON_BLOCKING), "making a stream");
 }
 
@@ -309,13 +338,18 @@ static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   CudaState *s = d->state;
   const Compiled *code = &b->code;
   StcStatus st = build_artifact(p, b);
-  if (!st) st = load_ptx(d, b->bytes);
+  if (!st)
+    st = load_ptx(d, b->bytes);
   s->functions = ARENA_ARRAY(d->w->arena, void *, code->module->nkernels + 1);
   s->dynamic = ARENA_ARRAY(d->w->arena, unsigned, code->module->nkernels + 1);
-  for (int i = 0; i < code->module->nkernels && !st; i++) st = find_function(d, code, i);
-  if (!st) st = check(d, s->cu.event_create(&s->begin, 0), "making an event");
-  if (!st) st = check(d, s->cu.event_create(&s->end, 0), "making an event");
-  if (!st && launches_beside(code->module)) st = make_beside(d);
+  for (int i = 0; i < code->module->nkernels && !st; i++)
+    st = find_function(d, code, i);
+  if (!st)
+    st = check(d, s->cu.event_create(&s->begin, 0), "making an event");
+  if (!st)
+    st = check(d, s->cu.event_create(&s->end, 0), "making an event");
+  if (!st && launches_beside(code->module))
+    st = make_beside(d);
   return st;
 }
 
@@ -327,7 +361,8 @@ static StcStatus cuda_alloc(Device *d, size_t size, void **memory) {
   if (e == CU_OUT_OF_MEMORY) {
     size_t left = 0, total = 0;
     s->cu.memory_info(&left, &total);
-    diag_error(d->w->diags, no_loc(), "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
+    diag_error(d->w->diags, no_loc(),
+               "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
                d->description, size, left, total);
     return STC_DEVICE;
   }
@@ -339,7 +374,8 @@ static StcStatus cuda_alloc(Device *d, size_t size, void **memory) {
 static void cuda_release(Device *d, void *memory, size_t size) {
   CudaState *s = d->state;
   (void)size;
-  if (memory) s->cu.memory_free((CuPointer)(uintptr_t)memory);
+  if (memory)
+    s->cu.memory_free((CuPointer)(uintptr_t)memory);
 }
 
 /* Host to device. */
@@ -357,14 +393,17 @@ static StcStatus cuda_fetch(Device *d, void *to, const void *from, size_t size) 
 /* Within the device. */
 static StcStatus cuda_copy(Device *d, void *to, const void *from, size_t size) {
   CudaState *s = d->state;
-  return size ? check(d, s->cu.copy_within((CuPointer)(uintptr_t)to, (CuPointer)(uintptr_t)from, size, NULL), "copying within the device") : STC_OK;
+  return size ? check(d, s->cu.copy_within((CuPointer)(uintptr_t)to, (CuPointer)(uintptr_t)from, size, NULL),
+                      "copying within the device")
+              : STC_OK;
 }
 
 /* What the driver's compiler made of kernel `kernel`. */
 static bool cuda_inspect(Device *d, int kernel, KernelInfo *out) {
   CudaState *s = d->state;
   int shared = 0;
-  if (s->cu.function_info(&out->registers, FUNC_REGISTERS, s->functions[kernel]) || s->cu.function_info(&out->local, FUNC_LOCAL, s->functions[kernel]) ||
+  if (s->cu.function_info(&out->registers, FUNC_REGISTERS, s->functions[kernel]) ||
+      s->cu.function_info(&out->local, FUNC_LOCAL, s->functions[kernel]) ||
       s->cu.function_info(&shared, FUNC_SHARED, s->functions[kernel]))
     return false;
   out->shared = (int64_t)shared + s->dynamic[kernel];
@@ -379,12 +418,13 @@ static StcStatus cuda_launch(Device *d, const Launch *l) {
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
-  CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index],
-                            l->beside ? s->beside : s->stream, l->args, NULL);
+  CuResult e = s->cu.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                            s->dynamic[l->index], l->beside ? s->beside : s->stream, l->args, NULL);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
-/* The stream for launches beside others waits for all there was so far. While recording that makes a branch of the graph. */
+/* The stream for launches beside others waits for all there was so far. While recording that makes a branch of the
+ * graph. */
 static StcStatus cuda_fork(Device *d) {
   CudaState *s = d->state;
   StcStatus st = check(d, s->cu.event_record(s->forked, s->stream), "recording an event");
@@ -404,9 +444,12 @@ enum { CAPTURE_THREAD_LOCAL = 1 };
 /* Launches go to a stream that keeps them. */
 static bool cuda_record(Device *d) {
   CudaState *s = d->state;
-  if (!s->cu.capture_begin) return false;
-  if (!s->capture && s->cu.stream_create(&s->capture, 0) != 0) return s->capture = NULL, false;
-  if (s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0) return false;
+  if (!s->cu.capture_begin)
+    return false;
+  if (!s->capture && s->cu.stream_create(&s->capture, 0) != 0)
+    return s->capture = NULL, false;
+  if (s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0)
+    return false;
   s->stream = s->capture;
   return true;
 }
@@ -416,14 +459,17 @@ static bool cuda_end_record(Device *d, void **kept) {
   CudaState *s = d->state;
   void *graph = NULL;
   s->stream = NULL;
-  if (s->cu.capture_end(s->capture, &graph) != 0 || !graph) return false;
+  if (s->cu.capture_end(s->capture, &graph) != 0 || !graph)
+    return false;
   bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
   s->cu.graph_destroy(graph);
   return made;
 }
 
 /* Launches the graph. */
-static StcStatus cuda_replay(Device *d, void *kept) { return check(d, ((CudaState *)d->state)->cu.graph_launch(kept, NULL), "launching a graph"); }
+static StcStatus cuda_replay(Device *d, void *kept) {
+  return check(d, ((CudaState *)d->state)->cu.graph_launch(kept, NULL), "launching a graph");
+}
 
 /* Lets the graph go. */
 static void cuda_forget(Device *d, void *kept) { ((CudaState *)d->state)->cu.executable_destroy(kept); }
@@ -436,15 +482,19 @@ static StcStatus cuda_start(Device *d) {
 }
 
 /* Waits for all launches; an error in a kernel shows here. */
-static StcStatus cuda_wait(Device *d) { return check(d, ((CudaState *)d->state)->cu.synchronize(), "running the kernels"); }
+static StcStatus cuda_wait(Device *d) {
+  return check(d, ((CudaState *)d->state)->cu.synchronize(), "running the kernels");
+}
 
 /* Marks the end, waits for it, and reads the device's clock. */
 static StcStatus cuda_stop(Device *d, double *seconds) {
   CudaState *s = d->state;
   float milliseconds = 0;
   StcStatus st = check(d, s->cu.event_record(s->end, NULL), "recording an event");
-  if (!st) st = check(d, s->cu.event_synchronize(s->end), "running the kernels");
-  if (!st) st = check(d, s->cu.event_elapsed(&milliseconds, s->begin, s->end), "reading the time");
+  if (!st)
+    st = check(d, s->cu.event_synchronize(s->end), "running the kernels");
+  if (!st)
+    st = check(d, s->cu.event_elapsed(&milliseconds, s->begin, s->end), "reading the time");
   *seconds = (double)milliseconds * 1e-3;
   return st;
 }
@@ -454,12 +504,14 @@ static void list_device(FILE *to, const Cuda *cu, int i) {
   CuDevice d = 0;
   char name[128] = "?", label[32];
   size_t bytes = 0;
-  if (cu->device_get(&d, i) != 0) return;
+  if (cu->device_get(&d, i) != 0)
+    return;
   cu->device_name(name, sizeof name, d);
   cu->total_memory(&bytes, d);
   snprintf(label, sizeof label, "cuda:%d", i);
-  fprintf(to, "%-8s %s, compute capability %d.%d, %d multiprocessors, %.1f GiB\n", label, name, attribute(cu, d, ATTR_CC_MAJOR),
-          attribute(cu, d, ATTR_CC_MINOR), attribute(cu, d, ATTR_CORES), (double)bytes / 1073741824.0);
+  fprintf(to, "%-8s %s, compute capability %d.%d, %d multiprocessors, %.1f GiB\n", label, name,
+          attribute(cu, d, ATTR_CC_MAJOR), attribute(cu, d, ATTR_CC_MINOR), attribute(cu, d, ATTR_CORES),
+          (double)bytes / 1073741824.0);
 }
 
 /* The lines for `stc devices`. */
@@ -468,13 +520,16 @@ static void cuda_list(FILE *to) {
   int n = 0;
   const char *missing = load_library(&cu);
   CuResult e = missing ? 0 : cu.init(0);
-  if (!missing && e == 0) e = cu.device_count(&n);
+  if (!missing && e == 0)
+    e = cu.device_count(&n);
   if (missing)
     fprintf(to, "%-8s none: %s\n", "cuda", missing);
   else if (e != 0 || n == 0)
     fprintf(to, "%-8s none: the driver says: %s\n", "cuda", e ? error_text(&cu, e) : "no device");
-  for (int i = 0; i < n; i++) list_device(to, &cu, i);
-  if (cu.library) dlclose(cu.library);
+  for (int i = 0; i < n; i++)
+    list_device(to, &cu, i);
+  if (cu.library)
+    dlclose(cu.library);
 }
 
 const DeviceKind device_cuda = {

@@ -1,5 +1,7 @@
-/* driver/device/device-hip.c: AMD GPUs through the HIP runtime, libamdhip64.so, which is loaded when it is first needed. No HIP header is used;
- * numbers of attributes are those of hip_runtime_api.h, the same from ROCm 5 on. hipDeviceProp_t, whose layout has changed, is never
+/* driver/device/device-hip.c: AMD GPUs through the HIP runtime, libamdhip64.so, which is loaded when it is first
+ * needed. No HIP header is used;
+ * numbers of attributes are those of hip_runtime_api.h, the same from ROCm 5 on. hipDeviceProp_t, whose layout has
+ * changed, is never
  * declared: see find_arch. */
 #include "driver/driver.h"
 
@@ -7,13 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef int HipError;            /* hipError_t; 0 is success */
+typedef int HipError; /* hipError_t; 0 is success */
 
 enum {
-  HIP_OUT_OF_MEMORY = 2, HIP_NO_DEVICE = 100,
-  ATTR_BLOCK_X = 26, ATTR_GRID_X = 29, ATTR_MAX_THREADS = 56, ATTR_THREADS_PER_CORE = 57, ATTR_CORES = 63, ATTR_SHARED = 74, ATTR_WARP = 87,
-  FUNC_SHARED = 1, FUNC_LOCAL = 3, FUNC_REGISTERS = 4,
-  PROPERTIES_SIZE = 16384        /* more than any version's hipDeviceProp_t */
+  HIP_OUT_OF_MEMORY = 2,
+  HIP_NO_DEVICE = 100,
+  ATTR_BLOCK_X = 26,
+  ATTR_GRID_X = 29,
+  ATTR_MAX_THREADS = 56,
+  ATTR_THREADS_PER_CORE = 57,
+  ATTR_CORES = 63,
+  ATTR_SHARED = 74,
+  ATTR_WARP = 87,
+  FUNC_SHARED = 1,
+  FUNC_LOCAL = 3,
+  FUNC_REGISTERS = 4,
+  PROPERTIES_SIZE = 16384 /* more than any version's hipDeviceProp_t */
 };
 /* Markers in the `extra` list of hipModuleLaunchKernel. */
 #define PARAM_POINTER ((void *)1)
@@ -39,8 +50,8 @@ typedef struct Hip {
   HipError (*module_unload)(void *module);
   HipError (*module_function)(void **f, void *module, const char *name);
   HipError (*function_info)(int *value, int attribute, void *f);
-  HipError (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-                     void **args, void **extra);
+  HipError (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                     unsigned shared, void *stream, void **args, void **extra);
   HipError (*synchronize)(void);
   HipError (*stream_create)(void **stream, unsigned flags);
   HipError (*stream_destroy)(void *stream);
@@ -50,11 +61,14 @@ typedef struct Hip {
   HipError (*event_record)(void *e, void *stream);
   HipError (*event_synchronize)(void *e);
   HipError (*event_elapsed)(float *milliseconds, void *start, void *end);
-  HipError (*properties)(void *p, int i);      /* may be missing */
+  HipError (*properties)(void *p, int i); /* may be missing */
 } Hip;
 
 /* Name and place of each entry point that must be there. */
-typedef struct Entry { const char *name; size_t offset; } Entry;
+typedef struct Entry {
+  const char *name;
+  size_t offset;
+} Entry;
 static const Entry entries[] = {
     {"hipGetErrorString", offsetof(Hip, error_string)},
     {"hipGetDeviceCount", offsetof(Hip, device_count)},
@@ -89,31 +103,38 @@ typedef struct HipState {
   Hip hip;
   int device;
   void *module, *begin, *end;
-  void *beside, *forked, *joined;   /* the stream for launches that are beside others, NULL if no kernel is launched so, and the events that it and the other wait for */
-  void **functions;              /* of the module's kernels */
+  void *beside, *forked, *joined; /* the stream for launches that are beside others, NULL if no kernel is launched so,
+                                     and the events that it and the other wait for */
+  void **functions;               /* of the module's kernels */
   const Compiled *code;
-  unsigned *dynamic;             /* dynamic shared bytes of each */
+  unsigned *dynamic; /* dynamic shared bytes of each */
 } HipState;
 
 /* Loads the library; returns what is missing, or NULL. */
 static const char *load_library(Hip *hip) {
-  static const char *const names[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", NULL};
-  for (int i = 0; names[i] && !hip->library; i++) hip->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!hip->library) return "libamdhip64.so is not there: install the ROCm runtime, or use --device=host or sim";
+  static const char *const names[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                      NULL};
+  for (int i = 0; names[i] && !hip->library; i++)
+    hip->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!hip->library)
+    return "libamdhip64.so is not there: install the ROCm runtime, or use --device=host or sim";
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
     void *p = dlsym(hip->library, entries[i].name);
-    if (!p) return "libamdhip64.so lacks an entry point that ROCm 5 and later have: update the ROCm runtime";
+    if (!p)
+      return "libamdhip64.so lacks an entry point that ROCm 5 and later have: update the ROCm runtime";
     memcpy((char *)hip + entries[i].offset, &p, sizeof p);
   }
   void *p = dlsym(hip->library, "hipGetDevicePropertiesR0600");
-  if (!p) p = dlsym(hip->library, "hipGetDeviceProperties");
+  if (!p)
+    p = dlsym(hip->library, "hipGetDeviceProperties");
   memcpy(&hip->properties, &p, sizeof p);
   return NULL;
 }
 
 /* STC_OK if `e` is success, else an error that says what `what` was. */
 static StcStatus check(Device *d, HipError e, const char *what) {
-  if (e == 0) return STC_OK;
+  if (e == 0)
+    return STC_OK;
   const char *text = ((HipState *)d->state)->hip.error_string(e);
   diag_error(d->w->diags, no_loc(), "hip: %s: %s (error %d)", what, text ? text : "unknown error", e);
   return STC_DEVICE;
@@ -128,19 +149,23 @@ static int attribute(const Hip *hip, int device, int which) {
 /* The architecture name at `s`, "gfx90a" of "gfx90a:sramecc+:xnack-", or NULL. */
 static const char *arch_at(Arena *a, const char *s) {
   size_t n = 3;
-  if (strncmp(s, "gfx", 3) != 0) return NULL;
-  while ((s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'f')) n++;
+  if (strncmp(s, "gfx", 3) != 0)
+    return NULL;
+  while ((s[n] >= '0' && s[n] <= '9') || (s[n] >= 'a' && s[n] <= 'f'))
+    n++;
   return n >= 6 && (s[n] == 0 || s[n] == ':') ? arena_strndup(a, s, n) : NULL;
 }
 
-/* The device's architecture. Of hipDeviceProp_t only this is used: it holds gcnArchName as characters, somewhere. NULL if it cannot be
- * found. */
+/* The device's architecture. Of hipDeviceProp_t only this is used: it holds gcnArchName as characters, somewhere. NULL
+ * if it cannot be found. */
 static const char *find_arch(Arena *a, const Hip *hip, int device) {
   char *properties = arena_alloc(a, PROPERTIES_SIZE + 16);
-  if (!hip->properties || hip->properties(properties, device) != 0) return NULL;
+  if (!hip->properties || hip->properties(properties, device) != 0)
+    return NULL;
   for (int i = 0; i < PROPERTIES_SIZE - 3; i++) {
     const char *arch = memcmp(properties + i, "gfx", 3) == 0 ? arch_at(a, properties + i) : NULL;
-    if (arch) return arch;
+    if (arch)
+      return arch;
   }
   return NULL;
 }
@@ -160,25 +185,29 @@ static TargetInfo read_limits(const Hip *hip, int device) {
   return t;
 }
 
-/* Loads the runtime and finds the device. hipGetDeviceCount says whether there is one: hipInit's answer without one differs between
- * versions. */
+/* Loads the runtime and finds the device. hipGetDeviceCount says whether there is one: hipInit's answer without one
+ * differs between versions. */
 static StcStatus hip_open(Device *d) {
   HipState *s = ARENA_NEW(d->w->arena, HipState);
   d->state = s;
   const char *missing = load_library(&s->hip);
-  if (missing) return diag_error(d->w->diags, no_loc(), "hip: %s", missing), STC_DEVICE;
+  if (missing)
+    return diag_error(d->w->diags, no_loc(), "hip: %s", missing), STC_DEVICE;
   int n = 0;
   s->device = d->index < 0 ? 0 : d->index;
   HipError e = s->hip.device_count(&n);
   if (e == HIP_NO_DEVICE || (e == 0 && n == 0))
-    return diag_error(d->w->diags, no_loc(), "hip: the runtime is there, but no GPU: use --device=host or sim"), STC_DEVICE;
+    return diag_error(d->w->diags, no_loc(), "hip: the runtime is there, but no GPU: use --device=host or sim"),
+           STC_DEVICE;
   StcStatus st = check(d, e, "counting devices");
   if (!st && s->device >= n)
-    st = (diag_error(d->w->diags, no_loc(), "hip:%d: there %s %d HIP device%s, numbered from 0", s->device, n == 1 ? "is" : "are", n,
-                     n == 1 ? "" : "s"),
+    st = (diag_error(d->w->diags, no_loc(), "hip:%d: there %s %d HIP device%s, numbered from 0", s->device,
+                     n == 1 ? "is" : "are", n, n == 1 ? "" : "s"),
           STC_DEVICE);
-  if (!st) st = check(d, s->hip.set_device(s->device), "using the device");
-  if (st) return st;
+  if (!st)
+    st = check(d, s->hip.set_device(s->device), "using the device");
+  if (st)
+    return st;
   char name[128] = "?";
   s->hip.device_name(name, sizeof name, s->device);
   d->limits = read_limits(&s->hip, s->device);
@@ -190,13 +219,20 @@ static StcStatus hip_open(Device *d) {
 /* Unloads. */
 static void hip_close(Device *d) {
   HipState *s = d->state;
-  if (!s || !s->hip.library) return;
-  if (s->beside) s->hip.stream_destroy(s->beside);
-  if (s->forked) s->hip.event_destroy(s->forked);
-  if (s->joined) s->hip.event_destroy(s->joined);
-  if (s->begin) s->hip.event_destroy(s->begin);
-  if (s->end) s->hip.event_destroy(s->end);
-  if (s->module) s->hip.module_unload(s->module);
+  if (!s || !s->hip.library)
+    return;
+  if (s->beside)
+    s->hip.stream_destroy(s->beside);
+  if (s->forked)
+    s->hip.event_destroy(s->forked);
+  if (s->joined)
+    s->hip.event_destroy(s->joined);
+  if (s->begin)
+    s->hip.event_destroy(s->begin);
+  if (s->end)
+    s->hip.event_destroy(s->end);
+  if (s->module)
+    s->hip.module_unload(s->module);
   dlclose(s->hip.library);
 }
 
@@ -207,7 +243,8 @@ enum { STREAM_NON_BLOCKING = 1 };
 static StcStatus make_beside(Device *d) {
   HipState *s = d->state;
   StcStatus st = check(d, s->hip.event_create(&s->forked), "making an event");
-  if (!st) st = check(d, s->hip.event_create(&s->joined), "making an event");
+  if (!st)
+    st = check(d, s->hip.event_create(&s->joined), "making an event");
   return st ? st : check(d, s->hip.stream_create(&s->beside, STREAM_NON_BLOCKING), "making a stream");
 }
 
@@ -216,7 +253,8 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   HipState *s = d->state;
   const Compiled *code = &b->code;
   StcStatus st = build_artifact(p, b);
-  if (st) return st;
+  if (st)
+    return st;
   int n = code->module->nkernels;
   s->code = code;
   s->functions = ARENA_ARRAY(d->w->arena, void *, n + 1);
@@ -226,11 +264,15 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   d->load_seconds = clock_seconds() - start;
   for (int i = 0; i < n && !st; i++) {
     s->dynamic[i] = (unsigned)dynamic_shared_bytes(&code->module->kernels[i], code->target);
-    st = check(d, s->hip.module_function(&s->functions[i], s->module, code->module->kernels[i].name), code->module->kernels[i].name);
+    st = check(d, s->hip.module_function(&s->functions[i], s->module, code->module->kernels[i].name),
+               code->module->kernels[i].name);
   }
-  if (!st) st = check(d, s->hip.event_create(&s->begin), "making an event");
-  if (!st) st = check(d, s->hip.event_create(&s->end), "making an event");
-  if (!st && launches_beside(code->module)) st = make_beside(d);
+  if (!st)
+    st = check(d, s->hip.event_create(&s->begin), "making an event");
+  if (!st)
+    st = check(d, s->hip.event_create(&s->end), "making an event");
+  if (!st && launches_beside(code->module))
+    st = make_beside(d);
   return st;
 }
 
@@ -238,10 +280,12 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
 static StcStatus hip_alloc(Device *d, size_t size, void **memory) {
   HipState *s = d->state;
   HipError e = s->hip.memory_alloc(memory, size ? size : 1);
-  if (e != HIP_OUT_OF_MEMORY) return check(d, e, "allocating memory");
+  if (e != HIP_OUT_OF_MEMORY)
+    return check(d, e, "allocating memory");
   size_t left = 0, total = 0;
   s->hip.memory_info(&left, &total);
-  diag_error(d->w->diags, no_loc(), "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
+  diag_error(d->w->diags, no_loc(),
+             "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
              d->description, size, left, total);
   return STC_DEVICE;
 }
@@ -249,7 +293,8 @@ static StcStatus hip_alloc(Device *d, size_t size, void **memory) {
 /* Gives device memory back. */
 static void hip_release(Device *d, void *memory, size_t size) {
   (void)size;
-  if (memory) ((HipState *)d->state)->hip.memory_free(memory);
+  if (memory)
+    ((HipState *)d->state)->hip.memory_free(memory);
 }
 
 /* Host to device. */
@@ -264,21 +309,24 @@ static StcStatus hip_fetch(Device *d, void *to, const void *from, size_t size) {
 
 /* Within the device. */
 static StcStatus hip_copy(Device *d, void *to, const void *from, size_t size) {
-  return size ? check(d, ((HipState *)d->state)->hip.copy_within(to, from, size, NULL), "copying within the device") : STC_OK;
+  return size ? check(d, ((HipState *)d->state)->hip.copy_within(to, from, size, NULL), "copying within the device")
+              : STC_OK;
 }
 
 /* What the code object says of kernel `kernel`. */
 static bool hip_inspect(Device *d, int kernel, KernelInfo *out) {
   HipState *s = d->state;
   int shared = 0;
-  if (s->hip.function_info(&out->registers, FUNC_REGISTERS, s->functions[kernel]) || s->hip.function_info(&out->local, FUNC_LOCAL, s->functions[kernel]) ||
+  if (s->hip.function_info(&out->registers, FUNC_REGISTERS, s->functions[kernel]) ||
+      s->hip.function_info(&out->local, FUNC_LOCAL, s->functions[kernel]) ||
       s->hip.function_info(&shared, FUNC_SHARED, s->functions[kernel]))
     return false;
   out->shared = (int64_t)shared + s->dynamic[kernel];
   return true;
 }
 
-/* Lays the arguments out as the kernel expects its kernarg segment: in order, each at a multiple of its size. Returns the bytes used. */
+/* Lays the arguments out as the kernel expects its kernarg segment: in order, each at a multiple of its size. Returns
+ * the bytes used. */
 static size_t pack_arguments(const Module *m, const Kernel *k, void **args, char *to) {
   size_t at = 0;
   for (int i = 0; i < k->nargs; i++) {
@@ -302,8 +350,8 @@ static StcStatus hip_launch(Device *d, const Launch *l) {
   memset(kernarg, 0, sizeof kernarg);
   size_t size = pack_arguments(s->code->module, l->kernel, l->args, kernarg);
   void *extra[] = {PARAM_POINTER, kernarg, PARAM_SIZE, &size, PARAM_END};
-  HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2], s->dynamic[l->index],
-                             l->beside ? s->beside : NULL, NULL, extra);
+  HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                             s->dynamic[l->index], l->beside ? s->beside : NULL, NULL, extra);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
@@ -329,15 +377,19 @@ static StcStatus hip_start(Device *d) {
 }
 
 /* Waits for all launches; an error in a kernel shows here. */
-static StcStatus hip_wait(Device *d) { return check(d, ((HipState *)d->state)->hip.synchronize(), "running the kernels"); }
+static StcStatus hip_wait(Device *d) {
+  return check(d, ((HipState *)d->state)->hip.synchronize(), "running the kernels");
+}
 
 /* Marks the end, waits for it, and reads the device's clock. */
 static StcStatus hip_stop(Device *d, double *seconds) {
   HipState *s = d->state;
   float milliseconds = 0;
   StcStatus st = check(d, s->hip.event_record(s->end, NULL), "recording an event");
-  if (!st) st = check(d, s->hip.event_synchronize(s->end), "running the kernels");
-  if (!st) st = check(d, s->hip.event_elapsed(&milliseconds, s->begin, s->end), "reading the time");
+  if (!st)
+    st = check(d, s->hip.event_synchronize(s->end), "running the kernels");
+  if (!st)
+    st = check(d, s->hip.event_elapsed(&milliseconds, s->begin, s->end), "reading the time");
   *seconds = (double)milliseconds * 1e-3;
   return st;
 }
@@ -349,7 +401,8 @@ static void list_device(FILE *to, const Hip *hip, int i) {
   hip->device_name(name, sizeof name, i);
   hip->total_memory(&bytes, i);
   snprintf(label, sizeof label, "hip:%d", i);
-  fprintf(to, "%-8s %s, %d compute units, %.1f GiB\n", label, name, attribute(hip, i, ATTR_CORES), (double)bytes / 1073741824.0);
+  fprintf(to, "%-8s %s, %d compute units, %.1f GiB\n", label, name, attribute(hip, i, ATTR_CORES),
+          (double)bytes / 1073741824.0);
 }
 
 /* The lines for `stc devices`. */
@@ -362,12 +415,31 @@ static void hip_list(FILE *to) {
     fprintf(to, "%-8s none: %s\n", "hip", missing);
   else if (e != 0 || n == 0)
     fprintf(to, "%-8s none: the runtime says: %s\n", "hip", e ? hip.error_string(e) : "no device");
-  for (int i = 0; e == 0 && i < n; i++) list_device(to, &hip, i);
-  if (hip.library) dlclose(hip.library);
+  for (int i = 0; e == 0 && i < n; i++)
+    list_device(to, &hip, i);
+  if (hip.library)
+    dlclose(hip.library);
 }
 
 const DeviceKind device_hip = {
-    .name = "hip", .help = "an AMD GPU, through libamdhip64.so", .arch = "amdgpu", .index = "the GPU's number",
-    .open = hip_open, .close = hip_close, .load = hip_load, .alloc = hip_alloc, .release = hip_release, .put = hip_put, .fetch = hip_fetch,
-    .copy = hip_copy, .inspect = hip_inspect, .launch = hip_launch, .fork = hip_fork, .join = hip_join, .start = hip_start, .wait = hip_wait, .stop = hip_stop, .list = hip_list,
+    .name = "hip",
+    .help = "an AMD GPU, through libamdhip64.so",
+    .arch = "amdgpu",
+    .index = "the GPU's number",
+    .open = hip_open,
+    .close = hip_close,
+    .load = hip_load,
+    .alloc = hip_alloc,
+    .release = hip_release,
+    .put = hip_put,
+    .fetch = hip_fetch,
+    .copy = hip_copy,
+    .inspect = hip_inspect,
+    .launch = hip_launch,
+    .fork = hip_fork,
+    .join = hip_join,
+    .start = hip_start,
+    .wait = hip_wait,
+    .stop = hip_stop,
+    .list = hip_list,
 };

@@ -1,4 +1,5 @@
-/* driver/device/device-host.c: this CPU. Kernels are compiled into this process; a pool of threads pulls tiles from a common counter. */
+/* driver/device/device-host.c: this CPU. Kernels are compiled into this process; a pool of threads pulls tiles from a
+ * common counter. */
 #include "driver/driver.h"
 
 #include <pthread.h>
@@ -12,12 +13,16 @@
 typedef struct Pool Pool;
 
 /* A thread of the pool with the scratch memory of its tile. */
-typedef struct Worker { Pool *pool; pthread_t thread; char *scratch; } Worker;
+typedef struct Worker {
+  Pool *pool;
+  pthread_t thread;
+  char *scratch;
+} Worker;
 
-/* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along and waits until
- * `busy` is 0. */
+/* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along
+ * and waits until `busy` is 0. */
 struct Pool {
-  int nworkers;                  /* without the main thread, which is workers[0] */
+  int nworkers; /* without the main thread, which is workers[0] */
   Worker *workers;
   size_t scratch_size;
   pthread_mutex_t lock;
@@ -33,16 +38,24 @@ struct Pool {
 };
 
 /* The state of a host device. */
-typedef struct HostState { HostKernelFn *functions; Pool pool; bool pool_made; double start; } HostState;
+typedef struct HostState {
+  HostKernelFn *functions;
+  Pool pool;
+  bool pool_made;
+  double start;
+} HostState;
 
-/* Takes a run of tiles, half of a thread's fair share of those that are left: long runs first, so that a thread finds what its tiles
- * have in common in its cache, single tiles at the end, so that all threads end together. False if none is left. */
+/* Takes a run of tiles, half of a thread's fair share of those that are left: long runs first, so that a thread finds
+ * what its tiles have in common in its cache, single tiles at the end, so that all threads end together. False if none
+ * is left. */
 static bool take_tiles(Pool *p, int64_t *first, int64_t *last) {
   long long at = atomic_load(&p->next), run;
   do {
-    if (at >= p->total) return false;
+    if (at >= p->total)
+      return false;
     run = (p->total - at) / (2 * (p->nworkers + 1));
-    if (run < 1) run = 1;
+    if (run < 1)
+      run = 1;
   } while (!atomic_compare_exchange_weak(&p->next, &at, at + run));
   *first = at;
   *last = at + run;
@@ -70,13 +83,16 @@ static void *worker_main(void *arg) {
   uint64_t seen = 0;
   pthread_mutex_lock(&p->lock);
   for (;;) {
-    while (p->generation == seen && !p->quit) pthread_cond_wait(&p->wake, &p->lock);
-    if (p->quit) break;
+    while (p->generation == seen && !p->quit)
+      pthread_cond_wait(&p->wake, &p->lock);
+    if (p->quit)
+      break;
     seen = p->generation;
     pthread_mutex_unlock(&p->lock);
     pull_tiles(p, w->scratch);
     pthread_mutex_lock(&p->lock);
-    if (--p->busy == 0) pthread_cond_signal(&p->done);
+    if (--p->busy == 0)
+      pthread_cond_signal(&p->done);
   }
   pthread_mutex_unlock(&p->lock);
   return NULL;
@@ -100,7 +116,8 @@ static bool pool_start(Pool *p, int threads, size_t scratch_size) {
   pthread_cond_init(&p->done, NULL);
   p->scratch_size = scratch_size;
   p->workers = calloc((size_t)threads, sizeof *p->workers);
-  if (!p->workers || !(p->workers[0].scratch = scratch_new(scratch_size))) return false;
+  if (!p->workers || !(p->workers[0].scratch = scratch_new(scratch_size)))
+    return false;
   for (int i = 1; i < threads; i++) {
     Worker *w = &p->workers[i];
     w->pool = p;
@@ -124,7 +141,8 @@ static void pool_stop(Pool *p) {
     pthread_join(p->workers[i].thread, NULL);
     free(p->workers[i].scratch);
   }
-  if (p->workers) free(p->workers[0].scratch);
+  if (p->workers)
+    free(p->workers[0].scratch);
   free(p->workers);
   pthread_cond_destroy(&p->wake);
   pthread_cond_destroy(&p->done);
@@ -137,7 +155,8 @@ static void pool_launch(Pool *p, HostKernelFn fn, const Launch *l) {
   p->args = l->args;
   p->rank = l->kernel->rank;
   p->total = 1;
-  for (int d = 0; d < p->rank; d++) p->total *= p->blocks[d] = l->blocks[d];
+  for (int d = 0; d < p->rank; d++)
+    p->total *= p->blocks[d] = l->blocks[d];
   atomic_store(&p->next, 0);
   bool alone = p->nworkers == 0 || p->total <= 1;
   if (!alone) {
@@ -148,16 +167,19 @@ static void pool_launch(Pool *p, HostKernelFn fn, const Launch *l) {
     pthread_mutex_unlock(&p->lock);
   }
   pull_tiles(p, p->workers[0].scratch);
-  if (alone) return;
+  if (alone)
+    return;
   pthread_mutex_lock(&p->lock);
-  while (p->busy > 0) pthread_cond_wait(&p->done, &p->lock);
+  while (p->busy > 0)
+    pthread_cond_wait(&p->done, &p->lock);
   pthread_mutex_unlock(&p->lock);
 }
 
 /* Counts cores; "host:N" asks for N threads. */
 static StcStatus host_open(Device *d) {
   int cores = d->index > 0 ? d->index : core_count();
-  if (d->index == 0) return diag_error(d->w->diags, no_loc(), "device host:0: the number is that of threads, from 1"), STC_USAGE;
+  if (d->index == 0)
+    return diag_error(d->w->diags, no_loc(), "device host:0: the number is that of threads, from 1"), STC_USAGE;
   d->limits.cores = cores;
   d->description = arena_printf(d->w->arena, "host, %d thread%s", cores, cores == 1 ? "" : "s");
   d->state = ARENA_NEW(d->w->arena, HostState);
@@ -167,18 +189,23 @@ static StcStatus host_open(Device *d) {
 /* Ends the threads. */
 static void host_close(Device *d) {
   HostState *s = d->state;
-  if (s && s->pool_made) pool_stop(&s->pool);
+  if (s && s->pool_made)
+    pool_stop(&s->pool);
 }
 
 /* What compiling hands to its guarded part. */
-typedef struct JitArgs { StcProgram *program; Build *build; } JitArgs;
+typedef struct JitArgs {
+  StcProgram *program;
+  Build *build;
+} JitArgs;
 
 /* Compiles the kernels into this process, into the program's memory: all plans share the code. */
 static StcStatus make_jit(void *arg) {
   JitArgs *a = arg;
   CodegenOptions o = program_codegen_options(a->program);
   Workspace *w = &a->program->w;
-  if (!a->build->jit) a->build->jit = jit_new(w->arena, w->diags, a->build->code.module, a->build->code.target, &o);
+  if (!a->build->jit)
+    a->build->jit = jit_new(w->arena, w->diags, a->build->code.module, a->build->code.target, &o);
   return a->build->jit ? STC_OK : STC_INTERNAL;
 }
 
@@ -189,31 +216,36 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   int64_t scratch = 0;
   JitArgs args = {p, b};
   StcStatus st = workspace_guard(&p->w, make_jit, &args);
-  if (st) return st;
+  if (st)
+    return st;
   s->functions = ARENA_ARRAY(d->w->arena, HostKernelFn, m->nkernels + 1);
   for (int i = 0; i < m->nkernels; i++) {
     int64_t bytes = kernel_shared_bytes(&m->kernels[i]);
     scratch = bytes > scratch ? bytes : scratch;
     s->functions[i] = jit_find(b->jit, m->kernels[i].name);
     if (!s->functions[i])
-      return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", m->kernels[i].name), STC_INTERNAL;
+      return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", m->kernels[i].name),
+             STC_INTERNAL;
   }
   s->pool_made = true;
   if (!pool_start(&s->pool, d->limits.cores, (size_t)scratch))
-    return diag_error(d->w->diags, no_loc(), "no threads or no memory for %d workers with %lld bytes of scratch each", (int)d->limits.cores,
-                      (long long)scratch),
+    return diag_error(d->w->diags, no_loc(), "no threads or no memory for %d workers with %lld bytes of scratch each",
+                      (int)d->limits.cores, (long long)scratch),
            STC_MEMORY;
   return STC_OK;
 }
 
-/* Memory in pages, large ones where they pay, all of them touched, so that no run has to wait for the system to provide them. Not aligned
- * to large pages: fields at the same place of their pages would meet in the same sets of the caches and banks of the memory. */
+/* Memory in pages, large ones where they pay, all of them touched, so that no run has to wait for the system to provide
+ * them. Not aligned to large pages: fields at the same place of their pages would meet in the same sets of the caches
+ * and banks of the memory. */
 static StcStatus host_alloc(Device *d, size_t size, void **memory) {
   size_t align = size >= (size_t)1 << 22 ? 4096 : 64;
   size_t rounded = (size / align + 1) * align;
   *memory = rounded < size ? NULL : aligned_alloc(align, rounded);
-  if (!*memory) return diag_error(d->w->diags, no_loc(), "no memory on this computer for a field of %zu bytes", size), STC_MEMORY;
-  if (align > 64) madvise(*memory, rounded, MADV_HUGEPAGE);
+  if (!*memory)
+    return diag_error(d->w->diags, no_loc(), "no memory on this computer for a field of %zu bytes", size), STC_MEMORY;
+  if (align > 64)
+    madvise(*memory, rounded, MADV_HUGEPAGE);
   memset(*memory, 0, rounded);
   return STC_OK;
 }
@@ -228,7 +260,8 @@ static void host_release(Device *d, void *memory, size_t size) {
 /* Copies in or out. */
 static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
   (void)d;
-  if (size) memcpy(to, from, size);
+  if (size)
+    memcpy(to, from, size);
   return STC_OK;
 }
 

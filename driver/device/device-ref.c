@@ -15,7 +15,8 @@ static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
   (void)b;
   if (p->kind == SOURCE_KIR)
     return diag_error(d->w->diags, no_loc(),
-                      "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from", p->file),
+                      "%s is kernel IR, and the reference runs stencil IR: take --device=sim, or the .stn it came from",
+                      p->file),
            STC_USAGE;
   d->state = p->reference;
   return STC_OK;
@@ -30,6 +31,12 @@ static StcStatus ref_run(Device *d, WholeRun *r) {
 static void ref_list(FILE *to) { fprintf(to, "%-8s %s\n", "ref", device_ref.help); }
 
 const DeviceKind device_ref = {
-    .name = "ref", .help = "the reference: interprets the program as written, slow", .whole = true,
-    .open = ref_open, .close = ref_close, .load = ref_load, .run = ref_run, .list = ref_list,
+    .name = "ref",
+    .help = "the reference: interprets the program as written, slow",
+    .whole = true,
+    .open = ref_open,
+    .close = ref_close,
+    .load = ref_load,
+    .run = ref_run,
+    .list = ref_list,
 };

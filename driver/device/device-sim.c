@@ -10,9 +10,12 @@ static StcStatus sim_open(Device *d) {
 /* Nothing to give back. */
 static void sim_close(Device *d) { (void)d; }
 
-/* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they came from a .kir or
- * from -passes. */
-typedef struct SimState { const Module *module; StcStatus fault; } SimState;
+/* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they
+ * came from a .kir or from -passes. */
+typedef struct SimState {
+  const Module *module;
+  StcStatus fault;
+} SimState;
 
 /* Keeps the kernel IR. */
 static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
@@ -26,7 +29,8 @@ static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
 static StcStatus sim_run_whole(Device *d, WholeRun *r) {
   SimState *s = d->state;
   SimOptions o = {1, 8};
-  return sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags) ? STC_OK : s->fault;
+  return sim_run(s->module, r->binding, r->steps, r->run_inits, r->skip_init, &o, NULL, d->w->diags) ? STC_OK
+                                                                                                     : s->fault;
 }
 
 /* The line for `stc devices`. */

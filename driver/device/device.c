@@ -9,8 +9,10 @@ const DeviceKind *const device_table[] = {&device_ref, &device_sim, &device_host
 /* The number of single-character edits between the strings, at most `limit` (at most 31 characters are looked at). */
 static int edit_distance(const char *x, const char *y, int limit) {
   int n = (int)strlen(x), m = (int)strlen(y), row[33];
-  if (n > 31 || m > 31) return limit;
-  for (int j = 0; j <= m; j++) row[j] = j;
+  if (n > 31 || m > 31)
+    return limit;
+  for (int j = 0; j <= m; j++)
+    row[j] = j;
   for (int i = 1; i <= n; i++) {
     int diagonal = row[0];
     row[0] = i;
@@ -39,7 +41,8 @@ const char *near_match(const char *name, const char *const *names) {
 /* The kind called by the first `n` characters of `name`, or NULL. */
 static const DeviceKind *find_kind(const char *name, size_t n) {
   for (int i = 0; device_table[i]; i++)
-    if (strlen(device_table[i]->name) == n && memcmp(device_table[i]->name, name, n) == 0) return device_table[i];
+    if (strlen(device_table[i]->name) == n && memcmp(device_table[i]->name, name, n) == 0)
+      return device_table[i];
   return NULL;
 }
 
@@ -48,15 +51,18 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
   size_t n = colon ? (size_t)(colon - name) : strlen(name);
   const DeviceKind *kind = find_kind(name, n);
   if (!kind)
-    return diag_error(w->diags, no_loc(), "no device `%s`; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name),
+    return diag_error(w->diags, no_loc(),
+                      "no device `%s`; there are ref, sim, host, cuda and hip (`stc devices` lists them)", name),
            STC_USAGE;
   long index = -1;
   if (colon) {
     char *end;
     index = strtol(colon + 1, &end, 10);
-    if (!kind->index) return diag_error(w->diags, no_loc(), "device `%s`: %s takes no number", name, kind->name), STC_USAGE;
+    if (!kind->index)
+      return diag_error(w->diags, no_loc(), "device `%s`: %s takes no number", name, kind->name), STC_USAGE;
     if (end == colon + 1 || *end || index < 0 || index > 65535)
-      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s up to 65535, such as %s:1", name, kind->index, kind->name),
+      return diag_error(w->diags, no_loc(), "device `%s`: after the colon comes %s up to 65535, such as %s:1", name,
+                        kind->index, kind->name),
              STC_USAGE;
   }
   *out = (Device){.kind = kind, .w = w, .index = (int)index, .name = arena_strdup(w->arena, name)};
@@ -65,20 +71,24 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
 
 StcStatus stc_devices(StcContext *c, FILE *to) {
   (void)c;
-  for (int i = 0; device_table[i]; i++) device_table[i]->list(to);
+  for (int i = 0; device_table[i]; i++)
+    device_table[i]->list(to);
   return ferror(to) ? STC_IO : STC_OK;
 }
 
 /* Does the sequence launch a kernel beside another? */
 static bool has_beside(const HostSeq *q) {
   for (int i = 0; i < q->nops; i++)
-    if (q->ops[i].beside) return true;
+    if (q->ops[i].beside)
+      return true;
   return false;
 }
 
 bool launches_beside(const Module *m) {
   bool any = has_beside(&m->host.init);
-  for (int i = 0; i < m->host.nseqs; i++) any |= has_beside(&m->host.seqs[i]);
-  for (int i = 0; i < m->nreductions; i++) any |= has_beside(&m->reductions[i].seq);
+  for (int i = 0; i < m->host.nseqs; i++)
+    any |= has_beside(&m->host.seqs[i]);
+  for (int i = 0; i < m->nreductions; i++)
+    any |= has_beside(&m->reductions[i].seq);
   return any;
 }

@@ -10,12 +10,14 @@ static void set(json_t *o, const char *key, json_t *value) { json_object_set_new
 /* Lists of `n` numbers. */
 static json_t *integers(const int64_t *v, int n) {
   json_t *list = json_array();
-  for (int i = 0; i < n; i++) json_array_append_new(list, json_integer(v[i]));
+  for (int i = 0; i < n; i++)
+    json_array_append_new(list, json_integer(v[i]));
   return list;
 }
 static json_t *reals(const double *v, int n) {
   json_t *list = json_array();
-  for (int i = 0; i < n; i++) json_array_append_new(list, json_real(v[i]));
+  for (int i = 0; i < n; i++)
+    json_array_append_new(list, json_real(v[i]));
   return list;
 }
 
@@ -42,7 +44,8 @@ static json_t *instances_json(const LaunchWork *l, int rank) {
     set(o, "stencil", json_string(x->name));
     set(o, "level", json_integer(x->level + 1));
     set(o, "region", extent_json(&x->extent, rank));
-    if (l->walked) set(o, "lag", json_integer(x->lag));
+    if (l->walked)
+      set(o, "lag", json_integer(x->lag));
     set_redundancy(o, &x->redundancy);
     json_array_append_new(list, o);
   }
@@ -76,9 +79,12 @@ static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
   set(o, "halo", extent_json(&l->halo, rank));
   set(o, "loaded", extent_json(&l->loaded, rank));
   set(o, "instances", instances_json(l, rank));
-  if (l->walked) set(o, "windows", windows_json(e, l));
-  if (l->walked) set(o, "window_words", json_integer(l->window_words));
-  if (l->walked) set(o, "steps_written_out", json_integer(l->unroll));
+  if (l->walked)
+    set(o, "windows", windows_json(e, l));
+  if (l->walked)
+    set(o, "window_words", json_integer(l->window_words));
+  if (l->walked)
+    set(o, "steps_written_out", json_integer(l->unroll));
   set_redundancy(o, &l->redundancy);
   set(o, "bytes_read", json_real(l->traffic.read));
   set(o, "bytes_written", json_real(l->traffic.written));
@@ -89,7 +95,8 @@ static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
 /* What the times of a kernel would be if one thing alone bound it. */
 static json_t *bounds_json(const LaunchTime *t) {
   json_t *o = json_object();
-  for (int b = 0; b < BOUNDS; b++) set(o, bound_name((Bound)b), json_real(t->alone[b]));
+  for (int b = 0; b < BOUNDS; b++)
+    set(o, bound_name((Bound)b), json_real(t->alone[b]));
   return o;
 }
 
@@ -106,8 +113,10 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   set(o, "shared_bytes", json_integer(l->shared));
   set(o, "registers", json_integer(l->registers));
   set(o, "registers_missing", json_integer(l->spilled));
-  if (x->assembled.found) set(o, "ptxas_registers", json_integer(x->assembled.registers));
-  if (x->assembled.found) set(o, "ptxas_spilled_bytes", json_integer(x->assembled.spilled_bytes));
+  if (x->assembled.found)
+    set(o, "ptxas_registers", json_integer(x->assembled.registers));
+  if (x->assembled.found)
+    set(o, "ptxas_spilled_bytes", json_integer(x->assembled.spilled_bytes));
   set(o, "blocks_a_core", json_integer(x->time.occupancy.blocks));
   set(o, "warps_a_core", json_integer(x->time.occupancy.warps));
   set(o, "most_warps_a_core", json_integer(x->time.occupancy.most_warps));
@@ -132,10 +141,14 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "arch", json_string(target_arch(e->target)));
   set(o, "cpu", json_string(e->info.cpu));
   set(o, "schedule", json_string(e->schedule_text));
-  if (e->tuned) set(o, "schedule_from", json_string(e->tuned));
-  if (e->program->options.grid[0]) set(o, "schedule_for", integers(e->program->options.grid, e->kernels->grid.rank));
-  for (int i = 0; i < e->nlaunches; i++) json_array_append_new(launches, launch_json(e, &e->launches[i]));
-  for (int i = 0; i < e->nkernels; i++) json_array_append_new(kernels, kernel_json(e, &e->list[i]));
+  if (e->tuned)
+    set(o, "schedule_from", json_string(e->tuned));
+  if (e->program->options.grid[0])
+    set(o, "schedule_for", integers(e->program->options.grid, e->kernels->grid.rank));
+  for (int i = 0; i < e->nlaunches; i++)
+    json_array_append_new(launches, launch_json(e, &e->launches[i]));
+  for (int i = 0; i < e->nkernels; i++)
+    json_array_append_new(kernels, kernel_json(e, &e->list[i]));
   set(o, "launches", launches);
   set(o, "kernels", kernels);
   set(o, "steps", json_integer(e->steps));
@@ -153,7 +166,8 @@ StcStatus explain_print_json(FILE *to, StcContext *c, const Explanation *e) {
   json_t *o = explanation_json(e);
   char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
   json_decref(o);
-  if (!text) return context_error(c, "no memory on this computer for the figures as JSON"), STC_MEMORY;
+  if (!text)
+    return context_error(c, "no memory on this computer for the figures as JSON"), STC_MEMORY;
   bool ok = fprintf(to, "%s\n", text) >= 0;
   free(text);
   return ok ? STC_OK : STC_IO;

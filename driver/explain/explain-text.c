@@ -6,21 +6,24 @@
 
 const char *extent_text(Arena *a, const Extent *x, int rank) {
   Str s = {.arena = a};
-  for (int d = 0; d < rank; d++) str_addf(&s, "%s[%s%" PRId64 ", %" PRId64 "]", d ? " x " : "", x->lo[d] ? "-" : "", x->lo[d], x->hi[d]);
+  for (int d = 0; d < rank; d++)
+    str_addf(&s, "%s[%s%" PRId64 ", %" PRId64 "]", d ? " x " : "", x->lo[d] ? "-" : "", x->lo[d], x->hi[d]);
   return s.s;
 }
 
 /* "16384x16384" of a grid's extents. */
 static const char *size_text(const Explanation *e, const int64_t *extents) {
   Str s = {.arena = e->arena};
-  for (int d = 0; d < e->kernels->grid.rank; d++) str_addf(&s, "%s%" PRId64, d ? "x" : "", extents[d]);
+  for (int d = 0; d < e->kernels->grid.rank; d++)
+    str_addf(&s, "%s%" PRId64, d ? "x" : "", extents[d]);
   return s.s;
 }
 
 /* "152 x 128" of `rank` numbers. */
 static const char *shape_text(Arena *a, const double *v, int rank) {
   Str s = {.arena = a};
-  for (int d = 0; d < rank; d++) str_addf(&s, "%s%.0f", d ? " x " : "", v[d]);
+  for (int d = 0; d < rank; d++)
+    str_addf(&s, "%s%.0f", d ? " x " : "", v[d]);
   return s.s;
 }
 
@@ -28,19 +31,24 @@ static const char *shape_text(Arena *a, const double *v, int rank) {
 static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l) {
   int rank = e->kernels->grid.rank, width = 7;
   for (int i = 0; i < l->ninstances; i++)
-    if ((int)strlen(l->instances[i].name) > width) width = (int)strlen(l->instances[i].name);
-  fprintf(to, "  %-*s  level  %s%-*s  computed/given  needed/given\n", width, "stencil", l->walked ? "lag  " : "", rank > 2 ? 30 : 22, "region beyond the tile");
+    if ((int)strlen(l->instances[i].name) > width)
+      width = (int)strlen(l->instances[i].name);
+  fprintf(to, "  %-*s  level  %s%-*s  computed/given  needed/given\n", width, "stencil", l->walked ? "lag  " : "",
+          rank > 2 ? 30 : 22, "region beyond the tile");
   for (int i = 0; i < l->ninstances; i++) {
     const InstanceWork *x = &l->instances[i];
     fprintf(to, "  %-*s  %5d  ", width, x->name, x->level + 1);
-    if (l->walked) fprintf(to, "%3d  ", x->lag);
-    fprintf(to, "%-*s  %14.3f  %12.3f\n", rank > 2 ? 30 : 22, extent_text(e->arena, &x->extent, rank), x->redundancy.cells, x->redundancy.needed);
+    if (l->walked)
+      fprintf(to, "%3d  ", x->lag);
+    fprintf(to, "%-*s  %14.3f  %12.3f\n", rank > 2 ? 30 : 22, extent_text(e->arena, &x->extent, rank),
+            x->redundancy.cells, x->redundancy.needed);
   }
 }
 
 /* Is window `x` of the version behind that of `w`, and keeps it as many rows? */
 static bool continues(const WindowWork *w, const WindowWork *x) {
-  return x->field == w->field && x->version == w->version + 1 && x->rows == w->rows && x->across == w->across && x->direct == w->direct;
+  return x->field == w->field && x->version == w->version + 1 && x->rows == w->rows && x->across == w->across &&
+         x->direct == w->direct;
 }
 
 /* What a walk keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
@@ -48,25 +56,36 @@ static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
   fprintf(to, "  rows kept:");
   for (int i = 0, n; i < l->nwindows; i += n) {
     const WindowWork *w = &l->windows[i];
-    for (n = 1; i + n < l->nwindows && continues(w + n - 1, w + n);) n++;
+    for (n = 1; i + n < l->nwindows && continues(w + n - 1, w + n);)
+      n++;
     fprintf(to, "%s %s version%s %d", i ? ";" : "", e->stencils->fields[w->field].name, n > 1 ? "s" : "", w->version);
-    if (n > 1) fprintf(to, " to %d", w->version + n - 1);
-    if (w->direct) fprintf(to, ": not in registers, each reader takes its own row%s", w->ring ? " of those loaded ahead, in shared memory" : "");
-    else fprintf(to, ": %d%s", w->rows, n > 1 ? " each" : "");
-    if (w->across) fprintf(to, " (%d for other warps)", w->across);
+    if (n > 1)
+      fprintf(to, " to %d", w->version + n - 1);
+    if (w->direct)
+      fprintf(to, ": not in registers, each reader takes its own row%s",
+              w->ring ? " of those loaded ahead, in shared memory" : "");
+    else
+      fprintf(to, ": %d%s", w->rows, n > 1 ? " each" : "");
+    if (w->across)
+      fprintf(to, " (%d for other warps)", w->across);
   }
-  fprintf(to, "\n  these are %" PRId64 " words of a thread's registers; steps are written out %d times\n", l->window_words, l->unroll);
+  fprintf(to, "\n  these are %" PRId64 " words of a thread's registers; steps are written out %d times\n",
+          l->window_words, l->unroll);
 }
 
 /* A launch. */
 static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, int number) {
   int rank = e->kernels->grid.rank;
-  if (e->nlaunches > 1) fprintf(to, "\nlaunch %d of %d\n", number + 1, e->nlaunches);
-  fprintf(to, "tile: %s points given out, %s %s; fields loaded on %s\n", shape_text(e->arena, l->width, rank), shape_text(e->arena, l->cells, rank), l->walked && rank > 1 ? "walked" : "computed",
+  if (e->nlaunches > 1)
+    fprintf(to, "\nlaunch %d of %d\n", number + 1, e->nlaunches);
+  fprintf(to, "tile: %s points given out, %s %s; fields loaded on %s\n", shape_text(e->arena, l->width, rank),
+          shape_text(e->arena, l->cells, rank), l->walked && rank > 1 ? "walked" : "computed",
           extent_text(e->arena, &l->loaded, rank));
   print_instances(to, e, l);
-  if (l->nwindows) print_windows(to, e, l);
-  fprintf(to, "  in all: %.3f points computed for each given out, %.3f needed\n", l->redundancy.cells, l->redundancy.needed);
+  if (l->nwindows)
+    print_windows(to, e, l);
+  fprintf(to, "  in all: %.3f points computed for each given out, %.3f needed\n", l->redundancy.cells,
+          l->redundancy.needed);
 }
 
 /* A kernel: its figures, and what bounds it. One without blocks computes nothing. */
@@ -74,43 +93,65 @@ static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *
   const LaunchLoad *l = &x->load;
   const Occupancy *o = &x->time.occupancy;
   double points = l->points * (e->steps > 0 ? e->steps : 1), threads = l->blocks * (double)l->work.threads;
-  fprintf(to, "\nkernel %s: %" PRId64 " threads a block, %.0f blocks%s\n", x->kernel->name, l->work.threads, l->blocks, x->beside ? ", beside it" : "");
+  fprintf(to, "\nkernel %s: %" PRId64 " threads a block, %.0f blocks%s\n", x->kernel->name, l->work.threads, l->blocks,
+          x->beside ? ", beside it" : "");
   fprintf(to, "  shared memory  %" PRId64 " bytes a block\n", l->shared);
   fprintf(to, "  registers      %d a thread (estimated)", l->registers);
-  if (l->spilled) fprintf(to, ", about %d too few", l->spilled);
-  if (x->assembled.found) fprintf(to, "; ptxas: %d, %d bytes spilled", x->assembled.registers, x->assembled.spilled_bytes);
-  fprintf(to, "\n  occupancy      %d block%s, %d of %d warps a core; limited by %s\n", o->blocks, o->blocks > 1 ? "s" : "", o->warps, o->most_warps, o->limit);
-  if (l->points < 1) return;
-  fprintf(to, "  a point a step %.2f instructions, %.2f bytes of memory, %.2f of the cache, %.2f words exchanged or in shared memory\n", l->work.instructions * threads / points, l->memory_bytes / points,
-          l->cache_bytes / points, l->work.shared * threads / points);
+  if (l->spilled)
+    fprintf(to, ", about %d too few", l->spilled);
+  if (x->assembled.found)
+    fprintf(to, "; ptxas: %d, %d bytes spilled", x->assembled.registers, x->assembled.spilled_bytes);
+  fprintf(to, "\n  occupancy      %d block%s, %d of %d warps a core; limited by %s\n", o->blocks,
+          o->blocks > 1 ? "s" : "", o->warps, o->most_warps, o->limit);
+  if (l->points < 1)
+    return;
+  fprintf(to,
+          "  a point a step %.2f instructions, %.2f bytes of memory, %.2f of the cache, %.2f words exchanged or in "
+          "shared memory\n",
+          l->work.instructions * threads / points, l->memory_bytes / points, l->cache_bytes / points,
+          l->work.shared * threads / points);
   fprintf(to, "  time           %.4g us, bound by %s; each alone:", x->time.seconds * 1e6, bound_name(x->time.bound));
   for (int b = 0, n = 0; b < BOUNDS; b++)
-    if (x->time.alone[b] > 0.02 * x->time.seconds) fprintf(to, "%s %s %.4g", n++ ? "," : "", bound_name((Bound)b), x->time.alone[b] * 1e6);
+    if (x->time.alone[b] > 0.02 * x->time.seconds)
+      fprintf(to, "%s %s %.4g", n++ ? "," : "", bound_name((Bound)b), x->time.alone[b] * 1e6);
   fprintf(to, "\n");
 }
 
 /* The step as a whole: limits, and the expected speed. */
 static void print_sums(FILE *to, const Explanation *e) {
   fprintf(to, "\na step takes at least %.4g bytes and", e->work.bytes);
-  if (e->work.f32_ops > 0) fprintf(to, " %.4g f32", e->work.f32_ops);
-  if (e->work.f64_ops > 0) fprintf(to, "%s %.4g f64", e->work.f32_ops > 0 ? " and" : "", e->work.f64_ops);
-  fprintf(to, " operations a point\nlimits: arithmetic %.4g GPts/s; memory %.4g if each step reads and writes, %.4g in tiles of %d step%s\n", e->arithmetic_limit, e->memory_limit, e->tile_limit,
-          e->steps, e->steps > 1 ? "s" : "");
-  fprintf(to, "expected: %.4g GPts/s, %.0f %% of arithmetic", e->gpts, e->arithmetic_limit > 0 ? 100 * e->gpts / e->arithmetic_limit : 0);
-  if (e->nlaunches == 1 && e->nkernels) fprintf(to, "; bound by %s", bound_name(e->list[0].time.bound));
+  if (e->work.f32_ops > 0)
+    fprintf(to, " %.4g f32", e->work.f32_ops);
+  if (e->work.f64_ops > 0)
+    fprintf(to, "%s %.4g f64", e->work.f32_ops > 0 ? " and" : "", e->work.f64_ops);
+  fprintf(to,
+          " operations a point\nlimits: arithmetic %.4g GPts/s; memory %.4g if each step reads and writes, %.4g in "
+          "tiles of %d step%s\n",
+          e->arithmetic_limit, e->memory_limit, e->tile_limit, e->steps, e->steps > 1 ? "s" : "");
+  fprintf(to, "expected: %.4g GPts/s, %.0f %% of arithmetic", e->gpts,
+          e->arithmetic_limit > 0 ? 100 * e->gpts / e->arithmetic_limit : 0);
+  if (e->nlaunches == 1 && e->nkernels)
+    fprintf(to, "; bound by %s", bound_name(e->list[0].time.bound));
   fprintf(to, "\n");
 }
 
 /* Was the schedule chosen for a grid of other extents? */
-static bool is_for_other(const Explanation *e) { return e->program->options.grid[0] && memcmp(e->program->options.grid, e->extents, sizeof *e->extents * (size_t)e->kernels->grid.rank) != 0; }
+static bool is_for_other(const Explanation *e) {
+  return e->program->options.grid[0] &&
+         memcmp(e->program->options.grid, e->extents, sizeof *e->extents * (size_t)e->kernels->grid.rank) != 0;
+}
 
 void explain_print(FILE *to, const Explanation *e) {
-  fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name, e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents), e->card ? e->card->product : "the largest part",
-          target_arch(e->target), e->info.cpu);
+  fprintf(to, "%s, %s, %s points, on %s (%s %s)\n", e->program->name,
+          e->program->options.real ? e->program->options.real : "f32", size_text(e, e->extents),
+          e->card ? e->card->product : "the largest part", target_arch(e->target), e->info.cpu);
   fprintf(to, "schedule: %s%s%s", e->schedule_text, e->tuned ? "; from " : "", e->tuned ? e->tuned : "");
-  if (is_for_other(e)) fprintf(to, "; for %s points", size_text(e, e->program->options.grid));
+  if (is_for_other(e))
+    fprintf(to, "; for %s points", size_text(e, e->program->options.grid));
   fprintf(to, "\n");
-  for (int i = 0; i < e->nlaunches; i++) print_launch(to, e, &e->launches[i], i);
-  for (int i = 0; i < e->nkernels; i++) print_kernel(to, e, &e->list[i]);
+  for (int i = 0; i < e->nlaunches; i++)
+    print_launch(to, e, &e->launches[i], i);
+  for (int i = 0; i < e->nkernels; i++)
+    print_kernel(to, e, &e->list[i]);
   print_sums(to, e);
 }

@@ -15,9 +15,12 @@ static StcStatus choose_target(const Command *c, Arena *a, const Card **card, St
   *o = c->options;
   const char *name = c->card ? c->card : o->march || o->mcpu ? NULL : default_card;
   *card = name ? card_find(c->context, a, name) : NULL;
-  if (name && !*card) return STC_USAGE;
+  if (name && !*card)
+    return STC_USAGE;
   if (*card && ((o->march && strcmp(o->march, (*card)->arch) != 0) || (o->mcpu && strcmp(o->mcpu, (*card)->cpu) != 0)))
-    return context_error(c->context, "--card=%s is -march=%s -mcpu=%s; leave these options out, or the card", name, (*card)->arch, (*card)->cpu), STC_USAGE;
+    return context_error(c->context, "--card=%s is -march=%s -mcpu=%s; leave these options out, or the card", name,
+                         (*card)->arch, (*card)->cpu),
+           STC_USAGE;
   if (*card) {
     o->march = (*card)->arch;
     o->mcpu = (*card)->cpu;
@@ -25,7 +28,9 @@ static StcStatus choose_target(const Command *c, Arena *a, const Card **card, St
     o->march = strncmp(o->mcpu, "gfx", 3) == 0 ? "amdgpu" : "nvptx";
   }
   if (strcmp(o->march, "host") == 0)
-    return context_error(c->context, "-march=host: there is no cost model of CPUs, the figures are those of GPUs; use -march=nvptx or amdgpu, or --card=NAME"), STC_USAGE;
+    return context_error(c->context, "-march=host: there is no cost model of CPUs, the figures are those of GPUs; use "
+                                     "-march=nvptx or amdgpu, or --card=NAME"),
+           STC_USAGE;
   return STC_OK;
 }
 
@@ -33,9 +38,15 @@ static StcStatus choose_target(const Command *c, Arena *a, const Card **card, St
 static StcStatus make_program(const Command *c, Explanation *e) {
   Command with = *c;
   StcStatus s = choose_target(c, e->arena, &e->card, &with.options);
-  if (!s) s = stc_compile_file(c->context, c->file, &with.options, &e->program);
-  if (!s && e->program->kind == SOURCE_KIR) s = (context_error(c->context, "%s is kernel IR: what its launches are made of is not known there; give a .stn or .sir", c->file), STC_INPUT);
-  if (!s) s = tune_use(&with, NULL, &e->program, &e->tuned);
+  if (!s)
+    s = stc_compile_file(c->context, c->file, &with.options, &e->program);
+  if (!s && e->program->kind == SOURCE_KIR)
+    s = (context_error(c->context,
+                       "%s is kernel IR: what its launches are made of is not known there; give a .stn or .sir",
+                       c->file),
+         STC_INPUT);
+  if (!s)
+    s = tune_use(&with, NULL, &e->program, &e->tuned);
   return s;
 }
 
@@ -43,7 +54,8 @@ static StcStatus make_program(const Command *c, Explanation *e) {
 static StcStatus lower(Explanation *e) {
   StcProgram *p = e->program;
   e->kernels = program_kernels(p);
-  if (!e->kernels) return STC_INPUT;
+  if (!e->kernels)
+    return STC_INPUT;
   e->target = p->target;
   e->schedule = p->resolved;
   e->schedule_text = schedule_describe(e->arena, e->kernels, &e->schedule);
@@ -58,7 +70,8 @@ static StcStatus lower(Explanation *e) {
 static StcStatus bind_scalars(Explanation *e) {
   StcProgram *p = e->program;
   e->scalars = ARENA_ARRAY(p->w.arena, Const, e->kernels->nscalars + 1);
-  if (!module_bind(e->kernels, p->options.ndefines, p->defines, e->scalars, p->w.diags)) return STC_INPUT;
+  if (!module_bind(e->kernels, p->options.ndefines, p->defines, e->scalars, p->w.diags))
+    return STC_INPUT;
   Field whole = {.name = "grid", .box = e->kernels->grid};
   e->points = (double)field_shape(&whole, e->scalars, e->extents);
   return STC_OK;
@@ -73,10 +86,12 @@ static StcStatus find_limits(Explanation *e) {
   Module *m = program_read(p, &p->w);
   p->w.muted = false;
   m = m ? passes_run(&c, NULL, "scalarize,simplify", m) : NULL;
-  if (!m) return STC_INPUT;
+  if (!m)
+    return STC_INPUT;
   e->work = step_work(m, e->scalars);
   double seconds = e->work.f32_ops / e->info.f32_rate + e->work.f64_ops / e->info.f64_rate, bytes = 0;
-  for (int i = 0; i < e->nlaunches; i++) bytes += e->launches[i].traffic.read + e->launches[i].traffic.written;
+  for (int i = 0; i < e->nlaunches; i++)
+    bytes += e->launches[i].traffic.read + e->launches[i].traffic.written;
   e->arithmetic_limit = seconds > 0 ? 1 / seconds : 0;
   e->memory_limit = e->work.bytes > 0 ? e->info.bandwidth / e->work.bytes : 0;
   e->tile_limit = bytes > 0 ? e->steps * e->info.bandwidth / bytes : 0;
@@ -87,7 +102,8 @@ static StcStatus find_limits(Explanation *e) {
 static void add_kernel(Explanation *e, int kernel, int launch) {
   int k = kernel_chosen(e->kernels, kernel, e->scalars);
   ExplainedKernel *x = &e->list[e->nkernels];
-  if (k < 0) return;
+  if (k < 0)
+    return;
   x->kernel = &e->kernels->kernels[k];
   x->launch = &e->launches[launch < e->nlaunches ? launch : e->nlaunches - 1];
   x->load = launch_load(&e->info, e->kernels, x->kernel, x->launch, e->scalars, kernel_space(x->kernel, e->scalars));
@@ -95,7 +111,8 @@ static void add_kernel(Explanation *e, int kernel, int launch) {
   e->nkernels++;
 }
 
-/* The kernels from number `from` on run beside each other: puts the one with most points first, and adds the time of all. */
+/* The kernels from number `from` on run beside each other: puts the one with most points first, and adds the time of
+ * all. */
 static void join_kernels(Explanation *e, int from) {
   LaunchTime times[4];
   int n = 0;
@@ -103,13 +120,15 @@ static void join_kernels(Explanation *e, int from) {
     ExplainedKernel *x = &e->list[i], first = e->list[from];
     x->beside = i > from;
     times[n++] = x->time;
-    if (x->load.points <= first.load.points) continue;
+    if (x->load.points <= first.load.points)
+      continue;
     e->list[from] = *x;
     *x = first;
     e->list[from].beside = false;
     x->beside = true;
   }
-  if (n) e->seconds += model_beside(n, times).seconds;
+  if (n)
+    e->seconds += model_beside(n, times).seconds;
 }
 
 void explain_kernels(Explanation *e) {
@@ -121,9 +140,11 @@ void explain_kernels(Explanation *e) {
   for (int i = 0, launch = 0, next; seq && i < seq->nops && e->nlaunches; i = next) {
     int from = e->nkernels;
     next = i + 1;
-    if (seq->ops[i].kind != HOST_LAUNCH) continue;
+    if (seq->ops[i].kind != HOST_LAUNCH)
+      continue;
     add_kernel(e, seq->ops[i].a, launch);
-    for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++) add_kernel(e, seq->ops[next].a, launch);
+    for (; next < seq->nops && seq->ops[next].kind == HOST_LAUNCH && seq->ops[next].beside; next++)
+      add_kernel(e, seq->ops[next].a, launch);
     join_kernels(e, from);
     launch++;
   }
@@ -135,11 +156,14 @@ static StcStatus fill_guarded(void *arg) {
   Explanation *e = arg;
   program_take_grid(e->program);
   StcStatus s = lower(e);
-  if (!s) s = bind_scalars(e);
-  if (s) return s;
+  if (!s)
+    s = bind_scalars(e);
+  if (s)
+    return s;
   explain_kernels(e);
   s = find_limits(e);
-  if (!s && e->assemble) explain_assemble(e);
+  if (!s && e->assemble)
+    explain_assemble(e);
   return s;
 }
 
@@ -152,7 +176,11 @@ StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
 /* ---------------------------------------------------------------- the command */
 
 /* What command_explain hands to its guarded part. */
-typedef struct ExplainArgs { const Command *c; Workspace *w; Explanation e; } ExplainArgs;
+typedef struct ExplainArgs {
+  const Command *c;
+  Workspace *w;
+  Explanation e;
+} ExplainArgs;
 
 /* Finds the figures and reports them. */
 static StcStatus explain_guarded(void *arg) {
@@ -160,23 +188,30 @@ static StcStatus explain_guarded(void *arg) {
   const Command *c = x->c;
   const char *plot = c->plot ? c->plot : c->out;
   bool json = c->format && strcmp(c->format, "json") == 0;
-  if (c->format && !json && strcmp(c->format, "text") != 0) return context_error(c->context, "--format=%s: there are text and json", c->format), STC_USAGE;
-  if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot)) return STC_IO;
+  if (c->format && !json && strcmp(c->format, "text") != 0)
+    return context_error(c->context, "--format=%s: there are text and json", c->format), STC_USAGE;
+  if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot))
+    return STC_IO;
   StcStatus s = explain_fill(c, x->w, &x->e);
-  if (!s && plot) s = explain_draw(c->context, &x->e, plot);
+  if (!s && plot)
+    s = explain_draw(c->context, &x->e, plot);
   if (!s && !(plot && strcmp(plot, "-") == 0)) {
-    if (json) s = explain_print_json(stdout, c->context, &x->e);
-    else explain_print(stdout, &x->e);
+    if (json)
+      s = explain_print_json(stdout, c->context, &x->e);
+    else
+      explain_print(stdout, &x->e);
   }
   return s;
 }
 
 StcStatus command_explain(const Command *c) {
   Workspace w;
-  if (!workspace_open(&w, c->context, NULL)) return STC_MEMORY;
+  if (!workspace_open(&w, c->context, NULL))
+    return STC_MEMORY;
   ExplainArgs args = {.c = c, .w = &w};
   StcStatus s = workspace_guard(&w, explain_guarded, &args);
-  if (args.e.program) stc_program_free(args.e.program);
+  if (args.e.program)
+    stc_program_free(args.e.program);
   workspace_close(&w);
   return s;
 }

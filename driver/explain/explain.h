@@ -16,9 +16,13 @@
 
 /* ---------------------------------------------------------------- cards.c */
 
-/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a multiply-add a clock each), GB/s of its memory,
- * MiB of its largest cache but one that is memory's own. */
-typedef struct Card { const char *name, *product, *arch, *cpu; int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib; const char *source; } Card;
+/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a
+ * multiply-add a clock each), GB/s of its memory, MiB of its largest cache but one that is memory's own. */
+typedef struct Card {
+  const char *name, *product, *arch, *cpu;
+  int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib;
+  const char *source;
+} Card;
 /* The table, ended by a row without a name. */
 extern const Card card_table[];
 /* The card called `name`. NULL after an error that lists all. */
@@ -31,32 +35,46 @@ TargetInfo card_info(const Card *card, const TargetInfo *base);
 /* ---------------------------------------------------------------- explain.c */
 
 /* What an assembler says of a kernel; found: it said something. */
-typedef struct Assembled { bool found; int32_t registers, spilled_bytes; } Assembled;
+typedef struct Assembled {
+  bool found;
+  int32_t registers, spilled_bytes;
+} Assembled;
 
-/* A kernel of the longest sequence of steps. beside: it runs beside the one before it, which makes the tiles at no edge of the same launch. */
-typedef struct ExplainedKernel { bool beside; Kernel *kernel; const LaunchWork *launch; LaunchLoad load; LaunchTime time; Assembled assembled; } ExplainedKernel;
+/* A kernel of the longest sequence of steps. beside: it runs beside the one before it, which makes the tiles at no edge
+ * of the same launch. */
+typedef struct ExplainedKernel {
+  bool beside;
+  Kernel *kernel;
+  const LaunchWork *launch;
+  LaunchLoad load;
+  LaunchTime time;
+  Assembled assembled;
+} ExplainedKernel;
 
-/* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each field once a step; and once for the steps of a tile. */
+/* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each
+ * field once a step; and once for the steps of a tile. */
 typedef struct Explanation {
   Arena *arena;
   StcProgram *program;
   const Target *target;
-  const Card *card;              /* NULL: the largest part of the target's architecture */
+  const Card *card; /* NULL: the largest part of the target's architecture */
   TargetInfo info;
-  Module *stencils, *kernels;    /* before the lowering; behind it */
+  Module *stencils, *kernels; /* before the lowering; behind it */
   Schedule schedule;
   const char *schedule_text, *tuned;
   Const *scalars;
   int64_t extents[MAX_RANK];
   double points;
-  int32_t steps;                 /* of the sequence */
-  int nlaunches; LaunchWork *launches;
-  int nkernels; ExplainedKernel *list;
+  int32_t steps; /* of the sequence */
+  int nlaunches;
+  LaunchWork *launches;
+  int nkernels;
+  ExplainedKernel *list;
   Work work;
   double arithmetic_limit, memory_limit, tile_limit;
-  double seconds, gpts;          /* of the sequence; expected */
-  bool assemble;                 /* the assembler is to be asked */
-  const char *assembler;         /* its path, NULL: none */
+  double seconds, gpts;  /* of the sequence; expected */
+  bool assemble;         /* the assembler is to be asked */
+  const char *assembler; /* its path, NULL: none */
 } Explanation;
 
 /* Fills `e` for the program with the options of `c`. */
@@ -68,25 +86,33 @@ void explain_kernels(Explanation *e);
 
 /* What the model expects of a plan: GPts/s; registers of the kernel with most of them; 32-bit words
  * of it that do not fit them; points computed for each given out. */
-typedef struct Expected { double gpts, redundancy; int32_t registers, spilled; } Expected;
-/* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card is found by its name, else it is taken for its
- * architecture's largest part. */
+typedef struct Expected {
+  double gpts, redundancy;
+  int32_t registers, spilled;
+} Expected;
+/* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card
+ * is found by its name, else it is taken for its architecture's largest part. */
 bool plan_expect(StcPlan *p, Expected *out);
-/* The same for a build of the program that no plan has yet, for device `d`, of which nothing but its facts is used, and a grid of the size that the params give. */
+/* The same for a build of the program that no plan has yet, for device `d`, of which nothing but its facts is used, and
+ * a grid of the size that the params give. */
 bool build_expect(StcProgram *p, const Build *b, const Device *d, int n, const char *const *defines, Expected *out);
 
 /* ---------------------------------------------------------------- assemble.c */
 
-/* Where ptxas is: in the folders of PATH, or in CUDA's usual one; NULL if it is in none, or at a place whose name a shell would not take as it is. */
+/* Where ptxas is: in the folders of PATH, or in CUDA's usual one; NULL if it is in none, or at a place whose name a
+ * shell would not take as it is. */
 const char *assembler_find(Arena *a);
 /* A file with the `size` bytes at `bytes` that has a name nobody else has; NULL if there cannot be one. */
 const char *write_temporary(Arena *a, const char *bytes, size_t size);
-/* Has it make code for processor `cpu` of the PTX, in the memory of `w`. STC_INTERRUPTED if that was not done at the time `until`; any other but STC_OK: it cannot. No message. */
-StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until, char **code, size_t *n);
+/* Has it make code for processor `cpu` of the PTX, in the memory of `w`. STC_INTERRUPTED if that was not done at the
+ * time `until`; any other but STC_OK: it cannot. No message. */
+StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size, double until,
+                   char **code, size_t *n);
 
 /* ---------------------------------------------------------------- explain-ptxas.c */
 
-/* Has the assembler of the target, if there is one, tell what it makes of the kernels. Nothing but its absence, or its failure, keeps e->list[i].assembled.found false. */
+/* Has the assembler of the target, if there is one, tell what it makes of the kernels. Nothing but its absence, or its
+ * failure, keeps e->list[i].assembled.found false. */
 void explain_assemble(Explanation *e);
 
 /* ---------------------------------------------------------------- reports */

@@ -1,4 +1,5 @@
-/* driver/explain/svg.h: drawings (SVG), for `stc explain` and `stc tune`. Lengths are pixels of a page whose y grows downwards. */
+/* driver/explain/svg.h: drawings (SVG), for `stc explain` and `stc tune`. Lengths are pixels of a page whose y grows
+ * downwards. */
 #ifndef STC_DRIVER_SVG_H
 #define STC_DRIVER_SVG_H
 

@@ -1,4 +1,5 @@
-/* driver/tune/trial.c: a program under one schedule on a device: compiled, verified against the reference, and timed. */
+/* driver/tune/trial.c: a program under one schedule on a device: compiled, verified against the reference, and timed.
+ * */
 #include "driver/tune/trial.h"
 
 #include <math.h>
@@ -16,41 +17,55 @@ StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *sched
 }
 
 void trial_close(Trial *t) {
-  if (t->plan) stc_plan_free(t->plan);
-  if (t->program) stc_program_free(t->program);
-  if (t->context) stc_context_free(t->context);
+  if (t->plan)
+    stc_plan_free(t->plan);
+  if (t->program)
+    stc_program_free(t->program);
+  if (t->context)
+    stc_context_free(t->context);
   *t = (Trial){0};
 }
 
-/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", as options to `to`. What the options cannot say (a block for each of several launches) is left out: false then. */
+/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", as options to `to`. What the options cannot
+ * say (a block for each of several launches) is left out: false then. */
 static bool write_options(const char *text, char *to, size_t size) {
   size_t n = 0;
   bool all = true;
   for (const char *s = text; *s && n < size; s += strspn(s, " ")) {
     int length = (int)strcspn(s, " ");
     bool several = s != text && memchr(s, ',', (size_t)length) && strncmp(s, "fuse=", 5) != 0;
-    if (!several) n += (size_t)snprintf(to + n, size - n, "%s%s%.*s", s == text ? "" : " -", s == text ? "-schedule=" : "", length, s);
+    if (!several)
+      n += (size_t)snprintf(to + n, size - n, "%s%s%.*s", s == text ? "" : " -", s == text ? "-schedule=" : "", length,
+                            s);
     all = all && !several;
     s += length;
   }
   return all;
 }
 
-/* Sets the trial's schedule from its description; to what was asked for, where that says of each launch what options cannot say of what it came to. */
+/* Sets the trial's schedule from its description; to what was asked for, where that says of each launch what options
+ * cannot say of what it came to. */
 static void describe(Trial *t, const char *text) {
-  if (!write_options(text, t->schedule, sizeof t->schedule) && (strstr(t->asked, "-block") || strstr(t->asked, "-elems"))) snprintf(t->schedule, sizeof t->schedule, "%s", t->asked);
+  if (!write_options(text, t->schedule, sizeof t->schedule) &&
+      (strstr(t->asked, "-block") || strstr(t->asked, "-elems")))
+    snprintf(t->schedule, sizeof t->schedule, "%s", t->asked);
 }
 
-/* The kernel that a step's time goes to, about: of those launched to advance the one with most registers, but none for a few tiles that another is beside. */
+/* The kernel that a step's time goes to, about: of those launched to advance the one with most registers, but none for
+ * a few tiles that another is beside. */
 static KernelInfo inspect(const Trial *t) {
   Device *d = &t->plan->device;
   KernelInfo most = {0};
-  if (!t->plan->build || !d->kind->inspect) return most;
+  if (!t->plan->build || !d->kind->inspect)
+    return most;
   const Host *h = &t->plan->build->code.module->host;
   for (int i = 0; h->nseqs && i < h->seqs[0].nops; i++) {
     KernelInfo k = {0};
-    if (i + 1 < h->seqs[0].nops && h->seqs[0].ops[i + 1].beside) continue;
-    if (h->seqs[0].ops[i].kind == HOST_LAUNCH && d->kind->inspect(d, h->seqs[0].ops[i].a, &k) && k.registers > most.registers) most = k;
+    if (i + 1 < h->seqs[0].nops && h->seqs[0].ops[i + 1].beside)
+      continue;
+    if (h->seqs[0].ops[i].kind == HOST_LAUNCH && d->kind->inspect(d, h->seqs[0].ops[i].a, &k) &&
+        k.registers > most.registers)
+      most = k;
   }
   return most;
 }
@@ -58,12 +73,16 @@ static KernelInfo inspect(const Trial *t) {
 /* Did the program get the family of schedules that was asked for, if one was? */
 static StcStatus check_family(const Trial *t) {
   const char *asked = t->options.schedule, *got = t->build ? t->build->code.schedule.family : NULL;
-  if (!asked || !got || strcmp(asked, "auto") == 0 || strcmp(asked, got) == 0) return STC_OK;
+  if (!asked || !got || strcmp(asked, "auto") == 0 || strcmp(asked, got) == 0)
+    return STC_OK;
   return context_error(t->context, "the program gets the schedule %s in its place", got), STC_USAGE;
 }
 
 /* Reads the program, unless that was done. */
-static StcStatus read_program(Trial *t) { return t->program ? STC_OK : stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program); }
+static StcStatus read_program(Trial *t) {
+  return t->program ? STC_OK
+                    : stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program);
+}
 
 /* Counts an op. */
 static void count_op(void *user, Op *op) { (void)op, ++*(int *)user; }
@@ -73,7 +92,8 @@ static StcStatus describe_guarded(void *arg) {
   Trial *t = arg;
   const Module *m = t->build->code.module;
   t->ops = 0;
-  for (int i = 0; i < m->nkernels; i++) block_walk(m->kernels[i].body, count_op, &t->ops);
+  for (int i = 0; i < m->nkernels; i++)
+    block_walk(m->kernels[i].body, count_op, &t->ops);
   describe(t, schedule_describe(t->program->w.arena, m, &t->build->code.schedule));
   return STC_OK;
 }
@@ -81,10 +101,14 @@ static StcStatus describe_guarded(void *arg) {
 StcStatus trial_lower(Trial *t, const Device *d, GridSize g) {
   double start = clock_seconds();
   StcStatus s = read_program(t);
-  if (!s) s = program_build(t->program, d, 0, NULL, &t->build);
-  if (!s) s = check_family(t);
-  if (!s) s = workspace_guard(&t->program->w, describe_guarded, t);
-  if (!s) build_expect(t->program, t->build, d, g.n, g.defines, &t->expected);
+  if (!s)
+    s = program_build(t->program, d, 0, NULL, &t->build);
+  if (!s)
+    s = check_family(t);
+  if (!s)
+    s = workspace_guard(&t->program->w, describe_guarded, t);
+  if (!s)
+    build_expect(t->program, t->build, d, g.n, g.defines, &t->expected);
   t->cost.lower = clock_seconds() - start;
   return s;
 }
@@ -95,19 +119,26 @@ StcStatus trial_prepare(Trial *t) {
   double start = clock_seconds();
   bool lowered = t->build != NULL;
   StcStatus s = read_program(t);
-  if (!s) s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
-  if (s) return s;
+  if (!s)
+    s = plan_prepare(t->program, t->device, 0, NULL, &t->plan);
+  if (s)
+    return s;
   t->build = t->plan->build;
   describe(t, stc_plan_schedule(t->plan));
   t->kernel = inspect(t);
-  if (!lowered) t->cost.lower = t->build ? t->build->code.seconds : 0;
+  if (!lowered)
+    t->cost.lower = t->build ? t->build->code.seconds : 0;
   t->cost.load = t->plan->device.load_seconds;
   t->cost.code = clock_seconds() - start - t->cost.load - (lowered ? 0 : t->cost.lower);
   return check_family(t);
 }
 
 /* What trial_prepare_by hands to its guarded part. */
-typedef struct AssembleArgs { Trial *t; const char *tool; double until; } AssembleArgs;
+typedef struct AssembleArgs {
+  Trial *t;
+  const char *tool;
+  double until;
+} AssembleArgs;
 
 /* Puts what the assembler makes of the build's PTX in its place. */
 static StcStatus assemble_guarded(void *arg) {
@@ -116,9 +147,11 @@ static StcStatus assemble_guarded(void *arg) {
   char *code;
   size_t size;
   double start = clock_seconds();
-  StcStatus s = assemble(&a->t->program->w, a->tool, target_info(b->code.target)->cpu, b->bytes, b->size, a->until, &code, &size);
+  StcStatus s =
+      assemble(&a->t->program->w, a->tool, target_info(b->code.target)->cpu, b->bytes, b->size, a->until, &code, &size);
   a->t->cost.assemble = clock_seconds() - start;
-  if (s) return s;
+  if (s)
+    return s;
   b->bytes = code;
   b->size = size;
   return STC_OK;
@@ -132,8 +165,10 @@ StcStatus trial_prepare_by(Trial *t, const char *tool, double until, bool *refus
   char *ptx = b->bytes;
   size_t size = b->size;
   double code = clock_seconds() - start;
-  if (!s) s = workspace_guard(&t->program->w, assemble_guarded, &args);
-  if (s == STC_INTERRUPTED) return s;
+  if (!s)
+    s = workspace_guard(&t->program->w, assemble_guarded, &args);
+  if (s == STC_INTERRUPTED)
+    return s;
   bool assembled = s == STC_OK;
   s = trial_prepare(t);
   if (assembled && !t->plan) {
@@ -161,11 +196,12 @@ static const double MOST_ERROR = 0.05;
 /* What rounding may make of `want`, since every step rounds. */
 static double sensitivity(Trial *t, Wanted *want) { return 32 * subject_sensitivity(t->subject, want); }
 
-/* The tolerance for a field of type `type` that is off by `error`: the usual one, or if that is too small and the program is one that magnifies the differences that rounding
- * makes, as much as it magnifies them. */
+/* The tolerance for a field of type `type` that is off by `error`: the usual one, or if that is too small and the
+ * program is one that magnifies the differences that rounding makes, as much as it magnifies them. */
 static double tolerance(Trial *t, Wanted *want, StcType type, double error) {
   double limit = default_tolerance(type, stc_program_is_exact(t->program));
-  if (error <= limit || limit == 0) return limit;
+  if (error <= limit || limit == 0)
+    return limit;
   double sensitive = sensitivity(t, want);
   return sensitive < limit ? limit : sensitive < MOST_ERROR ? sensitive : MOST_ERROR;
 }
@@ -175,17 +211,23 @@ static StcStatus compare(Trial *t, int f, int c, Wanted *want, size_t at, size_t
   StcFieldInfo info;
   StcStatus s = stc_plan_component(t->plan, f, c, &info);
   *bytes = 0;
-  if (s || info.temp || info.input) return s;
+  if (s || info.temp || info.input)
+    return s;
   *bytes = (size_t)info.bytes;
   char *got = malloc(*bytes + 1);
-  if (!got) return context_error(t->context, "no memory on this computer for %s of %zu bytes", info.name, *bytes), STC_MEMORY;
+  if (!got)
+    return context_error(t->context, "no memory on this computer for %s of %zu bytes", info.name, *bytes), STC_MEMORY;
   s = stc_plan_get_component(t->plan, f, c, got, *bytes);
   FieldError e = s ? (FieldError){0} : field_compare(&info, got, want->data + at);
   double limit = tolerance(t, want, info.type, e.error);
   free(got);
-  if (!s && e.error > t->check_error) t->check_error = e.error;
+  if (!s && e.error > t->check_error)
+    t->check_error = e.error;
   if (!s && !(e.error <= limit))
-    s = (context_error(t->context, "wrong result: %s is %.9g where the reference has %.9g, relative error %.2g, tolerance %.2g", info.name, e.got, e.want, e.error, limit), STC_CHECK_FAILED);
+    s = (context_error(t->context,
+                       "wrong result: %s is %.9g where the reference has %.9g, relative error %.2g, tolerance %.2g",
+                       info.name, e.got, e.want, e.error, limit),
+         STC_CHECK_FAILED);
   return s;
 }
 
@@ -196,7 +238,9 @@ static StcStatus compare_all(Trial *t, int grid, int64_t steps, Wanted **want) {
   *want = subject_reference(t->subject, grid, steps);
   if (!*want) {
     const Trial *peer = grid < REFERENCE_GRIDS ? NULL : t->subject->peer;
-    return context_error(t->context, "the reference fails: %s", peer ? peer->messages.first : t->subject->messages.first), STC_INPUT;
+    return context_error(t->context, "the reference fails: %s",
+                         peer ? peer->messages.first : t->subject->messages.first),
+           STC_INPUT;
   }
   for (int f = 0; f < t->program->ndeclared && !s; f++)
     for (int c = 0; c < t->program->declared[f].ncomponents && !s; c++) {
@@ -206,47 +250,62 @@ static StcStatus compare_all(Trial *t, int grid, int64_t steps, Wanted **want) {
   return s;
 }
 
-/* Runs check grid `grid` for `steps` steps. Where rounding alone may make anything of the reference, the peer is asked. */
+/* Runs check grid `grid` for `steps` steps. Where rounding alone may make anything of the reference, the peer is asked.
+ */
 static StcStatus verify_grid(Trial *t, int grid, int64_t steps) {
   GridSize g = t->subject->checks[grid];
   Wanted *want;
   double error = t->check_error;
   StcStatus s = plan_reset(t->plan, g.n, g.defines);
-  if (!s) s = plan_randomize(t->plan, CHECK_SEED);
+  if (!s)
+    s = plan_randomize(t->plan, CHECK_SEED);
   stc_plan_progress(t->plan, subject_go_on, t->subject);
-  if (!s) s = stc_plan_run(t->plan, steps, NULL);
+  if (!s)
+    s = stc_plan_run(t->plan, steps, NULL);
   stc_plan_progress(t->plan, NULL, NULL);
-  if (!s) s = compare_all(t, grid, steps, &want);
-  if (s != STC_CHECK_FAILED || grid >= REFERENCE_GRIDS || !t->subject->peer || sensitivity(t, want) < MOST_ERROR) return s;
+  if (!s)
+    s = compare_all(t, grid, steps, &want);
+  if (s != STC_CHECK_FAILED || grid >= REFERENCE_GRIDS || !t->subject->peer || sensitivity(t, want) < MOST_ERROR)
+    return s;
   t->messages.first[0] = 0;
   t->check_error = error;
   return compare_all(t, grid + CHECK_GRIDS, steps, &want);
 }
 
-/* The steps are such that the odd grid makes two tiles in time and a rest, the other one and a rest, and few enough different numbers that references can be shared. */
+/* The steps are such that the odd grid makes two tiles in time and a rest, the other one and a rest, and few enough
+ * different numbers that references can be shared. */
 StcStatus trial_verify(Trial *t) {
   double start = clock_seconds();
   int64_t steps = 4;
-  while (steps < tile_steps(t)) steps *= 2;
+  while (steps < tile_steps(t))
+    steps *= 2;
   StcStatus s = verify_grid(t, 0, 2 * steps + 1);
-  if (!s) s = verify_grid(t, 1, steps + 1);
-  if (!s && t->subject->peer) s = verify_grid(t, 2, steps + 1);
+  if (!s)
+    s = verify_grid(t, 1, steps + 1);
+  if (!s && t->subject->peer)
+    s = verify_grid(t, 2, steps + 1);
   t->cost.verify += clock_seconds() - start;
   return s;
 }
 
 void subject_add_peer(Subject *s, const char *device) {
-  if (s->peer) return;
+  if (s->peer)
+    return;
   Trial *t = ARENA_NEW(s->arena, Trial);
   StcStatus st = trial_open(t, s, device, "-schedule=naive");
-  if (!st) st = trial_prepare(t);
-  if (!st) st = trial_verify(t);
-  if (!st) s->peer = t;
-  else trial_close(t);
+  if (!st)
+    st = trial_prepare(t);
+  if (!st)
+    st = trial_verify(t);
+  if (!st)
+    s->peer = t;
+  else
+    trial_close(t);
 }
 
 void subject_drop_peer(Subject *s) {
-  if (s->peer) trial_close(s->peer);
+  if (s->peer)
+    trial_close(s->peer);
   s->peer = NULL;
 }
 
@@ -255,7 +314,8 @@ void subject_drop_peer(Subject *s) {
 /* Runs `steps` steps; their time. */
 static StcStatus time_steps(Trial *t, int64_t steps, StcRunInfo *info) {
   StcStatus s = stc_plan_run(t->plan, steps, info);
-  if (!s && info->steps < 1) s = (context_error(t->context, "the program's `until` ended the run before its first step"), STC_INPUT);
+  if (!s && info->steps < 1)
+    s = (context_error(t->context, "the program's `until` ended the run before its first step"), STC_INPUT);
   return s;
 }
 
@@ -264,17 +324,21 @@ StcStatus trial_start(Trial *t, GridSize g, double seconds) {
   int64_t tile = tile_steps(t);
   double start = clock_seconds();
   StcStatus s = plan_reset(t->plan, g.n, g.defines);
-  if (!s) s = plan_randomize(t->plan, TIME_SEED);
-  if (!s) s = time_steps(t, tile, &info);
+  if (!s)
+    s = plan_randomize(t->plan, TIME_SEED);
+  if (!s)
+    s = time_steps(t, tile, &info);
   t->steps = tile;
   for (int i = 0; i < 6 && !s; i++) {
     s = time_steps(t, t->steps, &info);
-    if (s || info.seconds > seconds / 3 || t->steps > 10000000) break;
+    if (s || info.seconds > seconds / 3 || t->steps > 10000000)
+      break;
     double more = info.seconds > 0 ? seconds / 2 / info.seconds : 100;
     t->steps *= more > 100 ? 100 : more < 2 ? 2 : (int64_t)more;
   }
   t->cost.time += clock_seconds() - start;
-  if (s) return s;
+  if (s)
+    return s;
   t->rough = info.gpts;
   double one = info.seconds / (double)(info.steps > 0 ? info.steps : 1);
   int64_t tiles = one > 0 ? (int64_t)(seconds / one / (double)tile) : 1;
@@ -286,7 +350,8 @@ StcStatus trial_sample(Trial *t, double *gpts) {
   StcRunInfo info;
   double start = clock_seconds();
   StcStatus s = plan_randomize(t->plan, TIME_SEED);
-  if (!s) s = time_steps(t, t->steps, &info);
+  if (!s)
+    s = time_steps(t, t->steps, &info);
   t->cost.time += clock_seconds() - start;
   *gpts = s ? 0 : info.gpts;
   return s;
@@ -299,14 +364,20 @@ static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
   Home h = p->homes[f];
   StcFieldInfo info;
   StcStatus s = stc_plan_component(p, f, c, &info);
-  if (s || info.temp || h.packed || !type_is_float((Type)info.type)) return s;
-  if (info.bytes > MOST) info.bytes = MOST;
+  if (s || info.temp || h.packed || !type_is_float((Type)info.type))
+    return s;
+  if (info.bytes > MOST)
+    info.bytes = MOST;
   void *data = malloc((size_t)info.bytes + 1);
-  if (!data) return STC_MEMORY;
+  if (!data)
+    return STC_MEMORY;
   const Slot *slot = &p->slots[p->slot_of_field[h.field + c]];
-  if (p->device.kind->whole) memcpy(data, slot->memory, (size_t)info.bytes);
-  else s = p->device.kind->fetch(&p->device, data, slot->memory, (size_t)info.bytes);
-  for (int64_t i = 0; i < info.bytes / type_size((Type)info.type) && !s; i++) *finite &= isfinite(field_value(&info, data, i)) != 0;
+  if (p->device.kind->whole)
+    memcpy(data, slot->memory, (size_t)info.bytes);
+  else
+    s = p->device.kind->fetch(&p->device, data, slot->memory, (size_t)info.bytes);
+  for (int64_t i = 0; i < info.bytes / type_size((Type)info.type) && !s; i++)
+    *finite &= isfinite(field_value(&info, data, i)) != 0;
   free(data);
   return s;
 }
@@ -315,7 +386,8 @@ StcStatus trial_finite(Trial *t, bool *finite) {
   StcStatus s = STC_OK;
   *finite = true;
   for (int f = 0; f < t->program->ndeclared; f++)
-    for (int c = 0; c < t->program->declared[f].ncomponents && !s; c++) s = check_finite(t, f, c, finite);
+    for (int c = 0; c < t->program->declared[f].ncomponents && !s; c++)
+      s = check_finite(t, f, c, finite);
   return s;
 }
 
@@ -327,9 +399,11 @@ bool device_works(Device *d) {
   Messages ignored = {""};
   StcConfig config = messages_config(&ignored);
   Workspace quiet, *own = d->w;
-  if (!d->kind->wait) return true;
+  if (!d->kind->wait)
+    return true;
   StcContext *c = stc_context_new(&config);
-  if (!c || !workspace_open(&quiet, c, NULL)) return stc_context_free(c), true;
+  if (!c || !workspace_open(&quiet, c, NULL))
+    return stc_context_free(c), true;
   d->w = &quiet;
   bool works = d->kind->wait(d) == STC_OK;
   d->w = own;
@@ -354,8 +428,10 @@ double median(double *v, int n) {
 /* Copies `bytes` bytes from `a` to `b` several times: seconds a copy. */
 static StcStatus time_copies(Device *d, void *a, void *b, size_t bytes, int copies, double *seconds) {
   StcStatus s = d->kind->start(d);
-  for (int i = 0; i < copies && !s; i++) s = d->kind->copy(d, b, a, bytes);
-  if (!s) s = d->kind->stop(d, seconds);
+  for (int i = 0; i < copies && !s; i++)
+    s = d->kind->copy(d, b, a, bytes);
+  if (!s)
+    s = d->kind->stop(d, seconds);
   *seconds /= copies;
   return s;
 }
@@ -366,21 +442,29 @@ StcStatus device_copy_rate(StcPlan *plan, size_t bytes, double *rate) {
   void *a = NULL, *b = NULL;
   double rates[RATES], seconds;
   *rate = 0;
-  if (d->kind->whole || !d->kind->copy) return STC_OK;
+  if (d->kind->whole || !d->kind->copy)
+    return STC_OK;
   StcFieldInfo chunk = {.name = "copy", .type = STC_F32, .bytes = CHUNK};
   void *data = malloc(CHUNK);
   StcStatus s = data ? d->kind->alloc(d, bytes, &a) : STC_MEMORY;
-  if (!s) s = d->kind->alloc(d, bytes, &b);
-  if (!s) random_fill(&chunk, 1, data);
-  for (size_t at = 0; at + CHUNK <= bytes && !s; at += CHUNK) s = at ? d->kind->copy(d, (char *)a + at, a, CHUNK) : d->kind->put(d, a, data, CHUNK);
-  if (!s) s = time_copies(d, a, b, bytes, 1, &seconds);
+  if (!s)
+    s = d->kind->alloc(d, bytes, &b);
+  if (!s)
+    random_fill(&chunk, 1, data);
+  for (size_t at = 0; at + CHUNK <= bytes && !s; at += CHUNK)
+    s = at ? d->kind->copy(d, (char *)a + at, a, CHUNK) : d->kind->put(d, a, data, CHUNK);
+  if (!s)
+    s = time_copies(d, a, b, bytes, 1, &seconds);
   for (int i = 0; i < RATES && !s; i++) {
     s = time_copies(d, a, b, bytes, COPIES, &seconds);
     rates[i] = seconds > 0 ? 2e-9 * (double)bytes / seconds : 0;
   }
-  if (a) d->kind->release(d, a, bytes);
-  if (b) d->kind->release(d, b, bytes);
+  if (a)
+    d->kind->release(d, a, bytes);
+  if (b)
+    d->kind->release(d, b, bytes);
   free(data);
-  if (!s) *rate = median(rates, RATES);
+  if (!s)
+    *rate = median(rates, RATES);
   return s;
 }

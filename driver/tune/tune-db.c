@@ -1,7 +1,9 @@
 /* driver/tune/tune-db.c: the database of `stc tune`: a JSON file
  *
- *   {"stc_tune": 1, "entries": [{"program": "3f...", "size": "large", "device": "cuda NVIDIA H200", "arch": "nvptx", "cpu": "sm_90", "version": "stc 0.1.0 (LLVM 22.1.8)",
- *                                "name": "heat", "real": "f32", "schedule": "-schedule=overlap -T=8 ...", "gpts": 1246.1, "date": "2026-11-21"}]}
+ *   {"stc_tune": 1, "entries": [{"program": "3f...", "size": "large", "device": "cuda NVIDIA H200", "arch": "nvptx",
+ *   "cpu": "sm_90", "version": "stc 0.1.0 (LLVM 22.1.8)",
+ *                                "name": "heat", "real": "f32", "schedule": "-schedule=overlap -T=8 ...", "gpts":
+ *                                1246.1, "date": "2026-11-21"}]}
  */
 #include "driver/tune/tune.h"
 
@@ -29,7 +31,9 @@ const char *tune_program_key(Arena *a, Module *m) {
   return arena_printf(a, "%016" PRIx64 "%016" PRIx64, x, y);
 }
 
-const char *tune_size_class(int64_t points) { return points < 1 << 20 ? "small" : points < 1 << 25 ? "medium" : "large"; }
+const char *tune_size_class(int64_t points) {
+  return points < 1 << 20 ? "small" : points < 1 << 25 ? "medium" : "large";
+}
 
 const char *tune_device_key(Arena *a, const Device *d) {
   const char *name = strstr(d->description, ", ");
@@ -38,21 +42,25 @@ const char *tune_device_key(Arena *a, const Device *d) {
 
 const char *tune_path_beside(Arena *a, const char *file) {
   const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
-  if (strcmp(file, "-") == 0) return NULL;
+  if (strcmp(file, "-") == 0)
+    return NULL;
   return arena_printf(a, "%.*s.tune.json", (int)(dot && dot > base ? dot - file : (long)strlen(file)), file);
 }
 
 const char *tune_path_user(Arena *a) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (cache && *cache) return arena_printf(a, "%s/stc/tune.json", cache);
+  if (cache && *cache)
+    return arena_printf(a, "%s/stc/tune.json", cache);
   return home && *home ? arena_printf(a, "%s/.cache/stc/tune.json", home) : NULL;
 }
 
 StcStatus tune_key(Workspace *w, const Subject *s, const Device *d, int64_t points, TuneKey *out) {
   const char *cpu = s->options.mcpu ? s->options.mcpu : d->cpu;
   const Target *t = target_find(w->arena, w->diags, d->kind->arch, cpu);
-  if (!t) return STC_USAGE;
-  *out = (TuneKey){tune_program_key(w->arena, s->program->module), tune_size_class(points), tune_device_key(w->arena, d), target_arch(t), target_info(t)->cpu};
+  if (!t)
+    return STC_USAGE;
+  *out = (TuneKey){tune_program_key(w->arena, s->program->module), tune_size_class(points),
+                   tune_device_key(w->arena, d), target_arch(t), target_info(t)->cpu};
   return STC_OK;
 }
 
@@ -62,18 +70,28 @@ TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *b
   struct tm day;
   gmtime_r(&now, &day);
   strftime(date, sizeof date, "%Y-%m-%d", &day);
-  return (TuneEntry){key, stc_program_name(s->program), s->options.real ? s->options.real : "f32", stc_version(), best->schedule, arena_strdup(a, date), best->gpts};
+  return (TuneEntry){key,
+                     stc_program_name(s->program),
+                     s->options.real ? s->options.real : "f32",
+                     stc_version(),
+                     best->schedule,
+                     arena_strdup(a, date),
+                     best->gpts};
 }
 
 /* ---------------------------------------------------------------- reading */
 
 /* The members of an entry that are strings, and where they are kept. */
-typedef struct EntryText { const char *name; size_t offset; } EntryText;
+typedef struct EntryText {
+  const char *name;
+  size_t offset;
+} EntryText;
 static const EntryText texts[] = {
-    {"program", offsetof(TuneEntry, key.program)}, {"size", offsetof(TuneEntry, key.size)}, {"device", offsetof(TuneEntry, key.device)},
-    {"arch", offsetof(TuneEntry, key.arch)},       {"cpu", offsetof(TuneEntry, key.cpu)},   {"name", offsetof(TuneEntry, name)},
-    {"real", offsetof(TuneEntry, real)},           {"version", offsetof(TuneEntry, version)}, {"schedule", offsetof(TuneEntry, schedule)},
-    {"date", offsetof(TuneEntry, date)},
+    {"program", offsetof(TuneEntry, key.program)}, {"size", offsetof(TuneEntry, key.size)},
+    {"device", offsetof(TuneEntry, key.device)},   {"arch", offsetof(TuneEntry, key.arch)},
+    {"cpu", offsetof(TuneEntry, key.cpu)},         {"name", offsetof(TuneEntry, name)},
+    {"real", offsetof(TuneEntry, real)},           {"version", offsetof(TuneEntry, version)},
+    {"schedule", offsetof(TuneEntry, schedule)},   {"date", offsetof(TuneEntry, date)},
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
@@ -85,10 +103,12 @@ static const char cure[] = "remove the file, or run with --no-tune-db";
 
 /* Reads entry number `i`. */
 static StcStatus read_entry(StcContext *c, Arena *a, const char *path, int i, const json_t *o, TuneEntry *out) {
-  if (!json_is_object(o)) return context_error(c, "%s: entry %d is no object; %s", path, i, cure), STC_INPUT;
+  if (!json_is_object(o))
+    return context_error(c, "%s: entry %d is no object; %s", path, i, cure), STC_INPUT;
   for (int k = 0; k < TEXTS; k++) {
     const json_t *v = json_object_get(o, texts[k].name);
-    if (!json_is_string(v)) return context_error(c, "%s: entry %d has no text \"%s\"; %s", path, i, texts[k].name, cure), STC_INPUT;
+    if (!json_is_string(v))
+      return context_error(c, "%s: entry %d has no text \"%s\"; %s", path, i, texts[k].name, cure), STC_INPUT;
     *text_at(out, k) = arena_strdup(a, json_string_value(v));
   }
   out->gpts = json_number_value(json_object_get(o, "gpts"));
@@ -99,14 +119,20 @@ static StcStatus read_entry(StcContext *c, Arena *a, const char *path, int i, co
 static StcStatus read_entries(StcContext *c, const char *path, const json_t *o, TuneDb *out) {
   const json_t *entries = json_object_get(o, "entries"), *version = json_object_get(o, "stc_tune");
   if (!json_is_integer(version) || !json_is_array(entries))
-    return context_error(c, "%s: this is no database of `stc tune`: it has no number \"stc_tune\" or no array \"entries\"; %s", path, cure), STC_INPUT;
+    return context_error(
+               c, "%s: this is no database of `stc tune`: it has no number \"stc_tune\" or no array \"entries\"; %s",
+               path, cure),
+           STC_INPUT;
   if (json_integer_value(version) != DATABASE_VERSION)
-    return context_error(c, "%s: its \"stc_tune\" is %lld, and this stc reads %d; %s", path, (long long)json_integer_value(version), DATABASE_VERSION, cure), STC_INPUT;
+    return context_error(c, "%s: its \"stc_tune\" is %lld, and this stc reads %d; %s", path,
+                         (long long)json_integer_value(version), DATABASE_VERSION, cure),
+           STC_INPUT;
   StcStatus s = STC_OK;
   for (size_t i = 0; i < json_array_size(entries) && !s; i++) {
     TuneEntry e = {0};
     s = read_entry(c, out->arena, path, (int)i, json_array_get(entries, i), &e);
-    if (!s) ARENA_PUSH(out->arena, out->entries, out->n, e);
+    if (!s)
+      ARENA_PUSH(out->arena, out->entries, out->n, e);
   }
   return s;
 }
@@ -115,11 +141,16 @@ StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out) {
   json_error_t error;
   size_t size;
   *out = (TuneDb){.arena = w->arena};
-  if (access(path, F_OK) != 0) return STC_OK;
+  if (access(path, F_OK) != 0)
+    return STC_OK;
   const char *text = file_read(w, path, &size);
-  if (!text) return STC_IO;
+  if (!text)
+    return STC_IO;
   json_t *o = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-  if (!o) return context_error(w->context, "%s:%d:%d: this is no JSON: %s; %s", path, error.line, error.column, error.text, cure), STC_INPUT;
+  if (!o)
+    return context_error(w->context, "%s:%d:%d: this is no JSON: %s; %s", path, error.line, error.column, error.text,
+                         cure),
+           STC_INPUT;
   StcStatus s = read_entries(w->context, path, o, out);
   json_decref(o);
   return s;
@@ -129,8 +160,9 @@ StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out) {
 
 /* Do two entries stand for the same thing, of the same version? */
 static bool same_key(const TuneEntry *x, const TuneEntry *y) {
-  return strcmp(x->key.program, y->key.program) == 0 && strcmp(x->key.size, y->key.size) == 0 && strcmp(x->key.device, y->key.device) == 0 &&
-         strcmp(x->key.cpu, y->key.cpu) == 0 && strcmp(x->version, y->version) == 0;
+  return strcmp(x->key.program, y->key.program) == 0 && strcmp(x->key.size, y->key.size) == 0 &&
+         strcmp(x->key.device, y->key.device) == 0 && strcmp(x->key.cpu, y->key.cpu) == 0 &&
+         strcmp(x->version, y->version) == 0;
 }
 
 void tune_db_put(TuneDb *db, TuneEntry e) {
@@ -146,8 +178,8 @@ const TuneEntry *tune_db_find(const TuneDb *db, const TuneKey *key) {
   for (int i = 0; i < db->n; i++) {
     const TuneEntry *e = &db->entries[i];
     bool device = key->device ? strcmp(e->key.device, key->device) == 0 : strcmp(e->key.arch, key->arch) == 0;
-    if (device && strcmp(e->key.cpu, key->cpu) == 0 && strcmp(e->key.program, key->program) == 0 && strcmp(e->key.size, key->size) == 0 &&
-        strcmp(e->version, stc_version()) == 0)
+    if (device && strcmp(e->key.cpu, key->cpu) == 0 && strcmp(e->key.program, key->program) == 0 &&
+        strcmp(e->key.size, key->size) == 0 && strcmp(e->version, stc_version()) == 0)
       return e;
   }
   return NULL;
@@ -169,7 +201,8 @@ StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path) {
   json_t *o = json_object(), *entries = json_array();
   for (int i = 0; i < db->n; i++) {
     json_t *e = json_object();
-    for (int k = 0; k < TEXTS; k++) json_object_set_new(e, texts[k].name, json_string(*text_at(&db->entries[i], k)));
+    for (int k = 0; k < TEXTS; k++)
+      json_object_set_new(e, texts[k].name, json_string(*text_at(&db->entries[i], k)));
     json_object_set_new(e, "gpts", json_real(db->entries[i].gpts));
     json_array_append_new(entries, e);
   }
@@ -177,7 +210,8 @@ StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path) {
   json_object_set_new(o, "entries", entries);
   char *text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
   json_decref(o);
-  if (!text) return context_error(c, "no memory on this computer for %s", path), STC_MEMORY;
+  if (!text)
+    return context_error(c, "no memory on this computer for %s", path), STC_MEMORY;
   make_folders(path);
   bool ok = file_write(c, path, text, strlen(text));
   free(text);
@@ -187,7 +221,8 @@ StcStatus tune_db_write(StcContext *c, const TuneDb *db, const char *path) {
 StcStatus tune_db_store(Workspace *w, const char *path, TuneEntry e) {
   TuneDb db;
   StcStatus s = tune_db_read(w, path, &db);
-  if (s) return s;
+  if (s)
+    return s;
   tune_db_put(&db, e);
   return tune_db_write(w->context, &db, path);
 }

@@ -1,4 +1,5 @@
-/* driver/tune/tune-order.c: the order in which `stc tune` tries schedules: near the best ones so far, by what the cost model expects, and some of all kinds because that may be wrong. */
+/* driver/tune/tune-order.c: the order in which `stc tune` tries schedules: near the best ones so far, by what the
+ * cost model expects, and some of all kinds because that may be wrong. */
 #include "driver/tune/tune.h"
 
 #include <math.h>
@@ -10,12 +11,15 @@ enum { LEADERS = 6, FAR = 1000, CROWDED = 3 };
 /* How many places two candidates are apart on the axes of their row; FAR if that is not the same. */
 static int distance(const Candidate *x, const Candidate *y) {
   int sum = 0;
-  if (x->row != y->row || !x->row) return FAR;
-  for (int i = 0; i < TUNE_AXES; i++) sum += abs(x->at[i] - y->at[i]);
+  if (x->row != y->row || !x->row)
+    return FAR;
+  for (int i = 0; i < TUNE_AXES; i++)
+    sum += abs(x->at[i] - y->at[i]);
   return sum;
 }
 
-/* How much speaks against taking `c` next: its distance from the nearest of the `n` best ones, those further behind counting more. */
+/* How much speaks against taking `c` next: its distance from the nearest of the `n` best ones, those further behind
+ * counting more. */
 static int remoteness(const Candidate *c, Candidate *const *best, int n) {
   int least = FAR;
   for (int i = 0; i < n; i++) {
@@ -28,7 +32,8 @@ static int remoteness(const Candidate *c, Candidate *const *best, int n) {
 /* Is `c` among the first `n` of `taken`? */
 static bool is_taken(const Candidate *c, Candidate *const *taken, int n) {
   for (int i = 0; i < n; i++)
-    if (taken[i] == c) return true;
+    if (taken[i] == c)
+      return true;
   return false;
 }
 
@@ -38,19 +43,23 @@ int space_best(const SearchSpace *s, int n, Candidate **out) {
     Candidate *best = NULL;
     for (int i = 0; i < s->n; i++) {
       Candidate *c = &s->all[i];
-      if (c->state == CANDIDATE_TIMED && (!best || c->gpts > best->gpts) && !is_taken(c, out, found)) best = c;
+      if (c->state == CANDIDATE_TIMED && (!best || c->gpts > best->gpts) && !is_taken(c, out, found))
+        best = c;
     }
-    if (!best) break;
+    if (!best)
+      break;
     out[found] = best;
   }
   return found;
 }
 
-/* The candidates that others are to be near: the best ones, or if none is timed what the families give by themselves. */
+/* The candidates that others are to be near: the best ones, or if none is timed what the families give by themselves.
+ */
 static int find_leaders(const SearchSpace *s, Candidate *out[LEADERS]) {
   int n = space_best(s, LEADERS, out);
   for (int i = 0; i < s->n && n < LEADERS; i++)
-    if (s->all[i].own && s->all[i].row && s->all[i].state == CANDIDATE_WAITING) out[n++] = &s->all[i];
+    if (s->all[i].own && s->all[i].row && s->all[i].state == CANDIDATE_WAITING)
+      out[n++] = &s->all[i];
   return n;
 }
 
@@ -58,7 +67,8 @@ double space_expects(const SearchSpace *s, const Candidate *k) {
   double sum = 0, weights = 0;
   for (int i = 0; i < s->n; i++) {
     const Candidate *other = &s->all[i];
-    if (other->row != k->row || !(other->gpts > 0) || !(other->expected.gpts > 0)) continue;
+    if (other->row != k->row || !(other->gpts > 0) || !(other->expected.gpts > 0))
+      continue;
     double weight = pow(1.0 + distance(k, other), -2);
     sum += weight * log(other->gpts / other->expected.gpts);
     weights += weight;
@@ -70,7 +80,8 @@ double space_expects(const SearchSpace *s, const Candidate *k) {
 static double own_expected(const SearchSpace *s) {
   double most = 0;
   for (int i = 0; i < s->n; i++)
-    if (s->all[i].own && s->all[i].expected.gpts > most) most = s->all[i].expected.gpts;
+    if (s->all[i].own && s->all[i].expected.gpts > most)
+      most = s->all[i].expected.gpts;
   return most;
 }
 
@@ -79,9 +90,12 @@ static const char *why_not(const SearchSpace *s, const Candidate *k, const SkipR
   int spilled = 4 * (int)k->expected.spilled;
   bool early = !(rule->least > 0);
   double expected = early ? k->expected.gpts : space_expects(s, k), least = early ? rule->part * own : rule->least;
-  if (k->ops > rule->ops) return arena_printf(s->arena, "its code is %d operations long, and would take too long to compile", k->ops);
-  if (k->own && (!early || k->ops <= rule->ops / 3)) return NULL;
-  if (!k->own && spilled > rule->spills) return arena_printf(s->arena, "%d bytes a thread are not expected to fit the registers", spilled);
+  if (k->ops > rule->ops)
+    return arena_printf(s->arena, "its code is %d operations long, and would take too long to compile", k->ops);
+  if (k->own && (!early || k->ops <= rule->ops / 3))
+    return NULL;
+  if (!k->own && spilled > rule->spills)
+    return arena_printf(s->arena, "%d bytes a thread are not expected to fit the registers", spilled);
   return expected > 0 && expected < least ? arena_printf(s->arena, "expected to make %.4g GPts/s", expected) : NULL;
 }
 
@@ -91,7 +105,8 @@ int space_skip(SearchSpace *s, const SkipRule *rule) {
   for (int i = 0; i < s->n; i++) {
     Candidate *k = &s->all[i];
     const char *why = k->state == CANDIDATE_WAITING && k->lowered ? why_not(s, k, rule, own) : NULL;
-    if (!why) continue;
+    if (!why)
+      continue;
     k->state = CANDIDATE_SKIPPED;
     k->why = why;
     skipped++;
@@ -99,17 +114,23 @@ int space_skip(SearchSpace *s, const SkipRule *rule) {
   return skipped;
 }
 
-/* Is a candidate so near to `c` among the first `n` of `taken` that measuring one says much of the other? What families give by themselves does not count: what is near that is to be looked at. */
+/* Is a candidate so near to `c` among the first `n` of `taken` that measuring one says much of the other? What families
+ * give by themselves does not count: what is near that is to be looked at. */
 static bool is_crowded(const Candidate *c, Candidate *const *taken, int n) {
   for (int i = 0; i < n; i++)
-    if (!taken[i]->own && distance(c, taken[i]) < CROWDED) return true;
+    if (!taken[i]->own && distance(c, taken[i]) < CROWDED)
+      return true;
   return false;
 }
 
 /* A candidate to choose from, and how much speaks for it. */
-typedef struct Merit { Candidate *k; double merit; } Merit;
+typedef struct Merit {
+  Candidate *k;
+  double merit;
+} Merit;
 
-/* How candidates are compared: by what speaks for them, those apart from others first or not, or by their order alone. */
+/* How candidates are compared: by what speaks for them, those apart from others first or not, or by their order alone.
+ */
 typedef enum Choice { CHOICE_APART, CHOICE_MERIT, CHOICE_ANY } Choice;
 
 /* The best of the `n` that is not taken yet; NULL if there is none. */
@@ -117,8 +138,10 @@ static Candidate *next_of(const Merit *from, int n, Choice by, Candidate *const 
   const Merit *next = NULL;
   for (int i = 0; i < n; i++) {
     const Merit *m = &from[i];
-    bool first = !next || (by != CHOICE_ANY && m->merit != next->merit ? m->merit > next->merit : m->k->order < next->k->order);
-    if (first && !is_taken(m->k, taken, ntaken) && !(by == CHOICE_APART && is_crowded(m->k, taken, ntaken))) next = m;
+    bool first =
+        !next || (by != CHOICE_ANY && m->merit != next->merit ? m->merit > next->merit : m->k->order < next->k->order);
+    if (first && !is_taken(m->k, taken, ntaken) && !(by == CHOICE_APART && is_crowded(m->k, taken, ntaken)))
+      next = m;
   }
   return next ? next->k : by == CHOICE_APART ? next_of(from, n, CHOICE_MERIT, taken, ntaken) : NULL;
 }
@@ -130,14 +153,16 @@ static int choose(const SearchSpace *s, bool lowered, int n, Candidate **out) {
   int nleaders = find_leaders(s, leaders), nfrom = 0, found = 0;
   for (int i = 0; i < s->n; i++) {
     Candidate *c = &s->all[i];
-    if (c->state != CANDIDATE_WAITING || c->lowered != lowered) continue;
+    if (c->state != CANDIDATE_WAITING || c->lowered != lowered)
+      continue;
     double expected = lowered ? space_expects(s, c) : 0;
     from[nfrom++] = (Merit){c, c->own ? INFINITY : expected > 0 ? expected : -remoteness(c, leaders, nleaders)};
   }
   while (found < n) {
     Choice by = found >= n - n / 4 ? CHOICE_ANY : lowered ? CHOICE_APART : CHOICE_MERIT;
     Candidate *next = next_of(from, nfrom, by, out, found);
-    if (!next) break;
+    if (!next)
+      break;
     out[found++] = next;
   }
   return found;

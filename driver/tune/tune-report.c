@@ -1,4 +1,5 @@
-/* driver/tune/tune-report.c: what `stc tune` tried, as a table (CSV) and as a plot (SVG) of speed over time steps a tile. */
+/* driver/tune/tune-report.c: what `stc tune` tried, as a table (CSV) and as a plot (SVG) of speed over time steps a
+ * tile. */
 #include "driver/explain/svg.h"
 #include "driver/tune/tune.h"
 
@@ -16,7 +17,8 @@ const char *candidate_state_name(CandidateState s) {
 static void write_quoted(FILE *to, const char *s) {
   fputc('"', to);
   for (; s && *s; s++) {
-    if (*s == '"') fputc('"', to);
+    if (*s == '"')
+      fputc('"', to);
     fputc(*s == '\n' ? ' ' : *s, to);
   }
   fputc('"', to);
@@ -24,13 +26,19 @@ static void write_quoted(FILE *to, const char *s) {
 
 StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) {
   OutFile f;
-  if (!file_create(c, path, &f)) return STC_IO;
-  fputs("state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,verify_s,time_s,options,schedule,why\n", f.to);
+  if (!file_create(c, path, &f))
+    return STC_IO;
+  fputs("state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,verify_s,time_s,options,"
+        "schedule,why\n",
+        f.to);
   for (int i = 0; i < s->n; i++) {
     const Candidate *k = &s->all[i];
-    if (k->state == CANDIDATE_WAITING) continue;
-    fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), k->family, k->T, k->gpts, k->kernel.registers, k->kernel.local, (long long)k->kernel.shared);
-    fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code, k->cost.assemble, k->cost.load, k->cost.verify, k->cost.time);
+    if (k->state == CANDIDATE_WAITING)
+      continue;
+    fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), k->family, k->T, k->gpts,
+            k->kernel.registers, k->kernel.local, (long long)k->kernel.shared);
+    fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code,
+            k->cost.assemble, k->cost.load, k->cost.verify, k->cost.time);
     write_quoted(f.to, k->options);
     fputc(',', f.to);
     write_quoted(f.to, k->schedule);
@@ -44,16 +52,21 @@ StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) 
 /* ---------------------------------------------------------------- the plot */
 
 enum { WIDTH = 760, HEIGHT = 460, LEFT = 70, RIGHT = 220, TOP = 40, BOTTOM = 50, MOST_LINES = 10, MOST_T = 129 };
-static const char *const colours[MOST_LINES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#333333", "#8c564b", "#7f7f7f", "#9467bd"};
+static const char *const colours[MOST_LINES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9",
+                                                "#e69f00", "#333333", "#8c564b", "#7f7f7f", "#9467bd"};
 static const char ink[] = "#222222", grey[] = "#777777";
 
 /* A line of the plot: the best speed at each T of a family with one choice of elements. */
-typedef struct Line { const char *label; double at[MOST_T], best; } Line;
+typedef struct Line {
+  const char *label;
+  double at[MOST_T], best;
+} Line;
 
 /* The line called `label`, made if there is none. */
 static Line *find_line(Arena *a, Line **lines, int *n, const char *label) {
   for (int i = 0; i < *n; i++)
-    if (strcmp((*lines)[i].label, label) == 0) return &(*lines)[i];
+    if (strcmp((*lines)[i].label, label) == 0)
+      return &(*lines)[i];
   Line line = {.label = label};
   ARENA_PUSH(a, *lines, *n, line);
   return &(*lines)[*n - 1];
@@ -66,12 +79,16 @@ static Line *make_lines(Arena *a, const SearchSpace *s, int *n, int *most) {
   *most = 1;
   for (int i = 0; i < s->n; i++) {
     const Candidate *k = &s->all[i];
-    if (!(k->gpts > 0) || k->T < 1 || k->T >= MOST_T) continue;
+    if (!(k->gpts > 0) || k->T < 1 || k->T >= MOST_T)
+      continue;
     const char *elems = schedule_option(a, k->schedule, "-elems=");
     Line *line = find_line(a, &lines, n, *elems ? arena_printf(a, "%s, elements %s", k->family, elems) : k->family);
-    if (k->gpts > line->at[k->T]) line->at[k->T] = k->gpts;
-    if (k->gpts > line->best) line->best = k->gpts;
-    if (k->T > *most) *most = k->T;
+    if (k->gpts > line->at[k->T])
+      line->at[k->T] = k->gpts;
+    if (k->gpts > line->best)
+      line->best = k->gpts;
+    if (k->T > *most)
+      *most = k->T;
   }
   return lines;
 }
@@ -93,8 +110,13 @@ static double tick_step(double most) {
 }
 
 /* The plot's scales. */
-typedef struct Scale { int most_t; double top; } Scale;
-static double place_x(const Scale *s, double T) { return LEFT + (WIDTH - LEFT - RIGHT) * (s->most_t > 1 ? (T - 1) / (s->most_t - 1) : 0.5); }
+typedef struct Scale {
+  int most_t;
+  double top;
+} Scale;
+static double place_x(const Scale *s, double T) {
+  return LEFT + (WIDTH - LEFT - RIGHT) * (s->most_t > 1 ? (T - 1) / (s->most_t - 1) : 0.5);
+}
 static double place_y(const Scale *s, double gpts) { return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * gpts / s->top; }
 
 /* Axes with ticks, numbers and words. */
@@ -107,7 +129,8 @@ static void write_axes(FILE *to, Arena *a, const Scale *s, const char *title) {
     svg_text(to, LEFT - 8, place_y(s, v) + 4, 12, SVG_END, ink, arena_printf(a, "%g", v));
   }
   for (int t = 1; t <= s->most_t; t++) {
-    if (t != 1 && t % every) continue;
+    if (t != 1 && t % every)
+      continue;
     svg_line(to, place_x(s, t), HEIGHT - BOTTOM, place_x(s, t), HEIGHT - BOTTOM + 5, ink, 1, false);
     svg_text(to, place_x(s, t), HEIGHT - BOTTOM + 20, 12, SVG_MIDDLE, ink, arena_printf(a, "%d", t));
   }
@@ -129,8 +152,11 @@ static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
   bool dash = strncmp(line->label, "stream", strlen("stream")) != 0;
   int last = 0;
   for (int t = 1; t < MOST_T; t++) {
-    if (!(line->at[t] > 0)) continue;
-    if (last) svg_line(to, place_x(s, last), place_y(s, line->at[last]), place_x(s, t), place_y(s, line->at[t]), colours[i], 2, dash);
+    if (!(line->at[t] > 0))
+      continue;
+    if (last)
+      svg_line(to, place_x(s, last), place_y(s, line->at[last]), place_x(s, t), place_y(s, line->at[t]), colours[i], 2,
+               dash);
     svg_circle(to, place_x(s, t), place_y(s, line->at[t]), 3, colours[i]);
     last = t;
   }
@@ -140,9 +166,11 @@ static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
 /* A ring around the fastest point of the fastest line, with its speed. */
 static void write_best(FILE *to, Arena *a, const Scale *s, const Line *best) {
   for (int t = 1; t < MOST_T; t++) {
-    if (best->at[t] < best->best) continue;
+    if (best->at[t] < best->best)
+      continue;
     bool right = place_x(s, t) > (LEFT + WIDTH - RIGHT) / 2.0;
-    svg_text(to, place_x(s, t) + (right ? -6 : 6), place_y(s, best->best) - 8, 12, right ? SVG_END : SVG_START, ink, arena_printf(a, "best: %.4g", best->best));
+    svg_text(to, place_x(s, t) + (right ? -6 : 6), place_y(s, best->best) - 8, 12, right ? SVG_END : SVG_START, ink,
+             arena_printf(a, "best: %.4g", best->best));
     svg_circle(to, place_x(s, t), place_y(s, best->best), 5, colours[0]);
     return;
   }
@@ -159,8 +187,10 @@ static double take_naive(Line *lines, int *n) {
   double speed = 0;
   int kept = 0;
   for (int i = 0; i < *n; i++)
-    if (strncmp(lines[i].label, "naive", strlen("naive")) == 0) speed = lines[i].best > speed ? lines[i].best : speed;
-    else lines[kept++] = lines[i];
+    if (strncmp(lines[i].label, "naive", strlen("naive")) == 0)
+      speed = lines[i].best > speed ? lines[i].best : speed;
+    else
+      lines[kept++] = lines[i];
   *n = kept;
   return speed;
 }
@@ -172,15 +202,20 @@ StcStatus tune_write_plot(StcContext *c, Arena *a, const SearchSpace *s, const c
   Line *lines = make_lines(a, s, &n, &scale.most_t);
   double naive = take_naive(lines, &n);
   sort_lines(lines, n);
-  if (n > MOST_LINES) n = MOST_LINES;
+  if (n > MOST_LINES)
+    n = MOST_LINES;
   double most = n && lines[0].best > naive ? lines[0].best : naive > 0 ? naive : 1;
   scale.top = ceil(1.04 * most / tick_step(most)) * tick_step(most);
-  if (!file_create(c, path, &f)) return STC_IO;
+  if (!file_create(c, path, &f))
+    return STC_IO;
   svg_begin(f.to, WIDTH, HEIGHT);
   write_axes(f.to, a, &scale, title);
-  if (naive > 0) write_naive(f.to, a, &scale, naive, n);
-  for (int i = n - 1; i >= 0; i--) write_line(f.to, &scale, &lines[i], i);
-  if (n) write_best(f.to, a, &scale, &lines[0]);
+  if (naive > 0)
+    write_naive(f.to, a, &scale, naive, n);
+  for (int i = n - 1; i >= 0; i--)
+    write_line(f.to, &scale, &lines[i], i);
+  if (n)
+    write_best(f.to, a, &scale, &lines[0]);
   svg_end(f.to);
   return file_commit(c, &f) ? STC_OK : STC_IO;
 }

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is below HOPELESS of the best is not measured further, one expected to be below SLOWER of it
- * is not compiled, and neither is one that spills more than SPILLS bytes a thread, one that is too long, or by the model alone one below OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL: candidates that the model is asked about, for each that is compiled. */
+/* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is
+ * below HOPELESS of the best is not measured further, one expected to be below SLOWER of it is not compiled, and
+ * neither is one that spills more than SPILLS bytes a thread, one that is too long, or by the model alone one below
+ * OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL:
+ * candidates that the model is asked about, for each that is compiled. */
 enum { KEPT = 5, FINAL_SAMPLES = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024, OWN_SECONDS = 30 };
 static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, SAMPLE = 0.01, FINAL_SAMPLE = 0.05;
 
@@ -15,21 +18,26 @@ static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15
 static void note(Search *t, Candidate *k) {
   const Trial *trial = k->trial;
   k->schedule = arena_strdup(t->arena, trial->schedule);
-  if (trial->expected.gpts > 0) k->expected = trial->expected;
+  if (trial->expected.gpts > 0)
+    k->expected = trial->expected;
   k->kernel = trial->kernel;
   k->cost = trial->cost;
-  if (trial->ops) k->ops = trial->ops;
+  if (trial->ops)
+    k->ops = trial->ops;
   k->T = trial->build ? trial->build->code.schedule.T : 1;
 }
 
 /* Ends candidate `k` with a state and the reason that its trial gives, or `why`. */
 static void finish(Search *t, Candidate *k, CandidateState state, const char *why) {
-  if (k->trial) note(t, k);
-  if (state == CANDIDATE_WRONG || state == CANDIDATE_FAILED) k->gpts = 0;
+  if (k->trial)
+    note(t, k);
+  if (state == CANDIDATE_WRONG || state == CANDIDATE_FAILED)
+    k->gpts = 0;
   k->state = state;
   k->why = why ? why : k->trial && k->trial->messages.first[0] ? arena_strdup(t->arena, k->trial->messages.first) : "";
   t->tried++;
-  if (t->watch) t->watch(t->user, t);
+  if (t->watch)
+    t->watch(t->user, t);
 }
 
 /* May more candidates be begun? */
@@ -37,7 +45,8 @@ static bool has_time(const Search *t) { return !*t->stop && clock_seconds() + t-
 
 /* Closes the trial of candidate `k`, if it has one. */
 static void close_trial(Candidate *k) {
-  if (!k->trial) return;
+  if (!k->trial)
+    return;
   trial_close(k->trial);
   k->trial = NULL;
 }
@@ -45,7 +54,8 @@ static void close_trial(Candidate *k) {
 /* Gives candidate `k` a trial. False, with the reason kept, if its options are none. */
 static bool open_trial(Search *t, Candidate *k) {
   k->trial = ARENA_NEW(t->arena, Trial);
-  if (trial_open(k->trial, t->subject, t->device_name, k->options) == STC_OK) return true;
+  if (trial_open(k->trial, t->subject, t->device_name, k->options) == STC_OK)
+    return true;
   finish(t, k, CANDIDATE_REFUSED, NULL);
   close_trial(k);
   return false;
@@ -55,15 +65,18 @@ static bool open_trial(Search *t, Candidate *k) {
 static bool is_repeated(const Search *t, const Candidate *k) {
   for (int i = 0; i < t->space.n; i++) {
     const Candidate *other = &t->space.all[i];
-    if (other != k && other->lowered && strcmp(other->schedule, k->trial->schedule) == 0) return true;
+    if (other != k && other->lowered && strcmp(other->schedule, k->trial->schedule) == 0)
+      return true;
   }
   return false;
 }
 
 /* Notes what is known of candidate `k` now that there is kernel IR, or ends it. */
 static void note_lowered(Search *t, Candidate *k) {
-  if (k->trial->messages.first[0]) finish(t, k, CANDIDATE_REFUSED, NULL);
-  else if (is_repeated(t, k)) finish(t, k, CANDIDATE_REFUSED, "the same schedule as another candidate");
+  if (k->trial->messages.first[0])
+    finish(t, k, CANDIDATE_REFUSED, NULL);
+  else if (is_repeated(t, k))
+    finish(t, k, CANDIDATE_REFUSED, "the same schedule as another candidate");
   else {
     note(t, k);
     k->lowered = true;
@@ -76,7 +89,8 @@ static StcStatus take_samples(Candidate *k) {
   StcStatus s = STC_OK;
   for (int i = 0; i < 3 && !s; i++) {
     s = trial_sample(k->trial, &gpts);
-    if (!s && gpts > k->gpts) k->gpts = gpts;
+    if (!s && gpts > k->gpts)
+      k->gpts = gpts;
   }
   return s;
 }
@@ -91,17 +105,25 @@ static bool is_behind(const Search *t, const Candidate *k) {
 /* Times a candidate that is compiled; verifies it if it is among the best then. */
 static StcStatus measure(Search *t, Candidate *k) {
   Trial *trial = k->trial;
-  if (trial->kernel.local > SPILLS) return finish(t, k, CANDIDATE_SLOW, arena_printf(t->arena, "%d bytes a thread do not fit the registers", trial->kernel.local)), STC_OK;
+  if (trial->kernel.local > SPILLS)
+    return finish(t, k, CANDIDATE_SLOW,
+                  arena_printf(t->arena, "%d bytes a thread do not fit the registers", trial->kernel.local)),
+           STC_OK;
   t->measured++;
   StcStatus s = trial_start(trial, t->size, SAMPLE);
   k->gpts = trial->rough;
-  if (!s && t->best && trial->rough < HOPELESS * t->best->gpts) return trial_stop(trial), finish(t, k, CANDIDATE_SLOW, "far behind the best"), STC_OK;
-  if (!s) s = take_samples(k);
+  if (!s && t->best && trial->rough < HOPELESS * t->best->gpts)
+    return trial_stop(trial), finish(t, k, CANDIDATE_SLOW, "far behind the best"), STC_OK;
+  if (!s)
+    s = take_samples(k);
   trial_stop(trial);
-  if (!s && is_behind(t, k)) return finish(t, k, CANDIDATE_SLOW, "behind the best, and not verified"), STC_OK;
-  if (!s) s = trial_verify(trial);
+  if (!s && is_behind(t, k))
+    return finish(t, k, CANDIDATE_SLOW, "behind the best, and not verified"), STC_OK;
+  if (!s)
+    s = trial_verify(trial);
   finish(t, k, s == STC_CHECK_FAILED ? CANDIDATE_WRONG : s ? CANDIDATE_FAILED : CANDIDATE_TIMED, NULL);
-  if (!s && (!t->best || k->gpts > t->best->gpts)) t->best = k;
+  if (!s && (!t->best || k->gpts > t->best->gpts))
+    t->best = k;
   return s;
 }
 
@@ -111,33 +133,42 @@ static void close_others(Search *t, int keep, int n, Candidate *const *also) {
   int nbest = space_best(&t->space, keep, best);
   for (int i = 0; i < t->space.n; i++) {
     bool kept = false;
-    for (int b = 0; b < nbest; b++) kept |= best[b] == &t->space.all[i];
-    for (int b = 0; b < n; b++) kept |= also[b] == &t->space.all[i];
-    if (!kept) close_trial(&t->space.all[i]);
+    for (int b = 0; b < nbest; b++)
+      kept |= best[b] == &t->space.all[i];
+    for (int b = 0; b < n; b++)
+      kept |= also[b] == &t->space.all[i];
+    if (!kept)
+      close_trial(&t->space.all[i]);
   }
 }
 
-/* After a failed launch the driver may refuse everything: then the device is let go with all that is on it, and taken anew. */
+/* After a failed launch the driver may refuse everything: then the device is let go with all that is on it, and taken
+ * anew. */
 static StcStatus revive(Search *t) {
   Workspace *w = t->device->w;
-  if (device_works(t->device)) return STC_OK;
+  if (device_works(t->device))
+    return STC_OK;
   close_others(t, 0, 0, NULL);
   subject_drop_peer(t->subject);
   t->device->kind->close(t->device);
   StcStatus s = device_open(w, t->device_name, t->device);
-  if (s) *t->device = (Device){0};
-  else subject_add_peer(t->subject, t->device_name);
+  if (s)
+    *t->device = (Device){0};
+  else
+    subject_add_peer(t->subject, t->device_name);
   return s;
 }
 
 /* ---------------------------------------------------------------- the search */
 
-/* Opens trials for those of the `n` candidates that have none; *sure is set to how many of them, the first ones, are families' own. Returns how many trials there are now, all at `trials`. */
+/* Opens trials for those of the `n` candidates that have none; *sure is set to how many of them, the first ones, are
+ * families' own. Returns how many trials there are now, all at `trials`. */
 static int open_trials(Search *t, int n, Candidate **from, Trial **trials, int *sure) {
   int open = 0;
   *sure = 0;
   for (int i = 0; i < n; i++) {
-    if (!from[i]->trial && !open_trial(t, from[i])) continue;
+    if (!from[i]->trial && !open_trial(t, from[i]))
+      continue;
     *sure += from[i]->own;
     trials[open++] = from[i]->trial;
   }
@@ -153,18 +184,23 @@ static int lower_pool(Search *t, int size) {
   int n = space_pool(&t->space, size, pool), open = open_trials(t, n, pool, trials, &work.sure);
   trials_each(trials, open, crew_size(), &work);
   for (int i = 0; i < n; i++)
-    if (pool[i]->trial && (pool[i]->trial->build || pool[i]->trial->messages.first[0])) note_lowered(t, pool[i]);
+    if (pool[i]->trial && (pool[i]->trial->build || pool[i]->trial->messages.first[0]))
+      note_lowered(t, pool[i]);
   return n;
 }
 
-/* trial_prepare as a crew's work for search `user`: by the assembler if there is one, which families' own candidates, that say nothing but the family, may keep longer than others. */
+/* trial_prepare as a crew's work for search `user`: by the assembler if there is one, which families' own candidates,
+ * that say nothing but the family, may keep longer than others. */
 static StcStatus prepare(Trial *trial, void *user) {
   Search *t = user;
   bool refused = false, own = !strchr(trial->asked, ' ');
-  if (!t->assembler) return trial_prepare(trial);
+  if (!t->assembler)
+    return trial_prepare(trial);
   StcStatus s = trial->build ? STC_OK : trial_lower(trial, t->device, t->size);
-  if (!s) s = trial_prepare_by(trial, t->assembler, own ? t->until + OWN_SECONDS : t->until, &refused);
-  if (refused) t->assembler_refused = true;
+  if (!s)
+    s = trial_prepare_by(trial, t->assembler, own ? t->until + OWN_SECONDS : t->until, &refused);
+  if (refused)
+    t->assembler_refused = true;
   return s;
 }
 
@@ -177,13 +213,18 @@ static StcStatus try_batch(Search *t, int n, Candidate **batch) {
   StcStatus lost = STC_OK;
   trials_each(trials, open, crew_size(), &work);
   t->pace = clock_seconds() - start;
-  if (t->assembler_refused) t->assembler = NULL;
+  if (t->assembler_refused)
+    t->assembler = NULL;
   for (int i = 0; i < n && !*t->stop && !lost; i++) {
     Candidate *k = batch[i];
-    if (k->state != CANDIDATE_WAITING || !k->trial || !(k->own || clock_seconds() < t->until)) continue;
-    if (k->trial->messages.first[0]) finish(t, k, CANDIDATE_REFUSED, NULL);
-    else if (k->trial->plan && measure(t, k) == STC_DEVICE) lost = revive(t);
-    else if (k->own && k->state == CANDIDATE_WAITING) finish(t, k, CANDIDATE_REFUSED, "compiling it takes too long");
+    if (k->state != CANDIDATE_WAITING || !k->trial || !(k->own || clock_seconds() < t->until))
+      continue;
+    if (k->trial->messages.first[0])
+      finish(t, k, CANDIDATE_REFUSED, NULL);
+    else if (k->trial->plan && measure(t, k) == STC_DEVICE)
+      lost = revive(t);
+    else if (k->own && k->state == CANDIDATE_WAITING)
+      finish(t, k, CANDIDATE_REFUSED, "compiling it takes too long");
   }
   return lost;
 }
@@ -192,20 +233,25 @@ static StcStatus try_batch(Search *t, int n, Candidate **batch) {
 static void place_families(Search *t) {
   for (int i = 0; i < t->space.n; i++) {
     Candidate *k = &t->space.all[i];
-    if (!k->own) continue;
-    if (k->state == CANDIDATE_REFUSED) space_drop_family(&t->space, k->family, k->why);
-    else if (k->lowered && !k->row) space_place(&t->space, k);
+    if (!k->own)
+      continue;
+    if (k->state == CANDIDATE_REFUSED)
+      space_drop_family(&t->space, k->family, k->why);
+    else if (k->lowered && !k->row)
+      space_place(&t->space, k);
   }
 }
 
 /* Is a family's own candidate still to be tried? */
 static bool own_is_waiting(const Search *t) {
   for (int i = 0; i < t->space.n; i++)
-    if (t->space.all[i].own && t->space.all[i].state == CANDIDATE_WAITING) return true;
+    if (t->space.all[i].own && t->space.all[i].state == CANDIDATE_WAITING)
+      return true;
   return false;
 }
 
-/* One round: some more are looked at, and those that most speaks for compiled and measured. False if there are no more. */
+/* One round: some more are looked at, and those that most speaks for compiled and measured. False if there are no more.
+ */
 static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   Candidate *batch[MOST_BATCH];
   bool more = has_time(t) && lower_pool(t, pool) > 0;
@@ -219,30 +265,35 @@ static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   return more || n > 0;
 }
 
-/* Tries candidates until there are none left or the time is up: first the families' own ones with the best that are near them. */
+/* Tries candidates until there are none left or the time is up: first the families' own ones with the best that are
+ * near them. */
 static StcStatus try_all(Search *t) {
   int size = crew_size(), own = 0;
   size = size < LEAST_BATCH ? LEAST_BATCH : size > MOST_BATCH ? MOST_BATCH : size;
   bool modelled = strcmp(t->device->kind->arch, "host") != 0;
   StcStatus s = STC_OK;
-  while (own < t->space.n && t->space.all[own].own) own++;
+  while (own < t->space.n && t->space.all[own].own)
+    own++;
   lower_pool(t, own);
   place_families(t);
-  while (!s && !*t->stop && (has_time(t) || own_is_waiting(t)) && try_some(t, modelled ? POOL * size : size, size, &s)) continue;
+  while (!s && !*t->stop && (has_time(t) || own_is_waiting(t)) && try_some(t, modelled ? POOL * size : size, size, &s))
+    continue;
   return s;
 }
 
-/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. out: those of which that fails, and
- * those but the first two for which there is no time. */
+/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. out:
+ * those of which that fails, and those but the first two for which there is no time. */
 static void start_finalists(Search *t, int n, Candidate *const *best, bool *out) {
   Trial *trials[KEPT];
   int open = 0;
   for (int i = 0; i < n; i++)
-    if (!best[i]->trial && open_trial(t, best[i])) trials[open++] = best[i]->trial;
+    if (!best[i]->trial && open_trial(t, best[i]))
+      trials[open++] = best[i]->trial;
   trials_prepare(trials, open, crew_size());
   for (int i = 0; i < n; i++) {
     bool late = i > 1 && clock_seconds() > t->start + (1 - RESERVE / 2) * t->seconds;
-    out[i] = late || !best[i]->trial || !best[i]->trial->plan || trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
+    out[i] = late || !best[i]->trial || !best[i]->trial->plan ||
+             trial_start(best[i]->trial, t->size, FINAL_SAMPLE) != STC_OK;
   }
 }
 
@@ -254,15 +305,18 @@ static StcStatus decide(Search *t) {
   int n = space_best(&t->space, KEPT, best), taken = 0;
   start_finalists(t, n, best, out);
   while (taken < FINAL_SAMPLES && (taken == 0 || clock_seconds() < t->start + t->seconds)) {
-    for (int i = 0; i < n && !*t->stop; i++) out[i] = out[i] || trial_sample(best[i]->trial, &samples[i][taken]);
+    for (int i = 0; i < n && !*t->stop; i++)
+      out[i] = out[i] || trial_sample(best[i]->trial, &samples[i][taken]);
     taken++;
   }
   t->best = NULL;
   for (int i = 0; i < n && !*t->stop; i++) {
-    if (out[i]) continue;
+    if (out[i])
+      continue;
     best[i]->gpts = median(samples[i], taken);
     best[i]->cost = best[i]->trial->cost;
-    if (!t->best || best[i]->gpts > t->best->gpts) t->best = best[i];
+    if (!t->best || best[i]->gpts > t->best->gpts)
+      t->best = best[i];
   }
   close_others(t, 0, 0, NULL);
   return *t->stop ? STC_INTERRUPTED : t->best ? STC_OK : STC_DEVICE;
@@ -273,15 +327,18 @@ StcStatus search_run(Search *t) {
   t->start = clock_seconds();
   t->until = t->start + (1 - RESERVE) * t->seconds;
   program_extents(t->subject->program, t->arena, t->size.n, t->size.defines, t->subject->options.grid);
-  if (!t->no_assembler && strcmp(t->device->kind->arch, "nvptx") == 0) t->assembler = assembler_find(t->arena);
+  if (!t->no_assembler && strcmp(t->device->kind->arch, "nvptx") == 0)
+    t->assembler = assembler_find(t->arena);
   space_fill(&t->space, t->arena, stc_program_rank(t->subject->program), simt);
   subject_add_peer(t->subject, t->device_name);
   StcStatus s = try_all(t);
-  if (!s) s = decide(t);
+  if (!s)
+    s = decide(t);
   close_others(t, 0, 0, NULL);
   return s;
 }
 
 void search_close(Search *t) {
-  for (int i = 0; i < t->space.n; i++) close_trial(&t->space.all[i]);
+  for (int i = 0; i < t->space.n; i++)
+    close_trial(&t->space.all[i]);
 }

@@ -12,7 +12,7 @@ enum { DEFAULT_SECONDS = 120 };
 typedef struct Tune {
   const Command *c;
   Workspace w;
-  Device device;                 /* stays open, so that the driver keeps what belongs to it */
+  Device device; /* stays open, so that the driver keeps what belongs to it */
   Subject subject;
   Search search;
   int64_t points;
@@ -24,18 +24,23 @@ typedef struct Tune {
 /* The bar, on a terminal. */
 static void draw(void *user, const Search *s) {
   const Tune *t = user;
-  if (!t->bar) return;
+  if (!t->bar)
+    return;
   double past = clock_seconds() - s->start;
-  int filled = past < s->seconds ? (int)(30 * past / s->seconds) : 30, all = s->tried * 30 / (s->space.n ? s->space.n : 1);
-  if (all > filled) filled = all;
-  fprintf(stderr, "\r[%.*s%.*s] %d of %d, %.0f s; best %.4g GPts/s %.60s\033[K", filled, "##############################", 30 - filled, "                              ", s->tried, s->space.n, past,
+  int filled = past < s->seconds ? (int)(30 * past / s->seconds) : 30,
+      all = s->tried * 30 / (s->space.n ? s->space.n : 1);
+  if (all > filled)
+    filled = all;
+  fprintf(stderr, "\r[%.*s%.*s] %d of %d, %.0f s; best %.4g GPts/s %.60s\033[K", filled,
+          "##############################", 30 - filled, "                              ", s->tried, s->space.n, past,
           s->best ? s->best->gpts : 0, s->best ? s->best->schedule : "");
   fflush(stderr);
 }
 
 /* Wipes the bar. */
 static void wipe(const Tune *t) {
-  if (t->bar) fprintf(stderr, "\r\033[K");
+  if (t->bar)
+    fprintf(stderr, "\r\033[K");
 }
 
 /* ---------------------------------------------------------------- the result */
@@ -43,14 +48,16 @@ static void wipe(const Tune *t) {
 /* Writes the winner into the database `path`. */
 static StcStatus store(Tune *t, const char *path, TuneEntry e) {
   StcStatus s = tune_db_store(&t->w, path, e);
-  if (!s) fprintf(stderr, "written to %s\n", path);
+  if (!s)
+    fprintf(stderr, "written to %s\n", path);
   return s;
 }
 
 /* The speed of what family `family` gives by itself; 0 if it was not measured. */
 static double own_speed(const Tune *t, const char *family) {
   for (int i = 0; i < t->search.space.n; i++)
-    if (t->search.space.all[i].own && strcmp(t->search.space.all[i].family, family) == 0) return t->search.space.all[i].gpts;
+    if (t->search.space.all[i].own && strcmp(t->search.space.all[i].family, family) == 0)
+      return t->search.space.all[i].gpts;
   return 0;
 }
 
@@ -58,18 +65,27 @@ static double own_speed(const Tune *t, const char *family) {
 static StcStatus report(Tune *t) {
   const Command *c = t->c;
   Arena *a = t->w.arena;
-  const char *name = stc_program_name(t->subject.program), *beside = tune_path_beside(a, c->file), *user = tune_path_user(a);
+  const char *name = stc_program_name(t->subject.program), *beside = tune_path_beside(a, c->file),
+             *user = tune_path_user(a);
   if (!c->quiet)
-    fprintf(stderr, "%s, %" PRId64 " points, on %s: %.4g GPts/s; by themselves naive %.4g, overlap %.4g, stream %.4g; %d schedules tried, %d of them measured, in %.1f s\n", name, t->points, t->device.description,
-            t->search.best->gpts, own_speed(t, "naive"), own_speed(t, "overlap"), own_speed(t, "stream"), t->search.tried, t->search.measured, clock_seconds() - t->search.start);
+    fprintf(stderr,
+            "%s, %" PRId64 " points, on %s: %.4g GPts/s; by themselves naive %.4g, overlap %.4g, stream %.4g; %d "
+            "schedules tried, %d of them measured, in %.1f s\n",
+            name, t->points, t->device.description, t->search.best->gpts, own_speed(t, "naive"),
+            own_speed(t, "overlap"), own_speed(t, "stream"), t->search.tried, t->search.measured,
+            clock_seconds() - t->search.start);
   printf("%s\n", t->search.best->schedule);
   TuneKey key;
   StcStatus s = tune_key(&t->w, &t->subject, &t->device, t->points, &key);
-  if (s) return s;
+  if (s)
+    return s;
   TuneEntry e = tune_entry(a, &t->subject, key, t->search.best);
-  if (c->db) return store(t, c->db, e);
-  if (beside) s = store(t, beside, e);
-  if (user && !s) s = store(t, user, e);
+  if (c->db)
+    return store(t, c->db, e);
+  if (beside)
+    s = store(t, beside, e);
+  if (user && !s)
+    s = store(t, user, e);
   return s;
 }
 
@@ -77,17 +93,24 @@ static StcStatus report(Tune *t) {
 static StcStatus write_files(Tune *t) {
   const Command *c = t->c;
   StcStatus s = c->log ? tune_write_log(c->context, &t->search.space, c->log) : STC_OK;
-  const char *title = arena_printf(t->w.arena, "%s, %s, %" PRId64 " points, %s", stc_program_name(t->subject.program), c->options.real ? c->options.real : "f32", t->points, t->device.description);
+  const char *title = arena_printf(t->w.arena, "%s, %s, %" PRId64 " points, %s", stc_program_name(t->subject.program),
+                                   c->options.real ? c->options.real : "f32", t->points, t->device.description);
   return s || !c->plot ? s : tune_write_plot(c->context, t->w.arena, &t->search.space, title, c->plot);
 }
 
 /* What can be known before the search. */
 static StcStatus check_request(Tune *t) {
   const Command *c = t->c;
-  if (c->scheduled) return context_error(c->context, "stc tune looks for a schedule: leave -schedule, -T, -block, -elems, -chunk, -ahead, -fuse and -passes out"), STC_USAGE;
+  if (c->scheduled)
+    return context_error(c->context, "stc tune looks for a schedule: leave -schedule, -T, -block, -elems, -chunk, "
+                                     "-ahead, -fuse and -passes out"),
+           STC_USAGE;
   if (strcmp(t->search.device_name, "ref") == 0 || strcmp(t->search.device_name, "sim") == 0)
-    return context_error(c->context, "--device=%s: there is no speed to tune for; take host, cuda or hip", t->search.device_name), STC_USAGE;
-  if ((c->log && !file_probe(c->context, c->log)) || (c->plot && !file_probe(c->context, c->plot))) return STC_IO;
+    return context_error(c->context, "--device=%s: there is no speed to tune for; take host, cuda or hip",
+                         t->search.device_name),
+           STC_USAGE;
+  if ((c->log && !file_probe(c->context, c->log)) || (c->plot && !file_probe(c->context, c->plot)))
+    return STC_IO;
   TuneDb db;
   const char *beside = tune_path_beside(t->w.arena, c->file), *user = tune_path_user(t->w.arena);
   StcStatus s = c->db || beside ? tune_db_read(&t->w, c->db ? c->db : beside, &db) : STC_OK;
@@ -99,12 +122,20 @@ static StcStatus open_program(Tune *t) {
   size_t size;
   int64_t extents[MAX_RANK];
   const char *text = file_read(&t->w, t->c->file, &size);
-  if (!text) return STC_IO;
-  StcStatus s = subject_open(&t->subject, t->c->context, t->w.arena, t->c->file, text, &t->c->options, false, t->search.stop);
-  if (s) return s;
-  if (t->subject.program->kind == SOURCE_KIR) return context_error(t->c->context, "%s: kernel IR has its schedule in it; tune the program that it came from", t->c->file), STC_USAGE;
+  if (!text)
+    return STC_IO;
+  StcStatus s =
+      subject_open(&t->subject, t->c->context, t->w.arena, t->c->file, text, &t->c->options, false, t->search.stop);
+  if (s)
+    return s;
+  if (t->subject.program->kind == SOURCE_KIR)
+    return context_error(t->c->context, "%s: kernel IR has its schedule in it; tune the program that it came from",
+                         t->c->file),
+           STC_USAGE;
   if (!subject_extents(&t->subject, t->search.size, extents))
-    return context_error(t->c->context, "%s: %s", t->c->file, t->subject.messages.first[0] ? t->subject.messages.first : "its grid is not known"), STC_INPUT;
+    return context_error(t->c->context, "%s: %s", t->c->file,
+                         t->subject.messages.first[0] ? t->subject.messages.first : "its grid is not known"),
+           STC_INPUT;
   t->points = extents[0] * extents[1] * extents[2];
   return STC_OK;
 }
@@ -113,26 +144,40 @@ static StcStatus open_program(Tune *t) {
 static StcStatus tune_guarded(void *arg) {
   Tune *t = arg;
   StcStatus s = check_request(t);
-  if (!s) s = open_program(t);
-  if (!s) s = device_open(&t->w, t->search.device_name, &t->device);
-  if (s) return s;
+  if (!s)
+    s = open_program(t);
+  if (!s)
+    s = device_open(&t->w, t->search.device_name, &t->device);
+  if (s)
+    return s;
   s = search_run(&t->search);
   wipe(t);
-  if (s == STC_DEVICE && !t->search.best) context_error(t->c->context, "no schedule could be measured; --log FILE.csv says why");
+  if (s == STC_DEVICE && !t->search.best)
+    context_error(t->c->context, "no schedule could be measured; --log FILE.csv says why");
   StcStatus files = write_files(t);
-  if (!s) s = files ? files : report(t);
+  if (!s)
+    s = files ? files : report(t);
   return s;
 }
 
 StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop) {
   Tune t = {.c = c, .bar = !c->quiet && isatty(STDERR_FILENO)};
-  if (!workspace_open(&t.w, c->context, NULL)) return STC_MEMORY;
-  t.search = (Search){.arena = t.w.arena, .stop = stop, .device_name = c->device ? c->device : "host", .device = &t.device, .subject = &t.subject, .watch = draw, .user = &t, .no_assembler = c->no_ptxas};
+  if (!workspace_open(&t.w, c->context, NULL))
+    return STC_MEMORY;
+  t.search = (Search){.arena = t.w.arena,
+                      .stop = stop,
+                      .device_name = c->device ? c->device : "host",
+                      .device = &t.device,
+                      .subject = &t.subject,
+                      .watch = draw,
+                      .user = &t,
+                      .no_assembler = c->no_ptxas};
   t.search.seconds = c->seconds ? c->seconds : DEFAULT_SECONDS;
   StcStatus s = workspace_guard(&t.w, tune_guarded, &t);
   search_close(&t.search);
   subject_close(&t.subject);
-  if (t.device.kind) t.device.kind->close(&t.device);
+  if (t.device.kind)
+    t.device.kind->close(&t.device);
   workspace_close(&t.w);
   return s;
 }

@@ -19,38 +19,60 @@
 
 enum { TUNE_AXES = 5 };
 
-/* A family of schedules for programs of a rank on targets with or without threads: for each axis the option and its values, separated by spaces. */
-typedef struct SpaceAxis { const char *option, *values; } SpaceAxis;
-typedef struct SpaceRow { const char *family; int rank; bool simt; SpaceAxis axes[TUNE_AXES]; } SpaceRow;
+/* A family of schedules for programs of a rank on targets with or without threads: for each axis the option and its
+ * values, separated by spaces. */
+typedef struct SpaceAxis {
+  const char *option, *values;
+} SpaceAxis;
+typedef struct SpaceRow {
+  const char *family;
+  int rank;
+  bool simt;
+  SpaceAxis axes[TUNE_AXES];
+} SpaceRow;
 
 /* How far a candidate has got, and why no further. Skipped: by what the model expects. */
-typedef enum CandidateState { CANDIDATE_WAITING, CANDIDATE_REFUSED, CANDIDATE_SKIPPED, CANDIDATE_WRONG, CANDIDATE_FAILED, CANDIDATE_SLOW, CANDIDATE_TIMED } CandidateState;
+typedef enum CandidateState {
+  CANDIDATE_WAITING,
+  CANDIDATE_REFUSED,
+  CANDIDATE_SKIPPED,
+  CANDIDATE_WRONG,
+  CANDIDATE_FAILED,
+  CANDIDATE_SLOW,
+  CANDIDATE_TIMED
+} CandidateState;
 
-/* A schedule to be tried. own: what the family gives by itself. at: the place on each axis of the row; row NULL: none yet. gpts: the best sample, 0: none, or of something wrong. */
+/* A schedule to be tried. own: what the family gives by itself. at: the place on each axis of the row; row NULL: none
+ * yet. gpts: the best sample, 0: none, or of something wrong. */
 typedef struct Candidate {
   const char *family, *options;
   bool own;
   const SpaceRow *row;
   int at[TUNE_AXES];
-  uint64_t order;                /* the order in which candidates are taken that nothing speaks for */
+  uint64_t order; /* the order in which candidates are taken that nothing speaks for */
   CandidateState state;
-  bool lowered;                  /* there was kernel IR of it: schedule and expected are known */
-  const char *why, *schedule;    /* the reason; what the options came to */
+  bool lowered;               /* there was kernel IR of it: schedule and expected are known */
+  const char *why, *schedule; /* the reason; what the options came to */
   int T;
-  Expected expected;             /* gpts 0: the model says nothing */
-  int ops;                       /* of the kernel IR */
+  Expected expected; /* gpts 0: the model says nothing */
+  int ops;           /* of the kernel IR */
   double gpts;
   KernelInfo kernel;
   TrialCost cost;
-  Trial *trial;                  /* open, or NULL */
+  Trial *trial; /* open, or NULL */
 } Candidate;
 
 /* All candidates. */
-typedef struct SearchSpace { Arena *arena; int n; Candidate *all; } SearchSpace;
+typedef struct SearchSpace {
+  Arena *arena;
+  int n;
+  Candidate *all;
+} SearchSpace;
 
 /* The candidates for programs of that rank, what each family gives by itself first. */
 void space_fill(SearchSpace *s, Arena *a, int rank, bool simt);
-/* Gives candidate `k`, what its family gives by itself, the row and the places on its axes that are nearest to its schedule. */
+/* Gives candidate `k`, what its family gives by itself, the row and the places on its axes that are nearest to its
+ * schedule. */
 void space_place(const SearchSpace *s, Candidate *k);
 /* Marks all waiting candidates of a family as refused. */
 void space_drop_family(SearchSpace *s, const char *family, const char *why);
@@ -61,23 +83,33 @@ const char *schedule_option(Arena *a, const char *schedule, const char *name);
 
 /* The `n` fastest, fastest first. Returns how many there are. */
 int space_best(const SearchSpace *s, int n, Candidate **out);
-/* Chooses up to `n` waiting candidates that are not lowered: families' own ones, then three quarters nearest to the best ones so far (to families' own if none is timed), then any. Returns how many. */
+/* Chooses up to `n` waiting candidates that are not lowered: families' own ones, then three quarters nearest to the
+ * best ones so far (to families' own if none is timed), then any. Returns how many. */
 int space_pool(const SearchSpace *s, int n, Candidate **out);
-/* Chooses up to `n` waiting candidates that are lowered: families' own ones, then three quarters that are expected to be fastest (nearest to the best ones
- * where the model says nothing), apart from each other if there are such, then any. */
+/* Chooses up to `n` waiting candidates that are lowered: families' own ones, then three quarters that are expected to
+ * be fastest (nearest to the best ones where the model says nothing), apart from each other if there are such, then
+ * any. */
 int space_choose(const SearchSpace *s, int n, Candidate **out);
-/* What is not worth compiling: expected to spill more bytes a thread than `spills`; of more ops than `ops`; expected to be slower than `least`, or where that is 0, because nothing is measured yet, by
- * the model alone to be below `part` of the fastest of families' own ones. */
-typedef struct SkipRule { int spills, ops; double least, part; } SkipRule;
-/* Marks the waiting candidates as skipped that are lowered and for which that is so; of families' own ones only those that are too long, or below that part and more than a third of that. Returns how many. */
+/* What is not worth compiling: expected to spill more bytes a thread than `spills`; of more ops than `ops`; expected to
+ * be slower than `least`, or where that is 0, because nothing is measured yet, by the model alone to be below `part` of
+ * the fastest of families' own ones. */
+typedef struct SkipRule {
+  int spills, ops;
+  double least, part;
+} SkipRule;
+/* Marks the waiting candidates as skipped that are lowered and for which that is so; of families' own ones only those
+ * that are too long, or below that part and more than a third of that. Returns how many. */
 int space_skip(SearchSpace *s, const SkipRule *rule);
-/* The speed that the model expects of `k`, times what those measured near it were faster than expected. 0: not known. */
+/* The speed that the model expects of `k`, times what those measured near it were faster than expected. 0: not known.
+ */
 double space_expects(const SearchSpace *s, const Candidate *k);
 
 /* ---------------------------------------------------------------- the search: tune-search.c */
 
-/* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be opened anew. watch is called after each candidate. It ends after `seconds`, or as much later
- * as a candidate takes that was begun before; what the families give by themselves is tried in any case, unless the model sees no use in it. */
+/* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be
+ * opened anew. watch is called after each candidate. It ends after `seconds`, or as much later as a candidate takes
+ * that was begun before; what the families give by themselves is tried in any case, unless the model sees no use in it.
+ */
 typedef struct Search Search;
 struct Search {
   Arena *arena;
@@ -89,14 +121,14 @@ struct Search {
   double seconds;
   void (*watch)(void *user, const Search *s);
   void *user;
-  double start, until;           /* until: when no more candidates are begun, so that there is time to decide */
-  bool no_assembler;             /* none is to be asked */
-  const char *assembler;         /* where it is; NULL: there is none, or the driver does not take what it makes */
+  double start, until;   /* until: when no more candidates are begun, so that there is time to decide */
+  bool no_assembler;     /* none is to be asked */
+  const char *assembler; /* where it is; NULL: there is none, or the driver does not take what it makes */
   atomic_bool assembler_refused;
-  double pace;                   /* seconds that compiling the last batch took */
+  double pace; /* seconds that compiling the last batch took */
   SearchSpace space;
   int tried, measured;
-  const Candidate *best;         /* the winner in the end; NULL: none could be measured */
+  const Candidate *best; /* the winner in the end; NULL: none could be measured */
 };
 /* STC_DEVICE without a message if best is NULL in the end. Close the search even after an error. */
 StcStatus search_run(Search *s);
@@ -113,11 +145,22 @@ StcStatus tune_write_plot(StcContext *c, Arena *a, const SearchSpace *s, const c
 
 /* ---------------------------------------------------------------- the database: tune-db.c */
 
-/* What an entry is found by: the program's stencil IR, the class of the grid's size, the device; arch and cpu are for compiling without the device. */
-typedef struct TuneKey { const char *program, *size, *device, *arch, *cpu; } TuneKey;
+/* What an entry is found by: the program's stencil IR, the class of the grid's size, the device; arch and cpu are for
+ * compiling without the device. */
+typedef struct TuneKey {
+  const char *program, *size, *device, *arch, *cpu;
+} TuneKey;
 /* The best schedule found, by a version of stc. */
-typedef struct TuneEntry { TuneKey key; const char *name, *real, *version, *schedule, *date; double gpts; } TuneEntry;
-typedef struct TuneDb { Arena *arena; int n; TuneEntry *entries; } TuneDb;
+typedef struct TuneEntry {
+  TuneKey key;
+  const char *name, *real, *version, *schedule, *date;
+  double gpts;
+} TuneEntry;
+typedef struct TuneDb {
+  Arena *arena;
+  int n;
+  TuneEntry *entries;
+} TuneDb;
 
 /* The key of a program: a hash of its stencil IR without its name. */
 const char *tune_program_key(Arena *a, Module *m);
@@ -144,8 +187,8 @@ const char *tune_path_user(Arena *a);
 
 /* ---------------------------------------------------------------- use: tune-use.c */
 
-/* If the command line says nothing of a schedule and a database has one for the program on `device` (NULL: for the program's target), compiles it again with that. *from is
- * then the database's path, else NULL. */
+/* If the command line says nothing of a schedule and a database has one for the program on `device` (NULL: for the
+ * program's target), compiles it again with that. *from is then the database's path, else NULL. */
 StcStatus tune_use(const Command *c, const char *device, StcProgram **p, const char **from);
 
 #endif

@@ -1,8 +1,10 @@
-/* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under known params. */
+/* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under
+ * known params. */
 #include "ir/sim/simulate.h"
 
-/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop whose iterations
- * are watched. kinds: of each slot what its preset depends on, 0: it is none. depth: ifs and loops around the place. */
+/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop
+ * whose iterations are watched. kinds: of each slot what its preset depends on, 0: it is none. depth: ifs and loops
+ * around the place. */
 typedef struct Compiler {
   Sim *s;
   SimKernel *k;
@@ -89,7 +91,8 @@ static SimPlace *array_place(Compiler *c, int32_t sym, Value *const *v, const in
   return p;
 }
 
-/* The bytes that `op` moves, 16 at most, must be a divisor of where it begins: at `p`, in a buffer (SIM_ALIGN) or array (SIM_SALIGN) of type `t`. */
+/* The bytes that `op` moves, 16 at most, must be a divisor of where it begins: at `p`, in a buffer (SIM_ALIGN) or array
+ * (SIM_SALIGN) of type `t`. */
 static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type t) {
   int bytes = op->count * type_size(t);
   p->align = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(t);
@@ -101,7 +104,8 @@ static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type
 static void compile_elements(Compiler *c, const Op *op, int code, const SimPlace *p) {
   bool stores = op_first_index(op) > 0;
   for (int i = 0; i < op_elements(op); i++) {
-    int at = stores ? emit(c, code, op, 0, sim_slot(op->operands[i]), 0, 0) : emit(c, code, op, define(c, op->results[i]), 0, 0, 0);
+    int at = stores ? emit(c, code, op, 0, sim_slot(op->operands[i]), 0, 0)
+                    : emit(c, code, op, define(c, op->results[i]), 0, 0, 0);
     c->k->insns[at].place = i ? place_behind(c, p, i) : p;
   }
 }
@@ -129,7 +133,8 @@ static void compile_array(Compiler *c, const Op *op) {
 /* async.copy: each element is loaded, and from then on is on its way. */
 static void compile_copy(Compiler *c, const Op *op) {
   const Array *a = c->k->arrays[op->sym].array;
-  SimPlace *to = array_place(c, op->sym, op->operands, op->off), *from = buffer_place(c, op->from, op->operands + a->rank, op->from_off);
+  SimPlace *to = array_place(c, op->sym, op->operands, op->off),
+           *from = buffer_place(c, op->from, op->operands + a->rank, op->from_off);
   compile_align(c, op, SIM_SALIGN, to, a->type);
   compile_align(c, op, SIM_ALIGN, from, a->type);
   for (int i = 0; i < op->count; i++) {
@@ -158,7 +163,8 @@ static void compile_meeting(Compiler *c, const Op *op) {
   for (int i = 0; i < c->nloops; i++)
     p->loops[i] = c->loops[i];
   bool trades = op_info[op->code].form == FORM_LANE;
-  int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0) : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
+  int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0)
+                  : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
   c->k->insns[at].place = p;
   c->k->near |= op->code == OP_BARRIER_NEAR;
 }
@@ -166,7 +172,8 @@ static void compile_meeting(Compiler *c, const Op *op) {
 /* The yield that ends `b`, or NULL. */
 static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
 
-/* Moves the `n` values that `b` yields to the slots at `to`, stale if slot x or y is. All are read before any is written if `swap`. */
+/* Moves the `n` values that `b` yields to the slots at `to`, stale if slot x or y is. All are read before any is
+ * written if `swap`. */
 static void move_yields(Compiler *c, const Block *b, int n, const int32_t *to, int x, int y, bool swap) {
   const Op *yield = block_yield(b);
   int32_t *from = ARENA_ARRAY(c->s->arena, int32_t, n + 1);
@@ -207,7 +214,8 @@ static void compile_if(Compiler *c, const Op *op) {
   emit(c, SIM_LEAVE, op, 0, cond, cond, cond);
 }
 
-/* The body of the loop `op`. If `watched`, its iterations are told apart, so that one that depends on another makes a race. */
+/* The body of the loop `op`. If `watched`, its iterations are told apart, so that one that depends on another makes a
+ * race. */
 static void compile_body(Compiler *c, const Op *op, int32_t iv, bool watched) {
   int outer = c->nloops;
   ARENA_PUSH(c->s->arena, c->loops, c->nloops, iv);
@@ -221,7 +229,8 @@ static void compile_body(Compiler *c, const Op *op, int32_t iv, bool watched) {
   c->nloops = outer;
 }
 
-/* for: SIM_ENTER; arguments set; head: SIM_FOR end; body; arguments moved; SIM_NEXT head; end: results set; SIM_LEAVE. */
+/* for: SIM_ENTER; arguments set; head: SIM_FOR end; body; arguments moved; SIM_NEXT head; end: results set; SIM_LEAVE.
+ */
 static void compile_for(Compiler *c, const Op *op) {
   const Block *body = op->blocks[0];
   int lo = sim_slot(op->operands[0]), hi = sim_slot(op->operands[1]), n = op->nresults;
@@ -257,7 +266,8 @@ static void add_preset(Compiler *c, SimPreset p) {
   ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, p);
 }
 
-/* What the result of the pure op `op` depends on if it is to be a preset: its operands are, and not all threads would compute it again for each block where they may not need it. Else 0. */
+/* What the result of the pure op `op` depends on if it is to be a preset: its operands are, and not all threads would
+ * compute it again for each block where they may not need it. Else 0. */
 static int pure_kind(const Compiler *c, const Op *op) {
   int kind = 0;
   for (int i = 0; i < op->noperands; i++) {
@@ -282,10 +292,14 @@ static void compile_pure(Compiler *c, const Op *op) {
 
 /* What an op without operands makes a preset depend on. */
 static int leaf_kind(Opcode code) {
-  return SIM_PRESET | (code == OP_BLOCK ? SIM_BY_BLOCK : code == OP_THREAD ? SIM_BY_THREAD : code == OP_CONST ? 0 : SIM_BY_LAUNCH);
+  return SIM_PRESET | (code == OP_BLOCK    ? SIM_BY_BLOCK
+                       : code == OP_THREAD ? SIM_BY_THREAD
+                       : code == OP_CONST  ? 0
+                                           : SIM_BY_LAUNCH);
 }
 
-/* Puts the presets that change from block to block first, then those that may change from launch to launch; their order else matters. */
+/* Puts the presets that change from block to block first, then those that may change from launch to launch; their order
+ * else matters. */
 static void sort_presets(Compiler *c) {
   SimKernel *k = c->k;
   SimPreset *sorted = ARENA_ARRAY(c->s->arena, SimPreset, k->npresets + 1);
@@ -305,14 +319,32 @@ static void sort_presets(Compiler *c) {
 /* One op. */
 static void compile_op(Compiler *c, const Op *op) {
   switch (op->code) {
-  case OP_CONST: case OP_SCALAR: case OP_STEP: case OP_THREAD: case OP_BLOCK: add_preset(c, (SimPreset){.op = op, .kind = leaf_kind(op->code)}); break;
-  case OP_LOAD: case OP_STORE: case OP_VLOAD: case OP_VSTORE: compile_global(c, op); break;
-  case OP_ALOAD: case OP_ASTORE: case OP_AVLOAD: case OP_AVSTORE: compile_array(c, op); break;
+  case OP_CONST:
+  case OP_SCALAR:
+  case OP_STEP:
+  case OP_THREAD:
+  case OP_BLOCK: add_preset(c, (SimPreset){.op = op, .kind = leaf_kind(op->code)}); break;
+  case OP_LOAD:
+  case OP_STORE:
+  case OP_VLOAD:
+  case OP_VSTORE: compile_global(c, op); break;
+  case OP_ALOAD:
+  case OP_ASTORE:
+  case OP_AVLOAD:
+  case OP_AVSTORE: compile_array(c, op); break;
   case OP_ASYNC_COPY: compile_copy(c, op); break;
   case OP_ASYNC_COMMIT: emit(c, SIM_COMMIT, op, 0, 0, 0, 0); break;
   case OP_ASYNC_WAIT: emit(c, SIM_WAIT, op, 0, 0, 0, 0); break;
-  case OP_INSIDE: case OP_CLAMP: case OP_MIRROR: case OP_WRAP: case OP_GUARD: compile_coordinate(c, op); break;
-  case OP_BARRIER: case OP_BARRIER_NEAR: case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
+  case OP_INSIDE:
+  case OP_CLAMP:
+  case OP_MIRROR:
+  case OP_WRAP:
+  case OP_GUARD: compile_coordinate(c, op); break;
+  case OP_BARRIER:
+  case OP_BARRIER_NEAR:
+  case OP_SHUFFLE:
+  case OP_SHUFFLE_UP:
+  case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
   case OP_YIELD: break;
@@ -341,7 +373,8 @@ static int storage_root(const Kernel *k, int i) {
   return i;
 }
 
-/* Gives each private array its cells; those that share storage start at the same one, and the group has room for its largest. */
+/* Gives each private array its cells; those that share storage start at the same one, and the group has room for its
+ * largest. */
 static void place_private(SimKernel *k) {
   const Kernel *kernel = k->kernel;
   for (int i = 0; i < kernel->narrays; i++) {
@@ -397,7 +430,8 @@ static bool place_grid(Sim *s, SimKernel *k) {
   k->nblocks = kernel_blocks(kernel, s->b->scalars, k->blocks);
   if (k->nblocks < (int64_t)SIM_MANY / k->nthreads)
     return true;
-  diag_error(s->d, kernel->loc, "kernel '%s' has more than 2^32 threads: too many to simulate; take a smaller grid", kernel->name);
+  diag_error(s->d, kernel->loc, "kernel '%s' has more than 2^32 threads: too many to simulate; take a smaller grid",
+             kernel->name);
   return false;
 }
 
@@ -408,8 +442,10 @@ static bool check_size(Sim *s, const SimKernel *k) {
   const double bytes = thread * k->nthreads + granule * (double)k->shared_bytes + 8.0 * (double)k->nblocks;
   if (bytes < 8e9)
     return true;
-  diag_error(s->d, k->kernel->loc, "kernel '%s' takes %.0f bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid",
-             k->kernel->name, bytes);
+  diag_error(
+      s->d, k->kernel->loc,
+      "kernel '%s' takes %.0f bytes to simulate, 8e9 at most: take fewer threads, smaller arrays or a smaller grid",
+      k->kernel->name, bytes);
   return false;
 }
 

@@ -1,4 +1,5 @@
-/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to its next barrier. On the way there the
+/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to
+ * its next barrier. On the way there the
  * threads of a warp meet at shuffles. */
 #include "ir/sim/simulate.h"
 
@@ -10,13 +11,16 @@ uint64_t sim_random(Sim *s, uint64_t n) {
   return (z ^ (z >> 31)) % n;
 }
 
-/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides. What ranged says of a stale operand is not stale: it chooses between two ways to the same values. */
-static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code, Const x, Const y, uint32_t sx, uint32_t sy, uint32_t sz) {
+/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides.
+ * What ranged says of a stale operand is not stale: it chooses between two ways to the same values. */
+static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code, Const x, Const y, uint32_t sx,
+                                                                  uint32_t sy, uint32_t sz) {
   switch (code) {
   case EX_SELECT: return sx ? sx : x.i ? sy : sz;
   case EX_AND: return (!sx && !x.i) || (!sy && !y.i) ? 0 : sx ? sx : sy;
   case EX_OR: return (!sx && x.i) || (!sy && y.i) ? 0 : sx ? sx : sy;
-  case EX_RANGED_F32: case EX_RANGED_F64: return 0;
+  case EX_RANGED_F32:
+  case EX_RANGED_F64: return 0;
   default: return sx ? sx : sy ? sy : sz;
   }
 }
@@ -54,7 +58,8 @@ static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   case SIM_SSTORE: sim_shared_store(s, t, i); break;
   case SIM_PLOAD: sim_private_load(s, t, i); break;
   case SIM_PSTORE: sim_private_store(s, t, i); break;
-  case SIM_ALIGN: case SIM_SALIGN: sim_align(s, t, i); break;
+  case SIM_ALIGN:
+  case SIM_SALIGN: sim_align(s, t, i); break;
   case SIM_COPY: sim_copy(s, t, i); break;
   case SIM_COMMIT: t->commits++; break;
   default: sim_wait(s, t, i); break;
@@ -96,10 +101,10 @@ static void run_thread(Sim *s, SimThread *t) {
     const SimInsn *i = &insns[pc++];
     switch (i->code) {
 #define X(NAME) \
-    case EX_##NAME: \
-      stale[i->dst] = stale_apply(EX_##NAME, slot[i->a], slot[i->b], stale[i->a], stale[i->b], stale[i->c]); \
-      slot[i->dst] = exec_apply(EX_##NAME, i->op, slot[i->a], slot[i->b], slot[i->c]); \
-      break;
+  case EX_##NAME: \
+    stale[i->dst] = stale_apply(EX_##NAME, slot[i->a], slot[i->b], stale[i->a], stale[i->b], stale[i->c]); \
+    slot[i->dst] = exec_apply(EX_##NAME, i->op, slot[i->a], slot[i->b], slot[i->c]); \
+    break;
       EXEC_CODES(X)
 #undef X
     case SIM_MOVE:
@@ -108,9 +113,21 @@ static void run_thread(Sim *s, SimThread *t) {
       break;
     case SIM_INSIDE: run_inside(t, i); break;
     case SIM_MAP: run_map(s, t, i); break;
-    case SIM_LOAD: case SIM_STORE: case SIM_SLOAD: case SIM_SSTORE: case SIM_PLOAD: case SIM_PSTORE: run_memory(s, t, i); break;
-    case SIM_ALIGN: case SIM_SALIGN: case SIM_COPY: case SIM_COMMIT: case SIM_WAIT: run_memory(s, t, i); break;
-    case SIM_PARALLEL: s->met = ++s->interval; t->actor = 0; break;
+    case SIM_LOAD:
+    case SIM_STORE:
+    case SIM_SLOAD:
+    case SIM_SSTORE:
+    case SIM_PLOAD:
+    case SIM_PSTORE: run_memory(s, t, i); break;
+    case SIM_ALIGN:
+    case SIM_SALIGN:
+    case SIM_COPY:
+    case SIM_COMMIT:
+    case SIM_WAIT: run_memory(s, t, i); break;
+    case SIM_PARALLEL:
+      s->met = ++s->interval;
+      t->actor = 0;
+      break;
     case SIM_ITERATION: t->actor++; break;
     case SIM_BARRIER: t->state = SIM_WAITING; break;
     case SIM_SHUFFLE: t->state = SIM_TRADING; break;
@@ -126,7 +143,9 @@ static void run_thread(Sim *s, SimThread *t) {
 }
 
 /* The barrier or shuffle that `t` waits at, or NULL. */
-static const SimInsn *meeting_of(const Sim *s, const SimThread *t) { return t->state == SIM_DONE ? NULL : &s->k->insns[t->pc - 1]; }
+static const SimInsn *meeting_of(const Sim *s, const SimThread *t) {
+  return t->state == SIM_DONE ? NULL : &s->k->insns[t->pc - 1];
+}
 
 /* Are both at the same barrier or shuffle in the same iteration of the loops around it? */
 static bool same_meeting(const Sim *s, const SimThread *x, const SimThread *y) {
@@ -146,12 +165,14 @@ static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *meetin
     return "has finished";
   if (i == meeting)
     return "is at it in another iteration of the loop around it";
-  return arena_printf(s->arena, "waits at the %s of line %d", i->code == SIM_BARRIER ? "barrier" : "shuffle", i->op->loc.line);
+  return arena_printf(s->arena, "waits at the %s of line %d", i->code == SIM_BARRIER ? "barrier" : "shuffle",
+                      i->op->loc.line);
 }
 
 /* ---- shuffles */
 
-/* Must all `n` threads at `lanes`, a warp one of whose threads is at a shuffle, be at the same one, and have the lane that it asks for? Faults if not. */
+/* Must all `n` threads at `lanes`, a warp one of whose threads is at a shuffle, be at the same one, and have the lane
+ * that it asks for? Faults if not. */
 static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   const SimThread *here = lanes;
   while (here->state != SIM_TRADING)
@@ -160,7 +181,8 @@ static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   for (int k = 0; k < n; k++) {
     const SimThread *t = &lanes[k];
     if (!same_meeting(s, here, t)) {
-      sim_fault(s, here, i, "divergent shuffle: this thread is at it, but thread %s of the same warp %s", sim_thread_text(s, t->number), whereabouts(s, t, i));
+      sim_fault(s, here, i, "divergent shuffle: this thread is at it, but thread %s of the same warp %s",
+                sim_thread_text(s, t->number), whereabouts(s, t, i));
       return false;
     }
     if (i->op->code == OP_SHUFFLE && (k ^ (int)i->op->off[0]) >= n) {
@@ -177,7 +199,8 @@ static int partner_of(const Op *op, int k, int n) {
   return lane < n ? lane : -1;
 }
 
-/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value; one without a partner its own, stale from now on. */
+/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value; one without a partner its
+ * own, stale from now on. */
 static void trade(const Sim *s, SimThread *lanes, int n) {
   const SimInsn *i = meeting_of(s, lanes);
   Const value[SIM_WARP];
@@ -201,7 +224,8 @@ static bool is_trading(const SimThread *lanes, int n) {
   return false;
 }
 
-/* Runs the threads of each warp through their shuffles to the next barrier or the end; false after a fault at a shuffle. */
+/* Runs the threads of each warp through their shuffles to the next barrier or the end; false after a fault at a
+ * shuffle. */
 static bool run_shuffles(Sim *s) {
   for (int w = 0; w < s->k->nthreads; w += SIM_WARP) {
     SimThread *lanes = &s->k->threads[w];
@@ -221,8 +245,9 @@ static bool run_shuffles(Sim *s) {
 
 /* ---- barriers */
 
-/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. They all go on together behind any barrier, which is one of the orders that a barrier between
- * neighbours allows; that there are others, and what it leaves unordered, is for the search for races. */
+/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. They all go
+ * on together behind any barrier, which is one of the orders that a barrier between neighbours allows; that there are
+ * others, and what it leaves unordered, is for the search for races. */
 static bool meet(Sim *s) {
   const SimThread *first = &s->k->threads[0];
   for (int n = 1; n < s->k->nthreads && !s->stop; n++) {
@@ -231,8 +256,8 @@ static bool meet(Sim *s) {
       continue;
     const SimThread *here = first->state == SIM_WAITING ? first : t, *away = here == first ? t : first;
     const SimInsn *barrier = meeting_of(s, here);
-    sim_fault(s, here, barrier, "divergent barrier: this thread waits at it, but thread %s %s", sim_thread_text(s, away->number),
-              whereabouts(s, away, barrier));
+    sim_fault(s, here, barrier, "divergent barrier: this thread waits at it, but thread %s %s",
+              sim_thread_text(s, away->number), whereabouts(s, away, barrier));
     sim_settle(s);
     return false;
   }
@@ -266,7 +291,8 @@ static Const preset_value(const Sim *s, const Op *op, uint32_t number) {
 
 /* The value of preset `p` for thread `t`. */
 static Const preset_of(const Sim *s, const SimPreset *p, const SimThread *t) {
-  return p->op->noperands ? exec_apply((ExecCode)p->code, p->op, t->slot[p->a], t->slot[p->b], t->slot[p->c]) : preset_value(s, p->op, t->number);
+  return p->op->noperands ? exec_apply((ExecCode)p->code, p->op, t->slot[p->a], t->slot[p->b], t->slot[p->c])
+                          : preset_value(s, p->op, t->number);
 }
 
 /* Fills the presets from number `first` to before `end` of all threads. */
@@ -316,12 +342,15 @@ static void prepare(Sim *s) {
   SimKernel *k = s->k;
   size_t n = (size_t)k->nthreads, slots = (size_t)k->nslots, cells = (size_t)k->private_cells;
   Const *slot = ARENA_ARRAY(s->arena, Const, n * slots);
-  uint32_t *stale = ARENA_ARRAY(s->arena, uint32_t, n * slots);
+  uint32_t *stale = ARENA_ARRAY(s->arena, uint32_t, n *slots);
   SimCell *cell = ARENA_ARRAY(s->arena, SimCell, n * cells + 1);
   k->threads = ARENA_ARRAY(s->arena, SimThread, n);
   k->order = ARENA_ARRAY(s->arena, int32_t, n);
   for (size_t i = 0; i < n; i++) {
-    k->threads[i] = (SimThread){.slot = slot + i * slots, .stale = stale + i * slots, .cells = cell + i * cells, .number = (uint32_t)i};
+    k->threads[i] = (SimThread){.slot = slot + i * slots,
+                                .stale = stale + i * slots,
+                                .cells = cell + i * cells,
+                                .number = (uint32_t)i};
     k->order[i] = (int32_t)i;
   }
   k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);

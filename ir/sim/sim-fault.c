@@ -37,30 +37,36 @@ const char *sim_block_text(Sim *s, int64_t number) {
 }
 
 /* " (line 12)" for an op with a place. */
-static const char *line_text(Sim *s, const Op *op) { return op->loc.line ? arena_printf(s->arena, " (line %d)", op->loc.line) : ""; }
+static const char *line_text(Sim *s, const Op *op) {
+  return op->loc.line ? arena_printf(s->arena, " (line %d)", op->loc.line) : "";
+}
 
 const char *sim_origin_text(Sim *s, uint32_t origin) {
   const SimInsn *i = &s->k->insns[origin - 1];
   const Op *op = i->op;
   if (i->code == SIM_MAP)
-    return arena_printf(s->arena, "the region computed from was too small: idx.guard%s had to move a coordinate that no rule brings inside",
-                        line_text(s, op));
+    return arena_printf(
+        s->arena,
+        "the region computed from was too small: idx.guard%s had to move a coordinate that no rule brings inside",
+        line_text(s, op));
   if (i->code == SIM_SLOAD || i->code == SIM_PLOAD)
     return arena_printf(s->arena, "the region computed by version %d of array '%s' was too small for the %s%s", op->ver,
                         s->k->kernel->arrays[op->sym].name, op_info[op->code].name, line_text(s, op));
   if (i->code == SIM_LOAD)
-    return arena_printf(s->arena, "nobody wrote what the %s of '%s'%s found", op_info[op->code].name, s->m->buffers[i->place->sym].name, line_text(s, op));
+    return arena_printf(s->arena, "nobody wrote what the %s of '%s'%s found", op_info[op->code].name,
+                        s->m->buffers[i->place->sym].name, line_text(s, op));
   if (i->code == SIM_SHUFFLE)
     return arena_printf(s->arena, "the lane has no partner for the %s%s", op_info[op->code].name, line_text(s, op));
-  return arena_printf(s->arena, "the region computed before the %s%s was too small", op_info[op->code].name, line_text(s, op));
+  return arena_printf(s->arena, "the region computed before the %s%s was too small", op_info[op->code].name,
+                      line_text(s, op));
 }
 
 /* The whole message of a fault. */
 static const char *fault_text(Sim *s, const SimThread *t, const char *fmt, va_list ap) {
   Str text = {s->arena, NULL, 0, 0};
   str_addv(&text, fmt, ap);
-  return arena_printf(s->arena, "kernel '%s': %s (block %s, thread %s)", s->k->kernel->name, text.s, sim_block_text(s, s->block_number),
-                      sim_thread_text(s, t->number));
+  return arena_printf(s->arena, "kernel '%s': %s (block %s, thread %s)", s->k->kernel->name, text.s,
+                      sim_block_text(s, s->block_number), sim_thread_text(s, t->number));
 }
 
 /* Reports one fault, unless as many as allowed were reported. */

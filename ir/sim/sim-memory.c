@@ -3,9 +3,10 @@
 
 /* ---- places */
 
-/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a fault if it lies
- * outside. */
-static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const char *what, const char *name, int64_t *element, uint32_t *stale) {
+/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a
+ * fault if it lies outside. */
+static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const char *what, const char *name,
+                         int64_t *element, uint32_t *stale) {
   const SimPlace *p = i->place;
   *element = 0;
   *stale = 0;
@@ -13,8 +14,8 @@ static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const cha
     int64_t x;
     bool far = __builtin_add_overflow(t->slot[p->idx[k]].i, p->off[k], &x);
     if (far || x < p->lo[k] || x > p->hi[k]) {
-      sim_fault(s, t, i, "%s '%s' at %s lies outside: dimension %d goes from %lld to %lld", what, name, sim_place_text(s, t, i), k,
-                (long long)p->lo[k], (long long)p->hi[k]);
+      sim_fault(s, t, i, "%s '%s' at %s lies outside: dimension %d goes from %lld to %lld", what, name,
+                sim_place_text(s, t, i), k, (long long)p->lo[k], (long long)p->hi[k]);
       return false;
     }
     *element += (x - p->lo[k]) * p->stride[k];
@@ -41,8 +42,10 @@ void sim_align(Sim *s, SimThread *t, const SimInsn *i) {
   for (int k = 0; k < p->rank; k++)
     element += ((uint64_t)t->slot[p->idx[k]].i + (uint64_t)p->off[k] - (uint64_t)p->lo[k]) * (uint64_t)p->stride[k];
   if (element % (uint64_t)p->align)
-    sim_fault(s, t, i, "%s of '%s' at %s is not aligned: it is element %lld in memory, which must be a multiple of %d", op_info[i->op->code].name,
-              i->code == SIM_ALIGN ? s->m->buffers[p->sym].name : s->k->kernel->arrays[p->sym].name, sim_place_text(s, t, i), (long long)element, p->align);
+    sim_fault(s, t, i, "%s of '%s' at %s is not aligned: it is element %lld in memory, which must be a multiple of %d",
+              op_info[i->op->code].name,
+              i->code == SIM_ALIGN ? s->m->buffers[p->sym].name : s->k->kernel->arrays[p->sym].name,
+              sim_place_text(s, t, i), (long long)element, p->align);
 }
 
 /* ---- races */
@@ -107,17 +110,21 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
 }
 
 /* The number of `t` among all threads of the launch. */
-static uint32_t global_number(const Sim *s, const SimThread *t) { return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number; }
+static uint32_t global_number(const Sim *s, const SimThread *t) {
+  return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number;
+}
 
 /* The member of the launch that has the thread of that number; one without blocks has none. */
 static const SimMember *member_of(const Sim *s, uint32_t number) {
   int i = 0;
-  while (i < s->nmembers - 1 && (number < s->members[i].first || number - s->members[i].first >= s->members[i].k->nblocks * s->members[i].k->nthreads))
+  while (i < s->nmembers - 1 && (number < s->members[i].first ||
+                                 number - s->members[i].first >= s->members[i].k->nblocks * s->members[i].k->nthreads))
     i++;
   return &s->members[i];
 }
 
-/* "thread [1] of block [0]" for the thread of that number in the launch, and of which kernel if that is not the running one. */
+/* "thread [1] of block [0]" for the thread of that number in the launch, and of which kernel if that is not the running
+ * one. */
 static const char *who_text(Sim *s, uint32_t number) {
   if (number == SIM_MANY)
     return "several threads";
@@ -125,12 +132,15 @@ static const char *who_text(Sim *s, uint32_t number) {
   SimKernel *running = s->k;
   uint32_t n = (uint32_t)x->k->nthreads;
   s->k = x->k;
-  const char *text = arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, (number - x->first) % n), sim_block_text(s, (number - x->first) / n));
+  const char *text = arena_printf(s->arena, "thread %s of block %s", sim_thread_text(s, (number - x->first) % n),
+                                  sim_block_text(s, (number - x->first) / n));
   s->k = running;
-  return x->k == running ? text : arena_printf(s->arena, "%s of kernel '%s', launched beside,", text, x->k->kernel->name);
+  return x->k == running ? text
+                         : arena_printf(s->arena, "%s of kernel '%s', launched beside,", text, x->k->kernel->name);
 }
 
-/* Is the buffer that `i` loads from empty, and the place its first point, where guards of empty ranges lead? Its memory has room for that one, with nothing in it. */
+/* Is the buffer that `i` loads from empty, and the place its first point, where guards of empty ranges lead? Its memory
+ * has room for that one, with nothing in it. */
 static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
   const SimPlace *p = i->place;
   bool empty = false;
@@ -143,7 +153,8 @@ static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
   return empty;
 }
 
-/* A load of memory that nobody wrote: staleness from a buffer of a temp field, which tiles may read about the points written, else a fault. */
+/* A load of memory that nobody wrote: staleness from a buffer of a temp field, which tiles may read about the points
+ * written, else a fault. */
 static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
   const Buffer *b = &s->m->buffers[i->place->sym];
   if (b->kind == BUFFER_FIELD && s->m->fields[b->field].temp) {
@@ -170,9 +181,10 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   }
   if (!m->born || m->pages[element / SIM_PAGE] || s->writes[i->place->sym]) {
     SimPage *page = page_of(s, m, element);
-    if (s->writes[i->place->sym] && touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
-      sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name, sim_place_text(s, t, i),
-                who_text(s, other));
+    if (s->writes[i->place->sym] &&
+        touch_read(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other))
+      sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name,
+               sim_place_text(s, t, i), who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
       give_unborn(s, t, i);
       return;
@@ -188,8 +200,11 @@ static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint
   if (!value && !at && !t->doubt)
     return;
   uint32_t origin = value ? value : at ? at : t->doubt_origin;
-  sim_fault(s, t, i, "a stale %s reaches '%s' at %s: %s", value ? "value" : at ? "coordinate" : "condition", name, sim_place_text(s, t, i),
-            sim_origin_text(s, origin));
+  sim_fault(s, t, i, "a stale %s reaches '%s' at %s: %s",
+            value ? "value"
+            : at  ? "coordinate"
+                  : "condition",
+            name, sim_place_text(s, t, i), sim_origin_text(s, origin));
 }
 
 void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
@@ -204,8 +219,8 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   SimPage *page = page_of(s, m, element);
   int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);
   if (race)
-    sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name, sim_place_text(s, t, i),
-              who_text(s, other), race == 1 ? "writes" : "reads");
+    sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name,
+             sim_place_text(s, t, i), who_text(s, other), race == 1 ? "writes" : "reads");
   if (sim_is_kept(s, i->place->sym))
     return;
   page->written[element % SIM_PAGE] = 1;
@@ -224,22 +239,29 @@ static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
   return false;
 }
 
-/* Who touched a granule before with nothing to order that: what that one did (`how`: 1 it wrote, 2 it read, 0: there is none), and in which interval. */
-typedef struct Racer { int how; uint32_t who, when; } Racer;
+/* Who touched a granule before with nothing to order that: what that one did (`how`: 1 it wrote, 2 it read, 0: there is
+ * none), and in which interval. */
+typedef struct Racer {
+  int how;
+  uint32_t who, when;
+} Racer;
 
 /* A race of `t` at `i` with `r`. */
 static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, Racer r) {
   const char *name = s->k->kernel->arrays[i->place->sym].name, *theirs = r.how == 1 ? "writes" : "reads";
   if (s->k->nthreads == 1)
-    sim_race(s, t, i, "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
+    sim_race(s, t, i,
+             "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
              sim_place_text(s, t, i), mine, theirs);
   else
-    sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with %s between", name, sim_place_text(s, t, i), mine,
-             r.who == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, r.who)), theirs,
-             r.when == s->interval ? "no barrier" : "too few barriers of neighbouring warps");
+    sim_race(s, t, i, "race on shared array '%s' at %s: this thread %s what %s %s with %s between", name,
+             sim_place_text(s, t, i), mine,
+             r.who == SIM_MANY ? "several threads" : arena_printf(s->arena, "thread %s", sim_thread_text(s, r.who)),
+             theirs, r.when == s->interval ? "no barrier" : "too few barriers of neighbouring warps");
 }
 
-/* Is what a thread of warp `warp` did in interval `when` not yet done for all threads of warp `mine`, now? Each barrier between neighbours makes it done for one warp more to both sides. */
+/* Is what a thread of warp `warp` did in interval `when` not yet done for all threads of warp `mine`, now? Each barrier
+ * between neighbours makes it done for one warp more to both sides. */
 static inline bool is_open(const Sim *s, uint32_t when, uint32_t warp, uint32_t mine) {
   uint32_t apart = warp > mine ? warp - mine : mine - warp;
   return when >= s->met && s->interval - when < (apart ? apart : 1);
@@ -251,11 +273,13 @@ static inline Racer find_writer(const Sim *s, const SimTouch *t, uint32_t me) {
   return open ? (Racer){1, t->writer, t->wrote} : (Racer){0};
 }
 
-/* Did another than `me` read granule `g` with nothing to order that? Kernels with barriers between neighbours know for each warp when it did so last: what it did before is done where that is. */
+/* Did another than `me` read granule `g` with nothing to order that? Kernels with barriers between neighbours know for
+ * each warp when it did so last: what it did before is done where that is. */
 static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
   const SimRead *r = s->k->near ? s->k->reads + (g - s->k->granules) * s->k->nwarps : NULL;
   if (!r)
-    return g->touch.read == s->interval && g->touch.reader != me ? (Racer){2, g->touch.reader, s->interval} : (Racer){0};
+    return g->touch.read == s->interval && g->touch.reader != me ? (Racer){2, g->touch.reader, s->interval}
+                                                                 : (Racer){0};
   for (int w = 0; w < s->k->nwarps && s->interval - g->touch.read < (uint32_t)s->k->nwarps; w++)
     if (r[w].reader != me && is_open(s, r[w].read, (uint32_t)w, me / SIM_WARP))
       return (Racer){2, r[w].reader, r[w].read};
@@ -284,20 +308,26 @@ static inline Racer write_granule(const Sim *s, SimGranule *g, uint32_t me) {
   return r;
 }
 
-/* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), not waited for yet? Faults if so. */
-static bool is_filling(Sim *s, const SimThread *t, const SimInsn *i, const SimGranule *g, int granules, const char *what) {
+/* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), not waited for yet? Faults if
+ * so. */
+static bool is_filling(Sim *s, const SimThread *t, const SimInsn *i, const SimGranule *g, int granules,
+                       const char *what) {
   for (int n = 0; n < granules; n++)
     if (g[n].filling == s->block_epoch) {
-      const char *whose = g[n].touch.writer == t->actor ? "this thread's" : arena_printf(s->arena, "that of thread %s", sim_thread_text(s, g[n].touch.writer));
-      sim_fault(s, t, i, "%s of a cell that an asynchronous copy is still filling: array '%s' at %s, the copy is %s; it needs an async.wait first", what,
-                s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i), whose);
+      const char *whose = g[n].touch.writer == t->actor
+                              ? "this thread's"
+                              : arena_printf(s->arena, "that of thread %s", sim_thread_text(s, g[n].touch.writer));
+      sim_fault(s, t, i,
+                "%s of a cell that an asynchronous copy is still filling: array '%s' at %s, the copy is %s; it needs "
+                "an async.wait first",
+                what, s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i), whose);
       return true;
     }
   return false;
 }
 
-/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which array, -1 none):
- * staleness in a don't-care cell, else a fault. */
+/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which
+ * array, -1 none): staleness in a don't-care cell, else a fault. */
 static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, int owner) {
   const Array *a = &s->k->kernel->arrays[array];
   if (!in_pad(t, i, a)) {
@@ -355,7 +385,9 @@ static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) 
 }
 
 /* The granules of cell `cell` of `a`. */
-static SimGranule *granules_of(const Sim *s, const SimArray *a, int64_t cell) { return s->k->granules + a->base / s->k->granule + cell * a->granules; }
+static SimGranule *granules_of(const Sim *s, const SimArray *a, int64_t cell) {
+  return s->k->granules + a->base / s->k->granule + cell * a->granules;
+}
 
 /* Notes that `t` writes the cell of granules `g` by instruction `i`, now; a race is reported. */
 static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule *g, int granules) {
@@ -386,7 +418,8 @@ void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t cell;
   uint32_t stale;
   s->stats.astores++;
-  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale) || is_filling(s, t, i, granules_of(s, a, cell), a->granules, "write"))
+  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale) ||
+      is_filling(s, t, i, granules_of(s, a, cell), a->granules, "write"))
     return;
   touch_cell(s, t, i, granules_of(s, a, cell), a->granules);
   put_cell(s, i, a, cell, t->slot[i->a], stored_stale(t, i, stale));
@@ -436,7 +469,8 @@ void sim_wait(Sim *s, SimThread *t, const SimInsn *i) {
 
 void sim_check_copies(Sim *s, SimThread *t) {
   if (t->ncopies)
-    sim_fault(s, t, t->copies[0].insn, "the kernel ends with an asynchronous copy to shared array '%s' that this thread did not wait for",
+    sim_fault(s, t, t->copies[0].insn,
+              "the kernel ends with an asynchronous copy to shared array '%s' that this thread did not wait for",
               s->k->kernel->arrays[t->copies[0].insn->place->sym].name);
 }
 
@@ -466,5 +500,6 @@ void sim_private_store(Sim *s, SimThread *t, const SimInsn *i) {
   s->stats.astores++;
   if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
     return;
-  t->cells[a->base + cell] = (SimCell){t->slot[i->a], s->block_epoch, i->place->sym, i->op->ver, stored_stale(t, i, stale)};
+  t->cells[a->base + cell] =
+      (SimCell){t->slot[i->a], s->block_epoch, i->place->sym, i->op->ver, stored_stale(t, i, stale)};
 }

@@ -1,4 +1,5 @@
-/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the host part (the paper's
+/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the
+ * host part (the paper's
  * Algorithm 5): buffers, launches, swaps, reductions, results. */
 #include "ir/sim/simulate.h"
 
@@ -14,8 +15,8 @@ static bool compile_kernels(Sim *s) {
   return true;
 }
 
-/* What the caller gave for buffer `b`: the array of a field (copy 0 only) or of a launch-time array; NULL for other buffers, whose memory is the run's own. Sets
- * *given: the caller must give it. */
+/* What the caller gave for buffer `b`: the array of a field (copy 0 only) or of a launch-time array; NULL for other
+ * buffers, whose memory is the run's own. Sets *given: the caller must give it. */
 static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
   if (b->kind == BUFFER_PARAM) {
     *given = true;
@@ -27,10 +28,13 @@ static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
 
 /* The place of the declaration that buffer `b` stands for. */
 static Loc buffer_loc(const Module *m, const Buffer *b) {
-  return b->kind == BUFFER_FIELD ? m->fields[b->field].loc : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].loc : no_loc();
+  return b->kind == BUFFER_FIELD   ? m->fields[b->field].loc
+         : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].loc
+                                   : no_loc();
 }
 
-/* Gives buffer `i` its memory: what the caller gave, or memory of its own, whose address goes to own[i] for the caller to free. */
+/* Gives buffer `i` its memory: what the caller gave, or memory of its own, whose address goes to own[i] for the caller
+ * to free. */
 static bool make_buffer(Sim *s, int i, char **own) {
   const Buffer *b = &s->m->buffers[i];
   Type type = buffer_type(s->m, i);
@@ -40,9 +44,11 @@ static bool make_buffer(Sim *s, int i, char **own) {
   if (!given)
     own[i] = data = calloc((size_t)elements + 1, (size_t)type_size(type));
   if (!exec_type(type))
-    diag_error(s->d, buffer_loc(s->m, b), "the simulator has no values of type %s (field '%s')", type_name(type), b->name);
+    diag_error(s->d, buffer_loc(s->m, b), "the simulator has no values of type %s (field '%s')", type_name(type),
+               b->name);
   else if (!data && given && elements)
-    diag_error(s->d, buffer_loc(s->m, b), "%s '%s' has no array to run on", b->kind == BUFFER_PARAM ? "launch-time array" : "field", b->name);
+    diag_error(s->d, buffer_loc(s->m, b), "%s '%s' has no array to run on",
+               b->kind == BUFFER_PARAM ? "launch-time array" : "field", b->name);
   else if (!data && !given)
     diag_error(s->d, buffer_loc(s->m, b), "out of memory for buffer '%s' of %lld points", b->name, (long long)elements);
   else {
@@ -74,7 +80,8 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
   return any;
 }
 
-/* Exchanges the memory of buffers `a` and `b`. If one of them is a further copy of a field, it now waits to be written and holds nothing any more. */
+/* Exchanges the memory of buffers `a` and `b`. If one of them is a further copy of a field, it now waits to be written
+ * and holds nothing any more. */
 static void swap(Sim *s, int a, int b) {
   if (sim_is_kept(s, a))
     return;
@@ -92,7 +99,8 @@ static void refuse(Sim *s, int index, const char *why) {
   s->stop = true;
 }
 
-/* Adds kernel `index`, or the one that suits the params better, to the members of the launch, and notes what it writes. */
+/* Adds kernel `index`, or the one that suits the params better, to the members of the launch, and notes what it writes.
+ */
 static void add_member(Sim *s, int index) {
   int chosen = kernel_chosen(s->m, index, s->b->scalars);
   if (chosen < 0) {
@@ -103,7 +111,8 @@ static void add_member(Sim *s, int index) {
   int64_t first = last ? last->first + last->k->nblocks * last->k->nthreads : 0;
   SimMember x = {&s->kernels[chosen], (uint32_t)first};
   if (first + x.k->nblocks * x.k->nthreads >= (int64_t)SIM_MANY) {
-    refuse(s, chosen, "and those launched beside it have more than 2^32 threads: too many to simulate; take a smaller grid");
+    refuse(s, chosen,
+           "and those launched beside it have more than 2^32 threads: too many to simulate; take a smaller grid");
     return;
   }
   ARENA_PUSH(s->arena, s->members, s->nmembers, x);
@@ -121,7 +130,8 @@ static void mix_members(Sim *s) {
   }
 }
 
-/* Launches the first of the `n` ops at `op` and those beside it, but not what writes only what is kept; how many these are. Notes what they wrote. */
+/* Launches the first of the `n` ops at `op` and those beside it, but not what writes only what is kept; how many these
+ * are. Notes what they wrote. */
 static int launch(Sim *s, const HostOp *op, int n) {
   int count = 1;
   while (count < n && op[count].beside)
@@ -162,7 +172,8 @@ static void run_sequence(Sim *s, const HostSeq *seq, int64_t step) {
   }
 }
 
-/* Runs the launches of reduction `r`, `step` steps being done, and makes of its value what it is for. False if that is an error. */
+/* Runs the launches of reduction `r`, `step` steps being done, and makes of its value what it is for. False if that is
+ * an error. */
 static bool reduce(Sim *s, const Reduction *r, int64_t step, bool *stop) {
   run_sequence(s, &r->seq, step);
   if (s->stop)
@@ -190,7 +201,8 @@ static bool advance(Sim *s, int64_t from, int64_t steps) {
     while (i < h->nseqs && (h->seqs[i].steps > steps - done || h->seqs[i].steps < 1))
       i++;
     if (i == h->nseqs) {
-      diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name, (long long)(steps - done));
+      diag_error(s->d, no_loc(), "module '%s' has no host sequence for the last %lld steps", s->m->name,
+                 (long long)(steps - done));
       return false;
     }
     run_sequence(s, &h->seqs[i], from + done);
@@ -211,7 +223,8 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   if (!s->stop && first == 0 && !reduce_due(s, 0, &stop))
     return false;
   while (s->b->done < steps && !s->stop && !stop) {
-    int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at), n = left < due ? left : due;
+    int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at),
+            n = left < due ? left : due;
     if (!advance(s, at, n))
       return false;
     s->b->done += n;
@@ -239,7 +252,8 @@ static const char *element_text(Sim *s, const Field *f, int64_t i) {
 /* Is buffer `i` one whose values the caller wants in another place than where they are now? */
 static bool is_elsewhere(const Sim *s, int i) {
   const Buffer *b = &s->m->buffers[i];
-  return b->kind == BUFFER_FIELD && !b->copy && !s->m->fields[b->field].temp && s->memory[i]->data != s->b->fields[b->field];
+  return b->kind == BUFFER_FIELD && !b->copy && !s->m->fields[b->field].temp &&
+         s->memory[i]->data != s->b->fields[b->field];
 }
 
 /* Have all elements of buffer `i` been written? */
@@ -250,13 +264,15 @@ static bool is_whole(Sim *s, int i) {
   int64_t hole = sim_memory_hole(m);
   if (hole < 0)
     return true;
-  diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s", b->name, element_text(s, f, hole),
-             m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name) : "no kernel wrote it");
+  diag_error(s->d, m->writer ? m->writer->loc : f->loc, "buffer '%s' has no value at %s after the last swap: %s",
+             b->name, element_text(s, f, hole),
+             m->writer ? arena_printf(s->arena, "kernel '%s' did not write it", m->writer->name)
+                       : "no kernel wrote it");
   return false;
 }
 
-/* Brings the values of fields whose buffers were swapped back to the caller's arrays; all their elements must have been written. Fields of one history
- * may stand in each other's arrays, so all are set aside first. */
+/* Brings the values of fields whose buffers were swapped back to the caller's arrays; all their elements must have been
+ * written. Fields of one history may stand in each other's arrays, so all are set aside first. */
 static bool return_results(Sim *s) {
   char **values = ARENA_ARRAY(s->arena, char *, s->m->nbuffers + 1);
   for (int i = 0; i < s->m->nbuffers; i++) {
@@ -270,7 +286,8 @@ static bool return_results(Sim *s) {
   }
   for (int i = 0; i < s->m->nbuffers; i++)
     if (values[i])
-      memcpy(s->b->fields[s->m->buffers[i].field], values[i], (size_t)s->memory[i]->elements * (size_t)type_size(s->memory[i]->type));
+      memcpy(s->b->fields[s->m->buffers[i].field], values[i],
+             (size_t)s->memory[i]->elements * (size_t)type_size(s->memory[i]->type));
   return true;
 }
 
@@ -296,10 +313,11 @@ static bool run_in_arena(Sim *s, char **own, int64_t steps, bool run_inits, cons
   return ok;
 }
 
-bool sim_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o, SimStats *stats,
-             Diags *d) {
+bool sim_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, const SimOptions *o,
+             SimStats *stats, Diags *d) {
   if (m->level != LEVEL_KIR) {
-    diag_error(d, no_loc(), "the simulator runs kernel IR, and module '%s' is stencil IR: lower it, or use --device=ref", m->name);
+    diag_error(d, no_loc(),
+               "the simulator runs kernel IR, and module '%s' is stencil IR: lower it, or use --device=ref", m->name);
     return false;
   }
   char **own = calloc((size_t)m->nbuffers + 1, sizeof *own);
@@ -307,7 +325,8 @@ bool sim_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const b
     diag_error(d, no_loc(), "out of memory");
     return false;
   }
-  Sim s = {.m = m, .b = b, .d = d, .random = o ? o->seed : 0, .max_faults = o && o->max_reports > 0 ? o->max_reports : 1};
+  Sim s = {
+      .m = m, .b = b, .d = d, .random = o ? o->seed : 0, .max_faults = o && o->max_reports > 0 ? o->max_reports : 1};
   bool ok = run_in_arena(&s, own, steps, run_inits, skip_init);
   for (int i = 0; i < m->nbuffers; i++)
     free(own[i]);

@@ -6,7 +6,8 @@
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
  *   sim-fault.c     the words of a fault
  *
- * Every value carries its origin of staleness: 0 for a true value, else 1 + the number of the instruction that first could not give one. */
+ * Every value carries its origin of staleness: 0 for a true value, else 1 + the number of the instruction that first
+ * could not give one. */
 #ifndef STC_SIMULATE_H
 #define STC_SIMULATE_H
 
@@ -16,28 +17,34 @@
 typedef enum SimCode {
   SIM_INSIDE = EX_COUNT,
   SIM_MAP,
-  SIM_LOAD, SIM_STORE,           /* global memory */
-  SIM_SLOAD, SIM_SSTORE,         /* shared arrays */
-  SIM_ALIGN, SIM_SALIGN,         /* the element of a buffer (of a shared array) must be a multiple of place->align */
-  SIM_COPY,                      /* a copy of the value a to a shared array begins, to run beside the thread */
-  SIM_COMMIT, SIM_WAIT,          /* the copies since the last are a group; all groups but the op's `count` latest end */
-  SIM_PLOAD, SIM_PSTORE,         /* private arrays */
-  SIM_BARRIER,                   /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
-  SIM_SHUFFLE,                   /* dst = a of the lane that the op leads to */
-  SIM_PARALLEL,                  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
-  SIM_ITERATION,                 /* an iteration of it begins */
-  SIM_MOVE,                      /* dst = a, stale also if b or c is */
-  SIM_JUMP,                      /* to target */
-  SIM_IF,                        /* to target unless a; what follows up to SIM_LEAVE is under a stale condition if a is stale */
-  SIM_ENTER,                     /* likewise, if a or b is stale (the bounds of a loop) */
-  SIM_LEAVE,                     /* the end of what SIM_IF or SIM_ENTER with the same a and b began */
-  SIM_FOR,                       /* to target unless a < b */
-  SIM_NEXT,                      /* a += the stride, then to target */
+  SIM_LOAD,
+  SIM_STORE, /* global memory */
+  SIM_SLOAD,
+  SIM_SSTORE, /* shared arrays */
+  SIM_ALIGN,
+  SIM_SALIGN, /* the element of a buffer (of a shared array) must be a multiple of place->align */
+  SIM_COPY,   /* a copy of the value a to a shared array begins, to run beside the thread */
+  SIM_COMMIT,
+  SIM_WAIT, /* the copies since the last are a group; all groups but the op's `count` latest end */
+  SIM_PLOAD,
+  SIM_PSTORE,    /* private arrays */
+  SIM_BARRIER,   /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
+  SIM_SHUFFLE,   /* dst = a of the lane that the op leads to */
+  SIM_PARALLEL,  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
+  SIM_ITERATION, /* an iteration of it begins */
+  SIM_MOVE,      /* dst = a, stale also if b or c is */
+  SIM_JUMP,      /* to target */
+  SIM_IF,        /* to target unless a; what follows up to SIM_LEAVE is under a stale condition if a is stale */
+  SIM_ENTER,     /* likewise, if a or b is stale (the bounds of a loop) */
+  SIM_LEAVE,     /* the end of what SIM_IF or SIM_ENTER with the same a and b began */
+  SIM_FOR,       /* to target unless a < b */
+  SIM_NEXT,      /* a += the stride, then to target */
   SIM_END
 } SimCode;
 
-/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie (SIM_INSIDE: is asked to
- * lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. sym: the buffer or array. For a barrier or shuffle, `loops` are the slots of the induction variables around it. */
+/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie
+ * (SIM_INSIDE: is asked to lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. sym: the buffer or array. For a
+ * barrier or shuffle, `loops` are the slots of the induction variables around it. */
 typedef struct SimPlace {
   int rank;
   int32_t sym, align;
@@ -57,47 +64,88 @@ typedef struct SimInsn {
 /* What the value of a preset depends on. */
 enum { SIM_PRESET = 1, SIM_BY_LAUNCH = 2, SIM_BY_BLOCK = 4, SIM_BY_THREAD = 8 };
 
-/* A slot that holds the same value while a block runs, filled beforehand: by the op const, scalar, step, thread or block, or by a pure op, as instruction `code` on slots a, b and c, which are
- * presets before it. */
-typedef struct SimPreset { int32_t slot; const Op *op; int kind, code, a, b, c; } SimPreset;
+/* A slot that holds the same value while a block runs, filled beforehand: by the op const, scalar, step, thread or
+ * block, or by a pure op, as instruction `code` on slots a, b and c, which are presets before it. */
+typedef struct SimPreset {
+  int32_t slot;
+  const Op *op;
+  int kind, code, a, b, c;
+} SimPreset;
 
-/* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's. granules: granules a
- * cell. */
-typedef struct SimArray { const Array *array; int64_t base, stride[MAX_RANK]; int granules; } SimArray;
+/* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's.
+ * granules: granules a cell. */
+typedef struct SimArray {
+  const Array *array;
+  int64_t base, stride[MAX_RANK];
+  int granules;
+} SimArray;
 
-/* Who touched an element or granule last: `writer` in the launch or barrier interval `wrote`, `reader` (SIM_MANY: several) in `read`. */
-typedef struct SimTouch { uint32_t wrote, writer, read, reader; } SimTouch;
+/* Who touched an element or granule last: `writer` in the launch or barrier interval `wrote`, `reader` (SIM_MANY:
+ * several) in `read`. */
+typedef struct SimTouch {
+  uint32_t wrote, writer, read, reader;
+} SimTouch;
 #define SIM_MANY UINT32_MAX
 
 /* Who read a granule last of one warp: `reader` (SIM_MANY: several) in barrier interval `read`. */
-typedef struct SimRead { uint32_t read, reader; } SimRead;
+typedef struct SimRead {
+  uint32_t read, reader;
+} SimRead;
 
 /* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. */
 enum { SIM_PAGE = 1024 };
-typedef struct SimPage { uint8_t written[SIM_PAGE]; SimTouch touch[SIM_PAGE]; } SimPage;
+typedef struct SimPage {
+  uint8_t written[SIM_PAGE];
+  SimTouch touch[SIM_PAGE];
+} SimPage;
 
-/* A piece of global memory. born: elements whose page was not made yet count as written. writer: the kernel that last stored to it, or
- * NULL. */
-typedef struct SimMemory { char *data; Type type; bool born; int64_t elements; SimPage **pages; const Kernel *writer; } SimMemory;
+/* A piece of global memory. born: elements whose page was not made yet count as written. writer: the kernel that last
+ * stored to it, or NULL. */
+typedef struct SimMemory {
+  char *data;
+  Type type;
+  bool born;
+  int64_t elements;
+  SimPage **pages;
+  const Kernel *writer;
+} SimMemory;
 
-/* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the origin `stale`. filling: the number of a
- * block in which a copy to it, begun by touch.writer, has not been waited for. */
-typedef struct SimGranule { uint32_t block, filling; int32_t owner, ver; uint32_t stale; SimTouch touch; } SimGranule;
+/* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the
+ * origin `stale`. filling: the number of a block in which a copy to it, begun by touch.writer, has not been waited for.
+ */
+typedef struct SimGranule {
+  uint32_t block, filling;
+  int32_t owner, ver;
+  uint32_t stale;
+  SimTouch touch;
+} SimGranule;
 
-/* A copy on its way: the instruction that began it, the cell, and the value to come with its staleness; group: which of the thread's commits closes it. */
-typedef struct SimCopy { const SimInsn *insn; int64_t cell, group; Const value; uint32_t stale; } SimCopy;
+/* A copy on its way: the instruction that began it, the cell, and the value to come with its staleness; group: which of
+ * the thread's commits closes it. */
+typedef struct SimCopy {
+  const SimInsn *insn;
+  int64_t cell, group;
+  Const value;
+  uint32_t stale;
+} SimCopy;
 
 /* A cell of a private array; the same. */
-typedef struct SimCell { Const value; uint32_t block; int32_t owner, ver; uint32_t stale; } SimCell;
+typedef struct SimCell {
+  Const value;
+  uint32_t block;
+  int32_t owner, ver;
+  uint32_t stale;
+} SimCell;
 
 /* Lanes that trade values by shuffles. */
 enum { SIM_WARP = WARP_LANES };
 
-typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_DONE } SimState;   /* at a barrier; at a shuffle */
+typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_DONE } SimState; /* at a barrier; at a shuffle */
 
 /* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost.
- * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's iteration.
- * copies: those on their way, oldest first, with room for `cap`; commits: how many commits the thread has made in this block. */
+ * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's
+ * iteration. copies: those on their way, oldest first, with room for `cap`; commits: how many commits the thread has
+ * made in this block. */
 typedef struct SimThread {
   Const *slot;
   uint32_t *stale;
@@ -110,10 +158,11 @@ typedef struct SimThread {
   int64_t commits;
 } SimThread;
 
-/* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared array. writes[i]: does it store to buffer i?
- * near: there are barriers between neighbouring warps in it, of which a block has `nwarps`.
- * What follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks, both shuffled
- * again and again; reads, if `near`: of each granule, warp by warp. */
+/* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
+ * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
+ * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
+ * block has `nwarps`. What follows is made at its first launch and used in all: the threads of a block and the orders
+ * of threads and blocks, both shuffled again and again; reads, if `near`: of each granule, warp by warp. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -133,14 +182,21 @@ typedef struct SimKernel {
 } SimKernel;
 
 /* A kernel among those that are launched beside each other: its threads are numbers `first` and on of them all. */
-typedef struct SimMember { SimKernel *k; uint32_t first; } SimMember;
+typedef struct SimMember {
+  SimKernel *k;
+  uint32_t first;
+} SimMember;
 
 /* A fault that waits for the end of the interval between barriers. */
-typedef struct SimPending { Loc loc; const char *text; } SimPending;
+typedef struct SimPending {
+  Loc loc;
+  const char *text;
+} SimPending;
 
-/* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to
- * field f are dropped (inits of fields that have data already). interval: all threads are as many barriers behind the block's begin; what they did before interval `met`, when
- * the whole block met last, is done for all. */
+/* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run.
+ * keep[f]: stores to field f are dropped (inits of fields that have data already). interval: all threads are as many
+ * barriers behind the block's begin; what they did before interval `met`, when the whole block met last, is done for
+ * all. */
 typedef struct Sim {
   Arena *arena;
   const Module *m;
@@ -154,11 +210,11 @@ typedef struct Sim {
   SimMemory **memory;
   SimKernel *kernels;
   int nmembers;
-  SimMember *members;            /* of the running launch, which is alone in it as a rule, and in any order if it is not */
-  bool *writes;                  /* do any of them store to buffer i? */
+  SimMember *members; /* of the running launch, which is alone in it as a rule, and in any order if it is not */
+  bool *writes;       /* do any of them store to buffer i? */
   const bool *keep;
-  SimKernel *k;                  /* the kernel being run, from here on */
-  uint32_t first;                /* the number of its first thread among those of s->members */
+  SimKernel *k;   /* the kernel being run, from here on */
+  uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step;
   uint32_t launch, block_epoch, interval, met;
   int64_t block[MAX_RANK], block_number;
@@ -170,7 +226,8 @@ static inline int32_t sim_slot(const Value *v) { return v->id + 1; }
 /* Translates `kernel` under the scalars in `s`; false after an error. Numbers the kernel's values. */
 bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out);
 
-/* Runs all blocks of all s->members, those of each in shuffled order; a race between two of them is a race like any other. */
+/* Runs all blocks of all s->members, those of each in shuffled order; a race between two of them is a race like any
+ * other. */
 void sim_launch(Sim *s);
 /* A number in [0, n) of the run's sequence. */
 uint64_t sim_random(Sim *s, uint64_t n);
@@ -181,7 +238,8 @@ static inline bool sim_is_kept(const Sim *s, int buffer) {
   return s->keep && b->kind == BUFFER_FIELD && s->keep[b->field];
 }
 
-/* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a true 0. */
+/* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a
+ * true 0. */
 void sim_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i);
@@ -201,13 +259,16 @@ void sim_memory_forget(SimMemory *memory);
 /* The number of the first element that was never written, or -1. */
 int64_t sim_memory_hole(const SimMemory *memory);
 
-/* A fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". A race is reported at once. Other faults may
- * be no more than what a race led to in this order of the threads, so they wait until all threads have come to the next barrier, and are
- * reported by sim_settle if there was no race. The run stops when as many as allowed are reported. */
+/* A fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". A race is reported at
+ * once. Other faults may be no more than what a race led to in this order of the threads, so they wait until all
+ * threads have come to the next barrier, and are reported by sim_settle if there was no race. The run stops when as
+ * many as allowed are reported. */
 void sim_race(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void sim_settle(Sim *s);
-/* "[3, 4]": the element that instruction `i` of `t` means; the coordinates of thread `number` of a block; of block `number`. In s->arena. */
+/* "[3, 4]": the element that instruction `i` of `t` means; the coordinates of thread `number` of a block; of block
+ * `number`. In s->arena. */
 const char *sim_place_text(Sim *s, const SimThread *t, const SimInsn *i);
 const char *sim_thread_text(Sim *s, uint32_t number);
 const char *sim_block_text(Sim *s, int64_t number);

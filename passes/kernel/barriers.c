@@ -1,27 +1,41 @@
 /* barriers.c: a barrier where a dependence between threads demands it, and nowhere else.
  *
- * The pass walks a kernel in the order in which each thread runs through it, and keeps the accesses to shared arrays since the last
- * barrier (pending). An access that crosses threads with a pending one (crossing.c: read after write, write after read, write after
- * write, in one storage) gets a barrier right before it. A for whose own accesses do not cross one another is taken as one access, so
- * the barrier stands before the loop; in any other for the walk goes around the body until what the end of one iteration leaves pending
+ * The pass walks a kernel in the order in which each thread runs through it, and keeps the accesses to shared arrays
+ * since the last
+ * barrier (pending). An access that crosses threads with a pending one (crossing.c: read after write, write after
+ * read, write after
+ * write, in one storage) gets a barrier right before it. A for whose own accesses do not cross one another is taken
+ * as one access, so
+ * the barrier stands before the loop; in any other for the walk goes around the body until what the end of one
+ * iteration leaves pending
  * needs no more barriers at the begin of the next.
  *
- * An async.copy writes twice: when it begins, for what is pending then, and at the wait for it, for what comes after. Which groups of copies a wait leaves is not
- * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that no barrier mends.
+ * An async.copy writes twice: when it begins, for what is pending then, and at the wait for it, for what comes after.
+ * Which groups of copies a wait leaves is not
+ * followed: behind each, all that may be on their way are pending. Touching a cell before its wait is a mistake that
+ * no barrier mends.
  *
- * Behind a barrier between neighbouring warps all stays pending, but only for the threads of warps that are not neighbours (Access.met). With near=1 the barriers of each outermost loop become such ones
+ * Behind a barrier between neighbouring warps all stays pending, but only for the threads of warps that are not
+ * neighbours (Access.met). With near=1 the barriers of each outermost loop become such ones
  * if the walk then still finds that none is missing. */
 #include <inttypes.h>
 
 #include "passes/kernel/crossing.h"
 
 /* Accesses, oldest first. Two never share the array `v`. */
-typedef struct Pending { int32_t n; Access **v; } Pending;
+typedef struct Pending {
+  int32_t n;
+  Access **v;
+} Pending;
 
 /* Asynchronous copies that may be on their way, the first `committed` of them surely closed by a commit. */
-typedef struct Flight { Pending copies; int32_t committed; } Flight;
+typedef struct Flight {
+  Pending copies;
+  int32_t committed;
+} Flight;
 
-/* The work on one kernel. flight: at the place reached. dry: look, insert nothing, and say in `hit` whether a barrier was missing. */
+/* The work on one kernel. flight: at the place reached. dry: look, insert nothing, and say in `hit` whether a barrier
+ * was missing. */
 typedef struct Inserter {
   PassContext *c;
   Kernel *k;
@@ -77,7 +91,9 @@ static void meet_neighbours(Inserter *in, Pending *p) {
   *p = met;
 }
 
-static bool is_shared_access(const Inserter *in, const Op *op) { return op_array(op) >= 0 && in->k->arrays[op->sym].space == SPACE_SHARED; }
+static bool is_shared_access(const Inserter *in, const Op *op) {
+  return op_array(op) >= 0 && in->k->arrays[op->sym].space == SPACE_SHARED;
+}
 
 /* The asynchronous copies below `b` may be on their way from now on. */
 static void launch_copies(Inserter *in, const Block *b) {
@@ -90,7 +106,9 @@ static void launch_copies(Inserter *in, const Block *b) {
 }
 
 /* A flight of its own like `f`. */
-static Flight copy_flight(Inserter *in, const Flight *f) { return (Flight){copy_pending(in, &f->copies), f->committed}; }
+static Flight copy_flight(Inserter *in, const Flight *f) {
+  return (Flight){copy_pending(in, &f->copies), f->committed};
+}
 
 /* The copies of `f` may be on their way too. */
 static void join_flight(Inserter *in, const Flight *f) {
@@ -126,7 +144,8 @@ static bool collect(Inserter *in, const Block *b, bool looped, Pending *all) {
   return barrier;
 }
 
-/* Two of these accesses that cross threads (one may stand for both if it is in a for), the second returned; NULL if there are none. */
+/* Two of these accesses that cross threads (one may stand for both if it is in a for), the second returned; NULL if
+ * there are none. */
 static const Access *find_inner_crossing(Inserter *in, const Pending *all) {
   for (int i = 0; i < all->n; i++)
     for (int j = all->v[i]->looped ? i : i + 1; j < all->n; j++)
@@ -139,9 +158,12 @@ static const Access *find_inner_crossing(Inserter *in, const Pending *all) {
 static void report_divergence(Inserter *in, const Access *x, const Op *op) {
   if (in->ok)
     diag_error(in->c->diags, x->op->loc,
-               "kernel '%s': a dependence between threads through array '%s' needs a barrier here, but not all threads of a block come here "
-               "together: the %s around it depends on the thread; make its %s the same for all threads, or move the access out of it",
-               in->k->name, in->k->arrays[x->array].name, op->code == OP_FOR ? "for" : "if", op->code == OP_FOR ? "bounds" : "condition");
+               "kernel '%s': a dependence between threads through array '%s' needs a barrier here, but not all threads "
+               "of a block come here "
+               "together: the %s around it depends on the thread; make its %s the same for all threads, or move the "
+               "access out of it",
+               in->k->name, in->k->arrays[x->array].name, op->code == OP_FOR ? "for" : "if",
+               op->code == OP_FOR ? "bounds" : "condition");
   in->ok = false;
 }
 
@@ -184,7 +206,8 @@ static void run_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool
   run_block(in, op->blocks[0], p, uniform);
 }
 
-/* The same without inserting anything, `p` being pending at its begin and changed to what is at its end; was a barrier missing? */
+/* The same without inserting anything, `p` being pending at its begin and changed to what is at its end; was a barrier
+ * missing? */
 static bool try_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
   bool dry = in->dry, hit = in->hit;
   in->dry = true;
@@ -198,7 +221,8 @@ static bool try_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool
 
 /* Does the for run at least once? */
 static bool runs(Inserter *in, const Op *op) {
-  Interval lo = value_interval(in->crossing->ranges, op->operands[0]), hi = value_interval(in->crossing->ranges, op->operands[1]);
+  Interval lo = value_interval(in->crossing->ranges, op->operands[0]),
+           hi = value_interval(in->crossing->ranges, op->operands[1]);
   return lo.known && hi.known && lo.hi < hi.lo;
 }
 
@@ -265,7 +289,8 @@ static void run_divergent_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   run_unit(in, op, &all, p, uniform);
 }
 
-/* Runs through `b`; `p` is what is pending before and then after it. uniform: all threads of the block come here together. */
+/* Runs through `b`; `p` is what is pending before and then after it. uniform: all threads of the block come here
+ * together. */
 static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
   for (Op *op = b->first; op; op = op->next) {
     if (op->code == OP_BARRIER) {
@@ -302,7 +327,10 @@ static int64_t block_threads(const Kernel *k) {
 /* ---- barriers between neighbouring warps */
 
 /* Ops. */
-typedef struct Ops { int32_t n; Op **v; } Ops;
+typedef struct Ops {
+  int32_t n;
+  Op **v;
+} Ops;
 
 /* With so few warps a barrier between neighbours waits for about as many as one of the block. */
 enum { LEAST_WARPS = 4 };
@@ -310,7 +338,8 @@ enum { LEAST_WARPS = 4 };
 /* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones? */
 static bool has_neighbours(const PassContext *c, const Kernel *k) {
   int64_t warps = block_threads(k) / WARP_LANES;
-  return k->threads[k->rank - 1] % WARP_LANES == 0 && warps % 2 == 0 && warps >= LEAST_WARPS && warps <= c->target->near_warps;
+  return k->threads[k->rank - 1] % WARP_LANES == 0 && warps % 2 == 0 && warps >= LEAST_WARPS &&
+         warps <= c->target->near_warps;
 }
 
 /* Appends the barriers of the block below `b` to `found`. */
@@ -358,7 +387,8 @@ static int32_t relax_loops(Inserter *in, const Block *b) {
 
 /* ---- kernels */
 
-/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if `near`; false after an error. */
+/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if `near`; false after an error.
+ */
 static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
   Inserter in = {.c = c, .k = k, .ok = true};
   if (block_threads(k) > 1) {
@@ -368,7 +398,8 @@ static bool insert_barriers(PassContext *c, Module *m, Kernel *k, bool near) {
   }
   pass_stat(c, in.inserted, "barriers", "barriers inserted in kernel %s", k->name);
   if (near && in.ok && has_neighbours(c, k))
-    pass_stat(c, relax_loops(&in, k->body), "barriers", "barriers between neighbouring warps alone in kernel %s", k->name);
+    pass_stat(c, relax_loops(&in, k->body), "barriers", "barriers between neighbouring warps alone in kernel %s",
+              k->name);
   return in.ok;
 }
 

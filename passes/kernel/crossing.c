@@ -1,9 +1,13 @@
 /* crossing.c: whether two accesses meet in one cell from two threads.
  *
- * Thread t touches cell sum of a_d * t_d + r, thread t' cell sum of a_d * t'_d + r', in each dimension of the array; r and r' are made
- * of constants and of induction variables, which vary by themselves. The cells are equal only if the distance t' - t, in [1 - B_d, B_d -
- * 1], solves sum of a_d * (t'_d - t_d) = r - r' in every dimension. r - r' lies in an interval and is a constant modulo the common
- * divisor of the variables' coefficients: for cells thread_d + B_d * e with the same constants only the distance 0 remains, which is the
+ * Thread t touches cell sum of a_d * t_d + r, thread t' cell sum of a_d * t'_d + r', in each dimension of the array;
+ * r and r' are made
+ * of constants and of induction variables, which vary by themselves. The cells are equal only if the distance t' - t,
+ * in [1 - B_d, B_d -
+ * 1], solves sum of a_d * (t'_d - t_d) = r - r' in every dimension. r - r' lies in an interval and is a constant
+ * modulo the common
+ * divisor of the variables' coefficients: for cells thread_d + B_d * e with the same constants only the distance 0
+ * remains, which is the
  * thread itself. */
 #include "passes/kernel/crossing.h"
 
@@ -13,9 +17,11 @@ enum { MAX_THREADS = 4096 };
 /* No cell's number, and no part of one that is reasoned about, is as large as this. */
 static const int64_t MAX_CELL = (int64_t)1 << 40;
 
-/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, rest in [lo, hi] and rest = c modulo `divisor` (0:
- * rest = c). */
-typedef struct Equation { int64_t coef[MAX_RANK], lo, hi, c, divisor; } Equation;
+/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, rest in [lo, hi] and rest = c
+ * modulo `divisor` (0: rest = c). */
+typedef struct Equation {
+  int64_t coef[MAX_RANK], lo, hi, c, divisor;
+} Equation;
 
 /* See crossing.h. */
 Crossing *crossing_new(Arena *a, Ranges *r) {
@@ -37,7 +43,12 @@ static int32_t root_of(const Kernel *k, int32_t i) {
 Access *access_new(Crossing *c, const Op *op, bool looped) {
   Ranges *r = c->ranges;
   Access *x = ARENA_NEW(r->arena, Access);
-  *x = (Access){.op = op, .array = op->sym, .root = root_of(r->k, op->sym), .write = op_array_written(op) >= 0, .looped = looped, .cells = op_elements(op)};
+  *x = (Access){.op = op,
+                .array = op->sym,
+                .root = root_of(r->k, op->sym),
+                .write = op_array_written(op) >= 0,
+                .looped = looped,
+                .cells = op_elements(op)};
   for (int d = 0; d < r->k->arrays[op->sym].rank; d++) {
     const Value *v = op->operands[d + op_first_index(op)];
     x->index[d] = linear_of(r, v);
@@ -75,7 +86,8 @@ static bool term_cancels(LinearTerm t, Linear y) {
   return false;
 }
 
-/* Adds sign * the terms of `x` that are not in e->coef and do not cancel against `y` to the rest of `e`. False if a bound is not known. */
+/* Adds sign * the terms of `x` that are not in e->coef and do not cancel against `y` to the rest of `e`. False if a
+ * bound is not known. */
 static bool add_rest(Crossing *c, Equation *e, Linear x, Linear y, int64_t sign) {
   Linear rest = {x.c, 0, NULL};
   LinearTerm *t = ARENA_ARRAY(c->ranges->arena, LinearTerm, x.n);
@@ -129,8 +141,8 @@ static int count_dims(const Equation *e, int *last) {
   return n;
 }
 
-/* Distances along each dimension that all equations of that dimension alone allow go to c->step[d][distance + threads]. False if there
- * is a dimension without any, or an equation without threads that cannot hold. */
+/* Distances along each dimension that all equations of that dimension alone allow go to c->step[d][distance + threads].
+ * False if there is a dimension without any, or an equation without threads that cannot hold. */
 static bool single_solutions(Crossing *c, int n, const Equation *e) {
   const Kernel *k = c->ranges->k;
   for (int d = 0; d < k->rank; d++) {
@@ -154,21 +166,25 @@ static bool single_solutions(Crossing *c, int n, const Equation *e) {
 /* Do the equations with several thread dimensions hold at the distance `s`? */
 static bool joint_solution(int n, const Equation *e, const int64_t *s) {
   for (int i = 0, last; i < n; i++)
-    if (count_dims(&e[i], &last) > 1 && !rest_can_be(&e[i], e[i].coef[0] * s[0] + e[i].coef[1] * s[1] + e[i].coef[2] * s[2]))
+    if (count_dims(&e[i], &last) > 1 &&
+        !rest_can_be(&e[i], e[i].coef[0] * s[0] + e[i].coef[1] * s[1] + e[i].coef[2] * s[2]))
       return false;
   return true;
 }
 
-/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, numbered row by row. */
+/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, numbered row by row.
+ */
 static int64_t warps_apart(const Kernel *k, const int64_t *s) {
   int last = k->rank > 1 ? k->rank - 1 : 0;
-  int64_t rows = 0, row = k->threads[last] / WARP_LANES, far = s[last] < 0 ? -s[last] : s[last], along = (far + WARP_LANES - 1) / WARP_LANES;
+  int64_t rows = 0, row = k->threads[last] / WARP_LANES, far = s[last] < 0 ? -s[last] : s[last],
+          along = (far + WARP_LANES - 1) / WARP_LANES;
   for (int d = 0; d < last; d++)
     rows = rows * k->threads[d] + s[d];
   return (rows < 0 ? -rows : rows) * row + (along < row ? along : row - 1);
 }
 
-/* Is there a distance other than 0 (`far`: between warps that are no neighbours), its components from `d` on taken from c->step, that solves the equations with several dimensions? */
+/* Is there a distance other than 0 (`far`: between warps that are no neighbours), its components from `d` on taken from
+ * c->step, that solves the equations with several dimensions? */
 static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int d, int64_t *s) {
   const Kernel *k = c->ranges->k;
   if (d == MAX_RANK || d == k->rank)

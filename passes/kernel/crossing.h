@@ -1,11 +1,13 @@
-/* passes/kernel/crossing.h: can two accesses of a kernel's array meet in one cell from two threads of a block? (for barriers.c) */
+/* passes/kernel/crossing.h: can two accesses of a kernel's array meet in one cell from two threads of a block? (for
+ * barriers.c) */
 #ifndef STC_PASSES_CROSSING_H
 #define STC_PASSES_CROSSING_H
 
 #include "passes/analysis.h"
 
-/* An op that reads or writes an array: the array, the array that owns its storage, and its first cell: index[d] is a linear form, the constant offset included;
- * exact[d] says that the form did not wrap. cells: how many it touches along the last dimension. looped: inside a for. met: the threads of neighbouring warps have met since. */
+/* An op that reads or writes an array: the array, the array that owns its storage, and its first cell: index[d] is a
+ * linear form, the constant offset included; exact[d] says that the form did not wrap. cells: how many it touches along
+ * the last dimension. looped: inside a for. met: the threads of neighbouring warps have met since. */
 typedef struct Access {
   const Op *op;
   int32_t array, root, cells;
@@ -15,13 +17,16 @@ typedef struct Access {
 } Access;
 
 /* The question, for the kernel of `ranges`: scratch memory for its threads. */
-typedef struct Crossing { Ranges *ranges; bool *step[MAX_RANK]; } Crossing;
+typedef struct Crossing {
+  Ranges *ranges;
+  bool *step[MAX_RANK];
+} Crossing;
 
 Crossing *crossing_new(Arena *a, Ranges *r);
 /* The access to an array that `op` makes. */
 Access *access_new(Crossing *c, const Op *op, bool looped);
-/* May different threads of a block touch the same memory by x and y, at least one of them writing? x and y may be the same access, in
- * different iterations of the fors around it. */
+/* May different threads of a block touch the same memory by x and y, at least one of them writing? x and y may be the
+ * same access, in different iterations of the fors around it. */
 bool accesses_cross(Crossing *c, const Access *x, const Access *y);
 /* The same for threads of warps that are neither the same nor neighbours, where rows of threads are whole warps. */
 bool accesses_cross_far(Crossing *c, const Access *x, const Access *y);

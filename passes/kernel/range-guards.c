@@ -1,5 +1,7 @@
-/* range-guards.c: roots and quotients on the short path, with one test for many. A root or a quotient that rounds correctly for all operands is a short sequence for most of them and a call for the
- * rest (tiny, huge, zero, infinite, NaN), and each tests by itself which it is. This pass takes all that have no effect between them together:
+/* range-guards.c: roots and quotients on the short path, with one test for many. A root or a quotient that rounds
+ * correctly for all operands is a short sequence for most of them and a call for the
+ * rest (tiny, huge, zero, infinite, NaN), and each tests by itself which it is. This pass takes all that have no
+ * effect between them together:
  *
  *   %r = sqrt %x                      %s' = div.root.ranged %one, %x
  *   %s = div %one, %r                 (sqrt.ranged and div.ranged where it is only one of both)
@@ -8,9 +10,13 @@
  *                                     %s = if %ok { yield %s' } else { the same with sqrt and div; yield }
  *                                     store %s, ...
  *
- * so that there is one branch, which nearly always goes one way. Stores of these values wait until there are ENOUGH_ROOTS or something else touches the same memory, so that the cells of a thread come together. What needs no test: constants, and roots
- * of what was tested. A test is for MOST_ROOTS at most: all operands wait for it. Where roots of roots of roots are computed, more than MOST_LEVELS (as iterations do:
- * their corrections become tiny), a test for all would often fail, and they stay as they are. So they do where the tests would be more instructions than those that roots and quotients make by themselves. */
+ * so that there is one branch, which nearly always goes one way. Stores of these values wait until there are
+ * ENOUGH_ROOTS or something else touches the same memory, so that the cells of a thread come together. What needs no
+ * test: constants, and roots
+ * of what was tested. A test is for MOST_ROOTS at most: all operands wait for it. Where roots of roots of roots are
+ * computed, more than MOST_LEVELS (as iterations do:
+ * their corrections become tiny), a test for all would often fail, and they stay as they are. So they do where the
+ * tests would be more instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
 #include "passes/analysis.h"
@@ -18,23 +24,26 @@
 
 enum { MOST_ROOTS = 32, ENOUGH_ROOTS = 8, OWN_TEST = 5, MOST_LEVELS = 6 };
 
-/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of them, by level[id] of them one after another; deep[id]: by more than MOST_LEVELS, and none is guarded; live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and
- * behind both; ops: those that make such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come behind the guard. */
+/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of
+ * them, by level[id] of them one after another; deep[id]: by more than MOST_LEVELS, and none is guarded; live[id]: it
+ * is used behind them; exact[id], by[id]: what stands for it on the other way, and behind both; ops: those that make
+ * such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come behind the
+ * guard. */
 typedef struct Batch {
   Arena *arena;
-  bool fast_f32;                 /* f32 is approximated anyway */
-  int32_t n;                     /* values that have numbers */
+  bool fast_f32; /* f32 is approximated anyway */
+  int32_t n;     /* values that have numbers */
   bool *slow, *live, *deep;
   uint8_t *level;
   Value **exact, **by;
   int32_t nops, nroots, ntests;
   Op **ops;
   Value **tests;
-  bool *absolute;                /* tests[i]: its absolute value must be ranged */
+  bool *absolute; /* tests[i]: its absolute value must be ranged */
   const Kernel *k;
   int32_t nwaiting;
   Op **waiting;
-  int64_t guards, guarded;       /* in all */
+  int64_t guards, guarded; /* in all */
 } Batch;
 
 static bool is_slow(const Batch *g, const Value *v) { return v->id >= 0 && v->id < g->n && g->slow[v->id]; }
@@ -44,11 +53,14 @@ static bool is_slow(const Batch *g, const Value *v) { return v->id >= 0 && v->id
 /* Is `v` ranged whatever the operands are, as far as its absolute value goes? */
 static bool is_always_ranged(const Value *v) {
   const Op *op = v->def;
-  return op && ((op->code == OP_CONST && eval_ranged(v->type, fabs(op->cval.f))) || op->code == OP_SQRT || op->code == OP_SQRT_RANGED);
+  return op && ((op->code == OP_CONST && eval_ranged(v->type, fabs(op->cval.f))) || op->code == OP_SQRT ||
+                op->code == OP_SQRT_RANGED);
 }
 
 /* Can operand `v` of a quotient, or with `root` of a root, be ranged at all? */
-static bool can_be_ranged(const Value *v, bool root) { return !v->def || v->def->code != OP_CONST || (is_always_ranged(v) && !(root && v->def->cval.f < 0)); }
+static bool can_be_ranged(const Value *v, bool root) {
+  return !v->def || v->def->code != OP_CONST || (is_always_ranged(v) && !(root && v->def->cval.f < 0));
+}
 
 /* Is `v` a constant power of two? A quotient by one is a product. */
 static bool is_power_of_two(const Value *v) {
@@ -61,13 +73,15 @@ static bool is_root(const Batch *g, const Op *op) {
   if (op->code != OP_SQRT && op->code != OP_RSQRT && op->code != OP_DIV)
     return false;
   Type t = op->results[0]->type;
-  bool possible = (t == TY_F64 || (t == TY_F32 && !g->fast_f32)) && !(op->code == OP_DIV && is_power_of_two(op->operands[1]));
+  bool possible =
+      (t == TY_F64 || (t == TY_F32 && !g->fast_f32)) && !(op->code == OP_DIV && is_power_of_two(op->operands[1]));
   for (int i = 0; i < op->noperands; i++)
     possible = possible && can_be_ranged(op->operands[i], op->code != OP_DIV);
   return possible;
 }
 
-/* Notes that `v` (its absolute value, unless it must be itself) must be ranged. A root that is in the batch is, since its operand is tested; any other might be of anything. */
+/* Notes that `v` (its absolute value, unless it must be itself) must be ranged. A root that is in the batch is, since
+ * its operand is tested; any other might be of anything. */
 static void note_test(Batch *g, Value *v, bool absolute) {
   if (is_always_ranged(v) && (v->def->code == OP_CONST || is_slow(g, v)))
     return;
@@ -87,7 +101,8 @@ static bool is_by_root(const Batch *g, const Op *op) {
   return root && is_slow(g, op->operands[1]) && (root->code == OP_SQRT || root->code == OP_SQRT_RANGED);
 }
 
-/* How many roots and quotients of the batch the result of `op` is computed by one after another. A quotient by a root is one with it. */
+/* How many roots and quotients of the batch the result of `op` is computed by one after another. A quotient by a root
+ * is one with it. */
 static int32_t level_of(const Batch *g, const Op *op) {
   int32_t level = 0;
   for (int i = 0; i < op->noperands; i++)
@@ -230,8 +245,9 @@ static void guard(Batch *g, Op *at) {
   g->guarded += g->nroots;
 }
 
-/* Is one test less than the tests that roots and quotients have of their own? The first takes an instruction or two for each number, a comparison and a branch; each of the others about OWN_TEST, and they keep what is
- * around them from being computed meanwhile. */
+/* Is one test less than the tests that roots and quotients have of their own? The first takes an instruction or two for
+ * each number, a comparison and a branch; each of the others about OWN_TEST, and they keep what is around them from
+ * being computed meanwhile. */
 static bool is_worth_it(const Batch *g) {
   int32_t instructions = 2;
   for (int i = 0; i < g->ntests; i++)
@@ -239,7 +255,8 @@ static bool is_worth_it(const Batch *g) {
   return g->ntests && instructions <= OWN_TEST * g->nroots;
 }
 
-/* The stores that wait go before `at` in block `b`, or to its end if that is NULL. Returns the first of them, or `at`. */
+/* The stores that wait go before `at` in block `b`, or to its end if that is NULL. Returns the first of them, or `at`.
+ */
 static Op *place_waiting(const Batch *g, Block *b, Op *at) {
   for (int i = 0; i < g->nwaiting; i++) {
     op_unlink(g->waiting[i]);
@@ -267,7 +284,10 @@ static bool depends(const Batch *g, const Op *op) {
 }
 
 /* Is `op` a store alone? */
-static bool is_store(const Op *op) { return op_info[op->code].flags == OPF_WRITE && (op_info[op->code].form == FORM_GLOBAL || op_info[op->code].form == FORM_ARRAY); }
+static bool is_store(const Op *op) {
+  return op_info[op->code].flags == OPF_WRITE &&
+         (op_info[op->code].form == FORM_GLOBAL || op_info[op->code].form == FORM_ARRAY);
+}
 
 /* The array whose memory array `i` has. */
 static int32_t memory_of(const Kernel *k, int32_t i) {
@@ -276,14 +296,16 @@ static int32_t memory_of(const Kernel *k, int32_t i) {
   return i;
 }
 
-/* May `op`, which is not pure, see whether `store` has been done? Buffers are apart from each other and from arrays; arrays may share memory. */
+/* May `op`, which is not pure, see whether `store` has been done? Buffers are apart from each other and from arrays;
+ * arrays may share memory. */
 static bool may_meet(const Batch *g, const Op *op, const Op *store) {
   OpForm form = op_info[op->code].form;
   if (form == FORM_LANE)
     return false;
   if (form != FORM_GLOBAL && form != FORM_ARRAY)
     return true;
-  return form == op_info[store->code].form && (form == FORM_GLOBAL ? op->sym == store->sym : memory_of(g->k, op->sym) == memory_of(g->k, store->sym));
+  return form == op_info[store->code].form &&
+         (form == FORM_GLOBAL ? op->sym == store->sym : memory_of(g->k, op->sym) == memory_of(g->k, store->sym));
 }
 
 /* Must what waits be done before `op`? Not for another store that is going to wait. */
@@ -302,11 +324,14 @@ static bool is_deep(const Batch *g, const Op *op) {
   return deep;
 }
 
-/* Takes one op of block `b` into the batch, or ends that before it: for a nested block, an op other than a store that has an effect and needs a value of the batch, one that could see that a store waits, and a root too many; a store waits while the roots are few, since what is stored takes registers until then. */
+/* Takes one op of block `b` into the batch, or ends that before it: for a nested block, an op other than a store that
+ * has an effect and needs a value of the batch, one that could see that a store waits, and a root too many; a store
+ * waits while the roots are few, since what is stored takes registers until then. */
 static void pass_op(Batch *g, Block *b, Op *op) {
   bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
   bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < ENOUGH_ROOTS;
-  if (op->nblocks || op->code == OP_YIELD || (!pure && !waits && (depends(g, op) || meets_waiting(g, op))) || (root && g->nroots == MOST_ROOTS))
+  if (op->nblocks || op->code == OP_YIELD || (!pure && !waits && (depends(g, op) || meets_waiting(g, op))) ||
+      (root && g->nroots == MOST_ROOTS))
     flush(g, b, op);
   if (pure && is_deep(g, op)) {
     g->deep[op->results[0]->id] = true;
@@ -335,8 +360,16 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < m->nkernels && c->target->range_guards; i++) {
     module_renumber(m);
     int32_t values = block_renumber(m->kernels[i].body, 0);
-    Batch g = {.arena = c->arena, .k = &m->kernels[i], .fast_f32 = m->fast_math, .n = values, .slow = ARENA_ARRAY(c->arena, bool, values + 1), .live = ARENA_ARRAY(c->arena, bool, values + 1), .deep = ARENA_ARRAY(c->arena, bool, values + 1), .level = ARENA_ARRAY(c->arena, uint8_t, values + 1),
-               .exact = ARENA_ARRAY(c->arena, Value *, values + 1), .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
+    Batch g = {.arena = c->arena,
+               .k = &m->kernels[i],
+               .fast_f32 = m->fast_math,
+               .n = values,
+               .slow = ARENA_ARRAY(c->arena, bool, values + 1),
+               .live = ARENA_ARRAY(c->arena, bool, values + 1),
+               .deep = ARENA_ARRAY(c->arena, bool, values + 1),
+               .level = ARENA_ARRAY(c->arena, uint8_t, values + 1),
+               .exact = ARENA_ARRAY(c->arena, Value *, values + 1),
+               .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
     guard_block(&g, m->kernels[i].body);
     if (g.guards)
       simplify_kernel(c, m, &m->kernels[i]);

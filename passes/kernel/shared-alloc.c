@@ -1,23 +1,40 @@
-/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage. The lowering makes a new array for every version
- * of a field; after this pass as many remain as versions are alive at the same time, which is what equation (3) of the paper counts.
+/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage. The lowering makes a new
+ * array for every version
+ * of a field; after this pass as many remain as versions are alive at the same time, which is what equation (3) of
+ * the paper counts.
  *
- * An array is alive from the first to the last op that touches it, in the order in which a thread runs through the kernel. Accesses that
- * cross threads do so in the same order, because the pass barriers, which runs later, sees that two arrays share storage. */
+ * An array is alive from the first to the last op that touches it, in the order in which a thread runs through the
+ * kernel. Accesses that
+ * cross threads do so in the same order, because the pass barriers, which runs later, sees that two arrays share
+ * storage. */
 #include <inttypes.h>
 
 #include "passes/analysis.h"
 
 /* The positions from first to last at which an array is alive; none if last < first. */
-typedef struct LiveRange { int32_t first, last; } LiveRange;
+typedef struct LiveRange {
+  int32_t first, last;
+} LiveRange;
 
 /* Live ranges of a kernel's arrays, while its ops are being numbered: the next op has position `at`. */
-typedef struct Liveness { const Kernel *k; LiveRange *live; int32_t at; } Liveness;
+typedef struct Liveness {
+  const Kernel *k;
+  LiveRange *live;
+  int32_t at;
+} Liveness;
 
-/* Storage that one or more arrays share one after the other: it belongs to array `root` and is free after position `last`. */
-typedef struct Slot { int32_t root, last; int64_t bytes; } Slot;
+/* Storage that one or more arrays share one after the other: it belongs to array `root` and is free after position
+ * `last`. */
+typedef struct Slot {
+  int32_t root, last;
+  int64_t bytes;
+} Slot;
 
 /* The slots of a kernel. */
-typedef struct Slots { int32_t n; Slot *slot; } Slots;
+typedef struct Slots {
+  int32_t n;
+  Slot *slot;
+} Slots;
 
 /* Array `array` is alive at position `at`. */
 static void touch(Liveness *l, int32_t array, int32_t at) {
@@ -28,7 +45,8 @@ static void touch(Liveness *l, int32_t array, int32_t at) {
   r->last = at > r->last ? at : r->last;
 }
 
-/* What `op` touches is alive at position `at`; what an asynchronous copy fills, from then on to the end, as no barrier says when it is done. */
+/* What `op` touches is alive at position `at`; what an asynchronous copy fills, from then on to the end, as no barrier
+ * says when it is done. */
 static void touch_op(Liveness *l, const Op *op, int32_t at) {
   if (op_array(op) >= 0)
     touch(l, op->sym, at);
@@ -47,8 +65,8 @@ static void touch_block(Liveness *l, const Block *b, int32_t at) {
 
 static void number_block(Liveness *l, const Block *b);
 
-/* An if whose condition is the same for all threads of a block: they go through one branch together, so both branches begin at the same
- * position. */
+/* An if whose condition is the same for all threads of a block: they go through one branch together, so both branches
+ * begin at the same position. */
 static void number_uniform_if(Liveness *l, const Op *op) {
   int32_t from = l->at;
   number_block(l, op->blocks[0]);
@@ -58,7 +76,8 @@ static void number_uniform_if(Liveness *l, const Op *op) {
   l->at = l->at > end ? l->at : end;
 }
 
-/* Numbers the ops of `b`. What a for, or an if that threads may take apart, touches is alive together: it is one position. */
+/* Numbers the ops of `b`. What a for, or an if that threads may take apart, touches is alive together: it is one
+ * position. */
 static void number_block(Liveness *l, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     l->at++;
@@ -111,7 +130,8 @@ static bool same_layout(const Array *x, const Array *y) {
   return same;
 }
 
-/* The first slot that is free before position `from`, one of the layout of `array` before others; -1 if there is none. */
+/* The first slot that is free before position `from`, one of the layout of `array` before others; -1 if there is none.
+ */
 static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_t from) {
   int any = -1;
   for (int i = 0; i < s->n; i++) {
@@ -144,7 +164,8 @@ static void place_array(Arena *a, Kernel *k, Slots *s, int32_t i, LiveRange live
   slot->last = live.last;
 }
 
-/* The shared arrays with storage of their own that are alive at all, by the begin of their lives (then by number), `n` of them. */
+/* The shared arrays with storage of their own that are alive at all, by the begin of their lives (then by number), `n`
+ * of them. */
 static int32_t *arrays_by_birth(Arena *a, const Kernel *k, const LiveRange *live, int32_t *n) {
   int32_t *order = ARENA_ARRAY(a, int32_t, k->narrays);
   *n = 0;

@@ -2,15 +2,21 @@
  *
  *   if interior { B with `inside` true and idx.* = operand + offset } else { B }
  *
- * where interior says so: every coordinate is block part + param part + something between constants (the threads and loop counters), so
- * a test for all points of the tile is a test of the block part against bounds moved in by these constants, the same for all threads.
+ * where interior says so: every coordinate is block part + param part + something between constants (the threads and
+ * loop counters), so
+ * a test for all points of the tile is a test of the block part against bounds moved in by these constants, the same
+ * for all threads.
  *
- * What to assume is chosen walking backwards over what is live under the assumptions made so far: where select(inside A, x, y) is live
- * and A is assumed, y is not live, and so tests and maps that only y needs are no part of the condition. A test that contradicts earlier
+ * What to assume is chosen walking backwards over what is live under the assumptions made so far: where select(inside
+ * A, x, y) is live
+ * and A is assumed, y is not live, and so tests and maps that only y needs are no part of the condition. A test that
+ * contradicts earlier
  * ones for all params is not assumed.
  *
- * With option `walks` loops of the body for the others, B, whose rounds go along a dimension, are run in three parts, and the one in the middle does without the tests that hold in
- * all its rounds, those along that dimension. Its bounds are computed by the block from the same conditions, solved for the loop's number:
+ * With option `walks` loops of the body for the others, B, whose rounds go along a dimension, are run in three parts,
+ * and the one in the middle does without the tests that hold in
+ * all its rounds, those along that dimension. Its bounds are computed by the block from the same conditions, solved
+ * for the loop's number:
  *
  *   if interior { ... } else {
  *     for part = 0 to 2 {
@@ -23,32 +29,47 @@
 #include "passes/analysis.h"
 #include "passes/lower/lower.h"
 
-/* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; no tile is wider than
- * MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are not reasoned about. */
+/* How many different block parts, and bounds for each that do not differ by a constant, a condition may have; no tile
+ * is wider than MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are not
+ * reasoned about. */
 enum { MAX_PARTS = 8, MAX_BOUNDS = 8, MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
-/* What a part of a condition may be about: the block along each dimension, and the round of the loop that is looked at. */
+/* What a part of a condition may be about: the block along each dimension, and the round of the loop that is looked at.
+ */
 enum { ROUND = MAX_RANK, PART_AXES };
 
 /* lo[i] <= u and u <= hi[j] for all i, j, where u = sum of coef[d] * block_d + coef[ROUND] * the loop's number. */
-typedef struct Part { int64_t coef[PART_AXES]; int32_t nlo, nhi; Affine lo[MAX_BOUNDS], hi[MAX_BOUNDS]; } Part;
+typedef struct Part {
+  int64_t coef[PART_AXES];
+  int32_t nlo, nhi;
+  Affine lo[MAX_BOUNDS], hi[MAX_BOUNDS];
+} Part;
 
 /* A condition on the block: all parts hold. */
-typedef struct Condition { int32_t n; Part part[MAX_PARTS]; } Condition;
+typedef struct Condition {
+  int32_t n;
+  Part part[MAX_PARTS];
+} Condition;
 
-/* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and constants, and
- * [least, most] the bounds of what varies inside the tile; varies: is there anything of that kind? */
-typedef struct Coordinate { int64_t block[PART_AXES]; Affine rest; int64_t least, most; bool varies; } Coordinate;
+/* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and
+ * constants, and [least, most] the bounds of what varies inside the tile; varies: is there anything of that kind? */
+typedef struct Coordinate {
+  int64_t block[PART_AXES];
+  Affine rest;
+  int64_t least, most;
+  bool varies;
+} Coordinate;
 
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
 
-/* The work on one version of a kernel, or of the rounds of a loop of it: only what goes on evenly with `loop` is assumed then, in its body. decision, dropped and live are
- * indexed by Value.id; dropped: a bit for each coordinate of an inside that is not assumed as a whole, but in that. */
+/* The work on one version of a kernel, or of the rounds of a loop of it: only what goes on evenly with `loop` is
+ * assumed then, in its body. decision, dropped and live are indexed by Value.id; dropped: a bit for each coordinate of
+ * an inside that is not assumed as a whole, but in that. */
 typedef struct Specializer {
   Arena *arena;
   Ranges *ranges;
-  const Op *loop;                /* NULL: the whole kernel */
+  const Op *loop; /* NULL: the whole kernel */
   Condition *condition;
   uint8_t *decision, *dropped;
   bool *live;
@@ -59,8 +80,8 @@ typedef struct Specializer {
 
 static bool is_moderate(int64_t x) { return x > -MAX_CONST && x < MAX_CONST; }
 
-/* Adds the bound x to the `*n` at v, or makes the one that differs by a constant stronger: the larger is (sign 1), or the smaller (sign
- * -1). False if there is no room. */
+/* Adds the bound x to the `*n` at v, or makes the one that differs by a constant stronger: the larger is (sign 1), or
+ * the smaller (sign -1). False if there is no room. */
 static bool add_bound(Affine *v, int32_t *n, Affine x, int sign) {
   for (int i = 0; i < *n; i++) {
     int64_t diff;
@@ -113,11 +134,13 @@ static bool part_is_satisfiable(const Part *p) {
   return true;
 }
 
-/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if that can never hold with the rest, or there is no room. */
+/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if that can never hold with the rest, or there is
+ * no room. */
 static bool require(Specializer *s, Condition *c, const Coordinate *x, Affine lo, Affine hi) {
   Part *p = find_part(c, x->block);
   return p && add_bound(p->lo, &p->nlo, affine_add_const(affine_sub(s->arena, lo, x->rest), -x->least), 1) &&
-         add_bound(p->hi, &p->nhi, affine_add_const(affine_sub(s->arena, hi, x->rest), -x->most), -1) && part_is_satisfiable(p);
+         add_bound(p->hi, &p->nhi, affine_add_const(affine_sub(s->arena, hi, x->rest), -x->most), -1) &&
+         part_is_satisfiable(p);
 }
 
 /* ---------------------------------------------------------------- coordinates */
@@ -156,7 +179,8 @@ static bool analyse_coordinate(Specializer *s, const Value *v, int64_t off, Coor
   return ok;
 }
 
-/* May the condition be about `x`? In a loop: does it go on by one with its number, and is the same for all blocks of the other dimensions? */
+/* May the condition be about `x`? In a loop: does it go on by one with its number, and is the same for all blocks of
+ * the other dimensions? */
 static bool is_subject(const Specializer *s, const Coordinate *x) {
   bool even = !s->loop || x->block[ROUND] == 1;
   for (int d = 1; d < MAX_RANK; d++)
@@ -164,20 +188,22 @@ static bool is_subject(const Specializer *s, const Coordinate *x) {
   return even;
 }
 
-/* Adds what assuming coordinate `d` of `op` requires to `c`; false, with `c` as it was, if it cannot be assumed. *varies is set if it is not the same for the whole tile. */
+/* Adds what assuming coordinate `d` of `op` requires to `c`; false, with `c` as it was, if it cannot be assumed.
+ * *varies is set if it is not the same for the whole tile. */
 static bool require_coordinate(Specializer *s, Condition *c, const Op *op, int d, bool *varies) {
   Coordinate x;
   Condition with = *c;
   int64_t off = op->code == OP_INSIDE ? 0 : op->off[0];
-  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_subject(s, &x) || !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
+  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_subject(s, &x) ||
+      !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
     return false;
   *varies |= x.varies;
   *c = with;
   return true;
 }
 
-/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be assumed, of a version of the kernel all or none; 0 for
- * an inside that is the same for the whole tile anyway. */
+/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be
+ * assumed, of a version of the kernel all or none; 0 for an inside that is the same for the whole tile anyway. */
 static unsigned require_op(Specializer *s, Condition *c, const Op *op) {
   bool varies = op->code != OP_INSIDE;
   unsigned taken = 0;
@@ -196,8 +222,8 @@ static bool is_within(const Block *b, const Op *loop) {
   return b && b->parent;
 }
 
-/* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops in them are
- * decided too, and then the requirements are added anew to the condition that includes theirs. */
+/* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops
+ * in them are decided too, and then the requirements are added anew to the condition that includes theirs. */
 static bool assume(Specializer *s, const Op *op) {
   uint8_t *d = &s->decision[op->results[0]->id];
   if (*d == UNDECIDED && s->loop && !is_within(op->parent, s->loop))
@@ -423,14 +449,22 @@ static void build_versions(Specializer *s, Kernel *k) {
 /* ---------------------------------------------------------------- walks in three parts */
 
 /* A loop from lo to hi that is to be split, and what is known of its rounds. */
-typedef struct Walk { Op *loop; int64_t lo, hi; Specializer *rounds; } Walk;
+typedef struct Walk {
+  Op *loop;
+  int64_t lo, hi;
+  Specializer *rounds;
+} Walk;
 
 /* Short names for the numbers of a loop's rounds, which are made by `b`. */
 static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
-static Value *clamp(Builder *b, Value *x, Value *lo, Value *hi) { return build2(b, OP_MIN, build2(b, OP_MAX, x, lo), hi); }
+static Value *clamp(Builder *b, Value *x, Value *lo, Value *hi) {
+  return build2(b, OP_MIN, build2(b, OP_MAX, x, lo), hi);
+}
 
 /* The least (sign -1) or greatest (sign 1) of `*all` and x; `*all` may be NULL. */
-static void build_extreme(Builder *b, int sign, Value **all, Value *x) { *all = *all ? build2(b, sign < 0 ? OP_MIN : OP_MAX, *all, x) : x; }
+static void build_extreme(Builder *b, int sign, Value **all, Value *x) {
+  *all = *all ? build2(b, sign < 0 ? OP_MIN : OP_MAX, *all, x) : x;
+}
 
 /* The block part of `p`, without the loop's number. */
 static Value *build_block_part(Builder *b, Part p) {
@@ -438,7 +472,8 @@ static Value *build_block_part(Builder *b, Part p) {
   return build_part(b, &p);
 }
 
-/* In *first and *last the least and greatest number of the loop for which the condition holds, NULL if there is no such bound. */
+/* In *first and *last the least and greatest number of the loop for which the condition holds, NULL if there is no such
+ * bound. */
 static void build_rounds(Specializer *s, Builder *b, Value **first, Value **last) {
   *first = *last = NULL;
   for (int i = 0; i < s->condition->n; i++) {
@@ -464,7 +499,8 @@ static Op *build_part_of_walk(Builder *b, const Op *loop, Value *lo, Value *hi) 
   return part;
 }
 
-/* How many rounds of walk `w` come before those for which the condition holds, given the least number `first` for which it does (NULL: any). */
+/* How many rounds of walk `w` come before those for which the condition holds, given the least number `first` for which
+ * it does (NULL: any). */
 static Value *build_before(Builder *b, const Walk *w, Value *first, Value *most) {
   int64_t by = w->loop->off[0];
   if (!first)
@@ -480,8 +516,9 @@ static Value *build_until(Builder *b, const Walk *w, Value *last, Value *most, V
   return build2(b, OP_MAX, build2(b, OP_DIV, last, number(b, by)), before);
 }
 
-/* Puts in the place of walk `w` a loop of two rounds: in the first the rounds of the walk before those for which the condition holds, and then those; in the second the rest. So there are two copies of the walk's body,
- * not three, and few values that only the last part needs wait in registers during the middle. */
+/* Puts in the place of walk `w` a loop of two rounds: in the first the rounds of the walk before those for which the
+ * condition holds, and then those; in the second the rest. So there are two copies of the walk's body, not three, and
+ * few values that only the last part needs wait in registers during the middle. */
 static void split_walk(const Walk *w) {
   Op *loop = w->loop;
   Specializer *s = w->rounds;
@@ -498,7 +535,8 @@ static void split_walk(const Walk *w) {
   Builder in = builder_at_end(s->arena, parts->blocks[0]);
   in.loc = loop->loc;
   Value *rest = build2(&in, OP_NE, parts->blocks[0]->args[0], parts->operands[0]);
-  build_part_of_walk(&in, loop, build3(&in, OP_SELECT, rest, last, loop->operands[0]), build3(&in, OP_SELECT, rest, loop->operands[1], first));
+  build_part_of_walk(&in, loop, build3(&in, OP_SELECT, rest, last, loop->operands[0]),
+                     build3(&in, OP_SELECT, rest, loop->operands[1], first));
   apply_assumptions(s, build_part_of_walk(&in, loop, first, build3(&in, OP_SELECT, rest, first, last))->blocks[0]);
   op_unlink(loop);
 }
@@ -550,17 +588,21 @@ static bool find_condition(Specializer *s) {
   return s->condition->n > 0;
 }
 
-/* Values of a body beyond which its code is long enough as it is; rounds of a loop from which on it is worthwhile to split. */
+/* Values of a body beyond which its code is long enough as it is; rounds of a loop from which on it is worthwhile to
+ * split. */
 enum { LONG_BODY = 20000, MANY_ROUNDS = 4 };
 
 /* The walks of a kernel that are to be split. */
-typedef struct Walks { Walk *all; int32_t n; } Walks;
+typedef struct Walks {
+  Walk *all;
+  int32_t n;
+} Walks;
 
 /* Is `op` a loop whose rounds can be parted: a long one that goes on by itself, between constants? */
 static bool is_walk(Op *op, Walk *w) {
   *w = (Walk){.loop = op};
-  return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) && value_is_int(op->operands[1], &w->hi) &&
-         (w->hi - w->lo) / op->off[0] >= MANY_ROUNDS;
+  return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) &&
+         value_is_int(op->operands[1], &w->hi) && (w->hi - w->lo) / op->off[0] >= MANY_ROUNDS;
 }
 
 /* The walks of `k` that have tests which hold in some rounds and not in others. */

@@ -1,5 +1,7 @@
-/* split-edges.c: the blocks at the edges in a kernel of their own. What pass specialize makes of a body, `if interior { A } else { B }`, is compiled as one: every
- * block takes the registers of B, which needs more of them. Where the interior blocks are a box of the grid of blocks, kernel
+/* split-edges.c: the blocks at the edges in a kernel of their own. What pass specialize makes of a body, `if interior
+ * { A } else { B }`, is compiled as one: every
+ * block takes the registers of B, which needs more of them. Where the interior blocks are a box of the grid of
+ * blocks, kernel
  *
  *   @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
  *
@@ -8,25 +10,34 @@
  *   @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
  *   @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
  *
- * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which are all alike, fill the device behind it. */
+ * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which
+ * are all alike, fill the device behind it. */
 #include <string.h>
 
 #include "passes/analysis.h"
 #include "passes/lower/lower.h"
 
 /* The interior blocks along one dimension: from number `first` on those that cover `extent` points. */
-typedef struct Inner { int64_t first; Affine extent; } Inner;
+typedef struct Inner {
+  int64_t first;
+  Affine extent;
+} Inner;
 
-/* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the number of the kernel for the rest. */
-typedef struct Split { Op *versions; Inner inner[MAX_RANK]; int32_t edge; } Split;
+/* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
+ * number of the kernel for the rest. */
+typedef struct Split {
+  Op *versions;
+  Inner inner[MAX_RANK];
+  int32_t edge;
+} Split;
 
 /* ---------------------------------------------------------------- which blocks are interior */
 
 /* x / y, rounded up. */
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
 
-/* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can be told from params. The extent still counts
- * from block 0 on. */
+/* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can
+ * be told from params. The extent still counts from block 0 on. */
 static bool restrict_inner(Inner *in, Affine lo, Affine hi, int64_t tile) {
   int64_t more;
   Affine extent = affine_add_const(hi, 1);
@@ -39,15 +50,16 @@ static bool restrict_inner(Inner *in, Affine lo, Affine hi, int64_t tile) {
   return true;
 }
 
-/* Is `op` an inside of nothing but first points of tiles? Then takes the blocks out of `inner` for which it is false. */
+/* Is `op` an inside of nothing but first points of tiles? Then takes the blocks out of `inner` for which it is false.
+ */
 static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
   for (int i = 0; i < op->noperands; i++) {
     Linear f = linear_of(r, op->operands[i]);
     if (op->operands[i]->type != TY_I64 || f.n != 1 || f.t[0].atom.kind != ATOM_BLOCK)
       return false;
     int d = f.t[0].atom.index;
-    if (f.t[0].coef != r->k->tile[d] ||
-        !restrict_inner(&inner[d], affine_add_const(op->box->lo[i], -f.c), affine_add_const(op->box->hi[i], -f.c), r->k->tile[d]))
+    if (f.t[0].coef != r->k->tile[d] || !restrict_inner(&inner[d], affine_add_const(op->box->lo[i], -f.c),
+                                                        affine_add_const(op->box->hi[i], -f.c), r->k->tile[d]))
       return false;
   }
   return true;
@@ -140,16 +152,21 @@ static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t ti
   return build2(b, OP_DIV, add(b, points, number(b, tile - 1)), number(b, tile));
 }
 
-/* What the search for an edge block's place knows: `left`, its number among the blocks that it may still be; `all`, how many blocks there are for one
- * number along dimension d, and `rim`, how many of those are not interior if that number is one of interior blocks; `rimmed`, whether it is one in all dimensions before d
- * (NULL: it is). */
-typedef struct Search { Builder *b; Value *left, *rimmed, *all[MAX_RANK], *rim[MAX_RANK]; } Search;
+/* What the search for an edge block's place knows: `left`, its number among the blocks that it may still be; `all`, how
+ * many blocks there are for one number along dimension d, and `rim`, how many of those are not interior if that number
+ * is one of interior blocks; `rimmed`, whether it is one in all dimensions before d (NULL: it is). */
+typedef struct Search {
+  Builder *b;
+  Value *left, *rimmed, *all[MAX_RANK], *rim[MAX_RANK];
+} Search;
 
 /* x if all dimensions before are those of interior blocks, else y. */
-static Value *if_rimmed(Search *s, Value *x, Value *y) { return s->rimmed ? build3(s->b, OP_SELECT, s->rimmed, x, y) : x; }
+static Value *if_rimmed(Search *s, Value *x, Value *y) {
+  return s->rimmed ? build3(s->b, OP_SELECT, s->rimmed, x, y) : x;
+}
 
-/* The block's number along dimension `d`, where `inner` blocks from `first` on are interior. Numbers before those have `all` blocks each, then come those with `rim`, then
- * again with `all`; in the last dimension that is 1, 0 and 1. */
+/* The block's number along dimension `d`, where `inner` blocks from `first` on are interior. Numbers before those have
+ * `all` blocks each, then come those with `rim`, then again with `all`; in the last dimension that is 1, 0 and 1. */
 static Value *build_place(Search *s, int d, bool last, int64_t first, Value *inner) {
   Builder *b = s->b;
   Value *before = mul(b, number(b, first), s->all[d]), *beside = mul(b, inner, s->rim[d]);
@@ -226,16 +243,21 @@ static void split_kernel(Module *m, int i, Split *s) {
 /* ---------------------------------------------------------------- modules */
 
 /* Sets *user, a bool, if `op` is one by which threads of a block work together (a block_walk callback). */
-static void note_together(void *user, Op *op) { *(bool *)user |= op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN; }
+static void note_together(void *user, Op *op) {
+  *(bool *)user |=
+      op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN;
+}
 
-/* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both versions. */
+/* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
+ * versions. */
 static bool is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
   return together;
 }
 
-/* What becomes of each kernel of `m`. A kernel and those that it is launched instead of are split all or none, so that the same one of them runs at the edge and inside. */
+/* What becomes of each kernel of `m`. A kernel and those that it is launched instead of are split all or none, so that
+ * the same one of them runs at the edge and inside. */
 static Split *find_splits(PassContext *c, Module *m) {
   Split *s = ARENA_ARRAY(c->arena, Split, m->nkernels + 1);
   for (int i = 0; i < m->nkernels; i++) {

@@ -1,10 +1,15 @@
 /* loops-arrays.c: which versions of fields live in arrays of the tile. */
 #include "passes/lower/loops.h"
 
-/* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far from a store waits for it: such rows get ROW_CELLS more. */
+/* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far
+ * from a store waits for it: such rows get ROW_CELLS more. */
 enum { PAGE_CELLS = 512 };
 
-typedef struct ReadMarks { const Launch *l; int instance; bool **read; } ReadMarks;
+typedef struct ReadMarks {
+  const Launch *l;
+  int instance;
+  bool **read;
+} ReadMarks;
 
 /* AccessFn: what the running instance reads for `field` is read. */
 static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
@@ -14,18 +19,22 @@ static void mark_read(void *user, const Piece *piece, int field, const int64_t *
   r->read[v.field][v.version] = true;
 }
 
-bool keeps_values(const Launch *l, int i, int field) { return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i); }
+bool keeps_values(const Launch *l, int i, int field) {
+  return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i);
+}
 
 /* read[f][v]: does an instance of `l` read version v of field f, be it to keep it? */
 static bool **versions_read(const Launch *l) {
   const Module *m = l->m;
   ReadMarks r = {l, 0, ARENA_ARRAY(m->arena, bool *, m->nfields)};
-  for (int f = 0; f < m->nfields; f++) r.read[f] = ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1);
+  for (int f = 0; f < m->nfields; f++)
+    r.read[f] = ARENA_ARRAY(m->arena, bool, l->use[f].versions + 1);
   for (r.instance = 0; r.instance < l->n; r.instance++) {
     const Stencil *st = &l->st[r.instance];
     stencil_accesses(st, mark_read, &r);
     for (int i = 0; i < st->ntargets; i++)
-      if (keeps_values(l, r.instance, st->targets[i])) r.read[st->targets[i]][launch_version(l, st->targets[i], r.instance)] = true;
+      if (keeps_values(l, r.instance, st->targets[i]))
+        r.read[st->targets[i]][launch_version(l, st->targets[i], r.instance)] = true;
   }
   return r.read;
 }
@@ -33,7 +42,8 @@ static bool **versions_read(const Launch *l) {
 /* Is the extent that of the output tile itself? */
 static bool extent_zero(const Extent *e, int rank) {
   for (int d = 0; d < rank; d++)
-    if (e->lo[d] != 0 || e->hi[d] != 0) return false;
+    if (e->lo[d] != 0 || e->hi[d] != 0)
+      return false;
   return true;
 }
 
@@ -55,7 +65,8 @@ static void each_array(Tile *t, bool *const *read, ArrayFn fn) {
     for (int k = 0; k < l->st[i].ntargets; k++) {
       int f = l->st[i].targets[k], v = launch_version(l, f, i) + 1;
       bool last = v == l->use[f].versions;
-      if (read[f][v] || (last && l->use[f].stored && !extent_zero(&l->st[i].extent, t->rank))) t->array[f][v] = fn(t, i, f, v);
+      if (read[f][v] || (last && l->use[f].stored && !extent_zero(&l->st[i].extent, t->rank)))
+        t->array[f][v] = fn(t, i, f, v);
     }
 }
 
@@ -71,7 +82,8 @@ void tile_arrays(Tile *t, ArrayFn make) {
   t->array = ARENA_ARRAY(m->arena, int32_t *, m->nfields);
   for (int f = 0; f < m->nfields; f++) {
     t->array[f] = ARENA_ARRAY(m->arena, int32_t, t->l->use[f].versions + 1);
-    for (int v = 0; v <= t->l->use[f].versions; v++) t->array[f][v] = -1;
+    for (int v = 0; v <= t->l->use[f].versions; v++)
+      t->array[f][v] = -1;
   }
   each_array(t, read, mark_array);
   each_array(t, read, make);

@@ -17,39 +17,54 @@ static void region_cells(const Tile *t, Builder *b, const Region *r, int n, Valu
   }
 }
 
-/* Opens the loops over the cells from lo to before hi of the first `n` dimensions (the last of all dimensions with FOR_PARALLEL). */
+/* Opens the loops over the cells from lo to before hi of the first `n` dimensions (the last of all dimensions with
+ * FOR_PARALLEL). */
 static void open_nest(const Tile *t, Builder *b, Value *const *lo, Value *const *hi, int n, Value **cell) {
-  for (int d = 0; d < n; d++) cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
+  for (int d = 0; d < n; d++)
+    cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
 }
 
-/* Opens a loop over the parts that cells *lo to before *hi of the last dimension are computed in, and gives them the cells of one: those from a multiple of whole vectors to another, so that arrays,
- * and rows of whole vectors in global memory, are accessed at vector boundaries; and before and behind them, where cells are left, the first and the last vector that are full. Some cells are
- * computed twice, which does no harm: what an instance writes it does not read. Too few cells for a vector are one part. */
+/* Opens a loop over the parts that cells *lo to before *hi of the last dimension are computed in, and gives them the
+ * cells of one: those from a multiple of whole vectors to another, so that arrays, and rows of whole vectors in global
+ * memory, are accessed at vector boundaries; and before and behind them, where cells are left, the first and the last
+ * vector that are full. Some cells are computed twice, which does no harm: what an instance writes it does not read.
+ * Too few cells for a vector are one part. */
 static void open_parts(Builder *b, Value **lo, Value **hi) {
   Value *vector = build_int(b, TY_I32, ROW_CELLS), *few = build2(b, OP_LT, build2(b, OP_SUB, *hi, *lo), vector);
-  Value *up = build2(b, OP_ADD, *lo, build_int(b, TY_I32, ROW_CELLS - 1)), *first = build2(b, OP_SUB, up, build2(b, OP_REM, up, vector));
+  Value *up = build2(b, OP_ADD, *lo, build_int(b, TY_I32, ROW_CELLS - 1)),
+        *first = build2(b, OP_SUB, up, build2(b, OP_REM, up, vector));
   Value *last = build2(b, OP_SUB, *hi, build2(b, OP_REM, *hi, vector)), *behind = build2(b, OP_SUB, *hi, vector);
   Value *head = build3(b, OP_SELECT, build2(b, OP_GT, first, *lo), build2(b, OP_ADD, *lo, vector), *lo);
   Value *tail = build3(b, OP_SELECT, build2(b, OP_LT, last, *hi), *hi, behind);
-  Value *ends[] = {build3(b, OP_SELECT, few, *hi, head), build3(b, OP_SELECT, few, first, last), build3(b, OP_SELECT, few, behind, tail)};
+  Value *ends[] = {build3(b, OP_SELECT, few, *hi, head), build3(b, OP_SELECT, few, first, last),
+                   build3(b, OP_SELECT, few, behind, tail)};
   Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 3), 1, 0);
-  Value *is_head = build2(b, OP_EQ, part, build_int(b, TY_I32, 0)), *is_middle = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
+  Value *is_head = build2(b, OP_EQ, part, build_int(b, TY_I32, 0)),
+        *is_middle = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
   *lo = build3(b, OP_SELECT, is_head, *lo, build3(b, OP_SELECT, is_middle, first, behind));
   *hi = build3(b, OP_SELECT, is_head, ends[0], build3(b, OP_SELECT, is_middle, ends[1], ends[2]));
 }
 
-/* The innermost loop of the fast box, over cells from lo to before hi of the last dimension, on `n` lines from cell[rank - 2] on. */
-static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece, int n, Value **cell, Value *lo, Value *hi) {
+/* The innermost loop of the fast box, over cells from lo to before hi of the last dimension, on `n` lines from
+ * cell[rank - 2] on. */
+static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece, int n, Value **cell, Value *lo,
+                             Value *hi) {
   Value **lines = ARENA_ARRAY(b.arena, Value *, n);
-  for (int q = 0; q < n && t->rank > 1; q++) lines[q] = q ? build2(&b, OP_ADD, cell[t->rank - 2], build_int(&b, TY_I32, q)) : cell[t->rank - 2];
+  for (int q = 0; q < n && t->rank > 1; q++)
+    lines[q] = q ? build2(&b, OP_ADD, cell[t->rank - 2], build_int(&b, TY_I32, q)) : cell[t->rank - 2];
   build_places(t, &b, i, piece, t->rank == 2 ? lines : cell, t->rank == 2 ? n : 1);
-  if (t->walk) open_parts(&b, &lo, &hi);
+  if (t->walk)
+    open_parts(&b, &lo, &hi);
   cell[t->rank - 1] = open_loop(&b, lo, hi, 1, FOR_PARALLEL);
   build_fast_cells(t, &b, i, piece, n, cell, lines);
 }
 
 /* What is known of an instance: does it read global memory? */
-typedef struct Marks { const Tile *t; int instance; bool reads; } Marks;
+typedef struct Marks {
+  const Tile *t;
+  int instance;
+  bool reads;
+} Marks;
 
 /* AccessFn: notes in the Marks `user` whether the instance reads global memory. */
 static void mark_memory(void *user, const Piece *piece, int field, const int64_t *off) {
@@ -58,16 +73,19 @@ static void mark_memory(void *user, const Piece *piece, int field, const int64_t
   m->reads |= launch_reads(m->t->l, field, m->instance).version == 0;
 }
 
-/* The lines that instance `i` computes together. One by one in rank 3 if it is bound by global memory: lines lie behind each other there, and processors fetch ahead what is read in order. */
+/* The lines that instance `i` computes together. One by one in rank 3 if it is bound by global memory: lines lie behind
+ * each other there, and processors fetch ahead what is read in order. */
 static int lines_of(const Tile *t, int i) {
   const Stencil *st = &t->l->st[i];
   Marks m = {t, i, false};
   stencil_accesses(st, mark_memory, &m);
-  for (int k = 0; k < st->ntargets; k++) m.reads |= stores_directly(t, st->targets[k], i);
+  for (int k = 0; k < st->ntargets; k++)
+    m.reads |= stores_directly(t, st->targets[k], i);
   return t->rank == 3 && m.reads ? 1 : t->lines;
 }
 
-/* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that remain one by one. */
+/* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that
+ * remain one by one. */
 static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece, const Region *fast) {
   Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
   int x = t->rank - 1, y = x - 1;
@@ -82,10 +100,10 @@ static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece,
     cell[y] = open_loop(&in, lo[y], from, lines, 0);
     build_fast_lines(t, in, i, piece, lines, cell, lo[x], hi[x]);
   }
-  if (x) cell[y] = open_loop(&b, from, hi[y], 1, 0);
+  if (x)
+    cell[y] = open_loop(&b, from, hi[y], 1, 0);
   build_fast_lines(t, b, i, piece, 1, cell, lo[x], hi[x]);
 }
-
 
 /* Is the row of these cells within the fast box in all dimensions but the last? */
 static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *const *cell) {
@@ -97,7 +115,8 @@ static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *
   return yes;
 }
 
-/* The loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what lies behind it. */
+/* The loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what lies
+ * behind it. */
 static void build_slow_nest(const Tile *t, Builder b, int i, const Region *region, const Region *fast) {
   Value *cell[MAX_RANK], *los[MAX_RANK], *his[MAX_RANK];
   int x = t->rank - 1;
@@ -106,7 +125,8 @@ static void build_slow_nest(const Tile *t, Builder b, int i, const Region *regio
   region_cells(t, &b, region, x, los, his);
   open_nest(t, &b, los, his, x, cell);
   Value *in_row = row_is_fast(t, &b, fast, cell);
-  Value *first_end = build3(&b, OP_SELECT, in_row, fast_lo, hi), *second_begin = build3(&b, OP_SELECT, in_row, fast_hi, hi);
+  Value *first_end = build3(&b, OP_SELECT, in_row, fast_lo, hi),
+        *second_begin = build3(&b, OP_SELECT, in_row, fast_hi, hi);
   Value *part = open_loop(&b, build_int(&b, TY_I32, 0), build_int(&b, TY_I32, 2), 1, 0);
   Value *second = build2(&b, OP_EQ, part, build_int(&b, TY_I32, 1));
   Value *from = build3(&b, OP_SELECT, second, second_begin, lo), *to = build3(&b, OP_SELECT, second, hi, first_end);
@@ -139,7 +159,8 @@ void build_instance(const Tile *t, Builder *b, int i) {
 /* The lag of the instance that makes version `v` of `field`. */
 static int32_t version_lag(const Tile *t, int field, int v) {
   int i = 0;
-  while (launch_version(t->l, field, i + 1) < v) i++;
+  while (launch_version(t->l, field, i + 1) < v)
+    i++;
   return t->walk->lag[i];
 }
 
@@ -147,9 +168,11 @@ void build_write_back(const Tile *t, Builder *b) {
   const Module *m = t->l->m;
   for (int f = 0; f < m->nfields; f++) {
     const FieldUse *u = &t->l->use[f];
-    if (!u->stored || u->versions == 0 || t->array[f][u->versions] < 0) continue;
+    if (!u->stored || u->versions == 0 || t->array[f][u->versions] < 0)
+      continue;
     Region tile = tile_region(t, b), box = region_of_box(t, b, &m->fields[f].box);
-    if (t->walk) region_rows(t, b, version_lag(t, f, u->versions), &tile);
+    if (t->walk)
+      region_rows(t, b, version_lag(t, f, u->versions), &tile);
     Region out = region_clip(t, b, &tile, &box);
     Builder in = *b;
     Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];

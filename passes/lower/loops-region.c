@@ -12,15 +12,18 @@ Extent tile_extent(const Tile *t, int i) {
   Extent e = t->l->st[i].extent;
   int x = t->rank - 1;
   bool all = t->walk != NULL;
-  for (int k = 0; k < t->l->st[i].ntargets; k++) all = all && !stores_directly(t, t->l->st[i].targets[k], i);
-  if (!all) return e;
+  for (int k = 0; k < t->l->st[i].ntargets; k++)
+    all = all && !stores_directly(t, t->l->st[i].targets[k], i);
+  if (!all)
+    return e;
   e.lo[x] = whole_vectors(e.lo[x]);
   e.hi[x] = whole_vectors(t->width[x] + e.hi[x]) - t->width[x];
   return e;
 }
 
 void region_rows(const Tile *t, Builder *b, int lag, Region *r) {
-  if (!t->walk) return;
+  if (!t->walk)
+    return;
   Value *first = plus_i64(b, t->walk->row, -lag);
   r->lo[0] = build2(b, OP_MAX, r->lo[0], first);
   r->hi[0] = build2(b, OP_MIN, r->hi[0], plus_i64(b, first, t->walk->rows - 1));
@@ -35,9 +38,11 @@ Region instance_region(const Tile *t, Builder *b, int i) {
     Value *lo = plus_i64(b, t->base[d], t->lead[d] - e.lo[d]);
     Value *hi = plus_i64(b, t->base[d], t->lead[d] + t->width[d] - 1 + e.hi[d]);
     r.lo[d] = wraps ? lo : build2(b, OP_MAX, lo, build_affine(b, m, m->grid.lo[d]));
-    r.hi[d] = build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, m->grid.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
+    r.hi[d] =
+        build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, m->grid.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
   }
-  if (t->walk) region_rows(t, b, t->walk->lag[i], &r);
+  if (t->walk)
+    region_rows(t, b, t->walk->lag[i], &r);
   return r;
 }
 
@@ -70,16 +75,26 @@ Region region_of_box(const Tile *t, Builder *b, const Box *box) {
 }
 
 /* The fast box in the making: of `piece` in instance i. images[d]: in dimension d it may go on beyond the edge. */
-typedef struct SafeBox { const Tile *t; Builder *b; const Piece *piece; int i; bool images[MAX_RANK]; Region r; } SafeBox;
+typedef struct SafeBox {
+  const Tile *t;
+  Builder *b;
+  const Piece *piece;
+  int i;
+  bool images[MAX_RANK];
+  Region r;
+} SafeBox;
 
-/* AccessFn: shrinks the box so that this access, if it is of the piece and has an outside rule to mind, stays inside its field. */
+/* AccessFn: shrinks the box so that this access, if it is of the piece and has an outside rule to mind, stays inside
+ * its field. */
 static void shrink_for_access(void *user, const Piece *piece, int field, const int64_t *off) {
   SafeBox *s = user;
   const Module *m = s->t->l->m;
-  if (piece != s->piece) return;
+  if (piece != s->piece)
+    return;
   Rules rules = access_rules(m, &piece->box, field, off);
   for (int d = 0; d < s->t->rank; d++) {
-    if (rules.dim[d] == OUTSIDE_NONE || s->images[d]) continue;
+    if (rules.dim[d] == OUTSIDE_NONE || s->images[d])
+      continue;
     Value *lo = plus_i64(s->b, build_affine(s->b, m, m->fields[field].box.lo[d]), -off[d]);
     Value *hi = plus_i64(s->b, build_affine(s->b, m, m->fields[field].box.hi[d]), -off[d]);
     s->r.lo[d] = build2(s->b, OP_MAX, s->r.lo[d], lo);
@@ -87,42 +102,50 @@ static void shrink_for_access(void *user, const Piece *piece, int field, const i
   }
 }
 
-/* AccessFn: images can be computed as other points are only from arrays, whose cells beyond the edge are images too, and where no rule but periodic is to be minded. */
+/* AccessFn: images can be computed as other points are only from arrays, whose cells beyond the edge are images too,
+ * and where no rule but periodic is to be minded. */
 static void forbid_images(void *user, const Piece *piece, int field, const int64_t *off) {
   SafeBox *s = user;
-  if (piece != s->piece) return;
+  if (piece != s->piece)
+    return;
   Rules rules = access_rules(s->t->l->m, &piece->box, field, off);
   bool from_memory = launch_reads(s->t->l, field, s->i).version == 0;
   for (int d = 0; d < s->t->rank; d++)
-    if (from_memory || (rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC)) s->images[d] = false;
+    if (from_memory || (rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC))
+      s->images[d] = false;
 }
 
 /* Does the body ask for the coordinate in dimension d? */
 static bool uses_index(const Block *b, int d) {
   for (const Op *op = b->first; op; op = op->next)
-    if (op->code == OP_INDEX && op->sym == d) return true;
+    if (op->code == OP_INDEX && op->sym == d)
+      return true;
   return false;
 }
 
-/* Finds the dimensions in which the fast box may go on into images: the piece and the grid both end where the field wraps, so that an image lies in the piece as the point does that
- * it stands for, and nothing in the body tells them apart. */
+/* Finds the dimensions in which the fast box may go on into images: the piece and the grid both end where the field
+ * wraps, so that an image lies in the piece as the point does that it stands for, and nothing in the body tells them
+ * apart. */
 static void allow_images(SafeBox *s) {
   const Launch *l = s->t->l;
   const Box *grid = &l->m->grid, *box = &s->piece->box;
   for (int d = 0; d < s->t->rank; d++) {
     bool ends = l->wraps[d] && affine_equal(box->lo[d], l->wrap_lo[d]) && affine_equal(box->hi[d], l->wrap_hi[d]);
-    s->images[d] = ends && affine_equal(grid->lo[d], box->lo[d]) && affine_equal(grid->hi[d], box->hi[d]) && !uses_index(s->piece->body, d);
+    s->images[d] = ends && affine_equal(grid->lo[d], box->lo[d]) && affine_equal(grid->hi[d], box->hi[d]) &&
+                   !uses_index(s->piece->body, d);
   }
   const Stencil *st = &l->st[s->i];
   stencil_accesses(st, forbid_images, s);
   for (int k = 0; k < st->ntargets; k++)
-    if (piece_target(s->piece, st->targets[k]) < 0) s->images[0] = s->images[1] = s->images[2] = false;
+    if (piece_target(s->piece, st->targets[k]) < 0)
+      s->images[0] = s->images[1] = s->images[2] = false;
 }
 
 const Piece *main_piece(Arena *a, const Stencil *st) {
   const Piece *best = &st->pieces[0];
   for (int i = 1; i < st->npieces; i++)
-    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &best->box)) best = &st->pieces[i];
+    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &best->box))
+      best = &st->pieces[i];
   return best;
 }
 
@@ -130,7 +153,8 @@ Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const R
   SafeBox s = {.t = t, .b = b, .piece = piece, .i = i, .r = region_of_box(t, b, &piece->box)};
   allow_images(&s);
   for (int d = 0; d < t->rank; d++)
-    if (s.images[d]) s.r.lo[d] = region->lo[d], s.r.hi[d] = region->hi[d];
+    if (s.images[d])
+      s.r.lo[d] = region->lo[d], s.r.hi[d] = region->hi[d];
   stencil_accesses(&t->l->st[i], shrink_for_access, &s);
   return region_clip(t, b, region, &s.r);
 }

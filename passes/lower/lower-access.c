@@ -1,6 +1,8 @@
-/* lower-access.c: one access of a field made into kernel IR, with the field's outside rule, from coordinates that the caller gives.
+/* lower-access.c: one access of a field made into kernel IR, with the field's outside rule, from coordinates that the
+ * caller gives.
  *
- * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access can leave the
+ * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access
+ * can leave the
  * field's region. */
 #include "passes/lower/lower.h"
 
@@ -28,7 +30,9 @@ bool rules_none(const Rules *r) {
 }
 
 /* The scalar `s` as i64. */
-static Value *scalar_i64(Builder *b, const Module *m, int s) { return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s)); }
+static Value *scalar_i64(Builder *b, const Module *m, int s) {
+  return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s));
+}
 
 Value *build_affine(Builder *b, const Module *m, Affine x) {
   Value *sum = NULL;
@@ -54,10 +58,13 @@ static Opcode map_op(OutsideRule rule) {
 }
 
 /* x + off as an op of its own. */
-static Value *plus(Builder *b, Value *x, int64_t off) { return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x; }
+static Value *plus(Builder *b, Value *x, int64_t off) {
+  return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x;
+}
 
 /* Does at + off lie in the field's region in the dimensions whose rule is `rule`? NULL if there are none. */
-static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off) {
+static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule,
+                           Value *const *at, const int64_t *off) {
   const Field *f = &m->fields[field];
   Box box = {0};
   Value *coords[MAX_RANK];
@@ -70,8 +77,8 @@ static Value *inside_where(Builder *b, const Module *m, int field, const Rules *
   return box.rank ? build_inside(b, box.rank, coords, &box) : NULL;
 }
 
-Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at, const int64_t *off,
-                 Value *v, Value *other) {
+Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, OutsideRule rule, Value *const *at,
+                 const int64_t *off, Value *v, Value *other) {
   const Field *f = &m->fields[field];
   Value *test = inside_where(b, m, field, rules, rule, at, off);
   if (!test)
@@ -80,7 +87,8 @@ Value *inside_or(Builder *b, const Module *m, int field, const Rules *rules, Out
 }
 
 /* The access to a field with a constant outside, not guarded: nothing is loaded where the constant holds. */
-static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off) {
+static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
+                               const int64_t *off) {
   const Field *f = &m->fields[field];
   Op *test = build_if(b, inside_where(b, m, field, rules, OUTSIDE_CONST, at, off), 1, &f->type);
   Builder in = builder_at_end(b->arena, test->blocks[0]), out = builder_at_end(b->arena, test->blocks[1]);
@@ -90,8 +98,8 @@ static Value *load_or_constant(Builder *b, const Module *m, int field, int buffe
   return test->results[0];
 }
 
-Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at, const int64_t *off,
-                     bool guarded) {
+Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
+                     const int64_t *off, bool guarded) {
   const Field *f = &m->fields[field];
   Value *coords[MAX_RANK];
   int64_t rest[MAX_RANK] = {0};
@@ -109,7 +117,8 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
   return inside_or(b, m, field, rules, OUTSIDE_CONST, at, off, v, NULL);
 }
 
-Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at, Value *cell, int64_t off) {
+Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at,
+                  Value *cell, int64_t off) {
   Value *beyond = plus(b, at, off);
   Box line = {.rank = 1, .lo = {f->box.lo[d]}, .hi = {f->box.hi[d]}};
   Value *moved = build_map(b, map_op(rule), at, off, f->box.lo[d], f->box.hi[d]);
@@ -127,7 +136,8 @@ Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int
   for (int d = 0; d < m->grid.rank; d++) {
     OutsideRule rule = rules->dim[d];
     bool leads = rule == OUTSIDE_CLAMP || rule == OUTSIDE_MIRROR;
-    idx[d] = leads ? ruled_cell(b, f, -a->pad_lo[d], a->shape[d] - 1 - a->pad_lo[d], d, rule, at[d], cell[d], off[d]) : cell[d];
+    idx[d] = leads ? ruled_cell(b, f, -a->pad_lo[d], a->shape[d] - 1 - a->pad_lo[d], d, rule, at[d], cell[d], off[d])
+                   : cell[d];
     rest[d] = (leads ? 0 : off[d]) + a->pad_lo[d];
   }
   Value *v = build_aload(b, f->type, array, ver, m->grid.rank, idx, rest);

@@ -2,7 +2,12 @@
 #include "passes/lower/lower.h"
 
 /* An access that a Point has already built: its field, offset and rules, and the value. */
-struct SeenAccess { int32_t field; int64_t off[MAX_RANK]; Rules rules; Value *value; };
+struct SeenAccess {
+  int32_t field;
+  int64_t off[MAX_RANK];
+  Rules rules;
+  Value *value;
+};
 
 /* Do the two accesses mean the same? */
 static bool same_access(const struct SeenAccess *x, const struct SeenAccess *y) {
@@ -45,7 +50,8 @@ static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
   return r->results[0];
 }
 
-/* The element op `op` as a load from its array's buffer (lowering_new), at `index` brought into the array; 0 if the array is empty. */
+/* The element op `op` as a load from its array's buffer (lowering_new), at `index` brought into the array; 0 if the
+ * array is empty. */
 static Value *element_value(const Module *m, Builder *b, const Op *op, Value *index) {
   const ParamArray *p = &m->param_arrays[op->sym];
   Value *at = build_map(b, OP_CLAMP, index, 0, affine_const(0), affine_add_const(p->extent, -1));
@@ -121,7 +127,8 @@ static Value *piece_test(Point *p, Builder *b, const Stencil *st, int i, Value *
 }
 
 /* The new value of `field` at the point: a chain of selects over the pieces in `order`, whose values are `values`. */
-static Value *chain(Point *p, Builder *b, const Stencil *st, int field, const int *order, Value **const *values, Value **tests, Value *v) {
+static Value *chain(Point *p, Builder *b, const Stencil *st, int field, const int *order, Value **const *values,
+                    Value **tests, Value *v) {
   for (int k = st->npieces - 1; k >= 0; k--) {
     int i = order[k], t = piece_target(&st->pieces[i], field);
     if (t < 0)

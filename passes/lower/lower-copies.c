@@ -1,17 +1,23 @@
-/* lower-copies.c: stencils that merely copy a field, such as those of pass history, and what a launch makes of them: nothing, mostly.
+/* lower-copies.c: stencils that merely copy a field, such as those of pass history, and what a launch makes of them:
+ * nothing, mostly.
  *
- * Who reads a copy can as well read what it is a copy of: the *root*, a version that an instance computes, or version 0 of another field. So a launch drops
- * copies from its instances, and Launch.sees says which root an access leads to. What remains is a copy that has to be in global memory after the launch. If its root is
- * version 0 of an older or younger self, a field of the same history whose new value is stored elsewhere, the host exchanges their buffers and nothing is
+ * Who reads a copy can as well read what it is a copy of: the *root*, a version that an instance computes, or version
+ * 0 of another field. So a launch drops
+ * copies from its instances, and Launch.sees says which root an access leads to. What remains is a copy that has to
+ * be in global memory after the launch. If its root is
+ * version 0 of an older or younger self, a field of the same history whose new value is stored elsewhere, the host
+ * exchanges their buffers and nothing is
  * stored: the buffers of a field's levels rotate. Else the last copy stays an instance's target, and it alone. */
 #include "passes/lower/lower.h"
 
-/* The work on one launch of `n` instances at st. value[f] is the root that field f has at present, versions[f] how often an instance computed f so far. For each
- * field: is it a target; is it one of a stencil that keeps its old value somewhere; is it wanted in global memory after the launch; is it the source of
- * an exchange; and the last instance that writes it if that copy is to be stored, else -1. */
+/* The work on one launch of `n` instances at st. value[f] is the root that field f has at present, versions[f] how
+ * often an instance computed f so far. For each field: is it a target; is it one of a stencil that keeps its old value
+ * somewhere; is it wanted in global memory after the launch; is it the source of an exchange; and the last instance
+ * that writes it if that copy is to be stored, else -1. */
 typedef struct Copies {
   Launch *l;
-  int32_t n; const Stencil *st;
+  int32_t n;
+  const Stencil *st;
   Version *value;
   int32_t *versions, *stored_by;
   bool *written, *kept, *source;
@@ -31,7 +37,8 @@ int copied_field(const Module *m, const Stencil *st, int f) {
     if (t < 0)
       continue;
     const Op *op = p->body->last->operands[t]->def;
-    bool here = op && op->code == OP_ACCESS && op->sym != f && box_inside(&m->fields[f].box, &p->box) == 1 && are_alike(&m->fields[f], &m->fields[op->sym]);
+    bool here = op && op->code == OP_ACCESS && op->sym != f && box_inside(&m->fields[f].box, &p->box) == 1 &&
+                are_alike(&m->fields[f], &m->fields[op->sym]);
     for (int d = 0; d < m->grid.rank && here; d++)
       here = op->off[d] == 0;
     return here ? op->sym : -1;
@@ -39,7 +46,8 @@ int copied_field(const Module *m, const Stencil *st, int f) {
   return -1;
 }
 
-/* What target `f` of `st` copies, -1 if it is computed. Fields that keep some of their old value later on are always computed, so that it is their own. */
+/* What target `f` of `st` copies, -1 if it is computed. Fields that keep some of their old value later on are always
+ * computed, so that it is their own. */
 static int copy_of(const Copies *c, const Stencil *st, int f) { return c->kept[f] ? -1 : copied_field(c->l->m, st, f); }
 
 /* Gives the targets of instance `i` their new values: the root of what they copy, else a version of their own. */
@@ -67,12 +75,13 @@ static void note_targets(Copies *c) {
 /* The field whose value now or before `f` holds. */
 static int present_of(const Module *m, int f) { return m->fields[f].past ? m->fields[f].present : f; }
 
-/* Can field `f`, which is to be `root` after the launch, get the buffer that `root` is in? That must be version 0 of a younger level of the same field, whose own new value
- * goes elsewhere, and nobody else may want it. */
+/* Can field `f`, which is to be `root` after the launch, get the buffer that `root` is in? That must be version 0 of a
+ * younger level of the same field, whose own new value goes elsewhere, and nobody else may want it. */
 static bool can_exchange(const Copies *c, int f, Version root) {
   const Module *m = c->l->m;
-  return root.version == 0 && present_of(m, f) == present_of(m, root.field) && m->fields[f].past > m->fields[root.field].past &&
-         c->written[root.field] && c->wanted[root.field] && !c->source[root.field];
+  return root.version == 0 && present_of(m, f) == present_of(m, root.field) &&
+         m->fields[f].past > m->fields[root.field].past && c->written[root.field] && c->wanted[root.field] &&
+         !c->source[root.field];
 }
 
 /* Decides for each field that is a copy in the end and wanted how it gets to be in global memory. */
@@ -97,7 +106,8 @@ static void settle_fields(Copies *c) {
 /* Has instance `i` to compute its target `f`? */
 static bool is_computed(const Copies *c, int i, int f) { return c->stored_by[f] == i || copy_of(c, &c->st[i], f) < 0; }
 
-/* Leaves only targets that have to be computed among the `*n` at `*targets` of instance `i`, with their operands at `operands` (NULL: none). */
+/* Leaves only targets that have to be computed among the `*n` at `*targets` of instance `i`, with their operands at
+ * `operands` (NULL: none). */
 static void drop_targets(const Copies *c, int i, int32_t *n, int32_t **targets, Value **operands) {
   int32_t *left = ARENA_ARRAY(c->l->m->arena, int32_t, *n);
   int count = 0;
@@ -111,7 +121,8 @@ static void drop_targets(const Copies *c, int i, int32_t *n, int32_t **targets, 
   *n = count;
 }
 
-/* Instance `i` without the targets that need not be computed. What remains of one of nothing but copies is needed on the output tile only. */
+/* Instance `i` without the targets that need not be computed. What remains of one of nothing but copies is needed on
+ * the output tile only. */
 static Stencil without_copies(const Copies *c, int i) {
   Stencil st = c->st[i];
   Arena *a = c->l->m->arena;
@@ -176,8 +187,15 @@ static void make_instances(Copies *c) {
 void launch_drop_copies(Launch *l, const bool *wanted) {
   Arena *a = l->m->arena;
   int32_t nfields = l->m->nfields;
-  Copies c = {.l = l, .n = l->n, .st = l->st, .wanted = wanted, .value = ARENA_ARRAY(a, Version, nfields), .versions = ARENA_ARRAY(a, int32_t, nfields),
-              .stored_by = ARENA_ARRAY(a, int32_t, nfields), .written = ARENA_ARRAY(a, bool, nfields), .kept = ARENA_ARRAY(a, bool, nfields),
+  Copies c = {.l = l,
+              .n = l->n,
+              .st = l->st,
+              .wanted = wanted,
+              .value = ARENA_ARRAY(a, Version, nfields),
+              .versions = ARENA_ARRAY(a, int32_t, nfields),
+              .stored_by = ARENA_ARRAY(a, int32_t, nfields),
+              .written = ARENA_ARRAY(a, bool, nfields),
+              .kept = ARENA_ARRAY(a, bool, nfields),
               .source = ARENA_ARRAY(a, bool, nfields)};
   bool any = false, left = false, dropped = false;
   note_targets(&c);

@@ -1,4 +1,5 @@
-/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the remainder of the
+/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the
+ * remainder of the
  * time steps. */
 #include "passes/lower/lower.h"
 
@@ -28,7 +29,8 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
     levels = levels || m->fields[f].history;
   }
   if (composites)
-    diag_error(c->diags, no_loc(), "pass '%s': the module has fields or values of vector or struct type; run pass scalarize first", pass);
+    diag_error(c->diags, no_loc(),
+               "pass '%s': the module has fields or values of vector or struct type; run pass scalarize first", pass);
   else if (levels && !module_moves_levels(m))
     diag_error(c->diags, no_loc(), "pass '%s': the module has fields with history; run pass history first", pass);
   else
@@ -39,7 +41,8 @@ bool lowering_ready(PassContext *c, const Module *m, const char *pass) {
 bool extents_ready(PassContext *c, const Module *m, const char *pass) {
   for (int i = 0; i < m->nstencils; i++)
     if (!m->stencils[i].has_extent) {
-      diag_error(c->diags, m->stencils[i].loc, "pass '%s': stencil '%s' has no extent; run pass halo first", pass, m->stencils[i].name);
+      diag_error(c->diags, m->stencils[i].loc, "pass '%s': stencil '%s' has no extent; run pass halo first", pass,
+                 m->stencils[i].name);
       return false;
     }
   return true;
@@ -57,7 +60,8 @@ static void add_buffer(Lowering *lo, int f, int copy) {
 /* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. */
 static void add_param_buffers(Module *out) {
   for (int i = 0; i < out->nparam_arrays; i++)
-    ARENA_PUSH(out->arena, out->buffers, out->nbuffers, ((Buffer){.name = out->param_arrays[i].name, .kind = BUFFER_PARAM, .field = i}));
+    ARENA_PUSH(out->arena, out->buffers, out->nbuffers,
+               ((Buffer){.name = out->param_arrays[i].name, .kind = BUFFER_PARAM, .field = i}));
 }
 
 /* Copies the checks of the module, so that more can be added. */
@@ -98,7 +102,8 @@ int store_buffer(const Lowering *lo, const Launch *l, int field) {
   return u->paired && u->into >= 0 ? lo->copy[0][u->into] : lo->copy[u->paired][field];
 }
 
-/* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit. */
+/* `name` with an underscore for each character that an identifier of C and PTX must not have, and in front of a digit.
+ */
 static char *identifier(Arena *a, const char *name) {
   char *s = arena_printf(a, "%s%s", isdigit((unsigned char)name[0]) || !name[0] ? "_" : "", name);
   for (char *p = s; *p; p++)
@@ -129,7 +134,11 @@ const char *group_name(const Lowering *lo, const Launch *l, const char *family, 
 
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc) {
   Module *out = lo->out;
-  Kernel k = {.name = unique_name(out, name), .rank = out->grid.rank, .steps = steps, .body = block_new(out->arena, NULL), .loc = loc};
+  Kernel k = {.name = unique_name(out, name),
+              .rank = out->grid.rank,
+              .steps = steps,
+              .body = block_new(out->arena, NULL),
+              .loc = loc};
   for (int d = 0; d < MAX_RANK; d++)
     k.threads[d] = k.tile[d] = 1;
   ARENA_PUSH(out->arena, out->kernels, out->nkernels, k);
@@ -152,8 +161,8 @@ void kernel_instead(Lowering *lo, int kernel, int other) {
   k->instead = k->nmultiples ? other + 1 : 0;
 }
 
-int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells, const int32_t *pad_lo,
-                 const int32_t *pad_hi) {
+int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells,
+                 const int32_t *pad_lo, const int32_t *pad_hi) {
   Array a = {.name = name, .type = t, .space = space, .rank = k->rank, .storage = -1};
   for (int d = 0; d < k->rank; d++) {
     a.pad_lo[d] = pad_lo ? pad_lo[d] : 0;
@@ -185,7 +194,8 @@ HostSeq *host_seq(Lowering *lo, int steps) {
   return &h->seqs[h->nseqs - 1];
 }
 
-/* Adds the check that kernel `k` needs no more blocks in dimension `d` than the target starts, if one can ever be missing. */
+/* Adds the check that kernel `k` needs no more blocks in dimension `d` than the target starts, if one can ever be
+ * missing. */
 static void check_grid(Lowering *lo, const Kernel *k, int d) {
   Module *out = lo->out;
   int64_t limit = lo->c->target->max_grid[k->rank - 1 - d], points;
@@ -197,8 +207,11 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
   for (int i = 0; i < out->nchecks; i++)
     if (affine_equal(out->checks[i].value, check.value) && !out->checks[i].unless_empty[0])
       return;
-  check.message = arena_printf(out->arena, "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; "
-                               "take a larger -block or -elems, or a smaller grid", (long long)limit, d, k->name, k->tile[d]);
+  check.message = arena_printf(
+      out->arena,
+      "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; "
+      "take a larger -block or -elems, or a smaller grid",
+      (long long)limit, d, k->name, k->tile[d]);
   ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
 }
 

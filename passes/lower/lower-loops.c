@@ -1,12 +1,18 @@
-/* Pass lower-loops: the naive and overlap schedules for targets without threads. A block is one tile of points, and a kernel's body is loops over the tile's cells.
+/* Pass lower-loops: the naive and overlap schedules for targets without threads. A block is one tile of points, and a
+ * kernel's body is loops over the tile's cells.
  *
  *     for each instance (stencil at a time level), on its region about the tile (Algorithm 2), clipped to the grid:
- *       the fast box: the points of the main piece from which no access leaves its field    a loop nest without any test, innermost loop parallel
- *       the rest of the region, if there is any                                             pieces by ifs, outside rules by maps
+ *       the fast box: the points of the main piece from which no access leaves its field    a loop nest without any
+ *       test, innermost loop parallel
+ *       the rest of the region, if there is any                                             pieces by ifs, outside
+ *       rules by maps
  *
- * A version of a field lives in an array of the tile (scratch that fits a cache), or, the last one, goes straight to global memory where no other tile
- * and no later instance needs it from here. Arrays of versions that are not alive together are merged by shared-alloc: two a field in the common case.
- * J. Holewinski, L.-N. Pouchet, P. Sadayappan, ICS 2012, Algorithms 1 to 5, with the parallel thread loops of Algorithm 3 written out as loops.
+ * A version of a field lives in an array of the tile (scratch that fits a cache), or, the last one, goes straight to
+ * global memory where no other tile
+ * and no later instance needs it from here. Arrays of versions that are not alive together are merged by
+ * shared-alloc: two a field in the common case.
+ * J. Holewinski, L.-N. Pouchet, P. Sadayappan, ICS 2012, Algorithms 1 to 5, with the parallel thread loops of
+ * Algorithm 3 written out as loops.
  */
 #include "passes/lower/loops.h"
 #include "passes/registry.h"
@@ -19,16 +25,19 @@
 static int make_array(Tile *t, int i, int field, int v) {
   const Field *f = &t->l->m->fields[field];
   (void)i;
-  return kernel_array(t->lo, &t->lo->out->kernels[t->kernel], arena_printf(t->l->m->arena, "s%s.%d", f->name, v), f->type, SPACE_SHARED, t->cells, NULL, NULL);
+  return kernel_array(t->lo, &t->lo->out->kernels[t->kernel], arena_printf(t->l->m->arena, "s%s.%d", f->name, v),
+                      f->type, SPACE_SHARED, t->cells, NULL, NULL);
 }
 
-/* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they give out fewer), and the coordinates of the tile's cells. */
+/* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they give out fewer), and the
+ * coordinates of the tile's cells. */
 static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
   const Launch *l = t->l;
   for (int d = 0; d < t->rank; d++) {
     t->width[d] = (int32_t)launch_width(l, d, block[d]);
     t->cells[d] = block[d];
-    if (d == t->rank - 1) t->cells[d] = row_cells(block[d]);
+    if (d == t->rank - 1)
+      t->cells[d] = row_cells(block[d]);
     t->lead[d] = (int32_t)l->hull.lo[d];
     k->threads[d] = 1;
     k->tile[d] = t->width[d];
@@ -38,7 +47,8 @@ static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
   }
 }
 
-void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block, int steps) {
+void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
+                  int steps) {
   Tile t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = only, .lines = 1};
   t.kernel = lowering_kernel(lo, name, steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
@@ -46,7 +56,8 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
   b.loc = k->loc;
   place_tile(&t, k, &b, block);
   tile_arrays(&t, make_array);
-  for (int i = 0; i < l->n; i++) build_instance(&t, &b, i);
+  for (int i = 0; i < l->n; i++)
+    build_instance(&t, &b, i);
   build_write_back(&t, &b);
   host_launch(lo, seq, t.kernel);
 }
@@ -58,8 +69,9 @@ void loops_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
   for (int i = 0; i < m->ninits; i++) {
     const Stencil *st = launches[i]->st;
     for (int k = 0; k < st->ntargets; k++) {
-      const char *name = st->ntargets == 1 ? arena_printf(m->arena, "init_%s", st->name)
-                                           : arena_printf(m->arena, "init_%s_%s", st->name, m->fields[st->targets[k]].name);
+      const char *name = st->ntargets == 1
+                             ? arena_printf(m->arena, "init_%s", st->name)
+                             : arena_printf(m->arena, "init_%s_%s", st->name, m->fields[st->targets[k]].name);
       loops_launch(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);
@@ -85,8 +97,12 @@ static void lower_loop_groups(Lowering *lo, int n, Launch *const *l, const Sched
   }
 }
 
-/* All launches of a module: those of the inits, those of a step, and those of several steps if there are any, the longest first. */
-typedef struct Launches { int32_t ninits, nsteps, ntiles; Launch **all; } Launches;
+/* All launches of a module: those of the inits, those of a step, and those of several steps if there are any, the
+ * longest first. */
+typedef struct Launches {
+  int32_t ninits, nsteps, ntiles;
+  Launch **all;
+} Launches;
 
 static Launches all_launches(const Module *m, bool naive) {
   int32_t n;
@@ -94,9 +110,11 @@ static Launches all_launches(const Module *m, bool naive) {
   int tiles[3], most = naive || n == 0 ? 1 : m->time_tile;
   Launches l = {m->ninits, n, remainder_tiles(m, most, tiles) - 1, NULL};
   Launch **inits = init_launches(m);
-  Launch **steps = naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
+  Launch **steps =
+      naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
   l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + l.ntiles + 1);
-  for (int i = 0; i < l.ninits + l.nsteps; i++) l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
+  for (int i = 0; i < l.ninits + l.nsteps; i++)
+    l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
   for (int i = 0; i < l.ntiles; i++) {
     const Stencil *tile = repeat_levels(m, n, st, tiles[i], true);
     l.all[l.ninits + l.nsteps + i] = launch_new(m, n * tiles[i], tile, tile, tile + n * tiles[i]);
@@ -106,13 +124,19 @@ static Launches all_launches(const Module *m, bool naive) {
 
 Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
-  if (!lowering_ready(c, m, "lower-loops")) return NULL;
+  if (!lowering_ready(c, m, "lower-loops"))
+    return NULL;
   Schedule want = *c->schedule, s;
-  if (m->time_tile > 1) want.T = m->time_tile;
-  if (!schedule_resolve(c, m, &want, &s)) return NULL;
-  if (c->used) *c->used = s;
+  if (m->time_tile > 1)
+    want.T = m->time_tile;
+  if (!schedule_resolve(c, m, &want, &s))
+    return NULL;
+  if (c->used)
+    *c->used = s;
   if (c->target->simt) {
-    diag_error(c->diags, no_loc(), "pass 'lower-loops' makes kernels of one thread and target %s runs blocks of threads; use lower-naive or lower-overlap",
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-loops' makes kernels of one thread and target %s runs blocks of threads; use lower-naive "
+               "or lower-overlap",
                c->target->name);
     return NULL;
   }
@@ -120,8 +144,11 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   Launches l = all_launches(m, naive);
   Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
   loops_inits(lo, l.all, s.block);
-  if (naive) lower_loop_stencils(lo, l.all + l.ninits, l.nsteps, s.block);
-  for (int i = 0; i < l.ntiles; i++) lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps + i, &s);
-  if (!naive) lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.groups);
+  if (naive)
+    lower_loop_stencils(lo, l.all + l.ninits, l.nsteps, s.block);
+  for (int i = 0; i < l.ntiles; i++)
+    lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps + i, &s);
+  if (!naive)
+    lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.groups);
   return lowering_finish(lo);
 }

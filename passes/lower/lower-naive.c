@@ -1,13 +1,22 @@
 /* lower-naive.c: a thread a point, one launch a stencil a step. Inits are lowered so under every schedule.
  *
- * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of regions. A target
- * that other points of the stencil read is written to the other buffer of a pair, with the points outside of the pieces copied; else it
+ * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of
+ * regions. A target
+ * that other points of the stencil read is written to the other buffer of a pair, with the points outside of the
+ * pieces copied; else it
  * is written in place. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 
-/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all). `g` is the thread's point. */
-typedef struct Naive { Lowering *lo; const Launch *l; int only; Value *g[MAX_RANK]; Value *step; } Naive;
+/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all).
+ * `g` is the thread's point. */
+typedef struct Naive {
+  Lowering *lo;
+  const Launch *l;
+  int only;
+  Value *g[MAX_RANK];
+  Value *step;
+} Naive;
 
 /* ---- launches */
 
@@ -62,7 +71,8 @@ static Value *naive_access(Point *p, Builder *b, int field, const int64_t *off, 
 /* Is target `f` written by this kernel? */
 static bool writes(const Naive *k, int f) { return k->l->use[f].stored && (k->only < 0 || k->only == f); }
 
-Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field, Value *const *at) {
+Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field,
+                      Value *const *at) {
   Value *any = NULL;
   for (const Stencil *st = first; st < last; st++)
     for (int i = 0; i < st->npieces; i++)
@@ -94,7 +104,8 @@ static void keep(const Naive *k, Builder *b, int f) {
   static const int64_t here[MAX_RANK];
   if (!k->l->use[f].paired || !writes(k, f))
     return;
-  Value *has = m->fields[f].temp ? written_before(m, k->l->first, k->l->given, b, f, k->g) : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
+  Value *has = m->fields[f].temp ? written_before(m, k->l->first, k->l->given, b, f, k->g)
+                                 : build_inside(b, m->grid.rank, k->g, &m->fields[f].box);
   if (!has)
     return;
   Builder in = builder_at_end(b->arena, build_if(b, has, 0, NULL)->blocks[0]);
@@ -120,7 +131,8 @@ static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
   }
 }
 
-/* The code of pieces i and up at `b`: if in piece i, its code, else the following ones', at last what keeps the old values. */
+/* The code of pieces i and up at `b`: if in piece i, its code, else the following ones', at last what keeps the old
+ * values. */
 static void pieces_code(const Naive *k, Builder b, int i) {
   const Stencil *st = k->l->st;
   if (i == st->npieces) {
@@ -146,7 +158,8 @@ static const Box *covered(const Naive *k) {
 }
 
 /* Adds the kernel `name` that writes target `only` (-1: all) of launch `l`, and its launch to `seq`. */
-static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block, int steps) {
+static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block,
+                         int steps) {
   Naive k = {.lo = lo, .l = l, .only = only};
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Kernel *kernel = &lo->out->kernels[index];
@@ -173,7 +186,8 @@ void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
     const Stencil *st = launches[i]->st;
     const char *name = arena_printf(lo->out->arena, "init_%s", st->name);
     for (int t = 0; t < st->ntargets; t++) {
-      const char *one = st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);
+      const char *one =
+          st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);
       naive_kernel(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[t], one, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);
@@ -210,7 +224,8 @@ Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) 
   if (c->used)
     *c->used = s;
   if (!c->target->simt) {
-    diag_error(c->diags, no_loc(), "pass 'lower-naive' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-naive' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
     return NULL;
   }
   return lower_naive(c, m, &s);

@@ -1,18 +1,25 @@
 /* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
  *
- * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to the block's edge
- * comes out wrong there and is not used: instance i is right on its extent about the output tile (Algorithm 2), and only the tile's own
- * W = B * E - halo points (equation 1) are stored at the end. A thread keeps its own values in private arrays, even versions of F in
- * `rF.0` and odd ones in `rF.1` (more of them where older versions are still needed); a version that is accessed by other threads is in the shared array `sF.version` (equation 3). What was
- * not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the last dimension, so
- * that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that neighbours there are mostly the thread's
- * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be unrolled over those of
+ * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near
+ * to the block's edge
+ * comes out wrong there and is not used: instance i is right on its extent about the output tile (Algorithm 2), and
+ * only the tile's own
+ * W = B * E - halo points (equation 1) are stored at the end. A thread keeps its own values in private arrays, even
+ * versions of F in
+ * `rF.0` and odd ones in `rF.1` (more of them where older versions are still needed); a version that is accessed by
+ * other threads is in the shared array `sF.version` (equation 3). What was
+ * not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the
+ * last dimension, so
+ * that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that neighbours there are
+ * mostly the thread's
+ * own and come from its registers. The code is written out for each element of these dimensions, and a loop to be
+ * unrolled over those of
  * the last. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 
-/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth] and near[f][v] are the
- * arrays that hold version v of field f, -1: none. */
+/* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth]
+ * and near[f][v] are the arrays that hold version v of field f, -1: none. */
 typedef struct Tile {
   Lowering *lo;
   const Launch *l;
@@ -24,17 +31,25 @@ typedef struct Tile {
   int32_t **own, **near;
 } Tile;
 
-/* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell, coordinate, and
- * coordinate with images wrapped. */
-typedef struct Cell { Builder b; int32_t fixed[MAX_RANK]; Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK]; } Cell;
+/* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell,
+ * coordinate, and coordinate with images wrapped. */
+typedef struct Cell {
+  Builder b;
+  int32_t fixed[MAX_RANK];
+  Value *e[MAX_RANK], *l[MAX_RANK], *g[MAX_RANK], *w[MAX_RANK];
+} Cell;
 
 /* What accesses of instance `i` at a cell look at. */
-typedef struct CellUse { const Tile *t; int i; const Cell *cell; } CellUse;
+typedef struct CellUse {
+  const Tile *t;
+  int i;
+  const Cell *cell;
+} CellUse;
 
 /* ---- arrays */
 
-/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is written in
- * place: then it is read by its own thread only. */
+/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is
+ * written in place: then it is read by its own thread only. */
 static bool is_cached(const Launch *l, int f) {
   const FieldUse *u = &l->use[f];
   return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
@@ -47,8 +62,9 @@ static void make_own_arrays(Tile *t, int f) {
   t->own[f] = ARENA_ARRAY(t->l->m->arena, int32_t, depth);
   for (int p = 0; p < depth; p++) {
     bool used = p >= first ? p <= last : p + depth <= last;
-    t->own[f][p] = !used ? -1 : kernel_array(t->lo, t->k, arena_printf(t->l->m->arena, "r%s.%d", field->name, p), field->type, SPACE_PRIVATE,
-                                             t->s->elems, NULL, NULL);
+    t->own[f][p] = !used ? -1
+                         : kernel_array(t->lo, t->k, arena_printf(t->l->m->arena, "r%s.%d", field->name, p),
+                                        field->type, SPACE_PRIVATE, t->s->elems, NULL, NULL);
   }
 }
 
@@ -62,8 +78,9 @@ static void make_near_arrays(Tile *t, int f) {
     cells[d] = t->s->block[d] * t->s->elems[d];
   t->near[f] = ARENA_ARRAY(a, int32_t, u->versions + 1);
   for (int v = 0; v <= u->versions; v++)
-    t->near[f][v] = u->near[v] < 0 ? -1 : kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, cells,
-                                                       u->reach_lo, u->reach_hi);
+    t->near[f][v] = u->near[v] < 0 ? -1
+                                   : kernel_array(t->lo, t->k, arena_printf(a, "s%s.%d", field->name, v), field->type,
+                                                  SPACE_SHARED, cells, u->reach_lo, u->reach_hi);
 }
 
 /* Makes the kernel's arrays. */
@@ -95,7 +112,8 @@ static void open_loop(const Tile *t, Cell *c) {
     fix_element(t, c, d, 0);
     return;
   }
-  Op *loop = build_for(&c->b, build_int(&c->b, TY_I32, 0), build_int(&c->b, TY_I32, t->s->elems[d]), 1, FOR_UNROLL, 0, NULL);
+  Op *loop =
+      build_for(&c->b, build_int(&c->b, TY_I32, 0), build_int(&c->b, TY_I32, t->s->elems[d]), 1, FOR_UNROLL, 0, NULL);
   c->b = builder_at_end(c->b.arena, loop->blocks[0]);
   c->b.loc = loc;
   c->e[d] = loop->blocks[0]->args[0];
@@ -134,7 +152,9 @@ static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, 
 }
 
 /* Makes `x` version `v` of field `f` at the cell. */
-static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) { build_astore(&c->b, own_array(t, f, v), v, x, t->rank, c->e, NULL); }
+static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) {
+  build_astore(&c->b, own_array(t, f, v), v, x, t->rank, c->e, NULL);
+}
 
 /* Is the cell `off` away another of the thread's elements? */
 static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
@@ -144,9 +164,10 @@ static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
   return off[t->rank - 1] == 0;
 }
 
-/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror: unless the field's
- * region is left), else from the shared array. */
-static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off, const Rules *rules) {
+/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror:
+ * unless the field's region is left), else from the shared array. */
+static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off,
+                          const Rules *rules) {
   const Module *m = t->l->m;
   if (!is_own_element(t, c, off))
     return access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
@@ -199,14 +220,15 @@ static void place_block(Tile *t) {
     if (stride > 1)
       t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
     Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
-    Value *start = build2(&t->b, OP_ADD, tile, build_affine(&t->b, m, affine_add_const(m->grid.lo[d], -t->l->hull.lo[d])));
+    Value *start =
+        build2(&t->b, OP_ADD, tile, build_affine(&t->b, m, affine_add_const(m->grid.lo[d], -t->l->hull.lo[d])));
     t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->l0[d]));
   }
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
 }
 
-/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one that will write
- * it in place. */
+/* The cell's value of field `f` before the launch, read only if the cell is a point of the field: its thread is the one
+ * that will write it in place. */
 static Value *load_in_place(const Tile *t, Cell *c, int f) {
   const Field *field = &t->l->m->fields[f];
   Op *test = build_if(&c->b, build_inside(&c->b, t->rank, c->g, &field->box), 1, &field->type);
@@ -231,7 +253,9 @@ static void load_cached(const Tile *t, int32_t n) {
     if (!is_cached(t->l, f))
       continue;
     bool in_place = t->l->use[f].stored && !t->l->use[f].paired;
-    set_own(t, &c, f, 0, in_place ? load_in_place(t, &c, f) : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
+    set_own(t, &c, f, 0,
+            in_place ? load_in_place(t, &c, f)
+                     : access_global(&c.b, t->l->m, f, load_buffer(t->lo, f), &none, c.w, here, true));
   }
 }
 
@@ -250,7 +274,8 @@ static void compute(const Tile *t, int i, int32_t n) {
     set_own(t, &c, st->targets[k], launch_version(t->l, st->targets[k], i + 1), values[k]);
 }
 
-/* Makes the new values of instance `i` at cells number `n` known to the block, those of fields that other points will read. */
+/* Makes the new values of instance `i` at cells number `n` known to the block, those of fields that other points will
+ * read. */
 static void publish(const Tile *t, int i, int32_t n) {
   const Stencil *st = &t->l->st[i];
   bool any = false;
@@ -305,10 +330,12 @@ static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   in.loc = c->b.loc;
   for (int g = f; g < m->nfields; g++)
     if (stored_alike(t->l, f, g))
-      build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions, NULL), t->rank, c->g, NULL);
+      build_store(&in, store_buffer(t->lo, t->l, g), own_value(t, &in, c, g, t->l->use[g].versions, NULL), t->rank,
+                  c->g, NULL);
 }
 
-/* The end of Algorithm 4, at cells number `n`: the tile's points go to global memory, the halo is masked, images are never stored. */
+/* The end of Algorithm 4, at cells number `n`: the tile's points go to global memory, the halo is masked, images are
+ * never stored. */
 static void store_tile(const Tile *t, int32_t n) {
   Cell c = open_cell(t, n);
   Value *mine = in_tile(t, &c);
@@ -346,13 +373,14 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
 void overlap_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
-    host_launch(lo, seq, overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], "overlap", n > 1), i == n - 1 ? l[i]->steps : 0));
+    host_launch(lo, seq,
+                overlap_kernel(lo, l[i], &s[i], group_name(lo, l[i], "overlap", n > 1), i == n - 1 ? l[i]->steps : 0));
     host_swaps(lo, seq, l[i]);
   }
 }
 
-/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose kernel matters less
- * than its compile time. */
+/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose
+ * kernel matters less than its compile time. */
 static Schedule fewest_elements(const Launch *l, Schedule s) {
   for (int d = 0; d < l->m->grid.rank; d++) {
     int32_t least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
@@ -361,8 +389,8 @@ static Schedule fewest_elements(const Launch *l, Schedule s) {
   return s;
 }
 
-/* Algorithms 1 and 5: a kernel for T steps, and for the steps that remain those of remainder_tiles, made from the instances of the last levels (for one step a kernel for
- * each group if there are several), and the inits. */
+/* Algorithms 1 and 5: a kernel for T steps, and for the steps that remain those of remainder_tiles, made from the
+ * instances of the last levels (for one step a kernel for each group if there are several), and the inits. */
 static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
@@ -397,7 +425,9 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
   if (c->used)
     *c->used = s;
   if (!c->target->simt) {
-    diag_error(c->diags, no_loc(), "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops",
+               c->target->name);
     return NULL;
   }
   return extents_ready(c, m, "lower-overlap") ? lower_overlap(c, m, &s) : NULL;

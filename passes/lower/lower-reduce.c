@@ -1,10 +1,13 @@
 /* lower-reduce.c: reductions as kernels, in the order of combination that ir.h ("Reductions") fixes for all devices.
  *
- *   reduce_NAME       REDUCE_BLOCKS blocks: each takes every REDUCE_BLOCKS-th row of the region, its REDUCE_LANES lanes every REDUCE_LANES-th point of a row, and combines
- *               what the lanes have pairwise. Block b leaves its value in element b of the scratch buffer "NAME.blocks".
+ *   reduce_NAME       REDUCE_BLOCKS blocks: each takes every REDUCE_BLOCKS-th row of the region, its REDUCE_LANES
+ *                     lanes every REDUCE_LANES-th point of a row, and combines
+ *               what the lanes have pairwise. Block b leaves its value in element b of the scratch buffer
+ *               "NAME.blocks".
  *   reduce_NAME_all   one block: combines those values pairwise and leaves the result in element 0.
  *
- * With threads a lane is a thread; lanes trade values through shared memory while they are of different warps (of WARP lanes), then by shuffles. Without, the lanes are an array
+ * With threads a lane is a thread; lanes trade values through shared memory while they are of different warps (of
+ * WARP lanes), then by shuffles. Without, the lanes are an array
  * and a loop whose iterations are independent. There are no atomics, and the same values come out every time. */
 #include "passes/lower/lower.h"
 
@@ -13,7 +16,8 @@ enum { WARP = 32 };
 /* Points of a row that a thread works on together. */
 enum { THREAD_POINTS = 4 };
 
-/* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; lane: the thread's number (i32) and `lane64` the same (targets with threads). */
+/* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; lane: the thread's
+ * number (i32) and `lane64` the same (targets with threads). */
 typedef struct Reducer {
   Lowering *lo;
   const Reduction *r;
@@ -22,13 +26,19 @@ typedef struct Reducer {
 } Reducer;
 
 /* The points of a row: coordinates of the dimensions before the last, then of the last first .. end - 1. */
-typedef struct Row { Value *at[MAX_RANK], *first, *end; } Row;
+typedef struct Row {
+  Value *at[MAX_RANK], *first, *end;
+} Row;
 
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 static Value *i32(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
 
-static Value *identity(const Reducer *k, Builder *b) { return build_const(b, k->r->type, reduce_identity(k->r->op, k->r->type)); }
-static Value *combine(const Reducer *k, Builder *b, Value *x, Value *y) { return build_reduce_combine(b, k->r->op, x, y); }
+static Value *identity(const Reducer *k, Builder *b) {
+  return build_const(b, k->r->type, reduce_identity(k->r->op, k->r->type));
+}
+static Value *combine(const Reducer *k, Builder *b, Value *x, Value *y) {
+  return build_reduce_combine(b, k->r->op, x, y);
+}
 
 /* A builder at the end of `block`, for code of the place that `b` is at. */
 static Builder inside(const Builder *b, Block *block) {
@@ -76,14 +86,17 @@ static Value *count_rows(const Reducer *k, Builder *b) {
 static Row find_row(const Reducer *k, Builder *b, Value *row) {
   const Module *m = k->lo->m;
   const Box *over = &k->r->over;
-  Row w = {{0}, build_affine(b, m, over->lo[k->rank - 1]), build_affine(b, m, affine_add_const(over->hi[k->rank - 1], 1))};
+  Row w = {{0},
+           build_affine(b, m, over->lo[k->rank - 1]),
+           build_affine(b, m, affine_add_const(over->hi[k->rank - 1], 1))};
   if (k->rank == 1) {
     w.first = build2(b, OP_ADD, w.first, build2(b, OP_MUL, row, i64(b, REDUCE_ROW)));
     w.end = build2(b, OP_MIN, w.end, build2(b, OP_ADD, w.first, i64(b, REDUCE_ROW)));
   }
   for (int d = k->rank - 2; d >= 0; d--) {
     Value *n = d ? extent(k, b, d) : NULL, *rest = d ? build2(b, OP_DIV, row, n) : NULL;
-    w.at[d] = build2(b, OP_ADD, build_affine(b, m, over->lo[d]), d ? build2(b, OP_SUB, row, build2(b, OP_MUL, rest, n)) : row);
+    w.at[d] = build2(b, OP_ADD, build_affine(b, m, over->lo[d]),
+                     d ? build2(b, OP_SUB, row, build2(b, OP_MUL, rest, n)) : row);
     row = rest;
   }
   return w;
@@ -100,7 +113,8 @@ static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
     cells[k->rank - 1] = REDUCE_LANES;
     at[k->rank - 1] = k->lane;
     pad[k->rank - 1] = (int32_t)(off[k->rank - 1] = w);
-    int array = kernel_array(k->lo, &k->lo->out->kernels[k->kernel], arena_printf(b->arena, "lanes%d", w), k->r->type, SPACE_SHARED, cells, NULL, pad);
+    int array = kernel_array(k->lo, &k->lo->out->kernels[k->kernel], arena_printf(b->arena, "lanes%d", w), k->r->type,
+                             SPACE_SHARED, cells, NULL, pad);
     build_astore(b, array, 0, x, k->rank, at, NULL);
     build_barrier(b);
     x = combine(k, b, x, build_aload(b, k->r->type, array, 0, k->rank, at, off));
@@ -116,8 +130,9 @@ static void store_from_first(const Reducer *k, Builder *b, Value *x, Value *at) 
   build_store(&in, k->buffer, x, 1, &at, NULL);
 }
 
-/* A loop over the thread's points of row `w` from last coordinate `from` on, `n` points an iteration while there are so many: `acc` combined with them. *next becomes the
- * coordinate after. All `n` values are computed before they are combined, so that their loads are under way together. */
+/* A loop over the thread's points of row `w` from last coordinate `from` on, `n` points an iteration while there are so
+ * many: `acc` combined with them. *next becomes the coordinate after. All `n` values are computed before they are
+ * combined, so that their loads are under way together. */
 static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, int n, Value *acc, Value **next) {
   Value *init[2] = {acc, from}, *value[THREAD_POINTS], *out[2];
   Value *end = n > 1 ? build2(b, OP_SUB, w.end, i64(b, (n - 1) * REDUCE_LANES)) : w.end;
@@ -206,7 +221,8 @@ static void combine_lanes(const Reducer *k, Builder *b, int array, int n, Value 
   for (int w = n / 2; w > 0; w /= 2) {
     Builder in;
     Value *lane = open_lanes(b, i32(b, w), &in);
-    store_lane(k, &in, array, lane, combine(k, &in, load_lane(k, &in, array, lane, 0), load_lane(k, &in, array, lane, w)));
+    store_lane(k, &in, array, lane,
+               combine(k, &in, load_lane(k, &in, array, lane, 0), load_lane(k, &in, array, lane, w)));
   }
   build_store(b, k->buffer, load_lane(k, b, array, k->zero, 0), 1, &at, NULL);
 }
@@ -250,7 +266,8 @@ static void loops_over_blocks(const Reducer *k, Builder *b) {
 /* ---- modules */
 
 /* Adds the kernel `name` of `blocks` blocks, whose body `fn` builds, and its launch to `seq`. */
-static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, void (*fn)(const Reducer *k, Builder *b)) {
+static void reduce_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks,
+                          void (*fn)(const Reducer *k, Builder *b)) {
   k->kernel = lowering_kernel(k->lo, name, 0, k->r->loc);
   Kernel *kernel = &k->lo->out->kernels[k->kernel];
   Builder b = builder_at_end(k->lo->out->arena, kernel->body);
@@ -272,7 +289,10 @@ static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
   Module *m = lo->out;
   bool simt = lo->c->target->simt;
   Reducer k = {.lo = lo, .r = r, .rank = m->grid.rank, .buffer = m->nbuffers};
-  Buffer partial = {.name = arena_printf(m->arena, "%s.blocks", r->name), .kind = BUFFER_SCRATCH, .type = r->type, .cells = REDUCE_BLOCKS};
+  Buffer partial = {.name = arena_printf(m->arena, "%s.blocks", r->name),
+                    .kind = BUFFER_SCRATCH,
+                    .type = r->type,
+                    .cells = REDUCE_BLOCKS};
   ARENA_PUSH(m->arena, m->buffers, m->nbuffers, partial);
   *out = *r;
   out->body = NULL;
@@ -280,7 +300,8 @@ static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
   out->result = k.buffer;
   const char *name = arena_printf(m->arena, "reduce_%s", r->name);
   reduce_kernel(&k, &out->seq, name, REDUCE_BLOCKS, simt ? threads_over_rows : loops_over_rows);
-  reduce_kernel(&k, &out->seq, arena_printf(m->arena, "%s_all", name), 1, simt ? threads_over_blocks : loops_over_blocks);
+  reduce_kernel(&k, &out->seq, arena_printf(m->arena, "%s_all", name), 1,
+                simt ? threads_over_blocks : loops_over_blocks);
 }
 
 void lower_reductions(Lowering *lo) {

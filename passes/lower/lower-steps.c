@@ -1,4 +1,5 @@
-/* lower-steps.c: which numbers of time steps get a kernel of their own. A launch of the host part makes T steps; what remains before the end of the run, and before each
+/* lower-steps.c: which numbers of time steps get a kernel of their own. A launch of the host part makes T steps; what
+ * remains before the end of the run, and before each
  * evaluation of a reduction, is made by smaller ones. */
 #include "passes/lower/lower.h"
 

@@ -1,15 +1,20 @@
 /* lower-stream.c: tiles that are walked, on targets with threads.
  *
- * A block's tile is walked along dimension 0, row after row (plane after plane), with all stencils of all T time steps in flight: at each step every instance makes one row,
- * which lags behind those it reads (stream.c). Rows live in registers: a lane has V cells beside each other, a warp a line of 32 V cells, and what lies beside a
- * lane's cells is fetched from the lanes beside it. In rank 3 a thread has E lines and warps are stacked in dimension 1; only what other warps need goes through
- * shared memory, with one barrier a step. In dimension 0 nothing is computed twice but where walks begin and end; in the others tiles overlap (equation 1 of
+ * A block's tile is walked along dimension 0, row after row (plane after plane), with all stencils of all T time
+ * steps in flight: at each step every instance makes one row,
+ * which lags behind those it reads (stream.c). Rows live in registers: a lane has V cells beside each other, a warp a
+ * line of 32 V cells, and what lies beside a
+ * lane's cells is fetched from the lanes beside it. In rank 3 a thread has E lines and warps are stacked in dimension
+ * 1; only what other warps need goes through
+ * shared memory, with one barrier a step. In dimension 0 nothing is computed twice but where walks begin and end; in
+ * the others tiles overlap (equation 1 of
  * Holewinski, Pouchet, Sadayappan, ICS'12) by whole lanes and lines. In rank 1 there is one step.
  *
  *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32
  *   tile, dimension 0  chunk rows
  *
- * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came in. */
+ * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came
+ * in. */
 #include "passes/registry.h"
 #include "passes/lower/stream.h"
 
@@ -19,7 +24,12 @@
 
 int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi) {
   Arena *arena = f->lo->out->arena;
-  Array a = {.name = name, .type = t, .space = space, .rank = 3, .storage = -1, .shape = {cells[0], cells[1] + pad_lo + pad_hi, cells[2]}};
+  Array a = {.name = name,
+             .type = t,
+             .space = space,
+             .rank = 3,
+             .storage = -1,
+             .shape = {cells[0], cells[1] + pad_lo + pad_hi, cells[2]}};
   a.pad_lo[1] = pad_lo;
   a.pad_hi[1] = pad_hi;
   ARENA_PUSH(arena, f->k->arrays, f->k->narrays, a);
@@ -44,7 +54,8 @@ static void make_window(Flow *f, int fl, int v) {
   if (w->used && w->rows)
     f->ring[fl][v] = flow_array(f, arena_printf(a, "r%s.%d", field->name, v), field->type, SPACE_PRIVATE, ring, 0, 0);
   if (w->used && w->across)
-    f->edge[fl][v] = flow_array(f, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, lines, w->reach_lo, w->reach_hi);
+    f->edge[fl][v] = flow_array(f, arena_printf(a, "s%s.%d", field->name, v), field->type, SPACE_SHARED, lines,
+                                w->reach_lo, w->reach_hi);
 }
 
 /* Makes the arrays of what instance `i` computes early. */
@@ -63,7 +74,8 @@ static void make_early(Flow *f, int i) {
     if (id < 0 || !e->kept[id])
       continue;
     f->made[i][id] = ARENA_ARRAY(a, Value *, f->E * f->V);
-    f->early[i][id] = flow_array(f, arena_printf(a, "e%s.%d.%d", st->name, st->level, id), op->results[0]->type, SPACE_PRIVATE, ring, 0, 0);
+    f->early[i][id] = flow_array(f, arena_printf(a, "e%s.%d.%d", st->name, st->level, id), op->results[0]->type,
+                                 SPACE_PRIVATE, ring, 0, 0);
   }
 }
 
@@ -112,13 +124,16 @@ static void publish_row(Flow *f, int fl, int v, int slot, Value *const *values) 
 /* Puts `values` in place `slot` of private array `ring`, as version `v`. */
 static void put_row(Flow *f, int ring, int v, int slot, Value *const *values) {
   for (int i = 0; i < f->E * f->V; i++) {
-    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot), build_int(&f->b, TY_I32, i / f->V), build_int(&f->b, TY_I32, i % f->V)};
+    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot), build_int(&f->b, TY_I32, i / f->V),
+                           build_int(&f->b, TY_I32, i % f->V)};
     build_astore(&f->b, ring, v, values[i], 3, at, NULL);
   }
 }
 
 /* Keeps `values` in place `slot` of the ring. */
-static void keep_row(Flow *f, int fl, int v, int slot, Value *const *values) { put_row(f, f->ring[fl][v], v, slot, values); }
+static void keep_row(Flow *f, int fl, int v, int slot, Value *const *values) {
+  put_row(f, f->ring[fl][v], v, slot, values);
+}
 
 /* Keeps what was computed early (zeros: starts with that) in place `slot` of the rings. */
 static void keep_early(Flow *f, bool zeros, int slot) {
@@ -133,7 +148,8 @@ static void keep_early(Flow *f, bool zeros, int slot) {
     }
 }
 
-/* Calls fn for every version that keeps rows, or that other warps read (`shared`), with its values, or with zeros if it has none yet. True if there was one. */
+/* Calls fn for every version that keeps rows, or that other warps read (`shared`), with its values, or with zeros if it
+ * has none yet. True if there was one. */
 typedef void (*RowFn)(Flow *f, int fl, int v, int slot, Value *const *values);
 static bool each_row(Flow *f, bool shared, bool zeros, int slot, RowFn fn) {
   bool any = false;
@@ -199,7 +215,8 @@ static void place_thread(Flow *f) {
     in_warp = build2(b, OP_ADD, in_warp, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->k->tile[x] / f->warps)));
   f->at[x] = build2(b, OP_ADD, f->at[x], build_convert(b, TY_I64, in_warp));
   if (f->rank > 2)
-    f->at[1] = build2(b, OP_ADD, f->at[1], build_convert(b, TY_I64, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E))));
+    f->at[1] =
+        build2(b, OP_ADD, f->at[1], build_convert(b, TY_I64, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E))));
   f->step = stencils_use_step(f->l->n, f->l->st) ? build_step(b) : NULL;
 }
 
@@ -210,7 +227,8 @@ static void walk(Flow *f) {
     return;
   }
   Builder outer = f->b;
-  Op *loop = build_for(&outer, build_int(&outer, TY_I32, 0), build_int(&outer, TY_I32, f->steps), f->st->unroll, 0, 0, NULL);
+  Op *loop =
+      build_for(&outer, build_int(&outer, TY_I32, 0), build_int(&outer, TY_I32, f->steps), f->st->unroll, 0, 0, NULL);
   f->b = builder_at_end(outer.arena, loop->blocks[0]);
   f->b.loc = outer.loc;
   f->t = loop->blocks[0]->args[0];
@@ -221,18 +239,21 @@ static void walk(Flow *f) {
   f->u = 0;
 }
 
-/* Can field `fl` be moved by vectors if the grid's rows are whole lanes? Then its rows are the grid's, so that each starts at a lane's first cell and none is empty. */
+/* Can field `fl` be moved by vectors if the grid's rows are whole lanes? Then its rows are the grid's, so that each
+ * starts at a lane's first cell and none is empty. */
 static bool has_whole_lanes(const Flow *f, int fl) {
   int x = f->rank - 1;
   const Box *box = &f->l->m->fields[fl].box, *grid = &f->l->m->grid;
-  return flow_vector(f, f->l->m->fields[fl].type) > 1 && affine_equal(box->lo[x], grid->lo[x]) && affine_equal(box->hi[x], grid->hi[x]);
+  return flow_vector(f, f->l->m->fields[fl].type) > 1 && affine_equal(box->lo[x], grid->lo[x]) &&
+         affine_equal(box->hi[x], grid->hi[x]);
 }
 
 /* Does a vector of cells wrap to a vector? */
 static bool wraps_lanes(const Flow *f) {
   int x = f->rank - 1;
   const Box *grid = &f->l->m->grid;
-  return !f->l->wraps[x] || (affine_equal(f->l->wrap_lo[x], grid->lo[x]) && affine_equal(f->l->wrap_hi[x], grid->hi[x]));
+  return !f->l->wraps[x] ||
+         (affine_equal(f->l->wrap_lo[x], grid->lo[x]) && affine_equal(f->l->wrap_hi[x], grid->hi[x]));
 }
 
 /* Finds the fields to be moved by vectors in kernel `index`, which is for rows of whole lanes then. */
@@ -241,14 +262,21 @@ static void choose_vectors(Flow *f, int index, bool vector) {
   Affine row = box_extent(f->lo->out->arena, &m->grid, f->rank - 1);
   f->vectors = ARENA_ARRAY(f->lo->out->arena, bool, m->nfields + 1);
   for (int fl = 0; vector && wraps_lanes(f) && fl < m->nfields; fl++)
-    f->vectors[fl] = (f->l->use[fl].loaded || f->l->use[fl].stored) && has_whole_lanes(f, fl) && kernel_multiple(f->lo, index, row, f->V);
+    f->vectors[fl] = (f->l->use[fl].loaded || f->l->use[fl].stored) && has_whole_lanes(f, fl) &&
+                     kernel_multiple(f->lo, index, row, f->V);
 }
 
 /* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Its index. */
 static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   int rank = l->m->grid.rank;
-  Flow f = {.lo = lo, .l = l, .st = stream_new(l), .k = &lo->out->kernels[index], .rank = rank, .V = s->elems[rank - 1], .E = rank > 2 ? s->elems[1] : 1};
+  Flow f = {.lo = lo,
+            .l = l,
+            .st = stream_new(l),
+            .k = &lo->out->kernels[index],
+            .rank = rank,
+            .V = s->elems[rank - 1],
+            .E = rank > 2 ? s->elems[1] : 1};
   f.ahead = s->ahead;
   f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / STREAM_LANES;
@@ -258,7 +286,9 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
     f.k->tile[d] = (int32_t)stream_width(f.st, s, d);
     f.k->extent[d] = box_extent(lo->out->arena, &l->m->grid, d);
   }
-  f.steps = rank > 1 ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll : 1;
+  f.steps = rank > 1
+                ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll
+                : 1;
   make_arrays(&f);
   f.b = builder_at_end(lo->out->arena, f.k->body);
   f.b.loc = f.k->loc;
@@ -271,7 +301,8 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   return index;
 }
 
-/* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves elements one by one. The index of the first. */
+/* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves
+ * elements one by one. The index of the first. */
 static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
   int index = stream_kernel(lo, l, s, true, name, steps);
   if (lo->out->kernels[index].nmultiples)
@@ -295,7 +326,8 @@ static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) 
     bool walked = strcmp(s[i].family, "stream") == 0;
     const char *name = group_name(lo, l[i], s[i].family, true);
     int steps = i == n - 1;
-    host_launch(lo, seq, walked ? stream_kernels(lo, l[i], &s[i], name, steps) : overlap_kernel(lo, l[i], &s[i], name, steps));
+    host_launch(lo, seq,
+                walked ? stream_kernels(lo, l[i], &s[i], name, steps) : overlap_kernel(lo, l[i], &s[i], name, steps));
     host_swaps(lo, seq, l[i]);
   }
 }
@@ -307,7 +339,8 @@ static void remark_groups(PassContext *c, const Module *m, int n, const Stencil 
     k = group_length(n - i, st + i);
     const char *why = schedule_walk(c, c->schedule, part_launch(m, n, st, i, i + k), 1, &none);
     if (why)
-      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not walked: %s", cut_text(c->arena, m, k, st + i), why);
+      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not walked: %s",
+                  cut_text(c->arena, m, k, st + i), why);
   }
 }
 
@@ -319,7 +352,8 @@ static int walked_launches(const PassContext *c, const Module *m, const Schedule
   return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
 }
 
-/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of the groups that a step is cut into; and the inits. */
+/* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of
+ * the groups that a step is cut into; and the inits. */
 static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
   int32_t n;
   int groups;
@@ -340,7 +374,8 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const 
   return lowering_finish(lo);
 }
 
-/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error of pass `pass` and gives false if there is none and it is needed. */
+/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error of pass `pass`
+ * and gives false if there is none and it is needed. */
 static bool resolve_rest(PassContext *c, const Module *m, const char *pass, Schedule *rest) {
   static const Schedule plain = {.family = "overlap", .T = 1};
   int32_t n;
@@ -348,7 +383,8 @@ static bool resolve_rest(PassContext *c, const Module *m, const char *pass, Sche
   const char *why = schedule_launch(c, &plain, part_launch(m, n, st, 0, n), 1, false, rest);
   bool needed = m->time_tile > 1;
   if (why && needed)
-    diag_error(c->diags, no_loc(), "pass '%s': the steps that remain behind the last tile cannot be made: %s", pass, why);
+    diag_error(c->diags, no_loc(), "pass '%s': the steps that remain behind the last tile cannot be made: %s", pass,
+               why);
   return !why || !needed;
 }
 
@@ -357,7 +393,8 @@ static void remark_overlapped(PassContext *c, const Module *m) {
   Schedule want = *c->schedule;
   bool small = c->target->async_copy && schedule_suit(c, m, INT64_MAX, &want);
   const char *why = small ? "that is better on a small grid" : stream_is_not_better(c, m, c->schedule, INT64_MAX);
-  diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s", why ? why : "there are too few steps to make");
+  diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s",
+              why ? why : "there are too few steps to make");
 }
 
 PassContext stream_overlapped(const PassContext *c, const Schedule *s) {
@@ -391,10 +428,15 @@ StreamChoice stream_resolve(PassContext *c, const Module *m, const char *pass, S
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s = {0}, rest;
   if (!c->target->simt) {
-    diag_error(c->diags, no_loc(), "pass 'lower-stream' makes kernels of threads in warps and target %s runs blocks of one thread; use lower-walk", c->target->name);
+    diag_error(
+        c->diags, no_loc(),
+        "pass 'lower-stream' makes kernels of threads in warps and target %s runs blocks of one thread; use lower-walk",
+        c->target->name);
     return NULL;
   }
   StreamChoice choice = stream_resolve(c, m, "lower-stream", &s, &rest);
   PassContext overlapped = stream_overlapped(c, &s);
-  return choice == STREAM_WALKED ? lower_stream(c, m, &s, &rest) : choice == STREAM_OVERLAPPED ? pass_lower_overlap(&overlapped, m, n, o) : NULL;
+  return choice == STREAM_WALKED       ? lower_stream(c, m, &s, &rest)
+         : choice == STREAM_OVERLAPPED ? pass_lower_overlap(&overlapped, m, n, o)
+                                       : NULL;
 }

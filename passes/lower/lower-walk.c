@@ -1,9 +1,13 @@
 /* lower-walk.c: tiles that are walked, on targets whose blocks have one thread.
  *
- * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is walked along dimension 0 over a chunk of rows (planes), with all stencils of all T time steps in flight: at
- * each step every instance makes the next rows, `lag` rows behind what is read from global memory (stream.c). A version lives in a ring of those rows that instances behind still read, so
- * that the rings of all levels together fit the second-level cache; global memory is read by the first level and written by the last one. In dimension 0 nothing is computed twice but where
- * chunks meet; in the others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012), rounded to whole vectors in the last dimension.
+ * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is walked along dimension 0 over a chunk
+ * of rows (planes), with all stencils of all T time steps in flight: at
+ * each step every instance makes the next rows, `lag` rows behind what is read from global memory (stream.c). A
+ * version lives in a ring of those rows that instances behind still read, so
+ * that the rings of all levels together fit the second-level cache; global memory is read by the first level and
+ * written by the last one. In dimension 0 nothing is computed twice but where
+ * chunks meet; in the others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012),
+ * rounded to whole vectors in the last dimension.
  *
  *     for each step of the walk
  *       for each instance, on the rows that are due
@@ -17,14 +21,19 @@
 #include <string.h>
 
 /* A walk in the making. */
-typedef struct Walk { Tile t; Walked w; const Stream *st; } Walk;
+typedef struct Walk {
+  Tile t;
+  Walked w;
+  const Stream *st;
+} Walk;
 
 /* The larger of two numbers. */
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
 /* ---- arrays */
 
-/* ArrayFn: a ring of rows. Cells of a row that the instance does not compute may be read where whole vectors are computed; nobody needs what comes of them. */
+/* ArrayFn: a ring of rows. Cells of a row that the instance does not compute may be read where whole vectors are
+ * computed; nobody needs what comes of them. */
 static int make_ring(Tile *t, int i, int field, int v) {
   const Walk *k = (const Walk *)t;
   Kernel *kernel = &t->lo->out->kernels[t->kernel];
@@ -34,7 +43,8 @@ static int make_ring(Tile *t, int i, int field, int v) {
   int32_t cells[MAX_RANK];
   memcpy(cells, t->cells, sizeof cells);
   cells[0] = walk_ring(k->st, field, v);
-  index = kernel_array(t->lo, kernel, arena_printf(t->l->m->arena, "s%s.%d", f->name, v), f->type, SPACE_SHARED, cells, NULL, NULL);
+  index = kernel_array(t->lo, kernel, arena_printf(t->l->m->arena, "s%s.%d", f->name, v), f->type, SPACE_SHARED, cells,
+                       NULL, NULL);
   Array *a = &kernel->arrays[index];
   a->pad_lo[x] = (int32_t)(k->w.pad + t->lead[x] - e.lo[x]);
   a->pad_hi[x] = (int32_t)(a->shape[x] - a->pad_lo[x] - e.lo[x] - t->width[x] - e.hi[x]);
@@ -71,7 +81,8 @@ static void place_tile(Walk *k, Builder *b, const Schedule *s) {
   t->cells[x] = row_cells(walk_row(l, t->width[x]));
 }
 
-/* The rows, as they are at lag 0, that the walk begins and ends with, i64: all that an instance makes, at its lag, is between. */
+/* The rows, as they are at lag 0, that the walk begins and ends with, i64: all that an instance makes, at its lag, is
+ * between. */
 static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
   const Tile *t = &k->t;
   const Launch *l = t->l;
@@ -88,7 +99,8 @@ static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
   *first = plus_i64(b, own, -below);
   if (!l->wraps[0])
     *first = build2(b, OP_MAX, *first, build_affine(b, l->m, l->m->grid.lo[0]));
-  *last = build2(b, OP_MIN, plus_i64(b, own, t->width[0] - 1 + above), plus_i64(b, build_affine(b, l->m, l->m->grid.hi[0]), images + most));
+  *last = build2(b, OP_MIN, plus_i64(b, own, t->width[0] - 1 + above),
+                 plus_i64(b, build_affine(b, l->m, l->m->grid.hi[0]), images + most));
 }
 
 /* The walk: at each step all instances make the rows that are due. */
@@ -105,7 +117,8 @@ static void build_walk(Walk *k, Builder *b) {
 
 /* Builds the kernel of launch `l`, with tiles of schedule `s`, and adds its launch to `seq`. */
 static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps) {
-  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = walk_lines(l)}, .st = stream_alone(l)};
+  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = walk_lines(l)},
+            .st = stream_alone(l)};
   k.t.walk = &k.w;
   k.t.kernel = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   k.w = (Walked){.rows = walk_rows(l), .lag = k.st->lag, .reach = reach_back(l)};
@@ -120,7 +133,8 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
 
 /* ---- modules */
 
-/* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]: walked, or computed one instance after the other. */
+/* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]: walked, or computed one instance
+ * after the other. */
 static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
@@ -134,7 +148,8 @@ static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   }
 }
 
-/* The sequences for T steps, perhaps one for fewer, and those of single steps by tiles as `rest` says, or the kernels of the groups that a step is cut into; and the inits. */
+/* The sequences for T steps, perhaps one for fewer, and those of single steps by tiles as `rest` says, or the kernels
+ * of the groups that a step is cut into; and the inits. */
 static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
   int32_t n;
   int groups;
@@ -155,10 +170,14 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
 Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o) {
   Schedule s = {0}, rest;
   if (c->target->simt) {
-    diag_error(c->diags, no_loc(), "pass 'lower-walk' makes kernels of one thread and target %s runs blocks of threads; use lower-stream", c->target->name);
+    diag_error(c->diags, no_loc(),
+               "pass 'lower-walk' makes kernels of one thread and target %s runs blocks of threads; use lower-stream",
+               c->target->name);
     return NULL;
   }
   StreamChoice choice = stream_resolve(c, m, "lower-walk", &s, &rest);
   PassContext overlapped = stream_overlapped(c, &s);
-  return choice == STREAM_WALKED ? lower_walk(c, m, &s, &rest) : choice == STREAM_OVERLAPPED ? pass_lower_loops(&overlapped, m, n, o) : NULL;
+  return choice == STREAM_WALKED       ? lower_walk(c, m, &s, &rest)
+         : choice == STREAM_OVERLAPPED ? pass_lower_loops(&overlapped, m, n, o)
+                                       : NULL;
 }

@@ -1,4 +1,5 @@
-/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil instances can share a
+/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil
+ * instances can share a
  * launch. */
 #include "passes/lower/lower.h"
 
@@ -132,7 +133,10 @@ Launch *tiled_launch(const Module *m, int T) {
 }
 
 /* Notes an access to a field (a stencil_accesses callback). */
-typedef struct AccessTo { int field; bool found; } AccessTo;
+typedef struct AccessTo {
+  int field;
+  bool found;
+} AccessTo;
 static void note_access_to(void *user, const Piece *piece, int field, const int64_t *off) {
   AccessTo *a = user;
   (void)piece, (void)off;
@@ -154,9 +158,14 @@ bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil
 
 /* ---- analysing */
 
-/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own value of version 0 is
- * needed, and far[f] if other points' are. */
-typedef struct Scan { Launch *l; int i; int32_t *versions; bool *own, *far; } Scan;
+/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own
+ * value of version 0 is needed, and far[f] if other points' are. */
+typedef struct Scan {
+  Launch *l;
+  int i;
+  int32_t *versions;
+  bool *own, *far;
+} Scan;
 
 /* Keeps the first reason. */
 static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
@@ -185,20 +194,23 @@ static bool always_holds(const Module *m, Affine value, const Box *box) {
 
 /* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`? */
 static bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
-  return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) && always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
+  return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) &&
+         always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
 }
 
 /* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
 static void wrap_dimension(Launch *l, int d, const Field *f) {
   if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))
-    reject(l, arena_printf(l->m->arena, "periodic field '%s' has other bounds in dimension %d than another periodic field", f->name, d));
+    reject(l,
+           arena_printf(l->m->arena, "periodic field '%s' has other bounds in dimension %d than another periodic field",
+                        f->name, d));
   l->wraps[d] = true;
   l->wrap_lo[d] = f->box.lo[d];
   l->wrap_hi[d] = f->box.hi[d];
 }
 
-/* Notes a near access to `version` of `field` at `off` from the points of `box`. A rule may lead far away only from points outside of the field's
- * region. */
+/* Notes a near access to `version` of `field` at `off` from the points of `box`. A rule may lead far away only from
+ * points outside of the field's region. */
 static void note_near(Scan *s, const Box *box, int field, int version, const int64_t *off, const Rules *rules) {
   Launch *l = s->l;
   const Field *f = &l->m->fields[field];
@@ -211,14 +223,17 @@ static void note_near(Scan *s, const Box *box, int field, int version, const int
     if (rule == OUTSIDE_NONE || rule == OUTSIDE_CONST)
       continue;
     if (!points_inside(l->m, box, &f->box, d))
-      reject(l, arena_printf(l->m->arena, "field '%s' is read through its outside rule from points that may be far outside of its region", f->name));
+      reject(l, arena_printf(
+                    l->m->arena,
+                    "field '%s' is read through its outside rule from points that may be far outside of its region",
+                    f->name));
     if (rule == OUTSIDE_PERIODIC)
       wrap_dimension(l, d, f);
   }
 }
 
-/* Notes that `v` is read while the instance at hand makes further versions of the field: as many must be kept at once. Version 0 must then not be
- * overwritten in global memory. */
+/* Notes that `v` is read while the instance at hand makes further versions of the field: as many must be kept at once.
+ * Version 0 must then not be overwritten in global memory. */
 static void note_read(Scan *s, Version v) {
   FieldUse *u = &s->l->use[v.field];
   int now = s->versions[v.field], depth = launch_version(s->l, v.field, s->i + 1) - v.version + 1;
@@ -310,7 +325,8 @@ static void check_images(Launch *l) {
     for (int d = 0; d < l->m->grid.rank; d++) {
       const Box *box = &l->m->fields[f].box;
       if (l->wraps[d] && l->use[f].versions && !range_inside(box->lo[d], box->hi[d], l->wrap_lo[d], l->wrap_hi[d]))
-        reject(l, arena_printf(l->m->arena, "field '%s' is not known to lie inside the periodic fields' region in dimension %d",
+        reject(l, arena_printf(l->m->arena,
+                               "field '%s' is not known to lie inside the periodic fields' region in dimension %d",
                                l->m->fields[f].name, d));
     }
 }
@@ -323,7 +339,8 @@ static bool has_halo(const Launch *l) {
   return false;
 }
 
-/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the launch; -1 if there is none. */
+/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the
+ * launch; -1 if there is none. */
 static int free_level(const Launch *l, int f) {
   int last = f;
   for (int g = 0; g < l->m->nfields; g++)
@@ -338,8 +355,10 @@ static int free_level(const Launch *l, int f) {
 static Launch *analyse(Launch *l, const bool *wanted) {
   const Module *m = l->m;
   measure(l);
-  Scan s = {.l = l, .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
-            .own = ARENA_ARRAY(m->arena, bool, m->nfields), .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
+  Scan s = {.l = l,
+            .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
+            .own = ARENA_ARRAY(m->arena, bool, m->nfields),
+            .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
   for (s.i = 0; s.i < l->n; s.i++)
     note_instance(&s);
   check_images(l);
@@ -358,7 +377,13 @@ static Launch *analyse(Launch *l, const bool *wanted) {
 /* A launch of `n` instances that nothing is known of yet. */
 static Launch *start_launch(const Module *m, int n, const Stencil *st, const Stencil *first) {
   Launch *l = ARENA_NEW(m->arena, Launch);
-  *l = (Launch){.m = m, .n = n, .st = st, .first = first, .given = st, .ngiven = n, .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
+  *l = (Launch){.m = m,
+                .n = n,
+                .st = st,
+                .first = first,
+                .given = st,
+                .ngiven = n,
+                .use = ARENA_ARRAY(m->arena, FieldUse, m->nfields)};
   l->first_level = n ? st[0].level : 0;
   l->steps = n ? st[n - 1].level - st[0].level + 1 : 1;
   for (int f = 0; f < m->nfields; f++)
@@ -396,9 +421,12 @@ static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
   return bytes > INT64_MAX / 64 ? INT64_MAX / 64 : (bytes + 15) / 16 * 16;
 }
 
-/* Memory that arrays share one after the other, as pass shared-alloc gives it out: the layout is that of `field`, its largest array's; it is free behind the
- * accesses of instance `last`. */
-typedef struct Slot { int32_t field, last; int64_t bytes; } Slot;
+/* Memory that arrays share one after the other, as pass shared-alloc gives it out: the layout is that of `field`, its
+ * largest array's; it is free behind the accesses of instance `last`. */
+typedef struct Slot {
+  int32_t field, last;
+  int64_t bytes;
+} Slot;
 
 /* Have near arrays of the fields the same cells at the same places? */
 static bool same_layout(const Launch *l, int f, int g) {
@@ -409,7 +437,8 @@ static bool same_layout(const Launch *l, int f, int g) {
   return same;
 }
 
-/* The first of the `n` slots that is free when instance `i` makes an array of `field` known, one of its layout before others; n if there is none. */
+/* The first of the `n` slots that is free when instance `i` makes an array of `field` known, one of its layout before
+ * others; n if there is none. */
 static int free_slot(const Launch *l, int n, const Slot *slot, int field, int i) {
   int any = n;
   for (int k = n - 1; k >= 0; k--)

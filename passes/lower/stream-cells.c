@@ -1,12 +1,20 @@
-/* stream-cells.c: the values of cells while a tile is walked. The running step's row is at hand as values, older rows are in the thread's
- * registers (private arrays with constant places), what lies beside a lane's cells comes from the lanes beside it, and what lies beside a thread's lines, in
+/* stream-cells.c: the values of cells while a tile is walked. The running step's row is at hand as values, older rows
+ * are in the thread's
+ * registers (private arrays with constant places), what lies beside a lane's cells comes from the lanes beside it,
+ * and what lies beside a thread's lines, in
  * rank 3, from shared memory, where the other warps have put it a step or more ago.
  *
- * An outside rule that leads to another point leads to one that is near by: the value is chosen among those of all the cells it can lead to. */
+ * An outside rule that leads to another point leads to one that is near by: the value is chosen among those of all
+ * the cells it can lead to. */
 #include "passes/lower/stream.h"
 
-/* The cell at which instance `i` is being computed, `phase` steps before it is due: element e of line j, its coordinates, and those with images wrapped. */
-typedef struct FlowCell { Flow *f; int i, phase, j, e; Value *g[MAX_RANK], *w[MAX_RANK]; } FlowCell;
+/* The cell at which instance `i` is being computed, `phase` steps before it is due: element e of line j, its
+ * coordinates, and those with images wrapped. */
+typedef struct FlowCell {
+  Flow *f;
+  int i, phase, j, e;
+  Value *g[MAX_RANK], *w[MAX_RANK];
+} FlowCell;
 
 static int32_t modulo(int64_t x, int32_t n) { return (int32_t)((x % n + n) % n); }
 
@@ -18,7 +26,8 @@ static int floor_div(int x, int n) { return x >= 0 ? x / n : -((n - 1 - x) / n);
 static Value *find_seen(const Flow *f, const SeenCell *c) {
   for (int i = f->nseen - 1; i >= 0; i--) {
     const SeenCell *s = &f->seen[i];
-    if (s->field == c->field && s->v == c->v && s->back == c->back && s->j == c->j && s->m == c->m && s->delta == c->delta)
+    if (s->field == c->field && s->v == c->v && s->back == c->back && s->j == c->j && s->m == c->m &&
+        s->delta == c->delta)
       return s->value;
   }
   return NULL;
@@ -34,7 +43,8 @@ static Value *remember(Flow *f, SeenCell c, Value *v) {
 static Value *own_element(Flow *f, const SeenCell *c) {
   if (c->back == 0)
     return f->newest[c->field][c->v][c->j * f->V + c->m];
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - c->back, f->st->unroll)), build_int(&f->b, TY_I32, c->j), build_int(&f->b, TY_I32, c->m)};
+  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - c->back, f->st->unroll)),
+                         build_int(&f->b, TY_I32, c->j), build_int(&f->b, TY_I32, c->m)};
   return build_aload(&f->b, f->l->m->fields[c->field].type, f->ring[c->field][c->v], c->v, 3, at, NULL);
 }
 
@@ -43,7 +53,8 @@ static Value *other_line(Flow *f, const SeenCell *c) {
   const Array *a = &f->k->arrays[f->edge[c->field][c->v]];
   Type t = f->l->m->fields[c->field].type;
   int vector = flow_vector(f, t);
-  Value *line = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, f->E)), *cell = build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V));
+  Value *line = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, f->E)),
+        *cell = build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V));
   Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - c->back, a->shape[0])), line, cell}, *asked = NULL;
   for (int m = 0; m < f->V; m += vector) {
     const int64_t off[MAX_RANK] = {0, c->j + a->pad_lo[1], m};
@@ -51,7 +62,8 @@ static Value *other_line(Flow *f, const SeenCell *c) {
     for (int i = 0; i < vector; i++) {
       SeenCell one = *c;
       one.m = m + i;
-      Value *v = remember(f, one, op ? op->results[i] : build_aload(&f->b, t, f->edge[c->field][c->v], c->v, 3, at, off));
+      Value *v =
+          remember(f, one, op ? op->results[i] : build_aload(&f->b, t, f->edge[c->field][c->v], c->v, 3, at, off));
       asked = one.m == c->m ? v : asked;
     }
   }
@@ -69,7 +81,8 @@ static Value *element(Flow *f, int field, int v, int back, int j, int m) {
   if (!value)
     value = j >= 0 && j < f->E ? remember(f, here, own_element(f, &here)) : other_line(f, &here);
   for (int left = c.delta < 0 ? -c.delta : c.delta; left > 0; left -= STREAM_LANES - 1)
-    value = build_shift_lanes(&f->b, c.delta < 0 ? OP_SHUFFLE_UP : OP_SHUFFLE_DOWN, value, left < STREAM_LANES ? left : STREAM_LANES - 1);
+    value = build_shift_lanes(&f->b, c.delta < 0 ? OP_SHUFFLE_UP : OP_SHUFFLE_DOWN, value,
+                              left < STREAM_LANES ? left : STREAM_LANES - 1);
   return c.delta ? remember(f, c, value) : value;
 }
 
@@ -83,8 +96,8 @@ static Value *cell_beside(const FlowCell *c, int field, int v, const int64_t *to
   return element(f, field, v, back, c->j + (int)(f->rank > 2 ? to[1] : 0), c->e + (int)to[x]);
 }
 
-/* The access at `off` under `rules` with the offsets to[0 .. d - 1] found. Where a rule leads elsewhere than `off` the value is selected by how far it
- * leads. */
+/* The access at `off` under `rules` with the offsets to[0 .. d - 1] found. Where a rule leads elsewhere than `off` the
+ * value is selected by how far it leads. */
 static Value *ruled(const FlowCell *c, int field, int v, const int64_t *off, const Rules *rules, int d, int64_t *to) {
   Flow *f = c->f;
   if (d >= f->rank || d >= MAX_RANK)
@@ -137,7 +150,8 @@ static Value *old_value(Point *p, Builder *b, int field) {
 /* Value `id` of the instance's main piece, computed `back` steps ago. */
 static Value *early_value(const FlowCell *c, Type t, int id, int back) {
   Flow *f = c->f;
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - back, f->st->unroll)), build_int(&f->b, TY_I32, c->j), build_int(&f->b, TY_I32, c->e)};
+  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - back, f->st->unroll)), build_int(&f->b, TY_I32, c->j),
+                         build_int(&f->b, TY_I32, c->e)};
   return build_aload(&f->b, t, f->early[c->i][id], 0, 3, at, NULL);
 }
 

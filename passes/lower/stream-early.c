@@ -1,16 +1,29 @@
-/* stream-early.c: parts of an equation that are evaluated as soon as the rows they need have come, steps before the equation's own row is due. What is kept then is
- * the partial result in place of the rows: a sum whose terms stand in the order of the rows keeps one partial sum for each of its rows ("accumulating along the
- * stream"), and each row is looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing is reassociated: every operation has the operands
+/* stream-early.c: parts of an equation that are evaluated as soon as the rows they need have come, steps before the
+ * equation's own row is due. What is kept then is
+ * the partial result in place of the rows: a sum whose terms stand in the order of the rows keeps one partial sum for
+ * each of its rows ("accumulating along the
+ * stream"), and each row is looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing
+ * is reassociated: every operation has the operands
  * that it has in the program, so the values are the same bit for bit.
  *
- * Where terms of a row come at different times, because those of lines beside take a step more, a product that is ready before the sum it goes into may be kept, or made
+ * Where terms of a row come at different times, because those of lines beside take a step more, a product that is
+ * ready before the sum it goes into may be kept, or made
  * when it is added, and the row be kept that much longer: the plan with fewer words is taken.
  *
- * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are free: they are computed wherever they are used. */
+ * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are
+ * free: they are computed wherever they are used. */
 #include "passes/lower/stream.h"
 
-/* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come of one access alone are computed where they are used. */
-typedef struct Planner { const Stream *s; int i; const Piece *piece; Early *e; int32_t *uses; bool late, *alone; } Planner;
+/* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come
+ * of one access alone are computed where they are used. */
+typedef struct Planner {
+  const Stream *s;
+  int i;
+  const Piece *piece;
+  Early *e;
+  int32_t *uses;
+  bool late, *alone;
+} Planner;
 
 /* The window that an access op of the instance reads, NULL: nothing. */
 static const Window *window_read(const Planner *p, const Op *op) {
@@ -78,7 +91,8 @@ static void plan_uses(Planner *p) {
   }
 }
 
-/* Rows of a version that are read back, at most, if accesses are read at their uses' phases (or all at phase 0); words of that are added up over all versions. */
+/* Rows of a version that are read back, at most, if accesses are read at their uses' phases (or all at phase 0); words
+ * of that are added up over all versions. */
 static int64_t rows_words(const Planner *p, bool early) {
   const Launch *l = p->s->l;
   int64_t words = 0;
@@ -87,7 +101,8 @@ static int64_t rows_words(const Planner *p, bool early) {
       int64_t most = 0;
       for (const Op *op = p->piece->body->first; op; op = op->next) {
         Version from = op->code == OP_ACCESS ? launch_reads(l, op->sym, p->i) : (Version){-1, 0};
-        if (from.field != f || from.version != v || p->e->free[op->results[0]->id] || p->uses[op->results[0]->id] == INT32_MAX)
+        if (from.field != f || from.version != v || p->e->free[op->results[0]->id] ||
+            p->uses[op->results[0]->id] == INT32_MAX)
           continue;
         int64_t lo, hi;
         access_rows(p, op, &lo, &hi);
@@ -104,7 +119,8 @@ static int64_t kept_words(const Planner *p) {
   int64_t words = 0;
   for (const Op *op = p->piece->body->first; op; op = op->next)
     if (op->nresults && p->e->kept[op->results[0]->id])
-      words += (p->e->phase[op->results[0]->id] - p->uses[op->results[0]->id]) * ((type_size(op->results[0]->type) + 3) / 4);
+      words +=
+          (p->e->phase[op->results[0]->id] - p->uses[op->results[0]->id]) * ((type_size(op->results[0]->type) + 3) / 4);
   return words;
 }
 
@@ -134,7 +150,8 @@ static int main_piece(Arena *a, const Stencil *st) {
   return best;
 }
 
-/* A plan, all values as soon as possible or `late`, whose words go to Early.words; *rows: words of the rows that it keeps, *all_rows: that are kept without it. */
+/* A plan, all values as soon as possible or `late`, whose words go to Early.words; *rows: words of the rows that it
+ * keeps, *all_rows: that are kept without it. */
 static Early *make_plan(const Stream *s, int i, bool late, int64_t *rows, int64_t *all_rows) {
   Arena *a = s->l->m->arena;
   Early *e = ARENA_NEW(a, Early);
@@ -164,7 +181,8 @@ Early *early_new(const Stream *s, int i) {
   int64_t soon_rows, late_rows, all_rows;
   if (s->l->m->grid.rank < 2 || !s->l->st[i].npieces)
     return NULL;
-  Early *soon = make_plan(s, i, false, &soon_rows, &all_rows), *late = soon ? make_plan(s, i, true, &late_rows, &all_rows) : NULL;
+  Early *soon = make_plan(s, i, false, &soon_rows, &all_rows),
+        *late = soon ? make_plan(s, i, true, &late_rows, &all_rows) : NULL;
   if (!soon)
     return NULL;
   bool wait = late->words + late_rows < soon->words + soon_rows;

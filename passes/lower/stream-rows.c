@@ -1,4 +1,5 @@
-/* stream-rows.c: rows between global memory and the walk. Loads run ahead of the walk: by asynchronous copies into a ring of shared memory that every thread has
+/* stream-rows.c: rows between global memory and the walk. Loads run ahead of the walk: by asynchronous copies into a
+ * ring of shared memory that every thread has
  * for itself, so that no barrier is needed, or, where the target has none, by one step in registers. */
 #include "passes/lower/stream.h"
 
@@ -12,15 +13,16 @@ int flow_vector(const Flow *f, Type t) {
 /* How many elements of field `fl` are moved at once. */
 static int width_of(const Flow *f, int fl) { return f->vectors[fl] ? flow_vector(f, f->l->m->fields[fl].type) : 1; }
 
-/* Coordinates at which `n` elements from element e on of line j of field `fl` can be loaded in the row that lags `lag` behind, whether they are in the field's
- * region or not: in the last dimension all of them are or none is. */
+/* Coordinates at which `n` elements from element e on of line j of field `fl` can be loaded in the row that lags `lag`
+ * behind, whether they are in the field's region or not: in the last dimension all of them are or none is. */
 static void safe_coordinates(Flow *f, int fl, int lag, int j, int e, int n, Value **at) {
   const Field *field = &f->l->m->fields[fl];
   Value *g[MAX_RANK], *w[MAX_RANK];
   flow_coordinates(f, lag, j, e, g, w);
   for (int d = 0; d < f->rank; d++) {
     at[d] = f->st->wraps[fl][d] ? build_map(&f->b, OP_WRAP, g[d], 0, field->box.lo[d], field->box.hi[d]) : w[d];
-    at[d] = build_map(&f->b, OP_GUARD, at[d], 0, field->box.lo[d], d == f->rank - 1 ? affine_add_const(field->box.hi[d], 1 - n) : field->box.hi[d]);
+    at[d] = build_map(&f->b, OP_GUARD, at[d], 0, field->box.lo[d],
+                      d == f->rank - 1 ? affine_add_const(field->box.hi[d], 1 - n) : field->box.hi[d]);
   }
 }
 
@@ -45,11 +47,15 @@ static Value **load_row(Flow *f, int fl, int lag) {
 static bool comes_in(const Flow *f, int fl) { return f->st->w[fl][0].used && !f->st->w[fl][0].direct; }
 
 /* Are rows of field `fl` kept in the ring that they come in by, for readers that each take their own row there? */
-static bool is_ring_kept(const Flow *f, int fl) { return f->keeps_ring && f->st->w[fl][0].used && f->st->w[fl][0].direct; }
+static bool is_ring_kept(const Flow *f, int fl) {
+  return f->keeps_ring && f->st->w[fl][0].used && f->st->w[fl][0].direct;
+}
 
-/* Do rows of field `fl` come in by asynchronous copies? These move 4, 8 or 16 bytes; fields of smaller elements come in one row ahead where they are moved one by one. */
+/* Do rows of field `fl` come in by asynchronous copies? These move 4, 8 or 16 bytes; fields of smaller elements come in
+ * one row ahead where they are moved one by one. */
 static bool is_copied(const Flow *f, int fl) {
-  return (comes_in(f, fl) || is_ring_kept(f, fl)) && f->ahead > 1 && width_of(f, fl) * type_size(f->l->m->fields[fl].type) >= 4;
+  return (comes_in(f, fl) || is_ring_kept(f, fl)) && f->ahead > 1 &&
+         width_of(f, fl) * type_size(f->l->m->fields[fl].type) >= 4;
 }
 
 /* Places of the ring of field `fl`. */
@@ -63,8 +69,9 @@ static bool any_copied(const Flow *f) {
   return false;
 }
 
-/* The place, in the ring of field `fl`, of the row that the walk reaches `later` steps from now (or reached, if that is negative): constant if the steps written out go round the ring a whole number
- * of times, otherwise the same for all rows of one time round the steps written out, but for a constant. */
+/* The place, in the ring of field `fl`, of the row that the walk reaches `later` steps from now (or reached, if that is
+ * negative): constant if the steps written out go round the ring a whole number of times, otherwise the same for all
+ * rows of one time round the steps written out, but for a constant. */
 static Value *ring_place(Flow *f, int fl, int later) {
   int32_t slots = slots_of(f, fl), unroll = f->st->unroll, from = f->u + later;
   while (from < 0)
@@ -72,7 +79,8 @@ static Value *ring_place(Flow *f, int fl, int later) {
   if (!f->t || unroll % slots == 0)
     return build_int(&f->b, TY_I32, from % slots);
   Value *round = build2(&f->b, OP_ADD, f->t, build_int(&f->b, TY_I32, from - from % unroll));
-  return build2(&f->b, OP_ADD, build2(&f->b, OP_REM, round, build_int(&f->b, TY_I32, slots)), build_int(&f->b, TY_I32, from % unroll));
+  return build2(&f->b, OP_ADD, build2(&f->b, OP_REM, round, build_int(&f->b, TY_I32, slots)),
+                build_int(&f->b, TY_I32, from % unroll));
 }
 
 /* The indices of elements e and on of line j in the ring, at `place`. */
@@ -133,7 +141,8 @@ Value **flow_own_row(Flow *f, int fl, int lag) {
 static void put_next(Flow *f, int fl, int later) {
   Value **row = load_row(f, fl, -later);
   for (int i = 0; i < f->E * f->V; i++) {
-    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V), build_int(&f->b, TY_I32, i % f->V)};
+    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V),
+                           build_int(&f->b, TY_I32, i % f->V)};
     build_astore(&f->b, f->in[fl], 0, row[i], 3, at, NULL);
   }
 }
@@ -149,7 +158,8 @@ static void put_others(Flow *f, int later) {
 static void take_next(Flow *f, int fl) {
   Value **row = ARENA_ARRAY(f->lo->out->arena, Value *, f->E * f->V);
   for (int i = 0; i < f->E * f->V; i++) {
-    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V), build_int(&f->b, TY_I32, i % f->V)};
+    Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, 0), build_int(&f->b, TY_I32, i / f->V),
+                           build_int(&f->b, TY_I32, i % f->V)};
     row[i] = build_aload(&f->b, f->l->m->fields[fl].type, f->in[fl], 0, 3, at, NULL);
   }
   f->newest[fl][0] = row;
@@ -163,9 +173,10 @@ void flow_make_inputs(Flow *f) {
       continue;
     const Field *field = &f->l->m->fields[fl];
     int n = width_of(f, fl);
-    int32_t ring[MAX_RANK] = {(copied ? slots_of(f, fl) : 1) * f->E * (f->V / n), f->warps * STREAM_LANES, n}, next[MAX_RANK] = {1, f->E, f->V};
-    f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", copied ? "s" : "r", field->name), field->type, copied ? SPACE_SHARED : SPACE_PRIVATE,
-                           copied ? ring : next, 0, 0);
+    int32_t ring[MAX_RANK] = {(copied ? slots_of(f, fl) : 1) * f->E * (f->V / n), f->warps * STREAM_LANES, n},
+            next[MAX_RANK] = {1, f->E, f->V};
+    f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", copied ? "s" : "r", field->name), field->type,
+                           copied ? SPACE_SHARED : SPACE_PRIVATE, copied ? ring : next, 0, 0);
   }
 }
 
@@ -221,13 +232,15 @@ void flow_end_loads(Flow *f) {
 /* `x` and `y`; either may be NULL. */
 static Value *both(Builder *b, Value *x, Value *y) { return !x ? y : !y ? x : build2(b, OP_AND, x, y); }
 
-/* Does i32 `x` lie in [lo, hi)? `least` and `most` are bounds of x that are known: tests that always hold are left out. */
+/* Does i32 `x` lie in [lo, hi)? `least` and `most` are bounds of x that are known: tests that always hold are left out.
+ */
 static Value *between(Builder *b, Value *x, int64_t lo, int64_t hi, int64_t least, int64_t most) {
   Value *low = least >= lo ? NULL : build2(b, OP_GE, x, build_int(b, TY_I32, lo));
   return both(b, low, most < hi ? NULL : build2(b, OP_LT, x, build_int(b, TY_I32, hi)));
 }
 
-/* Are the thread's cells of line j in the tile, not in its halo, in the running step for what lags `lag` behind? NULL: always. */
+/* Are the thread's cells of line j in the tile, not in its halo, in the running step for what lags `lag` behind? NULL:
+ * always. */
 static Value *in_tile(Flow *f, int lag, int j) {
   Builder *b = &f->b;
   const Extent *hull = &f->st->halo;
@@ -235,7 +248,9 @@ static Value *in_tile(Flow *f, int lag, int j) {
   Value *all = between(b, f->lane, lo, STREAM_LANES - hi, 0, STREAM_LANES - 1);
   if (f->rank > 2) {
     Value *line = build2(b, OP_ADD, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E)), build_int(b, TY_I32, j));
-    all = both(b, all, between(b, line, hull->lo[1], (int64_t)f->warps * f->E - hull->hi[1], j, (int64_t)(f->warps - 1) * f->E + j));
+    all = both(b, all,
+               between(b, line, hull->lo[1], (int64_t)f->warps * f->E - hull->hi[1], j,
+                       (int64_t)(f->warps - 1) * f->E + j));
   }
   if (f->rank > 1) {
     Value *t = build2(b, OP_ADD, f->t, build_int(b, TY_I32, f->u));

@@ -1,13 +1,23 @@
-/* stream.c: the pipeline of (stencil, time level) instances that walk a tile together: how far each one lags behind the loads, and which rows of every version are
+/* stream.c: the pipeline of (stencil, time level) instances that walk a tile together: how far each one lags behind
+ * the loads, and which rows of every version are
  * kept for those behind. Everything follows from the accesses and their outside rules.
  *
- * At step s instance i makes row s - lag(i). It may read a row of another version from the step in which that is made on, if the instance comes behind in
- * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind the barrier. */
+ * At step s instance i makes row s - lag(i). It may read a row of another version from the step in which that is made
+ * on, if the instance comes behind in
+ * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind
+ * the barrier. */
 #include "passes/plan/estimate.h"
 #include "passes/lower/stream.h"
 
-/* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses at `phase`. */
-typedef struct Walk { Stream *s; int i; bool keeps; int32_t phase; bool *moved; } Walk;
+/* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
+ * at `phase`. */
+typedef struct Walk {
+  Stream *s;
+  int i;
+  bool keeps;
+  int32_t phase;
+  bool *moved;
+} Walk;
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
@@ -32,8 +42,8 @@ bool stream_far(const Stream *s, int i, int field, const int64_t *off, const Rul
   return !own && s->far[i * s->l->m->nfields + field];
 }
 
-/* May the rule of an access to version 0 of field `f` from the points of `box` lead further than its offset in dimension `d`, or to a point whose cell, for a halo cell that is an image, is not beside
- * it? */
+/* May the rule of an access to version 0 of field `f` from the points of `box` lead further than its offset in
+ * dimension `d`, or to a point whose cell, for a halo cell that is an image, is not beside it? */
 static bool leads_far(const Launch *l, const Box *box, const Field *f, int d, int64_t off, OutsideRule rule) {
   bool moves = rule != OUTSIDE_NONE && rule != OUTSIDE_CONST;
   if (moves && !range_inside(box->lo[d], box->hi[d], f->box.lo[d], f->box.hi[d]))
@@ -151,7 +161,8 @@ static void note_targets(Stream *s, int i) {
   }
 }
 
-/* Is it worth more to load the own values of field `f` again than to keep them? If readers are more than two rows apart. */
+/* Is it worth more to load the own values of field `f` again than to keep them? If readers are more than two rows
+ * apart. */
 static void choose_direct(Stream *s, const bool *moved) {
   for (int f = 0; f < s->l->m->nfields; f++) {
     Window *w = &s->w[f][0];
@@ -162,9 +173,11 @@ static void choose_direct(Stream *s, const bool *moved) {
   }
 }
 
-/* Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are
- * fewer than FREE_PLACES; in rank 3, where a step more would take as many more lines of shared memory, twice the two that most programs need, if the instances of a point have no more than FREE_CODE instructions and
- * no sums, in whose place their values can stay. */
+/* Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
+ * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
+ * FREE_PLACES; in rank 3, where a step more would take as many more lines of shared memory, twice the two that most
+ * programs need, if the instances of a point have no more than FREE_CODE instructions and no sums, in whose place their
+ * values can stay. */
 enum { FREE_PLACES = 4, FREE_CODE = 100 };
 
 /* Instructions of the longest piece of `st` for a point, about. */
@@ -194,7 +207,8 @@ static bool keeps_sums(const Stream *s) {
   return any;
 }
 
-/* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps live. */
+/* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps
+ * live. */
 static int32_t choose_unroll(const Stream *s) {
   int32_t u = 1;
   for (int f = 0; f < s->l->m->nfields; f++)
@@ -216,7 +230,12 @@ static int32_t choose_unroll(const Stream *s) {
 static Stream *make_stream(const Launch *l, bool alone) {
   Arena *a = l->m->arena;
   Stream *s = ARENA_NEW(a, Stream);
-  *s = (Stream){.l = l, .alone = alone, .halo = l->hull, .lag = ARENA_ARRAY(a, int32_t, l->n + 1), .early = ARENA_ARRAY(a, Early *, l->n + 1), .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
+  *s = (Stream){.l = l,
+                .alone = alone,
+                .halo = l->hull,
+                .lag = ARENA_ARRAY(a, int32_t, l->n + 1),
+                .early = ARENA_ARRAY(a, Early *, l->n + 1),
+                .w = ARENA_ARRAY(a, Window *, l->m->nfields + 1)};
   Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
   for (int f = 0; f < l->m->nfields; f++)
     s->w[f] = ARENA_ARRAY(a, Window, l->use[f].versions + 1);

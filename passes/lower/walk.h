@@ -3,7 +3,8 @@
  *   schedule-walk.c   the tile: its size, its rings, what it may be
  *   lower-walk.c      the kernel: pass lower-walk
  *
- * A tile gives out `chunk` rows (planes) of dimension 0. In the other dimensions it computes block[d] points, halo included. */
+ * A tile gives out `chunk` rows (planes) of dimension 0. In the other dimensions it computes block[d] points, halo
+ * included. */
 #ifndef STC_PASSES_WALK_H
 #define STC_PASSES_WALK_H
 
@@ -25,8 +26,9 @@ int32_t walk_row(const Launch *l, int64_t width);
 /* Bytes that all rings take under pipeline `p` and schedule `s`. */
 int64_t walk_bytes(const Stream *p, const Schedule *s);
 
-/* For schedule-stream.c, on targets without threads: why launch `l` cannot be walked, NULL: it can; all but T of `want`, filled up, in *s; what is wrong with a shape, and with a tile;
- * whether a tile is sensible; points computed for each given out; the most time steps to try. */
+/* For schedule-stream.c, on targets without threads: why launch `l` cannot be walked, NULL: it can; all but T of
+ * `want`, filled up, in *s; what is wrong with a shape, and with a tile; whether a tile is sensible; points computed
+ * for each given out; the most time steps to try. */
 const char *walk_refused(Arena *a, const Launch *l);
 void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s);
 const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s);

@@ -1,10 +1,12 @@
-/* passes/plan/estimate.h: what code is expected to take, found without running it. One place for all who ask: defaults of schedules, pass fuse, `stc explain`.
+/* passes/plan/estimate.h: what code is expected to take, found without running it. One place for all who ask:
+ * defaults of schedules, pass fuse, `stc explain`.
  *
  *   weights.c         an op: its time, its instructions
  *   step-work.c       a time step of stencil IR: what it takes at least
  *   kernel-work.c     a kernel of finished kernel IR: what one of its threads issues and moves
  *   kernel-live.c     and the registers that it needs
- *   launch-work.c     the launches of a module and their schedules; what they move to and from memory, and compute twice
+ *   launch-work.c     the launches of a module and their schedules; what they move to and from memory, and compute
+ *                     twice
  *   model.c           the time that such work takes on a target, and what bounds it
  *   schedule-model.c  schedules compared by it
  *
@@ -16,19 +18,24 @@
 
 /* ---------------------------------------------------------------- weights.c */
 
-/* How many additions of its type an op takes the time of, about: 0 for what costs nothing by itself, such as constants, accesses and coordinates. */
+/* How many additions of its type an op takes the time of, about: 0 for what costs nothing by itself, such as constants,
+ * accesses and coordinates. */
 double op_additions(const Op *op);
 /* Instructions that an op becomes, about: roots and quotients that round correctly are many, fewer with fast_math. */
 int32_t op_instructions(const Op *op, bool fast_math);
-/* Operations on the pipe for f64 that an op on such values becomes; on that for functions and conversions an op that goes there does. */
+/* Operations on the pipe for f64 that an op on such values becomes; on that for functions and conversions an op that
+ * goes there does. */
 int32_t op_f64_operations(const Op *op);
 int32_t op_special(const Op *op);
 
 /* ---------------------------------------------------------------- step-work.c */
 
-/* What a time step takes at least for each point of the grid: bytes read from and written to memory if nothing is kept from one step to the next, and operations
- * in f32 and f64, a multiplication and an addition counted as one where they may fuse. */
-typedef struct Work { double bytes, f32_ops, f64_ops; } Work;
+/* What a time step takes at least for each point of the grid: bytes read from and written to memory if nothing is kept
+ * from one step to the next, and operations in f32 and f64, a multiplication and an addition counted as one where they
+ * may fuse. */
+typedef struct Work {
+  double bytes, f32_ops, f64_ops;
+} Work;
 /* That of `m`, scalarized and simplified stencil IR whose time was not tiled. Numbers the values of bodies. */
 Work step_work(const Module *m, const Const *scalars);
 /* Adds the operations of the largest piece of `st` to *w. */
@@ -39,95 +46,148 @@ void stencil_work(const Module *m, const Stencil *st, Work *w);
 /* What a thread of a kernel does. Numbers of instructions count what a 32-bit lane does once: an op on 64 bits
  * whose hardware works on 32 counts twice. */
 typedef struct KernelWork {
-  int64_t threads;               /* a block */
-  double points;                 /* a block gives out */
-  double instructions;           /* issued, all of those below among them */
-  double f64;                    /* on the f64 pipe */
-  double chained;                /* of these: within roots, quotients and functions, each of which needs the result of the one before; of those that are tested together one after the other, for the rest fill the waits */
-  double special;                /* roots, quotients, functions, conversions between floats: instructions on the pipe for these */
-  double shared;                 /* 32-bit words to and from shared memory, and those that lanes exchange */
-  double global;                 /* the same of global memory */
-  double exchanges;              /* of `shared`: those of lanes */
+  int64_t threads;     /* a block */
+  double points;       /* a block gives out */
+  double instructions; /* issued, all of those below among them */
+  double f64;          /* on the f64 pipe */
+  double chained; /* of these: within roots, quotients and functions, each of which needs the result of the one before;
+                     of those that are tested together one after the other, for the rest fill the waits */
+  double special; /* roots, quotients, functions, conversions between floats: instructions on the pipe for these */
+  double shared;  /* 32-bit words to and from shared memory, and those that lanes exchange */
+  double global;  /* the same of global memory */
+  double exchanges; /* of `shared`: those of lanes */
   double barriers;
-  double rounds;                 /* of its longest loop, at least 1 */
-  double waits;                  /* times that it waits for what it loaded from global memory; copies that run ahead are not counted */
+  double rounds; /* of its longest loop, at least 1 */
+  double waits;  /* times that it waits for what it loaded from global memory; copies that run ahead are not counted */
 } KernelWork;
 
 /* Has the kernel a version for blocks that touch no edge, and another one for those that do (pass specialize)? */
 bool kernel_has_versions(const Kernel *k);
-/* The work of kernel `k` of `m`, in a block at an edge if `edge`, else, if it has a version for that, in one at none; `scalars` are values of the module's scalars for
- * loops whose bounds depend on them (NULL: such loops count once). Numbers the kernel's values. */
+/* The work of kernel `k` of `m`, in a block at an edge if `edge`, else, if it has a version for that, in one at none;
+ * `scalars` are values of the module's scalars for loops whose bounds depend on them (NULL: such loops count once).
+ * Numbers the kernel's values. */
 KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge);
 
 /* ---------------------------------------------------------------- kernel-live.c */
 
-/* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global memory are begun as early as they can be. Numbers
- * the kernel's values. */
+/* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global
+ * memory are begun as early as they can be. Numbers the kernel's values. */
 int32_t kernel_live_words(const Module *m, Kernel *k, bool early);
-/* Registers that a thread takes, as far as the target has them for blocks of so many threads; *spilled words that do not fit. */
+/* Registers that a thread takes, as far as the target has them for blocks of so many threads; *spilled words that do
+ * not fit. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
 
 /* ---------------------------------------------------------------- launch-work.c */
 
-/* Points computed for each point given out. cells: what tiles do; needed: what Algorithm 2 asks for. A tile of threads computes all its cells at all instances. */
-typedef struct Redundancy { double cells, needed; } Redundancy;
+/* Points computed for each point given out. cells: what tiles do; needed: what Algorithm 2 asks for. A tile of threads
+ * computes all its cells at all instances. */
+typedef struct Redundancy {
+  double cells, needed;
+} Redundancy;
 
-/* Bytes of global memory for each point given out: read once, written, and what is read once more because tiles overlap. */
-typedef struct MemoryTraffic { double read, written, again; } MemoryTraffic;
+/* Bytes of global memory for each point given out: read once, written, and what is read once more because tiles
+ * overlap. */
+typedef struct MemoryTraffic {
+  double read, written, again;
+} MemoryTraffic;
 
-/* An instance of a stencil: beyond the tile's own points it is needed on `extent`. lag: of a walked tile, the rows that it is behind the loads; rows: how many
- * of what it makes are kept, at most. */
-typedef struct InstanceWork { const char *name; int32_t level; Extent extent; int32_t lag, rows; Redundancy redundancy; } InstanceWork;
+/* An instance of a stencil: beyond the tile's own points it is needed on `extent`. lag: of a walked tile, the rows that
+ * it is behind the loads; rows: how many of what it makes are kept, at most. */
+typedef struct InstanceWork {
+  const char *name;
+  int32_t level;
+  Extent extent;
+  int32_t lag, rows;
+  Redundancy redundancy;
+} InstanceWork;
 
-/* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads. across: so many of them are read by other warps;
- * direct: nothing in registers, each reader takes its own row, of memory or, ring, of the ring by which rows come in (stream.h). */
-typedef struct WindowWork { int32_t field, version, lag, rows, across; bool direct, ring; } WindowWork;
+/* What a walked tile keeps of a version of a field: `rows` of them, the newest of which lags `lag` behind the loads.
+ * across: so many of them are read by other warps; direct: nothing in registers, each reader takes its own row, of
+ * memory or, ring, of the ring by which rows come in (stream.h). */
+typedef struct WindowWork {
+  int32_t field, version, lag, rows, across;
+  bool direct, ring;
+} WindowWork;
 
-/* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and give out width[d] points; walked: dimension 0 of a walked tile (rank above 1) counts the rows of a walk. */
+/* A launch of a step or a time tile. Tiles have cells[d] cells in dimension d and give out width[d] points; walked:
+ * dimension 0 of a walked tile (rank above 1) counts the rows of a walk. */
 typedef struct LaunchWork {
   Schedule schedule;
   bool walked;
   int32_t steps;
-  int32_t ninstances; InstanceWork *instances;
-  int32_t nwindows; WindowWork *windows;
-  int32_t unroll, loaded_rows;   /* steps of a walk that are written out; rows that are kept of what it loads, at most */
-  int64_t window_words;          /* 32-bit words of a thread that windows take */
-  Extent halo, loaded;           /* beyond the tile's points: where it computes (of a walked tile: what it loads, too); where fields are needed from memory */
+  int32_t ninstances;
+  InstanceWork *instances;
+  int32_t nwindows;
+  WindowWork *windows;
+  int32_t unroll, loaded_rows; /* steps of a walk that are written out; rows that are kept of what it loads, at most */
+  int64_t window_words;        /* 32-bit words of a thread that windows take */
+  Extent halo, loaded; /* beyond the tile's points: where it computes (of a walked tile: what it loads, too); where
+                          fields are needed from memory */
   double cells[MAX_RANK], width[MAX_RANK];
-  Redundancy redundancy;         /* of all instances, on an average */
+  Redundancy redundancy; /* of all instances, on an average */
   MemoryTraffic traffic;
 } LaunchWork;
 
-/* The launches of the longest sequence of steps that stencil IR module `m`, as it is before its lowering, comes to under schedule `s`, which is resolved, on target `t`; their number is
- * *count. In the order of the kernels of that sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
+/* The launches of the longest sequence of steps that stencil IR module `m`, as it is before its lowering, comes to
+ * under schedule `s`, which is resolved, on target `t`; their number is *count. In the order of the kernels of that
+ * sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
 LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count);
 
 /* ---------------------------------------------------------------- model.c */
 
-/* Blocks and warps (waves) that a core holds at once, the most warps that it can hold, and what keeps it from holding more blocks: "threads", "registers", "shared memory" or "blocks". */
-typedef struct Occupancy { int32_t blocks, warps, most_warps; const char *limit; } Occupancy;
+/* Blocks and warps (waves) that a core holds at once, the most warps that it can hold, and what keeps it from holding
+ * more blocks: "threads", "registers", "shared memory" or "blocks". */
+typedef struct Occupancy {
+  int32_t blocks, warps, most_warps;
+  const char *limit;
+} Occupancy;
 Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared);
 
-/* Blocks that the core with the most of them runs if each of `cores` holds `at_once`; those of the last round, which leaves cores without work, counted in part. */
+/* Blocks that the core with the most of them runs if each of `cores` holds `at_once`; those of the last round, which
+ * leaves cores without work, counted in part. */
 double model_blocks_a_core(double blocks, double cores, double at_once);
 
-/* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges between lanes; what threads wait for (loads, barriers,
- * results); memory; the cache before it. */
-typedef enum Bound { BOUND_ISSUE, BOUND_F64, BOUND_SPECIAL, BOUND_SHARED, BOUND_LATENCY, BOUND_MEMORY, BOUND_CACHE, BOUNDS } Bound;
+/* What may bound a launch: instructions issued; the pipes for f64 and for functions; shared memory and exchanges
+ * between lanes; what threads wait for (loads, barriers, results); memory; the cache before it. */
+typedef enum Bound {
+  BOUND_ISSUE,
+  BOUND_F64,
+  BOUND_SPECIAL,
+  BOUND_SHARED,
+  BOUND_LATENCY,
+  BOUND_MEMORY,
+  BOUND_CACHE,
+  BOUNDS
+} Bound;
 /* "instructions", "latency" and so on. */
 const char *bound_name(Bound b);
 
-/* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that cross the cache and memory in all. */
-typedef struct LaunchLoad { KernelWork work; int32_t registers, spilled; int64_t shared; double points, blocks, cache_bytes, memory_bytes; } LaunchLoad;
-/* Points that a kernel covers, its blocks, and, if it has versions, the part of them that take the last: that touch an edge, in kernels for edges alone one along dimension 0. */
-typedef struct KernelSpace { double points, blocks, edges; } KernelSpace;
+/* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
+ * cross the cache and memory in all. */
+typedef struct LaunchLoad {
+  KernelWork work;
+  int32_t registers, spilled;
+  int64_t shared;
+  double points, blocks, cache_bytes, memory_bytes;
+} LaunchLoad;
+/* Points that a kernel covers, its blocks, and, if it has versions, the part of them that take the last: that touch an
+ * edge, in kernels for edges alone one along dimension 0. */
+typedef struct KernelSpace {
+  double points, blocks, edges;
+} KernelSpace;
 KernelSpace kernel_space(const Kernel *k, const Const *scalars);
 /* The load of kernel `k`, which makes launch `l`, there; scalars as for kernel_work. Numbers the kernel's values. */
-LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, KernelSpace space);
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars,
+                       KernelSpace space);
 
-/* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest. even: the part of that that would be left if all cores had the same number of blocks; filled: the part
- * of the cores' places that its blocks take, at most 1. */
-typedef struct LaunchTime { double seconds, alone[BOUNDS], even, filled; Bound bound; Occupancy occupancy; } LaunchTime;
+/* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest.
+ * even: the part of that that would be left if all cores had the same number of blocks; filled: the part of the cores'
+ * places that its blocks take, at most 1. */
+typedef struct LaunchTime {
+  double seconds, alone[BOUNDS], even, filled;
+  Bound bound;
+  Occupancy occupancy;
+} LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
 LaunchTime model_beside(int n, const LaunchTime *t);
@@ -135,19 +195,26 @@ LaunchTime model_beside(int n, const LaunchTime *t);
 /* ---------------------------------------------------------------- schedule-model.c */
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone. */
-typedef struct ScheduleTime { double seconds, longest; } ScheduleTime;
-/* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a large one) for stencil IR module `m`, which was tiled
- * for s->T: it is lowered to be looked at, which takes some milliseconds; `m` is as before. False if it cannot be. */
+typedef struct ScheduleTime {
+  double seconds, longest;
+} ScheduleTime;
+/* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a
+ * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
+ * milliseconds; `m` is as before. False if it cannot be. */
 bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
-/* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module `m`, which was not tiled and whose step is one launch; else infinite. */
+/* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
+ * `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
-/* Time steps a walked tile for module `m`, which was not tiled, where registers and the halo speak for `T`: fewer where roots, quotients or functions bound the time, `more` where memory does, if that is expected to be
- * better on the grid of want->size, or a large one. */
+/* Time steps a walked tile for module `m`, which was not tiled, where registers and the halo speak for `T`: fewer where
+ * roots, quotients or functions bound the time, `more` where memory does, if that is expected to be better on the grid
+ * of want->size, or a large one. */
 int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more);
-/* Are overlapped tiles, those of the defaults, expected to be clearly faster on a large grid than the walked ones of schedule `walk`, which are what `want` comes to for module `m`? Of one that was
- * tiled as they are and not as the walked ones, that was found before. */
+/* Are overlapped tiles, those of the defaults, expected to be clearly faster on a large grid than the walked ones of
+ * schedule `walk`, which are what `want` comes to for module `m`? Of one that was tiled as they are and not as the
+ * walked ones, that was found before. */
 bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, const Schedule *walk);
-/* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster. */
+/* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster.
+ */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 
 #endif

@@ -1,16 +1,17 @@
-/* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values in the bodies. All of it is an estimate that
+/* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values
+ * in the bodies. All of it is an estimate that
  * has to put cuts in the right order, not to tell times. */
 #include "passes/plan/estimate.h"
 #include "passes/plan/fuse.h"
 
 #include <math.h>
 
-/* Words of registers that a thread needs for indices and addresses; most that it can have. Operations that each cell, barrier, load and store take beside those of the
- * bodies, in 32-bit words a thread moves. */
+/* Words of registers that a thread needs for indices and addresses; most that it can have. Operations that each cell,
+ * barrier, load and store take beside those of the bodies, in 32-bit words a thread moves. */
 enum { BASE_REGISTERS = 24, MOST_REGISTERS = 255, CELL_OPS = 20, BARRIER_OPS = 12, LOAD_OPS = 4, SPILL_OPS = 8 };
 
-/* The part of a body's values that are alive at once which a compiler that orders its operations well cannot avoid; registers for each word that is loaded for a thread's further
- * points: found with ptxas. */
+/* The part of a body's values that are alive at once which a compiler that orders its operations well cannot avoid;
+ * registers for each word that is loaded for a thread's further points: found with ptxas. */
 static const double LIVE_PART = 0.65, LOADED_AHEAD = 1.5;
 
 /* What a target that does not tell its figures is taken for. */
@@ -68,7 +69,8 @@ static int32_t live_words(Arena *a, Block *body) {
   return most;
 }
 
-/* Words a thread keeps from one instance to the next for each of its elements: the newest values of the fields written, and what was loaded to be kept. */
+/* Words a thread keeps from one instance to the next for each of its elements: the newest values of the fields written,
+ * and what was loaded to be kept. */
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -94,11 +96,26 @@ static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
 
 /* ---- accesses */
 
-/* What the accesses of a launch come to: lo and hi are how far those from global memory lead in each field; loads counts the loads that a cell needs, each as long as it
- * takes; seen are the accesses of the running instance that were counted. */
-typedef struct Reach { int64_t lo[MAX_RANK], hi[MAX_RANK]; bool any; } Reach;
-typedef struct Seen { int32_t field; int64_t off[MAX_RANK]; } Seen;
-typedef struct Loads { const Launch *l; const Schedule *s; int i; Reach *reach; double loads; int32_t nseen; Seen *seen; } Loads;
+/* What the accesses of a launch come to: lo and hi are how far those from global memory lead in each field; loads
+ * counts the loads that a cell needs, each as long as it takes; seen are the accesses of the running instance that were
+ * counted. */
+typedef struct Reach {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  bool any;
+} Reach;
+typedef struct Seen {
+  int32_t field;
+  int64_t off[MAX_RANK];
+} Seen;
+typedef struct Loads {
+  const Launch *l;
+  const Schedule *s;
+  int i;
+  Reach *reach;
+  double loads;
+  int32_t nseen;
+  Seen *seen;
+} Loads;
 
 /* Was the access counted for this instance? Counts it. */
 static bool is_seen(Loads *x, int field, const int64_t *off) {
@@ -116,8 +133,8 @@ static bool is_seen(Loads *x, int field, const int64_t *off) {
   return false;
 }
 
-/* The part of the loads at `off` that another of the thread's elements does not load already: those that lead below its first element along a slow dimension do, and the
- * others if nothing of the same row was seen. */
+/* The part of the loads at `off` that another of the thread's elements does not load already: those that lead below its
+ * first element along a slow dimension do, and the others if nothing of the same row was seen. */
 static double new_part(const Loads *x, int field, const int64_t *off) {
   double part = 1;
   for (int d = 0; d < x->l->m->grid.rank - 1; d++) {
@@ -183,7 +200,8 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
       x.loads += words_of(l->m->fields[f].type);
     }
     double load_ops = t->simt ? LOAD_OPS : 1;
-    sum += instance_halo(t, l, s, i) * (stencil_ops(t, &l->st[i]) + load_ops * x.loads + (near && t->simt ? BARRIER_OPS : 0));
+    sum += instance_halo(t, l, s, i) *
+           (stencil_ops(t, &l->st[i]) + load_ops * x.loads + (near && t->simt ? BARRIER_OPS : 0));
   }
   return sum;
 }
@@ -198,8 +216,8 @@ static double instance_loads(const Launch *l, const Schedule *s, int i, bool alo
   return x.loads;
 }
 
-/* Registers that instance `i` would like a thread of `elements` points to have, beside what it keeps: its first point's values, or all that these are loaded from, and what is
- * loaded ahead for the others. */
+/* Registers that instance `i` would like a thread of `elements` points to have, beside what it keeps: its first point's
+ * values, or all that these are loaded from, and what is loaded ahead for the others. */
 static double instance_registers(const Launch *l, const Schedule *s, int i, int64_t elements) {
   double first = instance_loads(l, s, i, true), others = instance_loads(l, s, i, false);
   for (int k = 0; k < l->st[i].npieces; k++) {
@@ -209,7 +227,8 @@ static double instance_registers(const Launch *l, const Schedule *s, int i, int6
   return first + LOADED_AHEAD * others * (double)(elements - 1);
 }
 
-/* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want of more. */
+/* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want
+ * of more. */
 static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, int64_t elements, LaunchCost *k) {
   double most = 0;
   int64_t threads = 1, limit = MOST_REGISTERS;
@@ -231,7 +250,8 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
   for (int f = 0; f < l->m->nfields; f++) {
     double size = type_size(l->m->fields[f].type), about = 1;
     for (int d = 0; d < l->m->grid.rank; d++) {
-      double cells = (double)s->block[d] * s->elems[d], width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+      double cells = (double)s->block[d] * s->elems[d],
+             width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
       about *= (cells + (double)(reach[f].lo[d] + reach[f].hi[d])) / (width > 1 ? width : 1);
     }
     if (l->use[f].loaded) {
@@ -267,7 +287,8 @@ LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, 
     k.ops += SPILL_OPS * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }
-  double bandwidth = t->bandwidth > 0 ? t->bandwidth : BANDWIDTH, cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 3 * bandwidth;
+  double bandwidth = t->bandwidth > 0 ? t->bandwidth : BANDWIDTH,
+         cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 3 * bandwidth;
   double rate = t->f32_rate > 0 ? t->f32_rate : RATE;
   double memory = k.memory_bytes / bandwidth * 1e3, nearer = k.bytes / cache * 1e3, work = k.ops / rate * 1e3;
   memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, 0.4);
@@ -275,6 +296,7 @@ LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, 
   k.ops /= levels;
   k.bytes /= levels;
   k.memory_bytes /= levels;
-  k.ps = (memory > work ? memory + work / 4 : work + memory / 4) / levels + t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
+  k.ps = (memory > work ? memory + work / 4 : work + memory / 4) / levels +
+         t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
   return k;
 }

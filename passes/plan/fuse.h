@@ -4,18 +4,18 @@
 
 #include "passes/lower/lower.h"
 
-/* The figures of a launch with its schedule. Bytes, operations and picoseconds are for each point of the grid and time step; an operation is one f32 addition, others
- * count as many as take their time. */
+/* The figures of a launch with its schedule. Bytes, operations and picoseconds are for each point of the grid and time
+ * step; an operation is one f32 addition, others count as many as take their time. */
 typedef struct LaunchCost {
   Schedule schedule;
-  int32_t registers;             /* 32-bit ones that a thread takes, about; 0 without threads */
-  int32_t spilled;               /* words that do not fit in them */
-  int64_t shared;                /* bytes of shared memory (without threads: of the cache) a block takes */
-  double halo;                   /* points computed for each point given out */
-  double bytes;                  /* read and written, those read for the halo with them */
-  double memory_bytes;           /* of these, what no cache holds */
+  int32_t registers;   /* 32-bit ones that a thread takes, about; 0 without threads */
+  int32_t spilled;     /* words that do not fit in them */
+  int64_t shared;      /* bytes of shared memory (without threads: of the cache) a block takes */
+  double halo;         /* points computed for each point given out */
+  double bytes;        /* read and written, those read for the halo with them */
+  double memory_bytes; /* of these, what no cache holds */
   double ops;
-  double occupancy;              /* threads that a core holds of those it could */
+  double occupancy; /* threads that a core holds of those it could */
   double ps;
 } LaunchCost;
 

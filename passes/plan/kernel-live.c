@@ -1,14 +1,20 @@
-/* kernel-live.c: the registers that a kernel's thread needs, from the liveness of its values and of the cells of its private arrays, which end in registers where their indices are constant. */
+/* kernel-live.c: the registers that a kernel's thread needs, from the liveness of its values and of the cells of its
+ * private arrays, which end in registers where their indices are constant. */
 #include "passes/plan/estimate.h"
 
 /* Registers that a thread can have at most; words alive that ptxas finds a way without, where it must. */
 enum { MOST_REGISTERS = 255, SAVED_REGISTERS = 3 };
 
-/* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it takes no register (constants, scalars, conditions). */
-typedef struct Thing { int8_t words; bool live; } Thing;
+/* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it
+ * takes no register (constants, scalars, conditions). */
+typedef struct Thing {
+  int8_t words;
+  bool live;
+} Thing;
 
-/* The walk, from the end of the kernel to its start: `now` words are alive. first[array] is the thing that its first cell is, -1: it is no private array.
- * early: loads from global memory are begun as early as barriers and loops allow; `loads` are the values of those that wait for such a place. */
+/* The walk, from the end of the kernel to its start: `now` words are alive. first[array] is the thing that its first
+ * cell is, -1: it is no private array. early: loads from global memory are begun as early as barriers and loops allow;
+ * `loads` are the values of those that wait for such a place. */
 typedef struct Live {
   Arena *arena;
   Kernel *k;
@@ -70,7 +76,8 @@ static void make_results(Live *l, const Op *op) {
 
 /* ---- private arrays */
 
-/* Is cell number `cell` of the array among those that `op` touches with its element number `e`? Of an index that is not constant, which counts a loop that is written out, all. */
+/* Is cell number `cell` of the array among those that `op` touches with its element number `e`? Of an index that is not
+ * constant, which counts a loop that is written out, all. */
 static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
   for (int d = a->rank - 1; d >= 0; d--) {
     const Value *v = op->operands[op_first_index(op) + d];
@@ -150,7 +157,11 @@ static void live_block(Live *l, const Block *b) {
 }
 
 int32_t kernel_live_words(const Module *m, Kernel *k, bool early) {
-  Live l = {.arena = m->arena, .k = k, .early = early, .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1), .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1)};
+  Live l = {.arena = m->arena,
+            .k = k,
+            .early = early,
+            .first = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1),
+            .cells = ARENA_ARRAY(m->arena, int32_t, k->narrays + 1)};
   l.n = block_renumber(k->body, 0);
   for (int a = 0; a < k->narrays; a++) {
     l.first[a] = k->arrays[a].space == SPACE_PRIVATE ? l.n : -1;
@@ -170,7 +181,10 @@ int32_t kernel_live_words(const Module *m, Kernel *k, bool early) {
 }
 
 /* The buffers of global memory that a kernel's ops read or write. */
-typedef struct Touched { bool *buffer; int32_t n; } Touched;
+typedef struct Touched {
+  bool *buffer;
+  int32_t n;
+} Touched;
 
 /* Notes the buffers of an op (a block_walk callback). */
 static void note_buffers(void *user, Op *op) {
@@ -202,8 +216,9 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round, and an address for each buffer; straight code for several points a thread needs some more for places and tests; else what
- * counts is how many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
+/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round, and an address for
+ * each buffer; straight code for several points a thread needs some more for places and tests; else what counts is how
+ * many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
 static double registers_wanted(const Module *m, Kernel *k) {
   double live = kernel_live_words(m, k, false), early = kernel_live_words(m, k, true);
   bool several = false;

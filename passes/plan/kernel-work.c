@@ -1,20 +1,37 @@
-/* kernel-work.c: what a thread of a kernel issues and moves, counted in finished kernel IR. A product that an addition takes in costs nothing where that is allowed; what does not depend on a loop
- * is counted outside of it, as code generators move it there; private arrays are registers and cost nothing. What a thread has loaded it does not load again for its next element, where no barrier
+/* kernel-work.c: what a thread of a kernel issues and moves, counted in finished kernel IR. A product that an
+ * addition takes in costs nothing where that is allowed; what does not depend on a loop
+ * is counted outside of it, as code generators move it there; private arrays are registers and cost nothing. What a
+ * thread has loaded it does not load again for its next element, where no barrier
  * and no store is between. */
 #include "passes/analysis.h"
 #include "passes/plan/estimate.h"
 
 /* Instructions for the address of an access at coordinates that no access before had; for each round of a loop. */
 enum { ADDRESS_CODE = 3, ROUND_CODE = 3, LAST_PLACES = 512 };
-/* Instructions that turn a coordinate so that it lies within a periodic or mirrored field: a quotient in f64, there and back, and integers of 64 bits; once for each such range its reciprocal. Operations of these
- * on the pipes for f64 and for functions and conversions. */
-enum { TURN_CODE = 20, MIRROR_CODE = 6, PERIOD_CODE = 20, TURN_F64 = 1, PERIOD_F64 = 5, TURN_SPECIAL = 2, MOST_PERIODS = 8 };
+/* Instructions that turn a coordinate so that it lies within a periodic or mirrored field: a quotient in f64, there and
+ * back, and integers of 64 bits; once for each such range its reciprocal. Operations of these on the pipes for f64 and
+ * for functions and conversions. */
+enum {
+  TURN_CODE = 20,
+  MIRROR_CODE = 6,
+  PERIOD_CODE = 20,
+  TURN_F64 = 1,
+  PERIOD_F64 = 5,
+  TURN_SPECIAL = 2,
+  MOST_PERIODS = 8
+};
 
-/* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: a thread still has what it loaded there. */
-typedef struct Place { int32_t memory, n, rank; bool loaded; Linear at[MAX_RANK]; } Place;
+/* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: a thread still
+ * has what it loaded there. */
+typedef struct Place {
+  int32_t memory, n, rank;
+  bool loaded;
+  Linear at[MAX_RANK];
+} Place;
 
-/* The count: times[id] is how often a value is computed, rounds how often the running block is run; uses[id] counts uses;
- * fixed[id]: an integer that is known when loops are written out; loops[id]: the loop, if it is one's number of rounds so far. periods: the ranges within which coordinates were turned. */
+/* The count: times[id] is how often a value is computed, rounds how often the running block is run; uses[id] counts
+ * uses; fixed[id]: an integer that is known when loops are written out; loops[id]: the loop, if it is one's number of
+ * rounds so far. periods: the ranges within which coordinates were turned. */
 typedef struct Count {
   Arena *arena;
   const Module *m;
@@ -26,9 +43,9 @@ typedef struct Count {
   bool *fixed;
   const Op **loops;
   Ranges *ranges;
-  bool edge;                     /* blocks at edges are looked at */
-  double together;               /* roots or quotients of the running block that do not wait for each other */
-  bool loading;                  /* a load was begun that nothing has waited for */
+  bool edge;       /* blocks at edges are looked at */
+  double together; /* roots or quotients of the running block that do not wait for each other */
+  bool loading;    /* a load was begun that nothing has waited for */
   int32_t nplaces;
   Place *places;
   int32_t nperiods;
@@ -89,7 +106,8 @@ static double rounds_of(const Count *c, const Op *op) {
 
 /* Is the result of `op` an integer that is a constant apart from what loops written out make it? */
 static bool is_fixed(const Count *c, const Op *op) {
-  bool all = op->code != OP_THREAD && op->code != OP_BLOCK && (op_info[op->code].flags & OPF_PURE) && op->nresults && !type_is_float(op->results[0]->type);
+  bool all = op->code != OP_THREAD && op->code != OP_BLOCK && (op_info[op->code].flags & OPF_PURE) && op->nresults &&
+             !type_is_float(op->results[0]->type);
   for (int i = 0; i < op->noperands; i++)
     all = all && c->fixed[op->operands[i]->id];
   return all && op->code != OP_SCALAR && op->code != OP_STEP;
@@ -97,17 +115,21 @@ static bool is_fixed(const Count *c, const Op *op) {
 
 /* Does an addition that may take in a product use the result of `op`, and nothing else? */
 static bool is_taken_in(const Count *c, const Op *op, const Op *user) {
-  return op && op->code == OP_MUL && op->parent == user->parent && c->uses[op->results[0]->id] == 1 && type_is_float(op->results[0]->type);
+  return op && op->code == OP_MUL && op->parent == user->parent && c->uses[op->results[0]->id] == 1 &&
+         type_is_float(op->results[0]->type);
 }
 
 /* Is it a quotient or remainder by a constant integer, which becomes a multiplication or less? */
 static bool is_by_constant(const Op *op) {
-  return (op->code == OP_DIV || op->code == OP_REM) && type_is_int(op->results[0]->type) && op->operands[1]->def && op->operands[1]->def->code == OP_CONST;
+  return (op->code == OP_DIV || op->code == OP_REM) && type_is_int(op->results[0]->type) && op->operands[1]->def &&
+         op->operands[1]->def->code == OP_CONST;
 }
 
-/* Is it a sum of an integer and one that is known when loops are written out? That becomes part of an address or of the bounds in a comparison. */
+/* Is it a sum of an integer and one that is known when loops are written out? That becomes part of an address or of the
+ * bounds in a comparison. */
 static bool is_offset(const Count *c, const Op *op) {
-  return (op->code == OP_ADD || op->code == OP_SUB) && type_is_int(op->results[0]->type) && (c->fixed[op->operands[0]->id] || c->fixed[op->operands[1]->id]);
+  return (op->code == OP_ADD || op->code == OP_SUB) && type_is_int(op->results[0]->type) &&
+         (c->fixed[op->operands[0]->id] || c->fixed[op->operands[1]->id]);
 }
 
 /* Counts coordinate `op` that is turned to lie within a field. */
@@ -116,7 +138,8 @@ static void count_turn(Count *c, const Op *op) {
   bool seen = false;
   for (int i = 0; i < c->nperiods && i < MOST_PERIODS; i++) {
     const Op *p = c->periods[i];
-    seen |= p->code == op->code && affine_equal(p->box->lo[0], op->box->lo[0]) && affine_equal(p->box->hi[0], op->box->hi[0]);
+    seen |= p->code == op->code && affine_equal(p->box->lo[0], op->box->lo[0]) &&
+            affine_equal(p->box->hi[0], op->box->hi[0]);
   }
   if (!seen)
     c->periods[c->nperiods++ % MOST_PERIODS] = op;
@@ -130,7 +153,7 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
   bool fuses = (c->m->contract || c->m->fast_math) && (op->code == OP_ADD || op->code == OP_SUB);
   double n = is_by_constant(op) ? 3 : rough ? 2 : op_additions(op);
   if (fuses && (is_taken_in(c, op->operands[0]->def, op) || is_taken_in(c, op->operands[1]->def, op)))
-    return 0;                    /* it is the product that counts */
+    return 0; /* it is the product that counts */
   if (op->code == OP_SELECT)
     return words_of(op->results[0]->type);
   if (is_offset(c, op))
@@ -145,9 +168,12 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
 }
 
 /* Is it a root or quotient on the short path, which pass range-guards has others tested together with? */
-static bool is_ranged(const Op *op) { return op->code == OP_SQRT_RANGED || op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED; }
+static bool is_ranged(const Op *op) {
+  return op->code == OP_SQRT_RANGED || op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED;
+}
 
-/* How many roots on the short path, or quotients if those are more, block `b` has: so many do not wait for each other. */
+/* How many roots on the short path, or quotients if those are more, block `b` has: so many do not wait for each other.
+ */
 static double ranged_together(const Block *b) {
   double roots = 0, quotients = 0;
   for (const Op *op = b->first; op; op = op->next) {
@@ -179,7 +205,8 @@ static bool same_atom(const Count *c, Atom x, Atom y) {
   if (x.kind != y.kind || x.index != y.index)
     return false;
   const Op *p = x.v ? c->loops[x.v->id] : NULL, *q = y.v ? c->loops[y.v->id] : NULL;
-  return x.v == y.v || (p && q && p->off[0] == q->off[0] && p->operands[0]->def && p->operands[0]->def == q->operands[0]->def && p->operands[1]->def == q->operands[1]->def);
+  return x.v == y.v || (p && q && p->off[0] == q->off[0] && p->operands[0]->def &&
+                        p->operands[0]->def == q->operands[0]->def && p->operands[1]->def == q->operands[1]->def);
 }
 
 /* Is the part of a form known when loops are written out? */
@@ -200,7 +227,8 @@ static bool same_form(const Count *c, const Linear *x, const Linear *y, bool var
   return nx == ny && found == nx && (vary || x->c == y->c);
 }
 
-/* Has a thread the same address for both places, apart from what is part of an instruction: all that is known of a place in an array, but of the last coordinate only of one in a buffer? */
+/* Has a thread the same address for both places, apart from what is part of an instruction: all that is known of a
+ * place in an array, but of the last coordinate only of one in a buffer? */
 static bool same_address(const Count *c, const Place *x, const Place *y) {
   bool same = x->memory == y->memory;
   for (int d = 0; same && d < x->rank; d++)
@@ -216,7 +244,8 @@ static bool same_elements(const Count *c, const Place *x, const Place *y) {
   return same;
 }
 
-/* How often the address of a place is computed: as often as that changes which it is computed from and which is no part of an instruction. */
+/* How often the address of a place is computed: as often as that changes which it is computed from and which is no part
+ * of an instruction. */
 static double address_rounds(const Count *c, const Place *p) {
   double most = 0;
   for (int d = 0; d < p->rank; d++)
@@ -229,7 +258,8 @@ static double address_rounds(const Count *c, const Place *p) {
   return most;
 }
 
-/* The place of an access of `op` to `n` elements of memory `memory` of rank `rank`, at the indices from operand `first` on and `off` beyond them. */
+/* The place of an access of `op` to `n` elements of memory `memory` of rank `rank`, at the indices from operand `first`
+ * on and `off` beyond them. */
 static Place place_of(Count *c, const Op *op, int32_t memory, int n, int first, int rank, const int64_t *off) {
   Place p = {.memory = memory, .n = n, .rank = rank};
   for (int d = 0; d < rank; d++) {
@@ -270,7 +300,8 @@ static void count_access(Count *c, const Op *op, int32_t memory, int rank, Type 
   if (count_place(c, p) && load)
     return;
   *words += n * words_of(t) * c->rounds;
-  c->w->instructions += op->code == OP_ASYNC_COPY && memory >= 0 ? 0 : (n * type_size(t) > VECTOR_BYTES ? 2 : 1) * c->rounds;
+  c->w->instructions +=
+      op->code == OP_ASYNC_COPY && memory >= 0 ? 0 : (n * type_size(t) > VECTOR_BYTES ? 2 : 1) * c->rounds;
   c->loading |= load && memory >= 0;
 }
 
@@ -292,10 +323,13 @@ static void count_wait(Count *c) {
 }
 
 /* Is `v` a choice between something and a constant integer, its operand number `at`? */
-static bool chooses_int(const Count *c, const Value *v, int at, int64_t *x) { return v->def && v->def->code == OP_SELECT && known_int(c, v->def->operands[at], x); }
+static bool chooses_int(const Count *c, const Value *v, int at, int64_t *x) {
+  return v->def && v->def->code == OP_SELECT && known_int(c, v->def->operands[at], x);
+}
 
-/* Is `op` one of the two loops for the rounds at edges and those between that pass specialize makes of a walk: that for edges, or the other? Puts the walk's rounds into *rounds, half of them for the middle one, which runs
- * twice; those at edges are few. */
+/* Is `op` one of the two loops for the rounds at edges and those between that pass specialize makes of a walk: that for
+ * edges, or the other? Puts the walk's rounds into *rounds, half of them for the middle one, which runs twice; those at
+ * edges are few. */
 static bool is_part_of_walk(const Count *c, const Op *op, double *rounds) {
   int64_t lo, hi;
   const Op *edges = op;
@@ -304,8 +338,9 @@ static bool is_part_of_walk(const Count *c, const Op *op, double *rounds) {
     return true;
   while (edges && (edges == op || edges->code != OP_FOR))
     edges = edges->prev;
-  if (!edges || op->operands[1]->def == NULL || op->operands[1]->def->code != OP_SELECT || op->operands[1]->def->operands[1] != op->operands[0] ||
-      !chooses_int(c, edges->operands[0], 2, &lo) || !chooses_int(c, edges->operands[1], 1, &hi))
+  if (!edges || op->operands[1]->def == NULL || op->operands[1]->def->code != OP_SELECT ||
+      op->operands[1]->def->operands[1] != op->operands[0] || !chooses_int(c, edges->operands[0], 2, &lo) ||
+      !chooses_int(c, edges->operands[1], 1, &hi))
     return false;
   *rounds = (double)((hi - lo + op->off[0] - 1) / op->off[0]) / 2;
   return true;
@@ -342,7 +377,8 @@ static void count_for(Count *c, const Op *op) {
   c->rounds = outer;
 }
 
-/* Is `op` the choice between the version for blocks at no edge and the one for the others, which pass specialize makes? In kernels for edges: at none along dimension 0. */
+/* Is `op` the choice between the version for blocks at no edge and the one for the others, which pass specialize makes?
+ * In kernels for edges: at none along dimension 0. */
 static bool is_version(const Kernel *k, const Op *op) {
   const Op *test = op->code == OP_IF ? op->operands[0]->def : NULL;
   return test && test->code == OP_INSIDE && op->parent == k->body && value_is_uniform(op->operands[0]);
@@ -385,7 +421,8 @@ static void count_op(Count *c, const Op *op) {
   switch (op->code) {
   case OP_FOR: count_for(c, op); break;
   case OP_IF: count_if(c, op); break;
-  case OP_BARRIER: case OP_BARRIER_NEAR:
+  case OP_BARRIER:
+  case OP_BARRIER_NEAR:
     count_wait(c);
     forget_loaded(c, INT32_MIN);
     c->w->barriers += c->rounds;
@@ -393,7 +430,9 @@ static void count_op(Count *c, const Op *op) {
     break;
   case OP_ASYNC_WAIT: c->w->instructions += c->rounds; break;
   case OP_ASYNC_COMMIT: c->w->instructions += c->rounds; break;
-  case OP_SHUFFLE: case OP_SHUFFLE_UP: case OP_SHUFFLE_DOWN:
+  case OP_SHUFFLE:
+  case OP_SHUFFLE_UP:
+  case OP_SHUFFLE_DOWN:
     c->w->instructions += words_of(op->results[0]->type) * c->rounds;
     c->w->shared += words_of(op->results[0]->type) * c->rounds;
     c->w->exchanges += words_of(op->results[0]->type) * c->rounds;
@@ -420,8 +459,19 @@ static void count_block(Count *c, Block *b) {
 KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge) {
   KernelWork w = {.threads = 1, .points = 1, .rounds = 1};
   int32_t n = block_renumber(k->body, 0);
-  Count c = {.arena = m->arena, .m = m, .k = k, .scalars = scalars, .edge = edge, .rounds = 1, .w = &w, .times = ARENA_ARRAY(m->arena, double, n + 1), .uses = ARENA_ARRAY(m->arena, int32_t, n + 1),
-             .fixed = ARENA_ARRAY(m->arena, bool, n + 1), .loops = ARENA_ARRAY(m->arena, const Op *, n + 1), .places = ARENA_ARRAY(m->arena, Place, LAST_PLACES), .ranges = ranges_new(m->arena, m, k, k->body)};
+  Count c = {.arena = m->arena,
+             .m = m,
+             .k = k,
+             .scalars = scalars,
+             .edge = edge,
+             .rounds = 1,
+             .w = &w,
+             .times = ARENA_ARRAY(m->arena, double, n + 1),
+             .uses = ARENA_ARRAY(m->arena, int32_t, n + 1),
+             .fixed = ARENA_ARRAY(m->arena, bool, n + 1),
+             .loops = ARENA_ARRAY(m->arena, const Op *, n + 1),
+             .places = ARENA_ARRAY(m->arena, Place, LAST_PLACES),
+             .ranges = ranges_new(m->arena, m, k, k->body)};
   block_walk(k->body, count_uses, &c);
   for (int d = 0; d < k->rank; d++) {
     w.threads *= k->threads[d];

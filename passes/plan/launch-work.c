@@ -1,11 +1,18 @@
-/* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and from global memory. */
+/* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
+ * from global memory. */
 #include "passes/plan/estimate.h"
 #include "passes/lower/stream.h"
 
 #include <string.h>
 
-/* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want wait for them in the ring by which they come in. */
-typedef struct LaunchPlan { const Launch *l; Schedule schedule; const Stream *walk; bool ring; } LaunchPlan;
+/* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want
+ * wait for them in the ring by which they come in. */
+typedef struct LaunchPlan {
+  const Launch *l;
+  Schedule schedule;
+  const Stream *walk;
+  bool ring;
+} LaunchPlan;
 
 /* ---- work done twice */
 
@@ -16,7 +23,8 @@ static double width_of(const LaunchPlan *p, int d) {
   return width > 1 ? (double)width : 1;
 }
 
-/* Cells that a tile has in dimension `d`: computed by every instance, but for the walked one. Warps of a walked tile are beside each other in the last dimension, of rank 3 in the one before. */
+/* Cells that a tile has in dimension `d`: computed by every instance, but for the walked one. Warps of a walked tile
+ * are beside each other in the last dimension, of rank 3 in the one before. */
 static double cells_of(const LaunchPlan *p, int d) {
   const Schedule *s = &p->schedule;
   int rank = p->l->m->grid.rank;
@@ -39,8 +47,13 @@ static Redundancy instance_redundancy(const LaunchPlan *p, int i) {
 
 /* ---- memory */
 
-/* How far the accesses to version 0 of each field lead from the cells of a tile; and where all instances together need them, beyond its points. */
-typedef struct Reach { const Launch *l; int i; Extent *of, needed; } Reach;
+/* How far the accesses to version 0 of each field lead from the cells of a tile; and where all instances together need
+ * them, beyond its points. */
+typedef struct Reach {
+  const Launch *l;
+  int i;
+  Extent *of, needed;
+} Reach;
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
@@ -59,7 +72,8 @@ static void note_reach(void *user, const Piece *piece, int field, const int64_t 
   }
 }
 
-/* Points of field `f` that are read for each point given out: by tiles that overlap with its reach beyond their cells; by walked tiles their cells alone, or by each reader again where nothing keeps them for it. */
+/* Points of field `f` that are read for each point given out: by tiles that overlap with its reach beyond their cells;
+ * by walked tiles their cells alone, or by each reader again where nothing keeps them for it. */
 static double points_read(const LaunchPlan *p, const Reach *r, int f) {
   double product = 1;
   bool direct = p->walk && p->walk->w[f][0].direct && !p->ring;
@@ -131,7 +145,13 @@ static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
   for (int f = 0; f < m->nfields && p->walk; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++) {
       const Window *w = &p->walk->w[f][v];
-      WindowWork work = {.field = f, .version = v, .lag = w->lag, .rows = w->rows, .across = w->across, .direct = w->direct, .ring = w->direct && p->ring};
+      WindowWork work = {.field = f,
+                         .version = v,
+                         .lag = w->lag,
+                         .rows = w->rows,
+                         .across = w->across,
+                         .direct = w->direct,
+                         .ring = w->direct && p->ring};
       if (w->used)
         ARENA_PUSH(m->arena, out, *count, work);
     }
@@ -142,7 +162,13 @@ static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
 static LaunchWork work_of(const LaunchPlan *p) {
   int rank = p->l->m->grid.rank;
   Reach r = reach_of(p);
-  LaunchWork w = {.schedule = p->schedule, .walked = p->walk != NULL, .steps = p->l->steps, .ninstances = p->l->n, .halo = p->l->hull, .loaded = r.needed, .traffic = traffic_of(p, &r)};
+  LaunchWork w = {.schedule = p->schedule,
+                  .walked = p->walk != NULL,
+                  .steps = p->l->steps,
+                  .ninstances = p->l->n,
+                  .halo = p->l->hull,
+                  .loaded = r.needed,
+                  .traffic = traffic_of(p, &r)};
   w.instances = instances_of(p, &w.redundancy);
   w.windows = windows_of(p, &w.nwindows);
   for (int d = 0; d < rank; d++) {

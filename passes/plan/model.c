@@ -1,5 +1,7 @@
-/* model.c: the time that a launch takes on a target: a roofline of several roofs that blend where they are near each other, one of them the latency that too few warps do not hide. The constants
- * were fitted once, for all, to what 16 programs in f32 and f64 under 114 schedules take on one NVIDIA H200; docs/performance.md says how well. */
+/* model.c: the time that a launch takes on a target: a roofline of several roofs that blend where they are near each
+ * other, one of them the latency that too few warps do not hide. The constants
+ * were fitted once, for all, to what 16 programs in f32 and f64 under 114 schedules take on one NVIDIA H200;
+ * docs/performance.md says how well. */
 #include "passes/plan/estimate.h"
 
 #include <math.h>
@@ -10,11 +12,14 @@ static const double KEPT_CLOCK = 0.96, KEPT_BANDWIDTH = 0.855;
 static const double BLEND = 3.5;
 /* A function's share of the issue slots that its pipe lets through is one in so many. */
 static const double SPECIAL_SLOTS = 8;
-/* Of the rate of shared memory: what a word of it, one that lanes exchange and one from the first cache take, and a spilled word in each round of a loop. */
+/* Of the rate of shared memory: what a word of it, one that lanes exchange and one from the first cache take, and a
+ * spilled word in each round of a loop. */
 static const double SHARED_WORD = 1.0, EXCHANGED_WORD = 0.74, GLOBAL_WORD = 1.33, SPILLED_WORD = 4;
-/* Cycles that a thread waits for: an instruction's result, on an average, and for one within a root or quotient in f64 more; loads from memory; a barrier. */
+/* Cycles that a thread waits for: an instruction's result, on an average, and for one within a root or quotient in f64
+ * more; loads from memory; a barrier. */
 static const double RESULT_WAIT = 2.2, CHAIN_WAIT = 8, MEMORY_WAIT = 1450, BARRIER_WAIT = 180;
-/* What is lost in the last round, of each place but one that a core has for a block; of the one as much as is empty: the fewer blocks are left on a core, the faster they run. Half of both, as not all cores are late. */
+/* What is lost in the last round, of each place but one that a core has for a block; of the one as much as is empty:
+ * the fewer blocks are left on a core, the faster they run. Half of both, as not all cores are late. */
 static const double LAST_ROUND = 0.65;
 /* Seconds from one launch to the next. */
 static const double LAUNCH_GAP = 3e-6;
@@ -22,19 +27,27 @@ static const double LAUNCH_GAP = 3e-6;
 enum { SHARED_RESERVED = 1024, MOST_BLOCKS = 32 };
 
 const char *bound_name(Bound b) {
-  static const char *const names[BOUNDS] = {"instructions", "f64 operations", "functions", "shared memory and exchanges between lanes", "latency", "memory", "cache"};
+  static const char *const names[BOUNDS] = {"instructions", "f64 operations",
+                                            "functions",    "shared memory and exchanges between lanes",
+                                            "latency",      "memory",
+                                            "cache"};
   return names[b];
 }
 
 Occupancy model_occupancy(const TargetInfo *t, int64_t threads, int32_t registers, int64_t shared) {
-  int64_t lanes = t->lanes > 0 ? t->lanes : 32, most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048, each = (registers + 7) / 8 * 8 * ((threads + lanes - 1) / lanes * lanes);
+  int64_t lanes = t->lanes > 0 ? t->lanes : 32, most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048,
+          each = (registers + 7) / 8 * 8 * ((threads + lanes - 1) / lanes * lanes);
   Occupancy o = {.blocks = (int32_t)(most / threads), .most_warps = (int32_t)(most / lanes), .limit = "threads"};
   if (o.blocks > MOST_BLOCKS)
     o = (Occupancy){.blocks = MOST_BLOCKS, .most_warps = o.most_warps, .limit = "blocks"};
   if (t->registers_per_core > 0 && each > 0 && t->registers_per_core / each < o.blocks)
-    o = (Occupancy){.blocks = (int32_t)(t->registers_per_core / each), .most_warps = o.most_warps, .limit = "registers"};
+    o = (Occupancy){.blocks = (int32_t)(t->registers_per_core / each),
+                    .most_warps = o.most_warps,
+                    .limit = "registers"};
   if (t->shared_per_core > 0 && shared > 0 && t->shared_per_core / (shared + SHARED_RESERVED) < o.blocks)
-    o = (Occupancy){.blocks = (int32_t)(t->shared_per_core / (shared + SHARED_RESERVED)), .most_warps = o.most_warps, .limit = "shared memory"};
+    o = (Occupancy){.blocks = (int32_t)(t->shared_per_core / (shared + SHARED_RESERVED)),
+                    .most_warps = o.most_warps,
+                    .limit = "shared memory"};
   o.blocks = o.blocks > 0 ? o.blocks : 1;
   o.warps = o.blocks * (int32_t)((threads + lanes - 1) / lanes);
   return o;
@@ -58,15 +71,21 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
 
 /* Work `x` in all but the part `part`, work `y` in that. */
 static KernelWork mix(KernelWork x, KernelWork y, double part) {
-  double *to[] = {&x.instructions, &x.f64, &x.special, &x.shared, &x.global, &x.exchanges, &x.barriers, &x.waits, &x.chained};
-  const double from[] = {y.instructions, y.f64, y.special, y.shared, y.global, y.exchanges, y.barriers, y.waits, y.chained};
+  double *to[] = {&x.instructions, &x.f64,      &x.special, &x.shared, &x.global,
+                  &x.exchanges,    &x.barriers, &x.waits,   &x.chained};
+  const double from[] = {y.instructions, y.f64,      y.special, y.shared, y.global,
+                         y.exchanges,    y.barriers, y.waits,   y.chained};
   for (size_t i = 0; i < sizeof to / sizeof *to; i++)
     *to[i] += part * (from[i] - *to[i]);
   return x;
 }
 
-LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars, KernelSpace space) {
-  LaunchLoad load = {.work = kernel_work(m, k, scalars, false), .shared = kernel_shared_bytes(k), .points = space.points, .blocks = space.blocks};
+LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars,
+                       KernelSpace space) {
+  LaunchLoad load = {.work = kernel_work(m, k, scalars, false),
+                     .shared = kernel_shared_bytes(k),
+                     .points = space.points,
+                     .blocks = space.blocks};
   double once = l->traffic.read + l->traffic.written;
   if (space.edges > 0)
     load.work = mix(load.work, kernel_work(m, k, scalars, true), space.edges);
@@ -82,9 +101,13 @@ double model_blocks_a_core(double blocks, double cores, double at_once) {
 }
 
 /* The rates that the target tells, and what is taken where it does not. All in 1e9 a second. */
-typedef struct Rates { double clock, cores, issue, f64, shared, bandwidth, cache; } Rates;
+typedef struct Rates {
+  double clock, cores, issue, f64, shared, bandwidth, cache;
+} Rates;
 static Rates rates_of(const TargetInfo *t) {
-  Rates r = {.clock = t->clock > 0 ? t->clock : 1.5, .cores = t->cores > 0 ? t->cores : 1, .bandwidth = KEPT_BANDWIDTH * (t->bandwidth > 0 ? t->bandwidth : 1000)};
+  Rates r = {.clock = t->clock > 0 ? t->clock : 1.5,
+             .cores = t->cores > 0 ? t->cores : 1,
+             .bandwidth = KEPT_BANDWIDTH * (t->bandwidth > 0 ? t->bandwidth : 1000)};
   r.issue = KEPT_CLOCK * (t->issue_rate > 0 ? t->issue_rate : t->f32_rate > 0 ? t->f32_rate : 10000);
   r.f64 = KEPT_CLOCK * (t->f64_rate > 0 ? t->f64_rate : r.issue / 2);
   r.shared = KEPT_CLOCK * (t->shared_rate > 0 ? t->shared_rate : r.issue / 4);
@@ -108,14 +131,20 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   const KernelWork *w = &l->work;
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
   Rates r = rates_of(t);
-  double at_once = time.occupancy.blocks, each = model_blocks_a_core(l->blocks, r.cores, at_once), threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
-  double words = SHARED_WORD * (w->shared - w->exchanges) + EXCHANGED_WORD * w->exchanges + GLOBAL_WORD * w->global + SPILLED_WORD * l->spilled * w->rounds;
+  double at_once = time.occupancy.blocks, each = model_blocks_a_core(l->blocks, r.cores, at_once),
+         threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
+  double words = SHARED_WORD * (w->shared - w->exchanges) + EXCHANGED_WORD * w->exchanges + GLOBAL_WORD * w->global +
+                 SPILLED_WORD * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
   time.alone[BOUND_F64] = w->f64 * threads / r.f64;
   time.alone[BOUND_SPECIAL] = w->special * threads * SPECIAL_SLOTS / r.issue;
   time.alone[BOUND_SHARED] = words * threads / r.shared;
-  time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) * (RESULT_WAIT * w->instructions + CHAIN_WAIT * w->chained + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) * 1e-9 / r.clock;
-  time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
+  time.alone[BOUND_LATENCY] =
+      (rounds > 1 ? rounds : 1) *
+      (RESULT_WAIT * w->instructions + CHAIN_WAIT * w->chained + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) *
+      1e-9 / r.clock;
+  time.alone[BOUND_MEMORY] =
+      l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
   time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
   time.filled = rounds < 1 ? rounds : 1;
@@ -123,7 +152,8 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   return time;
 }
 
-/* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had the same number of them, and what they wait for only as far as they fill the cores. */
+/* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had
+ * the same number of them, and what they wait for only as far as they fill the cores. */
 static double beside(const LaunchTime *t, int b) {
   bool shares = b == BOUND_MEMORY || b == BOUND_CACHE;
   return t->alone[b] * (shares ? 1 : b == BOUND_LATENCY ? t->filled : t->even);

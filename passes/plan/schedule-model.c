@@ -1,4 +1,5 @@
-/* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and thrown away. */
+/* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and
+ * thrown away. */
 #include "passes/plan/estimate.h"
 #include "passes/lower/stream.h"
 
@@ -8,13 +9,17 @@
 /* Extents of the grid that is meant where nothing is said: a large one, by rank. */
 static const int64_t large[MAX_RANK][MAX_RANK] = {{1 << 28}, {16384, 16384}, {768, 768, 768}};
 
-/* Another choice is taken in place of the usual one if it is expected to take less than this part of the time, and so is what bounds it most, alone: how bounds add up is less certain than they are. */
+/* Another choice is taken in place of the usual one if it is expected to take less than this part of the time, and so
+ * is what bounds it most, alone: how bounds add up is less certain than they are. */
 static const double CLEARLY = 0.92;
-/* The same for more time steps where memory bounds fewer, of which more is known. So many times as long as arithmetic memory takes there. */
+/* The same for more time steps where memory bounds fewer, of which more is known. So many times as long as arithmetic
+ * memory takes there. */
 static const double BETTER = 0.95, MUCH = 1.3;
 
-/* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`, which makes `w`, on a grid of extents `size`. */
-static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w, const int64_t *size) {
+/* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`,
+ * which makes `w`, on a grid of extents `size`. */
+static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
+                              const int64_t *size) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   KernelSpace space = {1, 1, 0};
   for (int d = 0; d < k->rank; d++) {
@@ -27,10 +32,13 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
 
 bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
   Schedule own = *s;
-  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
+  PassContext quiet = {
+      .arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
   int rank = m->grid.rank, count, n = 0;
   bool stream = strcmp(s->family, "stream") == 0;
-  const char *pipeline = stream ? "lower-stream,simplify,barriers,range-guards,specialize,split-edges,simplify" : "lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify";
+  const char *pipeline =
+      stream ? "lower-stream,simplify,barriers,range-guards,specialize,split-edges,simplify"
+             : "lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify";
   LaunchWork *work = launch_works(c->target, m, s, &count);
   Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
   *out = (ScheduleTime){0};
@@ -73,7 +81,8 @@ static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
   return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
 }
 
-/* Does a step compute roots, quotients or functions? Where it does not, walked tiles have always been the faster ones, by far, so that no time is spent on looking. */
+/* Does a step compute roots, quotients or functions? Where it does not, walked tiles have always been the faster ones,
+ * by far, so that no time is spent on looking. */
 static bool computes_functions(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -85,14 +94,17 @@ static bool computes_functions(const Module *m) {
   return false;
 }
 
-/* The time a step of the walk of T steps that `want` comes to for module `m`, which was not tiled; infinite if there is none. */
+/* The time a step of the walk of T steps that `want` comes to for module `m`, which was not tiled; infinite if there is
+ * none. */
 static double walk_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
   Schedule open = *want, s;
   ScheduleTime t;
   open.family = "stream";
-  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
+  PassContext quiet = {
+      .arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
   Module *tiled = tiled_for(&quiet, m, T);
-  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(&quiet, tiled, &s, want->size, &t))
+  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) ||
+      !schedule_time(&quiet, tiled, &s, want->size, &t))
     return INFINITY;
   return t.seconds;
 }
@@ -103,10 +115,12 @@ static bool moves_much(const TargetInfo *t, const Module *m, int T) {
   Work w = {0};
   for (int i = 0; i < l->n; i++)
     stencil_work(m, &l->st[i], &w);
-  return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 && launch_bytes(l) / t->bandwidth > MUCH * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
+  return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 &&
+         launch_bytes(l) / t->bandwidth > MUCH * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
 }
 
-/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less than that, if it is clearly better than T; else T. */
+/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less
+ * than that, if it is clearly better than T; else T. */
 static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
   double usual = T > 1 ? walk_seconds(c, m, want, T) : 0, least = usual;
   int best = T, last = T;
@@ -141,7 +155,8 @@ int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want
   int best = T;
   if (computes_functions(m))
     best = fewer_levels(c, m, want, T);
-  else if (more > T && moves_much(c->target, m, T) && walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T))
+  else if (more > T && moves_much(c->target, m, T) &&
+           walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T))
     best = more;
   if (found)
     *found = (LevelsFound){.m = m, .want = *want, .from = T, .more = more, .T = best};
@@ -157,7 +172,8 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
   if (given && walk->T != m->time_tile)
     return true;
   Module *walked = tiled_for(c, m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(c, m, over.T);
-  if (!walked || !overlapped || !schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) || other.seconds >= CLEARLY * mine.seconds)
+  if (!walked || !overlapped || !schedule_time(c, walked, walk, NULL, &mine) ||
+      !schedule_time(c, overlapped, &over, NULL, &other) || other.seconds >= CLEARLY * mine.seconds)
     return false;
   schedule_widen(c, walked, want, &wide);
   return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < CLEARLY * mine.seconds;
@@ -170,13 +186,20 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
   const int64_t *size = want->size[0] ? want->size : large[m->grid.rank - 1];
   int64_t most = most_levels(m, &by);
   double points = 1;
-  if (!c->target->simt || strcmp(want->family ? want->family : "", "auto") != 0 || stream_is_not_better(c, m, want, most))
+  if (!c->target->simt || strcmp(want->family ? want->family : "", "auto") != 0 ||
+      stream_is_not_better(c, m, want, most))
     return INFINITY;
   open.family = "stream";
   int T = schedule_stream_levels(c, m, &open, most);
-  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded, .levels = c->levels};
+  PassContext quiet = {.arena = c->arena,
+                       .diags = c->diags,
+                       .target = c->target,
+                       .schedule = &open,
+                       .loaded = c->loaded,
+                       .levels = c->levels};
   Module *tiled = tiled_copy(&quiet, m, T);
-  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(&quiet, tiled, &s, size, &t))
+  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) ||
+      !schedule_time(&quiet, tiled, &s, size, &t))
     return INFINITY;
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
@@ -192,7 +215,9 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   Schedule wider = *s;
   wider.elems[x] *= 2;
   Launch *l = tiled_launch(m, s->T);
-  if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) || !schedule_time(c, (Module *)m, s, want->size, &usual) || !schedule_time(c, (Module *)m, &wider, want->size, &wide))
+  if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
+      !schedule_time(c, (Module *)m, s, want->size, &usual) ||
+      !schedule_time(c, (Module *)m, &wider, want->size, &wide))
     return;
   if (wide.seconds < CLEARLY * usual.seconds && wide.longest < CLEARLY * usual.longest)
     *s = wider;

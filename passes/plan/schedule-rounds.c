@@ -1,8 +1,11 @@
 /* schedule-rounds.c: rows of a walk for a grid of known size.
  *
- * Where a core holds one block of a walk of planes at a time, `n` blocks take at least n / cores rounds, each as long as a block's walk: its rows and the halo's. Longer walks pay for the halo less often, but their last
- * round may leave most cores without work. Both are known before anything is compiled; by how much such a round is shorter, where the others no longer contend for memory, is measured. Blocks that walk rows are
- * smaller, a core holds several of them, and those that are left at the end run faster: whole rounds hardly matter, and on large grids longer walks are better. */
+ * Where a core holds one block of a walk of planes at a time, `n` blocks take at least n / cores rounds, each as long
+ * as a block's walk: its rows and the halo's. Longer walks pay for the halo less often, but their last
+ * round may leave most cores without work. Both are known before anything is compiled; by how much such a round is
+ * shorter, where the others no longer contend for memory, is measured. Blocks that walk rows are
+ * smaller, a core holds several of them, and those that are left at the end run faster: whole rounds hardly matter,
+ * and on large grids longer walks are better. */
 #include <math.h>
 
 #include "passes/plan/estimate.h"
@@ -10,13 +13,16 @@
 
 /* Rows of the walks that are looked at; rows from which on a grid has so many walks that whole rounds are no matter. */
 enum { FEWEST_ROWS = 32, MOST_ROWS = 192, MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
-/* Walks of rows: points from which on a grid may have longer ones; the part of the time that these must be expected to take. */
+/* Walks of rows: points from which on a grid may have longer ones; the part of the time that these must be expected to
+ * take. */
 static const double LARGE = 134217728, CLEARLY = 0.99;
-/* Walks of planes: the part of an incomplete round that is lost, and rounds that pass before all cores are at work and after the first have none (fitted to 41 measured launches on 512^3 and 768^3); steps written out
- * at most, in whose multiples they go. */
+/* Walks of planes: the part of an incomplete round that is lost, and rounds that pass before all cores are at work and
+ * after the first have none (fitted to 41 measured launches on 512^3 and 768^3); steps written out at most, in whose
+ * multiples they go. */
 static const double LOST = 0.5, BEGUN = 0.2;
 enum { WRITTEN_OUT = 4 };
-/* Time of a tile of rows at an edge of dimension 0 over that of others, by instructions counted; registers of a thread beside those of its windows, and more for each of its cells. */
+/* Time of a tile of rows at an edge of dimension 0 over that of others, by instructions counted; registers of a thread
+ * beside those of its windows, and more for each of its cells. */
 static const double AT_EDGE = 1.25, OWN_REGISTERS = 40, CELL_REGISTERS = 3;
 
 double stream_registers(const Stream *p, const Schedule *s) {
@@ -35,7 +41,8 @@ static double columns(const Stream *p, const Schedule *s, const int64_t *size) {
   return n;
 }
 
-/* About the time of a launch on `cores` cores that hold `at_once` blocks each, if `across` columns of `size` rows are walked `rows` at a time, with `more` of the halo. */
+/* About the time of a launch on `cores` cores that hold `at_once` blocks each, if `across` columns of `size` rows are
+ * walked `rows` at a time, with `more` of the halo. */
 static double launch_rows(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double walks = (double)((size + rows - 1) / rows), at_edges = walks > 2 ? 2 / walks : 1;
   return model_blocks_a_core(walks * across, cores, at_once) * (double)(rows + more) * (1 + (AT_EDGE - 1) * at_edges);
@@ -44,7 +51,8 @@ static double launch_rows(double cores, double at_once, double across, int64_t s
 /* The same for walks of planes. */
 static double launch_planes(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double rounds = (double)((size + rows - 1) / rows) * across / (cores * at_once);
-  return (rounds + BEGUN + LOST * (ceil(rounds) - rounds)) * (double)((rows + more + WRITTEN_OUT - 1) / WRITTEN_OUT * WRITTEN_OUT);
+  return (rounds + BEGUN + LOST * (ceil(rounds) - rounds)) *
+         (double)((rows + more + WRITTEN_OUT - 1) / WRITTEN_OUT * WRITTEN_OUT);
 }
 
 /* Rows of walks of planes: from FEWEST_ROWS to MOST_ROWS, those that take least time. */
@@ -74,8 +82,10 @@ int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, con
   int rank = p->l->m->grid.rank;
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], more = p->halo.lo[0] + p->last;
   double registers = stream_registers(p, s), across = columns(p, s, size);
-  if (t->cores < 1 || (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < LARGE))
+  if (t->cores < 1 ||
+      (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < LARGE))
     return s->chunk;
-  Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS, stream_shared_bytes(t, p, s));
+  Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS,
+                                stream_shared_bytes(t, p, s));
   return (rank > 2 ? planes : lines)(t, o.blocks, across, size[0], more, s->chunk);
 }

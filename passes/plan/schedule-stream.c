@@ -1,4 +1,5 @@
-/* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults for what was left open. */
+/* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults
+ * for what was left open. */
 #include "passes/plan/estimate.h"
 #include "passes/lower/walk.h"
 
@@ -10,14 +11,22 @@ enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
 enum { MOST_WORDS = 1024, FEW_THREADS = 256 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
-/* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in rank 3 of one point of a step. Found by measuring (docs/performance.md). */
+/* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in
+ * rank 3 of one point of a step. Found by measuring (docs/performance.md). */
 static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
 enum { LONG_EQUATION = 96, LIMIT_2D = 12 };
-/* Points that defaults compute for each given out, at most, by rank. How many times as many of these, of instructions, and of words a walk may have that memory bounds otherwise. */
+/* Points that defaults compute for each given out, at most, by rank. How many times as many of these, of instructions,
+ * and of words a walk may have that memory bounds otherwise. */
 static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2, MORE_WORDS = 1.4;
 
 /* The work: what is wanted for module `m` and a place for the choice. */
-typedef struct Chooser { PassContext *c; const Module *m; int rank; const Schedule *want; Schedule *out; } Chooser;
+typedef struct Chooser {
+  PassContext *c;
+  const Module *m;
+  int rank;
+  const Schedule *want;
+  Schedule *out;
+} Chooser;
 
 int64_t stream_width(const Stream *p, const Schedule *s, int d) {
   int rank = p->l->m->grid.rank;
@@ -27,7 +36,9 @@ int64_t stream_width(const Stream *p, const Schedule *s, int d) {
   int64_t V = s->elems[d];
   if (d < rank - 1)
     return s->block[d] * V - h->lo[d] - h->hi[d];
-  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
+  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1   ? s->block[0] / STREAM_LANES
+                                                                          : rank == 2 ? s->block[0]
+                                                                                      : 1;
   return (STREAM_LANES - halo) * V * warps;
 }
 
@@ -66,9 +77,13 @@ static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
   return sum;
 }
 
-bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) { return s->ahead > 1 && 2 * bytes_with(p, s, true) <= t->max_shared_bytes; }
+bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  return s->ahead > 1 && 2 * bytes_with(p, s, true) <= t->max_shared_bytes;
+}
 
-int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) { return bytes_with(p, s, stream_keeps_ring(t, p, s)); }
+int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  return bytes_with(p, s, stream_keeps_ring(t, p, s));
+}
 
 /* Why launch `l` cannot be walked at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
@@ -85,9 +100,12 @@ static const char *why_not(const Chooser *r, const Launch *l) {
 }
 
 /* The pipeline of launch `l`. */
-static Stream *pipeline(const Chooser *r, const Launch *l) { return r->c->target->simt ? stream_new(l) : stream_alone(l); }
+static Stream *pipeline(const Chooser *r, const Launch *l) {
+  return r->c->target->simt ? stream_new(l) : stream_alone(l);
+}
 
-/* Lines of other warps so near that a thread's four lines still pay: with two, measured star3d2r in f32 632 to 643 GPts/s on 768^3, with two lines of 128 cells 598 to 632. */
+/* Lines of other warps so near that a thread's four lines still pay: with two, measured star3d2r in f32 632 to 643
+ * GPts/s on 768^3, with two lines of 128 cells 598 to 632. */
 enum { NEAREST = 2 };
 
 /* Are lines of other warps read only from the NEAREST beside the thread's own? */
@@ -99,8 +117,10 @@ static bool reads_nearest_lines(const Stream *p) {
   return true;
 }
 
-/* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread has four and only the outer two are exchanged through shared memory, which is what
- * bounds such walks. That is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read than the two nearest, and so more is kept, two lines of 128. */
+/* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread
+ * has four and only the outer two are exchanged through shared memory, which is what bounds such walks. That is half of
+ * a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read
+ * than the two nearest, and so more is kept, two lines of 128. */
 static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
   bool nearest = reads_nearest_lines(p);
   if (!want->block[1])
@@ -111,10 +131,12 @@ static void choose_planes(const Schedule *want, const Stream *p, int bytes, Sche
     s->elems[1] = bytes <= 4 && s->elems[2] > 2 ? 2 : 4;
 }
 
-/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where 128 are enough for that; short walks leave more tiles away from the edge. */
+/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where 128 are
+ * enough for that; short walks leave more tiles away from the edge. */
 static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last) > 64 ? 128 : 64; }
 
-/* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written out, so that places are constant. */
+/* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
+ * out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
   static const int32_t ahead[MAX_RANK] = {1, 4, 2};
   int rank = r->rank, x = rank - 1, bytes = widest_type(l);
@@ -174,14 +196,20 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
   return stream_code(p->l) * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
-/* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of the threads, which is what registers are shared by there. */
-static int64_t good_words(const Schedule *s, int rank) { return GOOD_WORDS[rank - 1] * (rank == 3 && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS ? 2 : 1); }
+/* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of
+ * the threads, which is what registers are shared by there. */
+static int64_t good_words(const Schedule *s, int rank) {
+  return GOOD_WORDS[rank - 1] * (rank == 3 && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS ? 2 : 1);
+}
 
-bool stream_code_is_short(const Stream *p, const Schedule *s) { return code_of(p, s) <= GOOD_CODE[p->l->m->grid.rank - 1]; }
+bool stream_code_is_short(const Stream *p, const Schedule *s) {
+  return code_of(p, s) <= GOOD_CODE[p->l->m->grid.rank - 1];
+}
 
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
-  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1), equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
+  int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1),
+          equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
   return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) && (rank < 3 || equation <= LONG_EQUATION);
 }
 
@@ -192,7 +220,8 @@ static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
   return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[r->rank - 1];
 }
 
-/* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is legal. */
+/* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is
+ * legal. */
 static int default_T(const Chooser *r, int64_t most) {
   static const int limit[MAX_RANK] = {16, LIMIT_2D, 4};
   int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
@@ -209,7 +238,8 @@ static int default_T(const Chooser *r, int64_t most) {
   return 0;
 }
 
-/* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good. `T` if there are none. */
+/* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good.
+ * `T` if there are none. */
 static int larger_T(const Chooser *r, int T, int64_t most) {
   int top = T + (T + 1) / 2;
   for (int more = top < most ? top : (int)most; more > T; more--) {
@@ -219,14 +249,16 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
       continue;
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
-    bool dear = (double)words_of(p, &s) > MORE_WORDS * (double)good_words(&s, r->rank) || (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
+    bool dear = (double)words_of(p, &s) > MORE_WORDS * (double)good_words(&s, r->rank) ||
+                (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
     if (!dear && stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= MORE * modest[r->rank - 1])
       return more;
   }
   return T;
 }
 
-/* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model finds better. Of one that was tiled: those, if that is what it was tiled for. */
+/* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model
+ * finds better. Of one that was tiled: those, if that is what it was tiled for. */
 static int chosen_T(const Chooser *r, int64_t most) {
   int T = default_T(r, most), tiled = r->m->time_tile;
   if (T < 1 || r->rank != 2 || !r->c->target->simt || !r->c->target->async_copy || r->want->T)
@@ -300,7 +332,8 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
     return walk_wrong_shape(a, r->m, s);
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
   if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES)
-    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "");
+    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x],
+                        STREAM_LANES, rank == 1 ? ", or several" : "");
   if (rank == 3 && s->block[0] != 1)
     return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
   for (int d = 0; d < rank - 1; d++)
@@ -315,7 +348,8 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   if (s->ahead < 1 || s->ahead > MAX_AHEAD)
     return arena_printf(a, "-ahead=%d: loads run 1 to %d rows ahead", s->ahead, MAX_AHEAD);
   if (s->ahead > 1 && !t->async_copy)
-    return arena_printf(a, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead, t->name);
+    return arena_printf(a, "-ahead=%d: target %s has no asynchronous copies; only -ahead=1 is possible", s->ahead,
+                        t->name);
   return NULL;
 }
 
@@ -328,13 +362,18 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
   int64_t bytes = stream_shared_bytes(t, p, s);
   for (int d = 0; d < r->rank; d++)
     if (stream_width(p, s, d) < 1)
-      return arena_printf(a, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, s->T,
-                          s->T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
+      return arena_printf(a,
+                          "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64
+                          " + %" PRId64 " points; take fewer time steps or more points",
+                          d, s->T, s->T > 1 ? "s" : "", p->halo.lo[d], p->halo.hi[d]);
   if (bytes > t->max_shared_bytes)
-    return arena_printf(a, "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64 "; take a smaller -T, -block, -elems or -ahead", bytes, t->name,
-                        t->max_shared_bytes);
+    return arena_printf(a,
+                        "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64
+                        "; take a smaller -T, -block, -elems or -ahead",
+                        bytes, t->name, t->max_shared_bytes);
   if (words_of(p, s) > MOST_WORDS)
-    return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems", words_of(p, s));
+    return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
+                        words_of(p, s));
   return NULL;
 }
 
@@ -375,8 +414,9 @@ const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l,
 
 /* ---- steps that are cut into groups */
 
-/* The schedules of the groups of the step of `n` stencils at `st`: walked tiles, or overlapped ones for those that cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives
- * NULL if one cannot be made, or none can be walked. */
+/* The schedules of the groups of the step of `n` stencils at `st`: walked tiles, or overlapped ones for those that
+ * cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives NULL if one cannot be
+ * made, or none can be walked. */
 static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
   static const Schedule plain = {.family = "overlap", .T = 1};
   const Schedule *walked = NULL;
@@ -403,7 +443,10 @@ static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count)
   Schedule *groups = ARENA_ARRAY(r->c->arena, Schedule, count);
   const char *cut = cut_text(r->c->arena, r->m, n, st);
   if (r->want->T > 1) {
-    diag_error(r->c->diags, no_loc(), "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, or leave -T out", r->want->T, cut);
+    diag_error(r->c->diags, no_loc(),
+               "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, "
+               "or leave -T out",
+               r->want->T, cut);
     return false;
   }
   const Schedule *walked = choose_groups(r, n, st, groups);
@@ -423,7 +466,9 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
   if (group_count(n, st) > 1)
     return stream_groups(&r, n, st, group_count(n, st));
   int T = m->time_tile > 1 ? m->time_tile : schedule_stream_levels(c, m, want, most);
-  const char *why = T > MAX_STREAM_T ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T) : choose_walk(&r, tiled_launch(m, T), T, out);
+  const char *why = T > MAX_STREAM_T
+                        ? arena_printf(c->arena, "-T=%d: at most %d time steps are possible", T, MAX_STREAM_T)
+                        : choose_walk(&r, tiled_launch(m, T), T, out);
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
   else

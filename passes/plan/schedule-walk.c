@@ -1,13 +1,16 @@
-/* schedule-walk.c: the size of tiles that one thread walks (lower-walk.c). schedule-stream.c asks it on targets without threads. */
+/* schedule-walk.c: the size of tiles that one thread walks (lower-walk.c). schedule-stream.c asks it on targets
+ * without threads. */
 #include "passes/plan/estimate.h"
 #include "passes/lower/walk.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* Operations of the largest piece up to which 4 and 2 lines are computed together: more lines share more loads, but need more registers. */
+/* Operations of the largest piece up to which 4 and 2 lines are computed together: more lines share more loads, but
+ * need more registers. */
 enum { FEW_OPS = 24, SOME_OPS = 60 };
-/* Additions that a step and point take the time of, above which arithmetic bounds a tile of half as many time steps as others get. */
+/* Additions that a step and point take the time of, above which arithmetic bounds a tile of half as many time steps as
+ * others get. */
 enum { LONG_STEP = 24 };
 /* Limits of any request. */
 enum { MAX_POINTS = 1 << 20, MAX_ROWS = 1 << 20 };
@@ -19,7 +22,9 @@ static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 /* `n` rounded up to a multiple of `of`. */
 static int64_t round_up(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-int64_t walk_width(const Launch *l, const Schedule *s, int d) { return d == 0 ? s->chunk : launch_width(l, d, s->block[d]); }
+int64_t walk_width(const Launch *l, const Schedule *s, int d) {
+  return d == 0 ? s->chunk : launch_width(l, d, s->block[d]);
+}
 
 int32_t walk_lines(const Launch *l) {
   int64_t most = 0;
@@ -47,7 +52,8 @@ int32_t walk_pad(const Launch *l) {
 
 int32_t walk_row(const Launch *l, int64_t width) {
   int x = l->m->grid.rank - 1;
-  return row_cells((int32_t)(2 * walk_pad(l) + round_up(l->hull.lo[x], ROW_CELLS) + round_up(width + l->hull.hi[x], ROW_CELLS)));
+  return row_cells(
+      (int32_t)(2 * walk_pad(l) + round_up(l->hull.lo[x], ROW_CELLS) + round_up(width + l->hull.hi[x], ROW_CELLS)));
 }
 
 /* Bytes of rings under pipeline `p` and schedule `s` that have `row` cells in a row. */
@@ -61,7 +67,9 @@ static int64_t ring_bytes(const Stream *p, const Schedule *s, int64_t row) {
   return sum;
 }
 
-int64_t walk_bytes(const Stream *p, const Schedule *s) { return ring_bytes(p, s, walk_row(p->l, larger(walk_width(p->l, s, p->l->m->grid.rank - 1), 1))); }
+int64_t walk_bytes(const Stream *p, const Schedule *s) {
+  return ring_bytes(p, s, walk_row(p->l, larger(walk_width(p->l, s, p->l->m->grid.rank - 1), 1)));
+}
 
 double walk_redundancy(const Stream *p, const Schedule *s) {
   const Launch *l = p->l;
@@ -70,7 +78,8 @@ double walk_redundancy(const Stream *p, const Schedule *s) {
     double points = 1;
     for (int d = 0; d < l->m->grid.rank; d++) {
       double width = (double)walk_width(l, s, d);
-      points *= width > 0 ? (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / width : 1e6 * (1 - width);
+      points *=
+          width > 0 ? (width + (double)(l->st[i].extent.lo[d] + l->st[i].extent.hi[d])) / width : 1e6 * (1 - width);
     }
     sum += points;
   }
@@ -95,7 +104,8 @@ const char *walk_wrong_shape(Arena *a, const Module *m, const Schedule *s) {
     return arena_printf(a, "-block has %d points in dimension 0, which is walked; write 1 there", s->block[0]);
   for (int d = 1; d < m->grid.rank; d++)
     if (s->block[d] > MAX_POINTS)
-      return arena_printf(a, "-block has %d points in dimension %d; at most %d are possible", s->block[d], d, MAX_POINTS);
+      return arena_printf(a, "-block has %d points in dimension %d; at most %d are possible", s->block[d], d,
+                          MAX_POINTS);
   if (s->chunk < 1 || s->chunk > MAX_ROWS)
     return arena_printf(a, "-chunk=%d: a walk has 1 to %d rows", s->chunk, MAX_ROWS);
   if (s->ahead > 1)
@@ -107,10 +117,15 @@ const char *walk_too_large(Arena *a, const TargetInfo *t, const Stream *p, const
   const Launch *l = p->l;
   for (int d = 1; d < l->m->grid.rank; d++)
     if (walk_width(l, s, d) < 1)
-      return arena_printf(a, "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64 " + %" PRId64 " points; take fewer time steps or more points", d, s->T,
-                          s->T > 1 ? "s" : "", l->hull.lo[d], l->hull.hi[d]);
+      return arena_printf(a,
+                          "a tile has no points left in dimension %d: the halo of %d time step%s is %" PRId64
+                          " + %" PRId64 " points; take fewer time steps or more points",
+                          d, s->T, s->T > 1 ? "s" : "", l->hull.lo[d], l->hull.hi[d]);
   if (walk_bytes(p, s) > t->max_shared_bytes)
-    return arena_printf(a, "a tile needs %" PRId64 " bytes for its rows; target %s allows %" PRId64 "; take a smaller -T or -block", walk_bytes(p, s), t->name, t->max_shared_bytes);
+    return arena_printf(a,
+                        "a tile needs %" PRId64 " bytes for its rows; target %s allows %" PRId64
+                        "; take a smaller -T or -block",
+                        walk_bytes(p, s), t->name, t->max_shared_bytes);
   return NULL;
 }
 
@@ -127,7 +142,8 @@ int walk_most_levels(const Module *m) {
   return additions > LONG_STEP ? most / 2 : most;
 }
 
-/* Bytes of rings that keep their place in the second-level cache beside what streams through it: half of it, a quarter of what an overlapped tile takes. */
+/* Bytes of rings that keep their place in the second-level cache beside what streams through it: half of it, a quarter
+ * of what an overlapped tile takes. */
 static int64_t good_bytes(const TargetInfo *t) { return t->shared_bytes / 4; }
 
 /* Do the cells of the rings that are used fit the cache, if the grid is as wide as is known? */
@@ -162,7 +178,9 @@ static void fill(const Launch *l, const Schedule *want, int32_t high, int32_t wi
   static const int32_t chunk[MAX_RANK] = {1, 512, 128};
   int rank = l->m->grid.rank;
   for (int d = 0; d < MAX_RANK; d++) {
-    s->block[d] = d < rank && want->block[d] ? want->block[d] : d == 0 || d >= rank ? 1 : with_halo(l, d, d == rank - 1 ? wide : high);
+    s->block[d] = d < rank && want->block[d] ? want->block[d]
+                  : d == 0 || d >= rank      ? 1
+                                             : with_halo(l, d, d == rank - 1 ? wide : high);
     s->elems[d] = 1;
     s->size[d] = want->size[d];
   }
@@ -173,7 +191,8 @@ static void fill(const Launch *l, const Schedule *want, int32_t high, int32_t wi
 void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
   static const int32_t lines[MAX_RANK] = {1, 1, 64}, columns[MAX_RANK] = {1, 1024, 512};
   int32_t high = lines[p->l->m->grid.rank - 1], wide = columns[p->l->m->grid.rank - 1];
-  for (fill(p->l, want, high, wide, s); !fits_cache(t, p, s) && (high > 8 || wide > 256); fill(p->l, want, high, wide, s))
+  for (fill(p->l, want, high, wide, s); !fits_cache(t, p, s) && (high > 8 || wide > 256);
+       fill(p->l, want, high, wide, s))
     if (high > 16 || wide <= 256)
       high /= 2;
     else

@@ -1,4 +1,5 @@
-/* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile gives out W = B
+/* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a
+ * tile gives out W = B
  * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
 #include "passes/plan/estimate.h"
 #include "passes/plan/fuse.h"
@@ -6,8 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The state of a resolution: what is wanted, and what is chosen so far. `where` is in front of messages: which group it is about, "" if there is one only; part: its
- * launch, of one step (NULL: that of the whole step is to be found); quiet: no remarks are to be made. */
+/* The state of a resolution: what is wanted, and what is chosen so far. `where` is in front of messages: which group it
+ * is about, "" if there is one only; part: its launch, of one step (NULL: that of the whole step is to be found);
+ * quiet: no remarks are to be made. */
 typedef struct Resolve {
   PassContext *c;
   const Module *m;
@@ -22,9 +24,9 @@ typedef struct Resolve {
 /* Limits of any request (so that numbers of cells fit 32 bits). */
 enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
 
-/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line code, about; how
- * many a step and point make a program one that computes more than it loads, and one for which two steps a tile are enough; words of
- * registers that a thread's private arrays take, by rank. */
+/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line
+ * code, about; how many a step and point make a program one that computes more than it loads, and one for which two
+ * steps a tile are enough; words of registers that a thread's private arrays take, by rank. */
 enum { CODE_SIZE = 2100, HEAVY_STEP = 40, COSTLY_STEP = 60 };
 static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
 
@@ -53,9 +55,7 @@ static const char *options_text(const Resolve *r, const Schedule *s) {
 /* ---- what a choice costs */
 
 /* The launch that makes T steps, with the module's own extents if it has them. */
-static Launch *launch_of(const Resolve *r, int T) {
-  return r->part ? r->part : tiled_launch(r->m, T);
-}
+static Launch *launch_of(const Resolve *r, int T) { return r->part ? r->part : tiled_launch(r->m, T); }
 
 /* Cells of a block, by dimension. */
 static void cells_of(const Schedule *s, int rank, int32_t *cells) {
@@ -63,7 +63,8 @@ static void cells_of(const Schedule *s, int rank, int32_t *cells) {
     cells[d] = s->block[d] * s->elems[d];
 }
 
-/* Bytes a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a field at once. */
+/* Bytes a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a field
+ * at once. */
 static int64_t block_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
   int32_t cells[MAX_RANK];
   int64_t bytes = 0;
@@ -87,7 +88,8 @@ static int64_t element_words(const Resolve *r, const Launch *l) {
   return words > 0 ? words : 1;
 }
 
-/* Additions and accesses a point of launch `l`, or what takes as long as so many: of the largest piece of each instance. */
+/* Additions and accesses a point of launch `l`, or what takes as long as so many: of the largest piece of each
+ * instance. */
 static int64_t point_cost(const Launch *l) {
   int64_t sum = 0;
   for (int i = 0; i < l->n; i++) {
@@ -113,7 +115,8 @@ static bool has_width(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
 static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
-  double cells = (double)s->block[d] * s->elems[d], width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+  double cells = (double)s->block[d] * s->elems[d],
+         width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
   return width > 0 ? cells / width : 1e6 * (1 - width);
 }
 
@@ -141,12 +144,15 @@ static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* ---- defaults */
 
-/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still be larger than its halo? */
+/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still
+ * be larger than its halo? */
 static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
-  return !r->want.block[d] && s->block[d] > 1 && (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
+  return !r->want.block[d] && s->block[d] > 1 &&
+         (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
 }
 
-/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is the only one. -1: none. */
+/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is
+ * the only one. -1: none. */
 static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
@@ -155,25 +161,31 @@ static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
   return best;
 }
 
-/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has cache for it? */
+/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has
+ * cache for it? */
 static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
-  return r->target->simt ? product > r->target->max_threads : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
+  return r->target->simt ? product > r->target->max_threads
+                         : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
 }
 
-/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension `d`; at most MAX_BLOCK. */
+/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
+ * `d`; at most MAX_BLOCK. */
 static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
   while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
     points *= 2;
   return points;
 }
 
-/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank, and larger than the halo. Without threads, a naive schedule (no launch
- * `l` to fit) and a launch of one stencil keep nothing in arrays and take whole rows, as plain loops do. */
+/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank, and larger than the
+ * halo. Without threads, a naive schedule (no launch `l` to fit) and a launch of one stencil keep nothing in arrays and
+ * take whole rows, as plain loops do. */
 static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
   static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
   static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
   static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 32, 1 << 20}};
-  const int32_t *table = r->target->simt ? threads[r->rank - 1] : l && l->n > 1 ? cells[r->rank - 1] : rows[r->rank - 1];
+  const int32_t *table = r->target->simt ? threads[r->rank - 1]
+                         : l && l->n > 1 ? cells[r->rank - 1]
+                                         : rows[r->rank - 1];
   int64_t product = 1;
   for (int d = 0; d < MAX_RANK; d++) {
     s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
@@ -200,16 +212,18 @@ static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   return best;
 }
 
-/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory for the block? */
+/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory
+ * for the block? */
 static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
   int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
   if (quarter && quarter < shared)
     shared = quarter;
-  return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE && block_bytes(r, l, s) <= shared;
+  return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE &&
+         block_bytes(r, l, s) <= shared;
 }
 
-/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of which the tile can lose some (half of them) and stay larger
- * than its halo; -1: none. */
+/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
+ * which the tile can lose some (half of them) and stay larger than its halo; -1: none. */
 static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
   const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
   int widest = -1;
@@ -221,7 +235,8 @@ static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s
   return widest;
 }
 
-/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as long as it is larger than its halo. */
+/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as
+ * long as it is larger than its halo. */
 static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
   while (!is_legal(r, l, s)) {
     int e = widest_to_shrink(r, l, s, false), b = widest_to_shrink(r, l, s, true);
@@ -234,8 +249,8 @@ static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
   }
 }
 
-/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is comfortable; further
- * only until the tile is larger than its halo. */
+/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
+ * comfortable; further only until the tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
   static const double little[MAX_RANK] = {1.05, 1.35, 1.35};
   for (int d = 0; d < MAX_RANK; d++)
@@ -246,7 +261,8 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
     Schedule more = *s;
     more.elems[d] *= 2;
     bool wide = has_width(r, l, s);
-    if (elements(&more, r->rank) > MAX_ELEMS || (wide && (launch_redundancy(l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
+    if (elements(&more, r->rank) > MAX_ELEMS ||
+        (wide && (launch_redundancy(l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
       break;
     *s = more;
   }
@@ -261,12 +277,14 @@ static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
   default_elems(r, l, s);
 }
 
-/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells? */
+/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells?
+ */
 static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
   int64_t shared = r->target->shared_bytes, threads = 1;
   for (int d = 0; d < r->rank; d++)
     threads *= s->block[d];
-  return threads <= r->target->max_threads && is_legal(r, l, s) && block_bytes(r, l, s) <= shared && elements(s, r->rank) * point_cost(l) <= CODE_SIZE;
+  return threads <= r->target->max_threads && is_legal(r, l, s) && block_bytes(r, l, s) <= shared &&
+         elements(s, r->rank) * point_cost(l) <= CODE_SIZE;
 }
 
 /* Takes the tile `s` in place of `best`, which is expected to take *ps, if it is clearly better. */
@@ -280,9 +298,12 @@ static void try_tile(const Resolve *r, const Launch *l, const Schedule *s, Sched
   }
 }
 
-/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, up to 4 elements a thread in each dimension. */
+/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, up to 4
+ * elements a thread in each dimension. */
 static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}}, {{8, 32}, {4, 64}, {16, 32}}, {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
+  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}},
+                                                        {{8, 32}, {4, 64}, {16, 32}},
+                                                        {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
   bool open = r->target->simt;
   for (int d = 0; d < r->rank; d++)
     open = open && !r->want.block[d] && !r->want.elems[d];
@@ -315,15 +336,17 @@ static bool is_tiled(const Module *m) { return m->time_tile > 1 || (m->nstencils
 
 /* Says that reduction `by` limits the time tile; `asked` is in front of that. */
 static void remark_limit(const Resolve *r, const Reduction *by, const char *asked) {
-  diag_remark(r->c->diags, by->loc, "%s'%s' is evaluated every %" PRId64 " time step%s, and a tile makes no more: -T=%" PRId64 " is taken", asked, by->name, by->every,
-              by->every > 1 ? "s" : "", by->every);
+  diag_remark(r->c->diags, by->loc,
+              "%s'%s' is evaluated every %" PRId64 " time step%s, and a tile makes no more: -T=%" PRId64 " is taken",
+              asked, by->name, by->every, by->every > 1 ? "s" : "", by->every);
 }
 
-/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where computing costs more than
- * loading, less redundancy counts as modest. */
+/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where
+ * computing costs more than loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
-  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8}, loops[MAX_RANK] = {1.15, 1.25, 1.4};
+  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8},
+                      loops[MAX_RANK] = {1.15, 1.25, 1.4};
   int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
   const Reduction *by;
   int64_t most = most_levels(r->m, &by);
@@ -338,7 +361,8 @@ static int default_levels(const Resolve *r) {
       continue;
     choose_tile(r, l, T, &s);
     const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
-    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes && launch_redundancy(l, &s) <= table[r->rank - 1])
+    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes &&
+        launch_redundancy(l, &s) <= table[r->rank - 1])
       break;
   }
   if (limited && T == most && !r->quiet)
@@ -354,9 +378,11 @@ static int default_levels(const Resolve *r) {
 /* One number of an option: at least 1, and none beyond the rank but 1. */
 static bool check_number(const Resolve *r, const char *option, const int32_t *v, int d) {
   if (v[d] < 0)
-    return schedule_error(r, "%s: %d is not a number of %s; give at least 1", option, v[d], r->target->simt ? "threads or points" : "points");
+    return schedule_error(r, "%s: %d is not a number of %s; give at least 1", option, v[d],
+                          r->target->simt ? "threads or points" : "points");
   if (d >= r->rank && v[d] > 1)
-    return schedule_error(r, "%s has more than the program's %d dimension%s; leave the last ones out", option, r->rank, r->rank > 1 ? "s" : "");
+    return schedule_error(r, "%s has more than the program's %d dimension%s; leave the last ones out", option, r->rank,
+                          r->rank > 1 ? "s" : "");
   return true;
 }
 
@@ -368,25 +394,34 @@ static bool check_request(const Resolve *r) {
   if (strcmp(w->family, "naive") && strcmp(w->family, "overlap") && !stream)
     return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive, overlap and stream", w->family);
   if ((w->chunk || w->ahead) && !stream)
-    return schedule_error(r, "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream", w->family);
+    return schedule_error(r,
+                          "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream",
+                          w->family);
   if (w->fuse && !strcmp(w->family, "naive") && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
-    return schedule_error(r, "-fuse=%s: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap", w->fuse);
+    return schedule_error(
+        r, "-fuse=%s: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap",
+        w->fuse);
   if (w->T < 0 || w->T > MAX_LEVELS)
     return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
   for (int d = 0; d < MAX_RANK; d++) {
     if (!check_number(r, "-block", w->block, d) || !check_number(r, "-elems", w->elems, d))
       return false;
     if (w->elems[d] > 1 && !r->target->simt)
-      return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block", target_text(r->c->arena, r->target));
+      return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block",
+                            target_text(r->c->arena, r->target));
     if (w->elems[d] > 1 && !strcmp(w->family, "naive"))
-      return schedule_error(r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap", w->family);
+      return schedule_error(
+          r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap", w->family);
     if (w->elems[d] > MAX_ELEMS)
-      return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d, MAX_ELEMS);
+      return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d,
+                            MAX_ELEMS);
     points *= w->elems[d] ? w->elems[d] : 1;
     if (points > MAX_POINTS)
-      return schedule_error(r, "-elems=%s: %" PRId64 " points a thread; at most %d are possible", shape_text(r->c->arena, w->elems, r->rank), points, MAX_POINTS);
+      return schedule_error(r, "-elems=%s: %" PRId64 " points a thread; at most %d are possible",
+                            shape_text(r->c->arena, w->elems, r->rank), points, MAX_POINTS);
     if (w->block[d] > MAX_BLOCK)
-      return schedule_error(r, "-block: %d %s in dimension %d; at most %d are possible", w->block[d], r->target->simt ? "threads" : "points", d, MAX_BLOCK);
+      return schedule_error(r, "-block: %d %s in dimension %d; at most %d are possible", w->block[d],
+                            r->target->simt ? "threads" : "points", d, MAX_BLOCK);
   }
   return true;
 }
@@ -417,14 +452,19 @@ static bool check_threads(const Resolve *r) {
   for (int d = 0; d < r->rank && t->simt; d++) {
     int hardware = r->rank - 1 - d;
     if (r->out->block[d] > t->max_block[hardware])
-      return schedule_error(r, "-block=%s asks for %d threads in dimension %d (the hardware's %c); target %s allows %d; "
-                            "the nearest legal choice is -block=%s", shape_text(a, r->out->block, r->rank), r->out->block[d], d, axis[hardware], target_text(a, t), t->max_block[hardware],
-                            shape_text(a, nearest, r->rank));
+      return schedule_error(r,
+                            "-block=%s asks for %d threads in dimension %d (the hardware's %c); target %s allows %d; "
+                            "the nearest legal choice is -block=%s",
+                            shape_text(a, r->out->block, r->rank), r->out->block[d], d, axis[hardware],
+                            target_text(a, t), t->max_block[hardware], shape_text(a, nearest, r->rank));
     threads *= r->out->block[d];
   }
   if (t->simt && threads > t->max_threads)
-    return schedule_error(r, "-block=%s asks for %" PRId64 " threads a block; target %s allows %d; the nearest legal choice is -block=%s",
-                          shape_text(a, r->out->block, r->rank), threads, target_text(a, t), t->max_threads, shape_text(a, nearest, r->rank));
+    return schedule_error(r,
+                          "-block=%s asks for %" PRId64
+                          " threads a block; target %s allows %d; the nearest legal choice is -block=%s",
+                          shape_text(a, r->out->block, r->rank), threads, target_text(a, t), t->max_threads,
+                          shape_text(a, nearest, r->rank));
   return true;
 }
 
@@ -437,7 +477,8 @@ static bool fewer_levels(const Resolve *r, const Schedule *s, Schedule *legal) {
   return false;
 }
 
-/* The smallest tile that is larger than the halo of launch `l`, in place of that of `s`; false if it is not legal either. */
+/* The smallest tile that is larger than the halo of launch `l`, in place of that of `s`; false if it is not legal
+ * either. */
 static bool larger_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *legal) {
   *legal = *s;
   for (int d = 0; d < r->rank; d++) {
@@ -485,9 +526,12 @@ static bool check_width(const Resolve *r, const Launch *l) {
     if (launch_width(l, d, cells) >= 1)
       continue;
     bool has_more = larger_tile(r, l, s, &more), has_fewer = fewer_levels(r, s, &fewer);
-    return schedule_error(r, "%s: a tile of %" PRId64 " points in dimension %d is not larger than its halo, which is %" PRId64 " + %" PRId64
+    return schedule_error(r,
+                          "%s: a tile of %" PRId64
+                          " points in dimension %d is not larger than its halo, which is %" PRId64 " + %" PRId64
                           " points there for %d time step%s%s",
-                          options_text(r, s), cells, d, lo, hi, s->T, s->T > 1 ? "s" : "", nearest_text(r, has_more, &more, has_fewer, &fewer));
+                          options_text(r, s), cells, d, lo, hi, s->T, s->T > 1 ? "s" : "",
+                          nearest_text(r, has_more, &more, has_fewer, &fewer));
   }
   return true;
 }
@@ -500,8 +544,9 @@ static bool check_shared(const Resolve *r, const Launch *l) {
   if (!r->target->simt || bytes <= r->target->max_shared_bytes)
     return true;
   bool has_less = smaller_tile(r, l, s, &less), has_fewer = fewer_levels(r, s, &fewer);
-  return schedule_error(r, "%s asks for %" PRId64 " bytes of shared memory a block; target %s allows %" PRId64 "%s", options_text(r, s), bytes,
-                        target_text(r->c->arena, r->target), r->target->max_shared_bytes, nearest_text(r, has_less, &less, has_fewer, &fewer));
+  return schedule_error(r, "%s asks for %" PRId64 " bytes of shared memory a block; target %s allows %" PRId64 "%s",
+                        options_text(r, s), bytes, target_text(r->c->arena, r->target), r->target->max_shared_bytes,
+                        nearest_text(r, has_less, &less, has_fewer, &fewer));
 }
 
 /* ---- families */
@@ -510,7 +555,8 @@ static bool check_shared(const Resolve *r, const Launch *l) {
 static bool resolve_naive(Resolve *r) {
   Schedule *s = r->out;
   if (r->want.T)
-    return schedule_error(r, "-T=%d: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap", r->want.T);
+    return schedule_error(
+        r, "-T=%d: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap", r->want.T);
   s->family = "naive";
   s->T = 1;
   default_block(r, NULL, s);
@@ -531,7 +577,8 @@ static int resolve_levels(const Resolve *r) {
   if (by)
     remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
   else
-    diag_remark(r->c->diags, no_loc(), "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
+    diag_remark(r->c->diags, no_loc(),
+                "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
   return (int)most;
 }
 
@@ -551,7 +598,8 @@ static bool resolve_launch(Resolve *r) {
   if (one->illegal && r->want.T > 1)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
   if (one->illegal)
-    return schedule_error(r, "the stencils cannot share a launch: %s; cut the step there, with pass fuse or -fuse", one->illegal);
+    return schedule_error(r, "the stencils cannot share a launch: %s; cut the step there, with pass fuse or -fuse",
+                          one->illegal);
   s->T = resolve_levels(r);
   Launch *l = s->T == 1 ? one : launch_of(r, s->T);
   if (l->illegal)
@@ -573,8 +621,10 @@ static Launch *group_launch(const Resolve *r, int n, const Stencil *st, int i, i
 /* Overlapped tiles for each group of the step of `n` stencils at `st`, into r->out->groups. */
 static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *groups) {
   if (r->want.T > 1)
-    return schedule_error(r, "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, or leave -T out", r->want.T,
-                          cut_text(r->c->arena, r->m, n, st));
+    return schedule_error(r,
+                          "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use "
+                          "-fuse=all, or leave -T out",
+                          r->want.T, cut_text(r->c->arena, r->m, n, st));
   for (int i = 0, k, g = 0; i < n; i += k, g++) {
     k = group_length(n - i, st + i);
     Resolve part = *r;
@@ -606,18 +656,21 @@ static bool resolve_overlap(Resolve *r) {
   return true;
 }
 
-/* Is the choice for the launch legal on the target (and no tile that is larger than its halo was missed for want of a better)? */
+/* Is the choice for the launch legal on the target (and no tile that is larger than its halo was missed for want of a
+ * better)? */
 static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s) {
   if (l->illegal)
     return l->illegal;
   if (!has_width(r, l, s))
-    return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo" : "the tile asked for is not larger than the halo";
+    return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo"
+                           : "the tile asked for is not larger than the halo";
   if (!is_legal(r, l, s))
     return "its tile does not fit the shared memory of the target";
   return NULL;
 }
 
-const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part, Schedule *out) {
+const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
+                            Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
   *out = (Schedule){.family = "overlap"};
   for (int d = 0; d < MAX_RANK && want->family && strcmp(want->family, "stream") == 0; d++)
@@ -675,8 +728,13 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
 /* The pipeline of walked tiles on targets with threads; apart: those at edges have a kernel of their own. */
 static const char *walked_pipeline(const PassContext *c, const Module *m, bool apart) {
   bool block = c->schedule && c->schedule->barriers && strcmp(c->schedule->barriers, "block") == 0;
-  const char *last = !apart ? "specialize" : m->grid.rank == MAX_RANK ? "specialize(walks=1),split-edges" : "specialize,split-edges";
-  return arena_printf(c->arena, "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers%s,range-guards,%s,simplify", block ? "" : "(near=1)", last);
+  const char *last = !apart                     ? "specialize"
+                     : m->grid.rank == MAX_RANK ? "specialize(walks=1),split-edges"
+                                                : "specialize,split-edges";
+  return arena_printf(c->arena,
+                      "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers%s,"
+                      "range-guards,%s,simplify",
+                      block ? "" : "(near=1)", last);
 }
 
 const char *passes_default_pipeline(PassContext *c, const Module *m) {
@@ -694,6 +752,8 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
                  : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
   if (naive)
     return "scalarize,history,simplify,lower-naive,simplify,range-guards";
-  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify"
-               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,simplify";
+  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-"
+                 "guards,specialize,split-edges,simplify"
+               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-"
+                 "guards,specialize,simplify";
 }

@@ -29,8 +29,11 @@ static void count_ops(const Module *m, Block *body, double *f32, double *f64) {
   }
 }
 
-/* What counting accesses needs: which fields are read from memory and written, and which an earlier stencil of the step has written. */
-typedef struct Touched { bool *read, *written; } Touched;
+/* What counting accesses needs: which fields are read from memory and written, and which an earlier stencil of the step
+ * has written. */
+typedef struct Touched {
+  bool *read, *written;
+} Touched;
 
 /* Notes what the pieces of `st` read and write. */
 static void note_touched(const Stencil *st, Touched *t) {
@@ -51,7 +54,8 @@ static double step_bytes(const Module *m, const Const *scalars, double points) {
   for (int f = 0; f < m->nfields; f++) {
     int64_t shape[MAX_RANK];
     if (!m->fields[f].temp)
-      bytes += (t.read[f] + t.written[f]) * type_size(m->fields[f].type) * (double)field_shape(&m->fields[f], scalars, shape) / points;
+      bytes += (t.read[f] + t.written[f]) * type_size(m->fields[f].type) *
+               (double)field_shape(&m->fields[f], scalars, shape) / points;
   }
   return bytes;
 }

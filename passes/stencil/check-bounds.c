@@ -1,18 +1,31 @@
-/* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds). Each stencil that has some which cannot be shown to be in range gets a
- * hidden i64 target "bounds.STENCIL", the number of the first step in which one was wrong at the point, and a reduction looks at it after each step. Inits note -1;
+/* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds). Each stencil that has
+ * some which cannot be shown to be in range gets a
+ * hidden i64 target "bounds.STENCIL", the number of the first step in which one was wrong at the point, and a
+ * reduction looks at it after each step. Inits note -1;
  * reductions, which have no targets, are accompanied by one that looks at their indices. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 
 /* What is known of an integer value: affine bounds, both inclusive. */
-typedef struct Interval { bool has_lo, has_hi; Affine lo, hi; } Interval;
+typedef struct Interval {
+  bool has_lo, has_hi;
+  Affine lo, hi;
+} Interval;
 
-/* Ways to bound values, of which each may tell what the others do not: the point from below by the grid, in which its region lies, instead of by the region; a
- * minimum or maximum of values that cannot be compared by the second of them instead of the first. */
+/* Ways to bound values, of which each may tell what the others do not: the point from below by the grid, in which its
+ * region lies, instead of by the region; a minimum or maximum of values that cannot be compared by the second of them
+ * instead of the first. */
 enum { BY_GRID = 1, BY_SECOND = 2, WAYS = 4 };
 
-/* A body being looked at: its region, what is known of its values by Value.id in each way, and how often and where last each is used. */
-typedef struct Body { Module *m; const Box *box; Interval *known[WAYS]; int32_t *uses; Op **user; } Body;
+/* A body being looked at: its region, what is known of its values by Value.id in each way, and how often and where last
+ * each is used. */
+typedef struct Body {
+  Module *m;
+  const Box *box;
+  Interval *known[WAYS];
+  int32_t *uses;
+  Op **user;
+} Body;
 
 /* ---- where an index lies */
 
@@ -57,7 +70,8 @@ static Interval scaled(Arena *a, Interval x, int64_t k) {
 /* min(x, y) (`sign` 1) or max(x, y) (-1); where bounds cannot be compared, by those of x, or of y if `second`. */
 static Interval extreme(Interval x, Interval y, int sign, bool second) {
   Interval r = {0};
-  bool both_lo = x.has_lo && y.has_lo && lesser(x.lo, y.lo, sign, &r.lo), both_hi = x.has_hi && y.has_hi && lesser(x.hi, y.hi, sign, &r.hi);
+  bool both_lo = x.has_lo && y.has_lo && lesser(x.lo, y.lo, sign, &r.lo),
+       both_hi = x.has_hi && y.has_hi && lesser(x.hi, y.hi, sign, &r.hi);
   r.has_lo = both_lo || (sign < 0 && (x.has_lo || y.has_lo));
   r.has_hi = both_hi || (sign > 0 && (x.has_hi || y.has_hi));
   if (!both_lo)
@@ -98,7 +112,8 @@ static Interval interval_of(const Body *y, const Op *op, int way) {
   switch (op->code) {
   case OP_CONST: return exactly(affine_const(op->cval.i));
   case OP_SCALAR: return y->m->scalars[op->sym].is_param ? exactly(affine_scalar(a, op->sym)) : (Interval){0};
-  case OP_INDEX: return (Interval){true, true, (way & BY_GRID ? &y->m->grid : y->box)->lo[op->sym], y->box->hi[op->sym]};
+  case OP_INDEX:
+    return (Interval){true, true, (way & BY_GRID ? &y->m->grid : y->box)->lo[op->sym], y->box->hi[op->sym]};
   case OP_STEP: return (Interval){.has_lo = true, .lo = affine_const(0)};
   case OP_ADD: return sum(a, in[0], in[1]);
   case OP_SUB: return sum(a, in[0], scaled(a, in[1], -1));
@@ -117,7 +132,10 @@ static Body look_at(Module *m, const Block *b, const Box *box) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
     n += op->nresults;
-  Body y = {.m = m, .box = box, .uses = ARENA_ARRAY(m->arena, int32_t, n + 1), .user = ARENA_ARRAY(m->arena, Op *, n + 1)};
+  Body y = {.m = m,
+            .box = box,
+            .uses = ARENA_ARRAY(m->arena, int32_t, n + 1),
+            .user = ARENA_ARRAY(m->arena, Op *, n + 1)};
   for (int way = 0; way < WAYS; way++)
     y.known[way] = ARENA_ARRAY(m->arena, Interval, n + 1);
   for (Op *op = b->first; op; op = op->next) {
@@ -157,7 +175,8 @@ static const Op *first_doubtful(Module *m, const Block *b, const Box *box) {
 /* `x` and `y`, either of which may be NULL. */
 static Value *both(Builder *b, Value *x, Value *y) { return !x ? y : !y ? x : build2(b, OP_AND, x, y); }
 
-/* The condition under which the value of `op` matters: as long as it has one use, the conditions of the selects that pass it on. NULL: always. */
+/* The condition under which the value of `op` matters: as long as it has one use, the conditions of the selects that
+ * pass it on. NULL: always. */
 static Value *matters(const Body *y, Builder *b, const Op *op) {
   Value *when = NULL;
   while (op->nresults == 1 && y->uses[op->results[0]->id] == 1) {
@@ -199,7 +218,8 @@ static int add_field(Module *m, const Stencil *st) {
   return m->nfields - 1;
 }
 
-/* The piece notes in `field` where one of its indices is out of range: in an init -1, else the step unless an earlier one is there. */
+/* The piece notes in `field` where one of its indices is out of range: in an init -1, else the step unless an earlier
+ * one is there. */
 static void note_bad(Module *m, Piece *p, int field, bool init) {
   static const int64_t here[MAX_RANK];
   Value *bad = any_bad(m, p->body, &p->box);
@@ -208,7 +228,8 @@ static void note_bad(Module *m, Piece *p, int field, bool init) {
   Op *yield = p->body->last;
   Builder b = builder_before(m->arena, yield);
   b.loc = yield->loc;
-  Value *old = build_access(&b, TY_I64, field, here, m->grid.rank), *now = init ? build_int(&b, TY_I64, -1) : build2(&b, OP_MIN, old, build_step(&b));
+  Value *old = build_access(&b, TY_I64, field, here, m->grid.rank),
+        *now = init ? build_int(&b, TY_I64, -1) : build2(&b, OP_MIN, old, build_step(&b));
   Value **values = ARENA_ARRAY(m->arena, Value *, p->ntargets + 1);
   int32_t *targets = ARENA_ARRAY(m->arena, int32_t, p->ntargets + 1);
   for (int i = 0; i < p->ntargets; i++) {
@@ -225,7 +246,15 @@ static void note_bad(Module *m, Piece *p, int field, bool init) {
 
 /* A reduction of kind REDUCE_BOUNDS about the op at `loc` over `over`, but for its body. */
 static Reduction new_check(Module *m, const char *name, Loc loc, const Box *over, int field, int64_t every) {
-  return (Reduction){.name = name, .kind = REDUCE_BOUNDS, .op = OP_MIN, .type = TY_I64, .over = *over, .every = every, .field = field, .result = -1, .loc = loc,
+  return (Reduction){.name = name,
+                     .kind = REDUCE_BOUNDS,
+                     .op = OP_MIN,
+                     .type = TY_I64,
+                     .over = *over,
+                     .every = every,
+                     .field = field,
+                     .result = -1,
+                     .loc = loc,
                      .body = block_new(m->arena, NULL)};
 }
 
@@ -256,7 +285,11 @@ static bool check_stencil(Module *m, Stencil *st, bool init, Reduction *out) {
 /* An init before all others by which the fields from `first` on say that all is well. */
 static void add_init(Module *m, int first) {
   int n = m->nfields - first;
-  Stencil st = {.name = "bounds", .ntargets = n, .targets = ARENA_ARRAY(m->arena, int32_t, n + 1), .npieces = 1, .pieces = ARENA_NEW(m->arena, Piece)};
+  Stencil st = {.name = "bounds",
+                .ntargets = n,
+                .targets = ARENA_ARRAY(m->arena, int32_t, n + 1),
+                .npieces = 1,
+                .pieces = ARENA_NEW(m->arena, Piece)};
   Block *body = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, body);
   Value *well = build_int(&b, TY_I64, INT64_MAX), **values = ARENA_ARRAY(m->arena, Value *, n + 1);

@@ -1,4 +1,5 @@
-/* check-finite.c: a reduction for each field that the program computes, which finds the first point whose value is a NaN or an infinity (-fcheck=finite). */
+/* check-finite.c: a reduction for each field that the program computes, which finds the first point whose value is a
+ * NaN or an infinity (-fcheck=finite). */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 
@@ -51,13 +52,21 @@ static Value *position_in(Builder *b, const Module *m, const Box *box) {
 static Reduction finite_check(Module *m, int field, int64_t every) {
   const Field *f = &m->fields[field];
   static const int64_t here[MAX_RANK];
-  Reduction r = {.name = arena_printf(m->arena, "finite.%s", f->name), .kind = REDUCE_FINITE, .op = OP_MIN, .type = TY_I64, .over = f->box,
-                 .every = every, .field = field, .result = -1, .loc = f->loc};
+  Reduction r = {.name = arena_printf(m->arena, "finite.%s", f->name),
+                 .kind = REDUCE_FINITE,
+                 .op = OP_MIN,
+                 .type = TY_I64,
+                 .over = f->box,
+                 .every = every,
+                 .field = field,
+                 .result = -1,
+                 .loc = f->loc};
   r.body = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, r.body);
   b.loc = f->loc;
   Value *finite = all_finite(&b, m, build_access(&b, f->type, field, here, m->grid.rank), NULL);
-  Value *here_is = position_in(&b, m, &f->box), *v = build3(&b, OP_SELECT, finite, build_int(&b, TY_I64, INT64_MAX), here_is);
+  Value *here_is = position_in(&b, m, &f->box),
+        *v = build3(&b, OP_SELECT, finite, build_int(&b, TY_I64, INT64_MAX), here_is);
   build_yield(&b, 1, &v);
   return r;
 }

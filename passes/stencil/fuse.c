@@ -1,21 +1,35 @@
-/* fuse.c: which stencils of a step share a launch. The step's list of stencils is cut into consecutive groups (Stencil.group); the lowerings make a launch of each.
- * What only one group uses of the temp fields never reaches global memory; what another has to recompute or to load and store is the price. Between one launch for all
- * and one for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of complex 3-D stencils), found here by dynamic programming
- * over the places to cut, with the figures of fuse-cost.c. Time tiles need the whole step in one launch: that takes part as another choice. */
+/* fuse.c: which stencils of a step share a launch. The step's list of stencils is cut into consecutive groups
+ * (Stencil.group); the lowerings make a launch of each.
+ * What only one group uses of the temp fields never reaches global memory; what another has to recompute or to load
+ * and store is the price. Between one launch for all
+ * and one for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of
+ * complex 3-D stencils), found here by dynamic programming
+ * over the places to cut, with the figures of fuse-cost.c. Time tiles need the whole step in one launch: that takes
+ * part as another choice. */
 #include "passes/plan/estimate.h"
 #include "passes/plan/fuse.h"
 #include "passes/registry.h"
 
 #include <string.h>
 
-/* A cut of the step may only replace one launch for the whole step if it is expected to take less than this part of its time: the figures are estimates. */
+/* A cut of the step may only replace one launch for the whole step if it is expected to take less than this part of its
+ * time: the figures are estimates. */
 #define WORTH_CUTTING 0.65
 
 /* Of a step of more stencils than this, groups of at most so many are looked at, the whole step aside. */
 enum { LONG_GROUP = 24 };
 
-/* The pass at work: `n` stencils at st. cost[i * (n + 1) + j] is that of the group from i to before j, why[...] why there is none (NULL: it is legal). */
-typedef struct Fuse { PassContext *c; Module *m; int n; Stencil *st; double points; LaunchCost *cost; const char **why; } Fuse;
+/* The pass at work: `n` stencils at st. cost[i * (n + 1) + j] is that of the group from i to before j, why[...] why
+ * there is none (NULL: it is legal). */
+typedef struct Fuse {
+  PassContext *c;
+  Module *m;
+  int n;
+  Stencil *st;
+  double points;
+  LaunchCost *cost;
+  const char **why;
+} Fuse;
 
 /* The figures of the group from `i` to before `j`, and why it cannot be. */
 static LaunchCost *cost_of(const Fuse *f, int i, int j) { return &f->cost[i * (f->n + 1) + j]; }
@@ -66,7 +80,8 @@ static void measure_groups(Fuse *f) {
   measure_walk(f);
 }
 
-/* Cuts where the sum of the groups' times is least; the sum. Single stencils are legal always (a user's tile that is not is reported later). */
+/* Cuts where the sum of the groups' times is least; the sum. Single stencils are legal always (a user's tile that is
+ * not is reported later). */
 static double best_cut(const Fuse *f, bool *before) {
   double *best = ARENA_ARRAY(f->c->arena, double, f->n + 1);
   int *from = ARENA_ARRAY(f->c->arena, int, f->n + 1);
@@ -86,7 +101,8 @@ static double best_cut(const Fuse *f, bool *before) {
   return best[f->n];
 }
 
-/* What the whole step costs in one launch with the time tile that its schedule would have (or one step if `steps` is 1), in *out. */
+/* What the whole step costs in one launch with the time tile that its schedule would have (or one step if `steps` is
+ * 1), in *out. */
 static bool whole_cost(const Fuse *f, LaunchCost *out) {
   Schedule s;
   if (*why_of(f, 0, f->n))
@@ -108,14 +124,16 @@ static void note(const Fuse *f, const char *line) {
     str_addf(f->c->stats, "// fuse: %s\n", line);
 }
 
-/* "128 registers, 16 spilled, 12288 shared bytes, halo work 1.42, 24.0 bytes/point, 61 ops/point, occupancy 0.75, 8.5 ps/point": notes the figures. */
+/* "128 registers, 16 spilled, 12288 shared bytes, halo work 1.42, 24.0 bytes/point, 61 ops/point, occupancy 0.75, 8.5
+ * ps/point": notes the figures. */
 static void note_cost(const Fuse *f, const char *what, const LaunchCost *k) {
   Str s = {.arena = f->c->arena};
   bool threads = k->registers > 0;
   str_addf(&s, "%s: ", what);
   if (threads)
     str_addf(&s, k->spilled ? "%d registers, %d spilled, " : "%d registers, ", k->registers, k->spilled);
-  str_addf(&s, "%lld %s bytes, halo work %.2f, %.1f bytes/point, %.0f ops/point, ", (long long)k->shared, threads ? "shared" : "cache", k->halo, k->bytes, k->ops);
+  str_addf(&s, "%lld %s bytes, halo work %.2f, %.1f bytes/point, %.0f ops/point, ", (long long)k->shared,
+           threads ? "shared" : "cache", k->halo, k->bytes, k->ops);
   if (threads)
     str_addf(&s, "occupancy %.2f, ", k->occupancy);
   str_addf(&s, "%.2f ps/point", k->ps);
@@ -169,14 +187,18 @@ static bool is_stencil(const Fuse *f, const char *name) {
 /* Reports that `name` stands where stencil number `i` should in `cuts` (i == n: nothing). */
 static bool wrong_name(const Fuse *f, const char *cuts, const char *name, int i) {
   if (!*name)
-    diag_error(f->c->diags, no_loc(), "-fuse=%s: expected the name of a stencil between '+' and ','; the step has %s", cuts, step_text(f));
+    diag_error(f->c->diags, no_loc(), "-fuse=%s: expected the name of a stencil between '+' and ','; the step has %s",
+               cuts, step_text(f));
   else if (!is_stencil(f, name))
-    diag_error(f->c->diags, no_loc(), "-fuse=%s: there is no stencil '%s' in a time step; it has %s", cuts, name, step_text(f));
-  else if (i == f->n)
-    diag_error(f->c->diags, no_loc(), "-fuse=%s: stencil '%s' is named again; each stencil runs once: %s", cuts, name, step_text(f));
-  else
-    diag_error(f->c->diags, no_loc(), "-fuse=%s: '%s' stands where stencil '%s' comes; name all of them in the order of the program: %s", cuts, name, f->st[i].name,
+    diag_error(f->c->diags, no_loc(), "-fuse=%s: there is no stencil '%s' in a time step; it has %s", cuts, name,
                step_text(f));
+  else if (i == f->n)
+    diag_error(f->c->diags, no_loc(), "-fuse=%s: stencil '%s' is named again; each stencil runs once: %s", cuts, name,
+               step_text(f));
+  else
+    diag_error(f->c->diags, no_loc(),
+               "-fuse=%s: '%s' stands where stencil '%s' comes; name all of them in the order of the program: %s", cuts,
+               name, f->st[i].name, step_text(f));
   return false;
 }
 
@@ -198,7 +220,9 @@ static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
     p += n + 1;
   }
   if (i < f->n)
-    diag_error(f->c->diags, no_loc(), "-fuse=%s: stencil '%s' is missing; name all of them in the order of the program: %s", cuts, f->st[i].name, step_text(f));
+    diag_error(f->c->diags, no_loc(),
+               "-fuse=%s: stencil '%s' is missing; name all of them in the order of the program: %s", cuts,
+               f->st[i].name, step_text(f));
   return i == f->n;
 }
 
@@ -208,7 +232,8 @@ static bool check_groups(const Fuse *f, const char *cuts) {
     k = group_length(f->n - i, f->st + i);
     Launch *l = part_launch(f->m, f->n, f->st, i, i + k);
     if (l->illegal) {
-      diag_error(f->c->diags, no_loc(), "-fuse=%s: %s cannot share a launch: %s; cut there, or use -fuse=auto", cuts, cut_text(f->c->arena, f->m, k, f->st + i), l->illegal);
+      diag_error(f->c->diags, no_loc(), "-fuse=%s: %s cannot share a launch: %s; cut there, or use -fuse=auto", cuts,
+                 cut_text(f->c->arena, f->m, k, f->st + i), l->illegal);
       return false;
     }
   }
@@ -234,7 +259,8 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
 
 /* ---- choosing */
 
-/* Makes the cut that is expected to run fastest; none if several steps a tile are asked for (if that is not legal, time-tile reports it). */
+/* Makes the cut that is expected to run fastest; none if several steps a tile are asked for (if that is not legal,
+ * time-tile reports it). */
 static void auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
@@ -251,9 +277,11 @@ static void auto_cut(const Fuse *f) {
   note_choice(f, one ? &whole : NULL);
   int groups = group_count(f->n, f->st);
   if (groups > 1 && !one)
-    diag_remark(f->c->diags, no_loc(), "the step is cut into %d launches, %s, because %s", groups, cut_text(f->c->arena, f->m, f->n, f->st), *why_of(f, 0, f->n));
+    diag_remark(f->c->diags, no_loc(), "the step is cut into %d launches, %s, because %s", groups,
+                cut_text(f->c->arena, f->m, f->n, f->st), *why_of(f, 0, f->n));
   else if (groups > 1)
-    diag_remark(f->c->diags, no_loc(), "the step is cut into %d launches, %s: %.1f ps/point are expected, of one launch %.1f", groups,
+    diag_remark(f->c->diags, no_loc(),
+                "the step is cut into %d launches, %s: %.1f ps/point are expected, of one launch %.1f", groups,
                 cut_text(f->c->arena, f->m, f->n, f->st), best, whole.ps);
 }
 
@@ -262,7 +290,8 @@ static void auto_cut(const Fuse *f) {
 /* Takes the messages of a trial, and shows none. */
 static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
 
-/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; a large number if they have none. */
+/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; a large number if they have
+ * none. */
 static double grid_points(const Schedule *s, const Module *m) {
   Diags *silent = diags_new(m->arena, drop_message, NULL);
   Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
@@ -297,7 +326,8 @@ Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o) {
   Fuse f = {.c = &with, .m = m, .n = m->nstencils, .st = m->stencils};
   const char *cuts = wanted(c, n, o);
   if (m->time_tile > 1) {
-    diag_error(c->diags, no_loc(), "pass 'fuse': the module has %d time levels already; run it before time-tile", m->time_tile);
+    diag_error(c->diags, no_loc(), "pass 'fuse': the module has %d time levels already; run it before time-tile",
+               m->time_tile);
     return NULL;
   }
   if (!schedule_check(&with, m))

@@ -1,11 +1,17 @@
-/* halo.c: Algorithm 2 of the paper, DetermineTileSize: the region about the output tile on which each stencil instance must compute its
+/* halo.c: Algorithm 2 of the paper, DetermineTileSize: the region about the output tile on which each stencil
+ * instance must compute its
  * targets, found backwards from the last instance to the first. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
 
-/* The state of the walk backwards: on which extent each field is needed before the instance at hand, if it `has` one. `reader` is the
- * extent of the instance whose accesses are being noted. */
-typedef struct Need { const Module *m; Extent *need; bool *has; Extent reader; } Need;
+/* The state of the walk backwards: on which extent each field is needed before the instance at hand, if it `has` one.
+ * `reader` is the extent of the instance whose accesses are being noted. */
+typedef struct Need {
+  const Module *m;
+  Extent *need;
+  bool *has;
+  Extent reader;
+} Need;
 
 /* The larger of two. */
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -19,8 +25,8 @@ static void add_need(Need *n, int f, const Extent *x) {
   }
 }
 
-/* How far below (above) a point an access at `off` (-off) may lead under `rule`: by the offset; clamp may lead back as far as the point
- * itself, mirror as far to the other side. */
+/* How far below (above) a point an access at `off` (-off) may lead under `rule`: by the offset; clamp may lead back as
+ * far as the point itself, mirror as far to the other side. */
 static int64_t reach_below(OutsideRule rule, int64_t off) {
   switch (rule) {
   case OUTSIDE_CLAMP: return larger(-off, 0);
@@ -83,7 +89,8 @@ static void need_operands(Need *n, const Stencil *st) {
   stencil_accesses(st, need_access, n);
 }
 
-/* Goes back over `st`, one of pass history: what a level was needed on the one that it is a copy of is needed on, whatever the other targets need. */
+/* Goes back over `st`, one of pass history: what a level was needed on the one that it is a copy of is needed on,
+ * whatever the other targets need. */
 static void need_levels(Need *n, const Stencil *st) {
   Extent *need = ARENA_ARRAY(n->m->arena, Extent, st->ntargets);
   bool *has = ARENA_ARRAY(n->m->arena, bool, st->ntargets);
@@ -119,7 +126,7 @@ Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o) {
   groups_halo(m, m->nstencils, m->stencils);
   for (int i = 0; i < m->nstencils; i++)
     for (int d = 0; d < m->grid.rank; d++)
-      pass_stat(c, m->stencils[i].extent.lo[d] + m->stencils[i].extent.hi[d], "halo", "halo points in dimension %d of stencil '%s', level %d", d,
-                m->stencils[i].name, m->stencils[i].level);
+      pass_stat(c, m->stencils[i].extent.lo[d] + m->stencils[i].extent.hi[d], "halo",
+                "halo points in dimension %d of stencil '%s', level %d", d, m->stencils[i].name, m->stencils[i].level);
   return m;
 }

@@ -1,15 +1,22 @@
 /* history.c: the moving on of time levels (Field.past) written out as stencils that copy: U@k := U@(k-1), .., U@1 := U.
  *
- * They stand right before the first stencil of the step that writes U, because there U is still what it was at the start of the step. What comes behind
- * reads level k of this step as level k + 1, for which the last level needs a temp field more. Nothing is copied in the end where the levels' buffers can
+ * They stand right before the first stencil of the step that writes U, because there U is still what it was at the
+ * start of the step. What comes behind
+ * reads level k of this step as level k + 1, for which the last level needs a temp field more. Nothing is copied in
+ * the end where the levels' buffers can
  * rotate instead (lower.c). */
 #include "passes/passes.h"
 #include "passes/registry.h"
 
-/* The state of the pass. levels[f], of a field f with history K, are its time levels: levels[f][0] is f, levels[f][k] its past k, levels[f][K + 1] the temp
- * field that holds past K once the levels have moved on, -1 as long as nobody needs it. writer[f] is the number of the first stencil that writes f, nstencils if
- * none does. */
-typedef struct History { Module *m; int32_t nfields; int32_t **levels; int32_t *writer; } History;
+/* The state of the pass. levels[f], of a field f with history K, are its time levels: levels[f][0] is f, levels[f][k]
+ * its past k, levels[f][K + 1] the temp field that holds past K once the levels have moved on, -1 as long as nobody
+ * needs it. writer[f] is the number of the first stencil that writes f, nstencils if none does. */
+typedef struct History {
+  Module *m;
+  int32_t nfields;
+  int32_t **levels;
+  int32_t *writer;
+} History;
 
 /* The number of the first of the `n` stencils at `st` that has `field` among its targets, n if there is none. */
 static int first_writer(int n, const Stencil *st, int field) {
@@ -137,7 +144,8 @@ static void move_accesses(History *h, int i) {
     }
 }
 
-/* Appends to the `*n` stencils at `*list` those that move the levels of the fields on that stencil number `i` is the first to write. */
+/* Appends to the `*n` stencils at `*list` those that move the levels of the fields on that stencil number `i` is the
+ * first to write. */
 static void add_moves(const History *h, int i, int *n, Stencil **list) {
   const Module *m = h->m;
   Stencil *copies = NULL;
@@ -161,7 +169,8 @@ Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o) {
   if (module_moves_levels(m) || !find_levels(&h))
     return m;
   if (m->time_tile > 1) {
-    diag_error(c->diags, no_loc(), "pass 'history': the module has %d time levels already; run it before time-tile", m->time_tile);
+    diag_error(c->diags, no_loc(), "pass 'history': the module has %d time levels already; run it before time-tile",
+               m->time_tile);
     return NULL;
   }
   add_inits(&h);

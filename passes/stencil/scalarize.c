@@ -1,11 +1,18 @@
-/* scalarize.c: fields and values of composite type taken apart into their scalar components, so that what follows knows scalars only. A field of n components
- * becomes n fields, a structure of arrays (the paper's ElemType, section 3.1), and a Record remembers what they were. */
+/* scalarize.c: fields and values of composite type taken apart into their scalar components, so that what follows
+ * knows scalars only. A field of n components
+ * becomes n fields, a structure of arrays (the paper's ElemType, section 3.1), and a Record remembers what they were.
+ * */
 #include "passes/passes.h"
 #include "passes/registry.h"
 
-/* Where things have gone: components of field f of the old module are the fields first[f] .. first[f] + n - 1. parts[v] are the component values of value v of
- * the body being rewritten (a scalar value: the value itself). */
-typedef struct Scalarize { Module *m; const Field *old; int32_t *first; Value ***parts; } Scalarize;
+/* Where things have gone: components of field f of the old module are the fields first[f] .. first[f] + n - 1. parts[v]
+ * are the component values of value v of the body being rewritten (a scalar value: the value itself). */
+typedef struct Scalarize {
+  Module *m;
+  const Field *old;
+  int32_t *first;
+  Value ***parts;
+} Scalarize;
 
 /* ---- fields */
 
@@ -73,7 +80,8 @@ static Value **access_parts(const Scalarize *s, Op *op) {
   int n = type_components(s->m, s->old[op->sym].type);
   Value **out = ARENA_ARRAY(s->m->arena, Value *, n);
   for (int i = 0; i < n; i++)
-    out[i] = build_access(&b, s->m->fields[s->first[op->sym] + i].type, s->first[op->sym] + i, op->off, s->m->grid.rank);
+    out[i] =
+        build_access(&b, s->m->fields[s->first[op->sym] + i].type, s->first[op->sym] + i, op->off, s->m->grid.rank);
   return out;
 }
 

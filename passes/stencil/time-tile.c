@@ -12,7 +12,8 @@ static void own_bodies(Arena *a, Stencil *st) {
   st->pieces = pieces;
 }
 
-/* Algorithm 1's outer loop over the time steps of a tile. The number of levels is the option t, else what the schedule comes to. */
+/* Algorithm 1's outer loop over the time steps of a tile. The number of levels is the option t, else what the schedule
+ * comes to. */
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
   int T = (int)pass_option_int(c, "time-tile", n, o, "t", 1, 1 << 10, 0, &ok);
@@ -20,12 +21,15 @@ Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
   if (!ok || (!T && !schedule_resolve(c, m, c->schedule, &s)))
     return NULL;
   if (m->time_tile > 1) {
-    diag_error(c->diags, no_loc(), "pass 'time-tile': the module has %d time levels already; run it once only", m->time_tile);
+    diag_error(c->diags, no_loc(), "pass 'time-tile': the module has %d time levels already; run it once only",
+               m->time_tile);
     return NULL;
   }
   T = T ? T : s.T;
   if (T > 1 && group_count(m->nstencils, m->stencils) > 1) {
-    diag_error(c->diags, no_loc(), "pass 'time-tile': the step is cut into %s; only a step that is one launch is repeated", cut_text(c->arena, m, m->nstencils, m->stencils));
+    diag_error(c->diags, no_loc(),
+               "pass 'time-tile': the step is cut into %s; only a step that is one launch is repeated",
+               cut_text(c->arena, m, m->nstencils, m->stencils));
     return NULL;
   }
   module_renumber(m);

@@ -1,4 +1,5 @@
-/* tests/bench/loops.c: the loops that a user would write in C, to be beaten by the host target (host_speed.py builds and runs them).
+/* tests/bench/loops.c: the loops that a user would write in C, to be beaten by the host target (host_speed.py builds
+ * and runs them).
  *
  *   loops 2|3 N STEPS     j2d5pt on N x N or j3d7pt on N x N x N points, type REAL; prints seconds of the time steps
  */
@@ -22,7 +23,8 @@ static void step2(long n, const REAL *restrict a, REAL *restrict b) {
 #pragma omp parallel for
   for (long i = 1; i < n - 1; i++)
     for (long j = 1; j < n - 1; j++)
-      b[i * n + j] = (REAL)0.2 * (a[(i - 1) * n + j] + a[i * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
+      b[i * n + j] =
+          (REAL)0.2 * (a[(i - 1) * n + j] + a[i * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
 }
 
 /* One step of j3d7pt from a to b, both n x n x n. */
@@ -38,16 +40,22 @@ static void step3(long n, const REAL *restrict a, REAL *restrict b) {
 
 int main(int argc, char **argv) {
   int rank = argc > 1 ? atoi(argv[1]) : 2;
-  long n = argc > 2 ? atol(argv[2]) : 4096, steps = argc > 3 ? atol(argv[3]) : 10, points = rank == 2 ? n * n : n * n * n;
+  long n = argc > 2 ? atol(argv[2]) : 4096, steps = argc > 3 ? atol(argv[3]) : 10,
+       points = rank == 2 ? n * n : n * n * n;
   REAL *a = malloc(sizeof(REAL) * (size_t)points), *b = malloc(sizeof(REAL) * (size_t)points);
-  if (!a || !b) return 1;
+  if (!a || !b)
+    return 1;
 #pragma omp parallel for
-  for (long i = 0; i < points; i++) a[i] = b[i] = (REAL)(i * 37 % 1009) * (REAL)0.001;
+  for (long i = 0; i < points; i++)
+    a[i] = b[i] = (REAL)(i * 37 % 1009) * (REAL)0.001;
   double start = 0;
   for (long t = -1; t < steps; t++) {
-    if (t == 0) start = now();
-    if (rank == 2) step2(n, a, b);
-    else step3(n, a, b);
+    if (t == 0)
+      start = now();
+    if (rank == 2)
+      step2(n, a, b);
+    else
+      step3(n, a, b);
     REAL *c = a;
     a = b;
     b = c;

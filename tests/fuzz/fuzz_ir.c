@@ -1,4 +1,5 @@
-/* tests/fuzz/fuzz_ir.c: a libFuzzer target for the parser of IR text. Any text must give a verified module or an error, never a crash; what was
+/* tests/fuzz/fuzz_ir.c: a libFuzzer target for the parser of IR text. Any text must give a verified module or an
+ * error, never a crash; what was
  * parsed must print and parse back to the same text. */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = arena_strndup(a, (const char *)data, size);
   Diags *d = diags_new(a, ignore_message, NULL);
   Module *m = module_parse(a, d, "fuzz.sir", text);
-  if (!m && diags_errors(d) == 0) abort();
+  if (!m && diags_errors(d) == 0)
+    abort();
   if (m) {
     char *first = module_print(m);
     Module *back = module_parse(a, d, "again.sir", first);
-    if (!back || strcmp(first, module_print(back)) != 0) abort();
+    if (!back || strcmp(first, module_print(back)) != 0)
+      abort();
   }
   arena_free(a);
   return 0;

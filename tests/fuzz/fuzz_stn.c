@@ -1,4 +1,5 @@
-/* tests/fuzz/fuzz_stn.c: a libFuzzer target for the frontend. Any text must give a verified module or an error, never a crash; the module's
+/* tests/fuzz/fuzz_stn.c: a libFuzzer target for the frontend. Any text must give a verified module or an error, never
+ * a crash; the module's
  * printed text must parse back. */
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Diags *d = diags_new(a, ignore_message, NULL);
   FrontendOptions o = {TY_F32, true, false};
   Module *m = frontend_compile(a, d, "fuzz.stn", text, &o);
-  if (!m && diags_errors(d) == 0) abort();
+  if (!m && diags_errors(d) == 0)
+    abort();
   if (m) {
     char *first = module_print(m);
     Module *back = module_parse(a, d, "fuzz.sir", first);
-    if (!back || strcmp(first, module_print(back)) != 0) abort();
+    if (!back || strcmp(first, module_print(back)) != 0)
+      abort();
   }
   arena_free(a);
   return 0;

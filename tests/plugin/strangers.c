@@ -1,4 +1,5 @@
-/* strangers.c: shared objects that -load-pass must refuse. As it is, this one claims to be of another version; with NO_ENTRY it has no entry point, with TAKEN its
+/* strangers.c: shared objects that -load-pass must refuse. As it is, this one claims to be of another version; with
+ * NO_ENTRY it has no entry point, with TAKEN its
  * pass has a name that there is already. */
 #include "passes/plugin.h"
 
@@ -6,11 +7,11 @@ static Module *run(PassContext *c, Module *m, int n, const PassOption *o) { retu
 
 const Pass stranger_passes[] = {
 #ifdef TAKEN
-  {"halo", "another one of that name", LEVEL_BOTH, LEVEL_BOTH, NULL, run},
+    {"halo", "another one of that name", LEVEL_BOTH, LEVEL_BOTH, NULL, run},
 #else
-  {"nothing", "does nothing", LEVEL_BOTH, LEVEL_BOTH, NULL, run},
+    {"nothing", "does nothing", LEVEL_BOTH, LEVEL_BOTH, NULL, run},
 #endif
-  {NULL, NULL, 0, 0, NULL, NULL},
+    {NULL, NULL, 0, 0, NULL, NULL},
 };
 
 #ifdef TAKEN

@@ -2,8 +2,10 @@
  *
  *   barrier_deletion [-v] FILE.stn...
  *
- * For each program: compiles it under the overlap schedule, T = 2, to kernel IR; runs that on the simulator, which must find no fault; then deletes each
- * barrier from the text in turn and runs again, which must report a race each time. There must be at least one barrier in each program.
+ * For each program: compiles it under the overlap schedule, T = 2, to kernel IR; runs that on the simulator, which
+ * must find no fault; then deletes each
+ * barrier from the text in turn and runs again, which must report a race each time. There must be at least one
+ * barrier in each program.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,15 +17,25 @@
 enum { MAX_TEXT = 8192 };
 
 /* What is known of the run: the messages of the last call, and the failures so far. */
-typedef struct Test { StcContext *context; char messages[MAX_TEXT]; int failures; bool verbose; } Test;
+typedef struct Test {
+  StcContext *context;
+  char messages[MAX_TEXT];
+  int failures;
+  bool verbose;
+} Test;
 
-/* Blocks, points a thread and extents by rank; the first that stc finds legal is taken. Extents span at least three tiles, so that there are tiles at
- * the edge and tiles inside. */
-typedef struct Shape { int block[3], elems[3]; const char *defines[3]; } Shape;
+/* Blocks, points a thread and extents by rank; the first that stc finds legal is taken. Extents span at least three
+ * tiles, so that there are tiles at the edge and tiles inside. */
+typedef struct Shape {
+  int block[3], elems[3];
+  const char *defines[3];
+} Shape;
 static const Shape shapes[3][3] = {
-  {{{32}, {1}, {"N=100"}}, {{32}, {2}, {"N=160"}}, {{64}, {4}, {"N=900"}}},
-  {{{8, 8}, {1, 1}, {"N=17", "M=17"}}, {{8, 8}, {2, 2}, {"N=40", "M=40"}}, {{8, 16}, {4, 2}, {"N=80", "M=80"}}},
-  {{{8, 8, 8}, {1, 1, 1}, {"N=14", "M=14", "L=14"}}, {{8, 8, 8}, {2, 2, 2}, {"N=30", "M=30", "L=30"}}, {{8, 8, 8}, {2, 2, 2}, {"N=30", "M=30", "L=30"}}},
+    {{{32}, {1}, {"N=100"}}, {{32}, {2}, {"N=160"}}, {{64}, {4}, {"N=900"}}},
+    {{{8, 8}, {1, 1}, {"N=17", "M=17"}}, {{8, 8}, {2, 2}, {"N=40", "M=40"}}, {{8, 16}, {4, 2}, {"N=80", "M=80"}}},
+    {{{8, 8, 8}, {1, 1, 1}, {"N=14", "M=14", "L=14"}},
+     {{8, 8, 8}, {2, 2, 2}, {"N=30", "M=30", "L=30"}},
+     {{8, 8, 8}, {2, 2, 2}, {"N=30", "M=30", "L=30"}}},
 };
 
 /* Keeps message `m` in the Test `user`. */
@@ -50,7 +62,8 @@ static StcStatus clear_arrays(const StcProgram *p, StcPlan *plan) {
   for (int i = 0; i < stc_program_array_count(p) && s == STC_OK; i++) {
     StcFieldInfo info;
     s = stc_plan_array(plan, i, &info);
-    if (s != STC_OK) return s;
+    if (s != STC_OK)
+      return s;
     char *data = calloc((size_t)info.bytes + 1, 1);
     s = stc_plan_set_array(plan, i, data, (size_t)info.bytes);
     free(data);
@@ -65,9 +78,12 @@ static StcStatus simulate(Test *t, const char *text, const Shape *shape, int ran
   StcPlan *plan = NULL;
   t->messages[0] = 0;
   StcStatus s = stc_compile_string(t->context, "deleted.kir", text, &o, &p);
-  if (s == STC_OK) s = stc_plan_new(p, "sim", rank, shape->defines, &plan);
-  if (s == STC_OK) s = clear_arrays(p, plan);
-  if (s == STC_OK) s = stc_plan_run(plan, 3, NULL);
+  if (s == STC_OK)
+    s = stc_plan_new(p, "sim", rank, shape->defines, &plan);
+  if (s == STC_OK)
+    s = clear_arrays(p, plan);
+  if (s == STC_OK)
+    s = stc_plan_run(plan, 3, NULL);
   stc_plan_free(plan);
   stc_program_free(p);
   return s;
@@ -77,7 +93,8 @@ static StcStatus simulate(Test *t, const char *text, const Shape *shape, int ran
 static const char *find_barrier(const char *text, int n) {
   for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
     const char *word = line + strspn(line, " \t");
-    if (strncmp(word, "barrier", 7) == 0 && strchr(" \t\r\n", word[7]) && n-- == 0) return line;
+    if (strncmp(word, "barrier", 7) == 0 && strchr(" \t\r\n", word[7]) && n-- == 0)
+      return line;
   }
   return NULL;
 }
@@ -101,7 +118,8 @@ static int rank_of(Test *t, const char *path) {
   return rank;
 }
 
-/* The kernel IR of the program at `path` with the first legal shape, which is set, as a string to be freed. NULL after a failure. */
+/* The kernel IR of the program at `path` with the first legal shape, which is set, as a string to be freed. NULL after
+ * a failure. */
 static char *kernel_text(Test *t, const char *path, int rank, const Shape **shape) {
   for (int i = 0; i < 3 && rank; i++) {
     StcOptions o = {.march = "nvptx", .schedule = "overlap", .T = 2};
@@ -114,13 +132,15 @@ static char *kernel_text(Test *t, const char *path, int rank, const Shape **shap
     memcpy(o.elems, (*shape)->elems, sizeof o.elems);
     t->messages[0] = 0;
     StcStatus s = stc_compile_file(t->context, path, &o, &p);
-    if (s == STC_OK) s = stc_program_emit(p, STC_EMIT_KIR, &bytes, &size);
+    if (s == STC_OK)
+      s = stc_program_emit(p, STC_EMIT_KIR, &bytes, &size);
     if (s == STC_OK) {
       text = calloc(size + 1, 1);
       memcpy(text, bytes, size);
     }
     stc_program_free(p);
-    if (text || !strstr(t->messages, "legal")) return text;
+    if (text || !strstr(t->messages, "legal"))
+      return text;
   }
   return NULL;
 }
@@ -131,8 +151,10 @@ static int delete_each(Test *t, const char *path, const char *text, const Shape 
   for (const char *line; (line = find_barrier(text, n)); n++) {
     char *shorter = without_line(text, line);
     StcStatus s = simulate(t, shorter, shape, rank);
-    if (s == STC_OK || !strstr(t->messages, "race")) fail(t, path, "without barrier %d the simulator reports no race, status %d", n, (int)s);
-    else if (t->verbose) printf("%s: without barrier %d: %s", path, n, t->messages);
+    if (s == STC_OK || !strstr(t->messages, "race"))
+      fail(t, path, "without barrier %d the simulator reports no race, status %d", n, (int)s);
+    else if (t->verbose)
+      printf("%s: without barrier %d: %s", path, n, t->messages);
     free(shorter);
   }
   return n;
@@ -147,9 +169,12 @@ static void test_program(Test *t, const char *path) {
     fail(t, path, "no kernel IR");
     return;
   }
-  if (simulate(t, text, shape, rank) != STC_OK) fail(t, path, "the simulator finds a fault in the kernel as printed");
-  else n = delete_each(t, path, text, shape, rank);
-  if (n == 0) fail(t, path, "no barrier found");
+  if (simulate(t, text, shape, rank) != STC_OK)
+    fail(t, path, "the simulator finds a fault in the kernel as printed");
+  else
+    n = delete_each(t, path, text, shape, rank);
+  if (n == 0)
+    fail(t, path, "no barrier found");
   printf("%s: %d barriers\n", path, n);
   free(text);
 }
@@ -159,8 +184,10 @@ int main(int argc, char **argv) {
   StcConfig config = {.message = keep_message, .user = &t};
   t.context = stc_context_new(&config);
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "-v") == 0) t.verbose = true;
-    else test_program(&t, argv[i]);
+    if (strcmp(argv[i], "-v") == 0)
+      t.verbose = true;
+    else
+      test_program(&t, argv[i]);
   }
   stc_context_free(t.context);
   return t.failures || argc < 2 ? 1 : 0;

@@ -1,4 +1,5 @@
-/* tests/programs/differential.c: many programs, each on the reference interpreter and then with other options, in one process.
+/* tests/programs/differential.c: many programs, each on the reference interpreter and then with other options, in one
+ * process.
  *
  *   differential BATCH RESULTS FOLDER [SECONDS]
  *
@@ -6,10 +7,14 @@
  *                      outputs OPTIONS             what a run writes; `%` stands for a place of the run's own
  *                      reference OPTIONS           the run that the others are compared with
  *                      run OPTIONS                 another run, with these options behind the reference's
- * OPTIONS are those of `stc run`, without quotes. RESULTS gets a line `start` before each reference and run, so that one that ends the process can be told, and then
- * one of    ok | ended STATUS: MESSAGE | same-error STATUS: MESSAGE | refused STATUS: MESSAGE | error STATUS: MESSAGE | differs OUTPUT: byte N
- * `ended` is a reference that a check or a NaN in an `until` ended; `refused` is any other error of the reference, or a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
- * A run of more than SECONDS ends the process. A GPU that a run names stays open to the end, so that its driver is not started anew for each.
+ * OPTIONS are those of `stc run`, without quotes. RESULTS gets a line `start` before each reference and run, so that
+ * one that ends the process can be told, and then
+ * one of    ok | ended STATUS: MESSAGE | same-error STATUS: MESSAGE | refused STATUS: MESSAGE | error STATUS: MESSAGE
+ * | differs OUTPUT: byte N
+ * `ended` is a reference that a check or a NaN in an `until` ended; `refused` is any other error of the reference, or
+ * a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
+ * A run of more than SECONDS ends the process. A GPU that a run names stays open to the end, so that its driver is
+ * not started anew for each.
  * batch.py writes batches and reads results, for differential.py and tests/gpu/check.py.
  */
 #include <stdio.h>
@@ -26,23 +31,26 @@ typedef struct Batch {
   FILE *results;
   const char *folder;
   char program[MAX_LINE], outputs[MAX_LINE], reference[MAX_LINE];
-  StcStatus status;              /* of the reference */
+  StcStatus status; /* of the reference */
   char messages[MAX_TEXT], reference_messages[MAX_TEXT];
-  Workspace w;                   /* of `device` */
+  Workspace w; /* of `device` */
   StcContext *context;
-  Device device;                 /* kind NULL: none is held open */
+  Device device; /* kind NULL: none is held open */
 } Batch;
 
 /* Keeps the first error in the Batch `user`, on one line. */
 static void keep_error(void *user, const StcMessage *m) {
   Batch *b = user;
-  if (m->kind != STC_ERROR || b->messages[0]) return;
+  if (m->kind != STC_ERROR || b->messages[0])
+    return;
   snprintf(b->messages, sizeof b->messages, "%s", m->text);
   for (char *c = b->messages; *c; c++)
-    if (*c == '\n') *c = ' ';
+    if (*c == '\n')
+      *c = ' ';
 }
 
-/* Cuts `text` into words, in place, behind the `n` words that `argv` has; `%` at the start of a value becomes `prefix`. The words live in `a`. */
+/* Cuts `text` into words, in place, behind the `n` words that `argv` has; `%` at the start of a value becomes `prefix`.
+ * The words live in `a`. */
 static int add_words(Arena *a, const char *text, const char *prefix, int n, char **argv) {
   char *copy = arena_strdup(a, text), *rest = copy, *word;
   while ((word = strtok_r(rest, " ", &rest)) && n < MAX_ARGS - 1) {
@@ -54,7 +62,11 @@ static int add_words(Arena *a, const char *text, const char *prefix, int n, char
 }
 
 /* One run: what workspace_guard is handed. */
-typedef struct RunArgs { Command c; int argc; char **argv; } RunArgs;
+typedef struct RunArgs {
+  Command c;
+  int argc;
+  char **argv;
+} RunArgs;
 
 static StcStatus parse_and_run(void *arg) {
   static const volatile sig_atomic_t never;
@@ -69,14 +81,16 @@ static StcStatus run_command(Batch *b, const char *kind, const char *options) {
   StcConfig config = {.message = keep_error, .user = b};
   StcContext *context = stc_context_new(&config);
   Workspace w;
-  if (!context || !workspace_open(&w, context, NULL)) return STC_MEMORY;
+  if (!context || !workspace_open(&w, context, NULL))
+    return STC_MEMORY;
   const char *prefix = arena_printf(w.arena, "%s/%s.", b->folder, kind);
   b->messages[0] = 0;
   int n = add_words(w.arena, "stc run --quiet -fno-contract", prefix, 0, argv);
   argv[n++] = b->program;
   n = add_words(w.arena, b->outputs, prefix, n, argv);
   n = add_words(w.arena, b->reference, prefix, n, argv);
-  if (options) n = add_words(w.arena, options, prefix, n, argv);
+  if (options)
+    n = add_words(w.arena, options, prefix, n, argv);
   RunArgs args = {{.arena = w.arena, .context = context}, n, argv};
   StcStatus s = workspace_guard(&w, parse_and_run, &args);
   workspace_close(&w);
@@ -84,22 +98,31 @@ static StcStatus run_command(Batch *b, const char *kind, const char *options) {
   return s;
 }
 
-/* Opens the device that `options` name with --device= and keeps it, if it is one whose driver takes long to start; the one it has, if a failed launch broke that, is opened anew. */
+/* Opens the device that `options` name with --device= and keeps it, if it is one whose driver takes long to start; the
+ * one it has, if a failed launch broke that, is opened anew. */
 static void hold_device(Batch *b, const char *options) {
   const char *found = strstr(options, "--device=");
   char name[32];
-  if (!found || (strncmp(found + 9, "cuda", 4) != 0 && strncmp(found + 9, "hip", 3) != 0) || sscanf(found + 9, "%31s", name) != 1) return;
-  if (b->device.kind && device_works(&b->device)) return;
+  if (!found || (strncmp(found + 9, "cuda", 4) != 0 && strncmp(found + 9, "hip", 3) != 0) ||
+      sscanf(found + 9, "%31s", name) != 1)
+    return;
+  if (b->device.kind && device_works(&b->device))
+    return;
   StcConfig config = {.message = keep_error, .user = b};
-  if (!b->context && !((b->context = stc_context_new(&config)) && workspace_open(&b->w, b->context, NULL))) return;
-  if (b->device.kind) b->device.kind->close(&b->device);
-  if (device_open(&b->w, name, &b->device)) b->device = (Device){0};
+  if (!b->context && !((b->context = stc_context_new(&config)) && workspace_open(&b->w, b->context, NULL)))
+    return;
+  if (b->device.kind)
+    b->device.kind->close(&b->device);
+  if (device_open(&b->w, name, &b->device))
+    b->device = (Device){0};
 }
 
 /* Lets go what was held. */
 static void release_device(Batch *b) {
-  if (!b->context) return;
-  if (b->device.kind) b->device.kind->close(&b->device);
+  if (!b->context)
+    return;
+  if (b->device.kind)
+    b->device.kind->close(&b->device);
   workspace_close(&b->w);
   stc_context_free(b->context);
 }
@@ -110,12 +133,15 @@ static long compare_files(const char *x, const char *y) {
   long at = 0, found = 0;
   if (f && g) {
     int c, e;
-    do c = getc(f), e = getc(g), at++;
+    do
+      c = getc(f), e = getc(g), at++;
     while (c == e && c != EOF);
     found = c == e ? -1 : at - 1;
   }
-  if (f) fclose(f);
-  if (g) fclose(g);
+  if (f)
+    fclose(f);
+  if (g)
+    fclose(g);
   return found;
 }
 
@@ -124,12 +150,14 @@ static void compare_outputs(Batch *b) {
   char *copy = strdup(b->outputs), *rest = copy, *word;
   while ((word = strtok_r(rest, " ", &rest))) {
     char x[MAX_LINE], y[MAX_LINE], *mark = strchr(word, '%');
-    if (!mark) continue;
+    if (!mark)
+      continue;
     snprintf(x, sizeof x, "%s/ref.%s", b->folder, mark + 1);
     snprintf(y, sizeof y, "%s/got.%s", b->folder, mark + 1);
     long at = compare_files(x, y);
     unlink(y);
-    if (at < 0) continue;
+    if (at < 0)
+      continue;
     fprintf(b->results, "differs %s: byte %ld\n", mark + 1, at);
     free(copy);
     return;
@@ -140,13 +168,15 @@ static void compare_outputs(Batch *b) {
 
 /* Does the message say that a tile of the program cannot be walked? */
 static bool walk_refused(const char *message) {
-  bool known = strstr(message, "use -schedule=overlap") || strstr(message, "take fewer time steps") || strstr(message, "take a smaller -T");
+  bool known = strstr(message, "use -schedule=overlap") || strstr(message, "take fewer time steps") ||
+               strstr(message, "take a smaller -T");
   return strncmp(message, "-schedule=stream: ", 18) == 0 && known;
 }
 
 /* Does the message say that the schedule asked for is not legal for the program? */
 static bool schedule_refused(StcStatus s, const char *message) {
-  bool refused = strstr(message, "legal") || strstr(message, "share a launch") || strstr(message, "go one a launch") || walk_refused(message);
+  bool refused = strstr(message, "legal") || strstr(message, "share a launch") || strstr(message, "go one a launch") ||
+                 walk_refused(message);
   return (s == STC_USAGE || s == STC_INPUT) && refused;
 }
 
@@ -162,22 +192,31 @@ static void do_reference(Batch *b, const char *options) {
   snprintf(b->reference, sizeof b->reference, "%s", options);
   b->status = run_command(b, "ref", "--device=ref");
   memcpy(b->reference_messages, b->messages, sizeof b->messages);
-  if (ended_in_run(b->messages)) fprintf(b->results, "ended %d: %s\n", (int)b->status, b->messages);
-  else if (b->status == STC_INPUT || b->status == STC_USAGE) fprintf(b->results, "refused %d: %s\n", (int)b->status, b->messages);
-  else if (b->status) fprintf(b->results, "error %d: %s\n", (int)b->status, b->messages);
-  else fprintf(b->results, "ok\n");
+  if (ended_in_run(b->messages))
+    fprintf(b->results, "ended %d: %s\n", (int)b->status, b->messages);
+  else if (b->status == STC_INPUT || b->status == STC_USAGE)
+    fprintf(b->results, "refused %d: %s\n", (int)b->status, b->messages);
+  else if (b->status)
+    fprintf(b->results, "error %d: %s\n", (int)b->status, b->messages);
+  else
+    fprintf(b->results, "ok\n");
 }
 
-/* Carries out a line `run OPTIONS`. Where the reference ended with an error, another run must do so too, with the same message. */
+/* Carries out a line `run OPTIONS`. Where the reference ended with an error, another run must do so too, with the same
+ * message. */
 static void do_run(Batch *b, const char *options) {
   fprintf(b->results, "start\n");
   fflush(b->results);
   hold_device(b, options);
   StcStatus s = run_command(b, "got", options);
-  if (schedule_refused(s, b->messages)) fprintf(b->results, "refused %d: %s\n", (int)s, b->messages);
-  else if (s != b->status || (s && strcmp(b->messages, b->reference_messages) != 0)) fprintf(b->results, "error %d: %s\n", (int)s, b->messages);
-  else if (s) fprintf(b->results, "same-error %d: %s\n", (int)s, b->messages);
-  else compare_outputs(b);
+  if (schedule_refused(s, b->messages))
+    fprintf(b->results, "refused %d: %s\n", (int)s, b->messages);
+  else if (s != b->status || (s && strcmp(b->messages, b->reference_messages) != 0))
+    fprintf(b->results, "error %d: %s\n", (int)s, b->messages);
+  else if (s)
+    fprintf(b->results, "same-error %d: %s\n", (int)s, b->messages);
+  else
+    compare_outputs(b);
 }
 
 int main(int argc, char **argv) {
@@ -187,16 +226,21 @@ int main(int argc, char **argv) {
   b.results = in ? fopen(argv[2], "w") : NULL;
   b.folder = argv[3];
   unsigned seconds = argc > 4 ? (unsigned)atoi(argv[4]) : SECONDS;
-  if (!b.results) return fputs("usage: differential BATCH RESULTS FOLDER [SECONDS]\n", stderr), 2;
+  if (!b.results)
+    return fputs("usage: differential BATCH RESULTS FOLDER [SECONDS]\n", stderr), 2;
   while (fgets(line, sizeof line, in)) {
     line[strcspn(line, "\n")] = 0;
     char *space = strchr(line, ' ');
     const char *rest = space ? space + 1 : "";
     alarm(seconds);
-    if (strncmp(line, "program", 7) == 0) snprintf(b.program, sizeof b.program, "%s", rest);
-    else if (strncmp(line, "outputs", 7) == 0) snprintf(b.outputs, sizeof b.outputs, "%s", rest);
-    else if (strncmp(line, "reference", 9) == 0) do_reference(&b, rest);
-    else if (strncmp(line, "run", 3) == 0) do_run(&b, rest);
+    if (strncmp(line, "program", 7) == 0)
+      snprintf(b.program, sizeof b.program, "%s", rest);
+    else if (strncmp(line, "outputs", 7) == 0)
+      snprintf(b.outputs, sizeof b.outputs, "%s", rest);
+    else if (strncmp(line, "reference", 9) == 0)
+      do_reference(&b, rest);
+    else if (strncmp(line, "run", 3) == 0)
+      do_run(&b, rest);
   }
   fclose(in);
   release_device(&b);

@@ -2,12 +2,18 @@
  *
  *   matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn
  *
- * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, stream (on sim), steps cut into launches as the table `cuts` says, several shapes of blocks and elements, extents from one point to a few tiles, and after
- * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of device "ref". The fields
- * start from the program's inits or from random values, launch-time arrays always from these. Programs of + - * / sqrt must agree bit for bit, for which they are compiled
- * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value for each stencil run.
+ * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, stream (on sim), steps cut into launches as the table `cuts`
+ * says, several shapes of blocks and elements, extents from one point to a few tiles, and after
+ * 0, 1, T-1, T, 3T+1 further steps (one plan goes on through all of them), all fields are compared with those of
+ * device "ref". The fields
+ * start from the program's inits or from random values, launch-time arrays always from these. Programs of + - * /
+ * sqrt must agree bit for bit, for which they are compiled
+ * without contraction; the others (the table `quirks`) within 4 units in the last place of the field's largest value
+ * for each stencil run.
  * Device "sim" simulates the kernels of a GPU, "loops" those of the CPU, "host" runs these.
- * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was planned, with some for each of T = 1, 2, 3 (in f64 alone, whose tiles may be too large: T = 1) and device. Tiles that cannot be walked are counted by
+ * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was
+ * planned, with some for each of T = 1, 2, 3 (in f64 alone, whose tiles may be too large: T = 1) and device. Tiles
+ * that cannot be walked are counted by
  * themselves; of every program some must be walked but of those in the table `never_walked`.
  */
 #include <math.h>
@@ -20,52 +26,91 @@
 
 enum { MAX_FIELDS = 16, MAX_EXTENTS = 8, NSTEPS = 5, MAX_MESSAGES = 4096, MODES = 2 };
 
-/* What is special about a program: its smallest extent, the units in the last place allowed a stencil run (0: exact), the most time steps a tile that have to be
- * compared on each device (others' tiles are too small, or do not fit the shared memory), and the steps between evaluations of its reductions if these are fewer than a tile could make (0: they are not). */
-typedef struct Quirk { const char *program; int64_t min; double ulps; int levels, every; } Quirk;
+/* What is special about a program: its smallest extent, the units in the last place allowed a stencil run (0: exact),
+ * the most time steps a tile that have to be compared on each device (others' tiles are too small, or do not fit the
+ * shared memory), and the steps between evaluations of its reductions if these are fewer than a tile could make (0:
+ * they are not). */
+typedef struct Quirk {
+  const char *program;
+  int64_t min;
+  double ulps;
+  int levels, every;
+} Quirk;
 static const Quirk quirks[] = {
-  {"pieces1d", 6, 0, 3, 0}, {"edges2d", 5, 0, 3, 0}, {"borders", 2, 0, 3, 0}, {"functions", 1, 4, 3, 0}, {"anisotropic_diffusion", 1, 0, 2, 0},
-  {"spans2d", 1, 0, 3, 2}, {"function_structs", 1, 0, 3, 2}, {"reductions", 1, 0, 3, 3}, {"structs_levels1d", 1, 0, 3, 3}, {NULL, 1, 0, 3, 0},
+    {"pieces1d", 6, 0, 3, 0},
+    {"edges2d", 5, 0, 3, 0},
+    {"borders", 2, 0, 3, 0},
+    {"functions", 1, 4, 3, 0},
+    {"anisotropic_diffusion", 1, 0, 2, 0},
+    {"spans2d", 1, 0, 3, 2},
+    {"function_structs", 1, 0, 3, 2},
+    {"reductions", 1, 0, 3, 3},
+    {"structs_levels1d", 1, 0, 3, 3},
+    {NULL, 1, 0, 3, 0},
 };
 
 /* Cuts of a program's step into launches, -fuse=, beside "none". */
-typedef struct Cuts { const char *program, *cuts[8]; } Cuts;
+typedef struct Cuts {
+  const char *program, *cuts[8];
+} Cuts;
 static const Cuts cuts[] = {
-  {"temps2d", {"x+y,z+a", "x,y+z,a", "x+y+z,a", "x,y+z+a"}},
-  {"chain1d", {"s1+s2,s3+s4", "s1,s2+s3,s4"}},
-  {"periodic_stages", {"p+r,q", "p,r+q"}},
-  {"parts2d", {"a+b,c+d", "a,b+c,d", "a+b+c,d", "a,b+c+d"}},
-  {"anisotropic_diffusion", {"all", "gauss+st+dt,pde", "gauss+st,dt+pde", "gauss+st,dt,pde", "gauss,st+dt,pde"}},
-  {NULL, {NULL}},
+    {"temps2d", {"x+y,z+a", "x,y+z,a", "x+y+z,a", "x,y+z+a"}},
+    {"chain1d", {"s1+s2,s3+s4", "s1,s2+s3,s4"}},
+    {"periodic_stages", {"p+r,q", "p,r+q"}},
+    {"parts2d", {"a+b,c+d", "a,b+c,d", "a+b+c,d", "a,b+c+d"}},
+    {"anisotropic_diffusion", {"all", "gauss+st+dt,pde", "gauss+st,dt+pde", "gauss+st,dt,pde", "gauss,st+dt,pde"}},
+    {NULL, {NULL}},
 };
 
 /* Threads a block and points a thread; on devices without threads their product is the tile. */
-typedef struct Shape { int block[3], elems[3]; } Shape;
+typedef struct Shape {
+  int block[3], elems[3];
+} Shape;
 static const Shape shapes[3][5] = {
-  {{{32}, {1}}, {{64}, {3}}, {{128}, {4}}, {{96}, {2}}, {{256}, {2}}},
-  {{{8, 8}, {1, 1}}, {{4, 16}, {5, 2}}, {{8, 32}, {8, 2}}, {{16, 16}, {3, 3}}, {{7, 9}, {5, 4}}},
-  {{{4, 4, 4}, {1, 1, 1}}, {{4, 4, 8}, {2, 3, 2}}, {{4, 8, 8}, {5, 3, 3}}, {{2, 4, 16}, {5, 3, 1}}, {{8, 8, 8}, {3, 3, 3}}},
+    {{{32}, {1}}, {{64}, {3}}, {{128}, {4}}, {{96}, {2}}, {{256}, {2}}},
+    {{{8, 8}, {1, 1}}, {{4, 16}, {5, 2}}, {{8, 32}, {8, 2}}, {{16, 16}, {3, 3}}, {{7, 9}, {5, 4}}},
+    {{{4, 4, 4}, {1, 1, 1}},
+     {{4, 4, 8}, {2, 3, 2}},
+     {{4, 8, 8}, {5, 3, 3}},
+     {{2, 4, 16}, {5, 3, 1}},
+     {{8, 8, 8}, {3, 3, 3}}},
 };
 static const int64_t extents[3][MAX_EXTENTS][3] = {
-  {{1}, {2}, {3}, {5}, {7}, {33}, {100}, {260}},
-  {{1, 1}, {1, 7}, {3, 2}, {5, 9}, {7, 6}, {17, 19}, {21, 33}, {40, 37}},
-  {{1, 1, 1}, {2, 3, 1}, {6, 6, 6}, {4, 7, 5}, {9, 10, 11}, {13, 7, 12}, {11, 17, 9}, {14, 15, 17}},
+    {{1}, {2}, {3}, {5}, {7}, {33}, {100}, {260}},
+    {{1, 1}, {1, 7}, {3, 2}, {5, 9}, {7, 6}, {17, 19}, {21, 33}, {40, 37}},
+    {{1, 1, 1}, {2, 3, 1}, {6, 6, 6}, {4, 7, 5}, {9, 10, 11}, {13, 7, 12}, {11, 17, 9}, {14, 15, 17}},
 };
 static const int tiles[] = {1, 2, 3, 5, 8};
 
-/* Tiles that are walked: T is tiles[k] with shape k of the rank in f32, the next in f64. Small ones, for the simulator's sake. */
-typedef struct Walk { const char *cpu; int block[3], elems[3], chunk, ahead; } Walk;
+/* Tiles that are walked: T is tiles[k] with shape k of the rank in f32, the next in f64. Small ones, for the
+ * simulator's sake. */
+typedef struct Walk {
+  const char *cpu;
+  int block[3], elems[3], chunk, ahead;
+} Walk;
 enum { WALKS = 4 };
 static const Walk walks[3][WALKS] = {
-  {{"sm_90", {32}, {1}, 0, 1}, {"sm_75", {64}, {4}, 0, 1}, {"sm_90", {32}, {2}, 0, 4}, {"sm_90", {96}, {8}, 0, 1}},
-  {{"sm_90", {2, 32}, {1, 1}, 5, 4}, {"sm_90", {1, 32}, {1, 2}, 16, 1}, {"sm_75", {4, 32}, {1, 4}, 5, 1}, {"sm_90", {2, 32}, {1, 4}, 16, 4}},
-  {{"sm_90", {1, 3, 32}, {1, 3, 2}, 5, 4}, {"sm_90", {1, 4, 32}, {1, 2, 4}, 16, 1}, {"sm_75", {1, 4, 32}, {1, 3, 1}, 5, 1}, {"sm_90", {1, 4, 32}, {1, 3, 2}, 16, 4}},
+    {{"sm_90", {32}, {1}, 0, 1}, {"sm_75", {64}, {4}, 0, 1}, {"sm_90", {32}, {2}, 0, 4}, {"sm_90", {96}, {8}, 0, 1}},
+    {{"sm_90", {2, 32}, {1, 1}, 5, 4},
+     {"sm_90", {1, 32}, {1, 2}, 16, 1},
+     {"sm_75", {4, 32}, {1, 4}, 5, 1},
+     {"sm_90", {2, 32}, {1, 4}, 16, 4}},
+    {{"sm_90", {1, 3, 32}, {1, 3, 2}, 5, 4},
+     {"sm_90", {1, 4, 32}, {1, 2, 4}, 16, 1},
+     {"sm_75", {1, 4, 32}, {1, 3, 1}, 5, 1},
+     {"sm_90", {1, 4, 32}, {1, 3, 2}, 16, 4}},
 };
 /* Tiles that one thread walks, by rank: lines and columns that it computes, rows. In rank 1 there are none. */
 static const Walk walks_alone[3][WALKS] = {
-  {{.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}},
-  {{.block = {1, 13}, .chunk = 5}, {.block = {1, 40}, .chunk = 3}, {.block = {1, 26}, .chunk = 16}, {.block = {1, 64}, .chunk = 7}},
-  {{.block = {1, 7, 9}, .chunk = 5}, {.block = {1, 16, 20}, .chunk = 2}, {.block = {1, 19, 21}, .chunk = 8}, {.block = {1, 32, 40}, .chunk = 4}},
+    {{.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}},
+    {{.block = {1, 13}, .chunk = 5},
+     {.block = {1, 40}, .chunk = 3},
+     {.block = {1, 26}, .chunk = 16},
+     {.block = {1, 64}, .chunk = 7}},
+    {{.block = {1, 7, 9}, .chunk = 5},
+     {.block = {1, 16, 20}, .chunk = 2},
+     {.block = {1, 19, 21}, .chunk = 8},
+     {.block = {1, 32, 40}, .chunk = 4}},
 };
 /* Programs none of whose tiles can be walked. */
 static const char *const never_walked[] = {"extremes", "inner", "rewritten", NULL};
@@ -84,7 +129,11 @@ typedef struct Test {
 } Test;
 
 /* The values of all fields after each of the NSTEPS runs; data[s][f] is NULL for temp fields. */
-typedef struct Trace { int nfields; StcFieldInfo field[MAX_FIELDS]; char *data[NSTEPS][MAX_FIELDS]; } Trace;
+typedef struct Trace {
+  int nfields;
+  StcFieldInfo field[MAX_FIELDS];
+  char *data[NSTEPS][MAX_FIELDS];
+} Trace;
 
 /* The place of a device in Test.by_T. */
 static int device_number(const char *device) { return device[0] == 's' ? 0 : device[0] == 'l' ? 1 : 2; }
@@ -99,7 +148,8 @@ static void keep_message(void *user, const StcMessage *m) {
 /* Counts a failure and prints it, the first few of a program only. */
 static void fail(Test *t, const char *fmt, ...) {
   va_list ap;
-  if (t->failures++ >= 5) return;
+  if (t->failures++ >= 5)
+    return;
   va_start(ap, fmt);
   printf("FAIL %s: ", t->path);
   vprintf(fmt, ap);
@@ -128,7 +178,9 @@ static void fill_random(StcType type, char *data, int64_t n, uint64_t *seed) {
     case STC_F64: memcpy(data + i * 8, &d, 8); break;
     case STC_I64: memcpy(data + i * 8, &r, 8); break;
     case STC_I32: memcpy(data + i * 4, &w, 4); break;
-    case STC_I16: case STC_F16: case STC_BF16: memcpy(data + i * 2, &h, 2); break;
+    case STC_I16:
+    case STC_F16:
+    case STC_BF16: memcpy(data + i * 2, &h, 2); break;
     case STC_I8: data[i] = (char)w; break;
     default: data[i] = (char)(r >> 63); break;
     }
@@ -138,7 +190,8 @@ static void fill_random(StcType type, char *data, int64_t n, uint64_t *seed) {
 /* Number of values of a field. */
 static int64_t field_points(const StcFieldInfo *f) {
   int64_t n = 1;
-  for (int d = 0; d < f->rank; d++) n *= f->shape[d];
+  for (int d = 0; d < f->rank; d++)
+    n *= f->shape[d];
   return n;
 }
 
@@ -146,7 +199,8 @@ static int64_t field_points(const StcFieldInfo *f) {
 static StcStatus set_component(StcPlan *plan, int f, int k, uint64_t *seed) {
   StcFieldInfo info;
   StcStatus s = stc_plan_component(plan, f, k, &info);
-  if (s != STC_OK) return s;
+  if (s != STC_OK)
+    return s;
   char *data = malloc((size_t)info.bytes + 1);
   fill_random(info.type, data, field_points(&info), seed);
   s = stc_plan_set_component(plan, f, k, data, (size_t)info.bytes);
@@ -159,7 +213,8 @@ static StcStatus set_fields(StcPlan *plan, const Trace *tr) {
   StcStatus s = STC_OK;
   for (int f = 0; f < tr->nfields; f++) {
     uint64_t seed = UINT64_C(88172645463325252) + (uint64_t)f;
-    for (int k = 0; k < tr->field[f].ncomponents && !tr->field[f].temp && s == STC_OK; k++) s = set_component(plan, f, k, &seed);
+    for (int k = 0; k < tr->field[f].ncomponents && !tr->field[f].temp && s == STC_OK; k++)
+      s = set_component(plan, f, k, &seed);
   }
   return s;
 }
@@ -171,7 +226,8 @@ static StcStatus set_arrays(const StcProgram *p, StcPlan *plan) {
     StcFieldInfo info;
     uint64_t seed = UINT64_C(362436069362436069) + (uint64_t)i;
     s = stc_plan_array(plan, i, &info);
-    if (s != STC_OK) return s;
+    if (s != STC_OK)
+      return s;
     char *data = malloc((size_t)info.bytes + 1);
     fill_random(info.type, data, field_points(&info), &seed);
     s = stc_plan_set_array(plan, i, data, (size_t)info.bytes);
@@ -180,7 +236,8 @@ static StcStatus set_arrays(const StcProgram *p, StcPlan *plan) {
   return s;
 }
 
-/* Runs the plan of `p` through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random fields first. */
+/* Runs the plan of `p` through the step counts of `T` and copies all fields into `tr` after each. mode 1 sets random
+ * fields first. */
 static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode, Trace *tr) {
   const int64_t steps[NSTEPS] = {0, 1, T - 1, T, 3 * T + 1};
   StcStatus s = STC_OK;
@@ -188,12 +245,15 @@ static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode,
     s = stc_plan_field(plan, tr->nfields, &tr->field[tr->nfields]);
     tr->nfields++;
   }
-  if (s == STC_OK && mode == 1) s = set_fields(plan, tr);
-  if (s == STC_OK) s = set_arrays(p, plan);
+  if (s == STC_OK && mode == 1)
+    s = set_fields(plan, tr);
+  if (s == STC_OK)
+    s = set_arrays(p, plan);
   for (int i = 0; i < NSTEPS && s == STC_OK; i++) {
     s = stc_plan_run(plan, steps[i], NULL);
     for (int f = 0; f < tr->nfields && s == STC_OK; f++) {
-      if (tr->field[f].temp) continue;
+      if (tr->field[f].temp)
+        continue;
       tr->data[i][f] = calloc((size_t)tr->field[f].bytes + 1, 1);
       s = stc_plan_get(plan, f, tr->data[i][f], (size_t)tr->field[f].bytes);
     }
@@ -203,7 +263,8 @@ static StcStatus trace_plan(const StcProgram *p, StcPlan *plan, int T, int mode,
 
 static void trace_free(Trace *tr) {
   for (int i = 0; i < NSTEPS; i++)
-    for (int f = 0; f < MAX_FIELDS; f++) free(tr->data[i][f]);
+    for (int f = 0; f < MAX_FIELDS; f++)
+      free(tr->data[i][f]);
   memset(tr, 0, sizeof *tr);
 }
 
@@ -211,25 +272,34 @@ static void trace_free(Trace *tr) {
 static double float_at(StcType type, const char *data, int64_t i) {
   float f = 0;
   double d = 0;
-  if (type == STC_F64) { memcpy(&d, data + i * 8, 8); return d; }
+  if (type == STC_F64) {
+    memcpy(&d, data + i * 8, 8);
+    return d;
+  }
   memcpy(&f, data + i * 4, 4);
   return f;
 }
 
-/* Index of the first value of field `info` that differs between a and b by more than `allowed` units in the last place of the largest value (0: at
- * all; NaNs are alike), or -1. */
+/* Index of the first value of field `info` that differs between a and b by more than `allowed` units in the last place
+ * of the largest value (0: at all; NaNs are alike), or -1. */
 static int64_t first_difference(const StcFieldInfo *info, const char *a, const char *b, double allowed) {
   int64_t n = field_points(info), size = n ? info->bytes / n : 0;
   bool is_float = info->type == STC_F32 || info->type == STC_F64;
   double largest = 0, eps = info->type == STC_F64 ? 0x1p-52 : 0x1p-23;
-  if (n == 0 || memcmp(a, b, (size_t)info->bytes) == 0) return -1;
-  for (int64_t i = 0; i < n && is_float; i++) largest = fmax(largest, fabs(float_at(info->type, a, i)));
+  if (n == 0 || memcmp(a, b, (size_t)info->bytes) == 0)
+    return -1;
+  for (int64_t i = 0; i < n && is_float; i++)
+    largest = fmax(largest, fabs(float_at(info->type, a, i)));
   for (int64_t i = 0; i < n; i++) {
-    if (memcmp(a + i * size, b + i * size, (size_t)size) == 0) continue;
-    if (!is_float) return i;
+    if (memcmp(a + i * size, b + i * size, (size_t)size) == 0)
+      continue;
+    if (!is_float)
+      return i;
     double x = float_at(info->type, a, i), y = float_at(info->type, b, i);
-    if (isnan(x) && isnan(y)) continue;
-    if (!(fabs(x - y) <= allowed * eps * largest)) return i;
+    if (isnan(x) && isnan(y))
+      continue;
+    if (!(fabs(x - y) <= allowed * eps * largest))
+      return i;
   }
   return -1;
 }
@@ -239,17 +309,19 @@ static void compare(Test *t, const char *what, int T, const Trace *ref, const Tr
   const int64_t total[NSTEPS] = {0, 1, T, 2 * T, 5 * T + 1};
   for (int i = 0; i < NSTEPS; i++)
     for (int f = 0; f < ref->nfields; f++) {
-      if (ref->field[f].temp) continue;
+      if (ref->field[f].temp)
+        continue;
       double allowed = t->quirk->ulps * (double)(total[i] + 1);
       int64_t at = first_difference(&ref->field[f], ref->data[i][f], got->data[i][f], allowed);
-      if (at < 0) continue;
+      if (at < 0)
+        continue;
       double x = 0, y = 0;
       if (ref->field[f].type >= STC_F32) {
         x = float_at(ref->field[f].type, ref->data[i][f], at);
         y = float_at(ref->field[f].type, got->data[i][f], at);
       }
-      fail(t, "%s: after %lld steps field %s differs at value %lld: ref %.17g, got %.17g", what, (long long)total[i], ref->field[f].name,
-           (long long)at, x, y);
+      fail(t, "%s: after %lld steps field %s differs at value %lld: ref %.17g, got %.17g", what, (long long)total[i],
+           ref->field[f].name, (long long)at, x, y);
       return;
     }
 }
@@ -265,25 +337,29 @@ static int make_defines(int rank, const int64_t *e, char text[3][32], const char
 
 /* Does the status, with the messages kept, say that the schedule asked for is illegal for the program? */
 static bool refused(const Test *t, StcStatus s) {
-  bool schedule = strstr(t->messages, "legal") || strstr(t->messages, "share a launch") || strstr(t->messages, "go one a launch");
+  bool schedule =
+      strstr(t->messages, "legal") || strstr(t->messages, "share a launch") || strstr(t->messages, "go one a launch");
   return (s == STC_USAGE || s == STC_INPUT) && schedule;
 }
 
 /* Do the messages kept say that tiles of the program cannot be walked as was asked? */
 static bool walk_refused(const Test *t, StcStatus s) {
-  bool known = strstr(t->messages, "use -schedule=overlap") || strstr(t->messages, "take fewer time steps") || strstr(t->messages, "take a smaller -T");
+  bool known = strstr(t->messages, "use -schedule=overlap") || strstr(t->messages, "take fewer time steps") ||
+               strstr(t->messages, "take a smaller -T");
   return (s == STC_USAGE || s == STC_INPUT) && strstr(t->messages, "-schedule=stream: ") && known;
 }
 
 /* Is extent list entry e large enough for the program, and among those wanted in a reduced run? */
 static bool extents_wanted(const Test *t, int rank, int i) {
   for (int d = 0; d < rank; d++)
-    if (extents[rank - 1][i][d] < t->quirk->min) return false;
+    if (extents[rank - 1][i][d] < t->quirk->min)
+      return false;
   return t->everything || (t->reduced ? i == 0 || i == 3 || i == 5 : i < (rank == 3 ? 6 : 7));
 }
 
 /* One program compiled, on one device with one extent: plans, runs and compares with `ref`. `what` describes it. */
-static void run_one(Test *t, StcProgram *p, const char *device, const char *what, int T, int mode, const int64_t *e, const Trace *ref) {
+static void run_one(Test *t, StcProgram *p, const char *device, const char *what, int T, int mode, const int64_t *e,
+                    const Trace *ref) {
   char text[3][32];
   const char *list[3];
   char full[512];
@@ -304,8 +380,10 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
     t->illegal++;
     return;
   }
-  if (s == STC_OK) s = trace_plan(p, plan, T, mode, &got);
-  if (s != STC_OK) fail(t, "%s: status %d", full, (int)s);
+  if (s == STC_OK)
+    s = trace_plan(p, plan, T, mode, &got);
+  if (s != STC_OK)
+    fail(t, "%s: status %d", full, (int)s);
   else {
     compare(t, full, T, ref, &got);
     t->compared++;
@@ -316,16 +394,20 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   trace_free(&got);
 }
 
-/* One schedule on one device at all extents (in 3-D with T > 2 the simulator leaves the largest ones to --long), or at `only` alone if that is not negative; refs[mode][i] are the reference's traces (nfields 0: extent not wanted).
- * `turn` picks the mode by extent, and those extents at which tiles are walked. */
-static void run_extents(Test *t, const StcOptions *o, const char *device, int T, int turn, int only, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+/* One schedule on one device at all extents (in 3-D with T > 2 the simulator leaves the largest ones to --long), or at
+ * `only` alone if that is not negative; refs[mode][i] are the reference's traces (nfields 0: extent not wanted). `turn`
+ * picks the mode by extent, and those extents at which tiles are walked. */
+static void run_extents(Test *t, const StcOptions *o, const char *device, int T, int turn, int only, int rank,
+                        Trace refs[MODES][MAX_EXTENTS]) {
   char what[256];
   StcProgram *p = NULL;
-  snprintf(what, sizeof what, "%s -O%d %s %s T=%d fuse %s block %dx%dx%d elems %dx%dx%d", device, o->opt_level ? o->opt_level - 1 : 3, o->real, o->schedule, T, o->fuse ? o->fuse : "auto", o->block[0], o->block[1],
-           o->block[2], o->elems[0], o->elems[1], o->elems[2]);
+  snprintf(what, sizeof what, "%s -O%d %s %s T=%d fuse %s block %dx%dx%d elems %dx%dx%d", device,
+           o->opt_level ? o->opt_level - 1 : 3, o->real, o->schedule, T, o->fuse ? o->fuse : "auto", o->block[0],
+           o->block[1], o->block[2], o->elems[0], o->elems[1], o->elems[2]);
   t->messages[0] = 0;
   StcStatus s = stc_compile_file(t->context, t->path, o, &p);
-  if (t->verbose) printf("%s: status %d\n%s", what, (int)s, t->messages);
+  if (t->verbose)
+    printf("%s: status %d\n%s", what, (int)s, t->messages);
   if (refused(t, s)) {
     t->illegal++;
     t->planned++;
@@ -337,21 +419,26 @@ static void run_extents(Test *t, const StcOptions *o, const char *device, int T,
   }
   for (int i = 0; i < MAX_EXTENTS; i++) {
     int mode = (o->schedule[0] == 's' ? (i + turn) / 2 : i + turn) % MODES;
-    if (o->schedule[0] == 's' && !t->everything && (i + turn) % 2) continue;
+    if (o->schedule[0] == 's' && !t->everything && (i + turn) % 2)
+      continue;
     bool wanted = only < 0 ? t->everything || rank < 3 || i < 5 || device[0] != 's' || T <= 2 : only == i;
-    if (refs[mode][i].nfields && wanted) run_one(t, p, device, what, T, mode, extents[rank - 1][i], &refs[mode][i]);
+    if (refs[mode][i].nfields && wanted)
+      run_one(t, p, device, what, T, mode, extents[rank - 1][i], &refs[mode][i]);
   }
   stc_program_free(p);
 }
 
-/* One schedule on one device at all extents. The host's code is made without optimisation there; with all optimisation, which takes long, at one extent for
- * some schedules (`optimised`). */
-static void run_schedule(Test *t, StcOptions *o, const char *device, int T, int turn, bool optimised, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+/* One schedule on one device at all extents. The host's code is made without optimisation there; with all optimisation,
+ * which takes long, at one extent for some schedules (`optimised`). */
+static void run_schedule(Test *t, StcOptions *o, const char *device, int T, int turn, bool optimised, int rank,
+                         Trace refs[MODES][MAX_EXTENTS]) {
   enum { MIDDLE = 5 };
-  if (device[0] == 'h') o->opt_level = 1;
+  if (device[0] == 'h')
+    o->opt_level = 1;
   run_extents(t, o, device, T, turn, -1, rank, refs);
   o->opt_level = 0;
-  if (device[0] == 'h' && (t->everything || (optimised && !t->reduced))) run_extents(t, o, device, T, turn, t->everything ? -1 : MIDDLE, rank, refs);
+  if (device[0] == 'h' && (t->everything || (optimised && !t->reduced)))
+    run_extents(t, o, device, T, turn, t->everything ? -1 : MIDDLE, rank, refs);
 }
 
 /* Options for schedule `family` with T and shape `s` (NULL: stc's own choice) on `device`. */
@@ -359,7 +446,8 @@ static StcOptions options_for(const char *device, const char *real, const char *
   StcOptions o = {.real = real, .schedule = family, .no_contract = true, .verify_each = true};
   bool threads = device[0] == 's';
   o.march = threads ? "nvptx" : "host";
-  if (family[0] == 'n') return o;
+  if (family[0] == 'n')
+    return o;
   o.T = T;
   for (int d = 0; d < 3 && s; d++) {
     o.block[d] = threads ? s->block[d] : s->block[d] * s->elems[d];
@@ -377,7 +465,8 @@ static bool is_program(const char *program, const char *path) {
 /* Single steps cut into launches, with a shape of tile for each cut, and with stc's own. */
 static void run_cuts(Test *t, const char *device, const char *real, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   const Cuts *row = cuts;
-  while (row->program && !is_program(row->program, t->path)) row++;
+  while (row->program && !is_program(row->program, t->path))
+    row++;
   for (int c = -1; c < 0 || row->cuts[c]; c++) {
     StcOptions o = options_for(device, real, "overlap", 1, c % 2 ? &shapes[rank - 1][(c + 1) % 5] : NULL);
     o.fuse = c < 0 ? "none" : row->cuts[c];
@@ -385,21 +474,25 @@ static void run_cuts(Test *t, const char *device, const char *real, int rank, Tr
   }
 }
 
-/* Tiles that are walked, of T steps, and for T = 1 also with a launch for each stencil; at few extents in a short run. */
+/* Tiles that are walked, of T steps, and for T = 1 also with a launch for each stencil; at few extents in a short run.
+ */
 static void run_walks(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   bool threads = device[0] == 's';
   for (int i = 0; i < WALKS && k < WALKS; i++) {
     const Walk *w = threads ? &walks[rank - 1][i] : &walks_alone[rank - 1][i];
-    if (!t->everything && i != (k + (real[1] == '6')) % WALKS) continue;
+    if (!t->everything && i != (k + (real[1] == '6')) % WALKS)
+      continue;
     Shape s = {{w->block[0], w->block[1], w->block[2]}, {w->elems[0], w->elems[1], w->elems[2]}};
     StcOptions o = options_for(device, real, "stream", tiles[k], threads ? &s : NULL);
-    for (int d = 0; d < 3; d++) o.block[d] = w->block[d];
+    for (int d = 0; d < 3; d++)
+      o.block[d] = w->block[d];
     o.mcpu = w->cpu;
     o.chunk = w->chunk;
     o.ahead = w->ahead;
     o.edges = "apart";
     run_schedule(t, &o, device, tiles[k], i, false, rank, refs);
-    if (k > 0) continue;
+    if (k > 0)
+      continue;
     o.fuse = "none";
     run_schedule(t, &o, device, 1, i + 1, false, rank, refs);
   }
@@ -409,7 +502,8 @@ static void run_walks(Test *t, const char *device, const char *real, int k, int 
 static void run_device(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   int T = tiles[k];
   StcOptions o;
-  if (t->only_device && strcmp(t->only_device, device) != 0) return;
+  if (t->only_device && strcmp(t->only_device, device) != 0)
+    return;
   if (T == 1) {
     o = options_for(device, real, "naive", 1, NULL);
     run_schedule(t, &o, device, 1, 0, real[1] == '3', rank, refs);
@@ -421,7 +515,8 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
   }
   for (int s = 0; s < 5; s++) {
     bool wanted = t->everything || device[0] == 'l' || s == (k + (real[1] == '6')) % 4 || (T >= 5 && s == 2);
-    if (!wanted || (t->reduced && T >= 5 && s != 2)) continue;
+    if (!wanted || (t->reduced && T >= 5 && s != 2))
+      continue;
     o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
     o.edges = s % 2 ? "along" : "apart";
     run_schedule(t, &o, device, T, s, T == (real[1] == '3' ? 3 : 5), rank, refs);
@@ -446,27 +541,32 @@ static bool make_references(Test *t, const char *real, int T, int *rank, Trace r
       StcPlan *plan = NULL;
       int n = make_defines(*rank, extents[*rank - 1][i], text, list);
       s = stc_plan_new(p, "ref", n, list, &plan);
-      if (s == STC_OK) s = trace_plan(p, plan, T, mode, &refs[mode][i]);
-      if (s != STC_OK) fail(t, "reference, extent %d: status %d", i, (int)s);
+      if (s == STC_OK)
+        s = trace_plan(p, plan, T, mode, &refs[mode][i]);
+      if (s != STC_OK)
+        fail(t, "reference, extent %d: status %d", i, (int)s);
       stc_plan_free(plan);
-      if (s != STC_OK) return false;
+      if (s != STC_OK)
+        return false;
     }
   stc_program_free(p);
   return true;
 }
 
-/* How many of the table `tiles` are tried in type `real`: where reductions end a tile sooner, larger ones have the kernels of a smaller one; the first of these is tried in f32, or
- * in the only type. */
+/* How many of the table `tiles` are tried in type `real`: where reductions end a tile sooner, larger ones have the
+ * kernels of a smaller one; the first of these is tried in f32, or in the only type. */
 static int count_tiles(const Test *t, const char *real) {
   int n = t->reduced ? 4 : 5, every = t->quirk->every, k = 0;
-  while (k < n && every && tiles[k] <= every) k++;
+  while (k < n && every && tiles[k] <= every)
+    k++;
   return !every || t->everything ? n : k < n && (t->only_real || real[1] == '3') ? k + 1 : k;
 }
 
 /* Everything about type `real`. */
 static void run_real(Test *t, const char *real) {
   int n = count_tiles(t, real);
-  if (t->only_real && strcmp(t->only_real, real) != 0) return;
+  if (t->only_real && strcmp(t->only_real, real) != 0)
+    return;
   for (int k = 0; k < n; k++) {
     Trace refs[MODES][MAX_EXTENTS] = {0};
     int rank = 0;
@@ -477,14 +577,17 @@ static void run_real(Test *t, const char *real) {
       run_device(t, "host", real, k, rank, refs);
     }
     for (int m = 0; m < MODES; m++)
-      for (int i = 0; i < MAX_EXTENTS; i++) trace_free(&refs[m][i]);
+      for (int i = 0; i < MAX_EXTENTS; i++)
+        trace_free(&refs[m][i]);
   }
 }
 
-/* Should tiles of the program be walked in some of the schedules that run on device number `device`? One thread walks in two dimensions or three. */
+/* Should tiles of the program be walked in some of the schedules that run on device number `device`? One thread walks
+ * in two dimensions or three. */
 static bool should_walk(const Test *t, int device) {
   bool should = (!t->only_device || device_number(t->only_device) == device) && (device == 0 || t->rank > 1);
-  for (int i = 0; never_walked[i]; i++) should = should && !is_program(never_walked[i], t->path);
+  for (int i = 0; never_walked[i]; i++)
+    should = should && !is_program(never_walked[i], t->path);
   return should;
 }
 
@@ -492,34 +595,46 @@ static bool should_walk(const Test *t, int device) {
 static bool report(Test *t) {
   bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
   int levels = t->only_real && t->only_real[1] == '6' ? 1 : t->quirk->levels;
-  for (int device = 0; device < 3; device++) enough = enough && (t->only_real || (t->walked[device] > 0) == should_walk(t, device));
+  for (int device = 0; device < 3; device++)
+    enough = enough && (t->only_real || (t->walked[device] > 0) == should_walk(t, device));
   for (int device = 0; device < 3; device++)
     for (int T = 1; T <= levels; T++) {
       bool wanted = t->only_device ? device_number(t->only_device) == device : true;
-      if (wanted && !t->by_T[device][T]) enough = false;
+      if (wanted && !t->by_T[device][T])
+        enough = false;
     }
-  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures; %d runs with tiles walked, %d whose tiles cannot be\n", t->path, t->planned, t->compared, t->illegal, t->failures,
-         t->walked[0] + t->walked[1] + t->walked[2], t->unwalked);
-  if (!enough) printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
+  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures; %d runs with tiles walked, %d whose "
+         "tiles cannot be\n",
+         t->path, t->planned, t->compared, t->illegal, t->failures, t->walked[0] + t->walked[1] + t->walked[2],
+         t->unwalked);
+  if (!enough)
+    printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
   return enough && t->failures == 0;
 }
 
 /* The row of `quirks` for the program at `path`. */
 static const Quirk *find_quirk(const char *path) {
   const Quirk *q = quirks;
-  while (q->program && !is_program(q->program, path)) q++;
+  while (q->program && !is_program(q->program, path))
+    q++;
   return q;
 }
 
 int main(int argc, char **argv) {
   Test t = {0};
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--reduced") == 0) t.reduced = true;
-    else if (strcmp(argv[i], "--long") == 0) t.everything = true;
-    else if (strcmp(argv[i], "-v") == 0) t.verbose = true;
-    else if (strncmp(argv[i], "--device=", 9) == 0) t.only_device = argv[i] + 9;
-    else if (strncmp(argv[i], "--real=", 7) == 0) t.only_real = argv[i] + 7;
-    else t.path = argv[i];
+    if (strcmp(argv[i], "--reduced") == 0)
+      t.reduced = true;
+    else if (strcmp(argv[i], "--long") == 0)
+      t.everything = true;
+    else if (strcmp(argv[i], "-v") == 0)
+      t.verbose = true;
+    else if (strncmp(argv[i], "--device=", 9) == 0)
+      t.only_device = argv[i] + 9;
+    else if (strncmp(argv[i], "--real=", 7) == 0)
+      t.only_real = argv[i] + 7;
+    else
+      t.path = argv[i];
   }
   if (!t.path) {
     fprintf(stderr, "usage: matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn\n");

@@ -2,8 +2,10 @@
  *
  *   roundtrip FILE.stn...
  *
- * Each program is compiled to stencil IR and put through the default pipelines (naive and overlap with T = 2, for nvptx and the host) pass by pass. After each
- * pass the module is verified, printed, parsed and printed again; both texts must be equal, and so must a second printing.
+ * Each program is compiled to stencil IR and put through the default pipelines (naive and overlap with T = 2, for
+ * nvptx and the host) pass by pass. After each
+ * pass the module is verified, printed, parsed and printed again; both texts must be equal, and so must a second
+ * printing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +21,12 @@ static char *read_file(const char *path) {
   FILE *f = fopen(path, "rb");
   char *s = NULL;
   long n;
-  if (!f) return NULL;
+  if (!f)
+    return NULL;
   if (fseek(f, 0, SEEK_END) == 0 && (n = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0) {
     s = calloc((size_t)n + 1, 1);
-    if (fread(s, 1, (size_t)n, f) != (size_t)n) s[0] = 0;
+    if (fread(s, 1, (size_t)n, f) != (size_t)n)
+      s[0] = 0;
   }
   fclose(f);
   return s;
@@ -41,17 +45,21 @@ static bool check_text(Arena *a, Diags *d, Module *m, const char *path, const ch
     return false;
   }
   char *second = module_print(back);
-  if (strcmp(first, second) == 0 && strcmp(first, module_print(m)) == 0) return true;
+  if (strcmp(first, second) == 0 && strcmp(first, module_print(m)) == 0)
+    return true;
   size_t i = 0;
-  while (first[i] && first[i] == second[i]) i++;
-  printf("FAIL %s: after %s the texts differ at byte %zu:\n--- printed\n%.200s\n--- printed after parsing\n%.200s\n", path, after, i, first + i, second + i);
+  while (first[i] && first[i] == second[i])
+    i++;
+  printf("FAIL %s: after %s the texts differ at byte %zu:\n--- printed\n%.200s\n--- printed after parsing\n%.200s\n",
+         path, after, i, first + i, second + i);
   return false;
 }
 
 /* The end of the first pass in the pipeline at `s`: its comma outside parentheses, or the string's end. */
 static const char *pass_end(const char *s) {
   int depth = 0;
-  for (; *s && !(*s == ',' && depth == 0); s++) depth += (*s == '(') - (*s == ')');
+  for (; *s && !(*s == ',' && depth == 0); s++)
+    depth += (*s == '(') - (*s == ')');
   return s;
 }
 
@@ -86,9 +94,11 @@ int main(int argc, char **argv) {
   int failures = 0, passes = 0;
   for (int i = 1; i < argc; i++) {
     char *text = read_file(argv[i]);
-    if (!text) printf("FAIL %s: cannot be read\n", argv[i]);
+    if (!text)
+      printf("FAIL %s: cannot be read\n", argv[i]);
     failures += !text;
-    for (int k = 0; k < 4 && text; k++) failures += test_pipeline(argv[i], text, arches[k / 2], families[k % 2], &passes);
+    for (int k = 0; k < 4 && text; k++)
+      failures += test_pipeline(argv[i], text, arches[k / 2], families[k % 2], &passes);
     free(text);
   }
   printf("%d programs, %d modules printed and parsed back, %d failures\n", argc - 1, passes, failures);

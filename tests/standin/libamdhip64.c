@@ -1,6 +1,9 @@
-/* tests/standin/libamdhip64.c: stands in for AMD's HIP runtime where there is no AMD GPU. It computes nothing: memory is 0 until it is copied to. It checks the order of the
- * calls and their arguments, a launch's against the code object's own metadata: size and layout of the kernarg segment, pointers, block,
- * shared bytes. A mistake makes the call fail with hipErrorInvalidValue and writes a line "fault: ..." to stderr and to the log.
+/* tests/standin/libamdhip64.c: stands in for AMD's HIP runtime where there is no AMD GPU. It computes nothing: memory
+ * is 0 until it is copied to. It checks the order of the
+ * calls and their arguments, a launch's against the code object's own metadata: size and layout of the kernarg
+ * segment, pointers, block,
+ * shared bytes. A mistake makes the call fail with hipErrorInvalidValue and writes a line "fault: ..." to stderr and
+ * to the log.
  *
  * STC_STANDIN_LOG=FILE      where a line for each call is appended
  * STC_STANDIN_DEVICES=N     how many GPUs there are (default 1)
@@ -20,7 +23,10 @@ enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_F
 enum { MAX_ALLOCATIONS = 64, MAX_KERNELS = 32, MAX_ARGS = 32, MAX_EVENTS = 8, NT_AMDGPU_METADATA = 32 };
 
 /* An argument as the metadata describes it. */
-typedef struct Arg { uint64_t offset, size; bool pointer, hidden; } Arg;
+typedef struct Arg {
+  uint64_t offset, size;
+  bool pointer, hidden;
+} Arg;
 /* A kernel as the metadata describes it. */
 typedef struct Kernel {
   char name[128], symbol[136];
@@ -29,15 +35,23 @@ typedef struct Kernel {
   Arg args[MAX_ARGS];
 } Kernel;
 /* Memory handed out. */
-typedef struct Allocation { char *p; size_t size; } Allocation;
-/* An event: whether it was recorded, in the stream for launches beside others (`beside`), or in the other after `front` launches. */
-typedef struct Event { bool used, recorded, beside; int front; } Event;
+typedef struct Allocation {
+  char *p;
+  size_t size;
+} Allocation;
+/* An event: whether it was recorded, in the stream for launches beside others (`beside`), or in the other after `front`
+ * launches. */
+typedef struct Event {
+  bool used, recorded, beside;
+  int front;
+} Event;
 
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   int device;
   bool counted, set, loaded, beside;
-  int front, seen, open;         /* launches but those beside others; how many of them the stream for those has waited for; how many of those nobody has waited for */
+  int front, seen, open; /* launches but those beside others; how many of them the stream for those has waited for; how
+                            many of those nobody has waited for */
   int nkernels;
   Kernel kernels[MAX_KERNELS];
   Allocation allocations[MAX_ALLOCATIONS];
@@ -51,7 +65,8 @@ static struct {
 static void vlog(const char *prefix, const char *fmt, va_list ap) {
   const char *path = getenv("STC_STANDIN_LOG");
   FILE *f = path ? fopen(path, "a") : NULL;
-  if (!f) return;
+  if (!f)
+    return;
   fputs(prefix, f);
   vfprintf(f, fmt, ap);
   fputc('\n', f);
@@ -95,22 +110,32 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
 /* ---------------------------------------------------------------- msgpack, as far as the metadata uses it */
 
 /* What is left of the message. */
-typedef struct Reader { const uint8_t *p, *end; bool bad; } Reader;
+typedef struct Reader {
+  const uint8_t *p, *end;
+  bool bad;
+} Reader;
 /* A value's head: for maps and arrays n is the number of entries, for strings s and n its bytes. */
-typedef struct Item { enum { NOTHING, INTEGER, STRING, ARRAY, MAP } kind; uint64_t n; const char *s; } Item;
+typedef struct Item {
+  enum { NOTHING, INTEGER, STRING, ARRAY, MAP } kind;
+  uint64_t n;
+  const char *s;
+} Item;
 
 /* A big-endian number of `size` bytes. */
 static uint64_t number(Reader *r, int size) {
   uint64_t v = 0;
-  if (r->end - r->p < size) return r->bad = true, 0;
-  while (size-- > 0) v = v << 8 | *r->p++;
+  if (r->end - r->p < size)
+    return r->bad = true, 0;
+  while (size-- > 0)
+    v = v << 8 | *r->p++;
   return v;
 }
 
 /* A string of n bytes. */
 static Item string(Reader *r, uint64_t n) {
   Item i = {STRING, n, (const char *)r->p};
-  if ((uint64_t)(r->end - r->p) < n) return r->bad = true, (Item){NOTHING, 0, NULL};
+  if ((uint64_t)(r->end - r->p) < n)
+    return r->bad = true, (Item){NOTHING, 0, NULL};
   r->p += n;
   return i;
 }
@@ -118,21 +143,38 @@ static Item string(Reader *r, uint64_t n) {
 /* The next value's head. */
 static Item item(Reader *r) {
   unsigned b = (unsigned)number(r, 1);
-  if (r->bad) return (Item){NOTHING, 0, NULL};
-  if (b < 0x80) return (Item){INTEGER, b, NULL};
-  if (b < 0x90) return (Item){MAP, b & 15, NULL};
-  if (b < 0xa0) return (Item){ARRAY, b & 15, NULL};
-  if (b < 0xc0) return string(r, b & 31);
-  if (b >= 0xe0) return (Item){INTEGER, (uint64_t)(int8_t)b, NULL};
+  if (r->bad)
+    return (Item){NOTHING, 0, NULL};
+  if (b < 0x80)
+    return (Item){INTEGER, b, NULL};
+  if (b < 0x90)
+    return (Item){MAP, b & 15, NULL};
+  if (b < 0xa0)
+    return (Item){ARRAY, b & 15, NULL};
+  if (b < 0xc0)
+    return string(r, b & 31);
+  if (b >= 0xe0)
+    return (Item){INTEGER, (uint64_t)(int8_t)b, NULL};
   switch (b) {
-    case 0xc0: return (Item){NOTHING, 0, NULL};
-    case 0xc2: case 0xc3: return (Item){INTEGER, b & 1, NULL};
-    case 0xcc: case 0xcd: case 0xce: case 0xcf: return (Item){INTEGER, number(r, 1 << (b - 0xcc)), NULL};
-    case 0xd0: case 0xd1: case 0xd2: case 0xd3: return (Item){INTEGER, number(r, 1 << (b - 0xd0)), NULL};
-    case 0xd9: case 0xda: case 0xdb: return string(r, number(r, 1 << (b - 0xd9)));
-    case 0xdc: case 0xdd: return (Item){ARRAY, number(r, 2 << (b - 0xdc)), NULL};
-    case 0xde: case 0xdf: return (Item){MAP, number(r, 2 << (b - 0xde)), NULL};
-    default: r->bad = true; return (Item){NOTHING, 0, NULL};
+  case 0xc0: return (Item){NOTHING, 0, NULL};
+  case 0xc2:
+  case 0xc3: return (Item){INTEGER, b & 1, NULL};
+  case 0xcc:
+  case 0xcd:
+  case 0xce:
+  case 0xcf: return (Item){INTEGER, number(r, 1 << (b - 0xcc)), NULL};
+  case 0xd0:
+  case 0xd1:
+  case 0xd2:
+  case 0xd3: return (Item){INTEGER, number(r, 1 << (b - 0xd0)), NULL};
+  case 0xd9:
+  case 0xda:
+  case 0xdb: return string(r, number(r, 1 << (b - 0xd9)));
+  case 0xdc:
+  case 0xdd: return (Item){ARRAY, number(r, 2 << (b - 0xdc)), NULL};
+  case 0xde:
+  case 0xdf: return (Item){MAP, number(r, 2 << (b - 0xde)), NULL};
+  default: r->bad = true; return (Item){NOTHING, 0, NULL};
   }
 }
 
@@ -140,11 +182,14 @@ static Item item(Reader *r) {
 static void skip(Reader *r) {
   Item i = item(r);
   uint64_t n = i.kind == MAP ? 2 * i.n : i.kind == ARRAY ? i.n : 0;
-  while (n-- > 0 && !r->bad) skip(r);
+  while (n-- > 0 && !r->bad)
+    skip(r);
 }
 
 /* Is the string item equal to `s`? */
-static bool is(const Item *i, const char *s) { return i->kind == STRING && i->n == strlen(s) && memcmp(i->s, s, i->n) == 0; }
+static bool is(const Item *i, const char *s) {
+  return i->kind == STRING && i->n == strlen(s) && memcmp(i->s, s, i->n) == 0;
+}
 
 /* Copies a string item. */
 static void copy(char *to, size_t size, Item i) {
@@ -156,15 +201,19 @@ static void read_arg(Reader *r, Kernel *k) {
   Arg a = {0};
   for (uint64_t n = item(r).n; n > 0 && !r->bad; n--) {
     Item key = item(r);
-    if (is(&key, ".offset")) a.offset = item(r).n;
-    else if (is(&key, ".size")) a.size = item(r).n;
+    if (is(&key, ".offset"))
+      a.offset = item(r).n;
+    else if (is(&key, ".size"))
+      a.size = item(r).n;
     else if (is(&key, ".value_kind")) {
       Item v = item(r);
       a.pointer = is(&v, "global_buffer");
       a.hidden = v.n > 7 && memcmp(v.s, "hidden_", 7) == 0;
-    } else skip(r);
+    } else
+      skip(r);
   }
-  if (k->nargs < MAX_ARGS) k->args[k->nargs++] = a;
+  if (k->nargs < MAX_ARGS)
+    k->args[k->nargs++] = a;
 }
 
 /* One kernel's map. */
@@ -172,15 +221,24 @@ static void read_kernel(Reader *r) {
   Kernel k = {0};
   for (uint64_t n = item(r).n; n > 0 && !r->bad; n--) {
     Item key = item(r);
-    if (is(&key, ".name")) copy(k.name, sizeof k.name, item(r));
-    else if (is(&key, ".symbol")) copy(k.symbol, sizeof k.symbol, item(r));
-    else if (is(&key, ".kernarg_segment_size")) k.kernarg_size = item(r).n;
-    else if (is(&key, ".group_segment_fixed_size")) k.group_size = item(r).n;
-    else if (is(&key, ".max_flat_workgroup_size")) k.max_flat = item(r).n;
-    else if (is(&key, ".args")) for (uint64_t i = item(r).n; i > 0 && !r->bad; i--) read_arg(r, &k);
-    else skip(r);
+    if (is(&key, ".name"))
+      copy(k.name, sizeof k.name, item(r));
+    else if (is(&key, ".symbol"))
+      copy(k.symbol, sizeof k.symbol, item(r));
+    else if (is(&key, ".kernarg_segment_size"))
+      k.kernarg_size = item(r).n;
+    else if (is(&key, ".group_segment_fixed_size"))
+      k.group_size = item(r).n;
+    else if (is(&key, ".max_flat_workgroup_size"))
+      k.max_flat = item(r).n;
+    else if (is(&key, ".args"))
+      for (uint64_t i = item(r).n; i > 0 && !r->bad; i--)
+        read_arg(r, &k);
+    else
+      skip(r);
   }
-  if (rt.nkernels < MAX_KERNELS) rt.kernels[rt.nkernels++] = k;
+  if (rt.nkernels < MAX_KERNELS)
+    rt.kernels[rt.nkernels++] = k;
 }
 
 /* The metadata: a map whose entry amdhsa.kernels is what matters. */
@@ -188,8 +246,11 @@ static bool read_metadata(const uint8_t *p, size_t size) {
   Reader r = {p, p + size, false};
   for (uint64_t n = item(&r).n; n > 0 && !r.bad; n--) {
     Item key = item(&r);
-    if (is(&key, "amdhsa.kernels")) for (uint64_t i = item(&r).n; i > 0 && !r.bad; i--) read_kernel(&r);
-    else skip(&r);
+    if (is(&key, "amdhsa.kernels"))
+      for (uint64_t i = item(&r).n; i > 0 && !r.bad; i--)
+        read_kernel(&r);
+    else
+      skip(&r);
   }
   return !r.bad;
 }
@@ -198,7 +259,8 @@ static bool read_metadata(const uint8_t *p, size_t size) {
 static bool read_image(const char *image) {
   Elf64_Ehdr h;
   memcpy(&h, image, sizeof h);
-  if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_machine != 224) return false;
+  if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_machine != 224)
+    return false;
   for (int i = 0; i < h.e_shnum; i++) {
     Elf64_Shdr s;
     memcpy(&s, image + h.e_shoff + (size_t)i * h.e_shentsize, sizeof s);
@@ -233,8 +295,10 @@ int hipGetDeviceCount(int *n) {
 
 int hipSetDevice(int i) {
   call("hipSetDevice %d", i);
-  if (!rt.counted) return fault("hipSetDevice before hipGetDeviceCount");
-  if (i < 0 || (uint64_t)i >= setting("STC_STANDIN_DEVICES", 1)) return fault("hipSetDevice(%d): no such device", i);
+  if (!rt.counted)
+    return fault("hipSetDevice before hipGetDeviceCount");
+  if (i < 0 || (uint64_t)i >= setting("STC_STANDIN_DEVICES", 1))
+    return fault("hipSetDevice(%d): no such device", i);
   rt.device = i;
   rt.set = true;
   return SUCCESS;
@@ -248,14 +312,18 @@ int hipDeviceGetName(char *name, int size, int i) {
 int hipDeviceGetAttribute(int *value, int attribute, int i) {
   (void)i;
   switch (attribute) {
-    case 26: case 27: case 28: case 56: *value = 1024; return SUCCESS;
-    case 29: *value = 2147483647; return SUCCESS;
-    case 30: case 31: *value = 65535; return SUCCESS;
-    case 57: *value = 2048; return SUCCESS;
-    case 63: *value = 104; return SUCCESS;
-    case 74: *value = 65536; return SUCCESS;
-    case 87: *value = 64; return SUCCESS;
-    default: return fault("hipDeviceGetAttribute(%d): not an attribute the stand-in knows", attribute);
+  case 26:
+  case 27:
+  case 28:
+  case 56: *value = 1024; return SUCCESS;
+  case 29: *value = 2147483647; return SUCCESS;
+  case 30:
+  case 31: *value = 65535; return SUCCESS;
+  case 57: *value = 2048; return SUCCESS;
+  case 63: *value = 104; return SUCCESS;
+  case 74: *value = 65536; return SUCCESS;
+  case 87: *value = 64; return SUCCESS;
+  default: return fault("hipDeviceGetAttribute(%d): not an attribute the stand-in knows", attribute);
   }
 }
 
@@ -268,7 +336,8 @@ int hipDeviceTotalMem(size_t *bytes, int i) {
 /* Bytes handed out now. */
 static size_t memory_used(void) {
   size_t n = 0;
-  for (int i = 0; i < MAX_ALLOCATIONS; i++) n += rt.allocations[i].p ? rt.allocations[i].size : 0;
+  for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    n += rt.allocations[i].p ? rt.allocations[i].size : 0;
   return n;
 }
 
@@ -289,13 +358,16 @@ int hipGetDeviceProperties(void *p, int i) {
 }
 
 int hipMalloc(void **p, size_t size) {
-  if (!rt.set) return fault("hipMalloc before hipSetDevice");
-  if (size == 0) return fault("hipMalloc(0)");
+  if (!rt.set)
+    return fault("hipMalloc before hipSetDevice");
+  if (size == 0)
+    return fault("hipMalloc(0)");
   size_t left, total;
   hipMemGetInfo(&left, &total);
   call("hipMalloc %zu", size);
   for (int i = 0; i < MAX_ALLOCATIONS && size <= left; i++) {
-    if (rt.allocations[i].p) continue;
+    if (rt.allocations[i].p)
+      continue;
     rt.allocations[i] = (Allocation){calloc(1, size), size};
     *p = rt.allocations[i].p;
     return *p ? SUCCESS : OUT_OF_MEMORY;
@@ -306,14 +378,16 @@ int hipMalloc(void **p, size_t size) {
 /* The allocation that begins at p, or NULL. */
 static Allocation *find(const void *p) {
   for (int i = 0; p && i < MAX_ALLOCATIONS; i++)
-    if (rt.allocations[i].p == p) return &rt.allocations[i];
+    if (rt.allocations[i].p == p)
+      return &rt.allocations[i];
   return NULL;
 }
 
 int hipFree(void *p) {
   Allocation *a = find(p);
   call("hipFree");
-  if (!a) return fault("hipFree of what hipMalloc did not give");
+  if (!a)
+    return fault("hipFree of what hipMalloc did not give");
   free(a->p);
   a->p = NULL;
   return SUCCESS;
@@ -322,7 +396,8 @@ int hipFree(void *p) {
 int hipMemcpyHtoD(void *to, const void *from, size_t size) {
   Allocation *a = find(to);
   call("hipMemcpyHtoD %zu", size);
-  if (!a || size > a->size) return fault("hipMemcpyHtoD of %zu bytes to memory of %zu", size, a ? a->size : 0);
+  if (!a || size > a->size)
+    return fault("hipMemcpyHtoD of %zu bytes to memory of %zu", size, a ? a->size : 0);
   memcpy(to, from, size);
   return SUCCESS;
 }
@@ -330,7 +405,8 @@ int hipMemcpyHtoD(void *to, const void *from, size_t size) {
 int hipMemcpyDtoH(void *to, const void *from, size_t size) {
   Allocation *a = find(from);
   call("hipMemcpyDtoH %zu", size);
-  if (!a || size > a->size) return fault("hipMemcpyDtoH of %zu bytes from memory of %zu", size, a ? a->size : 0);
+  if (!a || size > a->size)
+    return fault("hipMemcpyDtoH of %zu bytes from memory of %zu", size, a ? a->size : 0);
   memcpy(to, from, size);
   return SUCCESS;
 }
@@ -339,16 +415,20 @@ int hipMemcpyDtoH(void *to, const void *from, size_t size) {
 static Allocation *find_around(const char *p, size_t size) {
   for (int i = 0; p && i < MAX_ALLOCATIONS; i++) {
     Allocation *a = &rt.allocations[i];
-    if (a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p)) return a;
+    if (a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p))
+      return a;
   }
   return NULL;
 }
 
 int hipMemcpyDtoDAsync(void *to, const void *from, size_t size, void *stream) {
   call("hipMemcpyDtoDAsync %zu", size);
-  if (stream) return fault("hipMemcpyDtoDAsync: a stream that was not made");
-  if (!find_around(to, size) || !find_around(from, size)) return fault("hipMemcpyDtoDAsync of %zu bytes beyond memory from hipMalloc", size);
-  if ((char *)to < (const char *)from + size && (const char *)from < (char *)to + size) return fault("hipMemcpyDtoDAsync of %zu bytes onto themselves", size);
+  if (stream)
+    return fault("hipMemcpyDtoDAsync: a stream that was not made");
+  if (!find_around(to, size) || !find_around(from, size))
+    return fault("hipMemcpyDtoDAsync of %zu bytes beyond memory from hipMalloc", size);
+  if ((char *)to < (const char *)from + size && (const char *)from < (char *)to + size)
+    return fault("hipMemcpyDtoDAsync of %zu bytes onto themselves", size);
   memcpy(to, from, size);
   return SUCCESS;
 }
@@ -357,9 +437,12 @@ int hipMemcpyDtoDAsync(void *to, const void *from, size_t size, void *stream) {
 
 int hipModuleLoadData(void **module, const void *image) {
   call("hipModuleLoadData");
-  if (!rt.set) return fault("hipModuleLoadData before hipSetDevice");
-  if (rt.loaded) return fault("hipModuleLoadData twice");
-  if (!read_image(image)) return fault("hipModuleLoadData: no AMDGPU code object with metadata");
+  if (!rt.set)
+    return fault("hipModuleLoadData before hipSetDevice");
+  if (rt.loaded)
+    return fault("hipModuleLoadData twice");
+  if (!read_image(image))
+    return fault("hipModuleLoadData: no AMDGPU code object with metadata");
   rt.loaded = true;
   *module = &rt.loaded;
   return SUCCESS;
@@ -367,7 +450,8 @@ int hipModuleLoadData(void **module, const void *image) {
 
 int hipModuleUnload(void *module) {
   call("hipModuleUnload");
-  if (module != &rt.loaded || !rt.loaded) return fault("hipModuleUnload of what was not loaded");
+  if (module != &rt.loaded || !rt.loaded)
+    return fault("hipModuleUnload of what was not loaded");
   rt.loaded = false;
   rt.nkernels = 0;
   return SUCCESS;
@@ -375,15 +459,18 @@ int hipModuleUnload(void *module) {
 
 int hipModuleGetFunction(void **f, void *module, const char *name) {
   call("hipModuleGetFunction %s", name);
-  if (module != &rt.loaded || !rt.loaded) return fault("hipModuleGetFunction of a module that is not loaded");
+  if (module != &rt.loaded || !rt.loaded)
+    return fault("hipModuleGetFunction of a module that is not loaded");
   for (int i = 0; i < rt.nkernels; i++)
-    if (strcmp(rt.kernels[i].name, name) == 0) return *f = &rt.kernels[i], SUCCESS;
+    if (strcmp(rt.kernels[i].name, name) == 0)
+      return *f = &rt.kernels[i], SUCCESS;
   return NOT_FOUND;
 }
 
 int hipFuncGetAttribute(int *value, int attribute, void *f) {
   const Kernel *k = f;
-  if (k < rt.kernels || k >= rt.kernels + rt.nkernels) return fault("hipFuncGetAttribute of what hipModuleGetFunction did not give");
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels)
+    return fault("hipFuncGetAttribute of what hipModuleGetFunction did not give");
   *value = attribute == 1 ? (int)k->group_size : attribute == 4 ? 32 : 0;
   return SUCCESS;
 }
@@ -393,27 +480,38 @@ static int check_kernarg(const Kernel *k, const char *bytes, size_t size) {
   uint64_t end = 0;
   for (int i = 0; i < k->nargs; i++) {
     const Arg *a = &k->args[i];
-    if (a->hidden) return fault("%s: argument %d is hidden: a plain launcher cannot fill it", k->name, i);
-    if (a->offset < end) return fault("%s: argument %d overlaps the one before it", k->name, i);
+    if (a->hidden)
+      return fault("%s: argument %d is hidden: a plain launcher cannot fill it", k->name, i);
+    if (a->offset < end)
+      return fault("%s: argument %d overlaps the one before it", k->name, i);
     end = a->offset + a->size;
-    if (end > size) return fault("%s: argument %d ends at byte %llu, but %zu were given", k->name, i, (unsigned long long)end, size);
+    if (end > size)
+      return fault("%s: argument %d ends at byte %llu, but %zu were given", k->name, i, (unsigned long long)end, size);
     void *p = NULL;
-    if (a->pointer) memcpy(&p, bytes + a->offset, sizeof p);
-    if (a->pointer && !find(p)) return fault("%s: argument %d is no pointer from hipMalloc", k->name, i);
+    if (a->pointer)
+      memcpy(&p, bytes + a->offset, sizeof p);
+    if (a->pointer && !find(p))
+      return fault("%s: argument %d is no pointer from hipMalloc", k->name, i);
   }
   if (size > k->kernarg_size || size < end)
-    return fault("%s: %zu kernarg bytes given, %llu in the metadata", k->name, size, (unsigned long long)k->kernarg_size);
+    return fault("%s: %zu kernarg bytes given, %llu in the metadata", k->name, size,
+                 (unsigned long long)k->kernarg_size);
   return SUCCESS;
 }
 
-int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                          void *stream, void **args, void **extra) {
+int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void *stream, void **args, void **extra) {
   const Kernel *k = f;
-  if (to_fail("hipModuleLaunchKernel")) return LAUNCH_FAILED;
-  if (k < rt.kernels || k >= rt.kernels + rt.nkernels) return fault("launch of what hipModuleGetFunction did not give");
-  if (stream && (stream != &rt.beside || !rt.beside)) return fault("%s: a stream that was not made", k->name);
-  if (stream && rt.seen != rt.front - 1) return fault("%s: does not wait for what was launched before, or is beside nothing", k->name);
-  if (!stream && rt.open) return fault("%s: does not wait for what was launched beside others", k->name);
+  if (to_fail("hipModuleLaunchKernel"))
+    return LAUNCH_FAILED;
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels)
+    return fault("launch of what hipModuleGetFunction did not give");
+  if (stream && (stream != &rt.beside || !rt.beside))
+    return fault("%s: a stream that was not made", k->name);
+  if (stream && rt.seen != rt.front - 1)
+    return fault("%s: does not wait for what was launched before, or is beside nothing", k->name);
+  if (!stream && rt.open)
+    return fault("%s: does not wait for what was launched beside others", k->name);
   *(stream ? &rt.open : &rt.front) += 1;
   if (args || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3)
     return fault("%s: arguments are not given as one buffer with its size", k->name);
@@ -421,14 +519,19 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
   memcpy(&size, extra[3], sizeof size);
   const unsigned char *bytes = extra[1];
   char hex[513] = "";
-  for (size_t i = 0; i < size && i < 256; i++) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-  call("%slaunch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s", stream ? "beside " : "", k->name, gx, gy, gz, bx, by, bz, shared, size, hex);
+  for (size_t i = 0; i < size && i < 256; i++)
+    snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+  call("%slaunch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s", stream ? "beside " : "", k->name, gx, gy,
+       gz, bx, by, bz, shared, size, hex);
   uint64_t threads = (uint64_t)bx * by * bz;
-  if (!gx || !gy || !gz || gy > 65535 || gz > 65535) return fault("%s: grid %u x %u x %u", k->name, gx, gy, gz);
+  if (!gx || !gy || !gz || gy > 65535 || gz > 65535)
+    return fault("%s: grid %u x %u x %u", k->name, gx, gy, gz);
   if (threads == 0 || threads > k->max_flat)
-    return fault("%s: %llu threads a block, %llu in the metadata", k->name, (unsigned long long)threads, (unsigned long long)k->max_flat);
+    return fault("%s: %llu threads a block, %llu in the metadata", k->name, (unsigned long long)threads,
+                 (unsigned long long)k->max_flat);
   if (shared + k->group_size > 65536)
-    return fault("%s: %u dynamic and %llu static bytes of shared memory", k->name, shared, (unsigned long long)k->group_size);
+    return fault("%s: %u dynamic and %llu static bytes of shared memory", k->name, shared,
+                 (unsigned long long)k->group_size);
   rt.launches_since_sync++;
   return check_kernarg(k, extra[1], size);
 }
@@ -451,39 +554,50 @@ int hipEventCreate(void **e) {
 }
 
 /* Is it an event that was made? */
-static bool event(void *e) { return (Event *)e >= rt.events && (Event *)e < rt.events + MAX_EVENTS && ((Event *)e)->used; }
+static bool event(void *e) {
+  return (Event *)e >= rt.events && (Event *)e < rt.events + MAX_EVENTS && ((Event *)e)->used;
+}
 
 int hipEventDestroy(void *e) {
-  if (!event(e)) return fault("hipEventDestroy of no event");
+  if (!event(e))
+    return fault("hipEventDestroy of no event");
   ((Event *)e)->used = false;
   return SUCCESS;
 }
 
 int hipEventRecord(void *e, void *stream) {
-  if (!event(e) || (stream ? stream != &rt.beside || !rt.beside : rt.open)) return fault("hipEventRecord of no event, or into another stream");
+  if (!event(e) || (stream ? stream != &rt.beside || !rt.beside : rt.open))
+    return fault("hipEventRecord of no event, or into another stream");
   *(Event *)e = (Event){true, true, stream != NULL, rt.front};
   return SUCCESS;
 }
 
 int hipStreamCreateWithFlags(void **stream, unsigned flags) {
-  if (rt.beside || flags != 1) return fault("hipStreamCreateWithFlags");
+  if (rt.beside || flags != 1)
+    return fault("hipStreamCreateWithFlags");
   rt.beside = true;
   *stream = &rt.beside;
   return SUCCESS;
 }
 
-int hipStreamDestroy(void *stream) { return stream == &rt.beside && rt.beside ? (rt.beside = false, SUCCESS) : fault("hipStreamDestroy of no stream"); }
+int hipStreamDestroy(void *stream) {
+  return stream == &rt.beside && rt.beside ? (rt.beside = false, SUCCESS) : fault("hipStreamDestroy of no stream");
+}
 
 int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
-  if (!event(e) || !((Event *)e)->recorded || flags || (stream != NULL) == ((Event *)e)->beside || (stream && stream != &rt.beside))
+  if (!event(e) || !((Event *)e)->recorded || flags || (stream != NULL) == ((Event *)e)->beside ||
+      (stream && stream != &rt.beside))
     return fault("hipStreamWaitEvent of no event, or in its own stream");
-  if (stream) rt.seen = ((Event *)e)->front;
-  else rt.open = 0;
+  if (stream)
+    rt.seen = ((Event *)e)->front;
+  else
+    rt.open = 0;
   return SUCCESS;
 }
 
 int hipEventSynchronize(void *e) {
-  if (!event(e) || !((Event *)e)->recorded) return fault("hipEventSynchronize before the event was recorded");
+  if (!event(e) || !((Event *)e)->recorded)
+    return fault("hipEventSynchronize before the event was recorded");
   rt.launches_since_sync = 0;
   return SUCCESS;
 }
@@ -491,15 +605,19 @@ int hipEventSynchronize(void *e) {
 int hipEventElapsedTime(float *milliseconds, void *start, void *end) {
   if (!event(start) || !event(end) || !((Event *)start)->recorded || !((Event *)end)->recorded)
     return fault("hipEventElapsedTime of events that were not recorded");
-  if (rt.launches_since_sync) return fault("hipEventElapsedTime before the launches were waited for");
+  if (rt.launches_since_sync)
+    return fault("hipEventElapsedTime before the launches were waited for");
   *milliseconds = 1.0f;
   return SUCCESS;
 }
 
 /* At the end everything must have been given back. */
 __attribute__((destructor)) static void at_end(void) {
-  if (rt.loaded) fault("a module was left loaded");
-  if (memory_used()) fault("%zu bytes of device memory were left", memory_used());
+  if (rt.loaded)
+    fault("a module was left loaded");
+  if (memory_used())
+    fault("%zu bytes of device memory were left", memory_used());
   for (int i = 0; i < MAX_EVENTS; i++)
-    if (rt.events[i].used) fault("an event was left");
+    if (rt.events[i].used)
+      fault("an event was left");
 }

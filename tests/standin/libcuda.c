@@ -1,10 +1,14 @@
-/* tests/standin/libcuda.c: stands in for NVIDIA's driver where there is no NVIDIA GPU. It computes nothing: memory is 0 until it is copied to. It checks the order of the calls and
- * their arguments, a launch's against the PTX: pointers, block, grid. A mistake makes the call fail with CUDA_ERROR_INVALID_VALUE and writes a line "fault: ..." to stderr and to the log.
+/* tests/standin/libcuda.c: stands in for NVIDIA's driver where there is no NVIDIA GPU. It computes nothing: memory is
+ * 0 until it is copied to. It checks the order of the calls and
+ * their arguments, a launch's against the PTX: pointers, block, grid. A mistake makes the call fail with
+ * CUDA_ERROR_INVALID_VALUE and writes a line "fault: ..." to stderr and to the log.
  * Launches on a stream that captures are kept; launching the graph that they become logs them as launches.
  *
- * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other begin with "beside"
+ * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other
+ *                           begin with "beside"
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
- * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and waiting fail
+ * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
+ *                           waiting fail
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -15,23 +19,54 @@
 #include <string.h>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
-enum { MAX_ALLOCATIONS = 256, MAX_KERNELS = 256, MAX_ARGS = 32, MAX_EVENTS = 128, MAX_MODULES = 16, MAX_GRAPHS = 16, MAX_STREAMS = 16, MAX_NODES = 4096 };
+enum {
+  MAX_ALLOCATIONS = 256,
+  MAX_KERNELS = 256,
+  MAX_ARGS = 32,
+  MAX_EVENTS = 128,
+  MAX_MODULES = 16,
+  MAX_GRAPHS = 16,
+  MAX_STREAMS = 16,
+  MAX_NODES = 4096
+};
 
 /* A kernel as the PTX declares it. */
-typedef struct Kernel { int module; char name[128]; int nargs; int size[MAX_ARGS]; bool pointer[MAX_ARGS]; unsigned max[3]; } Kernel;
+typedef struct Kernel {
+  int module;
+  char name[128];
+  int nargs;
+  int size[MAX_ARGS];
+  bool pointer[MAX_ARGS];
+  unsigned max[3];
+} Kernel;
 /* Memory handed out. */
-typedef struct Allocation { char *p; size_t size; } Allocation;
-/* A stream for launches beside others. It has waited for the first `seen` of the launches in the other; `open`: it has launches that the other has not waited for. */
-typedef struct Stream { bool used, open; int seen; } Stream;
+typedef struct Allocation {
+  char *p;
+  size_t size;
+} Allocation;
+/* A stream for launches beside others. It has waited for the first `seen` of the launches in the other; `open`: it has
+ * launches that the other has not waited for. */
+typedef struct Stream {
+  bool used, open;
+  int seen;
+} Stream;
 /* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches. */
-typedef struct Event { bool used; Stream *beside; int front; } Event;
+typedef struct Event {
+  bool used;
+  Stream *beside;
+  int front;
+} Event;
 /* Launches kept, as the lines that the log gets. */
-typedef struct Graph { bool used; int n; char *lines[MAX_NODES]; } Graph;
+typedef struct Graph {
+  bool used;
+  int n;
+  char *lines[MAX_NODES];
+} Graph;
 
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   bool started, current, stream, capturing, broken;
-  int launches, front;           /* front: those that are not beside others */
+  int launches, front; /* front: those that are not beside others */
   Stream beside[MAX_STREAMS];
   bool modules[MAX_MODULES];
   Event events[MAX_EVENTS];
@@ -44,7 +79,8 @@ static struct {
 
 /* ---------------------------------------------------------------- threads */
 
-/* As with the driver, several threads may call at once: what takes or gives back one of the things in `rt` begins with ALONE and runs on its own. */
+/* As with the driver, several threads may call at once: what takes or gives back one of the things in `rt` begins with
+ * ALONE and runs on its own. */
 static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t *enter(void) { return pthread_mutex_lock(&alone), &alone; }
 static void leave(pthread_mutex_t **m) { pthread_mutex_unlock(*m); }
@@ -56,7 +92,8 @@ static void leave(pthread_mutex_t **m) { pthread_mutex_unlock(*m); }
 static void write_line(const char *prefix, const char *line) {
   const char *path = getenv("STC_STANDIN_LOG");
   FILE *f = path ? fopen(path, "a") : NULL;
-  if (!f) return;
+  if (!f)
+    return;
   fprintf(f, "%s%s\n", prefix, line);
   fclose(f);
 }
@@ -95,20 +132,30 @@ int cuInit(unsigned flags) {
   ALONE;
   return rt.started = true, flags ? fault("cuInit: flags") : SUCCESS;
 }
-int cuGetErrorName(int e, const char **name) { return *name = e == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_INVALID_VALUE", SUCCESS; }
-int cuGetErrorString(int e, const char **text) { return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS; }
+int cuGetErrorName(int e, const char **name) {
+  return *name = e == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_INVALID_VALUE", SUCCESS;
+}
+int cuGetErrorString(int e, const char **text) {
+  return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS;
+}
 int cuDeviceGetCount(int *n) { return *n = 1, rt.started ? SUCCESS : fault("cuDeviceGetCount before cuInit"); }
 int cuDeviceGet(int *d, int i) { return *d = 7, i == 0 ? SUCCESS : fault("cuDeviceGet(%d)", i); }
-int cuDeviceGetName(char *name, int size, int d) { return snprintf(name, (size_t)size, "Stand-in"), d == 7 ? SUCCESS : fault("cuDeviceGetName of no device"); }
-int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d == 7 ? SUCCESS : fault("cuDeviceTotalMem of no device"); }
+int cuDeviceGetName(char *name, int size, int d) {
+  return snprintf(name, (size_t)size, "Stand-in"), d == 7 ? SUCCESS : fault("cuDeviceGetName of no device");
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int d) {
+  return *bytes = (size_t)1 << 30, d == 7 ? SUCCESS : fault("cuDeviceTotalMem of no device");
+}
 
 /* The limits of an sm_90. */
 int cuDeviceGetAttribute(int *value, int attribute, int d) {
-  static const int table[][2] = {{1, 1024},  {2, 1024}, {3, 1024},  {4, 64},  {5, 2147483647}, {6, 65535}, {7, 65535},    {8, 49152},
-                                 {10, 32}, {16, 4},   {39, 2048}, {75, 9}, {76, 0},         {81, 233472}, {82, 65536}, {97, 232448}};
+  static const int table[][2] = {{1, 1024},  {2, 1024},    {3, 1024},   {4, 64},     {5, 2147483647}, {6, 65535},
+                                 {7, 65535}, {8, 49152},   {10, 32},    {16, 4},     {39, 2048},      {75, 9},
+                                 {76, 0},    {81, 233472}, {82, 65536}, {97, 232448}};
   *value = 0;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-    if (table[i][0] == attribute) *value = table[i][1];
+    if (table[i][0] == attribute)
+      *value = table[i][1];
   return d == 7 ? SUCCESS : fault("cuDeviceGetAttribute of no device");
 }
 
@@ -122,7 +169,8 @@ int cuDevicePrimaryCtxRetain(void **context, int d) {
 int cuDevicePrimaryCtxRelease_v2(int d) {
   ALONE;
   (void)d;
-  if (rt.retained == 1) rt.broken = false;
+  if (rt.retained == 1)
+    rt.broken = false;
   return rt.retained-- > 0 ? SUCCESS : fault("cuDevicePrimaryCtxRelease of what is not retained");
 }
 
@@ -132,7 +180,8 @@ int cuCtxSetCurrent(void *context) {
 }
 
 int cuCtxSynchronize(void) {
-  if (rt.capturing) return fault("cuCtxSynchronize while a stream captures");
+  if (rt.capturing)
+    return fault("cuCtxSynchronize while a stream captures");
   return rt.broken || to_fail("cuCtxSynchronize") ? LAUNCH_FAILED : SUCCESS;
 }
 
@@ -143,7 +192,8 @@ static Allocation *find(uint64_t p, size_t size) {
   for (int i = 0; i < MAX_ALLOCATIONS; i++) {
     Allocation *a = &rt.allocations[i];
     uint64_t start = (uint64_t)(uintptr_t)a->p;
-    if (a->p && p >= start && p < start + a->size && size <= start + a->size - p) return a;
+    if (a->p && p >= start && p < start + a->size && size <= start + a->size - p)
+      return a;
   }
   return NULL;
 }
@@ -153,10 +203,13 @@ int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = *total = (size
 int cuMemAlloc_v2(uint64_t *p, size_t size) {
   ALONE;
   call("cuMemAlloc %zu", size);
-  if (rt.broken) return LAUNCH_FAILED;
-  if (rt.capturing) return fault("cuMemAlloc while a stream captures");
+  if (rt.broken)
+    return LAUNCH_FAILED;
+  if (rt.capturing)
+    return fault("cuMemAlloc while a stream captures");
   for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
-    if (rt.allocations[i].p) continue;
+    if (rt.allocations[i].p)
+      continue;
     rt.allocations[i] = (Allocation){calloc(1, size), size};
     *p = (uint64_t)(uintptr_t)rt.allocations[i].p;
     return *p ? SUCCESS : OUT_OF_MEMORY;
@@ -168,26 +221,30 @@ int cuMemFree_v2(uint64_t p) {
   ALONE;
   Allocation *a = find(p, 1);
   call("cuMemFree");
-  if (!a || (uint64_t)(uintptr_t)a->p != p) return fault("cuMemFree of what cuMemAlloc did not give");
+  if (!a || (uint64_t)(uintptr_t)a->p != p)
+    return fault("cuMemFree of what cuMemAlloc did not give");
   free(a->p);
   a->p = NULL;
   return SUCCESS;
 }
 
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
-  if (!find(to, size) || rt.capturing) return fault("cuMemcpyHtoD of %zu bytes", size);
+  if (!find(to, size) || rt.capturing)
+    return fault("cuMemcpyHtoD of %zu bytes", size);
   memcpy((void *)(uintptr_t)to, from, size);
   return SUCCESS;
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
-  if (!find(from, size) || rt.capturing) return fault("cuMemcpyDtoH of %zu bytes", size);
+  if (!find(from, size) || rt.capturing)
+    return fault("cuMemcpyDtoH of %zu bytes", size);
   memcpy(to, (void *)(uintptr_t)from, size);
   return SUCCESS;
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
-  if (stream || !find(to, size) || !find(from, size) || (to < from + size && from < to + size)) return fault("cuMemcpyDtoDAsync of %zu bytes", size);
+  if (stream || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
+    return fault("cuMemcpyDtoDAsync of %zu bytes", size);
   memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
   return SUCCESS;
 }
@@ -195,25 +252,32 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
 /* ---------------------------------------------------------------- modules */
 
 /* Bytes of a parameter of PTX type `t`: "u64 ...", "f32 ...". */
-static int type_bytes(const char *t) { return strstr(t, "64") == t + 1 ? 8 : strstr(t, "32") == t + 1 ? 4 : strstr(t, "16") == t + 1 ? 2 : 1; }
+static int type_bytes(const char *t) {
+  return strstr(t, "64") == t + 1 ? 8 : strstr(t, "32") == t + 1 ? 4 : strstr(t, "16") == t + 1 ? 2 : 1;
+}
 
 /* Reads one kernel from behind ".entry ". False: the stand-in has no place for more. */
 static bool read_kernel(const char *s, int module) {
   int at = 0;
-  while (at < rt.nkernels && rt.kernels[at].name[0]) at++;
-  if (at == MAX_KERNELS) return false;
-  if (at == rt.nkernels) rt.nkernels++;
+  while (at < rt.nkernels && rt.kernels[at].name[0])
+    at++;
+  if (at == MAX_KERNELS)
+    return false;
+  if (at == rt.nkernels)
+    rt.nkernels++;
   Kernel *k = &rt.kernels[at];
   *k = (Kernel){.module = module};
   snprintf(k->name, sizeof k->name, "%.*s", (int)strcspn(s, "( \n"), s);
   const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid");
-  if (!end || end > body) end = strchr(s, ')');
+  if (!end || end > body)
+    end = strchr(s, ')');
   for (const char *p = strstr(s, ".param ."); p && p < end && k->nargs < MAX_ARGS; p = strstr(p + 1, ".param .")) {
     k->size[k->nargs] = type_bytes(p + 8);
     const char *pointer = strstr(p, ".ptr");
     k->pointer[k->nargs++] = pointer && pointer < p + strcspn(p, "\n");
   }
-  if (max && max < body) sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
+  if (max && max < body)
+    sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
   return true;
 }
 
@@ -221,13 +285,18 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   ALONE;
   (void)n, (void)options, (void)values;
   int i = 0;
-  while (i < MAX_MODULES && rt.modules[i]) i++;
+  while (i < MAX_MODULES && rt.modules[i])
+    i++;
   call("cuModuleLoadDataEx");
-  if (i == MAX_MODULES || !rt.current) return fault("cuModuleLoadDataEx without a context");
-  if (memcmp(image, "\177ELF", 4) == 0) return 200;
-  if (!strstr(image, ".version")) return fault("cuModuleLoadDataEx: no PTX");
+  if (i == MAX_MODULES || !rt.current)
+    return fault("cuModuleLoadDataEx without a context");
+  if (memcmp(image, "\177ELF", 4) == 0)
+    return 200;
+  if (!strstr(image, ".version"))
+    return fault("cuModuleLoadDataEx: no PTX");
   for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
-    if (!read_kernel(s + 7, i)) return fault("more kernels than the stand-in keeps");
+    if (!read_kernel(s + 7, i))
+      return fault("more kernels than the stand-in keeps");
   rt.modules[i] = true;
   *module = &rt.modules[i];
   return SUCCESS;
@@ -236,49 +305,64 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
 int cuModuleUnload(void *module) {
   ALONE;
   bool *m = module;
-  if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m) return fault("cuModuleUnload of what was not loaded");
+  if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m)
+    return fault("cuModuleUnload of what was not loaded");
   for (int g = 0; g < MAX_GRAPHS; g++)
-    if (rt.graphs[g].used) return fault("cuModuleUnload while a graph of its kernels is there");
+    if (rt.graphs[g].used)
+      return fault("cuModuleUnload while a graph of its kernels is there");
   *m = false;
   for (int i = 0; i < rt.nkernels; i++)
-    if (&rt.modules[rt.kernels[i].module] == m) rt.kernels[i].name[0] = 0;
-  while (rt.nkernels && !rt.kernels[rt.nkernels - 1].name[0]) rt.nkernels--;
+    if (&rt.modules[rt.kernels[i].module] == m)
+      rt.kernels[i].name[0] = 0;
+  while (rt.nkernels && !rt.kernels[rt.nkernels - 1].name[0])
+    rt.nkernels--;
   return SUCCESS;
 }
 
 int cuModuleGetFunction(void **f, void *module, const char *name) {
   ALONE;
   for (int i = 0; i < rt.nkernels; i++)
-    if (&rt.modules[rt.kernels[i].module] == module && strcmp(rt.kernels[i].name, name) == 0) return *f = &rt.kernels[i], SUCCESS;
+    if (&rt.modules[rt.kernels[i].module] == module && strcmp(rt.kernels[i].name, name) == 0)
+      return *f = &rt.kernels[i], SUCCESS;
   return NOT_FOUND;
 }
 
 int cuFuncSetAttribute(void *f, int attribute, int value) { return (void)f, (void)attribute, (void)value, SUCCESS; }
-int cuFuncGetAttribute(int *value, int attribute, void *f) { return (void)f, *value = attribute == 4 ? 40 : 0, SUCCESS; }
+int cuFuncGetAttribute(int *value, int attribute, void *f) {
+  return (void)f, *value = attribute == 4 ? 40 : 0, SUCCESS;
+}
 
 /* ---------------------------------------------------------------- launches */
 
 /* The line for a launch; false after a fault. */
-static bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args, char *line, size_t size) {
-  int n = snprintf(line, size, "launch %s grid %u %u %u block %u %u %u shared %u", k->name, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared);
+static bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
+                     char *line, size_t size) {
+  int n = snprintf(line, size, "launch %s grid %u %u %u block %u %u %u shared %u", k->name, grid[0], grid[1], grid[2],
+                   block[0], block[1], block[2], shared);
   for (int i = 0; i < 3; i++)
-    if (!grid[i] || !block[i] || (k->max[i] && block[i] > k->max[i]) || (i && grid[i] > 65535)) return fault("%s: grid or block", k->name), false;
+    if (!grid[i] || !block[i] || (k->max[i] && block[i] > k->max[i]) || (i && grid[i] > 65535))
+      return fault("%s: grid or block", k->name), false;
   for (int i = 0; i < k->nargs; i++) {
     uint64_t v = 0;
     memcpy(&v, args[i], (size_t)k->size[i]);
-    if (k->pointer[i] && !find(v, 1)) return fault("%s: argument %d is no pointer from cuMemAlloc", k->name, i), false;
+    if (k->pointer[i] && !find(v, 1))
+      return fault("%s: argument %d is no pointer from cuMemAlloc", k->name, i), false;
     int which = -1;
     for (int a = 0; a < MAX_ALLOCATIONS && k->pointer[i]; a++)
-      if (rt.allocations[a].p == (char *)(uintptr_t)v) which = a;
-    n += k->pointer[i] ? snprintf(line + n, size - (size_t)n, " @%d", which) : snprintf(line + n, size - (size_t)n, " %llx", (unsigned long long)v);
+      if (rt.allocations[a].p == (char *)(uintptr_t)v)
+        which = a;
+    n += k->pointer[i] ? snprintf(line + n, size - (size_t)n, " @%d", which)
+                       : snprintf(line + n, size - (size_t)n, " %llx", (unsigned long long)v);
   }
   return true;
 }
 
 /* Makes the launch, or adds it to the graph that is being captured. */
 static int keep_launch(const char *line) {
-  if (!rt.capturing) return call("%s", line), SUCCESS;
-  if (rt.captured->n == MAX_NODES) return fault("more launches in a graph than the stand-in keeps");
+  if (!rt.capturing)
+    return call("%s", line), SUCCESS;
+  if (rt.captured->n == MAX_NODES)
+    return fault("more launches in a graph than the stand-in keeps");
   rt.captured->lines[rt.captured->n++] = strdup(line);
   return SUCCESS;
 }
@@ -292,33 +376,45 @@ static Stream *beside_stream(void *stream) {
 /* Is there a launch beside others that nobody has waited for? */
 static bool is_open(void) {
   for (int i = 0; i < MAX_STREAMS; i++)
-    if (rt.beside[i].used && rt.beside[i].open) return true;
+    if (rt.beside[i].used && rt.beside[i].open)
+      return true;
   return false;
 }
 
 /* A launch beside the one before, which it need not wait for, but for all before that. */
 static int launch_beside(Stream *s, const Kernel *k, const char *line) {
   char beside[800];
-  if (s->seen < rt.front - 1) return fault("%s: does not wait for what was launched before", k->name);
-  if (s->seen == rt.front) return fault("%s: there is nothing that it is beside", k->name);
+  if (s->seen < rt.front - 1)
+    return fault("%s: does not wait for what was launched before", k->name);
+  if (s->seen == rt.front)
+    return fault("%s: there is nothing that it is beside", k->name);
   s->open = true;
   snprintf(beside, sizeof beside, "beside %s", line);
   return keep_launch(beside);
 }
 
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **args, void **extra) {
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **args, void **extra) {
   ALONE;
   const Kernel *k = f;
   char line[768];
   unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
-  if (getenv("STC_STANDIN_BREAK") && ++rt.launches == atoi(getenv("STC_STANDIN_BREAK"))) rt.broken = true;
-  if (rt.broken || to_fail("cuLaunchKernel")) return LAUNCH_FAILED;
-  if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra) return fault("launch of what cuModuleGetFunction did not give");
-  if (!describe(k, grid, block, shared, args, line, sizeof line)) return INVALID_VALUE;
-  if (beside_stream(stream)) return launch_beside(stream, k, line);
-  if (stream && (stream != &rt.stream || !rt.capturing)) return fault("%s: a stream that does not capture", k->name);
-  if (!stream && rt.capturing) return fault("%s: launched beside the capture", k->name);
-  if (is_open()) return fault("%s: does not wait for what was launched beside others", k->name);
+  if (getenv("STC_STANDIN_BREAK") && ++rt.launches == atoi(getenv("STC_STANDIN_BREAK")))
+    rt.broken = true;
+  if (rt.broken || to_fail("cuLaunchKernel"))
+    return LAUNCH_FAILED;
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra)
+    return fault("launch of what cuModuleGetFunction did not give");
+  if (!describe(k, grid, block, shared, args, line, sizeof line))
+    return INVALID_VALUE;
+  if (beside_stream(stream))
+    return launch_beside(stream, k, line);
+  if (stream && (stream != &rt.stream || !rt.capturing))
+    return fault("%s: a stream that does not capture", k->name);
+  if (!stream && rt.capturing)
+    return fault("%s: launched beside the capture", k->name);
+  if (is_open())
+    return fault("%s: does not wait for what was launched beside others", k->name);
   rt.front++;
   return keep_launch(line);
 }
@@ -328,8 +424,10 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 int cuStreamCreate(void **stream, unsigned flags) {
   ALONE;
   for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
-    if (!rt.beside[i].used) return rt.beside[i] = (Stream){.used = true}, *stream = &rt.beside[i], SUCCESS;
-  if (rt.stream || flags) return fault("cuStreamCreate");
+    if (!rt.beside[i].used)
+      return rt.beside[i] = (Stream){.used = true}, *stream = &rt.beside[i], SUCCESS;
+  if (rt.stream || flags)
+    return fault("cuStreamCreate");
   rt.stream = true;
   *stream = &rt.stream;
   return SUCCESS;
@@ -337,15 +435,19 @@ int cuStreamCreate(void **stream, unsigned flags) {
 
 int cuStreamDestroy_v2(void *stream) {
   ALONE;
-  if (beside_stream(stream)) return beside_stream(stream)->used = false, SUCCESS;
-  if (stream != &rt.stream || !rt.stream || rt.capturing) return fault("cuStreamDestroy");
+  if (beside_stream(stream))
+    return beside_stream(stream)->used = false, SUCCESS;
+  if (stream != &rt.stream || !rt.stream || rt.capturing)
+    return fault("cuStreamDestroy");
   rt.stream = false;
   return SUCCESS;
 }
 
 int cuStreamBeginCapture_v2(void *stream, int mode) {
-  if (stream != &rt.stream || rt.capturing || mode < 0 || mode > 2) return fault("cuStreamBeginCapture");
-  if (to_fail("cuStreamBeginCapture_v2")) return LAUNCH_FAILED;
+  if (stream != &rt.stream || rt.capturing || mode < 0 || mode > 2)
+    return fault("cuStreamBeginCapture");
+  if (to_fail("cuStreamBeginCapture_v2"))
+    return LAUNCH_FAILED;
   for (int g = 0; g < MAX_GRAPHS && !rt.capturing; g++)
     if (!rt.graphs[g].used) {
       rt.graphs[g] = (Graph){.used = true};
@@ -356,7 +458,8 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
 }
 
 int cuStreamEndCapture(void *stream, void **graph) {
-  if (stream != &rt.stream || !rt.capturing || is_open()) return fault("cuStreamEndCapture");
+  if (stream != &rt.stream || !rt.capturing || is_open())
+    return fault("cuStreamEndCapture");
   rt.capturing = false;
   *graph = rt.captured;
   call("graph of %d launches", rt.captured->n);
@@ -365,21 +468,26 @@ int cuStreamEndCapture(void *stream, void **graph) {
 
 /* Frees what a graph keeps. */
 static void clear(Graph *g) {
-  for (int i = 0; i < g->n; i++) free(g->lines[i]);
+  for (int i = 0; i < g->n; i++)
+    free(g->lines[i]);
   *g = (Graph){0};
 }
 
 /* The executable graph is a graph of its own. */
 int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags) {
   const Graph *from = graph;
-  if (!from->used || flags) return fault("cuGraphInstantiateWithFlags");
-  if (to_fail("cuGraphInstantiateWithFlags")) return LAUNCH_FAILED;
+  if (!from->used || flags)
+    return fault("cuGraphInstantiateWithFlags");
+  if (to_fail("cuGraphInstantiateWithFlags"))
+    return LAUNCH_FAILED;
   for (int g = 0; g < MAX_GRAPHS; g++) {
     Graph *to = &rt.graphs[g];
-    if (to->used) continue;
+    if (to->used)
+      continue;
     to->used = true;
     to->n = from->n;
-    for (int i = 0; i < from->n; i++) to->lines[i] = strdup(from->lines[i]);
+    for (int i = 0; i < from->n; i++)
+      to->lines[i] = strdup(from->lines[i]);
     *executable = to;
     return SUCCESS;
   }
@@ -388,22 +496,28 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
 
 int cuGraphLaunch(void *executable, void *stream) {
   const Graph *g = executable;
-  if (!g->used || stream || rt.capturing || is_open()) return fault("cuGraphLaunch");
+  if (!g->used || stream || rt.capturing || is_open())
+    return fault("cuGraphLaunch");
   rt.front++;
   call("cuGraphLaunch");
-  for (int i = 0; i < g->n; i++) write_line("", g->lines[i]);
+  for (int i = 0; i < g->n; i++)
+    write_line("", g->lines[i]);
   return SUCCESS;
 }
 
 int cuGraphDestroy(void *graph) { return clear(graph), SUCCESS; }
-int cuGraphExecDestroy(void *executable) { return ((Graph *)executable)->used ? (clear(executable), SUCCESS) : fault("cuGraphExecDestroy of what is none"); }
+int cuGraphExecDestroy(void *executable) {
+  return ((Graph *)executable)->used ? (clear(executable), SUCCESS) : fault("cuGraphExecDestroy of what is none");
+}
 
 /* ---------------------------------------------------------------- events */
 
 int cuEventCreate(void **e, unsigned flags) {
   ALONE;
   for (int i = 0; i < MAX_EVENTS; i++)
-    if (!rt.events[i].used) return rt.events[i] = (Event){.used = true}, *e = &rt.events[i], flags & ~2u ? fault("cuEventCreate: flags") : SUCCESS;
+    if (!rt.events[i].used)
+      return rt.events[i] = (Event){.used = true}, *e = &rt.events[i],
+             flags & ~2u ? fault("cuEventCreate: flags") : SUCCESS;
   return OUT_OF_MEMORY;
 }
 
@@ -417,7 +531,8 @@ static bool is_front(const void *stream) { return stream == (rt.capturing ? &rt.
 
 int cuEventRecord(void *event, void *stream) {
   Event *e = event;
-  if (!e->used || (!beside_stream(stream) && (!is_front(stream) || is_open()))) return fault("cuEventRecord");
+  if (!e->used || (!beside_stream(stream) && (!is_front(stream) || is_open())))
+    return fault("cuEventRecord");
   e->beside = beside_stream(stream);
   e->front = rt.front;
   return SUCCESS;
@@ -426,11 +541,16 @@ int cuEventRecord(void *event, void *stream) {
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   const Event *e = event;
   Stream *s = beside_stream(stream);
-  if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside) return fault("cuStreamWaitEvent");
-  if (s) s->seen = e->front;
-  else e->beside->open = false;
+  if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside)
+    return fault("cuStreamWaitEvent");
+  if (s)
+    s->seen = e->front;
+  else
+    e->beside->open = false;
   return SUCCESS;
 }
 
 int cuEventSynchronize(void *e) { return ((Event *)e)->used ? SUCCESS : fault("cuEventSynchronize"); }
-int cuEventElapsedTime(float *ms, void *begin, void *end) { return *ms = 1, ((Event *)begin)->used && ((Event *)end)->used ? SUCCESS : fault("cuEventElapsedTime"); }
+int cuEventElapsedTime(float *ms, void *begin, void *end) {
+  return *ms = 1, ((Event *)begin)->used && ((Event *)end)->used ? SUCCESS : fault("cuEventElapsedTime");
+}

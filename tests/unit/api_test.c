@@ -12,21 +12,25 @@
 #include "driver/stc.h"
 
 /* Its last step shows whether `step` counts on. */
-static const char *const counting =
-  "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f64 on G;\n"
-  "stencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]) + f64(step);\n";
+static const char *const counting = "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f64 on G;\n"
+                                    "stencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]) + f64(step);\n";
 
 /* Two fields with one init, one input without. */
 static const char *const two =
-  "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield U, V : f32 on G;\nfield W : f32 on G input;\n"
-  "init start(U, V)[G] { U = f32(idx(0)); V = 2.0 * f32(idx(0)); }\n"
-  "stencil s(U, V)[1 .. N-2] { U = V[-1] + W; V = U[1]; }\n";
+    "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield U, V : f32 on G;\nfield W : f32 on G input;\n"
+    "init start(U, V)[G] { U = f32(idx(0)); V = 2.0 * f32(idx(0)); }\n"
+    "stencil s(U, V)[1 .. N-2] { U = V[-1] + W; V = U[1]; }\n";
 
 static const char *const devices[] = {"ref", "sim", "host"};
 enum { NDEVICES = 3 };
 
 /* A context that keeps its messages, and can run out of memory after `left` bytes (< 0: never). */
-typedef struct World { StcContext *c; char messages[4096]; StcMessage last; int64_t left, used; } World;
+typedef struct World {
+  StcContext *c;
+  char messages[4096];
+  StcMessage last;
+  int64_t left, used;
+} World;
 
 /* Appends the message. */
 static void keep(void *user, const StcMessage *m) {
@@ -55,20 +59,23 @@ static int free_world(void **state) {
 static StcProgram *compile(World *w, const char *text) {
   StcProgram *p;
   StcOptions o = {.no_contract = true};
-  if (stc_compile_string(w->c, "prog.stn", text, &o, &p) != STC_OK) fail_msg("%s", w->messages);
+  if (stc_compile_string(w->c, "prog.stn", text, &o, &p) != STC_OK)
+    fail_msg("%s", w->messages);
   return p;
 }
 
 /* A plan, or the test fails. */
 static StcPlan *plan(World *w, StcProgram *p, const char *device) {
   StcPlan *q;
-  if (stc_plan_new(p, device, 0, NULL, &q) != STC_OK) fail_msg("%s: %s", device, w->messages);
+  if (stc_plan_new(p, device, 0, NULL, &q) != STC_OK)
+    fail_msg("%s: %s", device, w->messages);
   return q;
 }
 
 /* Runs, or fails the test. */
 static void run(World *w, StcPlan *p, int64_t steps) {
-  if (stc_plan_run(p, steps, NULL) != STC_OK) fail_msg("%s: %s", stc_plan_device(p), w->messages);
+  if (stc_plan_run(p, steps, NULL) != STC_OK)
+    fail_msg("%s: %s", stc_plan_device(p), w->messages);
 }
 
 /* Names, counts and the rest that a program tells. */
@@ -96,7 +103,8 @@ static void test_program(void **state) {
 static void test_messages(void **state) {
   World *w = *state;
   StcProgram *p = (StcProgram *)w;
-  assert_int_equal(stc_compile_string(w->c, "bad.stn", "grid G = [0 .. 9], 1;\nfield A : f32 on H;\n", NULL, &p), STC_INPUT);
+  assert_int_equal(stc_compile_string(w->c, "bad.stn", "grid G = [0 .. 9], 1;\nfield A : f32 on H;\n", NULL, &p),
+                   STC_INPUT);
   assert_null(p);
   assert_int_equal(w->last.kind, STC_ERROR);
   assert_int_equal(w->last.line, 2);
@@ -149,10 +157,12 @@ static void test_given(void **state) {
     assert_int_equal(stc_plan_get(q, 0, got, sizeof got), STC_OK);
     assert_memory_equal(got, ones, sizeof ones);
     assert_int_equal(stc_plan_get(q, 1, got, sizeof got), STC_OK);
-    for (int i = 0; i < 9; i++) assert_true(got[i] == 2.0f * (float)i);
+    for (int i = 0; i < 9; i++)
+      assert_true(got[i] == 2.0f * (float)i);
     run(w, q, 1);
     assert_int_equal(stc_plan_get(q, 0, got, sizeof got), STC_OK);
-    for (int i = 0; i < 9; i++) assert_true(got[i] == (i == 0 || i == 8 ? 1.0f : 2.0f * (float)(i - 1)));
+    for (int i = 0; i < 9; i++)
+      assert_true(got[i] == (i == 0 || i == 8 ? 1.0f : 2.0f * (float)(i - 1)));
     stc_plan_free(q);
   }
   stc_program_free(p);
@@ -174,8 +184,8 @@ static void test_misuse(void **state) {
     assert_int_equal(stc_plan_get(q, 5, a, sizeof a), STC_USAGE);
     assert_int_equal(stc_plan_field(q, 3, &info), STC_USAGE);
     assert_int_equal(stc_plan_field(q, 2, &info), STC_OK);
-    assert_true(info.type == STC_F32 && info.rank == 1 && info.shape[0] == 9 && info.bytes == 36 && info.input && !info.temp &&
-                !info.has_init);
+    assert_true(info.type == STC_F32 && info.rank == 1 && info.shape[0] == 9 && info.bytes == 36 && info.input &&
+                !info.temp && !info.has_init);
     assert_int_equal(stc_plan_field(q, 0, &info), STC_OK);
     assert_true(info.has_init && !info.input);
     stc_plan_free(q);
@@ -233,15 +243,18 @@ static void test_cancel(void **state) {
 
 /* Plans of a program have kernels for the size of their grids, those of one size the same. */
 static void test_sizes(void **state) {
-  static const char *const text = "param N = 10;\ngrid G = [0 .. N-1], 100;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
+  static const char *const text =
+      "param N = 10;\ngrid G = [0 .. N-1], 100;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
   static const char *const sizes[] = {"N=2000", "N=2010", "N=5000000"};
   World *w = *state;
   StcProgram *p = compile(w, text);
   StcPlan *q[3];
-  for (int i = 0; i < 3; i++) assert_int_equal(stc_plan_new(p, "sim", 1, &sizes[i], &q[i]), STC_OK);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(stc_plan_new(p, "sim", 1, &sizes[i], &q[i]), STC_OK);
   assert_string_equal(stc_plan_schedule(q[0]), stc_plan_schedule(q[1]));
   assert_string_not_equal(stc_plan_schedule(q[0]), stc_plan_schedule(q[2]));
-  for (int i = 0; i < 3; i++) stc_plan_free(q[i]);
+  for (int i = 0; i < 3; i++)
+    stc_plan_free(q[i]);
   stc_program_free(p);
 }
 
@@ -311,11 +324,16 @@ static void *compile_and_run(void *arg) {
   StcPlan *q;
   double a[10] = {5, 4, 3, 2, 1, 0, 1, 2, 3, 4};
   StcStatus s = stc_compile_string(c, "prog.stn", counting, NULL, &p);
-  if (!s) s = stc_plan_new(p, "host:2", 0, NULL, &q);
-  if (!s) s = stc_plan_set(q, 0, a, sizeof a);
-  if (!s) s = stc_plan_run(q, 9, NULL);
-  if (!s) s = stc_plan_get(q, 0, arg, sizeof a);
-  if (s) return "failed";
+  if (!s)
+    s = stc_plan_new(p, "host:2", 0, NULL, &q);
+  if (!s)
+    s = stc_plan_set(q, 0, a, sizeof a);
+  if (!s)
+    s = stc_plan_run(q, 9, NULL);
+  if (!s)
+    s = stc_plan_get(q, 0, arg, sizeof a);
+  if (s)
+    return "failed";
   stc_plan_free(q);
   stc_program_free(p);
   stc_context_free(c);
@@ -327,7 +345,8 @@ static void test_threads(void **state) {
   pthread_t t[4];
   double result[4][10];
   (void)state;
-  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&t[i], NULL, compile_and_run, result[i]), 0);
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(pthread_create(&t[i], NULL, compile_and_run, result[i]), 0);
   for (int i = 0; i < 4; i++) {
     void *failed;
     pthread_join(t[i], &failed);
@@ -346,9 +365,11 @@ static void *small_realloc(void *user, void *p, size_t size) {
     free(old);
     return NULL;
   }
-  if (w->used - had + (int64_t)size > w->left) return NULL;
+  if (w->used - had + (int64_t)size > w->left)
+    return NULL;
   size_t *now = realloc(old, size + 16);
-  if (!now) return NULL;
+  if (!now)
+    return NULL;
   w->used += (int64_t)size - had;
   *now = size;
   return (char *)now + 16;
@@ -367,10 +388,14 @@ static void test_out_of_memory(void **state) {
     const char *bytes;
     w->messages[0] = 0;
     StcStatus s = c ? stc_compile_string(c, "prog.stn", two, NULL, &p) : STC_MEMORY;
-    if (!s) s = stc_program_emit(p, STC_EMIT_SIR, &bytes, NULL);
-    if (!s) s = stc_program_emit(p, STC_EMIT_AST, &bytes, NULL);
-    if (!s) s = stc_plan_new(p, "sim", 0, NULL, &q);
-    if (s && s != STC_MEMORY) fail_msg("status %d with %lld bytes: %s", (int)s, (long long)w->left, w->messages);
+    if (!s)
+      s = stc_program_emit(p, STC_EMIT_SIR, &bytes, NULL);
+    if (!s)
+      s = stc_program_emit(p, STC_EMIT_AST, &bytes, NULL);
+    if (!s)
+      s = stc_plan_new(p, "sim", 0, NULL, &q);
+    if (s && s != STC_MEMORY)
+      fail_msg("status %d with %lld bytes: %s", (int)s, (long long)w->left, w->messages);
     refused += s == STC_MEMORY;
     done = s == STC_OK;
     stc_plan_free(q);
@@ -384,19 +409,26 @@ static void test_out_of_memory(void **state) {
 
 /* A struct, a vector with an older level, a launch-time array and reductions. */
 static const char *const whole =
-  "param n = 6;\nparam src[n - 1] : f64;\ngrid G = [0 .. n-1], 100;\nstruct P { a : f32; c : i16[2] }\nfield S : P on G;\nfield V : f64[2] on G history 1;\n"
-  "reduce total = sum(V[0][0]) over G every 2;\nreduce least = min(i64(S.c[1])) over G every 3;\nuntil min(V[0][1]) over G > 20.0 every 4;\n"
-  "stencil s(S)[G] = {a = S.a + 1.0, c = {S.c[1], S.c[0]}};\nstencil v(V)[G] = V@1 + src[idx(0)];\n";
+    "param n = 6;\nparam src[n - 1] : f64;\ngrid G = [0 .. n-1], 100;\nstruct P { a : f32; c : i16[2] }\nfield S : P "
+    "on G;\nfield V : f64[2] on G history 1;\n"
+    "reduce total = sum(V[0][0]) over G every 2;\nreduce least = min(i64(S.c[1])) over G every 3;\nuntil min(V[0][1]) "
+    "over G > 20.0 every 4;\n"
+    "stencil s(S)[G] = {a = S.a + 1.0, c = {S.c[1], S.c[0]}};\nstencil v(V)[G] = V@1 + src[idx(0)];\n";
 
 /* What a series callback got. */
-typedef struct Seen { int n; StcReduction values[64]; } Seen;
+typedef struct Seen {
+  int n;
+  StcReduction values[64];
+} Seen;
 
 static void see(void *user, const StcReduction *r) {
   Seen *s = user;
-  if (s->n < 64) s->values[s->n++] = *r;
+  if (s->n < 64)
+    s->values[s->n++] = *r;
 }
 
-/* Points are packed; components are arrays of their own; both views agree, on devices that pack and on devices that do not. */
+/* Points are packed; components are arrays of their own; both views agree, on devices that pack and on devices that do
+ * not. */
 static void test_components(void **state) {
   World *w = *state;
   StcProgram *p = compile(w, whole);
@@ -427,14 +459,17 @@ static void test_components(void **state) {
     assert_int_equal(f.bytes, 12);
     assert_int_equal(stc_plan_component(q, 0, 3, &f), STC_USAGE);
     assert_int_equal(stc_plan_component(q, 0, -1, &f), STC_USAGE);
-    for (int i = 0; i < 48; i++) points[i] = (unsigned char)(i % 8 == 3 || i % 8 == 2 ? 0 : i);
+    for (int i = 0; i < 48; i++)
+      points[i] = (unsigned char)(i % 8 == 3 || i % 8 == 2 ? 0 : i);
     assert_int_equal(stc_plan_set(q, 0, points, 48), STC_OK);
     assert_int_equal(stc_plan_get(q, 0, back, 48), STC_OK);
     assert_memory_equal(points, back, 48);
-    for (int i = 0; i < 6; i++) memcpy(&want[i], points + 8 * i + 6, 2);
+    for (int i = 0; i < 6; i++)
+      memcpy(&want[i], points + 8 * i + 6, 2);
     assert_int_equal(stc_plan_get_component(q, 0, 2, part, 12), STC_OK);
     assert_memory_equal(part, want, 12);
-    for (int i = 0; i < 6; i++) part[i] = (int16_t)(-i);
+    for (int i = 0; i < 6; i++)
+      part[i] = (int16_t)(-i);
     assert_int_equal(stc_plan_set_component(q, 0, 2, part, 12), STC_OK);
     assert_int_equal(stc_plan_set_component(q, 0, 2, part, 24), STC_USAGE);
     assert_int_equal(stc_plan_set_component(q, 0, 3, part, 12), STC_USAGE);
@@ -470,8 +505,10 @@ static void test_missing(void **state) {
     assert_int_equal(stc_plan_set_component(q, 0, 0, a, sizeof a), STC_OK);
     w->messages[0] = 0;
     assert_int_equal(stc_plan_run(q, 1, NULL), STC_INPUT);
-    assert_string_equal(w->messages, "field S was given some of its components, but not S.c.0: give it all of them, or the whole field first\n"
-                                     "launch-time array src has no values: give it 5 of type f64 with --in src=FILE.npy\n");
+    assert_string_equal(
+        w->messages,
+        "field S was given some of its components, but not S.c.0: give it all of them, or the whole field first\n"
+        "launch-time array src has no values: give it 5 of type f64 with --in src=FILE.npy\n");
     stc_plan_free(q);
   }
   stc_program_free(p);
@@ -500,12 +537,14 @@ static void test_reductions(void **state) {
   assert_int_equal(stc_plan_run(q, -1, &info), STC_OK);
   assert_int_equal(info.steps, 40);
   assert_string_equal(info.until, "until");
-  for (int i = 0; i < 2; i++) assert_int_equal(stc_plan_get(q, 1 + i, want[i], sizeof want[i]), STC_OK);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(stc_plan_get(q, 1 + i, want[i], sizeof want[i]), STC_OK);
   stc_plan_free(q);
   assert_int_equal(whole_run.n, 21 + 14 + 11);
   assert_string_equal(whole_run.values[1].name, "least");
   assert_int_equal(whole_run.values[1].type, STC_I64);
-  assert_true(whole_run.values[0].f == 30 && whole_run.values[0].step == 0 && whole_run.values[45].step == 40 && whole_run.values[45].f == 21);
+  assert_true(whole_run.values[0].f == 30 && whole_run.values[0].step == 0 && whole_run.values[45].step == 40 &&
+              whole_run.values[45].f == 21);
   for (int d = 0; d < NDEVICES; d++)
     for (int64_t chunk = 1; chunk < 50; chunk += 7) {
       Seen seen = {0};
@@ -516,7 +555,8 @@ static void test_reductions(void **state) {
         done += info.steps;
       } while (!info.until && done < 100);
       assert_int_equal(done, 40);
-      for (int i = 0; i < 2; i++) assert_int_equal(stc_plan_get(q, 1 + i, got[i], sizeof got[i]), STC_OK);
+      for (int i = 0; i < 2; i++)
+        assert_int_equal(stc_plan_get(q, 1 + i, got[i], sizeof got[i]), STC_OK);
       assert_memory_equal(got, want, sizeof want);
       assert_int_equal(seen.n, whole_run.n);
       for (int i = 0; i < seen.n; i++) {
@@ -531,20 +571,21 @@ static void test_reductions(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_messages, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_continue, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_given, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_misuse, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_sizes, make_world, free_world), cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_kernels, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
-    cmocka_unit_test(test_threads),
-    cmocka_unit_test_setup_teardown(test_out_of_memory, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_messages, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_continue, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_given, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_misuse, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_defines, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_cancel, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_sizes, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_info, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_kernels, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test_setup_teardown(test_out_of_memory, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,16 @@
 #include "tests/unit/execution.h"
 
 static const char *const PROGRAM =
-  "stencil module \"t\" {\n"
-  "  param @N : i64 = {\n    %0 = const 8 : i64\n    yield %0\n  }\n"
-  "  param @k : f32 = {\n    %0 = const 0.5 : f32\n    yield %0\n  }\n"
-  "  param @flag : bool\n"
-  "  param @small : i32 = {\n    %0 = const 3 : i32\n    yield %0\n  }\n"
-  "  let @twice : i64 = {\n    %0 = scalar @N : i64\n    %1 = add %0, %0 : i64\n    yield %1\n  }\n"
-  "  grid [0 .. N - 1] steps 4\n"
-  "  field @A : f32 on [1 .. N - 2]\n"
-  "  check N - 4 >= 0 \"the access A[-1] leaves A\"\n"
-  "}\n";
+    "stencil module \"t\" {\n"
+    "  param @N : i64 = {\n    %0 = const 8 : i64\n    yield %0\n  }\n"
+    "  param @k : f32 = {\n    %0 = const 0.5 : f32\n    yield %0\n  }\n"
+    "  param @flag : bool\n"
+    "  param @small : i32 = {\n    %0 = const 3 : i32\n    yield %0\n  }\n"
+    "  let @twice : i64 = {\n    %0 = scalar @N : i64\n    %1 = add %0, %0 : i64\n    yield %1\n  }\n"
+    "  grid [0 .. N - 1] steps 4\n"
+    "  field @A : f32 on [1 .. N - 2]\n"
+    "  check N - 4 >= 0 \"the access A[-1] leaves A\"\n"
+    "}\n";
 
 /* Binds PROGRAM with one override and -Dflag=1. */
 static bool bind(World *w, const char *name, const char *value) {
@@ -42,16 +42,16 @@ static void test_values(void **state) {
 static void test_bad_values(void **state) {
   World *w = *state;
   static const char *const bad[][3] = {
-    {"N", "1e3", "-DN=1e3: '1e3' is not an integer such as 4096, which param N : i64 needs"},
-    {"N", "", "'' is not an integer"},
-    {"N", " 7", "' 7' is not an integer"},
-    {"N", "99999999999999999999", "-DN=99999999999999999999: the value is out of range for param N : i64"},
-    {"small", "2147483648", "out of range for param small : i32"},
-    {"k", "1e39", "out of range for param k : f32"},
-    {"k", "0.5x", "'0.5x' is not a number such as 0.25 or 1e-3"},
-    {"flag", "yes", "'yes' is not true or false"},
-    {"M", "3", "the program has no param 'M'; the params are: N, k, flag, small"},
-    {"twice", "3", "'twice' is computed by the program and cannot be set; the params are: N, k, flag, small"},
+      {"N", "1e3", "-DN=1e3: '1e3' is not an integer such as 4096, which param N : i64 needs"},
+      {"N", "", "'' is not an integer"},
+      {"N", " 7", "' 7' is not an integer"},
+      {"N", "99999999999999999999", "-DN=99999999999999999999: the value is out of range for param N : i64"},
+      {"small", "2147483648", "out of range for param small : i32"},
+      {"k", "1e39", "out of range for param k : f32"},
+      {"k", "0.5x", "'0.5x' is not a number such as 0.25 or 1e-3"},
+      {"flag", "yes", "'yes' is not true or false"},
+      {"M", "3", "the program has no param 'M'; the params are: N, k, flag, small"},
+      {"twice", "3", "'twice' is computed by the program and cannot be set; the params are: N, k, flag, small"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_false(bind(w, bad[i][0], bad[i][1]));
@@ -73,7 +73,9 @@ static void test_checks(void **state) {
   assert_false(bind(w, "N", "3"));
   assert_message(w, "the access A[-1] leaves A (with N = 3)");
   assert_false(bind(w, "N", "0"));
-  assert_message(w, "dimension 0 of the grid is empty, [0 .. -1] (with N = 0): a grid needs at least one point in every dimension");
+  assert_message(
+      w,
+      "dimension 0 of the grid is empty, [0 .. -1] (with N = 0): a grid needs at least one point in every dimension");
   assert_false(bind(w, "N", "4000000000000000000"));
   assert_message(w, "grid: the bounds of dimension 0 lie beyond 2^60 (with N = 4000000000000000000)");
 }
@@ -82,8 +84,8 @@ static void test_extents(void **state) {
   World *w = *state;
   int64_t shape[MAX_RANK];
   Module *m = module_parse(w->arena, w->diags, "test",
-    "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1, 0 .. N - 1] steps 1\n"
-    "  field @A : f32 on [0 .. N - 1, 1 .. N - 2]\n}\n");
+                           "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1, 0 .. N - 1] steps 1\n"
+                           "  field @A : f32 on [0 .. N - 1, 1 .. N - 2]\n}\n");
   assert_non_null(m);
   assert_true(module_bind(m, 1, &(Define){"N", "5"}, w->scalars, w->diags));
   assert_int_equal(field_shape(&m->fields[0], w->scalars, shape), 15);
@@ -97,12 +99,14 @@ static void test_extents(void **state) {
 }
 
 /* A kernel with multiples, one to launch instead, one that has none, and a bound that overflows. */
-static const char *const KERNELS =
-  "kernel module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] steps 1\n  field @A : f32 on [0 .. N - 1]\n  buffer @A : @A copy 0\n"
-  "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N of 4 multiple 3 * M - 1 of 2 instead @any { args (scalar @N) }\n"
-  "  kernel @any threads [1] covers [N] by [1] steps 1 { args (scalar @N) }\n"
-  "  kernel @huge threads [1] covers [N] by [1] steps 1 multiple 4611686018427387904 * M of 1 instead @any { args (scalar @N) }\n"
-  "  host { steps 1 { launch @k launch @huge } }\n}\n";
+static const char *const KERNELS = "kernel module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] "
+                                   "steps 1\n  field @A : f32 on [0 .. N - 1]\n  buffer @A : @A copy 0\n"
+                                   "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N of 4 multiple 3 * M - "
+                                   "1 of 2 instead @any { args (scalar @N) }\n"
+                                   "  kernel @any threads [1] covers [N] by [1] steps 1 { args (scalar @N) }\n"
+                                   "  kernel @huge threads [1] covers [N] by [1] steps 1 multiple 4611686018427387904 "
+                                   "* M of 1 instead @any { args (scalar @N) }\n"
+                                   "  host { steps 1 { launch @k launch @huge } }\n}\n";
 
 /* Which kernel is launched for kernel `kernel` of KERNELS with these params. */
 static int chosen(World *w, int kernel, const char *n, const char *m) {
@@ -126,23 +130,25 @@ static void test_chosen(void **state) {
 static void test_not_chosen(void **state) {
   World *w = *state;
   const char *alone = "kernel module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n"
-                      "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N + 1 of 3 { args (scalar @N) }\n  host { steps 1 { launch @k } }\n}\n";
+                      "  kernel @k threads [1] covers [N] by [1] steps 1 multiple N + 1 of 3 { args (scalar @N) }\n  "
+                      "host { steps 1 { launch @k } }\n}\n";
   Module *m = load(w, alone, 1, &(Define){"N", "5"});
   assert_int_equal(kernel_chosen(m, 0, w->scalars), 0);
   assert_false(module_bind(m, 1, &(Define){"N", "6"}, w->scalars, w->diags));
-  assert_message(w, "4: kernel 'k' needs N + 1 to be a multiple of 3 (with N = 6), and there is no kernel to launch instead; choose other params");
+  assert_message(w, "4: kernel 'k' needs N + 1 to be a multiple of 3 (with N = 6), and there is no kernel to launch "
+                    "instead; choose other params");
   assert_int_equal(kernel_chosen(m, 0, w->scalars), -1);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_values, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_bad_values, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_missing_value, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_checks, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_chosen, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_not_chosen, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_extents, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_values, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_bad_values, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_missing_value, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_checks, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_chosen, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_not_chosen, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_extents, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

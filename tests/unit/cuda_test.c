@@ -1,4 +1,5 @@
-/* cuda_test.c: the cuda device against a stand-in driver (tests/standin/libcuda.c), which checks the calls and each launch against the PTX. The test starts itself again
+/* cuda_test.c: the cuda device against a stand-in driver (tests/standin/libcuda.c), which checks the calls and each
+ * launch against the PTX. The test starts itself again
  * with LD_LIBRARY_PATH set to where the stand-in is. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,17 +20,24 @@
 #include "driver/tune/trial.h"
 
 /* Two buffers for A; B is written in place. */
-static const char *const plain = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
+static const char *const plain =
+    "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + A[1]);\n";
 /* Three buffers that rotate. */
-static const char *const rotating = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield U : f32 on G history 1;\nstencil s(U)[1 .. N-2] = U[-1] + U[1] - U@1;\n";
+static const char *const rotating = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield U : f32 on G history "
+                                    "1;\nstencil s(U)[1 .. N-2] = U[-1] + U[1] - U@1;\n";
 /* The step is an argument. */
-static const char *const stepping = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = 0.5 * (A[-1] + f32(step));\n";
+static const char *const stepping = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nstencil s(A)[1 "
+                                    ".. N-2] = 0.5 * (A[-1] + f32(step));\n";
 /* A reduction changes what the kernel takes. */
-static const char *const reducing =
-    "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nreduce total = sum(A) over G every 100;\nstencil s(A)[1 .. N-2] = A[-1] + f32(total);\n";
+static const char *const reducing = "param N = 100;\ngrid G = [0 .. N-1], 1000;\nfield A : f32 on G;\nreduce total = "
+                                    "sum(A) over G every 100;\nstencil s(A)[1 .. N-2] = A[-1] + f32(total);\n";
 
 /* A context that keeps its first message, and the log of the stand-in. */
-typedef struct World { Messages messages; StcContext *c; char log_path[64], *log; } World;
+typedef struct World {
+  Messages messages;
+  StcContext *c;
+  char log_path[64], *log;
+} World;
 
 static int make_world(void **state) {
   World *w = calloc(1, sizeof *w);
@@ -57,17 +65,21 @@ static char *read_log(World *w) {
   size_t n = 0;
   free(w->log);
   w->log = calloc(1, 4 << 20);
-  if (f) n = fread(w->log, 1, (4 << 20) - 1, f);
-  if (f) fclose(f);
+  if (f)
+    n = fread(w->log, 1, (4 << 20) - 1, f);
+  if (f)
+    fclose(f);
   w->log[n] = 0;
-  if (strstr(w->log, "fault:")) fail_msg("%s", w->log);
+  if (strstr(w->log, "fault:"))
+    fail_msg("%s", w->log);
   return w->log;
 }
 
 /* How often `line` begins a line of the log. */
 static int count(const char *log, const char *line) {
   int n = 0;
-  for (const char *s = log; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) n += strncmp(s, line, strlen(line)) == 0;
+  for (const char *s = log; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+    n += strncmp(s, line, strlen(line)) == 0;
   return n;
 }
 
@@ -79,26 +91,35 @@ static char *launches(const char *log) {
   char *out = calloc(1, strlen(log) + 1), *to = out;
   for (const char *s = log; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL) {
     size_t n = strcspn(s, "\n") + 1;
-    if (strncmp(s, "launch ", 7) != 0 && strncmp(s, "beside launch ", 14) != 0) continue;
+    if (strncmp(s, "launch ", 7) != 0 && strncmp(s, "beside launch ", 14) != 0)
+      continue;
     memcpy(to, s, n);
     to += n;
   }
   return out;
 }
 
-/* Runs `text` in calls of the lengths in `steps` (ended by 0), with recordings or without; returns the launches (malloc). *graphs: how many were made, *replays: launched. */
-static char *run(World *w, const char *text, const char *schedule, const int *steps, bool replay, int *graphs, int *replays) {
+/* Runs `text` in calls of the lengths in `steps` (ended by 0), with recordings or without; returns the launches
+ * (malloc). *graphs: how many were made, *replays: launched. */
+static char *run(World *w, const char *text, const char *schedule, const int *steps, bool replay, int *graphs,
+                 int *replays) {
   StcProgram *p = NULL;
   StcPlan *q = NULL;
-  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = schedule, .T = strcmp(schedule, "naive") == 0 ? 0 : 3, .edges = "apart"};
+  StcOptions o = {.march = "nvptx",
+                  .mcpu = "sm_90",
+                  .schedule = schedule,
+                  .T = strcmp(schedule, "naive") == 0 ? 0 : 3,
+                  .edges = "apart"};
   unlink(w->log_path);
-  if (stc_compile_string(w->c, "p.stn", text, &o, &p) || stc_plan_new(p, "cuda", 0, NULL, &q)) fail_msg("%s", w->messages.first);
+  if (stc_compile_string(w->c, "p.stn", text, &o, &p) || stc_plan_new(p, "cuda", 0, NULL, &q))
+    fail_msg("%s", w->messages.first);
   q->no_replay = !replay;
   assert_int_equal(plan_randomize(q, 1), STC_OK);
   int64_t done = 0, made = 0;
   for (int i = 0; steps[i]; i++) {
     StcRunInfo info;
-    if (stc_plan_run(q, steps[i], &info)) fail_msg("%s", w->messages.first);
+    if (stc_plan_run(q, steps[i], &info))
+      fail_msg("%s", w->messages.first);
     assert_int_equal(info.steps, steps[i]);
     done += info.steps;
     made += info.launches;
@@ -129,15 +150,20 @@ static void test_same(void **state) {
     }
 }
 
-/* Tiles that are walked: the kernel for those at edges, and in another stream the one for the others, as branches of a graph too. Both are chosen alike where rows are no
- * vectors; where there are no tiles but at edges nothing is beside them. */
+/* Tiles that are walked: the kernel for those at edges, and in another stream the one for the others, as branches of a
+ * graph too. Both are chosen alike where rows are no vectors; where there are no tiles but at edges nothing is beside
+ * them. */
 static void test_beside(void **state) {
   static const int steps[] = {600, 0};
-  static const char *const sizes[] = {"N = 2000, M = 2000", "N = 2000, M = 2001", "N = 200, M = 200"}, *const names[] = {"t3", "t3_any", NULL};
+  static const char *const sizes[] = {"N = 2000, M = 2000", "N = 2000, M = 2001", "N = 200, M = 200"},
+                           *const names[] = {"t3", "t3_any", NULL};
   for (int i = 0; i < 3; i++) {
     char text[256], first[32], second[64];
     int graphs, replays;
-    snprintf(text, sizeof text, "param %s;\ngrid G = [0 .. N-1, 0 .. M-1], 600;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, 1 .. M-2] = A[-1,0] + A[1,0] + A[0,1];\n", sizes[i]);
+    snprintf(text, sizeof text,
+             "param %s;\ngrid G = [0 .. N-1, 0 .. M-1], 600;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, 1 .. M-2] = "
+             "A[-1,0] + A[1,0] + A[0,1];\n",
+             sizes[i]);
     char *want = run(*state, text, "stream", steps, false, &graphs, &replays);
     char *got = run(*state, text, "stream", steps, true, &graphs, &replays);
     assert_string_equal(got, want);
@@ -250,16 +276,23 @@ static void test_failure(void **state) {
 }
 
 /* The calls of the stand-in that load modules. */
-typedef struct Loader { int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *), (*unload)(void *); char name[8]; int wrong; } Loader;
+typedef struct Loader {
+  int (*load)(void **, const void *, unsigned, int *, void **), (*get)(void **, void *, const char *),
+      (*unload)(void *);
+  char name[8];
+  int wrong;
+} Loader;
 
-/* Loads and unloads a module of one kernel many times; what is refused is counted in `wrong`. The stand-in's kernels begin with the number of their module, then the name. */
+/* Loads and unloads a module of one kernel many times; what is refused is counted in `wrong`. The stand-in's kernels
+ * begin with the number of their module, then the name. */
 static void *load_often(void *arg) {
   Loader *l = arg;
   char text[64];
   snprintf(text, sizeof text, ".version 8.0\n.entry %s(){}\n", l->name);
   for (int i = 0; i < 2000; i++) {
     void *m = NULL, *f = NULL;
-    l->wrong += l->load(&m, text, 0, NULL, NULL) || l->get(&f, m, l->name) || strcmp((const char *)f + sizeof(int), l->name) != 0 || l->unload(m);
+    l->wrong += l->load(&m, text, 0, NULL, NULL) || l->get(&f, m, l->name) ||
+                strcmp((const char *)f + sizeof(int), l->name) != 0 || l->unload(m);
   }
   return NULL;
 }
@@ -302,7 +335,16 @@ static char *tune(World *w, int seconds, StcStatus want) {
   snprintf(log, sizeof log, "%s.csv", w->log_path);
   snprintf(db, sizeof db, "%s.json", w->log_path);
   Arena *a = arena_new(NULL, NULL);
-  Command c = {.kind = CMD_TUNE, .arena = a, .context = w->c, .file = program, .device = "cuda", .log = log, .db = db, .quiet = true, .seconds = seconds, .no_ptxas = !getenv("STC_TEST_PTXAS")};
+  Command c = {.kind = CMD_TUNE,
+               .arena = a,
+               .context = w->c,
+               .file = program,
+               .device = "cuda",
+               .log = log,
+               .db = db,
+               .quiet = true,
+               .seconds = seconds,
+               .no_ptxas = !getenv("STC_TEST_PTXAS")};
   assert_true(file_write(w->c, program, plain, strlen(plain)));
   assert_int_equal(command_tune(&c, &stop), want);
   read_log(w);
@@ -327,7 +369,8 @@ static void test_tune_wrong(void **state) {
   free(log);
 }
 
-/* What an assembler makes and the driver does not take is compiled by the driver, and the assembler is asked no more. */
+/* What an assembler makes and the driver does not take is compiled by the driver, and the assembler is asked no more.
+ */
 static void test_tune_assembler(void **state) {
   World *w = *state;
   static const char script[] = "#!/bin/sh\necho asked >> \"$0.log\"\nprintf '\\177ELF' > \"$3\"\n";
@@ -370,7 +413,10 @@ static void test_tune_broken(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_same), TEST(test_beside), TEST(test_not), TEST(test_often), TEST(test_cannot), TEST(test_cards), TEST(test_facts), TEST(test_failure), TEST(test_threads), TEST(test_tune_wrong), TEST(test_tune_assembler), TEST(test_tune_broken)};
+  const struct CMUnitTest tests[] = {TEST(test_same),       TEST(test_beside),         TEST(test_not),
+                                     TEST(test_often),      TEST(test_cannot),         TEST(test_cards),
+                                     TEST(test_facts),      TEST(test_failure),        TEST(test_threads),
+                                     TEST(test_tune_wrong), TEST(test_tune_assembler), TEST(test_tune_broken)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

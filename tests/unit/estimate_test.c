@@ -4,15 +4,33 @@
 #include "passes/plan/estimate.h"
 
 /* A card with round figures: per clock and core 128 instructions, 64 operations in f64, 32 words of shared memory. */
-static const TargetInfo CARD = {.name = "gpu", .cpu = "g1", .simt = true, .lanes = 32, .max_threads = 1024, .shared_per_core = 102400, .max_threads_per_core = 2048, .registers_per_core = 65536,
-                                .cores = 100, .bandwidth = 1000, .cache_bandwidth = 4000, .f32_rate = 12800, .f64_rate = 6400, .issue_rate = 12800, .shared_rate = 3200, .clock = 1};
+static const TargetInfo CARD = {.name = "gpu",
+                                .cpu = "g1",
+                                .simt = true,
+                                .lanes = 32,
+                                .max_threads = 1024,
+                                .shared_per_core = 102400,
+                                .max_threads_per_core = 2048,
+                                .registers_per_core = 65536,
+                                .cores = 100,
+                                .bandwidth = 1000,
+                                .cache_bandwidth = 4000,
+                                .f32_rate = 12800,
+                                .f64_rate = 6400,
+                                .issue_rate = 12800,
+                                .shared_rate = 3200,
+                                .clock = 1};
 
 /* The kernel of module text whose kernel has `threads` threads, arrays and a body. */
 static Kernel *kernel_of(Fixture *f, const char *arrays, const char *body, Module **out) {
-  const char *text = arena_printf(f->arena,
-                                  "kernel module \"k\" {\n  contract\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n  field @A : f32 on [0 .. N - 1]\n  buffer @A : @A copy 0\n"
-                                  "  buffer @A.next : @A copy 1\n  kernel @k threads [64] covers [N] by [60] steps 1 {\n    args (reads @A, writes @A.next, scalar @N)\n%s%s  }\n"
-                                  "  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n      swap @A, @A.next\n    }\n  }\n}\n", arrays, body);
+  const char *text = arena_printf(
+      f->arena,
+      "kernel module \"k\" {\n  contract\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n  field @A : f32 on [0 .. N - "
+      "1]\n  buffer @A : @A copy 0\n"
+      "  buffer @A.next : @A copy 1\n  kernel @k threads [64] covers [N] by [60] steps 1 {\n    args (reads @A, writes "
+      "@A.next, scalar @N)\n%s%s  }\n"
+      "  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n      swap @A, @A.next\n    }\n  }\n}\n",
+      arrays, body);
   Module *m = module_parse(f->arena, f->diags, "test", text);
   if (!m)
     fail_msg("%s\n%s", f->messages.s, text);
@@ -20,13 +38,19 @@ static Kernel *kernel_of(Fixture *f, const char *arrays, const char *body, Modul
   return &m->kernels[0];
 }
 
-static const char place[] = "    %0 = block 0 : i64\n    %1 = thread 0 : i32\n    %2 = convert %1 : i64\n    %3 = add %0, %2 : i64\n";
+static const char place[] =
+    "    %0 = block 0 : i64\n    %1 = thread 0 : i32\n    %2 = convert %1 : i64\n    %3 = add %0, %2 : i64\n";
 
 /* A product that an addition takes in counts once; a word loaded and one stored; one wait. */
 static void test_counts(void **state) {
   Module *m;
-  Kernel *k = kernel_of(*state, "", arena_printf(((Fixture *)*state)->arena, "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = mul %%4, %%5 : f32\n"
-                                                 "    %%7 = add %%6, %%4 : f32\n    store %%7, @A.next[%%3]\n", place), &m);
+  Kernel *k = kernel_of(
+      *state, "",
+      arena_printf(((Fixture *)*state)->arena,
+                   "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = mul %%4, %%5 : f32\n"
+                   "    %%7 = add %%6, %%4 : f32\n    store %%7, @A.next[%%3]\n",
+                   place),
+      &m);
   KernelWork w = kernel_work(m, k, NULL, false);
   assert_int_equal(w.threads, 64);
   assert_float_equal(w.points, 60, 0);
@@ -37,12 +61,15 @@ static void test_counts(void **state) {
   assert_float_equal(kernel_work(m, k, NULL, false).instructions, w.instructions + 1, 0);
 }
 
-/* A loop's body counts as often as it is run, what does not depend on it once; words of shared memory, barriers, exchanges between lanes. */
+/* A loop's body counts as often as it is run, what does not depend on it once; words of shared memory, barriers,
+ * exchanges between lanes. */
 static void test_loops(void **state) {
   Module *m;
   Fixture *f = *state;
-  const char *body = "    %4 = const 0 : i32\n    %5 = const 10 : i32\n    %6 = load @A[%3] : f32\n    for %7 = %4 to %5 step 2 {\n      astore %6, @s[%1] v0\n      barrier\n"
-                     "      %8 = aload @s[%1] v0 : f32\n      %9 = shuffle.up %8 by 1 : f32\n      %10 = mul %6, %6 : f32\n      store %9, @A.next[%3]\n    }\n";
+  const char *body = "    %4 = const 0 : i32\n    %5 = const 10 : i32\n    %6 = load @A[%3] : f32\n    for %7 = %4 to "
+                     "%5 step 2 {\n      astore %6, @s[%1] v0\n      barrier\n"
+                     "      %8 = aload @s[%1] v0 : f32\n      %9 = shuffle.up %8 by 1 : f32\n      %10 = mul %6, %6 : "
+                     "f32\n      store %9, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "    shared @s : f32[64]\n", arena_printf(f->arena, "%s%s", place, body), &m);
   KernelWork w = kernel_work(m, k, NULL, false);
   assert_float_equal(w.rounds, 5, 0);
@@ -52,43 +79,62 @@ static void test_loops(void **state) {
   assert_float_equal(w.global, 6, 0);
 }
 
-/* What a thread has loaded it does not load again for its next element, whatever loop is written out for that, unless a barrier or a store is between; and one address serves what is beside it. */
+/* What a thread has loaded it does not load again for its next element, whatever loop is written out for that, unless a
+ * barrier or a store is between; and one address serves what is beside it. */
 static void test_loaded_once(void **state) {
   Module *m;
   Fixture *f = *state;
   const char *body = "    %4 = const 0 : i32\n    %5 = const 2 : i32\n    %10 = const 32 : i32\n"
-                     "    for %6 = %4 to %5 step 1 unroll {\n      %7 = mul %6, %10 : i32\n      %8 = add %1, %7 : i32\n      %9 = aload @s[%8] + [1] v0 : f32\n      store %9, @A.next[%3]\n    }\n%s"
-                     "    for %11 = %4 to %5 step 1 unroll {\n      %12 = mul %11, %10 : i32\n      %13 = add %1, %12 : i32\n      %14 = aload @s[%13] + [1] v0 : f32\n      %15 = aload @s[%13] v0 : f32\n"
+                     "    for %6 = %4 to %5 step 1 unroll {\n      %7 = mul %6, %10 : i32\n      %8 = add %1, %7 : "
+                     "i32\n      %9 = aload @s[%8] + [1] v0 : f32\n      store %9, @A.next[%3]\n    }\n%s"
+                     "    for %11 = %4 to %5 step 1 unroll {\n      %12 = mul %11, %10 : i32\n      %13 = add %1, %12 "
+                     ": i32\n      %14 = aload @s[%13] + [1] v0 : f32\n      %15 = aload @s[%13] v0 : f32\n"
                      "      %16 = add %14, %15 : f32\n      store %16, @A.next[%3]\n    }\n";
   const char *half = strstr(body, "%s");
   const char *between[] = {"", "    barrier\n", "    %17 = const 1.0 : f32\n    astore %17, @s[%1] v0\n"};
   double words[] = {4, 6, 7}, fewest = 0;
   for (int i = 0; i < 3; i++) {
-    Kernel *k = kernel_of(f, "    shared @s : f32[128]\n", arena_printf(f->arena, "%s%.*s%s%s", place, (int)(half - body), body, between[i], half + 2), &m);
+    Kernel *k =
+        kernel_of(f, "    shared @s : f32[128]\n",
+                  arena_printf(f->arena, "%s%.*s%s%s", place, (int)(half - body), body, between[i], half + 2), &m);
     KernelWork w = kernel_work(m, k, NULL, false);
     assert_float_equal(w.shared, words[i], 0);
     fewest = i == 0 ? w.instructions : fewest;
   }
-  Kernel *k = kernel_of(f, "    shared @s : f32[128]\n", arena_printf(f->arena, "%s    %%4 = aload @s[%%1] v0 : f32\n    %%5 = aload @s[%%1] + [3] v0 : f32\n    store %%4, @A.next[%%3]\n", place), &m);
+  Kernel *k = kernel_of(
+      f, "    shared @s : f32[128]\n",
+      arena_printf(
+          f->arena,
+          "%s    %%4 = aload @s[%%1] v0 : f32\n    %%5 = aload @s[%%1] + [3] v0 : f32\n    store %%4, @A.next[%%3]\n",
+          place),
+      &m);
   double both = kernel_work(m, k, NULL, false).instructions;
-  k = kernel_of(f, "    shared @s : f32[128]\n", arena_printf(f->arena, "%s    %%4 = aload @s[%%1] v0 : f32\n    store %%4, @A.next[%%3]\n", place), &m);
+  k = kernel_of(f, "    shared @s : f32[128]\n",
+                arena_printf(f->arena, "%s    %%4 = aload @s[%%1] v0 : f32\n    store %%4, @A.next[%%3]\n", place), &m);
   assert_float_equal(both, kernel_work(m, k, NULL, false).instructions + 1, 0);
   assert_true(fewest < both + 10);
 }
 
-/* Roots and quotients in f64: operations on the pipe for that, each of which waits for the one before; a coordinate that is wrapped is a quotient in f64 and back. */
+/* Roots and quotients in f64: operations on the pipe for that, each of which waits for the one before; a coordinate
+ * that is wrapped is a quotient in f64 and back. */
 static void test_functions(void **state) {
   Module *m;
   Fixture *f = *state;
-  static const char body[] = "%s    %%4 = load @A[%%3] : f32\n    %%5 = convert %%4 : f64\n    %%6 = sqrt %%5 : f64\n    %%7 = div %%5, %%6 : f64\n    %%8 = const 1.0 : f64\n    %%9 = div %%8, %%7 : f64\n"
+  static const char body[] = "%s    %%4 = load @A[%%3] : f32\n    %%5 = convert %%4 : f64\n    %%6 = sqrt %%5 : f64\n  "
+                             "  %%7 = div %%5, %%6 : f64\n    %%8 = const 1.0 : f64\n    %%9 = div %%8, %%7 : f64\n"
                              "    %%10 = convert %%9 : f32\n    store %%10, @A.next[%%3]\n";
   Kernel *k = kernel_of(f, "", arena_printf(f->arena, body, place), &m);
   KernelWork w = kernel_work(m, k, NULL, false);
   assert_float_equal(w.chained, 8 + 8 + 5, 0);
   assert_float_equal(w.special, 3 + 2, 0);
-  k = kernel_of(f, "", arena_printf(f->arena, "%s    %%4 = idx.wrap %%3 + 1 in [0 .. N - 1] : i64\n    %%5 = idx.wrap %%3 + -1 in [0 .. N - 1] : i64\n    %%6 = load @A[%%4] : f32\n    store %%6, @A.next[%%5]\n", place), &m);
+  k = kernel_of(f, "",
+                arena_printf(f->arena,
+                             "%s    %%4 = idx.wrap %%3 + 1 in [0 .. N - 1] : i64\n    %%5 = idx.wrap %%3 + -1 in [0 .. "
+                             "N - 1] : i64\n    %%6 = load @A[%%4] : f32\n    store %%6, @A.next[%%5]\n",
+                             place),
+                &m);
   w = kernel_work(m, k, NULL, false);
-  assert_float_equal(w.special, 6, 0);   /* there and back for each, and for their common reciprocal */
+  assert_float_equal(w.special, 6, 0); /* there and back for each, and for their common reciprocal */
   assert_true(w.instructions > 60 && w.instructions < 80);
 }
 
@@ -96,8 +142,10 @@ static void test_functions(void **state) {
 static void test_version(void **state) {
   Module *m;
   Fixture *f = *state;
-  const char *body = "    %4 = inside %0 in [1 .. N - 2] : bool\n    if %4 {\n      %5 = load @A[%3] : f32\n      store %5, @A.next[%3]\n    } else {\n"
-                     "      %6 = load @A[%3] : f32\n      %7 = load @A[%3] + [1] : f32\n      %8 = load @A[%3] + [2] : f32\n      %9 = add %6, %7 : f32\n      %10 = add %9, %8 : f32\n"
+  const char *body = "    %4 = inside %0 in [1 .. N - 2] : bool\n    if %4 {\n      %5 = load @A[%3] : f32\n      "
+                     "store %5, @A.next[%3]\n    } else {\n"
+                     "      %6 = load @A[%3] : f32\n      %7 = load @A[%3] + [1] : f32\n      %8 = load @A[%3] + [2] : "
+                     "f32\n      %9 = add %6, %7 : f32\n      %10 = add %9, %8 : f32\n"
                      "      store %10, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "", arena_printf(f->arena, "%s%s", place, body), &m);
   assert_true(kernel_has_versions(k));
@@ -110,18 +158,27 @@ static void test_version(void **state) {
   assert_float_equal(s.edges, 0.2, 1e-12);
 }
 
-/* What is alive at once: values until their last use; cells of private arrays from a store to the last load, around a loop if the load comes first there. */
+/* What is alive at once: values until their last use; cells of private arrays from a store to the last load, around a
+ * loop if the load comes first there. */
 static void test_live(void **state) {
   Module *m;
   Fixture *f = *state;
-  Kernel *k = kernel_of(f, "", arena_printf(f->arena, "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = load @A[%%3] + [2] : f32\n    %%7 = add %%4, %%5 : f32\n"
-                                            "    %%8 = add %%7, %%6 : f32\n    store %%8, @A.next[%%3]\n", place), &m);
-  assert_int_equal(kernel_live_words(m, k, false), 5);   /* the coordinate, two words, and three values */
-  const char *body = "    %4 = const 0 : i32\n    %5 = const 1 : i32\n    %6 = const 8 : i32\n    %7 = const 0.0 : f32\n    astore %7, @r[%4] v0\n    astore %7, @r[%5] v0\n"
-                     "    for %8 = %4 to %6 step 1 {\n      %9 = aload @r[%4] v0 : f32\n      store %9, @A.next[%3]\n      %10 = aload @r[%5] v0 : f32\n      astore %10, @r[%4] v0\n"
+  Kernel *k = kernel_of(f, "",
+                        arena_printf(f->arena,
+                                     "%s    %%4 = load @A[%%3] : f32\n    %%5 = load @A[%%3] + [1] : f32\n    %%6 = "
+                                     "load @A[%%3] + [2] : f32\n    %%7 = add %%4, %%5 : f32\n"
+                                     "    %%8 = add %%7, %%6 : f32\n    store %%8, @A.next[%%3]\n",
+                                     place),
+                        &m);
+  assert_int_equal(kernel_live_words(m, k, false), 5); /* the coordinate, two words, and three values */
+  const char *body = "    %4 = const 0 : i32\n    %5 = const 1 : i32\n    %6 = const 8 : i32\n    %7 = const 0.0 : "
+                     "f32\n    astore %7, @r[%4] v0\n    astore %7, @r[%5] v0\n"
+                     "    for %8 = %4 to %6 step 1 {\n      %9 = aload @r[%4] v0 : f32\n      store %9, @A.next[%3]\n  "
+                     "    %10 = aload @r[%5] v0 : f32\n      astore %10, @r[%4] v0\n"
                      "      %11 = load @A[%3] : f32\n      astore %11, @r[%5] v0\n    }\n";
   k = kernel_of(f, "    private @r : f32[2]\n", arena_printf(f->arena, "%s%s", place, body), &m);
-  assert_int_equal(kernel_live_words(m, k, false), 5);   /* the coordinate, the round, and a cell with a value, or two cells */
+  assert_int_equal(kernel_live_words(m, k, false),
+                   5); /* the coordinate, the round, and a cell with a value, or two cells */
   int32_t spilled;
   TargetInfo few = CARD;
   few.registers_per_core = 64 * 8;
@@ -149,10 +206,15 @@ static void test_occupancy(void **state) {
   assert_int_equal(model_occupancy(&CARD, 1024, 255, 0).blocks, 1);
 }
 
-/* Time follows what a launch does most of; it is never less than that alone, and a grid twice as large takes about twice as long. */
+/* Time follows what a launch does most of; it is never less than that alone, and a grid twice as large takes about
+ * twice as long. */
 static void test_model(void **state) {
   (void)state;
-  LaunchLoad l = {.work = {.threads = 256, .points = 256, .instructions = 1e5, .rounds = 1}, .registers = 32, .blocks = 80000, .memory_bytes = 1e6, .cache_bytes = 1e6};
+  LaunchLoad l = {.work = {.threads = 256, .points = 256, .instructions = 1e5, .rounds = 1},
+                  .registers = 32,
+                  .blocks = 80000,
+                  .memory_bytes = 1e6,
+                  .cache_bytes = 1e6};
   LaunchTime t = model_launch(&CARD, &l);
   assert_int_equal(t.bound, BOUND_ISSUE);
   assert_true(t.seconds >= 1e5 * 256 * 80000 / 12800e9 && t.seconds < 1.2 * 1e5 * 256 * 80000 / 12800e9);
@@ -176,6 +238,7 @@ static void test_model(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_counts), TEST(test_loops), TEST(test_loaded_once), TEST(test_functions), TEST(test_version), TEST(test_live), TEST(test_occupancy), TEST(test_model)};
+  const struct CMUnitTest tests[] = {TEST(test_counts),  TEST(test_loops), TEST(test_loaded_once), TEST(test_functions),
+                                     TEST(test_version), TEST(test_live),  TEST(test_occupancy),   TEST(test_model)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

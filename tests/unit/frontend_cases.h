@@ -11,14 +11,17 @@
 
 #include "frontend/frontend.h"
 
-/* The first three lines of most programs: a grid of rank 1 or 2 and a field on it; and the start of a fourth that fits them. */
+/* The first three lines of most programs: a grid of rank 1 or 2 and a field on it; and the start of a fourth that fits
+ * them. */
 #define GRID1 "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\n"
 #define GRID2 "param N = 10;\ngrid G = [0 .. N-1, 0 .. N-1], 4;\nfield A : f32 on G;\n"
 #define INNER1 "stencil s(A)[1 .. N-2] = "
 #define INNER2 "stencil s(A)[1 .. N-2, 1 .. N-2] = "
 
 /* A program and all messages about it, one "LINE:COLUMN: KIND: TEXT" a line, in order; "" for none. */
-typedef struct FrontendCase { const char *name, *program, *messages; } FrontendCase;
+typedef struct FrontendCase {
+  const char *name, *program, *messages;
+} FrontendCase;
 
 /* Adds a message to the Str at `user`, as a FrontendCase writes it. */
 static inline void collect_message(void *user, const Diag *d) {
@@ -26,7 +29,8 @@ static inline void collect_message(void *user, const Diag *d) {
   str_addf(user, "%d:%d: %s: %s\n", d->line, d->col, kinds[d->kind], d->message);
 }
 
-/* Compiles the FrontendCase at *state: its messages are those given, and there is a module exactly if none of them is an error. */
+/* Compiles the FrontendCase at *state: its messages are those given, and there is a module exactly if none of them is
+ * an error. */
 static inline void check_case(void **state) {
   const FrontendCase *t = *state;
   Arena *a = arena_new(NULL, NULL);

@@ -1,59 +1,58 @@
-/* tests/unit/frontend_launch_test.c: what cannot be decided without the params is checked at launch, with a message; what concerns no point is not. */
+/* tests/unit/frontend_launch_test.c: what cannot be decided without the params is checked at launch, with a message;
+ * what concerns no point is not. */
 #include "frontend_cases.h"
 
 /* A program, one param's value, and all messages of binding it. */
-typedef struct LaunchCase { const char *name, *program, *define, *messages; } LaunchCase;
+typedef struct LaunchCase {
+  const char *name, *program, *define, *messages;
+} LaunchCase;
 
 static const LaunchCase cases[] = {
-  {"fits",
-   "param N = 10, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[1 .. M-2] = A[1];\n",
-   "N=10", ""},
-  {"access_leaves",
-   "param N = 10, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[1 .. M-2] = 0.5 * A[1];\n",
-   "N=9",
-   "4:32: error: the access A[1] from region [1 .. M - 2] leaves the region [0 .. N - 1] of field 'A' at the upper end of dimension 0 (with N = 9, M = 10)\n"},
-  {"access_of_an_empty_region",
-   "param N = 10, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[1 .. M-2] = A[1];\n",
-   "M=2", ""},
-  {"grid_smaller_than_the_halo",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[3 .. N-4] = A[-3] + A[3];\n",
-   "N=1", ""},
-  {"region_leaves_the_grid",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[4] = A;\n",
-   "N=4",
-   "4:13: error: the region [4 .. 4] reaches beyond the region of field 'A', [0 .. N - 1] at the upper end of dimension 0 (with N = 4)\n"},
-  {"region_of_a_name",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nregion R = [4 .. 6];\nfield A : f32 on R;\nstencil s(A)[R] = A;\n",
-   "N=4",
-   "3:12: error: the region [4 .. 6] reaches beyond the grid [0 .. N - 1] at the upper end of dimension 0 (with N = 4)\n"},
-  {"pieces_apart",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0] = 1; [1 .. N-2] = 2; [N-1] = 3; }\n",
-   "N=2", ""},
-  {"pieces_overlap",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0] = 1; [1 .. N-2] = 2; [N-1] = 3; }\n",
-   "N=1",
-   "4:41: error: the pieces [0 .. 0] and [N - 1 .. N - 1] of 's' overlap (with N = 1)\n"},
-  {"pieces_apart_by_default",
-   "param N = 10, M = 3;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0 .. M] = 1; [N-M .. N-1] = 2; }\n",
-   "N=6",
-   "4:30: error: the pieces [0 .. M] and [N - M .. N - 1] of 's' overlap (with N = 6, M = 3)\n"},
-  {"temp_written",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
-   "stencil t(T)[0 .. N-1] = A;\nstencil s(A)[1 .. N-2] = T[-1] + T[1];\n",
-   "N=3", ""},
-  {"temp_written_in_pieces",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
-   "stencil t(T) { [0] = A; [1 .. N-2] = A; [N-1] = A; }\nstencil s(A)[1 .. N-2] = T[-1] + T[1];\n",
-   "N=3", ""},
-  {"temp_written_whole_and_then_in_part",
-   "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
-   "stencil t(T)[0 .. N-1] = A;\nstencil u(T) { [0 .. 1] = 1; [N-1] = 2; }\nstencil s(A)[0 .. 1] = T[1];\n",
-   "N=5", ""},
-  {"temp_not_written",
-   "param N = 20, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
-   "stencil t(T)[0 .. M] = A;\nstencil s(A)[1 .. N-12] = T[1];\n",
-   "M=7",
-   "6:27: error: the access T[1] reads temp field 'T' on [2 .. N - 11], but the step has written it only on [0 .. M] (with N = 20, M = 7)\n"},
+    {"fits", "param N = 10, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[1 .. M-2] = A[1];\n", "N=10",
+     ""},
+    {"access_leaves",
+     "param N = 10, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[1 .. M-2] = 0.5 * A[1];\n", "N=9",
+     "4:32: error: the access A[1] from region [1 .. M - 2] leaves the region [0 .. N - 1] of field 'A' at the upper "
+     "end of dimension 0 (with N = 9, M = 10)\n"},
+    {"access_of_an_empty_region",
+     "param N = 10, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[1 .. M-2] = A[1];\n", "M=2", ""},
+    {"grid_smaller_than_the_halo",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[3 .. N-4] = A[-3] + A[3];\n", "N=1", ""},
+    {"region_leaves_the_grid", "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A)[4] = A;\n", "N=4",
+     "4:13: error: the region [4 .. 4] reaches beyond the region of field 'A', [0 .. N - 1] at the upper end of "
+     "dimension 0 (with N = 4)\n"},
+    {"region_of_a_name",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nregion R = [4 .. 6];\nfield A : f32 on R;\nstencil s(A)[R] = A;\n", "N=4",
+     "3:12: error: the region [4 .. 6] reaches beyond the grid [0 .. N - 1] at the upper end of dimension 0 (with N = "
+     "4)\n"},
+    {"pieces_apart",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0] = 1; [1 .. N-2] = 2; [N-1] = 3; }\n",
+     "N=2", ""},
+    {"pieces_overlap",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0] = 1; [1 .. N-2] = 2; [N-1] = 3; }\n",
+     "N=1", "4:41: error: the pieces [0 .. 0] and [N - 1 .. N - 1] of 's' overlap (with N = 1)\n"},
+    {"pieces_apart_by_default",
+     "param N = 10, M = 3;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0 .. M] = 1; [N-M .. N-1] = 2; "
+     "}\n",
+     "N=6", "4:30: error: the pieces [0 .. M] and [N - M .. N - 1] of 's' overlap (with N = 6, M = 3)\n"},
+    {"temp_written",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T)[0 .. N-1] = A;\nstencil s(A)[1 .. N-2] = T[-1] + T[1];\n",
+     "N=3", ""},
+    {"temp_written_in_pieces",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T) { [0] = A; [1 .. N-2] = A; [N-1] = A; }\nstencil s(A)[1 .. N-2] = T[-1] + T[1];\n",
+     "N=3", ""},
+    {"temp_written_whole_and_then_in_part",
+     "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T)[0 .. N-1] = A;\nstencil u(T) { [0 .. 1] = 1; [N-1] = 2; }\nstencil s(A)[0 .. 1] = T[1];\n",
+     "N=5", ""},
+    {"temp_not_written",
+     "param N = 20, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T)[0 .. M] = A;\nstencil s(A)[1 .. N-12] = T[1];\n",
+     "M=7",
+     "6:27: error: the access T[1] reads temp field 'T' on [2 .. N - 11], but the step has written it only on [0 .. M] "
+     "(with N = 20, M = 7)\n"},
 };
 
 /* Compiles and binds the LaunchCase at *state; it fails exactly if a message is expected. */

@@ -1,4 +1,5 @@
-/* tests/unit/frontend_limits_test.c: programs beyond every limit of the front end: an error each, in little time, and never a crash. */
+/* tests/unit/frontend_limits_test.c: programs beyond every limit of the front end: an error each, in little time, and
+ * never a crash. */
 #include "frontend_cases.h"
 
 #include <string.h>
@@ -19,35 +20,49 @@ static void expect(Str *program, const char *messages) {
 /* A program begun: one field that may be read anywhere, and the start of its stencil. */
 static Str begin(Arena *a, const char *declarations) {
   Str s = {.arena = a};
-  str_addf(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G outside clamp;\n%sstencil s(A)[G] =\n", declarations);
+  str_addf(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G outside clamp;\n%sstencil s(A)[G] =\n",
+           declarations);
   return s;
 }
 
 /* Deep brackets, signs, calls, ifs and offsets; the error is at the token behind the one that is too deep. */
 static void test_nesting(void **state) {
-  static const struct { const char *open; int column; } cases[] = {
-    {"(", 201 + 1}, {"-", 201 + 1}, {"abs(", 201 * 4 + 1}, {"A[", 201 * 2 + 1}, {"if A > 0 then ", 200 * 14 + 4}, {"if A > 0 then 0 else ", 200 * 21 + 4}};
+  static const struct {
+    const char *open;
+    int column;
+  } cases[] = {{"(", 201 + 1},
+               {"-", 201 + 1},
+               {"abs(", 201 * 4 + 1},
+               {"A[", 201 * 2 + 1},
+               {"if A > 0 then ", 200 * 14 + 4},
+               {"if A > 0 then 0 else ", 200 * 21 + 4}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Arena *a = arena_new(NULL, NULL);
     Str s = begin(a, "");
     repeat(&s, cases[i].open, 100000);
-    expect(&s, arena_printf(a, "5:%d: error: this nests more than 200 levels deep; split it with let\n", cases[i].column));
+    expect(&s,
+           arena_printf(a, "5:%d: error: this nests more than 200 levels deep; split it with let\n", cases[i].column));
     arena_free(a);
   }
 }
 
 /* Deep blocks, closed and not. */
 static void test_nested_blocks(void **state) {
-  static const struct { const char *open; int column; } cases[] = {{"for (i in 0 .. 1) {", 200 * 19 + 20}, {"if a > 0 {", 200 * 10 + 11}};
+  static const struct {
+    const char *open;
+    int column;
+  } cases[] = {{"for (i in 0 .. 1) {", 200 * 19 + 20}, {"if a > 0 {", 200 * 10 + 11}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Arena *a = arena_new(NULL, NULL);
     Str s = {.arena = a};
     str_add(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfn f(a : f32) : f32 {\n");
     repeat(&s, cases[i].open, 100000);
-    expect(&s, arena_printf(a, "5:%d: error: this nests more than 200 levels deep; split it with let\n5:%zu: error: expected '}', found the end of the file\n", cases[i].column,
-                            strlen(cases[i].open) * 100000 + 1));
+    expect(&s, arena_printf(a,
+                            "5:%d: error: this nests more than 200 levels deep; split it with let\n5:%zu: error: "
+                            "expected '}', found the end of the file\n",
+                            cases[i].column, strlen(cases[i].open) * 100000 + 1));
     arena_free(a);
   }
 }
@@ -57,7 +72,8 @@ static void test_long_loop(void **state) {
   (void)state;
   Arena *a = arena_new(NULL, NULL);
   Str s = {.arena = a};
-  str_add(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfn f(a : f32) : f32 { var x = a; for (i in 1 .. 20000) { x = 0.5 * x + a; } return x; }\n"
+  str_add(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfn f(a : f32) : f32 { var x = a; for (i in "
+              "1 .. 20000) { x = 0.5 * x + a; } return x; }\n"
               "stencil s(A)[G] = f(A);\n");
   expect(&s, "");
   arena_free(a);
@@ -72,12 +88,15 @@ static void test_large_table(void **state) {
     str_addf(&s, "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nconst w[%d] = {", n);
     repeat(&s, "0.5, ", n);
     str_add(&s, "};\nstencil s(A)[G] = w[idx(0)] * w[255];\n");
-    expect(&s, n == 256 ? "" : "5:19: error: the table 'w' has 257 values; by an index that is not constant at most 256 can be looked up: make it a launch-time array, param w[257] : TYPE\n");
+    expect(&s, n == 256 ? ""
+                        : "5:19: error: the table 'w' has 257 values; by an index that is not constant at most 256 can "
+                          "be looked up: make it a launch-time array, param w[257] : TYPE\n");
     arena_free(a);
   }
 }
 
-/* The 4097th type of a program: nine structs, each of a vector of vectors of ... 456 deep; at the 441st length of the last one, or at that one itself if it has 440. */
+/* The 4097th type of a program: nine structs, each of a vector of vectors of ... 456 deep; at the 441st length of the
+ * last one, or at that one itself if it has 440. */
 static void test_many_types(void **state) {
   (void)state;
   static const char *const scalars[] = {"f32", "f64", "i32", "i64", "bool", "i8", "i16", "f16", "bf16"};
@@ -90,7 +109,8 @@ static void test_many_types(void **state) {
       repeat(&s, "[1]", i < 8 ? 456 : last);
       str_add(&s, " }\n");
     }
-    expect(&s, last == 440 ? "10:8: error: the program has more than 4096 vector and struct types\n" : "10:1342: error: the program has more than 4096 vector and struct types\n");
+    expect(&s, last == 440 ? "10:8: error: the program has more than 4096 vector and struct types\n"
+                           : "10:1342: error: the program has more than 4096 vector and struct types\n");
     arena_free(a);
   }
 }
@@ -134,7 +154,8 @@ static void test_expansion(void **state) {
     str_addf(&ops, "op d%d(X) = d%d(X) + d%d(X[1]);\n", i, i - 1, i - 1);
   Str s = begin(a, ops.s);
   str_add(&s, "d39(A);\n");
-  expect(&s, "45:1: error: the program's expressions have more than 262144 operations when macros, functions and loops are expanded; split them with let or temp fields\n");
+  expect(&s, "45:1: error: the program's expressions have more than 262144 operations when macros, functions and loops "
+             "are expanded; split them with let or temp fields\n");
   arena_free(a);
 }
 
@@ -148,7 +169,8 @@ static void test_depth(void **state) {
     str_addf(&ops, "op d%d(X) = d%d(X);\n", i, i - 1);
   Str s = begin(a, ops.s);
   str_add(&s, "d4999(A);\n");
-  expect(&s, "5005:1: error: this expression is more than 3000 levels deep when its macros and functions are expanded; split it with let or a temp field\n");
+  expect(&s, "5005:1: error: this expression is more than 3000 levels deep when its macros and functions are expanded; "
+             "split it with let or a temp field\n");
   arena_free(a);
 }
 
@@ -175,7 +197,8 @@ static void test_many_errors(void **state) {
   for (int i = 0; i < 25; i++) {
     str_addf(&s, "let v%d = unknown%d;\n", i, i);
     if (i < 20)
-      str_addf(&want, "%d:%d: error: 'unknown%d' is not declared; names are declared before they are used\n", i + 4, i < 10 ? 10 : 11, i);
+      str_addf(&want, "%d:%d: error: 'unknown%d' is not declared; names are declared before they are used\n", i + 4,
+               i < 10 ? 10 : 11, i);
   }
   str_add(&s, "A = 1;\n}\n");
   expect(&s, want.s);
@@ -184,8 +207,10 @@ static void test_many_errors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_nesting), cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop), cmocka_unit_test(test_large_table), cmocka_unit_test(test_many_types), cmocka_unit_test(test_function_depth), cmocka_unit_test(test_height), cmocka_unit_test(test_expansion), cmocka_unit_test(test_depth),
-    cmocka_unit_test(test_chains), cmocka_unit_test(test_many_errors),
+      cmocka_unit_test(test_nesting),     cmocka_unit_test(test_nested_blocks), cmocka_unit_test(test_long_loop),
+      cmocka_unit_test(test_large_table), cmocka_unit_test(test_many_types),    cmocka_unit_test(test_function_depth),
+      cmocka_unit_test(test_height),      cmocka_unit_test(test_expansion),     cmocka_unit_test(test_depth),
+      cmocka_unit_test(test_chains),      cmocka_unit_test(test_many_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* halo_test.c: Algorithm 2 (passes/stencil/halo.c) and what a launch is found to need (passes/lower/lower.c), on modules given as text. */
+/* halo_test.c: Algorithm 2 (passes/stencil/halo.c) and what a launch is found to need (passes/lower/lower.c), on
+ * modules given as text. */
 #include "tests/unit/ir_testing.h"
 
 #include "passes/lower/lower.h"
@@ -6,7 +7,13 @@
 enum { MAX_FIELDS = 8 };
 
 /* What halo_compute found: the instances, and the fields before the first. */
-typedef struct Found { Module *m; Stencil *st; int n; Extent need[MAX_FIELDS]; bool has[MAX_FIELDS]; } Found;
+typedef struct Found {
+  Module *m;
+  Stencil *st;
+  int n;
+  Extent need[MAX_FIELDS];
+  bool has[MAX_FIELDS];
+} Found;
 
 /* T levels of the stencils of `text`. */
 static Found analyse(Fixture *f, const char *text, int T) {
@@ -24,17 +31,21 @@ static void assert_extent(const Extent *e, int d, int64_t lo, int64_t hi) {
   assert_int_equal(e->hi[d], hi);
 }
 
-/* The numbers of Figure 5 of the paper. Its program is not at hand, so this one is made to need the same: two fields that take turns, two time steps. The tile of
- * either field starts at x0 and has length l0; before the first instance A must be there from x0 - 2 with length l0 + 5, that is 2 points below and 3 above, and B
- * from x0 - 2 with length l0 + 4, 2 below and 2 above. */
+/* The numbers of Figure 5 of the paper. Its program is not at hand, so this one is made to need the same: two fields
+ * that take turns, two time steps. The tile of either field starts at x0 and has length l0; before the first instance A
+ * must be there from x0 - 2 with length l0 + 5, that is 2 points below and 3 above, and B from x0 - 2 with length l0 +
+ * 4, 2 below and 2 above. */
 static const char FIGURE_5[] =
-  "stencil module \"figure5\" {\n  grid [0 .. 99] steps 8\n  field @A : f32 on [0 .. 99]\n  field @B : f32 on [0 .. 99]\n"
-  "  stencil @f (@A) {\n    piece [1 .. 98] (@A) {\n"
-  "      %0 = access @A[-1] : f32\n      %1 = access @A[1] : f32\n      %2 = access @B[-1] : f32\n      %3 = access @B[0] : f32\n"
-  "      %4 = add %0, %1 : f32\n      %5 = add %2, %3 : f32\n      %6 = add %4, %5 : f32\n      yield %6\n    }\n  }\n"
-  "  stencil @g (@B) {\n    piece [1 .. 98] (@B) {\n"
-  "      %0 = access @B[0] : f32\n      %1 = access @A[0] : f32\n      %2 = access @A[1] : f32\n"
-  "      %3 = add %0, %1 : f32\n      %4 = add %3, %2 : f32\n      yield %4\n    }\n  }\n}\n";
+    "stencil module \"figure5\" {\n  grid [0 .. 99] steps 8\n  field @A : f32 on [0 .. 99]\n  field @B : f32 on [0 .. "
+    "99]\n"
+    "  stencil @f (@A) {\n    piece [1 .. 98] (@A) {\n"
+    "      %0 = access @A[-1] : f32\n      %1 = access @A[1] : f32\n      %2 = access @B[-1] : f32\n      %3 = access "
+    "@B[0] : f32\n"
+    "      %4 = add %0, %1 : f32\n      %5 = add %2, %3 : f32\n      %6 = add %4, %5 : f32\n      yield %6\n    }\n  "
+    "}\n"
+    "  stencil @g (@B) {\n    piece [1 .. 98] (@B) {\n"
+    "      %0 = access @B[0] : f32\n      %1 = access @A[0] : f32\n      %2 = access @A[1] : f32\n"
+    "      %3 = add %0, %1 : f32\n      %4 = add %3, %2 : f32\n      yield %4\n    }\n  }\n}\n";
 
 static void test_figure_5(void **state) {
   Found r = analyse(*state, FIGURE_5, 2);
@@ -50,17 +61,29 @@ static void test_figure_5(void **state) {
 
 /* One stencil over the whole of A with one access at `off` under `rule`. */
 static Found one_access(Fixture *f, const char *rule, int off, const char *region, int T) {
-  const char *text = arena_printf(f->arena, "stencil module \"t\" {\n  grid [0 .. 99] steps 8\n  field @A : f32 on [0 .. 99]%s\n"
-                                  "  stencil @s (@A) {\n    piece %s (@A) {\n      %%0 = access @A[%d] : f32\n      yield %%0\n    }\n  }\n}\n", rule, region, off);
+  const char *text = arena_printf(
+      f->arena,
+      "stencil module \"t\" {\n  grid [0 .. 99] steps 8\n  field @A : f32 on [0 .. 99]%s\n"
+      "  stencil @s (@A) {\n    piece %s (@A) {\n      %%0 = access @A[%d] : f32\n      yield %%0\n    }\n  }\n}\n",
+      rule, region, off);
   return analyse(f, text, T);
 }
 
-/* The extent follows the side of the access; clamp may lead back to the point itself and mirror to its other side; nothing is needed of the other side
- * where the rule never acts. */
+/* The extent follows the side of the access; clamp may lead back to the point itself and mirror to its other side;
+ * nothing is needed of the other side where the rule never acts. */
 static void test_rules(void **state) {
-  static const struct { const char *rule, *region; int off; int64_t lo, hi; } cases[] = {
-    {"", "[3 .. 96]", 2, 0, 4}, {"", "[3 .. 96]", -3, 6, 0}, {" outside periodic", "[0 .. 99]", 1, 0, 2}, {" outside const 0.0", "[0 .. 99]", -1, 2, 0},
-    {" outside clamp", "[0 .. 99]", 2, 0, 4}, {" outside mirror", "[0 .. 99]", 2, 4, 4}, {" outside mirror", "[2 .. 97]", 2, 0, 4},
+  static const struct {
+    const char *rule, *region;
+    int off;
+    int64_t lo, hi;
+  } cases[] = {
+      {"", "[3 .. 96]", 2, 0, 4},
+      {"", "[3 .. 96]", -3, 6, 0},
+      {" outside periodic", "[0 .. 99]", 1, 0, 2},
+      {" outside const 0.0", "[0 .. 99]", -1, 2, 0},
+      {" outside clamp", "[0 .. 99]", 2, 0, 4},
+      {" outside mirror", "[0 .. 99]", 2, 4, 4},
+      {" outside mirror", "[2 .. 97]", 2, 0, 4},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     Found r = one_access(*state, cases[i].rule, cases[i].off, cases[i].region, 2);
@@ -68,15 +91,18 @@ static void test_rules(void **state) {
   }
 }
 
-/* A temp field is computed as far as the step that reads it needs, and is not needed from one step to the next. A field that is read only is needed, but has
- * no instance. Dimensions do not mix. */
+/* A temp field is computed as far as the step that reads it needs, and is not needed from one step to the next. A field
+ * that is read only is needed, but has no instance. Dimensions do not mix. */
 static void test_temp(void **state) {
   static const char text[] =
-    "stencil module \"t\" {\n  grid [0 .. 9, 0 .. 9] steps 8\n  field @A : f32 on [0 .. 9, 0 .. 9] outside clamp\n"
-    "  field @K : f32 on [0 .. 9, 0 .. 9] outside clamp input\n  field @t : f32 on [0 .. 9, 0 .. 9] outside clamp temp\n"
-    "  stencil @a (@t) {\n    piece [0 .. 9, 0 .. 9] (@t) {\n      %0 = access @A[1, 0] : f32\n      %1 = access @K[0, -2] : f32\n      %2 = add %0, %1 : f32\n"
-    "      yield %2\n    }\n  }\n"
-    "  stencil @b (@A) {\n    piece [0 .. 9, 0 .. 9] (@A) {\n      %0 = access @t[-1, 0] : f32\n      yield %0\n    }\n  }\n}\n";
+      "stencil module \"t\" {\n  grid [0 .. 9, 0 .. 9] steps 8\n  field @A : f32 on [0 .. 9, 0 .. 9] outside clamp\n"
+      "  field @K : f32 on [0 .. 9, 0 .. 9] outside clamp input\n  field @t : f32 on [0 .. 9, 0 .. 9] outside clamp "
+      "temp\n"
+      "  stencil @a (@t) {\n    piece [0 .. 9, 0 .. 9] (@t) {\n      %0 = access @A[1, 0] : f32\n      %1 = access "
+      "@K[0, -2] : f32\n      %2 = add %0, %1 : f32\n"
+      "      yield %2\n    }\n  }\n"
+      "  stencil @b (@A) {\n    piece [0 .. 9, 0 .. 9] (@A) {\n      %0 = access @t[-1, 0] : f32\n      yield %0\n    "
+      "}\n  }\n}\n";
   Found r = analyse(*state, text, 2);
   assert_false(r.has[2]);
   assert_true(r.has[0] && r.has[1]);
@@ -92,9 +118,9 @@ static void test_temp(void **state) {
 /* A field that a stencil writes completely is not needed before it. */
 static void test_overwritten(void **state) {
   static const char text[] =
-    "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n"
-    "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @B[0] : f32\n      yield %0\n    }\n  }\n"
-    "  stencil @u (@B) {\n    piece [0 .. 8] (@B) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n}\n";
+      "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n"
+      "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @B[0] : f32\n      yield %0\n    }\n  }\n"
+      "  stencil @u (@B) {\n    piece [0 .. 8] (@B) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n}\n";
   Found r = analyse(*state, text, 1);
   assert_false(r.has[0]);
   assert_true(r.has[1]);
@@ -123,15 +149,18 @@ static void test_launch(void **state) {
   assert_int_equal(launch_version(l, 0, 3), 2);
 }
 
-/* Two f32 arrays alive together, and then one of f64 in the place of the first of them: what the second took stays taken. */
+/* Two f32 arrays alive together, and then one of f64 in the place of the first of them: what the second took stays
+ * taken. */
 static void test_array_bytes(void **state) {
   static const char text[] =
-    "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n  field @C : f64 on [0 .. 9]\n"
-    "  stencil @a (@A) {\n    piece [0 .. 8] (@A) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  }\n"
-    "  stencil @b (@B) {\n    piece [0 .. 8] (@B) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
-    "  stencil @c (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @A[1] : f32\n      %1 = access @B[1] : f32\n      %2 = add %0, %1 : f32\n      %3 = convert %2 : f64\n"
-    "      yield %3\n    }\n  }\n"
-    "  stencil @d (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @C[1] : f64\n      yield %0\n    }\n  }\n}\n";
+      "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9]\n  field @B : f32 on [0 .. 9]\n  "
+      "field @C : f64 on [0 .. 9]\n"
+      "  stencil @a (@A) {\n    piece [0 .. 8] (@A) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  }\n"
+      "  stencil @b (@B) {\n    piece [0 .. 8] (@B) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
+      "  stencil @c (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @A[1] : f32\n      %1 = access @B[1] : f32\n  "
+      "    %2 = add %0, %1 : f32\n      %3 = convert %2 : f64\n"
+      "      yield %3\n    }\n  }\n"
+      "  stencil @d (@C) {\n    piece [0 .. 8] (@C) {\n      %0 = access @C[1] : f64\n      yield %0\n    }\n  }\n}\n";
   Found r = analyse(*state, text, 1);
   Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_int_equal(launch_array_bytes(l, (int32_t[]){15}), 16 * 8 + 16 * 4);
@@ -150,17 +179,20 @@ static void test_in_place(void **state) {
 /* Periodic fields with different bounds cannot share a launch of several steps. */
 static void test_illegal(void **state) {
   static const char text[] =
-    "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9] outside periodic\n  field @B : f32 on [1 .. 9] outside periodic\n"
-    "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
-    "  stencil @u (@B) {\n    piece [1 .. 9] (@B) {\n      %0 = access @B[1] : f32\n      yield %0\n    }\n  }\n}\n";
+      "stencil module \"t\" {\n  grid [0 .. 9] steps 8\n  field @A : f32 on [0 .. 9] outside periodic\n  field @B : "
+      "f32 on [1 .. 9] outside periodic\n"
+      "  stencil @s (@A) {\n    piece [0 .. 9] (@A) {\n      %0 = access @A[1] : f32\n      yield %0\n    }\n  }\n"
+      "  stencil @u (@B) {\n    piece [1 .. 9] (@B) {\n      %0 = access @B[1] : f32\n      yield %0\n    }\n  }\n}\n";
   Found r = analyse(*state, text, 2);
-  assert_string_equal(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal, "periodic field 'B' has other bounds in dimension 0 than another periodic field");
+  assert_string_equal(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal,
+                      "periodic field 'B' has other bounds in dimension 0 than another periodic field");
   r = analyse(*state, text, 1);
   assert_null(launch_new(r.m, r.n, r.st, r.st, r.st + r.n)->illegal);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_figure_5), TEST(test_rules), TEST(test_temp), TEST(test_overwritten), TEST(test_launch), TEST(test_array_bytes), TEST(test_in_place),
-                                     TEST(test_illegal)};
+  const struct CMUnitTest tests[] = {TEST(test_figure_5),    TEST(test_rules),  TEST(test_temp),
+                                     TEST(test_overwritten), TEST(test_launch), TEST(test_array_bytes),
+                                     TEST(test_in_place),    TEST(test_illegal)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

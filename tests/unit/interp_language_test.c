@@ -1,4 +1,5 @@
-/* interp_language_test.c: the reference on composite values, 16-bit floats, older time levels, launch-time arrays and reductions. */
+/* interp_language_test.c: the reference on composite values, 16-bit floats, older time levels, launch-time arrays and
+ * reductions. */
 #include "tests/unit/execution.h"
 
 #include <math.h>
@@ -26,36 +27,53 @@ static void test_narrow_floats(void **state) {
   uint16_t half[] = {0x3c00, 0xc000, 0x0001, 0x7bff}, brain[] = {0x3f80, 0xc000, 0x0001};
   assert_true(const_load(TY_F16, &half[0]).f == 1.0 && const_load(TY_F16, &half[1]).f == -2.0);
   assert_true(const_load(TY_F16, &half[2]).f == ldexp(1, -24) && const_load(TY_F16, &half[3]).f == 65504.0);
-  assert_true(const_load(TY_BF16, &brain[0]).f == 1.0 && const_load(TY_BF16, &brain[1]).f == -2.0 && const_load(TY_BF16, &brain[2]).f == ldexp(1, -133));
+  assert_true(const_load(TY_BF16, &brain[0]).f == 1.0 && const_load(TY_BF16, &brain[1]).f == -2.0 &&
+              const_load(TY_BF16, &brain[2]).f == ldexp(1, -133));
 }
 
 static void test_half_field(void **state) {
   World *w = *state;
-  Module *m = load(w, module_text(w, "", "[0 .. 1]",
-    "  field @A : f16 on [0 .. 1]\n  stencil @s (@A) { piece [0 .. 1] (@A) {\n    %0 = access @A[0] : f16\n    %1 = convert %0 : f32\n"
-    "    %2 = const 0.1 : f32\n    %3 = add %1, %2 : f32\n    %4 = convert %3 : f16\n    yield %4 } }\n"), 0, NULL);
+  Module *m = load(
+      w,
+      module_text(w, "", "[0 .. 1]",
+                  "  field @A : f16 on [0 .. 1]\n  stencil @s (@A) { piece [0 .. 1] (@A) {\n    %0 = access @A[0] : "
+                  "f16\n    %1 = convert %0 : f32\n"
+                  "    %2 = const 0.1 : f32\n    %3 = add %1, %2 : f32\n    %4 = convert %3 : f16\n    yield %4 } }\n"),
+      0, NULL);
   uint16_t *a = w->fields[0];
   a[0] = 0x3c00;
   a[1] = 0x7c00;
   Binding b = binding(w);
   assert_true(interp_run(m, &b, 1, true, NULL, w->diags));
-  assert_int_equal(a[0], 0x3c66);   /* 1.1 to 11 bits */
+  assert_int_equal(a[0], 0x3c66); /* 1.1 to 11 bits */
   assert_int_equal(a[1], 0x7c00);
 }
 
 /* ---- composite values */
 
-typedef struct __attribute__((packed)) Cell { int8_t a; float c[2]; uint16_t h; } Cell;
+typedef struct __attribute__((packed)) Cell {
+  int8_t a;
+  float c[2];
+  uint16_t h;
+} Cell;
 
-/* Members moved from neighbours, beyond the edge the constant in each component's type; both targets read old values. */
+/* Members moved from neighbours, beyond the edge the constant in each component's type; both targets read old values.
+ */
 static void test_struct(void **state) {
   World *w = *state;
-  Module *m = load(w, module_text(w, "", "[0 .. 299]",
-    "  struct P { a : i8, c : f32[2], h : f16 }\n  field @s : P on [0 .. 299] outside const 2.5\n  field @v : f32[2] on [0 .. 299]\n"
-    "  stencil @x (@s, @v) { piece [0 .. 299] (@s, @v) {\n    %0 = access @s[-1] : P\n    %1 = access @v[0] : f32[2]\n    %2 = extract %0, 0 : i8\n"
-    "    %3 = extract %0, 1 : f32[2]\n    %4 = extract %0, 2 : f16\n    %5 = extract %3, 1 : f32\n    %6 = extract %1, 0 : f32\n"
-    "    %7 = construct %5, %6 : f32[2]\n    %8 = construct %2, %7, %4 : P\n    %9 = extract %8, 1 : f32[2]\n    %10 = extract %9, 0 : f32\n"
-    "    %11 = extract %9, 1 : f32\n    %12 = add %10, %11 : f32\n    %13 = construct %12, %10 : f32[2]\n    yield %8, %13 } }\n"), 0, NULL);
+  Module *m = load(w,
+                   module_text(w, "", "[0 .. 299]",
+                               "  struct P { a : i8, c : f32[2], h : f16 }\n  field @s : P on [0 .. 299] outside const "
+                               "2.5\n  field @v : f32[2] on [0 .. 299]\n"
+                               "  stencil @x (@s, @v) { piece [0 .. 299] (@s, @v) {\n    %0 = access @s[-1] : P\n    "
+                               "%1 = access @v[0] : f32[2]\n    %2 = extract %0, 0 : i8\n"
+                               "    %3 = extract %0, 1 : f32[2]\n    %4 = extract %0, 2 : f16\n    %5 = extract %3, 1 "
+                               ": f32\n    %6 = extract %1, 0 : f32\n"
+                               "    %7 = construct %5, %6 : f32[2]\n    %8 = construct %2, %7, %4 : P\n    %9 = "
+                               "extract %8, 1 : f32[2]\n    %10 = extract %9, 0 : f32\n"
+                               "    %11 = extract %9, 1 : f32\n    %12 = add %10, %11 : f32\n    %13 = construct %12, "
+                               "%10 : f32[2]\n    yield %8, %13 } }\n"),
+                   0, NULL);
   Cell *s = w->fields[0];
   float (*v)[2] = w->fields[1];
   for (int i = 0; i < 300; i++) {
@@ -75,10 +93,14 @@ static void test_struct(void **state) {
 /* A temp field of vectors, and a field of them copied whole. */
 static void test_vector_temp(void **state) {
   World *w = *state;
-  Module *m = load(w, module_text(w, "", "[0 .. 3, 0 .. 3]",
-    "  field @v : i32[3] on [0 .. 3, 0 .. 3] outside periodic\n  field @t : i32[3] on [0 .. 3, 0 .. 3] temp\n"
-    "  stencil @a (@t) { piece [0 .. 3, 0 .. 3] (@t) {\n    %0 = access @v[1, -1] : i32[3]\n    yield %0 } }\n"
-    "  stencil @b (@v) { piece [0 .. 3, 1 .. 3] (@v) {\n    %0 = access @t[0, 0] : i32[3]\n    yield %0 } }\n"), 0, NULL);
+  Module *m = load(
+      w,
+      module_text(
+          w, "", "[0 .. 3, 0 .. 3]",
+          "  field @v : i32[3] on [0 .. 3, 0 .. 3] outside periodic\n  field @t : i32[3] on [0 .. 3, 0 .. 3] temp\n"
+          "  stencil @a (@t) { piece [0 .. 3, 0 .. 3] (@t) {\n    %0 = access @v[1, -1] : i32[3]\n    yield %0 } }\n"
+          "  stencil @b (@v) { piece [0 .. 3, 1 .. 3] (@v) {\n    %0 = access @t[0, 0] : i32[3]\n    yield %0 } }\n"),
+      0, NULL);
   int32_t (*v)[4][3] = w->fields[0];
   for (int i = 0; i < 48; i++)
     (&v[0][0][0])[i] = i;
@@ -93,12 +115,20 @@ static void test_vector_temp(void **state) {
 
 /* U = U + U@1 + 100 U@3, `inits` before it. */
 static Module *load_history(World *w, const char *inits) {
-  return load(w, module_text(w, "", "[0 .. 1]", arena_printf(w->arena,
-    "  field @U : i64 on [0 .. 1] history 3\n  field @\"U@1\" : i64 on [0 .. 1] past 1 of @U\n  field @\"U@2\" : i64 on [0 .. 1] past 2 of @U\n"
-    "  field @\"U@3\" : i64 on [0 .. 1] past 3 of @U\n%s"
-    "  stencil @half (@U) { piece [0 .. 1] (@U) {\n    %%0 = access @U[0] : i64\n    %%1 = access @\"U@1\"[0] : i64\n    %%2 = add %%0, %%1 : i64\n    yield %%2 } }\n"
-    "  stencil @rest (@U) { piece [0 .. 1] (@U) {\n    %%0 = access @U[0] : i64\n    %%1 = access @\"U@3\"[0] : i64\n    %%2 = const 100 : i64\n"
-    "    %%3 = mul %%1, %%2 : i64\n    %%4 = add %%0, %%3 : i64\n    yield %%4 } }\n", inits)), 0, NULL);
+  return load(
+      w,
+      module_text(w, "", "[0 .. 1]",
+                  arena_printf(w->arena,
+                               "  field @U : i64 on [0 .. 1] history 3\n  field @\"U@1\" : i64 on [0 .. 1] past 1 of "
+                               "@U\n  field @\"U@2\" : i64 on [0 .. 1] past 2 of @U\n"
+                               "  field @\"U@3\" : i64 on [0 .. 1] past 3 of @U\n%s"
+                               "  stencil @half (@U) { piece [0 .. 1] (@U) {\n    %%0 = access @U[0] : i64\n    %%1 = "
+                               "access @\"U@1\"[0] : i64\n    %%2 = add %%0, %%1 : i64\n    yield %%2 } }\n"
+                               "  stencil @rest (@U) { piece [0 .. 1] (@U) {\n    %%0 = access @U[0] : i64\n    %%1 = "
+                               "access @\"U@3\"[0] : i64\n    %%2 = const 100 : i64\n"
+                               "    %%3 = mul %%1, %%2 : i64\n    %%4 = add %%0, %%3 : i64\n    yield %%4 } }\n",
+                               inits)),
+      0, NULL);
 }
 
 /* The four levels at point 0 are as given, newest first. */
@@ -108,7 +138,8 @@ static void assert_levels(World *w, int64_t now, int64_t one, int64_t two, int64
     assert_int_equal(*(int64_t *)w->fields[i], want[i]);
 }
 
-/* Levels are what the field was when steps began, though two stencils write it; a run goes on where the last one ended. */
+/* Levels are what the field was when steps began, though two stencils write it; a run goes on where the last one ended.
+ */
 static void test_history(void **state) {
   World *w = *state;
   Module *m = load_history(w, "");
@@ -126,8 +157,8 @@ static void test_history(void **state) {
 /* A past that an init sets, or whose values come from outside, is left; the others become what the field is. */
 static void test_first_pasts(void **state) {
   World *w = *state;
-  static const char *const init =
-    "  init @i (@U, @\"U@2\") { piece [0 .. 1] (@U, @\"U@2\") {\n    %0 = const 5 : i64\n    %1 = const 7 : i64\n    yield %0, %1 } }\n";
+  static const char *const init = "  init @i (@U, @\"U@2\") { piece [0 .. 1] (@U, @\"U@2\") {\n    %0 = const 5 : "
+                                  "i64\n    %1 = const 7 : i64\n    yield %0, %1 } }\n";
   Module *m = load_history(w, init);
   *(int64_t *)w->fields[3] = 9;
   bool skip[4] = {false, false, false, true};
@@ -141,10 +172,14 @@ static void test_first_pasts(void **state) {
 /* A module that moves its levels by a stencil of its own is not helped. */
 static void test_explicit_history(void **state) {
   World *w = *state;
-  Module *m = load(w, module_text(w, "", "[0 .. 0]",
-    "  field @U : i64 on [0 .. 0] history 1\n  field @\"U@1\" : i64 on [0 .. 0] past 1 of @U\n"
-    "  stencil @history (@\"U@1\") { piece [0 .. 0] (@\"U@1\") { %0 = access @U[0] : i64 yield %0 } }\n"
-    "  stencil @s (@U) { piece [0 .. 0] (@U) { %0 = access @U[0] : i64 %1 = add %0, %0 : i64 yield %1 } }\n"), 0, NULL);
+  Module *m = load(
+      w,
+      module_text(
+          w, "", "[0 .. 0]",
+          "  field @U : i64 on [0 .. 0] history 1\n  field @\"U@1\" : i64 on [0 .. 0] past 1 of @U\n"
+          "  stencil @history (@\"U@1\") { piece [0 .. 0] (@\"U@1\") { %0 = access @U[0] : i64 yield %0 } }\n"
+          "  stencil @s (@U) { piece [0 .. 0] (@U) { %0 = access @U[0] : i64 %1 = add %0, %0 : i64 yield %1 } }\n"),
+      0, NULL);
   *(int64_t *)w->fields[0] = 3;
   Binding b = binding(w);
   assert_true(interp_run(m, &b, 2, true, NULL, w->diags));
@@ -156,10 +191,14 @@ static void test_explicit_history(void **state) {
 
 static void test_element(void **state) {
   World *w = *state;
-  Module *m = load(w, module_text(w, "  param @n : i64\n", "[0 .. 5]",
-    "  param_array @src[n] : f32\n  param_array @none[n - 9] : f32\n  field @A : f32 on [0 .. 5]\n"
-    "  stencil @s (@A) { piece [0 .. 5] (@A) {\n    %0 = index 0 : i64\n    %1 = const 2 : i64\n    %2 = sub %0, %1 : i64\n    %3 = element @src[%2] : f32\n"
-    "    %4 = element @none[%0] : f32\n    %5 = add %3, %4 : f32\n    yield %5 } }\n"), 1, &(Define){"n", "3"});
+  Module *m =
+      load(w,
+           module_text(w, "  param @n : i64\n", "[0 .. 5]",
+                       "  param_array @src[n] : f32\n  param_array @none[n - 9] : f32\n  field @A : f32 on [0 .. 5]\n"
+                       "  stencil @s (@A) { piece [0 .. 5] (@A) {\n    %0 = index 0 : i64\n    %1 = const 2 : i64\n    "
+                       "%2 = sub %0, %1 : i64\n    %3 = element @src[%2] : f32\n"
+                       "    %4 = element @none[%0] : f32\n    %5 = add %3, %4 : f32\n    yield %5 } }\n"),
+           1, &(Define){"n", "3"});
   float src[] = {10, 20, 30};
   Binding b = binding(w);
   b.param_arrays = (void *[]){src, NULL};
@@ -190,13 +229,20 @@ static Binding noting(World *w, Str *s) {
   return b;
 }
 
-/* A reduction of field A (of `type`) by `op` over `box` on grid `grid`; A itself becomes A + the reduction's value in each step. */
-static Module *load_reduction(World *w, const char *grid, const char *box, const char *op, const char *type, const char *more) {
+/* A reduction of field A (of `type`) by `op` over `box` on grid `grid`; A itself becomes A + the reduction's value in
+ * each step. */
+static Module *load_reduction(World *w, const char *grid, const char *box, const char *op, const char *type,
+                              const char *more) {
   bool plane = strchr(grid, ',');
   const char *at = plane ? "0, 0" : "0";
-  return load(w, module_text(w, arena_printf(w->arena, "  reduction @r : %s\n", type), grid, arena_printf(w->arena,
-    "  field @A : %s on %s\n  stencil @s (@A) { piece %s (@A) { %%0 = access @A[%s] : %s %%1 = scalar @r : %s %%2 = add %%0, %%1 : %s yield %%2 } }\n"
-    "  reduce @r = %s %s over %s %s { %%0 = access @A[%s] : %s yield %%0 }\n", type, grid, grid, at, type, type, type, op, type, box, more, at, type)), 0, NULL);
+  return load(w,
+              module_text(w, arena_printf(w->arena, "  reduction @r : %s\n", type), grid,
+                          arena_printf(w->arena,
+                                       "  field @A : %s on %s\n  stencil @s (@A) { piece %s (@A) { %%0 = access @A[%s] "
+                                       ": %s %%1 = scalar @r : %s %%2 = add %%0, %%1 : %s yield %%2 } }\n"
+                                       "  reduce @r = %s %s over %s %s { %%0 = access @A[%s] : %s yield %%0 }\n",
+                                       type, grid, grid, at, type, type, type, op, type, box, more, at, type)),
+              0, NULL);
 }
 
 /* Before step 0, then every 2 steps; stencils see the last value; a run that goes on does not repeat. */
@@ -234,10 +280,12 @@ static void test_reduction_ops(void **state) {
   }
 }
 
-/* The sum of the values v of `lines` lines of `n` points, in the order that ir.h describes, written down another way: a lane's points are gathered. */
+/* The sum of the values v of `lines` lines of `n` points, in the order that ir.h describes, written down another way: a
+ * lane's points are gathered. */
 static double ordered_sum(const double *v, int lines, int n) {
   static double blocks[REDUCE_BLOCKS];
-  int rows_a_line = lines > 1 ? 1 : (n + REDUCE_ROW - 1) / REDUCE_ROW, row_length = lines > 1 ? n : REDUCE_ROW, rows = lines * rows_a_line;
+  int rows_a_line = lines > 1 ? 1 : (n + REDUCE_ROW - 1) / REDUCE_ROW, row_length = lines > 1 ? n : REDUCE_ROW,
+      rows = lines * rows_a_line;
   for (int b = 0; b < REDUCE_BLOCKS; b++) {
     double lane[REDUCE_LANES] = {0};
     for (int t = 0; t < REDUCE_LANES; t++)
@@ -269,8 +317,13 @@ static void fill_uneven(double *v, int n) {
 
 static void test_reduction_order(void **state) {
   World *w = *state;
-  static const struct { const char *grid; int lines, n; } shapes[] = {
-    {"[0 .. 9999]", 1, 10000}, {"[0 .. 2999999]", 1, 3000000}, {"[5 .. 41, -3 .. 996]", 37, 1000}, {"[0 .. 2499, 0 .. 2]", 2500, 3}};
+  static const struct {
+    const char *grid;
+    int lines, n;
+  } shapes[] = {{"[0 .. 9999]", 1, 10000},
+                {"[0 .. 2999999]", 1, 3000000},
+                {"[5 .. 41, -3 .. 996]", 37, 1000},
+                {"[0 .. 2499, 0 .. 2]", 2500, 3}};
   for (int i = 0; i < 4; i++) {
     Str s;
     Module *m = load_reduction(w, shapes[i].grid, shapes[i].grid, "add", "f64", "every 1");
@@ -289,10 +342,13 @@ static void test_reduction_order(void **state) {
 /* The run ends after the evaluation whose condition holds, never before the first step. */
 static void test_until(void **state) {
   World *w = *state;
-  const char *text = module_text(w, "  reduction @r : f64\n", "[0 .. 2]", arena_printf(w->arena,
-    "  field @A : f64 on [0 .. 2]\n  stencil @s (@A) { piece [0 .. 2] (@A) { %%0 = access @A[0] : f64 %%1 = const 0.5 : f64 %%2 = mul %%0, %%1 : f64 yield %%2 } }\n"
-    "  reduce @r = max f64 over [0 .. 2] every 2 until { %%0 = access @A[0] : f64 yield %%0 }\n"
-    "  stop { %%0 = scalar @r : f64 %%1 = const 0.3 : f64 %%2 = lt %%0, %%1 : bool yield %%2 }\n"));
+  const char *text = module_text(
+      w, "  reduction @r : f64\n", "[0 .. 2]",
+      arena_printf(w->arena,
+                   "  field @A : f64 on [0 .. 2]\n  stencil @s (@A) { piece [0 .. 2] (@A) { %%0 = access @A[0] : f64 "
+                   "%%1 = const 0.5 : f64 %%2 = mul %%0, %%1 : f64 yield %%2 } }\n"
+                   "  reduce @r = max f64 over [0 .. 2] every 2 until { %%0 = access @A[0] : f64 yield %%0 }\n"
+                   "  stop { %%0 = scalar @r : f64 %%1 = const 0.3 : f64 %%2 = lt %%0, %%1 : bool yield %%2 }\n"));
   Module *m = load(w, text, 0, NULL);
   double *a = w->fields[0];
   a[1] = 1;
@@ -315,12 +371,17 @@ static void test_until(void **state) {
 /* A check names the point and the number of steps; b.done counts the steps made until then. */
 static void test_finite(void **state) {
   World *w = *state;
-  Module *m = load(w, module_text(w, "  reduction @r : i64\n", "[0 .. 1, 4 .. 7]",
-    "  field @A : f32 on [0 .. 1, 4 .. 7]\n"
-    "  stencil @s (@A) { piece [0 .. 1, 4 .. 7] (@A) { %0 = access @A[0, 0] : f32 %1 = mul %0, %0 : f32 yield %1 } }\n"
-    "  reduce @r = min i64 over [0 .. 1, 4 .. 7] every 1 finite @A {\n"
-    "    %0 = access @A[0, 0] : f32 %1 = sub %0, %0 : f32 %2 = eq %1, %1 : bool %3 = index 0 : i64 %4 = const 4 : i64 %5 = mul %3, %4 : i64 %6 = index 1 : i64\n"
-    "    %7 = add %5, %6 : i64 %8 = sub %7, %4 : i64 %9 = const 9223372036854775807 : i64 %10 = select %2, %9, %8 : i64 yield %10 }\n"), 0, NULL);
+  Module *m = load(w,
+                   module_text(w, "  reduction @r : i64\n", "[0 .. 1, 4 .. 7]",
+                               "  field @A : f32 on [0 .. 1, 4 .. 7]\n"
+                               "  stencil @s (@A) { piece [0 .. 1, 4 .. 7] (@A) { %0 = access @A[0, 0] : f32 %1 = mul "
+                               "%0, %0 : f32 yield %1 } }\n"
+                               "  reduce @r = min i64 over [0 .. 1, 4 .. 7] every 1 finite @A {\n"
+                               "    %0 = access @A[0, 0] : f32 %1 = sub %0, %0 : f32 %2 = eq %1, %1 : bool %3 = index "
+                               "0 : i64 %4 = const 4 : i64 %5 = mul %3, %4 : i64 %6 = index 1 : i64\n"
+                               "    %7 = add %5, %6 : i64 %8 = sub %7, %4 : i64 %9 = const 9223372036854775807 : i64 "
+                               "%10 = select %2, %9, %8 : i64 yield %10 }\n"),
+                   0, NULL);
   ((float *)w->fields[0])[5] = 1e10f;
   Binding b = binding(w);
   assert_false(interp_run(m, &b, 10, true, NULL, w->diags));
@@ -328,15 +389,17 @@ static void test_finite(void **state) {
   assert_int_equal(b.done, 2);
 }
 
-/* In a reduction a past is what the field was so many steps ago, `step` the number of steps done, and faults name it. */
+/* In a reduction a past is what the field was so many steps ago, `step` the number of steps done, and faults name it.
+ */
 static void test_reduction_levels(void **state) {
   World *w = *state;
   static const char *const text =
-    "  field @U : i64 on [0 .. 1] history 1\n  field @\"U@1\" : i64 on [0 .. 1] past 1 of @U\n"
-    "  stencil @s (@U) { piece [0 .. 1] (@U) { %%0 = access @U[0] : i64 %%1 = add %%0, %%0 : i64 yield %%1 } }\n"
-    "  reduce @r = add i64 over [0 .. 1] every 1 {\n"
-    "    %%0 = access @U[0] : i64 %%1 = access @\"U@1\"[%d] : i64 %%2 = sub %%0, %%1 : i64 %%3 = step : i64 %%4 = const 100 : i64 %%5 = mul %%3, %%4 : i64\n"
-    "    %%6 = add %%2, %%5 : i64 yield %%6 }\n";
+      "  field @U : i64 on [0 .. 1] history 1\n  field @\"U@1\" : i64 on [0 .. 1] past 1 of @U\n"
+      "  stencil @s (@U) { piece [0 .. 1] (@U) { %%0 = access @U[0] : i64 %%1 = add %%0, %%0 : i64 yield %%1 } }\n"
+      "  reduce @r = add i64 over [0 .. 1] every 1 {\n"
+      "    %%0 = access @U[0] : i64 %%1 = access @\"U@1\"[%d] : i64 %%2 = sub %%0, %%1 : i64 %%3 = step : i64 %%4 = "
+      "const 100 : i64 %%5 = mul %%3, %%4 : i64\n"
+      "    %%6 = add %%2, %%5 : i64 yield %%6 }\n";
   Module *m = load(w, module_text(w, "  reduction @r : i64\n", "[0 .. 1]", arena_printf(w->arena, text, 0)), 0, NULL);
   *(int64_t *)w->fields[0] = 1;
   Str s;
@@ -351,20 +414,20 @@ static void test_reduction_levels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_narrow_floats),
-    cmocka_unit_test_setup_teardown(test_half_field, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_struct, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_vector_temp, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_history, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_first_pasts, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_explicit_history, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_element, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_reduction_steps, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_reduction_ops, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_reduction_order, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_until, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_finite, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_reduction_levels, make_world, free_world),
+      cmocka_unit_test(test_narrow_floats),
+      cmocka_unit_test_setup_teardown(test_half_field, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_struct, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_vector_temp, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_history, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_first_pasts, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_explicit_history, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_element, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_reduction_steps, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_reduction_ops, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_reduction_order, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_until, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_finite, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_reduction_levels, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

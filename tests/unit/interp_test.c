@@ -1,4 +1,5 @@
-/* interp_test.c: the reference interpreter (ir/interp.c) and the quick arithmetic it shares with the simulator (ir/exec.h). */
+/* interp_test.c: the reference interpreter (ir/interp.c) and the quick arithmetic it shares with the simulator
+ * (ir/exec.h). */
 #include "tests/unit/execution.h"
 
 #include "ir/exec.h"
@@ -6,7 +7,8 @@
 /* ---- exec.h */
 
 /* Operands worth trying: for floats and for integers. */
-static const double FLOATS[] = {0.0, -0.0, 1.0, -1.5, 0.1, 3.0e38, -3.0e38, 1.0e-40, 1e300, 7.25, INFINITY, -INFINITY, NAN, 2147483648.0, -9.3e18};
+static const double FLOATS[] = {0.0,   -0.0, 1.0,      -1.5,      0.1, 3.0e38,       -3.0e38, 1.0e-40,
+                                1e300, 7.25, INFINITY, -INFINITY, NAN, 2147483648.0, -9.3e18};
 static const int64_t INTS[] = {0, 1, -1, 2, 7, -13, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 123456789};
 
 static Const sample(Type t, int i) {
@@ -21,7 +23,8 @@ static void compare_op(const Op *op) {
   for (int i = 0; i < 15; i++)
     for (int j = 0; j < 15; j++)
       for (int k = 0; k < (op->noperands > 2 ? 15 : 1); k++) {
-        Const in[3] = {sample(t, i), sample(op->noperands > 1 ? op->operands[1]->type : t, j), sample(op->noperands > 2 ? op->operands[2]->type : t, k)};
+        Const in[3] = {sample(t, i), sample(op->noperands > 1 ? op->operands[1]->type : t, j),
+                       sample(op->noperands > 2 ? op->operands[2]->type : t, k)};
         Const quick = exec_apply(code, op, in[0], in[1], in[2]), right = eval_op(op, in);
         Type result = op->results[0]->type;
         bool both_nan = type_is_float(result) && quick.f != quick.f && right.f != right.f;
@@ -55,9 +58,11 @@ static void test_quick_arithmetic(void **state) {
 static void test_jacobi(void **state) {
   World *w = *state;
   Module *m = load(w,
-    "stencil module \"t\" {\n  grid [0 .. 4] steps 1\n  field @A : f64 on [0 .. 4]\n"
-    "  stencil @s (@A) {\n    piece [1 .. 3] (@A) {\n"
-    "      %0 = access @A[-1] : f64\n      %1 = access @A[1] : f64\n      %2 = add %0, %1 : f64\n      yield %2\n    }\n  }\n}\n", 0, NULL);
+                   "stencil module \"t\" {\n  grid [0 .. 4] steps 1\n  field @A : f64 on [0 .. 4]\n"
+                   "  stencil @s (@A) {\n    piece [1 .. 3] (@A) {\n"
+                   "      %0 = access @A[-1] : f64\n      %1 = access @A[1] : f64\n      %2 = add %0, %1 : f64\n      "
+                   "yield %2\n    }\n  }\n}\n",
+                   0, NULL);
   double *a = w->fields[0];
   for (int i = 0; i < 5; i++)
     a[i] = 1 << i;
@@ -70,10 +75,13 @@ static void test_jacobi(void **state) {
 
 /* A single stencil R = A[-2, 3] on a 2 x 3 grid with A outside `rule`; returns R[0,0]. */
 static int64_t outside_corner(World *w, const char *rule) {
-  const char *text = arena_printf(w->arena,
-    "stencil module \"t\" {\n  grid [0 .. 1, 0 .. 2] steps 1\n  field @A : i64 on [0 .. 1, 0 .. 2] outside %s input\n"
-    "  field @R : i64 on [0 .. 1, 0 .. 2]\n"
-    "  stencil @s (@R) {\n    piece [0 .. 1, 0 .. 2] (@R) {\n      %%0 = access @A[-2, 3] : i64\n      yield %%0\n    }\n  }\n}\n", rule);
+  const char *text = arena_printf(
+      w->arena,
+      "stencil module \"t\" {\n  grid [0 .. 1, 0 .. 2] steps 1\n  field @A : i64 on [0 .. 1, 0 .. 2] outside %s input\n"
+      "  field @R : i64 on [0 .. 1, 0 .. 2]\n"
+      "  stencil @s (@R) {\n    piece [0 .. 1, 0 .. 2] (@R) {\n      %%0 = access @A[-2, 3] : i64\n      yield %%0\n   "
+      " }\n  }\n}\n",
+      rule);
   Module *m = load(w, text, 0, NULL);
   for (int i = 0; i < 6; i++)
     ((int64_t *)w->fields[0])[i] = i;
@@ -84,9 +92,9 @@ static int64_t outside_corner(World *w, const char *rule) {
 
 static void test_outside_rules(void **state) {
   World *w = *state;
-  assert_int_equal(outside_corner(w, "clamp"), 2);         /* [0, 2] */
-  assert_int_equal(outside_corner(w, "mirror"), 1);        /* [0, 1] */
-  assert_int_equal(outside_corner(w, "periodic"), 0);      /* [0, 0] */
+  assert_int_equal(outside_corner(w, "clamp"), 2);    /* [0, 2] */
+  assert_int_equal(outside_corner(w, "mirror"), 1);   /* [0, 1] */
+  assert_int_equal(outside_corner(w, "periodic"), 0); /* [0, 0] */
   assert_int_equal(outside_corner(w, "const 77"), 77);
 }
 
@@ -95,10 +103,15 @@ static void test_one_point(void **state) {
   World *w = *state;
   static const char *const rules[] = {"clamp", "mirror", "periodic"};
   for (int i = 0; i < 3; i++) {
-    Module *m = load(w, arena_printf(w->arena,
-      "stencil module \"t\" {\n  grid [5 .. 5] steps 1\n  field @A : i32 on [5 .. 5] outside %s\n"
-      "  stencil @s (@A) {\n    piece [5 .. 5] (@A) {\n      %%0 = access @A[-1] : i32\n      %%1 = access @A[4] : i32\n"
-      "      %%2 = add %%0, %%1 : i32\n      yield %%2\n    }\n  }\n}\n", rules[i]), 0, NULL);
+    Module *m =
+        load(w,
+             arena_printf(w->arena,
+                          "stencil module \"t\" {\n  grid [5 .. 5] steps 1\n  field @A : i32 on [5 .. 5] outside %s\n"
+                          "  stencil @s (@A) {\n    piece [5 .. 5] (@A) {\n      %%0 = access @A[-1] : i32\n      %%1 "
+                          "= access @A[4] : i32\n"
+                          "      %%2 = add %%0, %%1 : i32\n      yield %%2\n    }\n  }\n}\n",
+                          rules[i]),
+             0, NULL);
     *(int32_t *)w->fields[0] = 3;
     Binding b = binding(w);
     assert_true(interp_run(m, &b, 3, true, NULL, w->diags));
@@ -110,11 +123,13 @@ static void test_one_point(void **state) {
 static void test_old_values(void **state) {
   World *w = *state;
   Module *m = load(w,
-    "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n  field @A : i32 on [0 .. N - 1]\n  field @B : i32 on [0 .. N - 1]\n"
-    "  stencil @s (@A, @B) {\n"
-    "    piece [0] (@A) {\n      %0 = access @A[1] : i32\n      yield %0\n    }\n"
-    "    piece [1 .. N - 1] (@A, @B) {\n      %0 = access @B[0] : i32\n      %1 = access @A[-1] : i32\n      yield %0, %1\n    }\n  }\n}\n",
-    1, &(Define){"N", "1000"});
+                   "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 1\n  field @A : i32 on [0 .. N "
+                   "- 1]\n  field @B : i32 on [0 .. N - 1]\n"
+                   "  stencil @s (@A, @B) {\n"
+                   "    piece [0] (@A) {\n      %0 = access @A[1] : i32\n      yield %0\n    }\n"
+                   "    piece [1 .. N - 1] (@A, @B) {\n      %0 = access @B[0] : i32\n      %1 = access @A[-1] : i32\n "
+                   "     yield %0, %1\n    }\n  }\n}\n",
+                   1, &(Define){"N", "1000"});
   int32_t *a = w->fields[0], *c = w->fields[1];
   for (int i = 0; i < 1000; i++) {
     a[i] = i;
@@ -131,12 +146,15 @@ static void test_old_values(void **state) {
 }
 
 static const char *const STEPPED =
-  "stencil module \"t\" {\n  grid [0 .. 3] steps 1\n  field @A : i64 on [0 .. 3]\n  field @B : i64 on [0 .. 3]\n  time_tile 2\n"
-  "  init @i (@A, @B) {\n    piece [0 .. 3] (@A, @B) {\n      %0 = index 0 : i64\n      %1 = const 50 : i64\n      yield %0, %1\n    }\n  }\n"
-  "  stencil @s (@A) {\n    piece [0 .. 3] (@A) {\n"
-  "      %0 = access @A[0] : i64\n      %1 = step : i64\n      %2 = add %0, %1 : i64\n      yield %2\n    }\n  }\n"
-  "  stencil @s (@A) level 1 {\n    piece [0 .. 3] (@A) {\n"
-  "      %0 = access @A[0] : i64\n      %1 = step : i64\n      %2 = add %0, %1 : i64\n      yield %2\n    }\n  }\n}\n";
+    "stencil module \"t\" {\n  grid [0 .. 3] steps 1\n  field @A : i64 on [0 .. 3]\n  field @B : i64 on [0 .. 3]\n  "
+    "time_tile 2\n"
+    "  init @i (@A, @B) {\n    piece [0 .. 3] (@A, @B) {\n      %0 = index 0 : i64\n      %1 = const 50 : i64\n      "
+    "yield %0, %1\n    }\n  }\n"
+    "  stencil @s (@A) {\n    piece [0 .. 3] (@A) {\n"
+    "      %0 = access @A[0] : i64\n      %1 = step : i64\n      %2 = add %0, %1 : i64\n      yield %2\n    }\n  }\n"
+    "  stencil @s (@A) level 1 {\n    piece [0 .. 3] (@A) {\n"
+    "      %0 = access @A[0] : i64\n      %1 = step : i64\n      %2 = add %0, %1 : i64\n      yield %2\n    }\n  "
+    "}\n}\n";
 
 /* Levels of a time tile run one a step; `step` counts on from first_step; skipped inits leave their field. */
 static void test_steps_and_inits(void **state) {
@@ -158,9 +176,11 @@ static void test_steps_and_inits(void **state) {
 static void test_temp(void **state) {
   World *w = *state;
   static const char *const text =
-    "stencil module \"t\" {\n  grid [0 .. 4] steps 1\n  field @A : f32 on [0 .. 4]\n  field @T : f32 on [0 .. 4] temp\n"
-    "  stencil @s (@T) {\n    piece [1 .. 3] (@T) {\n      %%0 = access @A[0] : f32\n      yield %%0\n    }\n  }\n"
-    "  stencil @r (@A) {\n    piece [1 .. 3] (@A) {\n      %%0 = access @T[%s] : f32\n      %%1 = add %%0, %%0 : f32\n      yield %%1\n    }\n  }\n}\n";
+      "stencil module \"t\" {\n  grid [0 .. 4] steps 1\n  field @A : f32 on [0 .. 4]\n  field @T : f32 on [0 .. 4] "
+      "temp\n"
+      "  stencil @s (@T) {\n    piece [1 .. 3] (@T) {\n      %%0 = access @A[0] : f32\n      yield %%0\n    }\n  }\n"
+      "  stencil @r (@A) {\n    piece [1 .. 3] (@A) {\n      %%0 = access @T[%s] : f32\n      %%1 = add %%0, %%0 : "
+      "f32\n      yield %%1\n    }\n  }\n}\n";
   Module *m = load(w, arena_printf(w->arena, text, "0"), 0, NULL);
   float *a = w->fields[0];
   for (int i = 0; i < 5; i++)
@@ -171,18 +191,21 @@ static void test_temp(void **state) {
   m = load(w, arena_printf(w->arena, text, "1"), 0, NULL);
   b = binding(w);
   assert_false(interp_run(m, &b, 2, true, NULL, w->diags));
-  assert_message(w, "13: stencil 'r', step 0: temp field 'T' is read at [4], which no stencil has written in this step");
+  assert_message(w,
+                 "13: stencil 'r', step 0: temp field 'T' is read at [4], which no stencil has written in this step");
 }
 
 static void test_faults(void **state) {
   World *w = *state;
   static const char *const text =
-    "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N] steps 1\n  field @A : f32 on [0 .. 7]\n"
-    "  stencil @s (@A) {\n    piece [0 .. N] (@A) {\n      %%0 = access @A[%s] : f32\n      yield %%0\n    }\n  }\n}\n";
+      "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N] steps 1\n  field @A : f32 on [0 .. 7]\n"
+      "  stencil @s (@A) {\n    piece [0 .. N] (@A) {\n      %%0 = access @A[%s] : f32\n      yield %%0\n    }\n  "
+      "}\n}\n";
   Module *m = load(w, arena_printf(w->arena, text, "1"), 1, &(Define){"N", "7"});
   Binding b = binding(w);
   assert_false(interp_run(m, &b, 1, true, NULL, w->diags));
-  assert_message(w, "7: stencil 's', step 0: the access to 'A' reaches [8], outside its region [0 .. 7]; the field has no outside rule");
+  assert_message(w, "7: stencil 's', step 0: the access to 'A' reaches [8], outside its region [0 .. 7]; the field has "
+                    "no outside rule");
   m = load(w, arena_printf(w->arena, text, "0"), 1, &(Define){"N", "8"});
   b = binding(w);
   assert_false(interp_run(m, &b, 1, true, NULL, w->diags));
@@ -195,14 +218,14 @@ static void test_faults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_quick_arithmetic, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_jacobi, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_outside_rules, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_one_point, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_old_values, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_steps_and_inits, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_temp, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_faults, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_quick_arithmetic, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_jacobi, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_outside_rules, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_one_point, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_old_values, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_steps_and_inits, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_temp, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_faults, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* ir_core_test.c: memory, messages, types, affine bounds, construction and cloning (ir/arena.c diag.c type.c affine.c build.c module.c). */
+/* ir_core_test.c: memory, messages, types, affine bounds, construction and cloning (ir/arena.c diag.c type.c affine.c
+ * build.c module.c). */
 #include "tests/unit/ir_testing.h"
 
 #include <stdlib.h>
@@ -176,7 +177,8 @@ static void test_rounding(void **state) {
   assert_true(to_float(0.1, TY_F32) == (double)0.1f);
   assert_true(to_float(65519, TY_F16) == 65504);
   assert_true(isinf(to_float(65520, TY_F16)));
-  assert_true(to_float(0x1.ff8p-15, TY_F16) == 0x1.ff8p-15 && to_float(0x1p-25, TY_F16) == 0 && to_float(0x1.8p-25, TY_F16) == 0x1p-24);
+  assert_true(to_float(0x1.ff8p-15, TY_F16) == 0x1.ff8p-15 && to_float(0x1p-25, TY_F16) == 0 &&
+              to_float(0x1.8p-25, TY_F16) == 0x1p-24);
   assert_true(to_float(1 + 0x1p-8, TY_BF16) == 1 && to_float(1 + 0x3p-8, TY_BF16) == 1 + 0x1p-6);
   assert_true(signbit(to_float(-0.0, TY_BF16)));
   int64_t tie = (INT64_C(1) << 53) + (INT64_C(1) << 29) + 1;
@@ -189,7 +191,8 @@ static void test_rounding(void **state) {
 
 static void test_multiples(void **state) {
   Arena *a = ((Fixture *)*state)->arena;
-  Affine n = affine_scalar(a, 0), m = affine_scalar(a, 1), x = affine_add(a, affine_scale(a, n, -12), affine_scale(a, m, 8));
+  Affine n = affine_scalar(a, 0), m = affine_scalar(a, 1),
+         x = affine_add(a, affine_scale(a, n, -12), affine_scale(a, m, 8));
   assert_int_equal(affine_multiple(affine_const(0), 4), 1);
   assert_int_equal(affine_multiple(affine_const(-8), 4), 1);
   assert_int_equal(affine_multiple(affine_const(-6), 4), -1);
@@ -339,7 +342,8 @@ static void test_insert_unlink(void **state) {
 
 /* ---- kernels */
 
-/* A module with a param N, a 1-D field A with two buffers, and kernel `k` reading one and writing the other at the step. */
+/* A module with a param N, a 1-D field A with two buffers, and kernel `k` reading one and writing the other at the
+ * step. */
 static Module *kernel_module(Arena *a, Kernel *k) {
   Module *m = module_new(a, "t", LEVEL_KIR);
   ARENA_PUSH(a, m->scalars, m->nscalars, ((Scalar){.name = "N", .type = TY_I64, .is_param = true}));
@@ -371,10 +375,10 @@ static void test_kernel_args(void **state) {
 static void test_shared_bytes(void **state) {
   (void)state;
   Array arrays[] = {
-    {.name = "a", .type = TY_F32, .space = SPACE_SHARED, .rank = 1, .shape = {5}, .storage = -1},
-    {.name = "p", .type = TY_F64, .space = SPACE_PRIVATE, .rank = 1, .shape = {100}, .storage = -1},
-    {.name = "b", .type = TY_F64, .space = SPACE_SHARED, .rank = 2, .shape = {3, 3}, .storage = 0},
-    {.name = "c", .type = TY_F32, .space = SPACE_SHARED, .rank = 1, .shape = {4}, .storage = -1},
+      {.name = "a", .type = TY_F32, .space = SPACE_SHARED, .rank = 1, .shape = {5}, .storage = -1},
+      {.name = "p", .type = TY_F64, .space = SPACE_PRIVATE, .rank = 1, .shape = {100}, .storage = -1},
+      {.name = "b", .type = TY_F64, .space = SPACE_SHARED, .rank = 2, .shape = {3, 3}, .storage = 0},
+      {.name = "c", .type = TY_F32, .space = SPACE_SHARED, .rank = 1, .shape = {4}, .storage = -1},
   };
   Kernel k = {.narrays = 4, .arrays = arrays};
   assert_int_equal(kernel_shared_bytes(&k), 80 + 16);
@@ -385,9 +389,16 @@ static void test_shared_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    TEST(test_arena_memory), TEST(test_arena_out_of_memory), TEST(test_strings), TEST(test_source_line), TEST(test_error_limit),
-    TEST(test_remarks), TEST(test_caret), TEST(test_caret_in_long_line), TEST(test_types), TEST(test_convert), TEST(test_rounding), TEST(test_affine), TEST(test_multiples), TEST(test_boxes),
-    TEST(test_clone), TEST(test_clone_map), TEST(test_insert_unlink), TEST(test_kernel_args), TEST(test_shared_bytes),
+      TEST(test_arena_memory),  TEST(test_arena_out_of_memory),
+      TEST(test_strings),       TEST(test_source_line),
+      TEST(test_error_limit),   TEST(test_remarks),
+      TEST(test_caret),         TEST(test_caret_in_long_line),
+      TEST(test_types),         TEST(test_convert),
+      TEST(test_rounding),      TEST(test_affine),
+      TEST(test_multiples),     TEST(test_boxes),
+      TEST(test_clone),         TEST(test_clone_map),
+      TEST(test_insert_unlink), TEST(test_kernel_args),
+      TEST(test_shared_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,9 @@ static int64_t ints(Opcode code, Type t, int64_t x, int64_t y) {
 static double floats(Opcode code, Type t, double x, double y) {
   return eval(code, t, 2, (Const){.f = x}, (Const){.f = y}, (Const){0}, t).f;
 }
-static double unary(Opcode code, Type t, double x) { return eval(code, t, 1, (Const){.f = x}, (Const){0}, (Const){0}, t).f; }
+static double unary(Opcode code, Type t, double x) {
+  return eval(code, t, 1, (Const){.f = x}, (Const){0}, (Const){0}, t).f;
+}
 static bool compares(Opcode code, double x, double y) {
   return eval(code, TY_F64, 2, (Const){.f = x}, (Const){.f = y}, (Const){0}, TY_BOOL).i;
 }
@@ -71,8 +73,10 @@ static void test_min_max(void **state) {
 
 static void test_compare(void **state) {
   (void)state;
-  assert_true(compares(OP_LT, 1, 2) && !compares(OP_LT, 2, 2) && compares(OP_LE, 2, 2) && compares(OP_GT, 3, 2) && compares(OP_GE, 2, 2));
-  assert_true(!compares(OP_LT, NAN, 2) && !compares(OP_GE, NAN, 2) && !compares(OP_EQ, NAN, NAN) && compares(OP_NE, NAN, NAN));
+  assert_true(compares(OP_LT, 1, 2) && !compares(OP_LT, 2, 2) && compares(OP_LE, 2, 2) && compares(OP_GT, 3, 2) &&
+              compares(OP_GE, 2, 2));
+  assert_true(!compares(OP_LT, NAN, 2) && !compares(OP_GE, NAN, 2) && !compares(OP_EQ, NAN, NAN) &&
+              compares(OP_NE, NAN, NAN));
   assert_true(compares(OP_EQ, 0.0, -0.0));
 }
 
@@ -112,7 +116,7 @@ static void test_maps(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    TEST(test_integers), TEST(test_floats), TEST(test_min_max), TEST(test_compare), TEST(test_logic), TEST(test_maps),
+      TEST(test_integers), TEST(test_floats), TEST(test_min_max), TEST(test_compare), TEST(test_logic), TEST(test_maps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

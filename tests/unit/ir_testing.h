@@ -14,7 +14,11 @@
 #include "ir/ir.h"
 
 /* An arena, its diagnostics, and the messages so far, one "LINE:COL: KIND: TEXT" a line. */
-typedef struct Fixture { Arena *arena; Diags *diags; Str messages; } Fixture;
+typedef struct Fixture {
+  Arena *arena;
+  Diags *diags;
+  Str messages;
+} Fixture;
 
 /* Keeps a message. */
 static inline void keep_message(void *user, const Diag *d) {

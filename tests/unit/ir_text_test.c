@@ -1,4 +1,5 @@
-/* ir_text_test.c: the text form: what is printed parses back, constants bit for bit, malformed text gives its error at its place (ir/print.c read.c
+/* ir_text_test.c: the text form: what is printed parses back, constants bit for bit, malformed text gives its error
+ * at its place (ir/print.c read.c
  * parse.c). */
 #include "tests/unit/ir_testing.h"
 
@@ -6,170 +7,170 @@
 
 /* All that a stencil module can hold. */
 static const char *const STENCILS =
-  "stencil module \"all \\\"things\\\" \\x0a\" {\n"
-  "  contract\n"
-  "  fast_math\n"
-  "  param @N : i64 = {\n    %0 = const 4096 : i64\n    yield %0\n  }\n"
-  "  param @\"odd name\" : i32\n"
-  "  let @dx : f32 = {\n    %0 = const 1.0 : f32\n    %1 = scalar @N : i64\n    %2 = convert %1 : f32\n    %3 = div %0, %2 : f32\n    yield %3\n  }\n"
-  "  reduction @total : f64\n"
-  "  reduction @last : i64\n"
-  "  reduction @\"finite A\" : i64\n"
-  "  reduction @bad : i64\n"
-  "  grid [0 .. N - 1, -3 .. -2 * N + @\"odd name\" + 3] steps 64\n"
-  "  struct S { a : f32, b : i8[3], c : bf16[2][3] }\n"
-  "  struct T { s : S[2] }\n"
-  "  param_array @w[2 * N - 1] : f32\n"
-  "  param_array @\"odd array\"[4] : i64\n"
-  "  field @A : f32 on [0 .. N - 1, -3 .. -N] outside clamp\n"
-  "  field @B : f64 on [0 .. N - 1, 7 .. 7] outside const -0.0 input\n"
-  "  field @C.x : bool on [0 .. N - 1, 7 .. 7] outside const true history 1\n"
-  "  field @\"C.x@1\" : bool on [0 .. N - 1, 7 .. 7] outside const true past 1 of @C.x\n"
-  "  field @D : i8 on [0 .. N - 1, 7 .. 7] outside mirror\n"
-  "  field @E : i8 on [0 .. N - 1, 7 .. 7] outside periodic\n"
-  "  field @S : S on [0 .. N - 1, 7 .. 7] outside const 0.5\n"
-  "  field @v : f32[3][2] on [0 .. N - 1, 7 .. 7] temp\n"
-  "  field @R.x : f32 on [0 .. N - 1, 7 .. 7]\n"
-  "  field @R.y : f32 on [0 .. N - 1, 7 .. 7]\n"
-  "  record @R : f32[2] from @R.x\n"
-  "  check N - 3 >= 0 \"N must be at least 3\"\n"
-  "  check N - 9223372036854775808 >= 0 unless empty [1 .. N - 2] unless empty [N .. N, 0 .. 1] \"\"\n"
-  "  time_tile 3\n"
-  "  init @z (@A) {\n"
-  "    piece [0 .. N - 1, -3 .. -N] (@A) {\n"
-  "      %0 = index 0 : i64\n"
-  "      %1 = convert %0 : f32\n"
-  "      yield %1\n"
-  "    }\n"
-  "  }\n"
-  "  stencil @relax (@A, @D) level 2 extent [-2 .. 3, 1 .. -4] {\n"
-  "    piece [1 .. N - 2, 0 .. 1] (@A) {\n"
-  "      %0 = access @A[-1, 0] : f32\n"
-  "      %1 = access @\"C.x@1\"[0, 0] : bool\n"
-  "      %2 = step : i64\n"
-  "      %3 = scalar @dx : f32\n"
-  "      %4 = select %1, %0, %3 : f32\n"
-  "      yield %4\n"
-  "    }\n"
-  "    piece [0 .. 0, 0 .. 1] () {\n"
-  "      yield\n"
-  "    }\n"
-  "  }\n"
-  "  stencil @parts (@S, @v) level 2 group 1 {\n"
-  "    piece [0 .. N - 1, 7 .. 7] (@S, @v) {\n"
-  "      %0 = access @S[0, 1] : S\n"
-  "      %1 = access @v[0, 0] : f32[3][2]\n"
-  "      %2 = extract %1, 1 : f32[3]\n"
-  "      %3 = construct %2, %2 : f32[3][2]\n"
-  "      %4 = index 0 : i64\n"
-  "      %5 = element @w[%4] : f32\n"
-  "      %6 = element @\"odd array\"[%4] : i64\n"
-  "      yield %0, %3\n"
-  "    }\n"
-  "  }\n"
-  "  reduce @total = add f64 over [0 .. N - 1, 7 .. 7] every 100 {\n"
-  "    %0 = access @R.x[0, 0] : f32\n"
-  "    %1 = convert %0 : f64\n"
-  "    yield %1\n"
-  "  }\n"
-  "  reduce @last = max i64 over [0 .. N - 1, 7 .. 7] every 1 until {\n"
-  "    %0 = index 0 : i64\n"
-  "    yield %0\n"
-  "  }\n"
-  "  stop {\n"
-  "    %0 = scalar @total : f64\n"
-  "    %1 = const 0.5 : f64\n"
-  "    %2 = lt %0, %1 : bool\n"
-  "    yield %2\n"
-  "  }\n"
-  "  reduce @\"finite A\" = min i64 over [0 .. 0, 0 .. 0] every 4 finite @A {\n"
-  "    %0 = index 0 : i64\n"
-  "    yield %0\n"
-  "  }\n"
-  "  reduce @bad = mul i64 over [0 .. 0, 0 .. 0] every 4 bounds @R.x {\n"
-  "    %0 = index 0 : i64\n"
-  "    yield %0\n"
-  "  }\n"
-  "}\n";
+    "stencil module \"all \\\"things\\\" \\x0a\" {\n"
+    "  contract\n"
+    "  fast_math\n"
+    "  param @N : i64 = {\n    %0 = const 4096 : i64\n    yield %0\n  }\n"
+    "  param @\"odd name\" : i32\n"
+    "  let @dx : f32 = {\n    %0 = const 1.0 : f32\n    %1 = scalar @N : i64\n    %2 = convert %1 : f32\n    %3 = div "
+    "%0, %2 : f32\n    yield %3\n  }\n"
+    "  reduction @total : f64\n"
+    "  reduction @last : i64\n"
+    "  reduction @\"finite A\" : i64\n"
+    "  reduction @bad : i64\n"
+    "  grid [0 .. N - 1, -3 .. -2 * N + @\"odd name\" + 3] steps 64\n"
+    "  struct S { a : f32, b : i8[3], c : bf16[2][3] }\n"
+    "  struct T { s : S[2] }\n"
+    "  param_array @w[2 * N - 1] : f32\n"
+    "  param_array @\"odd array\"[4] : i64\n"
+    "  field @A : f32 on [0 .. N - 1, -3 .. -N] outside clamp\n"
+    "  field @B : f64 on [0 .. N - 1, 7 .. 7] outside const -0.0 input\n"
+    "  field @C.x : bool on [0 .. N - 1, 7 .. 7] outside const true history 1\n"
+    "  field @\"C.x@1\" : bool on [0 .. N - 1, 7 .. 7] outside const true past 1 of @C.x\n"
+    "  field @D : i8 on [0 .. N - 1, 7 .. 7] outside mirror\n"
+    "  field @E : i8 on [0 .. N - 1, 7 .. 7] outside periodic\n"
+    "  field @S : S on [0 .. N - 1, 7 .. 7] outside const 0.5\n"
+    "  field @v : f32[3][2] on [0 .. N - 1, 7 .. 7] temp\n"
+    "  field @R.x : f32 on [0 .. N - 1, 7 .. 7]\n"
+    "  field @R.y : f32 on [0 .. N - 1, 7 .. 7]\n"
+    "  record @R : f32[2] from @R.x\n"
+    "  check N - 3 >= 0 \"N must be at least 3\"\n"
+    "  check N - 9223372036854775808 >= 0 unless empty [1 .. N - 2] unless empty [N .. N, 0 .. 1] \"\"\n"
+    "  time_tile 3\n"
+    "  init @z (@A) {\n"
+    "    piece [0 .. N - 1, -3 .. -N] (@A) {\n"
+    "      %0 = index 0 : i64\n"
+    "      %1 = convert %0 : f32\n"
+    "      yield %1\n"
+    "    }\n"
+    "  }\n"
+    "  stencil @relax (@A, @D) level 2 extent [-2 .. 3, 1 .. -4] {\n"
+    "    piece [1 .. N - 2, 0 .. 1] (@A) {\n"
+    "      %0 = access @A[-1, 0] : f32\n"
+    "      %1 = access @\"C.x@1\"[0, 0] : bool\n"
+    "      %2 = step : i64\n"
+    "      %3 = scalar @dx : f32\n"
+    "      %4 = select %1, %0, %3 : f32\n"
+    "      yield %4\n"
+    "    }\n"
+    "    piece [0 .. 0, 0 .. 1] () {\n"
+    "      yield\n"
+    "    }\n"
+    "  }\n"
+    "  stencil @parts (@S, @v) level 2 group 1 {\n"
+    "    piece [0 .. N - 1, 7 .. 7] (@S, @v) {\n"
+    "      %0 = access @S[0, 1] : S\n"
+    "      %1 = access @v[0, 0] : f32[3][2]\n"
+    "      %2 = extract %1, 1 : f32[3]\n"
+    "      %3 = construct %2, %2 : f32[3][2]\n"
+    "      %4 = index 0 : i64\n"
+    "      %5 = element @w[%4] : f32\n"
+    "      %6 = element @\"odd array\"[%4] : i64\n"
+    "      yield %0, %3\n"
+    "    }\n"
+    "  }\n"
+    "  reduce @total = add f64 over [0 .. N - 1, 7 .. 7] every 100 {\n"
+    "    %0 = access @R.x[0, 0] : f32\n"
+    "    %1 = convert %0 : f64\n"
+    "    yield %1\n"
+    "  }\n"
+    "  reduce @last = max i64 over [0 .. N - 1, 7 .. 7] every 1 until {\n"
+    "    %0 = index 0 : i64\n"
+    "    yield %0\n"
+    "  }\n"
+    "  stop {\n"
+    "    %0 = scalar @total : f64\n"
+    "    %1 = const 0.5 : f64\n"
+    "    %2 = lt %0, %1 : bool\n"
+    "    yield %2\n"
+    "  }\n"
+    "  reduce @\"finite A\" = min i64 over [0 .. 0, 0 .. 0] every 4 finite @A {\n"
+    "    %0 = index 0 : i64\n"
+    "    yield %0\n"
+    "  }\n"
+    "  reduce @bad = mul i64 over [0 .. 0, 0 .. 0] every 4 bounds @R.x {\n"
+    "    %0 = index 0 : i64\n"
+    "    yield %0\n"
+    "  }\n"
+    "}\n";
 
 /* All that a kernel module can hold. */
-static const char *const KERNELS =
-  "kernel module \"heat\" {\n"
-  "  param @N : i64\n"
-  "  reduction @r : f64\n"
-  "  grid [0 .. N - 1] steps 64\n"
-  "  param_array @w[N] : f32\n"
-  "  field @A : f32 on [0 .. N - 1] outside clamp\n"
-  "  field @In : f32 on [0 .. N - 1] input\n"
-  "  record @odd : f32[1] from @In\n"
-  "  buffer @A : @A copy 0\n"
-  "  buffer @A.next : @A copy 1\n"
-  "  buffer @In : @In copy 0\n"
-  "  buffer @w param @w\n"
-  "  buffer @partial scratch f64[1024]\n"
-  "  kernel @z threads [1] covers [N] by [1] steps 0 {\n"
-  "    args (writes @In, reads @w, writes @partial, scalar @N)\n"
-  "    %0 = block 0 : i64\n"
-  "    %1 = load @w[%0] + [1] : f32\n"
-  "    %2 = shuffle %1 xor 16 : f32\n"
-  "    store %2, @In[%0]\n"
-  "    %3 = convert %1 : f64\n"
-  "    store %3, @partial[%0]\n"
-  "  }\n"
-  "  kernel @k threads [32] covers [N + 2] by [24] steps 4 {\n"
-  "    args (reads writes @A, writes @A.next, buffer @In, scalar @N, step)\n"
-  "    shared @s : f32[40] pad [1 .. 2] in @t\n"
-  "    shared @t : f32[44]\n"
-  "    private @r : f32[2, 1, 7]\n"
-  "    %0 = step : i64\n"
-  "    %1 = thread 0 : i32\n"
-  "    %2 = inside %0 in [0 .. N - 1] : bool\n"
-  "    %3 = idx.clamp %0 + -1 in [0 .. N - 1] : i64\n"
-  "    %4 = idx.mirror %3 in [0 .. N - 1] : i64\n"
-  "    %5 = idx.wrap %1 + 9223 in [-5 .. 7] : i32\n"
-  "    %6 = load @A[%3] + [3] : f32\n"
-  "    store %6, @A[%4] + [-3]\n"
-  "    astore %6, @s[%1] + [1] v0\n"
-  "    barrier\n"
-  "    barrier.neighbours\n"
-  "    %7 = aload @s[%5] v12 : f32\n"
-  "    %8 = const -2147483648 : i32\n"
-  "    %9, %10 = for %11 = %8 to %1 step 1 unroll parallel with %12 = %7, %13 = %0 {\n"
-  "      %14 = add %12, %6 : f32\n"
-  "      astore %14, @r[%11, %11, %11] + [0, 0, 1] v1\n"
-  "      yield %14, %13\n"
-  "    }\n"
-  "    %15, %16 = if %2 : f32, i64 {\n"
-  "      yield %9, %10\n"
-  "    } else {\n"
-  "      yield %7, %0\n"
-  "    }\n"
-  "    if %2 {\n"
-  "      store %15, @A.next[%16]\n"
-  "    } else {\n"
-  "    }\n"
-  "    for %17 = %8 to %1 step 64 parallel {\n"
-  "    }\n"
-  "  }\n"
-  "  reduce @r = add f64 over [0 .. N - 1] every 100 until in @partial {\n"
-  "    launch @z\n"
-  "  }\n"
-  "  stop {\n"
-  "    %0 = const true : bool\n"
-  "    yield %0\n"
-  "  }\n"
-  "  host {\n"
-  "    init {\n"
-  "      launch @z\n"
-  "    }\n"
-  "    steps 4 {\n"
-  "      launch @k\n"
-  "      swap @A, @A.next\n"
-  "    }\n"
-  "    steps 1 {\n"
-  "    }\n"
-  "  }\n"
-  "}\n";
+static const char *const KERNELS = "kernel module \"heat\" {\n"
+                                   "  param @N : i64\n"
+                                   "  reduction @r : f64\n"
+                                   "  grid [0 .. N - 1] steps 64\n"
+                                   "  param_array @w[N] : f32\n"
+                                   "  field @A : f32 on [0 .. N - 1] outside clamp\n"
+                                   "  field @In : f32 on [0 .. N - 1] input\n"
+                                   "  record @odd : f32[1] from @In\n"
+                                   "  buffer @A : @A copy 0\n"
+                                   "  buffer @A.next : @A copy 1\n"
+                                   "  buffer @In : @In copy 0\n"
+                                   "  buffer @w param @w\n"
+                                   "  buffer @partial scratch f64[1024]\n"
+                                   "  kernel @z threads [1] covers [N] by [1] steps 0 {\n"
+                                   "    args (writes @In, reads @w, writes @partial, scalar @N)\n"
+                                   "    %0 = block 0 : i64\n"
+                                   "    %1 = load @w[%0] + [1] : f32\n"
+                                   "    %2 = shuffle %1 xor 16 : f32\n"
+                                   "    store %2, @In[%0]\n"
+                                   "    %3 = convert %1 : f64\n"
+                                   "    store %3, @partial[%0]\n"
+                                   "  }\n"
+                                   "  kernel @k threads [32] covers [N + 2] by [24] steps 4 {\n"
+                                   "    args (reads writes @A, writes @A.next, buffer @In, scalar @N, step)\n"
+                                   "    shared @s : f32[40] pad [1 .. 2] in @t\n"
+                                   "    shared @t : f32[44]\n"
+                                   "    private @r : f32[2, 1, 7]\n"
+                                   "    %0 = step : i64\n"
+                                   "    %1 = thread 0 : i32\n"
+                                   "    %2 = inside %0 in [0 .. N - 1] : bool\n"
+                                   "    %3 = idx.clamp %0 + -1 in [0 .. N - 1] : i64\n"
+                                   "    %4 = idx.mirror %3 in [0 .. N - 1] : i64\n"
+                                   "    %5 = idx.wrap %1 + 9223 in [-5 .. 7] : i32\n"
+                                   "    %6 = load @A[%3] + [3] : f32\n"
+                                   "    store %6, @A[%4] + [-3]\n"
+                                   "    astore %6, @s[%1] + [1] v0\n"
+                                   "    barrier\n"
+                                   "    barrier.neighbours\n"
+                                   "    %7 = aload @s[%5] v12 : f32\n"
+                                   "    %8 = const -2147483648 : i32\n"
+                                   "    %9, %10 = for %11 = %8 to %1 step 1 unroll parallel with %12 = %7, %13 = %0 {\n"
+                                   "      %14 = add %12, %6 : f32\n"
+                                   "      astore %14, @r[%11, %11, %11] + [0, 0, 1] v1\n"
+                                   "      yield %14, %13\n"
+                                   "    }\n"
+                                   "    %15, %16 = if %2 : f32, i64 {\n"
+                                   "      yield %9, %10\n"
+                                   "    } else {\n"
+                                   "      yield %7, %0\n"
+                                   "    }\n"
+                                   "    if %2 {\n"
+                                   "      store %15, @A.next[%16]\n"
+                                   "    } else {\n"
+                                   "    }\n"
+                                   "    for %17 = %8 to %1 step 64 parallel {\n"
+                                   "    }\n"
+                                   "  }\n"
+                                   "  reduce @r = add f64 over [0 .. N - 1] every 100 until in @partial {\n"
+                                   "    launch @z\n"
+                                   "  }\n"
+                                   "  stop {\n"
+                                   "    %0 = const true : bool\n"
+                                   "    yield %0\n"
+                                   "  }\n"
+                                   "  host {\n"
+                                   "    init {\n"
+                                   "      launch @z\n"
+                                   "    }\n"
+                                   "    steps 4 {\n"
+                                   "      launch @k\n"
+                                   "      swap @A, @A.next\n"
+                                   "    }\n"
+                                   "    steps 1 {\n"
+                                   "    }\n"
+                                   "  }\n"
+                                   "}\n";
 
 /* Parses `text`, failing the test with the messages if that fails. */
 static Module *parse(Fixture *f, const char *text) {
@@ -245,8 +246,16 @@ static void test_const_bits(void **state) {
       assert_true(const_same(through_text(f, c, t), c, t));
     }
   }
-  const uint64_t special[] = {0, 0x8000000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000000000,
-                              0x7ff8000000000001, 0x7ff0000000000001, 1, 0x7fefffffffffffff};
+  const uint64_t special[] = {0,
+                              0x8000000000000000,
+                              0x7ff0000000000000,
+                              0xfff0000000000000,
+                              0x7ff8000000000000,
+                              0xfff8000000000000,
+                              0x7ff8000000000001,
+                              0x7ff0000000000001,
+                              1,
+                              0x7fefffffffffffff};
   for (size_t i = 0; i < sizeof special / sizeof *special; i++)
     assert_true(const_same(through_text(f, from_bits(special[i]), TY_F64), from_bits(special[i]), TY_F64));
 }
@@ -263,9 +272,19 @@ static void test_const_ints(void **state) {
 
 static void test_const_spelling(void **state) {
   Fixture *f = *state;
-  const struct { double x; Type t; const char *text; } rows[] = {
-    {0.2f, TY_F32, "0.2"}, {0.2, TY_F64, "0.2"}, {1, TY_F32, "1.0"}, {-0.0, TY_F64, "-0.0"}, {1e20, TY_F64, "1e+20"},
-    {0.1 + 0.2, TY_F64, "0.30000000000000004"}, {3.4028234663852886e38, TY_F32, "3.4028235e+38"}, {INFINITY, TY_F32, "inf"},
+  const struct {
+    double x;
+    Type t;
+    const char *text;
+  } rows[] = {
+      {0.2f, TY_F32, "0.2"},
+      {0.2, TY_F64, "0.2"},
+      {1, TY_F32, "1.0"},
+      {-0.0, TY_F64, "-0.0"},
+      {1e20, TY_F64, "1e+20"},
+      {0.1 + 0.2, TY_F64, "0.30000000000000004"},
+      {3.4028234663852886e38, TY_F32, "3.4028235e+38"},
+      {INFINITY, TY_F32, "inf"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Str s = {.arena = f->arena};
@@ -277,75 +296,93 @@ static void test_const_spelling(void **state) {
 /* ---- errors */
 
 /* A text and the first message it gives, from "LINE:COL: error: " on. */
-typedef struct Bad { const char *text, *message; } Bad;
+typedef struct Bad {
+  const char *text, *message;
+} Bad;
 
 #define DECLS "stencil module \"t\" { param @N : i64\ngrid [0 .. N - 1] steps 1\nfield @A : f32 on [0 .. N - 1]\n"
 #define BODY DECLS "stencil @s (@A) { piece [0 .. N - 1] (@A) {\n"
-#define KIR "kernel module \"t\" { param @N : i64 grid [0 .. N - 1] steps 1 field @A : f32 on [0 .. N - 1] buffer @A : @A copy 0\n"
+#define KIR \
+  "kernel module \"t\" { param @N : i64 grid [0 .. N - 1] steps 1 field @A : f32 on [0 .. N - 1] buffer @A : @A copy " \
+  "0\n"
 #define KBODY KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args () shared @s : f32[4]\n"
 
 static const Bad BAD[] = {
-  {"", "1:1: error: expected 'stencil', found the end of the text"},
-  {"kernel heat", "1:8: error: expected 'module', found 'heat'"},
-  {"stencil module \"t", "1:16: error: this string is not closed on its line; add a '\"'"},
-  {"stencil module \"\\q\" {", "1:17: error: malformed escape in a string; there are \\\", \\\\ and \\xHH"},
-  {"stencil module \"t\" { }", "1:22: error: the module has no grid"},
-  {"stencil module \"t\" { grid [0] steps 1", "1:38: error: expected a declaration or '}', found the end of the text"},
-  {"stencil module \"t\" { grid [0] steps 1 } x", "1:41: error: expected nothing after the module"},
-  {"stencil module \"t\" { grid [0] steps 1 kernel", "1:39: error: 'kernel' begins no declaration of a stencil module"},
-  {"stencil module \"t\" { $", "1:22: error: '$' begins nothing that may stand in IR text"},
-  {"stencil module \"t\" { \x80", "1:22: error: the byte 0x80 begins nothing that may stand in IR text"},
-  {"stencil module \"t\" { param @", "1:28: error: expected a name after '@'"},
-  {"stencil module \"t\" { param @\"\"", "1:28: error: a name cannot be empty"},
-  {"stencil module \"t\" { param @N : real", "1:33: error: expected a type (bool i8 i16 i32 i64 f16 bf16 f32 f64), found 'real'"},
-  {"stencil module \"t\" { param @N : i64 param @N : i64", "1:43: error: there is already a scalar '@N'"},
-  {"stencil module \"t\" { grid [0 .. M] steps 1", "1:33: error: there is no param 'M' declared before this"},
-  {"stencil module \"t\" { grid [0, 0, 0, 0] steps 1", "1:27: error: a box has at most 3 dimensions"},
-  {"stencil module \"t\" { grid [9223372036854775808] steps 1", "1:28: error: expected an integer from 0 to 9223372036854775807, found '9223372036854775808'"},
-  {"stencil module \"t\" { grid [0] steps -1", "1:37: error: expected an integer from 0 to 9223372036854775807, found '-1'"},
-  {"stencil module \"t\" { grid [0] steps 1.5", "1:37: error: expected an integer from 0 to 9223372036854775807, found '1.5'"},
-  {"stencil module \"t\" { grid [0] steps 1 grid [0] steps 1", "1:39: error: there is already a grid"},
-  {"stencil module \"t\" { field @A : f32 on [0]", "1:40: error: the grid must be declared before this"},
-  {DECLS "field @B : f32 on [0, 0]", "4:19: error: this box has 2 dimensions, the grid has 1"},
-  {DECLS "field @A : f32 on [0]", "4:7: error: there is already a field '@A'"},
-  {DECLS "field @B : f32 on [0] outside zero", "4:31: error: expected an outside rule: clamp, mirror, periodic or const VALUE"},
-  {DECLS "field @B : i8 on [0] outside const 128", "4:36: error: expected an integer from -128 to 127, found '128'"},
-  {DECLS "check N >= 1 \"m\"", "4:12: error: expected an integer from 0 to 0, found '1'"},
-  {DECLS "stencil @s (@Q) { }", "4:13: error: there is no field '@Q' declared before this"},
-  {DECLS "time_tile 1 time_tile 2", "4:13: error: there is already a time_tile"},
-  {BODY "%0 = adds %1", "5:6: error: there is no op 'adds'"},
-  {BODY "%0 = neg %1 : f32", "5:10: error: '%1' is not defined before this in this block or one around it"},
-  {BODY "%0 = const 1 : f32 %0 = const 2 : f32", "5:20: error: '%0' is already defined; give this value another name"},
-  {BODY "%0 = const 1 : f32 %1 = neg %0 : f64", "5:34: error: the result of 'neg' is f32 here, not f64"},
-  {BODY "%0 = const 1 : f32 %1 = add %0 : f32", "5:29: error: 'add' takes 2 operands, found 1"},
-  {BODY "%0, %1 = const 1 : f32", "5:10: error: 'const' gives 1 results here, but 2 are named"},
-  {BODY "const 1 : f32", "5:1: error: 'const' gives 1 results here, but 0 are named"},
-  {BODY "%0 = const 1e39 : f32", "5:12: error: '1e39' is malformed or too large for f32"},
-  {BODY "%0 = const 1x : f32", "5:12: error: '1x' is malformed or too large for f32"},
-  {BODY "%0 = const 0x7ff8000000000001 : f32", "5:12: error: '0x7ff8000000000001' is not the 16 hexadecimal digits of a value of type f32"},
-  {BODY "%0 = const 0x7ff : f64", "5:12: error: '0x7ff' is not the 16 hexadecimal digits of a value of type f64"},
-  {BODY "%0 = const infinite : f64", "5:12: error: expected a number, inf or nan, found 'infinite'"},
-  {BODY "%0 = const 2 : bool", "5:12: error: expected 'false', found '2'"},
-  {BODY "%0 = const 1.0 : i32", "5:12: error: expected an integer from -2147483648 to 2147483647, found '1.0'"},
-  {BODY "%0 = access @A[0, 0] : f32", "5:15: error: expected 1 numbers, one for each dimension, found 2"},
-  {BODY "%0 = access @A[0] 1 : f32", "5:19: error: expected ':', found '1'"},
-  {BODY "%0 = load @A[%0] : f32", "5:11: error: there is no buffer '@A' declared before this"},
-  {BODY "%0 = aload @s[%0] v0 : f32", "5:12: error: this kernel has no array '@s'"},
-  {BODY "%0 = const true : bool if %0 { %1 = const 1 : f32 } else { %2 = neg %1 : f32 } } } }",
-   "5:69: error: '%1' is not defined before this in this block or one around it"},
-  {KBODY "%i = const 0 : i32 %0 = aload @s[%i] : f32", "3:38: error: expected a version (v0, v1, ...), found ':'"},
-  {KBODY "%i = const 0 : i32 %0 = aload @s[%i] w1 : f32", "3:38: error: expected a version (v0, v1, ...), found 'w1'"},
-  {KBODY "%i = const 0 : i32 for %j = %i to %i step 0 { }", "3:43: error: expected an integer from 1 to 9223372036854775807, found '0'"},
-  {KBODY "%i = const 0 : i64 %c = inside %i in [0, 0] : bool", "3:32: error: 'inside' has 1 coordinates but a box of 2 dimensions"},
-  {KIR "kernel @k threads [1, 1]", "2:19: error: expected 1 numbers, one for each dimension, found 2"},
-  {KIR "kernel @k threads [0]", "2:20: error: expected an integer from 1 to 2147483647, found '0'"},
-  {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args (@A)", "2:57: error: expected an argument: reads @BUFFER, writes @BUFFER, scalar @SCALAR or step"},
-  {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args () shared @s : f32[4] shared @s : f32[4]",
-   "2:85: error: this kernel already has an array '@s'"},
-  {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args () shared @s : f32[4] in @t }", "2:81: error: this kernel has no array '@t'"},
-  {KIR "host { init { run @k } }", "2:15: error: expected launch @KERNEL, swap @BUFFER, @BUFFER or '}'"},
-  {KIR "host { steps 1 { launch @k } }", "2:25: error: there is no kernel '@k' declared before this"},
-  {KIR "stencil @s () { }", "2:1: error: a kernel module has no stencils"},
+    {"", "1:1: error: expected 'stencil', found the end of the text"},
+    {"kernel heat", "1:8: error: expected 'module', found 'heat'"},
+    {"stencil module \"t", "1:16: error: this string is not closed on its line; add a '\"'"},
+    {"stencil module \"\\q\" {", "1:17: error: malformed escape in a string; there are \\\", \\\\ and \\xHH"},
+    {"stencil module \"t\" { }", "1:22: error: the module has no grid"},
+    {"stencil module \"t\" { grid [0] steps 1",
+     "1:38: error: expected a declaration or '}', found the end of the text"},
+    {"stencil module \"t\" { grid [0] steps 1 } x", "1:41: error: expected nothing after the module"},
+    {"stencil module \"t\" { grid [0] steps 1 kernel",
+     "1:39: error: 'kernel' begins no declaration of a stencil module"},
+    {"stencil module \"t\" { $", "1:22: error: '$' begins nothing that may stand in IR text"},
+    {"stencil module \"t\" { \x80", "1:22: error: the byte 0x80 begins nothing that may stand in IR text"},
+    {"stencil module \"t\" { param @", "1:28: error: expected a name after '@'"},
+    {"stencil module \"t\" { param @\"\"", "1:28: error: a name cannot be empty"},
+    {"stencil module \"t\" { param @N : real",
+     "1:33: error: expected a type (bool i8 i16 i32 i64 f16 bf16 f32 f64), found 'real'"},
+    {"stencil module \"t\" { param @N : i64 param @N : i64", "1:43: error: there is already a scalar '@N'"},
+    {"stencil module \"t\" { grid [0 .. M] steps 1", "1:33: error: there is no param 'M' declared before this"},
+    {"stencil module \"t\" { grid [0, 0, 0, 0] steps 1", "1:27: error: a box has at most 3 dimensions"},
+    {"stencil module \"t\" { grid [9223372036854775808] steps 1",
+     "1:28: error: expected an integer from 0 to 9223372036854775807, found '9223372036854775808'"},
+    {"stencil module \"t\" { grid [0] steps -1",
+     "1:37: error: expected an integer from 0 to 9223372036854775807, found '-1'"},
+    {"stencil module \"t\" { grid [0] steps 1.5",
+     "1:37: error: expected an integer from 0 to 9223372036854775807, found '1.5'"},
+    {"stencil module \"t\" { grid [0] steps 1 grid [0] steps 1", "1:39: error: there is already a grid"},
+    {"stencil module \"t\" { field @A : f32 on [0]", "1:40: error: the grid must be declared before this"},
+    {DECLS "field @B : f32 on [0, 0]", "4:19: error: this box has 2 dimensions, the grid has 1"},
+    {DECLS "field @A : f32 on [0]", "4:7: error: there is already a field '@A'"},
+    {DECLS "field @B : f32 on [0] outside zero",
+     "4:31: error: expected an outside rule: clamp, mirror, periodic or const VALUE"},
+    {DECLS "field @B : i8 on [0] outside const 128", "4:36: error: expected an integer from -128 to 127, found '128'"},
+    {DECLS "check N >= 1 \"m\"", "4:12: error: expected an integer from 0 to 0, found '1'"},
+    {DECLS "stencil @s (@Q) { }", "4:13: error: there is no field '@Q' declared before this"},
+    {DECLS "time_tile 1 time_tile 2", "4:13: error: there is already a time_tile"},
+    {BODY "%0 = adds %1", "5:6: error: there is no op 'adds'"},
+    {BODY "%0 = neg %1 : f32", "5:10: error: '%1' is not defined before this in this block or one around it"},
+    {BODY "%0 = const 1 : f32 %0 = const 2 : f32",
+     "5:20: error: '%0' is already defined; give this value another name"},
+    {BODY "%0 = const 1 : f32 %1 = neg %0 : f64", "5:34: error: the result of 'neg' is f32 here, not f64"},
+    {BODY "%0 = const 1 : f32 %1 = add %0 : f32", "5:29: error: 'add' takes 2 operands, found 1"},
+    {BODY "%0, %1 = const 1 : f32", "5:10: error: 'const' gives 1 results here, but 2 are named"},
+    {BODY "const 1 : f32", "5:1: error: 'const' gives 1 results here, but 0 are named"},
+    {BODY "%0 = const 1e39 : f32", "5:12: error: '1e39' is malformed or too large for f32"},
+    {BODY "%0 = const 1x : f32", "5:12: error: '1x' is malformed or too large for f32"},
+    {BODY "%0 = const 0x7ff8000000000001 : f32",
+     "5:12: error: '0x7ff8000000000001' is not the 16 hexadecimal digits of a value of type f32"},
+    {BODY "%0 = const 0x7ff : f64", "5:12: error: '0x7ff' is not the 16 hexadecimal digits of a value of type f64"},
+    {BODY "%0 = const infinite : f64", "5:12: error: expected a number, inf or nan, found 'infinite'"},
+    {BODY "%0 = const 2 : bool", "5:12: error: expected 'false', found '2'"},
+    {BODY "%0 = const 1.0 : i32", "5:12: error: expected an integer from -2147483648 to 2147483647, found '1.0'"},
+    {BODY "%0 = access @A[0, 0] : f32", "5:15: error: expected 1 numbers, one for each dimension, found 2"},
+    {BODY "%0 = access @A[0] 1 : f32", "5:19: error: expected ':', found '1'"},
+    {BODY "%0 = load @A[%0] : f32", "5:11: error: there is no buffer '@A' declared before this"},
+    {BODY "%0 = aload @s[%0] v0 : f32", "5:12: error: this kernel has no array '@s'"},
+    {BODY "%0 = const true : bool if %0 { %1 = const 1 : f32 } else { %2 = neg %1 : f32 } } } }",
+     "5:69: error: '%1' is not defined before this in this block or one around it"},
+    {KBODY "%i = const 0 : i32 %0 = aload @s[%i] : f32", "3:38: error: expected a version (v0, v1, ...), found ':'"},
+    {KBODY "%i = const 0 : i32 %0 = aload @s[%i] w1 : f32",
+     "3:38: error: expected a version (v0, v1, ...), found 'w1'"},
+    {KBODY "%i = const 0 : i32 for %j = %i to %i step 0 { }",
+     "3:43: error: expected an integer from 1 to 9223372036854775807, found '0'"},
+    {KBODY "%i = const 0 : i64 %c = inside %i in [0, 0] : bool",
+     "3:32: error: 'inside' has 1 coordinates but a box of 2 dimensions"},
+    {KIR "kernel @k threads [1, 1]", "2:19: error: expected 1 numbers, one for each dimension, found 2"},
+    {KIR "kernel @k threads [0]", "2:20: error: expected an integer from 1 to 2147483647, found '0'"},
+    {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args (@A)",
+     "2:57: error: expected an argument: reads @BUFFER, writes @BUFFER, scalar @SCALAR or step"},
+    {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args () shared @s : f32[4] shared @s : f32[4]",
+     "2:85: error: this kernel already has an array '@s'"},
+    {KIR "kernel @k threads [1] covers [N] by [1] steps 1 { args () shared @s : f32[4] in @t }",
+     "2:81: error: this kernel has no array '@t'"},
+    {KIR "host { init { run @k } }", "2:15: error: expected launch @KERNEL, swap @BUFFER, @BUFFER or '}'"},
+    {KIR "host { steps 1 { launch @k } }", "2:25: error: there is no kernel '@k' declared before this"},
+    {KIR "stencil @s () { }", "2:1: error: a kernel module has no stencils"},
 };
 
 static void test_errors(void **state) {
@@ -404,8 +441,9 @@ static void test_print_broken(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    TEST(test_round_trip), TEST(test_other_locale), TEST(test_layout_is_free), TEST(test_locations), TEST(test_const_bits), TEST(test_const_ints),
-    TEST(test_const_spelling), TEST(test_errors), TEST(test_every_prefix), TEST(test_deep_nesting), TEST(test_print_broken),
+      TEST(test_round_trip),   TEST(test_other_locale), TEST(test_layout_is_free), TEST(test_locations),
+      TEST(test_const_bits),   TEST(test_const_ints),   TEST(test_const_spelling), TEST(test_errors),
+      TEST(test_every_prefix), TEST(test_deep_nesting), TEST(test_print_broken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* jit_index_test.c: coordinates in code for this CPU: inside and idx.* against eval_map, with constant and launch-time boxes, empty ones and single points among
+/* jit_index_test.c: coordinates in code for this CPU: inside and idx.* against eval_map, with constant and
+ * launch-time boxes, empty ones and single points among
  * them, far coordinates, 32 and 64 bit. */
 #include "backend/backend.h"
 #include "execution.h"
@@ -8,28 +9,46 @@ enum { NPOINTS = 300 };
 
 /* Coordinate number `i`: about zero, and some far ones. */
 static int64_t coordinate(int i) {
-  static const int64_t far[] = {1000, -1000, 65535, 1000003, -1000003, INT32_MAX - 10, INT32_MIN + 10, INT64_C(1) << 40, -(INT64_C(1) << 40), (INT64_C(1) << 50) + 3};
+  static const int64_t far[] = {1000,
+                                -1000,
+                                65535,
+                                1000003,
+                                -1000003,
+                                INT32_MAX - 10,
+                                INT32_MIN + 10,
+                                INT64_C(1) << 40,
+                                -(INT64_C(1) << 40),
+                                (INT64_C(1) << 50) + 3};
   return i < 10 ? far[i] : i - 155;
 }
 
 static const Opcode maps[] = {OP_CLAMP, OP_MIRROR, OP_WRAP, OP_GUARD};
 
-/* A kernel that applies op `code` (an idx op, or inside) with offset `off` to all coordinates, converted to `type`; the box is lo .. hi, as constants or, if
- * `launch`, as scalars. */
+/* A kernel that applies op `code` (an idx op, or inside) with offset `off` to all coordinates, converted to `type`; the
+ * box is lo .. hi, as constants or, if `launch`, as scalars. */
 static char *index_text(Arena *a, Opcode code, const char *type, int64_t off, int64_t lo, int64_t hi, bool launch) {
   Str s = {.arena = a};
   char *box = launch ? "LO .. HI" : arena_printf(a, "%lld .. %lld", (long long)lo, (long long)hi);
   str_addf(&s, "kernel module \"one\" {\n  param @LO : i64 = { %%l = const %lld : i64 yield %%l }\n", (long long)lo);
-  str_addf(&s, "  param @HI : i64 = { %%h = const %lld : i64 yield %%h }\n  grid [0 .. %d] steps 1\n", (long long)hi, NPOINTS - 1);
-  str_addf(&s, "  field @X : i64 on [0 .. %d] input\n  field @R : i64 on [0 .. %d]\n  buffer @X : @X copy 0\n  buffer @R : @R copy 0\n", NPOINTS - 1, NPOINTS - 1);
-  str_addf(&s, "  kernel @k threads [1] covers [%d] by [%d] steps 1 {\n    args (reads @X, writes @R%s)\n", NPOINTS, NPOINTS, launch ? ", scalar @LO, scalar @HI" : "");
-  str_addf(&s, "    %%a = const 0 : i64\n    %%b = const %d : i64\n    for %%i = %%a to %%b step 1 parallel {\n      %%w = load @X[%%i] : i64\n", NPOINTS);
+  str_addf(&s, "  param @HI : i64 = { %%h = const %lld : i64 yield %%h }\n  grid [0 .. %d] steps 1\n", (long long)hi,
+           NPOINTS - 1);
+  str_addf(&s,
+           "  field @X : i64 on [0 .. %d] input\n  field @R : i64 on [0 .. %d]\n  buffer @X : @X copy 0\n  buffer @R : "
+           "@R copy 0\n",
+           NPOINTS - 1, NPOINTS - 1);
+  str_addf(&s, "  kernel @k threads [1] covers [%d] by [%d] steps 1 {\n    args (reads @X, writes @R%s)\n", NPOINTS,
+           NPOINTS, launch ? ", scalar @LO, scalar @HI" : "");
+  str_addf(&s,
+           "    %%a = const 0 : i64\n    %%b = const %d : i64\n    for %%i = %%a to %%b step 1 parallel {\n      %%w = "
+           "load @X[%%i] : i64\n",
+           NPOINTS);
   str_addf(&s, "      %%x = convert %%w : %s\n", type);
   if (code == OP_INSIDE)
     str_addf(&s, "      %%r = inside %%x in [%s] : bool\n", box);
   else
     str_addf(&s, "      %%r = %s %%x + %lld in [%s] : %s\n", op_info[code].name, (long long)off, box, type);
-  str_add(&s, "      %v = convert %r : i64\n      store %v, @R[%i]\n    }\n  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n");
+  str_add(&s, "      %v = convert %r : i64\n      store %v, @R[%i]\n    }\n  }\n  host {\n    init {\n    }\n    steps "
+              "1 {\n      launch @k\n    }\n  }\n}\n");
   return s.s;
 }
 
@@ -42,7 +61,8 @@ static int64_t expected(Opcode code, bool narrow, int64_t x, int64_t off, int64_
 }
 
 /* Compiles and runs one kernel and compares all its results. */
-static void try_index(World *w, const Target *target, Opcode code, bool narrow, int64_t off, int64_t lo, int64_t hi, bool launch) {
+static void try_index(World *w, const Target *target, Opcode code, bool narrow, int64_t off, int64_t lo, int64_t hi,
+                      bool launch) {
   CodegenOptions o = {.opt_level = 1};
   char *text = index_text(w->arena, code, narrow ? "i32" : "i64", off, lo, hi, launch);
   Module *m = module_parse(w->arena, w->diags, "index.kir", text);
@@ -58,8 +78,9 @@ static void try_index(World *w, const Target *target, Opcode code, bool narrow, 
   for (int i = 0; i < NPOINTS; i++) {
     int64_t want = expected(code, narrow, x[i], off, lo, hi);
     if (r[i] != want)
-      fail_msg("%s %s %lld + %lld in [%lld .. %lld]%s: %lld, expected %lld", op_info[code].name, narrow ? "i32" : "i64", (long long)x[i], (long long)off, (long long)lo,
-               (long long)hi, launch ? " at launch" : "", (long long)r[i], (long long)want);
+      fail_msg("%s %s %lld + %lld in [%lld .. %lld]%s: %lld, expected %lld", op_info[code].name, narrow ? "i32" : "i64",
+               (long long)x[i], (long long)off, (long long)lo, (long long)hi, launch ? " at launch" : "",
+               (long long)r[i], (long long)want);
   }
 }
 
@@ -69,7 +90,8 @@ static void try_boxes(World *w, Opcode code) {
   const Target *target = target_find(w->arena, w->diags, "host", NULL);
   for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
     for (int variant = 0; variant < 4; variant++)
-      try_index(w, target, code, variant & 1, code == OP_INSIDE ? 0 : (int64_t)i * 3 - 7, boxes[i][0], boxes[i][1], variant & 2);
+      try_index(w, target, code, variant & 1, code == OP_INSIDE ? 0 : (int64_t)i * 3 - 7, boxes[i][0], boxes[i][1],
+                variant & 2);
 }
 
 static void inside(void **state) { try_boxes(*state, OP_INSIDE); }
@@ -81,8 +103,8 @@ static void mapped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(inside, make_world, free_world),
-    cmocka_unit_test_setup_teardown(mapped, make_world, free_world),
+      cmocka_unit_test_setup_teardown(inside, make_world, free_world),
+      cmocka_unit_test_setup_teardown(mapped, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* jit_test.c: code for this CPU against eval_op: every op on every type, with edge values, in loops that are vectorised and in loops that are not. */
+/* jit_test.c: code for this CPU against eval_op: every op on every type, with edge values, in loops that are
+ * vectorised and in loops that are not. */
 #include "backend/backend.h"
 #include "execution.h"
 
@@ -9,21 +10,48 @@
 /* Operand values tried for each type; all pairs are made of them. */
 enum { NVALUES = 26, NPAIRS = NVALUES * NVALUES };
 
-static const double real_values[NVALUES] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.75, 2.0, 3.0, -7.0, 10.0, 1e-3, -1e-5, 100.25, -1234.5, 65504.0, 1e10, -1e20, 3e38, 1e-40, -1e-42,
-                                            4.9e-324, 1.7e308, INFINITY, -INFINITY, NAN, 0.1};
-static const int64_t int_values[NVALUES] = {0, 1, -1, 2, -2, 3, -3, 7, 10, 63, 64, 100, -100, 127, -128, 255, 32767, -32768, 65535, INT32_MAX, INT32_MIN, 1000000007,
-                                            INT64_MAX, INT64_MIN, INT64_C(1) << 40, -(INT64_C(1) << 53) - 1};
+static const double real_values[NVALUES] = {0.0,   -0.0,   1.0,      -1.0,    0.5,      -0.75,     2.0,  3.0,   -7.0,
+                                            10.0,  1e-3,   -1e-5,    100.25,  -1234.5,  65504.0,   1e10, -1e20, 3e38,
+                                            1e-40, -1e-42, 4.9e-324, 1.7e308, INFINITY, -INFINITY, NAN,  0.1};
+static const int64_t int_values[NVALUES] = {0,
+                                            1,
+                                            -1,
+                                            2,
+                                            -2,
+                                            3,
+                                            -3,
+                                            7,
+                                            10,
+                                            63,
+                                            64,
+                                            100,
+                                            -100,
+                                            127,
+                                            -128,
+                                            255,
+                                            32767,
+                                            -32768,
+                                            65535,
+                                            INT32_MAX,
+                                            INT32_MIN,
+                                            1000000007,
+                                            INT64_MAX,
+                                            INT64_MIN,
+                                            INT64_C(1) << 40,
+                                            -(INT64_C(1) << 53) - 1};
 
 /* Value number `i` as a constant of type `t`. */
 static Const value_of(Type t, int i) {
-  return type_is_float(t) ? const_convert((Const){.f = real_values[i]}, TY_F64, t) : const_convert((Const){.i = int_values[i]}, TY_I64, t);
+  return type_is_float(t) ? const_convert((Const){.f = real_values[i]}, TY_F64, t)
+                          : const_convert((Const){.i = int_values[i]}, TY_I64, t);
 }
 
 /* Writes `c` of type `t` to `p`. */
 static void put(void *p, Type t, Const c) {
   float f = (float)c.f;
   switch (t) {
-  case TY_BOOL: case TY_I8: *(int8_t *)p = (int8_t)c.i; break;
+  case TY_BOOL:
+  case TY_I8: *(int8_t *)p = (int8_t)c.i; break;
   case TY_I16: *(int16_t *)p = (int16_t)c.i; break;
   case TY_I32: *(int32_t *)p = (int32_t)c.i; break;
   case TY_I64: *(int64_t *)p = c.i; break;
@@ -38,17 +66,22 @@ static Const get(const void *p, Type t) {
   float f;
   Const c = {0};
   switch (t) {
-  case TY_BOOL: case TY_I8: c.i = *(const int8_t *)p; break;
+  case TY_BOOL:
+  case TY_I8: c.i = *(const int8_t *)p; break;
   case TY_I16: c.i = *(const int16_t *)p; break;
   case TY_I32: c.i = *(const int32_t *)p; break;
   case TY_I64: c.i = *(const int64_t *)p; break;
-  case TY_F32: memcpy(&f, p, 4); c.f = f; break;
+  case TY_F32:
+    memcpy(&f, p, 4);
+    c.f = f;
+    break;
   default: memcpy(&c.f, p, 8); break;
   }
   return c;
 }
 
-/* A module with one kernel that applies `op` to a, b, c of type `t`, point by point. `how` is put after the loop's step. */
+/* A module with one kernel that applies `op` to a, b, c of type `t`, point by point. `how` is put after the loop's
+ * step. */
 static char *one_op_text(Arena *a, const char *op, Type t, Type result, int n, const char *how) {
   Str s = {.arena = a};
   const char *tn = type_name(t), *rn = type_name(result);
@@ -59,13 +92,18 @@ static char *one_op_text(Arena *a, const char *op, Type t, Type result, int n, c
   str_addf(&s, "  field @R : %s on [0 .. %d]\n", rn, NPAIRS - 1);
   for (int i = 0; i < n; i++)
     str_addf(&s, "  buffer @%c : @%c copy 0\n", "ABC"[i], "ABC"[i]);
-  str_addf(&s, "  buffer @R : @R copy 0\n  kernel @k threads [1] covers [%d] by [%d] steps 1 {\n    args (", NPAIRS, NPAIRS);
+  str_addf(&s, "  buffer @R : @R copy 0\n  kernel @k threads [1] covers [%d] by [%d] steps 1 {\n    args (", NPAIRS,
+           NPAIRS);
   for (int i = 0; i < n; i++)
     str_addf(&s, "reads @%c, ", "ABC"[i]);
-  str_addf(&s, "writes @R)\n    %%lo = const 0 : i64\n    %%hi = const %d : i64\n    for %%i = %%lo to %%hi step 1%s {\n", NPAIRS, how);
+  str_addf(&s,
+           "writes @R)\n    %%lo = const 0 : i64\n    %%hi = const %d : i64\n    for %%i = %%lo to %%hi step 1%s {\n",
+           NPAIRS, how);
   for (int i = 0; i < n; i++)
     str_addf(&s, "      %%%c = load @%c[%%i] : %s\n", "abc"[i], "ABC"[i], select && i == 0 ? "bool" : tn);
-  str_addf(&s, "      %%r = %s %%a%s%s : %s\n      store %%r, @R[%%i]\n    }\n  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n",
+  str_addf(&s,
+           "      %%r = %s %%a%s%s : %s\n      store %%r, @R[%%i]\n    }\n  }\n  host {\n    init {\n    }\n    steps "
+           "1 {\n      launch @k\n    }\n  }\n}\n",
            op, n > 1 ? ", %b" : "", n > 2 ? ", %c" : "", rn);
   return s.s;
 }
@@ -99,11 +137,12 @@ static void check_value(const Op *op, Type result, const Const *x, Const got, co
   else
     ok = ulps(got, want, result) <= 4;
   if (!ok && type_is_float(t))
-    fail_msg("%s %s%s (%a, %a, %a): %a, expected %a (as integers %lld, %lld)", op_info[op->code].name, type_name(t), how, x[0].f, x[1].f, x[2].f, got.f, want.f,
-             (long long)got.i, (long long)want.i);
+    fail_msg("%s %s%s (%a, %a, %a): %a, expected %a (as integers %lld, %lld)", op_info[op->code].name, type_name(t),
+             how, x[0].f, x[1].f, x[2].f, got.f, want.f, (long long)got.i, (long long)want.i);
   if (!ok)
-    fail_msg("%s %s%s (%lld, %lld, %lld): %lld, expected %lld (as floats %a, %a)", op_info[op->code].name, type_name(t), how, (long long)x[0].i, (long long)x[1].i,
-             (long long)x[2].i, (long long)got.i, (long long)want.i, got.f, want.f);
+    fail_msg("%s %s%s (%lld, %lld, %lld): %lld, expected %lld (as floats %a, %a)", op_info[op->code].name, type_name(t),
+             how, (long long)x[0].i, (long long)x[1].i, (long long)x[2].i, (long long)got.i, (long long)want.i, got.f,
+             want.f);
 }
 
 /* The kernel's op numbered `code` in the loop of module `m`. */
@@ -169,7 +208,8 @@ static void try_ops(void **state, Opcode first, Opcode last, const Type *types, 
         try_op(w, target, (Opcode)code, types[i], result ? result : types[i], op_info[code].noperands, loops[l]);
 }
 
-static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64}, floats[] = {TY_F32, TY_F64}, truth[] = {TY_BOOL};
+static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64}, floats[] = {TY_F32, TY_F64},
+                  truth[] = {TY_BOOL};
 
 static void arithmetic(void **state) { try_ops(state, OP_ADD, OP_MAX, numbers, 6, TY_NONE); }
 static void mathematics(void **state) { try_ops(state, OP_FMA, OP_COPYSIGN, floats, 2, TY_NONE); }
@@ -184,21 +224,35 @@ static void conversion(void **state) {
 }
 
 /* A box of coordinates and a constant offset for idx.*. */
-typedef struct MapCase { int64_t lo, hi, off; } MapCase;
+typedef struct MapCase {
+  int64_t lo, hi, off;
+} MapCase;
 
-/* A module whose kernel stores idx op `op` of the loop's value, of type `type`, at every point; the box is [P .. Q] with params, or constant. */
+/* A module whose kernel stores idx op `op` of the loop's value, of type `type`, at every point; the box is [P .. Q]
+ * with params, or constant. */
 static char *map_text(Arena *a, const char *op, const char *type, MapCase c, bool params) {
   Str s = {.arena = a};
   str_addf(&s, "kernel module \"map\" {\n");
   if (params)
-    str_addf(&s, "  param @P : i64 = { %%n = const %lld : i64 yield %%n }\n  param @Q : i64 = { %%n = const %lld : i64 yield %%n }\n", (long long)c.lo, (long long)c.hi);
-  str_addf(&s, "  grid [-200 .. 200] steps 1\n  field @R : %s on [-200 .. 200]\n  buffer @R : @R copy 0\n  kernel @k threads [1] covers [401] by [401] steps 1 {\n", type);
-  str_addf(&s, "    args (writes @R%s)\n    %%lo = const -200 : %s\n    %%hi = const 201 : %s\n    for %%i = %%lo to %%hi step 1 {\n", params ? ", scalar @P, scalar @Q" : "", type, type);
+    str_addf(&s,
+             "  param @P : i64 = { %%n = const %lld : i64 yield %%n }\n  param @Q : i64 = { %%n = const %lld : i64 "
+             "yield %%n }\n",
+             (long long)c.lo, (long long)c.hi);
+  str_addf(&s,
+           "  grid [-200 .. 200] steps 1\n  field @R : %s on [-200 .. 200]\n  buffer @R : @R copy 0\n  kernel @k "
+           "threads [1] covers [401] by [401] steps 1 {\n",
+           type);
+  str_addf(&s,
+           "    args (writes @R%s)\n    %%lo = const -200 : %s\n    %%hi = const 201 : %s\n    for %%i = %%lo to %%hi "
+           "step 1 {\n",
+           params ? ", scalar @P, scalar @Q" : "", type, type);
   if (params)
     str_addf(&s, "      %%m = %s %%i + %lld in [P .. Q] : %s\n", op, (long long)c.off, type);
   else
-    str_addf(&s, "      %%m = %s %%i + %lld in [%lld .. %lld] : %s\n", op, (long long)c.off, (long long)c.lo, (long long)c.hi, type);
-  str_addf(&s, "      %%g = convert %%i : i64\n      store %%m, @R[%%g]\n    }\n  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n");
+    str_addf(&s, "      %%m = %s %%i + %lld in [%lld .. %lld] : %s\n", op, (long long)c.off, (long long)c.lo,
+             (long long)c.hi, type);
+  str_addf(&s, "      %%g = convert %%i : i64\n      store %%m, @R[%%g]\n    }\n  }\n  host {\n    init {\n    }\n    "
+               "steps 1 {\n      launch @k\n    }\n  }\n}\n");
   return s.s;
 }
 
@@ -207,22 +261,25 @@ static void try_map(World *w, const Target *target, Opcode code, Type t, MapCase
   CodegenOptions o = {.opt_level = 3};
   int64_t cells[401], *r = cells, block[1] = {0};
   void *args[] = {&r, &c.lo, &c.hi};
-  Module *m = module_parse(w->arena, w->diags, "map.kir", map_text(w->arena, op_info[code].name, type_name(t), c, params));
+  Module *m =
+      module_parse(w->arena, w->diags, "map.kir", map_text(w->arena, op_info[code].name, type_name(t), c, params));
   Jit *j = m ? jit_new(w->arena, w->diags, m, target, &o) : NULL;
   if (!j)
     fail_msg("%s", w->messages.s);
   jit_find(j, "k")(args, block, NULL);
   jit_free(j);
   for (int64_t i = 0; i < 401; i++) {
-    int64_t got = t == TY_I64 ? cells[i] : ((const int32_t *)(const void *)cells)[i], want = eval_map(code, i - 200 + c.off, c.lo, c.hi);
+    int64_t got = t == TY_I64 ? cells[i] : ((const int32_t *)(const void *)cells)[i],
+            want = eval_map(code, i - 200 + c.off, c.lo, c.hi);
     if (got != want)
-      fail_msg("%s %lld + %lld in [%lld .. %lld]: %lld, expected %lld", op_info[code].name, (long long)(i - 200), (long long)c.off, (long long)c.lo, (long long)c.hi,
-               (long long)got, (long long)want);
+      fail_msg("%s %lld + %lld in [%lld .. %lld]: %lld, expected %lld", op_info[code].name, (long long)(i - 200),
+               (long long)c.off, (long long)c.lo, (long long)c.hi, (long long)got, (long long)want);
   }
 }
 
 static void coordinates(void **state) {
-  static const MapCase cases[] = {{0, 9, 0}, {-5, 9, 3}, {7, 7, -1}, {3, 2, 0}, {3, 1, 5}, {0, 1, -2}, {-400, 400, 7}, {100, 150, 1000003}};
+  static const MapCase cases[] = {{0, 9, 0}, {-5, 9, 3}, {7, 7, -1},     {3, 2, 0},
+                                  {3, 1, 5}, {0, 1, -2}, {-400, 400, 7}, {100, 150, 1000003}};
   static const Opcode codes[] = {OP_CLAMP, OP_MIRROR, OP_WRAP, OP_GUARD};
   static const Type types[] = {TY_I64, TY_I32};
   World *w = *state;
@@ -235,10 +292,13 @@ static void coordinates(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world), cmocka_unit_test_setup_teardown(mathematics, make_world, free_world),
-    cmocka_unit_test_setup_teardown(comparison, make_world, free_world), cmocka_unit_test_setup_teardown(logic, make_world, free_world),
-    cmocka_unit_test_setup_teardown(coordinates, make_world, free_world),
-    cmocka_unit_test_setup_teardown(selection, make_world, free_world),  cmocka_unit_test_setup_teardown(conversion, make_world, free_world),
+      cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world),
+      cmocka_unit_test_setup_teardown(mathematics, make_world, free_world),
+      cmocka_unit_test_setup_teardown(comparison, make_world, free_world),
+      cmocka_unit_test_setup_teardown(logic, make_world, free_world),
+      cmocka_unit_test_setup_teardown(coordinates, make_world, free_world),
+      cmocka_unit_test_setup_teardown(selection, make_world, free_world),
+      cmocka_unit_test_setup_teardown(conversion, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

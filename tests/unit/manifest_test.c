@@ -1,4 +1,5 @@
-/* manifest_test.c: what stands in a manifest (driver/manifest.c, docs/manifest.md) for every target, against what is known of the program.
+/* manifest_test.c: what stands in a manifest (driver/manifest.c, docs/manifest.md) for every target, against what is
+ * known of the program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,11 +14,11 @@
 #include "driver/stc.h"
 
 static const char *const wave =
-  "param N = 100, M = 50;\nparam k : f32 = 0.1;\nparam flag : bool = true;\nlet dt : f32 = k / f32(N);\n"
-  "grid G = [0 .. N-1, 0 .. M-1], 30;\nfield P, V : f32 on G;\nfield K : f32 on [1 .. N-2, 1 .. M-2] input;\n"
-  "init start(P)[G] = f32(idx(0));\n"
-  "stencil v(V)[1 .. N-2, 1 .. M-2] = V + dt * K * (P[-1,0] + P[1,0] - 2.0 * P);\n"
-  "stencil p(P)[1 .. N-2, 1 .. M-2] = P + (if flag then V else 0.0) * f32(step);\n";
+    "param N = 100, M = 50;\nparam k : f32 = 0.1;\nparam flag : bool = true;\nlet dt : f32 = k / f32(N);\n"
+    "grid G = [0 .. N-1, 0 .. M-1], 30;\nfield P, V : f32 on G;\nfield K : f32 on [1 .. N-2, 1 .. M-2] input;\n"
+    "init start(P)[G] = f32(idx(0));\n"
+    "stencil v(V)[1 .. N-2, 1 .. M-2] = V + dt * K * (P[-1,0] + P[1,0] - 2.0 * P);\n"
+    "stencil p(P)[1 .. N-2, 1 .. M-2] = P + (if flag then V else 0.0) * f32(step);\n";
 
 /* The manifest of `text` under the options. The caller releases it. */
 static json_t *manifest(const char *text, const StcOptions *o) {
@@ -28,7 +29,8 @@ static json_t *manifest(const char *text, const StcOptions *o) {
   assert_int_equal(stc_compile_string(c, "wave.stn", text, o, &p), STC_OK);
   assert_int_equal(stc_program_manifest(p, &json), STC_OK);
   json_t *m = json_loads(json, 0, &e);
-  if (!m) fail_msg("line %d: %s", e.line, e.text);
+  if (!m)
+    fail_msg("line %d: %s", e.line, e.text);
   stc_program_free(p);
   stc_context_free(c);
   return m;
@@ -37,21 +39,24 @@ static json_t *manifest(const char *text, const StcOptions *o) {
 /* The string at key. */
 static const char *text_at(const json_t *o, const char *key) {
   const char *s = json_string_value(json_object_get(o, key));
-  if (!s) fail_msg("no string %s", key);
+  if (!s)
+    fail_msg("no string %s", key);
   return s;
 }
 
 /* The integer at key. */
 static int64_t int_at(const json_t *o, const char *key) {
   json_t *v = json_object_get(o, key);
-  if (!json_is_integer(v)) fail_msg("no integer %s", key);
+  if (!json_is_integer(v))
+    fail_msg("no integer %s", key);
   return json_integer_value(v);
 }
 
 /* The array at key. */
 static json_t *list_at(const json_t *o, const char *key) {
   json_t *v = json_object_get(o, key);
-  if (!json_is_array(v)) fail_msg("no array %s", key);
+  if (!json_is_array(v))
+    fail_msg("no array %s", key);
   return v;
 }
 
@@ -117,7 +122,8 @@ static void test_fields(void **state) {
   json_decref(m);
 }
 
-/* Arguments lie one behind the other at multiples of their size, first buffers, then scalars, then the step; each names what it stands for.
+/* Arguments lie one behind the other at multiples of their size, first buffers, then scalars, then the step; each names
+ * what it stands for.
  */
 static void check_arguments(const json_t *m, const json_t *kernel) {
   size_t i;
@@ -133,13 +139,16 @@ static void check_arguments(const json_t *m, const json_t *kernel) {
     assert_int_equal(int_at(a, "offset") % int_at(a, "alignment"), 0);
     assert_true(int_at(a, "offset") >= at && int_at(a, "offset") < at + int_at(a, "alignment"));
     at = int_at(a, "offset") + int_at(a, "bytes");
-    if (order == 0) named(list_at(m, "buffers"), text_at(a, "buffer"));
-    if (order == 1) assert_string_equal(text_at(named(list_at(m, "scalars"), text_at(a, "scalar")), "type"), text_at(a, "type"));
+    if (order == 0)
+      named(list_at(m, "buffers"), text_at(a, "buffer"));
+    if (order == 1)
+      assert_string_equal(text_at(named(list_at(m, "scalars"), text_at(a, "scalar")), "type"), text_at(a, "type"));
   }
   assert_int_equal(int_at(kernel, "argument_bytes"), at);
 }
 
-/* Kernels, on every target and schedule; each one launched by the host part exists, and swaps are of two buffers of one field. */
+/* Kernels, on every target and schedule; each one launched by the host part exists, and swaps are of two buffers of one
+ * field. */
 static void test_kernels(void **state) {
   static const char *const arches[] = {"nvptx", "amdgpu", "host"}, *const schedules[] = {"naive", "overlap"};
   (void)state;
@@ -156,7 +165,8 @@ static void test_kernels(void **state) {
       assert_int_equal(json_array_size(list_at(k, "grid")), 2);
       assert_string_equal(text_at(json_array_get(list_at(k, "grid"), 1), "axis"), "x");
       json_t *first = json_array_get(list_at(k, "grid"), 0);
-      if (json_object_get(first, "without")) assert_string_equal(text_at(first, "text"), "1");
+      if (json_object_get(first, "without"))
+        assert_string_equal(text_at(first, "text"), "1");
       first = json_array_get(list_at(k, "grid"), json_object_get(first, "without") != NULL);
       assert_non_null(strstr(text_at(first, "text"), "ceildiv(max(N"));
       assert_int_equal(json_object_get(k, "scratch_bytes") != NULL, host);
@@ -165,8 +175,10 @@ static void test_kernels(void **state) {
     json_array_foreach(list_at(json_object_get(m, "host"), "sequences"), n, s) {
       assert_true(int_at(s, "steps") >= 1);
       json_array_foreach(list_at(s, "operations"), j, op) {
-        if (json_object_get(op, "launch")) named(list_at(m, "kernels"), text_at(op, "launch"));
-        if (!json_object_get(op, "swap")) continue;
+        if (json_object_get(op, "launch"))
+          named(list_at(m, "kernels"), text_at(op, "launch"));
+        if (!json_object_get(op, "swap"))
+          continue;
         json_t *a = named(list_at(m, "buffers"), json_string_value(json_array_get(list_at(op, "swap"), 0))),
                *b = named(list_at(m, "buffers"), json_string_value(json_array_get(list_at(op, "swap"), 1)));
         assert_string_equal(text_at(a, "field"), text_at(b, "field"));
@@ -193,7 +205,9 @@ static void test_deterministic(void **state) {
 /* Conditions on the params are there, with the regions that excuse them. */
 static void test_checks(void **state) {
   StcOptions o = {.march = "nvptx"};
-  json_t *m = manifest("param N = 8, M = 8;\ngrid G = [0 .. N-1], 2;\nfield A : f32 on G;\nstencil s(A)[1 .. M-2] = A[-1] + A[1];\n", &o);
+  json_t *m = manifest(
+      "param N = 8, M = 8;\ngrid G = [0 .. N-1], 2;\nfield A : f32 on G;\nstencil s(A)[1 .. M-2] = A[-1] + A[1];\n",
+      &o);
   json_t *c = json_array_get(list_at(m, "checks"), 0);
   (void)state;
   assert_non_null(strstr(text_at(c, "text"), ">= 0"));
@@ -204,8 +218,8 @@ static void test_checks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_head), cmocka_unit_test(test_scalars), cmocka_unit_test(test_fields), cmocka_unit_test(test_kernels),
-    cmocka_unit_test(test_deterministic), cmocka_unit_test(test_checks),
+      cmocka_unit_test(test_head),    cmocka_unit_test(test_scalars),       cmocka_unit_test(test_fields),
+      cmocka_unit_test(test_kernels), cmocka_unit_test(test_deterministic), cmocka_unit_test(test_checks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

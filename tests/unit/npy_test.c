@@ -13,7 +13,10 @@
 #include "driver/driver.h"
 
 /* A context whose last message is kept, and a file to work on. */
-typedef struct World { StcContext *c; char last[1024], path[64]; } World;
+typedef struct World {
+  StcContext *c;
+  char last[1024], path[64];
+} World;
 
 /* Keeps the message. */
 static void keep(void *user, const StcMessage *m) { snprintf(((World *)user)->last, 1024, "%s", m->text); }
@@ -36,7 +39,9 @@ static int free_world(void **state) {
 }
 
 /* A field of type t and shape 2 x 3. */
-static StcFieldInfo field(StcType t) { return (StcFieldInfo){.name = "A", .type = t, .rank = 2, .shape = {2, 3}, .bytes = 6 * type_size((Type)t)}; }
+static StcFieldInfo field(StcType t) {
+  return (StcFieldInfo){.name = "A", .type = t, .rank = 2, .shape = {2, 3}, .bytes = 6 * type_size((Type)t)};
+}
 
 /* Writes bytes to the file. */
 static void write_bytes(const World *w, const void *bytes, size_t n) {
@@ -52,7 +57,8 @@ static void write_npy(const World *w, int version, const char *header, size_t n)
   size_t at = 6, length = strlen(header);
   b[at++] = (unsigned char)version;
   b[at++] = 0;
-  for (int i = 0; i < (version == 1 ? 2 : 4); i++) b[at++] = (unsigned char)(length >> (8 * i));
+  for (int i = 0; i < (version == 1 ? 2 : 4); i++)
+    b[at++] = (unsigned char)(length >> (8 * i));
   memcpy(b + at, header, length);
   write_bytes(w, b, at + length + n);
 }
@@ -83,7 +89,8 @@ static void test_header(void **state) {
   fclose(file);
   b[n] = 0;
   assert_int_equal(n, 128 + 24);
-  assert_memory_equal(b, "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 10 + 59);
+  assert_memory_equal(b, "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
+                      10 + 59);
   assert_int_equal(b[127], '\n');
   assert_memory_equal(b + 128, a, 24);
 }
@@ -120,7 +127,8 @@ static void expect_error(World *w, const char *header, size_t n, const char *tex
   w->last[0] = 0;
   write_npy(w, 1, header, n);
   assert_int_equal(npy_read(w->c, w->path, "field A", &f, b), STC_INPUT);
-  if (!strstr(w->last, text)) fail_msg("expected \"%s\" in \"%s\"", text, w->last);
+  if (!strstr(w->last, text))
+    fail_msg("expected \"%s\" in \"%s\"", text, w->last);
 }
 
 /* What is wrong is said, with what was expected and how to mend it. */
@@ -128,16 +136,20 @@ static void test_errors(void **state) {
   World *w = *state;
   expect_error(w, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", 48,
                "its type is '<f8', but field A needs '<f4'; in NumPy: a.astype('<f4')");
-  expect_error(w, "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", 24, "its type is '>f4', but field A needs '<f4'");
-  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", 24, "its shape is (3, 2), but field A needs (2, 3)");
-  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", 24, "its shape is (6,), but field A needs (2, 3)");
+  expect_error(w, "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }", 24,
+               "its type is '>f4', but field A needs '<f4'");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", 24,
+               "its shape is (3, 2), but field A needs (2, 3)");
+  expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", 24,
+               "its shape is (6,), but field A needs (2, 3)");
   expect_error(w, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", 24, "numpy.ascontiguousarray(a)");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 20,
                "it has 20 bytes of elements, but its header promises 24");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 25, "it goes on after the 24 bytes");
   expect_error(w, "{'descr': '<f4', 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "{'descr': '<f4', 'shape': (2, -3), 'fortran_order': False}", 24, "is not the dict");
-  expect_error(w, "{'descr': [('x', '<f4')], 'shape': (2, 3), 'fortran_order': False}", 24, "its type is [('x', '<f4')], but field A needs '<f4'");
+  expect_error(w, "{'descr': [('x', '<f4')], 'shape': (2, 3), 'fortran_order': False}", 24,
+               "its type is [('x', '<f4')], but field A needs '<f4'");
   expect_error(w, "{'descr': [('x', '<f4'], 'shape': (2, 3), 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "{'descr': '<f4', 'shape': (2, 3, 'fortran_order': False}", 24, "is not the dict");
   expect_error(w, "", 24, "is not the dict");
@@ -196,7 +208,8 @@ static void test_random(void **state) {
   assert_memory_not_equal(a, b, sizeof a);
   f = (StcFieldInfo){.name = "A", .type = STC_I32, .rank = 1, .shape = {1000}, .bytes = 4000};
   random_fill(&f, 1, a);
-  for (int i = 0; i < 1000; i++) assert_in_range(((int32_t *)a)[i], 0, 99);
+  for (int i = 0; i < 1000; i++)
+    assert_in_range(((int32_t *)a)[i], 0, 99);
 }
 
 /* Values are read in the field's type; what does not fit is no value. */
@@ -205,7 +218,8 @@ static void test_values(void **state) {
   StcFieldInfo f = field(STC_F32);
   float a[6];
   assert_true(value_fill(&f, "0.1", a));
-  for (int i = 0; i < 6; i++) assert_true(a[i] == 0.1f);
+  for (int i = 0; i < 6; i++)
+    assert_true(a[i] == 0.1f);
   assert_true(value_fill(&f, "zero", a));
   assert_true(a[5] == 0);
   assert_false(value_fill(&f, "1e99", a));
@@ -222,7 +236,8 @@ static void test_values(void **state) {
   assert_false(value_fill(&f, "2", b));
 }
 
-/* The largest error is found, scaled by the reference's magnitude; NaN equals NaN and nothing else; signs of zero differ. */
+/* The largest error is found, scaled by the reference's magnitude; NaN equals NaN and nothing else; signs of zero
+ * differ. */
 static void test_compare(void **state) {
   (void)state;
   StcFieldInfo f = field(STC_F32);
@@ -254,8 +269,16 @@ static void test_near(void **state) {
 
 /* A field of structs {a : f32; b : bool; c : f64[2]}, shape 2. */
 static StcFieldInfo structs(void) {
-  static const StcComponent parts[] = {{".a", STC_F32, 0}, {".b", STC_BOOL, 4}, {".c.0", STC_F64, 5}, {".c.1", STC_F64, 13}};
-  return (StcFieldInfo){.name = "S", .rank = 1, .shape = {2}, .bytes = 42, .ncomponents = 4, .components = parts,
+  static const StcComponent parts[] = {{".a", STC_F32, 0},
+                                       {".b", STC_BOOL, 4},
+                                       {".c.0", STC_F64, 5},
+                                       {".c.1", STC_F64, 13}};
+  return (StcFieldInfo){.name = "S",
+                        .rank = 1,
+                        .shape = {2},
+                        .bytes = 42,
+                        .ncomponents = 4,
+                        .components = parts,
                         .dtype = "[('a', '<f4'), ('b', '|b1'), ('c', '<f8', (2,))]"};
 }
 
@@ -265,7 +288,8 @@ static void test_structured(void **state) {
   static const char *const same[] = {
       "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
       "{\"descr\":[(\"a\",\"=f4\"),(\"b\",\"?\"),(\"c\",\"<f8\",2)],\"shape\":(2,),\"fortran_order\":False}",
-      "{'descr' : [ ( 'a' , '<f4' , ) , ( 'b' , '=b1' ) , ( 'c' , '<f8' , ( 2 , ) ) , ] , 'shape': (2,), 'fortran_order': False, }"};
+      "{'descr' : [ ( 'a' , '<f4' , ) , ( 'b' , '=b1' ) , ( 'c' , '<f8' , ( 2 , ) ) , ] , 'shape': (2,), "
+      "'fortran_order': False, }"};
   static const char *const other[] = {
       "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8', (3,))], 'shape': (2,), 'fortran_order': False}",
       "{'descr': [('a', '<f4'), ('b', '|b1'), ('c', '<f8')], 'shape': (2,), 'fortran_order': False}",
@@ -274,15 +298,20 @@ static void test_structured(void **state) {
       "{'descr': [('a', '<f4'), ('b', [('c', '|b1')]), ('c', '<f8', (2,))], 'shape': (2,), 'fortran_order': False}",
       "{'descr': [], 'shape': (2,), 'fortran_order': False}"};
   static const char *const malformed[] = {
-      "{'descr': [('a', '<f4', 'shape': (2,), 'fortran_order': False}", "{'descr': [('a' '<f4')], 'shape': (2,), 'fortran_order': False}",
-      "{'descr': [('a', '<f4') ('b', '<f4')], 'shape': (2,), 'fortran_order': False}", "{'descr': [('a', '<f4', (2)], 'shape': (2,), 'fortran_order': False}",
-      "{'descr': [('a', '<f4', x)], 'shape': (2,), 'fortran_order': False}", "{'descr': [[[[", "{'descr': ['<f4'], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4', 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a' '<f4')], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4') ('b', '<f4')], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4', (2)], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [('a', '<f4', x)], 'shape': (2,), 'fortran_order': False}",
+      "{'descr': [[[[",
+      "{'descr': ['<f4'], 'shape': (2,), 'fortran_order': False}",
       "{'descr': '<f4', 'descr': '<f4', 'shape': (2,), 'fortran_order': False}"};
   StcFieldInfo f = structs();
   unsigned char in[42], out[42];
   for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
     write_npy(w, 1, same[i], 42);
-    if (npy_read(w->c, w->path, "field S", &f, in) != STC_OK) fail_msg("%s: %s", same[i], w->last);
+    if (npy_read(w->c, w->path, "field S", &f, in) != STC_OK)
+      fail_msg("%s: %s", same[i], w->last);
   }
   for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
     write_npy(w, 1, other[i], 42);
@@ -294,7 +323,8 @@ static void test_structured(void **state) {
     assert_int_equal(npy_read(w->c, w->path, "field S", &f, in), STC_INPUT);
     assert_non_null(strstr(w->last, "is not the dict"));
   }
-  for (int i = 0; i < 42; i++) out[i] = (unsigned char)(i + 1);
+  for (int i = 0; i < 42; i++)
+    out[i] = (unsigned char)(i + 1);
   assert_int_equal(npy_write(w->c, w->path, &f, out), STC_OK);
   assert_int_equal(npy_read(w->c, w->path, "field S", &f, in), STC_OK);
   out[4] = out[25] = 1;
@@ -306,14 +336,17 @@ static void test_long_header(void **state) {
   World *w = *state;
   char nested[4000] = "{'descr': ", *text = malloc(66000);
   StcFieldInfo f = {.name = "S", .rank = 1, .shape = {0}, .dtype = text};
-  for (int i = 0; i < 300; i++) strcat(nested, "[('a', ");
+  for (int i = 0; i < 300; i++)
+    strcat(nested, "[('a', ");
   write_npy(w, 1, nested, 0);
   assert_int_equal(npy_read(w->c, w->path, "field S", &f, nested), STC_INPUT);
   strcpy(text, "[('a', '<f4')");
-  for (size_t n = strlen(text); n < 65200; n += 16) strcpy(text + n, ", ('bbb', '<f4')");
+  for (size_t n = strlen(text); n < 65200; n += 16)
+    strcpy(text + n, ", ('bbb', '<f4')");
   strcat(text, "]");
   assert_int_equal(npy_write(w->c, w->path, &f, NULL), STC_OK);
-  if (npy_read(w->c, w->path, "field S", &f, nested) != STC_OK) fail_msg("%.300s", w->last);
+  if (npy_read(w->c, w->path, "field S", &f, nested) != STC_OK)
+    fail_msg("%.300s", w->last);
   free(text);
 }
 
@@ -328,8 +361,10 @@ static void test_halves(void **state) {
       b = (uint16_t)i;
       double v = field_value(&f, &b, 0);
       field_put(&f, &back, 0, (Const){.f = v});
-      if (isnan(v)) assert_true(isnan(field_value(&f, &back, 0)));
-      else assert_int_equal(back, b);
+      if (isnan(v))
+        assert_true(isnan(field_value(&f, &back, 0)));
+      else
+        assert_int_equal(back, b);
     }
   }
   StcFieldInfo f = {.name = "H", .type = STC_F16, .rank = 1, .shape = {1}, .bytes = 2};
@@ -347,26 +382,27 @@ static void test_halves(void **state) {
     uint16_t a[1000];
     StcFieldInfo g = {.name = "H", .type = types[t], .rank = 1, .shape = {1000}, .bytes = 2000};
     random_fill(&g, 3, a);
-    for (int i = 0; i < 1000; i++) assert_true(field_value(&g, a, i) >= 0 && field_value(&g, a, i) < 1);
+    for (int i = 0; i < 1000; i++)
+      assert_true(field_value(&g, a, i) >= 0 && field_value(&g, a, i) < 1);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(test_round_trip, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_header, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_shapes, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_foreign_headers, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_errors, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_truncated, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_whole_or_not, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_structured, make_world, free_world),
-    cmocka_unit_test_setup_teardown(test_long_header, make_world, free_world),
-    cmocka_unit_test(test_halves),
-    cmocka_unit_test(test_random),
-    cmocka_unit_test(test_values),
-    cmocka_unit_test(test_compare),
-    cmocka_unit_test(test_near),
+      cmocka_unit_test_setup_teardown(test_round_trip, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_header, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_shapes, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_foreign_headers, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_errors, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_truncated, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_whole_or_not, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_structured, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_long_header, make_world, free_world),
+      cmocka_unit_test(test_halves),
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_near),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,19 +5,18 @@
 
 #include "passes/registry.h"
 
-static const char stencil_text[] =
-  "stencil module \"t\" {\n"
-  "  grid [0 .. 9] steps 1\n"
-  "  field @A : f32 on [0 .. 9]\n"
-  "  stencil @s (@A) {\n"
-  "    piece [0 .. 9] (@A) {\n"
-  "      %0 = access @A[0] : f32\n"
-  "      %1 = const 1.0 : f32\n"
-  "      %2 = mul %0, %1 : f32\n"
-  "      yield %2\n"
-  "    }\n"
-  "  }\n"
-  "}\n";
+static const char stencil_text[] = "stencil module \"t\" {\n"
+                                   "  grid [0 .. 9] steps 1\n"
+                                   "  field @A : f32 on [0 .. 9]\n"
+                                   "  stencil @s (@A) {\n"
+                                   "    piece [0 .. 9] (@A) {\n"
+                                   "      %0 = access @A[0] : f32\n"
+                                   "      %1 = const 1.0 : f32\n"
+                                   "      %2 = mul %0, %1 : f32\n"
+                                   "      yield %2\n"
+                                   "    }\n"
+                                   "  }\n"
+                                   "}\n";
 
 /* A temporary file's text so far. */
 static char *text_of(Arena *a, FILE *f) {
@@ -88,7 +87,8 @@ static void test_malformed_pipelines(void **state) {
 
 static void test_levels_are_checked(void **state) {
   Fixture *f = *state;
-  assert_refused(f, "barriers", "pass 'barriers' takes kernel IR, but the module is stencil IR here; put a lower-* pass before it");
+  assert_refused(f, "barriers",
+                 "pass 'barriers' takes kernel IR, but the module is stencil IR here; put a lower-* pass before it");
 }
 
 static void test_option_values(void **state) {
@@ -115,7 +115,8 @@ static void test_dumps(void **state) {
   FILE *to = tmpfile();
   PassHooks h = {.print_before = "time-tile,simplify", .print_after = "simplify", .to = to};
   assert_non_null(run(f, &h, "simplify"));
-  char *s = text_of(f->arena, to), *before = strstr(s, "// ---- before simplify\n"), *after = strstr(s, "// ---- after simplify\n");
+  char *s = text_of(f->arena, to), *before = strstr(s, "// ---- before simplify\n"),
+       *after = strstr(s, "// ---- after simplify\n");
   assert_ptr_equal(before, s);
   assert_non_null(after);
   assert_memory_equal(before + strlen("// ---- before simplify\n"), stencil_text, sizeof stencil_text - 1);
@@ -156,9 +157,16 @@ static void test_times_and_statistics(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    TEST(test_every_pass_is_found), TEST(test_empty_pipeline_changes_nothing), TEST(test_pipeline_runs_in_order), TEST(test_malformed_pipelines),
-    TEST(test_levels_are_checked), TEST(test_option_values), TEST(test_dumps), TEST(test_dump_after_all), TEST(test_unknown_names_in_hooks),
-    TEST(test_times_and_statistics),
+      TEST(test_every_pass_is_found),
+      TEST(test_empty_pipeline_changes_nothing),
+      TEST(test_pipeline_runs_in_order),
+      TEST(test_malformed_pipelines),
+      TEST(test_levels_are_checked),
+      TEST(test_option_values),
+      TEST(test_dumps),
+      TEST(test_dump_after_all),
+      TEST(test_unknown_names_in_hooks),
+      TEST(test_times_and_statistics),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,61 @@
-/* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be (passes/plan/schedule.c). */
+/* schedule_test.c: schedules made legal for a target, and the messages about those that cannot be
+ * (passes/plan/schedule.c). */
 #include "tests/unit/ir_testing.h"
 
 #include "passes/lower/lower.h"
 
 /* A GPU with room, one with little, and a CPU. */
-static const TargetInfo GPU = {.name = "gpu", .cpu = "g1", .simt = true, .lanes = 32, .max_threads = 1024, .max_block = {1024, 1024, 64},
-                               .max_grid = {INT32_MAX, 65535, 65535}, .shared_bytes = 49152, .max_shared_bytes = 166912, .shared_per_core = 167936,
-                               .max_threads_per_core = 2048, .registers_per_core = 65536, .cores = 108};
-static const TargetInfo TINY = {.name = "tiny", .simt = true, .lanes = 4, .max_threads = 64, .max_block = {16, 16, 4}, .max_grid = {INT32_MAX, 65535, 65535},
-                                .shared_bytes = 1024, .max_shared_bytes = 1024, .shared_per_core = 4096, .max_threads_per_core = 128, .registers_per_core = 4096, .cores = 1};
-static const TargetInfo CPU = {.name = "host", .cpu = "c1", .lanes = 8, .max_threads = 1, .max_block = {1, 1, 1}, .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX},
-                               .shared_bytes = 1 << 20, .max_shared_bytes = 1 << 30, .shared_per_core = 1 << 20, .max_threads_per_core = 1, .cores = 4};
+static const TargetInfo GPU = {.name = "gpu",
+                               .cpu = "g1",
+                               .simt = true,
+                               .lanes = 32,
+                               .max_threads = 1024,
+                               .max_block = {1024, 1024, 64},
+                               .max_grid = {INT32_MAX, 65535, 65535},
+                               .shared_bytes = 49152,
+                               .max_shared_bytes = 166912,
+                               .shared_per_core = 167936,
+                               .max_threads_per_core = 2048,
+                               .registers_per_core = 65536,
+                               .cores = 108};
+static const TargetInfo TINY = {.name = "tiny",
+                                .simt = true,
+                                .lanes = 4,
+                                .max_threads = 64,
+                                .max_block = {16, 16, 4},
+                                .max_grid = {INT32_MAX, 65535, 65535},
+                                .shared_bytes = 1024,
+                                .max_shared_bytes = 1024,
+                                .shared_per_core = 4096,
+                                .max_threads_per_core = 128,
+                                .registers_per_core = 4096,
+                                .cores = 1};
+static const TargetInfo CPU = {.name = "host",
+                               .cpu = "c1",
+                               .lanes = 8,
+                               .max_threads = 1,
+                               .max_block = {1, 1, 1},
+                               .max_grid = {INT64_MAX, INT64_MAX, INT64_MAX},
+                               .shared_bytes = 1 << 20,
+                               .max_shared_bytes = 1 << 30,
+                               .shared_per_core = 1 << 20,
+                               .max_threads_per_core = 1,
+                               .cores = 4};
 
 /* A Jacobi program of that rank (two points a dimension). */
 static Module *jacobi(Fixture *f, int rank, const char *steps) {
-  static const char *const grid[] = {"[0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1, 0 .. N - 1]"};
-  static const char *const inner[] = {"[1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2, 1 .. N - 2]"};
-  static const char *const off[3][6] = {{"-1", "1"}, {"-1, 0", "1, 0", "0, -1", "0, 1"}, {"-1, 0, 0", "1, 0, 0", "0, -1, 0", "0, 1, 0", "0, 0, -1", "0, 0, 1"}};
+  static const char *const grid[] = {"[0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1]",
+                                     "[0 .. N - 1, 0 .. N - 1, 0 .. N - 1]"};
+  static const char *const inner[] = {"[1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2]",
+                                      "[1 .. N - 2, 1 .. N - 2, 1 .. N - 2]"};
+  static const char *const off[3][6] = {{"-1", "1"},
+                                        {"-1, 0", "1, 0", "0, -1", "0, 1"},
+                                        {"-1, 0, 0", "1, 0, 0", "0, -1, 0", "0, 1, 0", "0, 0, -1", "0, 0, 1"}};
   Str s = {.arena = f->arena};
-  str_addf(&s, "stencil module \"j\" {\n  param @N : i64\n  grid %s steps %s\n  field @A : f32 on %s\n  stencil @s (@A) {\n    piece %s (@A) {\n", grid[rank - 1], steps,
-           grid[rank - 1], inner[rank - 1]);
+  str_addf(&s,
+           "stencil module \"j\" {\n  param @N : i64\n  grid %s steps %s\n  field @A : f32 on %s\n  stencil @s (@A) "
+           "{\n    piece %s (@A) {\n",
+           grid[rank - 1], steps, grid[rank - 1], inner[rank - 1]);
   for (int i = 0; i < 2 * rank; i++)
     str_addf(&s, "      %%%d = access @A[%s] : f32\n", i, off[rank - 1][i]);
   str_add(&s, "      yield %0\n    }\n  }\n}\n");
@@ -53,8 +89,9 @@ static void assert_shape(const int32_t *v, int32_t x, int32_t y, int32_t z) {
   assert_int_equal(v[2], z);
 }
 
-/* Small grids get tiles enough for the multiprocessors, in the family that was asked for; large ones, and schedules of which a number was given, what they get without a size, but for rows of
- * walks, which large grids have more of in rank 2 and any in rank 3. */
+/* Small grids get tiles enough for the multiprocessors, in the family that was asked for; large ones, and schedules of
+ * which a number was given, what they get without a size, but for rows of walks, which large grids have more of in rank
+ * 2 and any in rank 3. */
 static void test_size(void **state) {
   static const int64_t sizes[3][MAX_RANK] = {{65536}, {512, 512}, {128, 128, 128}};
   static const char *const families[] = {"overlap", "stream"};
@@ -71,7 +108,9 @@ static void test_size(void **state) {
       assert_string_equal(small.family, families[i]);
       double blocks = 1;
       for (int d = 0; d < rank; d++)
-        blocks *= ceil((double)sizes[rank - 1][d] / (d == 0 && i == 1 && rank > 1 ? small.chunk : small.block[d] * small.elems[d] - 2 * (small.T - (i == 0))));
+        blocks *= ceil((double)sizes[rank - 1][d] / (d == 0 && i == 1 && rank > 1
+                                                         ? small.chunk
+                                                         : small.block[d] * small.elems[d] - 2 * (small.T - (i == 0))));
       assert_true((small.T > 1 || rank == 3) && blocks > 40);
       want.T = 2;
       Schedule two = resolved(f, &t, m, want);
@@ -120,7 +159,8 @@ static void test_few_steps(void **state) {
 
 /* What is given is kept. */
 static void test_kept(void **state) {
-  Schedule s = resolved(*state, &GPU, jacobi(*state, 3, "64"), (Schedule){.family = "overlap", .T = 3, .block = {4, 4, 8}, .elems = {2, 2, 1}});
+  Schedule s = resolved(*state, &GPU, jacobi(*state, 3, "64"),
+                        (Schedule){.family = "overlap", .T = 3, .block = {4, 4, 8}, .elems = {2, 2, 1}});
   assert_int_equal(s.T, 3);
   assert_shape(s.block, 4, 4, 8);
   assert_shape(s.elems, 2, 2, 1);
@@ -134,48 +174,68 @@ static void test_refused(void **state) {
   Fixture *f = *state;
   const Module *j1 = jacobi(f, 1, "64"), *j2 = jacobi(f, 2, "64"), *j3 = jacobi(f, 3, "64");
   refused(f, &GPU, j2, (Schedule){.T = 5, .block = {8, 32}, .elems = {1, 1}},
-          "0:0: error: -T=5 -block=8x32 -elems=1x1: a tile of 8 points in dimension 0 is not larger than its halo, which is 4 + 4 points there for 5 time steps; "
+          "0:0: error: -T=5 -block=8x32 -elems=1x1: a tile of 8 points in dimension 0 is not larger than its halo, "
+          "which is 4 + 4 points there for 5 time steps; "
           "the nearest legal choices are -T=5 -block=8x32 -elems=2x1 and -T=4 -block=8x32 -elems=1x1\n");
   refused(f, &GPU, j2, (Schedule){.block = {32, 64}},
-          "0:0: error: -block=32x64 asks for 2048 threads a block; target gpu g1 allows 1024; the nearest legal choice is -block=16x64\n");
+          "0:0: error: -block=32x64 asks for 2048 threads a block; target gpu g1 allows 1024; the nearest legal choice "
+          "is -block=16x64\n");
   refused(f, &GPU, j3, (Schedule){.block = {128, 1, 4}},
-          "0:0: error: -block=128x1x4 asks for 128 threads in dimension 0 (the hardware's z); target gpu g1 allows 64; the nearest legal choice is -block=64x1x4\n");
+          "0:0: error: -block=128x1x4 asks for 128 threads in dimension 0 (the hardware's z); target gpu g1 allows 64; "
+          "the nearest legal choice is -block=64x1x4\n");
   refused(f, &TINY, j1, (Schedule){.T = 2, .block = {16}, .elems = {32}},
-          "0:0: error: -T=2 -block=16 -elems=32 asks for 2064 bytes of shared memory a block; target tiny allows 1024; the nearest legal choices are "
+          "0:0: error: -T=2 -block=16 -elems=32 asks for 2064 bytes of shared memory a block; target tiny allows 1024; "
+          "the nearest legal choices are "
           "-T=2 -block=16 -elems=15 and -T=1 -block=16 -elems=32\n");
-  refused(f, &GPU, j1, (Schedule){.family = "naive", .T = 4},
-          "0:0: error: -T=4: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap\n");
-  refused(f, &GPU, j1, (Schedule){.family = "naive", .elems = {2}},
-          "0:0: error: -elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap\n");
-  refused(f, &GPU, j1, (Schedule){.family = "wavefront"}, "0:0: error: -schedule=wavefront: there is no such schedule; there are naive, overlap and stream\n");
-  refused(f, &GPU, j1, (Schedule){.block = {8, 8}}, "0:0: error: -block has more than the program's 1 dimension; leave the last ones out\n");
-  refused(f, &GPU, j1, (Schedule){.block = {-8}}, "0:0: error: -block: -8 is not a number of threads or points; give at least 1\n");
+  refused(
+      f, &GPU, j1, (Schedule){.family = "naive", .T = 4},
+      "0:0: error: -T=4: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap\n");
+  refused(
+      f, &GPU, j1, (Schedule){.family = "naive", .elems = {2}},
+      "0:0: error: -elems: the naive schedule computes one point a thread; leave it out, or use -schedule=overlap\n");
+  refused(f, &GPU, j1, (Schedule){.family = "wavefront"},
+          "0:0: error: -schedule=wavefront: there is no such schedule; there are naive, overlap and stream\n");
+  refused(f, &GPU, j1, (Schedule){.block = {8, 8}},
+          "0:0: error: -block has more than the program's 1 dimension; leave the last ones out\n");
+  refused(f, &GPU, j1, (Schedule){.block = {-8}},
+          "0:0: error: -block: -8 is not a number of threads or points; give at least 1\n");
   refused(f, &CPU, j1, (Schedule){.elems = {2}},
           "0:0: error: -elems: target host c1 has no threads to give points to; a tile's points are set by -block\n");
   refused(f, &CPU, j1, (Schedule){.T = 5, .block = {8}},
-          "0:0: error: -T=5 -block=8: a tile of 8 points in dimension 0 is not larger than its halo, which is 4 + 4 points there for 5 time steps; "
+          "0:0: error: -T=5 -block=8: a tile of 8 points in dimension 0 is not larger than its halo, which is 4 + 4 "
+          "points there for 5 time steps; "
           "the nearest legal choices are -T=5 -block=9 and -T=4 -block=8\n");
 }
 
-/* Stencils that cannot share a launch: an error if they are in one group; a schedule each if they are not, and an error if more steps a launch are asked for. */
+/* Stencils that cannot share a launch: an error if they are in one group; a schedule each if they are not, and an error
+ * if more steps a launch are asked for. */
 static void test_apart(void **state) {
   Fixture *f = *state;
-  Module *m = module_parse(f->arena, f->diags, "test",
-    "stencil module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on [0 .. M - 1] outside clamp\n  field @B : f32 on [0 .. N - 1]\n"
-    "  stencil @s (@A) {\n    piece [0 .. M - 1] (@A) {\n      %0 = const 1.0 : f32\n      yield %0\n    }\n  }\n"
-    "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  }\n}\n");
+  Module *m = module_parse(
+      f->arena, f->diags, "test",
+      "stencil module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on [0 "
+      ".. M - 1] outside clamp\n  field @B : f32 on [0 .. N - 1]\n"
+      "  stencil @s (@A) {\n    piece [0 .. M - 1] (@A) {\n      %0 = const 1.0 : f32\n      yield %0\n    }\n  }\n"
+      "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[0] : f32\n      yield %0\n    }\n  "
+      "}\n}\n");
   assert_non_null(m);
-  refused(f, &GPU, m, (Schedule){0}, "0:0: error: the stencils cannot share a launch: field 'A' is read through its outside rule from points that may be far outside of its "
-                                     "region; cut the step there, with pass fuse or -fuse\n");
-  refused(f, &GPU, m, (Schedule){.T = 2}, "0:0: error: -T=2: the time steps cannot share a launch: field 'A' is read through its outside rule from points that may be "
-                                          "far outside of its region; use -T=1\n");
+  refused(f, &GPU, m, (Schedule){0},
+          "0:0: error: the stencils cannot share a launch: field 'A' is read through its outside rule from points that "
+          "may be far outside of its "
+          "region; cut the step there, with pass fuse or -fuse\n");
+  refused(f, &GPU, m, (Schedule){.T = 2},
+          "0:0: error: -T=2: the time steps cannot share a launch: field 'A' is read through its outside rule from "
+          "points that may be "
+          "far outside of its region; use -T=1\n");
   m->stencils[1].group = 1;
   Schedule s = resolved(f, &GPU, m, (Schedule){.block = {64}});
   assert_string_equal(s.fuse, "s,u");
   assert_int_equal(s.T, 1);
   assert_int_equal(s.ngroups, 2);
   assert_shape(s.groups[1].block, 64, 1, 1);
-  refused(f, &GPU, m, (Schedule){.T = 2}, "0:0: error: -T=2: several time steps share a launch only if a step is one, but it is cut into s,u; use -fuse=all, or leave -T out\n");
+  refused(f, &GPU, m, (Schedule){.T = 2},
+          "0:0: error: -T=2: several time steps share a launch only if a step is one, but it is cut into s,u; use "
+          "-fuse=all, or leave -T out\n");
 }
 
 /* A tile that is left open is made larger than the halo of the steps asked for, but not where its size is asked for. */
@@ -187,7 +247,8 @@ static void test_wide_halo(void **state) {
   s = resolved(f, &CPU, jacobi(f, 1, "100000"), (Schedule){.T = 1000});
   assert_true(s.block[0] > 2 * 999);
   refused(f, &CPU, jacobi(f, 3, "64"), (Schedule){.T = 12, .block = {0, 16, 0}},
-          "0:0: error: -T=12 -block=32x16x256: a tile of 16 points in dimension 1 is not larger than its halo, which is 11 + 11 points there for 12 time steps; "
+          "0:0: error: -T=12 -block=32x16x256: a tile of 16 points in dimension 1 is not larger than its halo, which "
+          "is 11 + 11 points there for 12 time steps; "
           "the nearest legal choices are -T=12 -block=32x23x256 and -T=8 -block=32x16x256\n");
 }
 
@@ -195,13 +256,17 @@ static void test_wide_halo(void **state) {
 static void test_far(void **state) {
   Fixture *f = *state;
   Module *m = module_parse(f->arena, f->diags, "test",
-    "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on [0 .. N - 1] outside clamp\n"
-    "  field @B : f32 on [0 .. N - 1] outside clamp\n"
-    "  stencil @s (@A) {\n    piece [0 .. N - 1] (@A) {\n      %0 = access @B[100000] : f32\n      yield %0\n    }\n  }\n"
-    "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[-100000] : f32\n      yield %0\n    }\n  }\n}\n");
+                           "stencil module \"t\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 8\n  field @A : f32 on "
+                           "[0 .. N - 1] outside clamp\n"
+                           "  field @B : f32 on [0 .. N - 1] outside clamp\n"
+                           "  stencil @s (@A) {\n    piece [0 .. N - 1] (@A) {\n      %0 = access @B[100000] : f32\n   "
+                           "   yield %0\n    }\n  }\n"
+                           "  stencil @u (@B) {\n    piece [0 .. N - 1] (@B) {\n      %0 = access @A[-100000] : f32\n  "
+                           "    yield %0\n    }\n  }\n}\n");
   assert_non_null(m);
   refused(f, &CPU, m, (Schedule){.T = 1, .block = {64}},
-          "0:0: error: -T=1 -block=64: a tile of 64 points in dimension 0 is not larger than its halo, which is 100000 + 0 points there for 1 time step; "
+          "0:0: error: -T=1 -block=64: a tile of 64 points in dimension 0 is not larger than its halo, which is 100000 "
+          "+ 0 points there for 1 time step; "
           "the nearest legal choice is -T=1 -block=100001\n");
   m->stencils[1].group = 1;
   assert_int_equal(resolved(f, &CPU, m, (Schedule){.block = {64}}).ngroups, 2);
@@ -211,8 +276,10 @@ static void test_far(void **state) {
 static void test_fuse(void **state) {
   Fixture *f = *state;
   refused(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = "naive", .fuse = "all"},
-          "0:0: error: -fuse=all: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap\n");
-  assert_string_equal(resolved(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = "naive", .fuse = "none"}).family, "naive");
+          "0:0: error: -fuse=all: the naive schedule makes a launch for each stencil; leave -fuse out, or use "
+          "-schedule=overlap\n");
+  assert_string_equal(resolved(f, &GPU, jacobi(f, 1, "64"), (Schedule){.family = "naive", .fuse = "none"}).family,
+                      "naive");
 }
 
 /* No tile makes more steps than lie between two evaluations of a reduction; a remark says so once. */
@@ -227,10 +294,13 @@ static void test_reductions_limit_levels(void **state) {
   assert_string_equal(f->messages.s, "");
   m->nreductions = 2;
   assert_int_equal(resolved(f, &GPU, m, (Schedule){0}).T, 3);
-  assert_string_equal(f->messages.s, "0:0: remark: 'until' is evaluated every 3 time steps, and a tile makes no more: -T=3 is taken\n");
+  assert_string_equal(
+      f->messages.s, "0:0: remark: 'until' is evaluated every 3 time steps, and a tile makes no more: -T=3 is taken\n");
   f->messages.n = 0;
   assert_int_equal(resolved(f, &GPU, m, (Schedule){.T = 5}).T, 3);
-  assert_string_equal(f->messages.s, "0:0: remark: -T=5: 'until' is evaluated every 3 time steps, and a tile makes no more: -T=3 is taken\n");
+  assert_string_equal(
+      f->messages.s,
+      "0:0: remark: -T=5: 'until' is evaluated every 3 time steps, and a tile makes no more: -T=3 is taken\n");
   r[1].every = 1;
   m->stencils[0].has_extent = true;
   f->messages.n = 0;
@@ -249,7 +319,8 @@ static void assert_tiles(const Module *m, int T, int t) {
     assert_int_equal(tiles[1], t);
 }
 
-/* A number of steps between T and 1 has a kernel only if that saves launches, in the run or again and again before reductions. */
+/* A number of steps between T and 1 has a kernel only if that saves launches, in the run or again and again before
+ * reductions. */
 static void test_remainder(void **state) {
   Fixture *f = *state;
   Module *m = jacobi(f, 1, "100");
@@ -280,6 +351,11 @@ static void test_remainder(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_size), TEST(test_defaults), TEST(test_few_steps), TEST(test_reductions_limit_levels), TEST(test_kept), TEST(test_refused), TEST(test_apart), TEST(test_wide_halo), TEST(test_far), TEST(test_fuse), TEST(test_remainder)};
+  const struct CMUnitTest tests[] = {TEST(test_size),      TEST(test_defaults),
+                                     TEST(test_few_steps), TEST(test_reductions_limit_levels),
+                                     TEST(test_kept),      TEST(test_refused),
+                                     TEST(test_apart),     TEST(test_wide_halo),
+                                     TEST(test_far),       TEST(test_fuse),
+                                     TEST(test_remainder)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

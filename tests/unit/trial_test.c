@@ -12,7 +12,13 @@
 #include "driver/bench/bench.h"
 
 /* A context that keeps its first message, memory, and a subject with its trial. */
-typedef struct World { Messages messages; StcContext *c; Arena *arena; Subject subject; Trial trial; } World;
+typedef struct World {
+  Messages messages;
+  StcContext *c;
+  Arena *arena;
+  Subject subject;
+  Trial trial;
+} World;
 
 static volatile sig_atomic_t stop;
 
@@ -27,7 +33,8 @@ static int make_world(void **state) {
 
 static int free_world(void **state) {
   World *w = *state;
-  if (w->trial.context) trial_close(&w->trial);
+  if (w->trial.context)
+    trial_close(&w->trial);
   subject_close(&w->subject);
   arena_free(w->arena);
   stc_context_free(w->c);
@@ -38,21 +45,25 @@ static int free_world(void **state) {
 /* Opens the bench's program `name` of type `real`, or fails the test. */
 static void open_bench(World *w, const char *name, const char *real) {
   const BenchProgram *p = bench_programs;
-  while (p->name && strcmp(p->name, name) != 0) p++;
+  while (p->name && strcmp(p->name, name) != 0)
+    p++;
   assert_non_null(p->name);
   StcOptions o = {.real = real};
-  if (subject_open(&w->subject, w->c, w->arena, arena_printf(w->arena, "%s.stn", name), p->text, &o, true, &stop)) fail_msg("%s", w->messages.first);
+  if (subject_open(&w->subject, w->c, w->arena, arena_printf(w->arena, "%s.stn", name), p->text, &o, true, &stop))
+    fail_msg("%s", w->messages.first);
 }
 
 /* Opens a program given as text. */
 static void open_text(World *w, const char *text) {
   StcOptions o = {0};
-  if (subject_open(&w->subject, w->c, w->arena, "text.stn", text, &o, true, &stop)) fail_msg("%s", w->messages.first);
+  if (subject_open(&w->subject, w->c, w->arena, "text.stn", text, &o, true, &stop))
+    fail_msg("%s", w->messages.first);
 }
 
 /* Opens and prepares a trial, or fails the test. */
 static void open_trial(World *w, const char *device, const char *schedule) {
-  if (trial_open(&w->trial, &w->subject, device, schedule) || trial_prepare(&w->trial)) fail_msg("%s", w->trial.messages.first);
+  if (trial_open(&w->trial, &w->subject, device, schedule) || trial_prepare(&w->trial))
+    fail_msg("%s", w->trial.messages.first);
 }
 
 /* The work of a bench program on a grid of 1000 points in each dimension. */
@@ -84,14 +95,17 @@ static void test_work(void **state) {
 static void test_size(void **state) {
   World *w = *state;
   int64_t want[MAX_RANK] = {40, 50}, got[MAX_RANK];
-  open_text(w, "param N = 9, M = 9;\ngrid G = [0 .. N+1, 2 .. M], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. 4] = A[0,1];\n");
+  open_text(w, "param N = 9, M = 9;\ngrid G = [0 .. N+1, 2 .. M], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. "
+               "4] = A[0,1];\n");
   GridSize g = subject_size(&w->subject, want);
   assert_int_equal(g.n, 2);
   assert_string_equal(g.defines[0], "N=38");
   assert_string_equal(g.defines[1], "M=51");
   assert_true(subject_extents(&w->subject, g, got) && got[0] == 40 && got[1] == 50 && got[2] == 1);
   subject_close(&w->subject);
-  open_text(w, "param N = 9;\ngrid G = [0 .. N-1, 0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. 4] = A[0,1];\n");
+  open_text(
+      w,
+      "param N = 9;\ngrid G = [0 .. N-1, 0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. 3, 3 .. 4] = A[0,1];\n");
   g = subject_size(&w->subject, want);
   assert_int_equal(g.n, 1);
   assert_string_equal(g.defines[0], "N=40");
@@ -105,7 +119,8 @@ static void test_randomize(void **state) {
   static const char *const devices[] = {"ref", "sim", "host:1"};
   World *w = *state;
   enum { N = RANDOM_PERIOD + 1000 };
-  open_text(w, "param N = 9;\nstruct P { x : f32; k : i32; }\ngrid G = [0 .. N-1], 3;\nfield A : f64 on G;\nfield S : P on G;\nfield T : f32 on G temp;\n"
+  open_text(w, "param N = 9;\nstruct P { x : f32; k : i32; }\ngrid G = [0 .. N-1], 3;\nfield A : f64 on G;\nfield S : "
+               "P on G;\nfield T : f32 on G temp;\n"
                "param c[3] : f32;\nstencil t(T)[G] = S.x + c[1];\nstencil s(A)[1 .. N-2] = A[-1] + f64(T);\n");
   double *first = NULL;
   for (int i = 0; i < 3; i++) {
@@ -119,10 +134,13 @@ static void test_randomize(void **state) {
     assert_int_equal(stc_plan_get(p, 0, a, N * 8), STC_OK);
     assert_int_equal(stc_plan_get_component(p, 1, 1, k, N * 4), STC_OK);
     assert_true(a[0] != a[1] && a[0] > 0 && a[0] < 1 && a[7] == a[RANDOM_PERIOD + 7] && k[8] == k[RANDOM_PERIOD + 8]);
-    if (first) assert_memory_equal(a, first, N * 8);
+    if (first)
+      assert_memory_equal(a, first, N * 8);
     free(k);
-    if (first) free(a);
-    else first = a;
+    if (first)
+      free(a);
+    else
+      first = a;
     const char *small = "N=12";
     assert_int_equal(plan_reset(p, 1, &small), STC_OK);
     assert_int_equal(stc_plan_run(p, 1, NULL), STC_INPUT);
@@ -176,10 +194,12 @@ static void test_options(void **state) {
   assert_null(w->trial.plan);
 }
 
-/* A program whose results are anything after many steps, for all that rounding does, is compared with the naive schedule on the same device. */
+/* A program whose results are anything after many steps, for all that rounding does, is compared with the naive
+ * schedule on the same device. */
 static void test_chaos(void **state) {
   World *w = *state;
-  open_text(w, "param N = 40, M = 40;\ngrid G = [0 .. N-1, 0 .. M-1], 9;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, 1 .. M-2] = 3.9 * A * (1.0 - A);\n");
+  open_text(w, "param N = 40, M = 40;\ngrid G = [0 .. N-1, 0 .. M-1], 9;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2, "
+               "1 .. M-2] = 3.9 * A * (1.0 - A);\n");
   open_trial(w, "host:1", "-schedule=overlap -T=16 -block=8x64");
   Wanted *want = subject_reference(&w->subject, 0, 33);
   assert_non_null(want);
@@ -244,7 +264,8 @@ static void test_summary(void **state) {
   (void)state;
 }
 
-/* Kernel IR is enough to know the schedule and what to expect of it; a plan made afterwards goes on from there. Beyond the time only the first ones are begun. */
+/* Kernel IR is enough to know the schedule and what to expect of it; a plan made afterwards goes on from there. Beyond
+ * the time only the first ones are begun. */
 static StcStatus lower(Trial *t, void *user) {
   Device d = {.kind = &device_cuda, .name = "cuda", .cpu = "sm_90", .description = "cuda:0, NVIDIA H200"};
   (void)user;
@@ -293,22 +314,34 @@ static void test_long(void **state) {
   assert_true(trial_is_long(&w->trial));
 }
 
-/* What the assembler writes is taken; one that fails or is not there makes nothing; one that takes too long is ended. */
+/* What the assembler writes is taken; one that fails or is not there makes nothing; one that takes too long is ended.
+ */
 static void test_assemble(void **state) {
-  static const struct { const char *script; StcStatus want; } cases[] = {{"printf 'code of ' > \"$3\"; cat \"$4\" >> \"$3\"", STC_OK}, {"exit 1", STC_DEVICE}, {"exec sleep 100", STC_INTERRUPTED}};
+  static const struct {
+    const char *script;
+    StcStatus want;
+  } cases[] = {{"printf 'code of ' > \"$3\"; cat \"$4\" >> \"$3\"", STC_OK},
+               {"exit 1", STC_DEVICE},
+               {"exec sleep 100", STC_INTERRUPTED}};
   World *w = *state;
   Workspace own;
   char *code;
   size_t n;
   assert_true(workspace_open(&own, w->c, NULL));
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const char *text = arena_printf(w->arena, "#!/bin/sh\ntest \"$1 $2\" = '-arch=sm_90 -o' || exit 2\n%s\n", cases[i].script), *tool = write_temporary(w->arena, text, strlen(text));
+    const char *text = arena_printf(w->arena, "#!/bin/sh\ntest \"$1 $2\" = '-arch=sm_90 -o' || exit 2\n%s\n",
+                                    cases[i].script),
+               *tool = write_temporary(w->arena, text, strlen(text));
     double start = clock_seconds();
     chmod(tool, 0700);
-    assert_int_equal(assemble(&own, tool, "sm_90", "PTX", 3, start + (cases[i].want == STC_INTERRUPTED ? 0.2 : 60), &code, &n), cases[i].want);
+    assert_int_equal(assemble(&own, tool, "sm_90", "PTX", 3, start + (cases[i].want == STC_INTERRUPTED ? 0.2 : 60),
+                              &code, &n),
+                     cases[i].want);
     assert_true(clock_seconds() - start < 30);
-    if (cases[i].want == STC_OK) assert_string_equal(code, "code of PTX");
-    else assert_null(code);
+    if (cases[i].want == STC_OK)
+      assert_string_equal(code, "code of PTX");
+    else
+      assert_null(code);
     remove(tool);
   }
   assert_int_equal(assemble(&own, "/nowhere/ptxas", "sm_90", "PTX", 3, clock_seconds() + 60, &code, &n), STC_IO);
@@ -325,7 +358,19 @@ static void test_median(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_work),      TEST(test_size),    TEST(test_randomize), TEST(test_verify),
-                                     TEST(test_sensitive), TEST(test_options), TEST(test_chaos), TEST(test_several), TEST(test_sample),    TEST(test_lower), TEST(test_long), TEST(test_assemble), cmocka_unit_test(test_summary), cmocka_unit_test(test_median)};
+  const struct CMUnitTest tests[] = {TEST(test_work),
+                                     TEST(test_size),
+                                     TEST(test_randomize),
+                                     TEST(test_verify),
+                                     TEST(test_sensitive),
+                                     TEST(test_options),
+                                     TEST(test_chaos),
+                                     TEST(test_several),
+                                     TEST(test_sample),
+                                     TEST(test_lower),
+                                     TEST(test_long),
+                                     TEST(test_assemble),
+                                     cmocka_unit_test(test_summary),
+                                     cmocka_unit_test(test_median)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

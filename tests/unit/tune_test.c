@@ -11,7 +11,11 @@
 #include "driver/tune/tune.h"
 
 /* A context that keeps its first message, and a workspace of it. */
-typedef struct World { Messages messages; StcContext *c; Workspace w; } World;
+typedef struct World {
+  Messages messages;
+  StcContext *c;
+  Workspace w;
+} World;
 
 static const char path[] = "tune_test.json";
 
@@ -73,10 +77,13 @@ static void test_database(void **state) {
 
 /* Files that are no database say so, with the place and what to do. */
 static void test_malformed(void **state) {
-  static const struct { const char *text, *message; } cases[] = {
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
       {"", "tune_test.json:1:0: this is no JSON: "},
       {"{\"stc_tune\": 1,\n", "tune_test.json:2:0: this is no JSON: "},
-      {"[1]", "tune_test.json: this is no database of `stc tune`: it has no number \"stc_tune\" or no array \"entries\""},
+      {"[1]",
+       "tune_test.json: this is no database of `stc tune`: it has no number \"stc_tune\" or no array \"entries\""},
       {"{\"stc_tune\": \"1\", \"entries\": []}", "it has no number \"stc_tune\""},
       {"{\"stc_tune\": 1, \"entries\": {}}", "no array \"entries\""},
       {"{\"stc_tune\": 9, \"entries\": []}", "its \"stc_tune\" is 9, and this stc reads 1"},
@@ -89,7 +96,9 @@ static void test_malformed(void **state) {
     w->messages.first[0] = 0;
     assert_true(file_write(w->c, path, cases[i].text, strlen(cases[i].text)));
     assert_int_equal(tune_db_read(&w->w, path, &db), STC_INPUT);
-    if (!strstr(w->messages.first, cases[i].message) || !strstr(w->messages.first, "remove the file, or run with --no-tune-db")) fail_msg("%s: %s", cases[i].text, w->messages.first);
+    if (!strstr(w->messages.first, cases[i].message) ||
+        !strstr(w->messages.first, "remove the file, or run with --no-tune-db"))
+      fail_msg("%s: %s", cases[i].text, w->messages.first);
   }
 }
 
@@ -97,7 +106,8 @@ static void test_malformed(void **state) {
 static const char *key_of(World *w, const char *name, const char *text, const char *real) {
   StcProgram *p;
   StcOptions o = {.real = real};
-  if (stc_compile_string(w->c, name, text, &o, &p)) fail_msg("%s", w->messages.first);
+  if (stc_compile_string(w->c, name, text, &o, &p))
+    fail_msg("%s", w->messages.first);
   const char *key = tune_program_key(w->w.arena, p->module);
   stc_program_free(p);
   return key;
@@ -106,9 +116,12 @@ static const char *key_of(World *w, const char *name, const char *text, const ch
 /* Name, spaces and comments do not count; the program and what `real` means do. */
 static void test_keys(void **state) {
   World *w = *state;
-  static const char text[] = "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
-  static const char same[] = "param N = 9;  // points\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\n\nstencil s(A)[1 .. N-2] = A[-1];\n";
-  static const char other[] = "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[1];\n";
+  static const char text[] =
+      "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
+  static const char same[] =
+      "param N = 9;  // points\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\n\nstencil s(A)[1 .. N-2] = A[-1];\n";
+  static const char other[] =
+      "param N = 9;\ngrid G = [0 .. N-1], 3;\nfield A : real on G;\nstencil s(A)[1 .. N-2] = A[1];\n";
   const char *key = key_of(w, "a.stn", text, "f32");
   assert_int_equal(strlen(key), 32);
   assert_string_equal(key_of(w, "b.stn", same, "f32"), key);
@@ -127,12 +140,14 @@ static void test_keys(void **state) {
 /* The candidate with these options. */
 static Candidate *find(SearchSpace *s, const char *options) {
   for (int i = 0; i < s->n; i++)
-    if (strcmp(s->all[i].options, options) == 0) return &s->all[i];
+    if (strcmp(s->all[i].options, options) == 0)
+      return &s->all[i];
   fail_msg("no candidate %s", options);
   return NULL;
 }
 
-/* All combinations once, families' own first; a pool holds those and neighbours of the best; a family can be dropped. */
+/* All combinations once, families' own first; a pool holds those and neighbours of the best; a family can be dropped.
+ */
 static void test_space(void **state) {
   World *w = *state;
   SearchSpace s;
@@ -141,10 +156,12 @@ static void test_space(void **state) {
   assert_string_equal(s.all[0].options, "-schedule=naive");
   assert_string_equal(s.all[1].options, "-schedule=overlap");
   for (int i = 0; i < s.n; i++)
-    for (int k = 0; k < i; k++) assert_string_not_equal(s.all[i].options, s.all[k].options);
+    for (int k = 0; k < i; k++)
+      assert_string_not_equal(s.all[i].options, s.all[k].options);
   space_drop_family(&s, "stream", "because");
   for (int i = 0; i < s.n; i++)
-    if (strcmp(s.all[i].family, "stream") == 0) assert_int_equal(s.all[i].state, CANDIDATE_REFUSED);
+    if (strcmp(s.all[i].family, "stream") == 0)
+      assert_int_equal(s.all[i].state, CANDIDATE_REFUSED);
   Candidate *middle = find(&s, "-schedule=overlap -T=16 -block=256 -elems=4");
   middle->state = CANDIDATE_TIMED;
   middle->gpts = 10;
@@ -154,10 +171,13 @@ static void test_space(void **state) {
   assert_true(got[0]->own && got[1]->own);
   for (int i = 2; i < 8; i++) {
     assert_ptr_equal(got[i]->row, middle->row);
-    assert_int_equal(abs(got[i]->at[0] - middle->at[0]) + abs(got[i]->at[1] - middle->at[1]) + abs(got[i]->at[2] - middle->at[2]), 1);
+    assert_int_equal(abs(got[i]->at[0] - middle->at[0]) + abs(got[i]->at[1] - middle->at[1]) +
+                         abs(got[i]->at[2] - middle->at[2]),
+                     1);
   }
   assert_int_equal(space_choose(&s, 8, got), 0);
-  for (int i = 0; i < s.n; i++) s.all[i].state = CANDIDATE_SLOW;
+  for (int i = 0; i < s.n; i++)
+    s.all[i].state = CANDIDATE_SLOW;
   assert_int_equal(space_pool(&s, 8, got), 0);
 }
 
@@ -185,7 +205,8 @@ static Candidate *expect(SearchSpace *s, const char *options, double gpts) {
   return k;
 }
 
-/* Families' own ones come first, then those that are expected to be fastest: as much less as their neighbours were slower than expected; and not all of one corner. What is hopeless is skipped. */
+/* Families' own ones come first, then those that are expected to be fastest: as much less as their neighbours were
+ * slower than expected; and not all of one corner. What is hopeless is skipped. */
 static void test_choose(void **state) {
   World *w = *state;
   SearchSpace s;
@@ -194,8 +215,12 @@ static void test_choose(void **state) {
   Candidate *timed = expect(&s, "-schedule=overlap -T=16 -block=256 -elems=4", 100);
   timed->state = CANDIDATE_TIMED;
   timed->gpts = 50;
-  Candidate *own = expect(&s, "-schedule=stream", 1), *over = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=4", 110), *beside = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=8", 104);
-  Candidate *apart = expect(&s, "-schedule=overlap -T=4 -block=128 -elems=4", 102), *naive = expect(&s, "-schedule=naive -block=256", 60), *spills = expect(&s, "-schedule=naive -block=128", 90);
+  Candidate *own = expect(&s, "-schedule=stream", 1),
+            *over = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=4", 110),
+            *beside = expect(&s, "-schedule=overlap -T=32 -block=256 -elems=8", 104);
+  Candidate *apart = expect(&s, "-schedule=overlap -T=4 -block=128 -elems=4", 102),
+            *naive = expect(&s, "-schedule=naive -block=256", 60),
+            *spills = expect(&s, "-schedule=naive -block=128", 90);
   assert_true(space_expects(&s, over) > 54 && space_expects(&s, over) < 56 && space_expects(&s, naive) == 60);
   spills->expected.spilled = 300;
   SkipRule rule = {1024, 5000, 0, 0.3};
@@ -206,38 +231,51 @@ static void test_choose(void **state) {
   assert_true(got[0] == own && got[1] == naive && got[2] == over && got[3] == apart && got[4] == beside);
   rule.least = 54;
   assert_int_equal(space_skip(&s, &rule), 2);
-  assert_true(apart->state == CANDIDATE_SKIPPED && beside->state == CANDIDATE_SKIPPED && strstr(beside->why, "expected to make 52 GPts/s"));
+  assert_true(apart->state == CANDIDATE_SKIPPED && beside->state == CANDIDATE_SKIPPED &&
+              strstr(beside->why, "expected to make 52 GPts/s"));
 }
 
-/* Before anything is measured the model alone says what is far below the fastest of families' own ones, among which those that compile fast are tried all the same; code that is too long is no use at any time. */
+/* Before anything is measured the model alone says what is far below the fastest of families' own ones, among which
+ * those that compile fast are tried all the same; code that is too long is no use at any time. */
 static void test_skip(void **state) {
   World *w = *state;
   SearchSpace s;
   SkipRule rule = {1024, 5000, 0, 0.3};
   space_fill(&s, w->w.arena, 1, true);
-  Candidate *naive = expect(&s, "-schedule=naive", 10), *overlap = expect(&s, "-schedule=overlap", 100), *stream = expect(&s, "-schedule=stream", 29), *slow = expect(&s, "-schedule=naive -block=256", 29);
+  Candidate *naive = expect(&s, "-schedule=naive", 10), *overlap = expect(&s, "-schedule=overlap", 100),
+            *stream = expect(&s, "-schedule=stream", 29), *slow = expect(&s, "-schedule=naive -block=256", 29);
   stream->ops = 1667;
   assert_int_equal(space_skip(&s, &rule), 2);
-  assert_true(stream->state == CANDIDATE_SKIPPED && slow->state == CANDIDATE_SKIPPED && naive->state == CANDIDATE_WAITING);
+  assert_true(stream->state == CANDIDATE_SKIPPED && slow->state == CANDIDATE_SKIPPED &&
+              naive->state == CANDIDATE_WAITING);
   overlap->ops = 5001;
   rule.least = 1000;
   assert_int_equal(space_skip(&s, &rule), 1);
-  assert_true(overlap->state == CANDIDATE_SKIPPED && strstr(overlap->why, "its code is 5001 operations long") && naive->state == CANDIDATE_WAITING);
+  assert_true(overlap->state == CANDIDATE_SKIPPED && strstr(overlap->why, "its code is 5001 operations long") &&
+              naive->state == CANDIDATE_WAITING);
 }
 
-/* However little time there is, what the families give by themselves is tried (here there is no stream), and one of them wins; nothing else is begun. */
+/* However little time there is, what the families give by themselves is tried (here there is no stream), and one of
+ * them wins; nothing else is begun. */
 static void test_deadline(void **state) {
   static volatile sig_atomic_t stop;
-  static const char text[] = "param N = 999;\ngrid G = [0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
+  static const char text[] =
+      "param N = 999;\ngrid G = [0 .. N-1], 3;\nfield A : f32 on G;\nstencil s(A)[1 .. N-2] = A[-1];\n";
   World *w = *state;
   Subject subject;
   Device device;
   StcOptions o = {0};
   assert_int_equal(subject_open(&subject, w->c, w->w.arena, "a.stn", text, &o, true, &stop), STC_OK);
   assert_int_equal(device_open(&w->w, "host:1", &device), STC_OK);
-  Search t = {.arena = w->w.arena, .stop = &stop, .device_name = "host:1", .device = &device, .subject = &subject, .seconds = 1e-6};
+  Search t = {.arena = w->w.arena,
+              .stop = &stop,
+              .device_name = "host:1",
+              .device = &device,
+              .subject = &subject,
+              .seconds = 1e-6};
   assert_int_equal(search_run(&t), STC_OK);
-  assert_true(t.measured == 2 && t.tried == 3 && t.best && t.best->own && t.best->gpts > 0 && t.best->cost.code > 0 && t.best->cost.lower > 0 && t.best->cost.time > 0);
+  assert_true(t.measured == 2 && t.tried == 3 && t.best && t.best->own && t.best->gpts > 0 && t.best->cost.code > 0 &&
+              t.best->cost.lower > 0 && t.best->cost.time > 0);
   search_close(&t);
   subject_close(&subject);
   device.kind->close(&device);
@@ -255,16 +293,39 @@ static const char *text_of(World *w, const char *file) {
 static void test_reports(void **state) {
   World *w = *state;
   Candidate all[] = {
-      {.family = "overlap", .options = "-T=2", .schedule = "-schedule=overlap -T=2 -elems=4x1", .state = CANDIDATE_TIMED, .T = 2, .gpts = 150, .why = "", .expected.gpts = 140, .cost = {0.01, 0.5, 0.25, 2, 0.03, 0.04}},
-      {.family = "overlap", .options = "-T=4", .schedule = "-schedule=overlap -T=4 -elems=4x1", .state = CANDIDATE_TIMED, .T = 4, .gpts = 300, .why = ""},
-      {.family = "overlap", .options = "-T=4", .schedule = "-schedule=overlap -T=4 -elems=8x1", .state = CANDIDATE_SLOW, .T = 4, .gpts = 100, .why = "far \"behind\""},
+      {.family = "overlap",
+       .options = "-T=2",
+       .schedule = "-schedule=overlap -T=2 -elems=4x1",
+       .state = CANDIDATE_TIMED,
+       .T = 2,
+       .gpts = 150,
+       .why = "",
+       .expected.gpts = 140,
+       .cost = {0.01, 0.5, 0.25, 2, 0.03, 0.04}},
+      {.family = "overlap",
+       .options = "-T=4",
+       .schedule = "-schedule=overlap -T=4 -elems=4x1",
+       .state = CANDIDATE_TIMED,
+       .T = 4,
+       .gpts = 300,
+       .why = ""},
+      {.family = "overlap",
+       .options = "-T=4",
+       .schedule = "-schedule=overlap -T=4 -elems=8x1",
+       .state = CANDIDATE_SLOW,
+       .T = 4,
+       .gpts = 100,
+       .why = "far \"behind\""},
       {.family = "naive", .options = "-schedule=naive", .state = CANDIDATE_WAITING},
   };
   SearchSpace s = {w->w.arena, 4, all};
   assert_int_equal(tune_write_log(w->c, &s, path), STC_OK);
   const char *log = text_of(w, path);
-  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,verify_s,time_s,options,schedule,why\ntimed,overlap,2,150,0,0,0,140,0.010,0.500,0.250,2.000,0.030,0.040,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
-  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,0,0.000,0.000,0.000,0.000,0.000,0.000,\"-T=4\",\"-schedule=overlap -T=4 -elems=8x1\",\"far \"\"behind\"\"\"\n"));
+  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,"
+                              "verify_s,time_s,options,schedule,why\ntimed,overlap,2,150,0,0,0,140,0.010,0.500,0.250,2."
+                              "000,0.030,0.040,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
+  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,0,0.000,0.000,0.000,0.000,0.000,0.000,\"-T=4\",\"-schedule="
+                              "overlap -T=4 -elems=8x1\",\"far \"\"behind\"\"\"\n"));
   assert_null(strstr(log, "naive"));
   assert_int_equal(tune_write_plot(w->c, w->w.arena, &s, "a < b", path), STC_OK);
   const char *plot = text_of(w, path);
@@ -278,6 +339,8 @@ static void test_reports(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys), TEST(test_space), TEST(test_place), TEST(test_choose), TEST(test_skip), TEST(test_deadline), TEST(test_reports)};
+  const struct CMUnitTest tests[] = {TEST(test_database), TEST(test_malformed), TEST(test_keys),
+                                     TEST(test_space),    TEST(test_place),     TEST(test_choose),
+                                     TEST(test_skip),     TEST(test_deadline),  TEST(test_reports)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

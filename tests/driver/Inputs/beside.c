@@ -10,9 +10,11 @@ static void run(int64_t n) {
   int points[5] = {0};
   p.N = n;
   const char *e = beside_run(&p, 0, 1, a, k);
-  for (int64_t i = 0; i < n * p.M; i++) points[k[i]]++;
+  for (int64_t i = 0; i < n * p.M; i++)
+    points[k[i]]++;
   printf("N %d:%s", (int)n, e ? e : "");
-  for (int i = 1; i < 5; i++) printf(" %d", points[i]);
+  for (int i = 1; i < 5; i++)
+    printf(" %d", points[i]);
   printf("\n");
 }
 

@@ -5,7 +5,10 @@
 
 /* Runs on arrays that begin `at` elements behind a place aligned to 16, and prints what came out. */
 static void run(int64_t n, int at) {
-  union { float f[32]; double align[16]; } memory;
+  union {
+    float f[32];
+    double align[16];
+  } memory;
   const size_t bytes = (size_t)memory.f % 16;
   float *a = memory.f + (bytes ? (16 - bytes) / 4 : 0) + at;
   int32_t k[16] = {0};
