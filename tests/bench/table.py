@@ -1,22 +1,48 @@
 #!/usr/bin/env python3
-"""The tables of docs/performance.md from files of `stc bench --json`.
+"""The tables of docs/performance.md and of the README from files of `stc bench --json`.
 
-  table.py FILE.json...
+  table.py FILE.json...            prints the table, then what it means for the goals
+  table.py --page FILE.md...       writes the tables between `<!-- table NAME -->` and `<!-- end -->` anew, from docs/data/
+  table.py --check FILE.md...      exits with 1 if one of them is not as docs/data/ says
 
-What several files have of the same program, type, size and family counts as the last of them says it. "default" is the schedule that stc takes by itself: the row that the file marks as chosen, else that of the family
-stream, or overlap where there is none; T, registers, spilled bytes and what is behind them are of that. Prints the table, then what it means for the goals.
+What several files have of the same program, type, size and family counts as the last of them says it. "default" is the schedule that stc
+takes by itself: the row that the file marks as chosen, else that of the family stream, or overlap where there is none; T, registers,
+spilled bytes and what is behind them are of that. docs/data/targets.json has what others publish, as measured on the same card, and the
+goals.
 """
 import json
 import math
+import os
 import re
 import sys
 
-# GPts/s on one H200, on grids of at least LARGE points: the best of AN5D and EBISU, as measured for this project, and what this project set itself.
-PUBLISHED = {"star2d1r": (1598, 877), "star2d2r": (764, 524), "box2d1r": (1065, 680), "box2d2r": (543, 340), "gradient2d": (1059, 258), "star3d1r": (704, 352), "star3d2r": (257, 117), "box3d1r": (377, 182)}
-GOALS = {"star2d1r": (2800, 1500), "box2d1r": (2000, 1000), "star2d2r": (1650, 750), "box2d2r": (900, 430), "gradient2d": (1600, 600), "star3d1r": (1200, 600), "star3d2r": (600, 300), "box3d1r": (650, 300)}
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "data")
 OF_NAIVE, OF_ARITHMETIC, OF_TUNED, LARGE = 2, 0.44, 0.8, 1 << 26
-ORDER = "star2d1r star2d2r star2d4r box2d1r box2d2r gradient2d star3d1r star3d2r box3d1r star1d1r star1d3r fdtd2d gray_scott rician2d acoustic_wave anisotropic_diffusion".split()
-HEAD = "program type size naive overlap stream tuned default/naive default/tuned T registers spilled of_copying of_arithmetic expected published".split()
+ORDER = ("star2d1r star2d2r star2d4r box2d1r box2d2r gradient2d star3d1r star3d2r box3d1r star1d1r star1d3r fdtd2d gray_scott rician2d "
+         "acoustic_wave anisotropic_diffusion").split()
+HEAD = ("program type size naive overlap stream tuned default/naive default/tuned T registers spilled of_copying of_arithmetic expected "
+        "published").split()
+TOOLS = ("AN5D", "EBISU", "FastStencil")
+# What the README shows: the title of a row, its program, type and size.
+README = [("5-point star, f32", "star2d1r", "f32", "16384x16384"), ("5-point star, f64", "star2d1r", "f64", "16384x16384"),
+          ("9-point box, f32", "box2d1r", "f32", "16384x16384"), ("9-point star of radius 2, f32", "star2d2r", "f32", "16384x16384"),
+          ("9-point star of radius 2, f64", "star2d2r", "f64", "16384x16384"), ("7-point star in 3-D, f32", "star3d1r", "f32", "768x768x768"),
+          ("27-point box in 3-D, f32", "box3d1r", "f32", "768x768x768")]
+
+
+def data(name):
+    """A file of docs/data/."""
+    with open(os.path.join(DATA, name), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def published(program, type, size, tool=None):
+    """The best figure that others reach for a program, type and size (or one of them does), as a row of targets.json; None: there is none.
+    In 3-D some were measured on grids of their own, which count for all."""
+    rows = [row for row in data("targets.json")["published"]
+            if (row["program"], row["type"]) == (program, type) and tool in (None, row["tool"]) and row["size"] != "one wave"
+            and (row["size"] == size or row["tool"] != "FastStencil")]
+    return max(rows, key=lambda row: row["gpts"], default=None)
 
 
 class Entry:
@@ -88,12 +114,12 @@ def speed(gpts):
 def line(entry):
     """An entry as a line of the table."""
     row = entry.default() or {}
-    pair = PUBLISHED.get(entry.program) if entry.large() else None
+    best = published(entry.program, entry.type, entry.size) if entry.large() else None
     percent = lambda key: "%.0f %%" % (100 * row[key]) if key in row else ""
     ratio = lambda family, digits: "%.*f" % (digits, entry.ratio(family)) if entry.ratio(family) else ""
     cells = [entry.program, entry.type, short_size(entry.size)] + [speed(entry.gpts(family)) for family in ("naive", "overlap", "stream", "tuned")]
     cells += [ratio("naive", 1), ratio("tuned", 2)] + [str(row.get(key, "")) for key in ("T", "registers", "local_bytes")]
-    cells += [percent("of_copy_limit"), percent("of_arithmetic_limit"), speed(row.get("expected_gpts")), str(pair[entry.type == "f64"]) if pair else ""]
+    cells += [percent("of_copy_limit"), percent("of_arithmetic_limit"), speed(row.get("expected_gpts")), str(best["gpts"]) if best else ""]
     return "| %s |" % " | ".join(cells)
 
 
@@ -124,25 +150,113 @@ def print_ratios(entries):
     listed("not all values stayed finite", [e for e in entries if not all(row.get("finite", True) for row in e.rows.values())], lambda e: "see the file")
 
 
+def goal_rows(entries):
+    """Goal, default's speed and tuned speed for each goal of targets.json that was measured."""
+    for goal in data("targets.json")["goals"]:
+        for entry in entries:
+            if (entry.program, entry.type, entry.size) == (goal["program"], goal["type"], goal["size"]) and (entry.default() or entry.gpts("tuned")):
+                yield goal, entry.default()["gpts"] if entry.default() else None, entry.gpts("tuned")
+
+
 def print_goals(entries):
-    """The goals, and the best of all large sizes for each."""
-    print("\n| program | type | goal | default | tuned | |\n|---|---|---|---|---|---|")
-    for program, pair in GOALS.items():
-        for type, goal in zip(("f32", "f64"), pair):
-            mine = [e for e in entries if e.large() and (e.program, e.type) == (program, type)]
-            if not mine:
-                continue
-            default = max((e.default()["gpts"] for e in mine if e.default()), default=None)
-            tuned = max((e.gpts("tuned") for e in mine if e.gpts("tuned")), default=None)
-            best = max(default or 0, tuned or 0)
-            verdict = "met" if (default or 0) >= goal else "met when tuned" if best >= goal else "missed, %.0f %%" % (100 * best / goal)
-            print("| %s | %s | %d | %s | %s | %s |" % (program, type, goal, speed(default), speed(tuned), verdict))
+    """The goals, and how far the defaults and the tuned schedules are."""
+    print("\n| program | type | size | goal | default | tuned | |\n|---|---|---|---|---|---|---|")
+    for goal, default, tuned in goal_rows(entries):
+        best = max(default or 0, tuned or 0)
+        verdict = ("met" if (default or 0) >= goal["gpts"] else "met when tuned" if best >= goal["gpts"]
+                   else "missed, %.0f %%" % (100 * best / goal["gpts"]))
+        print("| %s | %s | %s | %d | %s | %s | %s |" % (goal["program"], goal["type"], short_size(goal["size"]), goal["gpts"], speed(default), speed(tuned), verdict))
+
+
+# ---------------------------------------------------------------- the pages
+
+
+def entries_of(name):
+    """The entries of a file of docs/data/."""
+    return read([os.path.join(DATA, name)])[1]
+
+
+def markdown(head, rows):
+    """A table."""
+    return ["| %s |" % " | ".join(head), "|" + "---|" * len(head)] + ["| %s |" % " | ".join(row) for row in rows]
+
+
+def table_large():
+    """All programs on large grids beside what others reach."""
+    goals = {(goal["program"], goal["type"], goal["size"]): str(goal["gpts"]) for goal in data("targets.json")["goals"]}
+    rows = []
+    for e in entries_of("large.json"):
+        row = e.default()
+        rivals = [published(e.program, e.type, e.size, tool) for tool in TOOLS]
+        rows.append([e.program, e.type, short_size(e.size)] + [speed(e.gpts(f)) for f in ("naive", "overlap", "stream")]
+                    + ["%.1f" % e.ratio("naive"), str(row["T"]), str(row["registers"]), str(row["local_bytes"])]
+                    + ["%.0f %%" % (100 * row[key]) for key in ("of_copy_limit", "of_arithmetic_limit")] + [speed(row["expected_gpts"])]
+                    + [str(rival["gpts"]) if rival else "" for rival in rivals] + [goals.get((e.program, e.type, e.size), "")])
+    head = "program,type,size,naive,overlap,stream,of naive,T,registers,spilled,of copying,of arithmetic,expected".split(",")
+    return markdown(head + list(TOOLS) + ["goal"], rows)
+
+
+def table_small():
+    """Small grids: the families, and what stc takes to naive; f32, then f64, in a line."""
+    lines = {}
+    for e in entries_of("small.json"):
+        taken = [row for row in e.rows.values() if row.get("chosen")]
+        ratio = "%s, %.1f" % (taken[0]["family"], taken[0]["gpts"] / e.gpts("naive")) if taken else "not measured"
+        cells = [speed(e.gpts(f)) for f in ("naive", "overlap", "stream")] + [ratio]
+        lines.setdefault((e.program, e.size), {})[e.type] = cells
+    head = ["program", "size"] + ["%s %s" % (type, what) for type in ("f32", "f64") for what in ("naive", "overlap", "stream", "taken, to naive")]
+    return markdown(head, [[program, short_size(size)] + pair["f32"] + pair["f64"] for (program, size), pair in lines.items()])
+
+
+def table_cpu():
+    """The CPU beside C loops."""
+    rows = [[r["program"], r["type"], r["size"]] + ["%.2f" % r[key] for key in ("loops", "naive", "overlap_T1", "overlap", "stream")]
+            + ["%.2f" % (r["stream"] / r["loops"])] for r in data("cpu.json")["rows"]]
+    return markdown(["program", "type", "points", "C loops", "naive", "overlap T=1", "overlap", "stream", "stream / C"], rows)
+
+
+def table_readme():
+    """The few lines of the README."""
+    entries = {(e.program, e.type, e.size): e for e in entries_of("large.json")}
+    rows = []
+    for title, program, type, size in README:
+        best = published(program, type, size)
+        entry = entries[program, type, size]
+        rows.append([title, speed(entry.gpts("naive")), speed(entry.default()["gpts"]), "%d (%s)" % (best["gpts"], best["tool"])])
+    return markdown(["", "a thread a point", "stc", "best of others"], rows)
+
+
+TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "readme": table_readme}
+MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
+
+
+def filled(text):
+    """A page with its tables as docs/data/ says."""
+    return MARKED.sub(lambda m: m.group(1) + "\n".join(TABLES[m.group(2)]()) + "\n" + m.group(3), text)
+
+
+def pages(paths, check):
+    """Writes the tables of pages, or says which are not as they should be; the exit status."""
+    status = 0
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        new = filled(text)
+        if new != text and check:
+            print("%s: its tables are not those of docs/data/: run tests/bench/table.py --page %s" % (path, path))
+            status = 1
+        elif new != text:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(new)
+    return status
 
 
 def main():
     paths = [a for a in sys.argv[1:] if not a.startswith("-")]
     if not paths:
         sys.exit(__doc__)
+    if "--page" in sys.argv or "--check" in sys.argv:
+        return pages(paths, "--check" in sys.argv)
     heads, entries, left = read(paths)
     print("\n".join(heads) + "\n")
     print_table(entries)

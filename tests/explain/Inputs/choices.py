@@ -1,5 +1,7 @@
-"""choices.py STC ROOT: does stc, left to choose, take the fastest family of schedules for every program, type and size of the table in ROOT/docs/performance.md that `stc bench` measured, or one within
-5 % of it? A step that is cut into launches counts as overlapped. Names the rows where it does not; exit status 1 if there are any, or no rows."""
+"""choices.py STC ROOT: does stc, left to choose, take the fastest family of schedules for every program, type and size that
+ROOT/docs/data/large.json has measured, or one within 5 % of it? A step that is cut into launches counts as overlapped. Names the rows
+where it does not; exit status 1 if there are any, or no rows."""
+import json
 import os
 import subprocess
 import sys
@@ -9,19 +11,15 @@ NEAR = 0.95
 
 
 def rows():
-    """Program, type, size and the speed of each family, from the table."""
-    with open(os.path.join(root, "docs", "performance.md")) as f:
-        section = f.read().split("### The families of schedules")[1].split("\n### ")[0]
-    for line in section.splitlines():
-        cells = [c.strip() for c in line.strip("|").split("|")]
-        if len(cells) > 6 and cells[1] in ("f32", "f64"):
-            yield cells[0], cells[1], cells[2], {family: float(cell) for family, cell in zip(("naive", "overlap", "stream"), cells[3:6]) if cell}
-
-
-def extents(size):
-    """"512^3" as "512x512x512"; "2^28" is a number of points."""
-    base, power = size.split("^")
-    return str(2**28) if size == "2^28" else "x".join([base] * int(power))
+    """Program, type, size and the speed of each family."""
+    with open(os.path.join(root, "docs", "data", "large.json")) as f:
+        measured = json.load(f)["rows"]
+    speeds = {}
+    for row in measured:
+        if "gpts" in row:
+            speeds.setdefault((row["program"], row["type"], row["size"]), {})[row["family"]] = row["gpts"]
+    for (name, real, size), speed in speeds.items():
+        yield name, real, size, speed
 
 
 def program(name):
@@ -32,7 +30,7 @@ def program(name):
 
 def choice(name, real, size):
     """The family that stc comes to."""
-    command = [stc, "-march=nvptx", "-mcpu=sm_90", "--no-tune-db", "-freal=" + real, "-for-grid=" + extents(size), "-emit=manifest", program(name)]
+    command = [stc, "-march=nvptx", "-mcpu=sm_90", "--no-tune-db", "-freal=" + real, "-for-grid=" + size, "-emit=manifest", program(name)]
     text = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
     return text.split('"schedule": "')[1].split()[0]
 
