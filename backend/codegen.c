@@ -139,6 +139,8 @@ static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_
   stage(c, "write code");
   own_bytes(c, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, size);
   LLVMDisposeMemoryBuffer(buffer);
+  if (type == LLVMAssemblyFile && c->target->loses_negations)
+    mend_negations(c->arena, bytes, size);
   if (type == LLVMAssemblyFile || !c->target->linked)
     return true;
   bool ok = link_code_object(c->arena, c->diags, *bytes, *size, bytes, size);

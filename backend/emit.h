@@ -10,7 +10,8 @@
  *   emit-walk.c                what loops change, and addresses that they move on
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
- *   codegen.c libclc.c link.c  from LLVM IR to bytes
+ *   codegen.c libclc.c         from LLVM IR to bytes
+ *   negations.c link.c         and what becomes of these
  */
 #ifndef STC_BACKEND_EMIT_H
 #define STC_BACKEND_EMIT_H
@@ -227,6 +228,7 @@ struct Target {
   bool extremes_by_select; /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
   bool bfloat_is_bits;  /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
                            numbers, or calls functions that are not there */
+  bool loses_negations; /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
   bool invariant_loads; /* loads of memory that nobody writes during the launch are marked so */
   EmitKind artifact;    /* EMIT_ASM: the artifact is text */
   bool linked;          /* the object must go through the linker */
@@ -278,13 +280,16 @@ const char *libm_name(Arena *a, Opcode code, Type t);
 /* Registers all architectures with LLVM, once in a process. */
 void target_init_llvm(void);
 
-/* ---------------------------------------------------------------- codegen.c, libclc.c, link.c */
+/* ---------------------------------------------------------------- codegen.c, libclc.c, negations.c, link.c */
 
 /* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
 /* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. any_subnormals: kernels
  * may take subnormal f32 for zero. */
 bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any_subnormals);
+/* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or
+ * maximum of signed integers. */
+void mend_negations(Arena *a, char **text, size_t *size);
 /* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */
 bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size);
 

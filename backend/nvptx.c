@@ -209,6 +209,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .global_space = 1,
                 .shared_space = 3,
                 .static_shared = 48 << 10,
+                .loses_negations = atoi(cpu + strlen("sm_")) >= 90,
                 .invariant_loads = true,
                 .artifact = EMIT_ASM,
                 .library = "nvptx64--.bc",

@@ -1,5 +1,8 @@
 # How lit runs the tests of the stc command: `%stc` is the command, FileCheck, not and split-file are LLVM 22's.
+import glob
 import os
+import shutil
+import sys
 
 import lit.formats
 
@@ -23,3 +26,16 @@ config.substitutions.append(("%plugin", os.path.join(config.test_exec_root, "plu
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%objdump", os.path.join(config.llvm_tools, "llvm-objdump")))
 config.substitutions.append(("%readobj", os.path.join(config.llvm_tools, "llvm-readobj")))
+
+
+def cuda_tool(name):
+    """The path of a program of NVIDIA's: in PATH, of a toolkit or of a Python package; None if there is none."""
+    packages = [path for folder in sys.path for path in glob.glob(os.path.join(folder, "nvidia", "cu*", "bin"))]
+    return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], "/usr/local/cuda/bin"] + packages))
+
+
+ptxas, nvdisasm = cuda_tool("ptxas"), cuda_tool("nvdisasm")
+if ptxas and nvdisasm:
+    config.available_features.add("nvdisasm")
+    config.substitutions.append(("%ptxas", ptxas))
+    config.substitutions.append(("%nvdisasm", nvdisasm))
