@@ -4,8 +4,8 @@
 #ifdef STC_LIBCLC_EMBEDDED
 /* The file FILE between the symbols NAME and NAME_end. */
 #define EMBED(NAME, FILE) \
-  __asm__(".section .rodata\n.balign 16\n.global " #NAME "\n" #NAME ":\n.incbin \"" FILE "\"\n.global " #NAME \
-          "_end\n" #NAME "_end:\n.byte 0\n.previous\n");
+  __asm__(".section .rodata\n.balign 16\n.global " #NAME "\n.hidden " #NAME "\n" #NAME ":\n.incbin \"" FILE \
+          "\"\n.global " #NAME "_end\n.hidden " #NAME "_end\n" #NAME "_end:\n.byte 0\n.previous\n");
 
 EMBED(stc_libclc_nvptx, STC_LIBCLC_DIR "/nvptx64--.bc")
 EMBED(stc_libclc_amdgpu, STC_LIBCLC_DIR "/amdgcn-amd-amdhsa.bc")

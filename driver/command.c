@@ -26,6 +26,26 @@ static StcStatus emit_bytes(StcProgram *p, int what, const char **bytes, size_t 
   return s;
 }
 
+/* `path` with its ending (if it has one) replaced. */
+static const char *with_ending(Arena *a, const char *path, const char *ending) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  size_t n = dot && dot > base ? (size_t)(dot - path) : strlen(path);
+  return arena_printf(a, "%.*s.%s", (int)n, path, ending);
+}
+
+/* -MD: the rule for the `n` files that were written, the first of which gives it its name, unless -MF does. */
+static StcStatus write_depfile(const Command *c, const char *const *outputs, int n) {
+  if (!c->depend && !c->depfile)
+    return STC_OK;
+  const char *path = c->depfile ? c->depfile : with_ending(c->arena, outputs[0], "d"),
+             *text = depfile_text(c, outputs, n);
+  for (int i = 0; i < n; i++)
+    if (strcmp(outputs[i], path) == 0)
+      return context_error(c->context, "-MD: %s is the name of an output; name the rule's file with -MF FILE", path),
+             STC_USAGE;
+  return file_write(c->context, path, text, strlen(text)) ? STC_OK : STC_IO;
+}
+
 /* -emit=WHAT: one output to stdout or -o. */
 static StcStatus emit_one(const Command *c, StcProgram *p) {
   const char *bytes, *to = c->out ? c->out : "-";
@@ -37,14 +57,11 @@ static StcStatus emit_one(const Command *c, StcProgram *p) {
   if (strcmp(to, "-") == 0 && isatty(STDOUT_FILENO) && memchr(bytes, 0, size))
     return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit),
            STC_USAGE;
-  return file_write(c->context, to, bytes, size) ? STC_OK : STC_IO;
-}
-
-/* `path` with its ending (if it has one) replaced. */
-static const char *with_ending(Arena *a, const char *path, const char *ending) {
-  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-  size_t n = dot && dot > base ? (size_t)(dot - path) : strlen(path);
-  return arena_printf(a, "%.*s.%s", (int)n, path, ending);
+  if ((c->depend || c->depfile) && strcmp(to, "-") == 0)
+    return context_error(c->context, "-MD: the rule needs the name of the file that it makes; use -o FILE"), STC_USAGE;
+  if (!file_write(c->context, to, bytes, size))
+    return STC_IO;
+  return write_depfile(c, &to, 1);
 }
 
 /* Writes one file beside the artifact. */
@@ -78,7 +95,8 @@ static StcStatus emit_artifact(const Command *c, StcProgram *p) {
     s = write_beside(c, p, EMIT_MANIFEST, json);
   if (!s && host)
     s = write_beside(c, p, EMIT_HEADER, header);
-  return s;
+  const char *const outputs[] = {out, json, header};
+  return s ? s : write_depfile(c, outputs, host ? 3 : 2);
 }
 
 StcStatus command_compile(const Command *c) {

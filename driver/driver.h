@@ -23,7 +23,8 @@
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
  *   check.c         comparing with the reference        series.c  reductions' values, as text and as a file
  *   options.c       the command's options as a table    command.c  run.c  run-data.c  run-check.c  its commands
- *   main.c          the command
+ *   depfile.c       what an artifact was made from, for make
+ *   entry.c         the command as a function, main.c  as a program
  */
 #ifndef STC_DRIVER_H
 #define STC_DRIVER_H
@@ -454,7 +455,9 @@ typedef struct Command {
   StcContext *context;
   StcOptions options;
   const char *file, *out, *emit, *device, *topic, *log;
-  int64_t steps; /* -1: the program's */
+  bool depend;         /* -MD */
+  const char *depfile; /* -MF; NULL: by the output's name */
+  int64_t steps;       /* -1: the program's */
   bool check, time, time_kernels, quiet;
   const char *tolerance; /* NULL: the default */
   int nin, nout, npng;
@@ -475,6 +478,8 @@ typedef struct Command {
   const char **load_passes;
 } Command;
 
+/* The rule for make that says of what files the `n` outputs were made: the program, plugins, databases of schedules. */
+char *depfile_text(const Command *c, const char *const *outputs, int n);
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */
 StcStatus command_parse(Command *c, int argc, char **argv);
 /* Adds to *o what the options in `words` say, separated by spaces: "-schedule=overlap -T=4". Strings live in `a`. */

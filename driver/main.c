@@ -6,79 +6,10 @@
  *                                                     --device=...
  *                               └──────────────────────┴───── --check ──────────┘
  *
- * It parses the options (options.c), carries out one command (command.c, run.c) and returns its status as exit code
- * (StcStatus in stc.h).
- * All it knows it knows through stc.h.
+ * stc_main (entry.c) parses the options (options.c), carries out one command (command.c, run.c) and returns its status
+ * as exit code (StcStatus in stc.h). It is in libstc, so that a package in another language has the command with the
+ * library.
  */
-#include "driver/driver.h"
+#include "driver/stc.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* Set by Ctrl-C; looked at between launches and before files are put in place. A second Ctrl-C ends the process at
- * once. */
-static volatile sig_atomic_t interrupted;
-
-/* The handler of SIGINT and SIGTERM. */
-static void on_signal(int number) {
-  interrupted = 1;
-  signal(number, SIG_DFL);
-}
-
-/* Catches Ctrl-C while a program runs, unless the shell has us ignore it. */
-static void catch_signals(void) {
-  if (signal(SIGINT, on_signal) == SIG_IGN)
-    signal(SIGINT, SIG_IGN);
-  if (signal(SIGTERM, on_signal) == SIG_IGN)
-    signal(SIGTERM, SIG_IGN);
-}
-
-/* Carries out the command. */
-static StcStatus command(Command *c) {
-  switch (c->kind) {
-  case CMD_COMPILE: return command_compile(c);
-  case CMD_RUN: catch_signals(); return command_run(c, &interrupted);
-  case CMD_BENCH: catch_signals(); return command_bench(c, &interrupted);
-  case CMD_TUNE: catch_signals(); return command_tune(c, &interrupted);
-  case CMD_EXPLAIN: return command_explain(c);
-  case CMD_DEVICES: return stc_devices(c->context, stdout);
-  case CMD_VERSION: return puts(stc_version()) < 0 ? STC_IO : STC_OK;
-  case CMD_HELP: {
-    StcStatus s = help_print(stdout, c->topic);
-    if (s)
-      context_error(c->context, "no help on `%s`; there are compile, run, tune, explain, bench and devices", c->topic);
-    return s;
-  }
-  }
-  return STC_INTERNAL;
-}
-
-/* What main hands to its guarded part. */
-typedef struct MainArgs {
-  Command c;
-  int argc;
-  char **argv;
-} MainArgs;
-
-/* Parses and runs. */
-static StcStatus parse_and_run(void *arg) {
-  MainArgs *m = arg;
-  StcStatus s = command_parse(&m->c, m->argc, m->argv);
-  return s ? s : command(&m->c);
-}
-
-int main(int argc, char **argv) {
-  Workspace w;
-  StcContext *context = stc_context_new(NULL);
-  if (!context || !workspace_open(&w, context, NULL))
-    return fputs("stc: out of memory\n", stderr), STC_MEMORY;
-  MainArgs args = {{.arena = w.arena, .context = context}, argc, argv};
-  if (argc < 2)
-    args.c.kind = CMD_HELP;
-  StcStatus s = argc < 2 ? (help_print(stderr, NULL), STC_USAGE) : workspace_guard(&w, parse_and_run, &args);
-  workspace_close(&w);
-  stc_context_free(context);
-  if (fflush(stdout) != 0 && s == STC_OK)
-    s = STC_IO;
-  return s;
-}
+int main(int argc, char **argv) { return stc_main(argc, argv); }

@@ -61,6 +61,8 @@ static const char *add_field(Command *c, FieldOption **list, int *n, const char 
 static const char *set_march(Command *c, const char *v) { return c->options.march = v, NULL; }
 static const char *set_mcpu(Command *c, const char *v) { return c->options.mcpu = v, NULL; }
 static const char *set_out(Command *c, const char *v) { return c->out = v, NULL; }
+static const char *set_depend(Command *c, const char *v) { return (void)v, c->depend = true, NULL; }
+static const char *set_depfile(Command *c, const char *v) { return c->depfile = v, NULL; }
 static const char *set_emit(Command *c, const char *v) { return c->emit = v, NULL; }
 static const char *set_real(Command *c, const char *v) { return c->options.real = v, NULL; }
 static const char *set_schedule(Command *c, const char *v) { return c->options.schedule = v, NULL; }
@@ -240,6 +242,9 @@ static const OptionRow rows[] = {
      "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT",
      "ast, sir, kir, llvm, asm, obj, manifest or header, to stdout"},
+    {"MD", TAKES_NOTHING, CMD_COMPILE, set_depend, "-MD",
+     "write what the output was made from, as a rule for make, to OUT's name with .d"},
+    {"MF", TAKES_VALUE, CMD_COMPILE, set_depfile, "-MF FILE", "... to FILE"},
     {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV",
      "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},

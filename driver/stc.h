@@ -246,6 +246,10 @@ StcStatus stc_devices(StcContext *c, FILE *to);
 /* The versions of stc and of LLVM, "stc 0.1.0 (LLVM 22.1.0)". */
 const char *stc_version(void);
 
+/* The stc command with these words, argv[0] among them; its exit code, an StcStatus. Unlike all else here it prints,
+ * and `stc run`, `bench` and `tune` take SIGINT and SIGTERM for themselves: it is for programs that are the command. */
+int stc_main(int argc, char **argv);
+
 #ifdef __cplusplus
 }
 #endif

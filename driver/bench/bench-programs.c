@@ -25,8 +25,8 @@
 /* The file STC_SOURCE_DIR/FILE, with a NUL behind it, as the characters stc_bench_NAME. */
 #define EMBED(NAME, FILE) \
   extern const char stc_bench_##NAME[]; \
-  __asm__(".section .rodata\n.global stc_bench_" #NAME "\nstc_bench_" #NAME ":\n.incbin \"" STC_SOURCE_DIR "/" FILE \
-          "\"\n.byte 0\n.previous\n");
+  __asm__(".section .rodata\n.global stc_bench_" #NAME "\n.hidden stc_bench_" #NAME "\nstc_bench_" #NAME \
+          ":\n.incbin \"" STC_SOURCE_DIR "/" FILE "\"\n.byte 0\n.previous\n");
 PROGRAMS(EMBED)
 EMBED(copy, "driver/bench/copy.stn")
 

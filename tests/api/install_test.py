@@ -1,0 +1,87 @@
+"""install_test.py BUILD SOURCE CMAKE: what is installed is enough for a project that knows of stc by find_package, by pkg-config or by hand.
+The tree is moved after it was installed: nothing in it may name the place where it was built or installed first."""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent / "project"
+
+
+def run(*words, **options):
+    """Runs a program that must succeed; its output."""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def check_find_package(cmake, prefix, work):
+    build = work / "cmake build"
+    run(cmake, "-G", "Ninja", "-S", work / "project", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", build)
+    heat = work / "project/heat.stn"
+    assert run(build / "artifact") == "right\n"
+    for name in "shared", "static":
+        assert run(build / name, heat) == "right\n", name
+    artifacts = (build / "artifacts.txt").read_text().split(";")
+    assert [Path(a).name for a in artifacts] == ["heat.o", "heat-sm_90.ptx", "heat.json", "heat-sm_90.json"], artifacts
+    assert ".target sm_90" in Path(artifacts[1]).read_text()
+    before = [Path(a).stat().st_mtime_ns for a in artifacts]
+    assert "no work to do" in run(cmake, "--build", build), "a second build makes things again"
+    time.sleep(0.01)
+    heat.write_text(heat.read_text().replace("0.2", "0.1 + 0.1"))
+    run(cmake, "--build", build)
+    assert all(Path(a).stat().st_mtime_ns > b for a, b in zip(artifacts, before)), "not made again"
+    wrong = work / "project/CMakeLists.txt"
+    wrong.write_text(wrong.read_text().replace("ARCH host", "ARCH vax"))
+    done = subprocess.run([cmake, "-S", work / "project", "-B", build], capture_output=True, text=True)
+    assert done.returncode and "ARCH vax: expected host, or the name of a" in done.stderr, done.stderr
+
+
+def check_pkg_config(prefix, work):
+    environment = dict(os.environ, PKG_CONFIG_PATH=f"{prefix}/lib/pkgconfig:{prefix}/lib/x86_64-linux-gnu/pkgconfig")
+    for package, needs in ("stc", "libstc.so.0.1"), ("stc-static", "libLLVM"):
+        words = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
+        program = work / package
+        run("cc", PROJECT / "library.c", *words, "-o", program)
+        paths = dict(os.environ, LD_LIBRARY_PATH=next(str(p.parent) for p in prefix.rglob("libstc.so")))
+        assert needs in run("readelf", "-d", program), package
+        assert run(program, PROJECT / "heat.stn", env=paths) == "right\n", package
+
+
+def check_depfile(prefix, work):
+    stc = prefix / "bin/stc"
+    source = work / "a b.stn"
+    source.write_text((PROJECT / "heat.stn").read_text())
+    run(stc, "-MD", "-march=nvptx", "-o", work / "x.ptx", source)
+    assert (work / "x.d").read_text() == f"{work}/x.ptx {work}/x.json: \\\n  {work}/a\\ b.stn\n", (work / "x.d").read_text()
+    run(stc, "-MF", work / "y.rule", "-emit=sir", "-o", work / "y.sir", source)
+    assert (work / "y.rule").read_text().startswith(f"{work}/y.sir: \\\n")
+    done = subprocess.run([stc, "-MD", "-emit=sir", source], capture_output=True, text=True)
+    assert done.returncode == 2 and "use -o FILE" in done.stderr
+    done = subprocess.run([stc, "-MF", work / "z.o", "-o", work / "z.o", source], capture_output=True, text=True)
+    assert done.returncode == 2 and "name the rule's file" in done.stderr
+    database = work / "db.json"
+    database.write_text('{"schema": "stc-tune", "schema_version": 1, "entries": []}')
+    done = subprocess.run([stc, "-MD", "-emit=sir", "-o", work / "w.sir", "--db", database, source], capture_output=True, text=True)
+    if done.returncode == 0:
+        assert str(database) in (work / "w.d").read_text()
+
+
+def main(build, source, cmake):
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        run(cmake, "--install", build, "--prefix", work / "first", "--strip")
+        prefix = (work / "first").rename(work / "moved")
+        run("cp", "-r", PROJECT, work / "project")
+        check_pkg_config(prefix, work)
+        check_depfile(prefix, work)
+        check_find_package(cmake, prefix, work)
+        for text in list(prefix.rglob("*.pc")) + list(prefix.rglob("*.cmake")):
+            assert str(source) not in text.read_text() and "first" not in text.read_text(), text
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
