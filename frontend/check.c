@@ -240,8 +240,45 @@ static bool outside_scalar(Checker *c, const Decl *d, Type t, const char *path, 
   return false;
 }
 
-/* The constant beyond the edges of field `d` of type `t`, if its rule is one: of composites an f64 that suits each
- * component. False after reporting. */
+/* Does the f64 `x`, converted to each component of `t`, give the constants `of`? If not, *which is the first that it
+ * does not give. */
+static bool suits(const Checker *c, Type t, const Const *of, double x, int *which) {
+  for (*which = 0; *which < type_components(c->m, t); ++*which)
+    if (!const_same(const_convert((Const){.f = x}, TY_F64, type_component(c->m, t, *which)), of[*which],
+                    type_component(c->m, t, *which)))
+      return false;
+  return true;
+}
+
+/* The constant beyond the edges of field `d` of composite type `t`, an f64 that suits each component: that nearest to
+ * the constant as written, or, as the literal is rounded to each component once, one beside it. False after reporting.
+ */
+static bool outside_parts(Checker *c, const Decl *d, Type t, Const *out) {
+  int n = type_components(c->m, t), which, other;
+  Const *of = ARENA_ARRAY(c->arena, Const, n);
+  for (int i = 0; i < n; i++)
+    if (!outside_scalar(c, d, type_component(c->m, t, i), type_component_path(c->m, t, i), &of[i]))
+      return false;
+  if (suits(c, t, of, out->f, &which))
+    return true;
+  const double near[] = {nextafter(out->f, -HUGE_VAL), nextafter(out->f, HUGE_VAL)};
+  for (int i = 0; i < 2; i++)
+    if (suits(c, t, of, near[i], &other)) {
+      out->f = near[i];
+      return true;
+    }
+  if (type_is_int(type_component(c->m, t, which)))
+    check_error(c, NULL, d->value->loc,
+                "the value outside a vector or struct is at most 2^53, so that component '%s%s' can have it exactly",
+                d->name, type_component_path(c->m, t, which));
+  else
+    check_error(c, NULL, d->value->loc,
+                "no f64 becomes this value, rounded once, in every component of '%s'; write it with fewer digits",
+                d->name);
+  return false;
+}
+
+/* The constant beyond the edges of field `d` of type `t`, if its rule is one. False after reporting. */
 static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
   if (d->outside != OUTSIDE_CONST)
     return true;
@@ -252,20 +289,7 @@ static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
   if (type_is_scalar(own) && !outside_scalar(c, d, own, "", out))
     return false;
   *out = type_is_scalar(own) ? const_convert(*out, own, TY_F64) : *out;
-  for (int i = 0; i < type_components(c->m, t); i++) {
-    Type of = type_component(c->m, t, i);
-    const char *path = type_component_path(c->m, t, i);
-    Const k;
-    if (!outside_scalar(c, d, of, path, &k))
-      return false;
-    if (type_is_int(of) && const_convert(*out, TY_F64, of).i != k.i) {
-      check_error(c, NULL, e->loc,
-                  "the value outside a vector or struct is at most 2^53, so that component '%s%s' can have it exactly",
-                  d->name, path);
-      return false;
-    }
-  }
-  return true;
+  return outside_parts(c, d, t, out);
 }
 
 /* field NAME : TYPE attributes. */

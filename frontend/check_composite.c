@@ -184,16 +184,24 @@ static bool literal_fits(const Expr *e, Type t) {
   return (t == TY_I8 || t == TY_I16) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
-/* The literal or constant of literals `e`, with or without a sign, rounded once from its text to the storage type `t`
- * of floats; NULL if it is something else, or too large. */
+/* Is `e` a literal or a constant of literals, with signs or without, that may still take another float type? */
+static bool is_bare(const Expr *e) {
+  if (e->kind == EXPR_OP && e->op == OP_NEG)
+    return is_bare(e->kids[0]);
+  return e->kind == EXPR_INT || e->kind == EXPR_FLOAT || (e->kind == EXPR_CONST && type_is_literal(e->sym->type));
+}
+
+/* The bare literal `e` rounded once from its text to the storage type `t` of floats; NULL if that is too large. */
 static Expr *store_float(Expr *e, Type t) {
   Const k;
-  Expr *x = e->kind == EXPR_OP && e->op == OP_NEG ? e->kids[0] : e;
-  bool literal = x->kind == EXPR_INT || x->kind == EXPR_FLOAT, known = x->kind == EXPR_CONST && x->sym->have[t];
-  if (!type_is_float(t) || !(known || literal) || (literal && (!fold_literal(x, t, &k) || isinf(k.f))))
+  Expr *x = e;
+  while (x->kind == EXPR_OP)
+    x = x->kids[0];
+  if (x->kind == EXPR_CONST ? !x->sym->have[t] : !fold_literal(x, t, &k) || isinf(k.f))
     return NULL;
   x->type = t;
-  e->type = t;
+  for (x = e; x->kind == EXPR_OP; x = x->kids[0])
+    x->type = t;
   return e;
 }
 
@@ -208,7 +216,7 @@ static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
     e->type = t;
     return e;
   }
-  Expr *direct = store_float(e, t);
+  Expr *direct = type_is_float(t) && is_bare(e) ? store_float(e, t) : NULL;
   if (direct)
     return direct;
   e = check_adapt(c, env, e, wide);
@@ -222,6 +230,34 @@ static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
   Str s = {.arena = c->arena};
   const_print(&s, k, wide);
   return check_error(c, env, e->loc, "the value %s does not fit the type %s", s.s, type_name(t));
+}
+
+/* Is `e`, which has a type, a bare literal, or an if or a vector with one among its values? */
+static bool has_bare(const Expr *e) {
+  bool choice = e->kind == EXPR_OP && e->op == OP_SELECT, found = is_bare(e);
+  bool parts = choice || e->kind == EXPR_BRACES || e->kind == EXPR_SPREAD;
+  for (int i = choice; parts && i < e->n && !found; i++)
+    found = has_bare(e->kids[i]);
+  return found;
+}
+
+/* The value `e`, of the type that is computed with, as one of the storage type `t` of floats: literals that it chooses
+ * from are rounded once, from their text. */
+static Expr *narrowed(Checker *c, Expr *e, Type t) {
+  if (e->kind == EXPR_OP && e->op == OP_CONVERT && e->kids[0]->type == t)
+    return e->kids[0];
+  Expr *direct = type_is_scalar(t) && is_bare(e) ? store_float(e, t) : NULL;
+  if (direct || !has_bare(e) || is_bare(e))
+    return direct ? direct : converted(c, e, t);
+  const Composite *whole = type_composite(c->m, t);
+  for (int i = e->kind == EXPR_OP; i < e->n; i++) {
+    Type part = e->kind == EXPR_BRACES                      ? whole->members[i].type
+                : type_is_scalar(e->kids[i]->type) && whole ? check_base(c, t)
+                                                            : t;
+    e->kids[i] = narrowed(c, e->kids[i], part);
+  }
+  e->type = t;
+  return e;
 }
 
 /* The scalar `e` as a vector of type `t`. */
@@ -447,7 +483,7 @@ Expr *check_coerce_composite(Checker *c, const Env *env, Expr *e, Type want, con
     return store_literal(c, env, e, want);
   if (!type_is_literal(e->type) && check_value_type(c, e->type) == wide &&
       (wide == want || type_is_float(check_base(c, wide))))
-    return converted(c, e, want);
+    return wide == want ? converted(c, e, want) : narrowed(c, e, want);
   if (type_composite(c->m, want) || type_composite(c->m, e->type))
     return check_error(c, env, e->loc, "%s is %s, but this value is %s; %s", to, type_text(c->m, want),
                        check_type_words(c, e->type), cure(c, e, want));

@@ -67,6 +67,15 @@ static Expr *adapt_literal(Checker *c, const Env *env, Expr *e, Type t) {
   return e;
 }
 
+/* The integer literal behind the minus `e` as one literal: the least number of a type has no positive counterpart. */
+static Expr *signed_literal(Checker *c, const Expr *e) {
+  Expr *x = ARENA_NEW(c->arena, Expr);
+  *x = *e->kids[0];
+  x->loc = e->loc;
+  x->name = arena_printf(c->arena, "-%s", x->name);
+  return x;
+}
+
 Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
   if (!type_is_literal(e->type))
     return e;
@@ -76,6 +85,9 @@ Expr *check_adapt(Checker *c, const Env *env, Expr *e, Type t) {
   }
   if (e->kind == EXPR_CONST)
     return adapt_const(c, env, e, t);
+  if (e->kind == EXPR_OP && e->op == OP_NEG && e->kids[0]->kind == EXPR_INT && *e->kids[0]->name != '-' &&
+      type_is_int(t))
+    e = signed_literal(c, e);
   if (e->kind != EXPR_OP)
     return adapt_literal(c, env, e, t);
   e->type = t;
@@ -253,22 +265,26 @@ static Expr *choice(Checker *c, const Env *env, Expr *e) {
   return typed(e, unify(c, env, e, 1));
 }
 
-/* Conversions. A literal of fitting kind is rounded once, to the type it is converted to. */
+/* Conversions. A literal of fitting kind is rounded once, to the type it is converted to; the conversion to f32 stays,
+ * so that nothing takes the literal for one that may still adapt. */
 static Expr *conversion(Checker *c, const Env *env, Expr *e) {
   Type to = e->type;
   Expr *k = e->kids[0];
+  bool adapts = type_is_literal(k->type);
   if (check_has_vector(c, e, 0))
     return check_convert_vector(c, env, e);
-  if (type_is_literal(k->type) && check_value_type(c, to) != to && (type_is_float(to) || k->type == TY_LITERAL_INT))
+  if (adapts && check_value_type(c, to) != to && (type_is_float(to) || k->type == TY_LITERAL_INT))
     return check_coerce_in(c, env, k, to, "the value");
-  if (type_is_literal(k->type)) {
+  if ((to == TY_F16 || to == TY_BF16) && k->type == TY_F32)
+    return check_coerce_in(c, env, k, to, "the value");
+  if (adapts) {
     bool direct = type_is_float(to) || (type_is_int(to) && k->type == TY_LITERAL_INT);
     k = check_adapt(c, env, k, direct ? to : k->type == TY_LITERAL_INT ? TY_I64 : TY_F64);
     if (k->kind == EXPR_BAD)
       return k;
   }
   e->kids[0] = k;
-  return k->type == to ? k : e;
+  return k->type == to && !(adapts && to == TY_F32) ? k : e;
 }
 
 /* The type of the operation `e` by its kind. */

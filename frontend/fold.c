@@ -5,18 +5,17 @@
 #include <stdlib.h>
 
 bool fold_literal(const Expr *e, Type t, Const *out) {
-  if (t == TY_F32)
-    out->f = strtof(e->name, NULL);
-  else if (type_is_float(t))
-    *out = const_convert((Const){.f = strtod(e->name, NULL)}, TY_F64, t);
-  if (type_is_float(t))
+  if (type_is_float(t)) {
+    const_parse_float(e->name, t, out);
     return true;
+  }
+  bool negative = *e->name == '-';
   errno = 0;
-  unsigned long long v = strtoull(e->name, NULL, 10);
+  unsigned long long v = strtoull(e->name + negative, NULL, 10);
   out->i = 0;
-  if (errno || v > (unsigned long long)(t == TY_I32 ? INT32_MAX : INT64_MAX))
+  if (errno || v > (unsigned long long)(t == TY_I32 ? INT32_MAX : INT64_MAX) + negative)
     return false;
-  out->i = (int64_t)v;
+  out->i = (int64_t)(negative ? 0 - v : v);
   return true;
 }
 

@@ -2,7 +2,7 @@
  * table of contents of this folder:
  *
  *   memory and errors     arena.c  diag.c
- *   types, affine bounds  type.c   composite.c (vectors and structs)   affine.c
+ *   types, affine bounds  type.c   decimal.c (numbers from text)   composite.c (vectors and structs)   affine.c
  *   modules               module.c (construction, cloning, verified edits)
  *   text                  print.c  parse.c        what is printed parses back to the same module
  *   verifier              verify.c
@@ -135,6 +135,9 @@ Const const_convert(Const x, Type from, Type to);
 /* The value of scalar type `t` in memory at `p`, which need not be aligned; and back. */
 Const const_load(Type t, const void *p);
 void const_store(Type t, void *p, Const x);
+/* Reads the decimal number `text` (all of it, with an optional sign; no locale) as a float of type `t`, rounded once:
+ * decimal.c. False if it is malformed, or too large: then *out is an infinity. */
+bool const_parse_float(const char *text, Type t, Const *out);
 /* Equal bit for bit (so NaN equals itself and -0 differs from 0). */
 bool const_same(Const a, Const b, Type t);
 

@@ -1,8 +1,6 @@
 /* ir/read.c: the text form's characters to tokens, and the smallest things made of tokens. */
-#define _GNU_SOURCE /* strtod_l: numbers do not depend on the locale of the program that uses the library */
 #include "ir/text.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,17 +247,6 @@ Type reader_type(Reader *r) {
 }
 
 /* ---- numbers */
-
-bool const_parse_float(const char *text, Type t, Const *out) {
-  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!c)
-    return false;
-  char *end;
-  double x = t == TY_F64 ? strtod_l(text, &end, c) : (double)strtof_l(text, &end, c);
-  freelocale(c);
-  *out = const_convert((Const){.f = x}, TY_F64, t);
-  return end != text && !*end && !isinf(out->f);
-}
 
 /* Reads the digits `s` as an integer up to `most`; false if there is anything else or too much of it. */
 static bool parse_digits(const char *s, uint64_t most, uint64_t *out) {

@@ -10,10 +10,6 @@
 /* Is `s` a word that needs no quotes: letters, digits and underscores, dots between them, no digit first? */
 bool name_is_plain(const char *s);
 
-/* Reads the decimal number `text` (all of it, with an optional sign; no locale) as a float of type `t`, rounded once.
- * False if it is malformed or too large. */
-bool const_parse_float(const char *text, Type t, Const *out);
-
 /* ---------------------------------------------------------------- tokens: read.c */
 
 typedef enum TokenKind { TOK_END, TOK_WORD, TOK_VALUE, TOK_SYMBOL, TOK_STRING, TOK_NUMBER, TOK_PUNCT } TokenKind;

@@ -51,11 +51,10 @@ static bool parse_value(const char *text, StcType t, Const *out) {
     bool fits = bits == 64 || (out->i >= -(INT64_C(1) << (bits - 1)) && out->i < INT64_C(1) << (bits - 1));
     return end != text && !*end && !errno && fits;
   }
-  out->f = t == STC_F32 ? (double)strtof(text, &end) : strtod(text, &end);
-  bool infinite = isinf(out->f) && errno == ERANGE;
-  if (t == STC_F16 || t == STC_BF16)
-    infinite |= isfinite(out->f) && isinf(const_convert(*out, TY_F64, (Type)t).f);
-  return end != text && !*end && !infinite;
+  double x = strtod(text, &end);
+  if (end == text || *end)
+    return false;
+  return const_parse_float(text, (Type)t, out) || (isinf(x) && errno != ERANGE);
 }
 
 /* Copies the first `size` bytes of `data` over the rest of its `bytes`. */
