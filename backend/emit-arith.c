@@ -194,12 +194,12 @@ static LLVMValueRef round_to_odd(Emit *e, LLVMValueRef x) {
   return LLVMBuildSelect(b, keep, bits, other, "");
 }
 
-/* The bits of `x`, of type f32 or f64, as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM
+/* The bits of the f32 `x` as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM
  * calls where there is none is missing in most libraries. */
-static LLVMValueRef bfloat_bits(Emit *e, LLVMValueRef x, Type from) {
+static LLVMValueRef bfloat_bits(Emit *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef sixteen = LLVMConstInt(e->i32, 16, 0), is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
-  LLVMValueRef bits = from == TY_F64 ? round_to_odd(e, x) : LLVMBuildBitCast(b, x, e->i32, "");
+  LLVMValueRef bits = LLVMBuildBitCast(b, x, e->i32, "");
   LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, sixteen, ""), LLVMConstInt(e->i32, 1, 0), "");
   LLVMValueRef rounded = LLVMBuildAdd(b, bits, LLVMBuildAdd(b, odd, LLVMConstInt(e->i32, 0x7fff, 0), ""), "");
   LLVMValueRef quiet = LLVMBuildOr(b, bits, LLVMConstInt(e->i32, 0x400000, 0), "");
@@ -214,8 +214,14 @@ static LLVMValueRef bfloat_value(Emit *e, LLVMValueRef x) {
   return LLVMBuildBitCast(b, bits, emit_type(e, TY_F32), "");
 }
 
+/* Does the target convert wider types to the 16-bit float `t` by one instruction, and so by one rounding? */
+static bool narrows_at_once(const Emit *e, Type t) {
+  return t == TY_F16 ? e->target->narrows_to_f16 : e->target->narrows_to_bf16;
+}
+
 /* `x` of the float type `from` as `to`. f16 and bf16 go by way of f32, which holds them exactly: LLVM 22's saturating
- * conversions of f16 are wrong for NaN on x86. */
+ * conversions of f16 are wrong for NaN on x86. From f64 to them it is f32 with the last bit odd, which leaves the
+ * rounding to the last step. */
 static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
@@ -230,35 +236,47 @@ static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
     return LLVMBuildFCmp(b, LLVMRealUNE, x, LLVMConstReal(LLVMTypeOf(x), 0), "");
   if (type_is_int(to))
     return emit_intrinsic(e, b, "llvm.fptosi.sat", 2, (LLVMTypeRef[]){type, LLVMTypeOf(x)}, 1, &x);
+  if (is_half(to) && from == TY_F64 && !narrows_at_once(e, to))
+    return convert_float(e, LLVMBuildBitCast(b, round_to_odd(e, x), emit_type(e, TY_F32), ""), TY_F32, to);
   if (to == TY_BF16 && e->target->bfloat_is_bits)
-    return bfloat_bits(e, x, from);
+    return bfloat_bits(e, x);
   return type_size(to) > type_size(from) ? LLVMBuildFPExt(b, x, type, "") : LLVMBuildFPTrunc(b, x, type, "");
 }
 
-/* The i64 `x` as f64, rounded in such a way that what is left, rounded once more to at most 51 bits, is as `x` rounded
- * to them at once: the bits that f64 has no place for become one that says whether any is set. */
-static LLVMValueRef sticky_f64(Emit *e, LLVMValueRef x) {
+/* The integer `x` of `bits` bits as the float type `to` of `digits` binary digits, rounded in such a way that what is
+ * left, rounded once more to at most `digits` - 2, is as `x` rounded to them at once: the bits that `to` has no place
+ * for become one that says whether any is set. */
+static LLVMValueRef sticky_float(Emit *e, LLVMValueRef x, Type to, int digits, int bits) {
   LLVMBuilderRef b = e->here.b;
-  LLVMValueRef lost = LLVMBuildAnd(b, x, emit_i64(e, 0x7ff), "");
+  LLVMTypeRef t = LLVMTypeOf(x);
+  unsigned long long unit = 1ull << (bits - digits);
+  LLVMValueRef zero = LLVMConstInt(t, 0, 0), lost = LLVMBuildAnd(b, x, LLVMConstInt(t, unit - 1, 0), "");
   LLVMValueRef sticky =
-      LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, lost, emit_i64(e, 0), ""), emit_i64(e, 0), emit_i64(e, 0x800), "");
+      LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, lost, zero, ""), zero, LLVMConstInt(t, unit, 0), "");
   LLVMValueRef kept = LLVMBuildOr(b, LLVMBuildSub(b, x, lost, ""), sticky, "");
-  LLVMValueRef size =
-      emit_intrinsic(e, b, "llvm.abs", 1, (LLVMTypeRef[]){e->i64}, 2, (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
-  LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULT, size, emit_i64(e, INT64_C(1) << 53), "");
-  return LLVMBuildSIToFP(b, LLVMBuildSelect(b, fits, x, kept, ""), emit_type(e, TY_F64), "");
+  LLVMValueRef size = emit_intrinsic(e, b, "llvm.abs", 1, &t, 2, (LLVMValueRef[]){x, LLVMConstInt(e->i1, 0, 0)});
+  LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULT, size, LLVMConstInt(t, 1ull << digits, 0), "");
+  return LLVMBuildSIToFP(b, LLVMBuildSelect(b, fits, x, kept, ""), emit_type(e, to), "");
 }
 
-/* `x` of the integer type or bool `from` as `to`. Some bf16 lie in the middle of integers that f32 does not hold, by
- * way of which LLVM would go. */
+/* `x` of the integer type `from`, i32 or i64, as bf16. Some bf16 lie in the middle of integers that f32, by way of
+ * which LLVM goes where there is no instruction, does not hold. (Those of f16 it holds.) */
+static LLVMValueRef convert_to_bfloat(Emit *e, LLVMValueRef x, Type from) {
+  if (narrows_at_once(e, TY_BF16))
+    return LLVMBuildSIToFP(e->here.b, x, emit_type(e, TY_BF16), "");
+  if (from == TY_I32)
+    return convert_float(e, sticky_float(e, x, TY_F32, 24, 32), TY_F32, TY_BF16);
+  return convert_float(e, sticky_float(e, x, TY_F64, 53, 64), TY_F64, TY_BF16);
+}
+
+/* `x` of the integer type or bool `from` as `to`. */
 static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
   if (to == TY_BOOL)
     return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstInt(LLVMTypeOf(x), 0, 0), "");
   if (to == TY_BF16 && (from == TY_I32 || from == TY_I64))
-    return convert_float(e, from == TY_I64 ? sticky_f64(e, x) : LLVMBuildSIToFP(b, x, emit_type(e, TY_F64), ""), TY_F64,
-                         TY_BF16);
+    return convert_to_bfloat(e, x, from);
   if (to == TY_BF16 && e->target->bfloat_is_bits)
     return convert_float(e, convert_int(e, x, from, TY_F32), TY_F32, TY_BF16);
   if (type_is_float(to))
@@ -298,7 +316,7 @@ static LLVMValueRef bfloat_arith(Emit *e, const Op *op, LLVMValueRef *x) {
     x[i] = bfloat_value(e, x[i]);
   if (op->results[0]->type == TY_BOOL)
     return compare(e, op->code, TY_F32, x[0], x[1]);
-  return bfloat_bits(e, float_arith(e, op->code, TY_F32, op->noperands, x), TY_F32);
+  return bfloat_bits(e, float_arith(e, op->code, TY_F32, op->noperands, x));
 }
 
 LLVMValueRef emit_arith(Emit *e, const Op *op) {

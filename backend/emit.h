@@ -226,8 +226,9 @@ struct Target {
   bool bounded_exponent;   /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same
                               result */
   bool extremes_by_select; /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
-  bool bfloat_is_bits;  /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
-                           numbers, or calls functions that are not there */
+  bool bfloat_is_bits; /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
+                          numbers, or calls functions that are not there */
+  bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
   bool loses_negations; /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
   bool invariant_loads; /* loads of memory that nobody writes during the launch are marked so */
   EmitKind artifact;    /* EMIT_ASM: the artifact is text */

@@ -209,6 +209,8 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .global_space = 1,
                 .shared_space = 3,
                 .static_shared = 48 << 10,
+                .narrows_to_f16 = true,
+                .narrows_to_bf16 = atoi(cpu + strlen("sm_")) >= 90,
                 .loses_negations = atoi(cpu + strlen("sm_")) >= 90,
                 .invariant_loads = true,
                 .artifact = EMIT_ASM,
