@@ -65,13 +65,14 @@ bool define_parse(Arena *a, const char *text, Define *out) {
 static bool one_of(const char *s, const char *x, const char *y) { return !s || strcmp(s, x) == 0 || strcmp(s, y) == 0; }
 
 /* The family of schedules: as asked, that which the numbers given belong to, or left open. */
-static const char *family_of(const StcOptions *o) {
+static FamilyId family_of(const StcOptions *o) {
   bool shaped = o->T > 0;
   for (int d = 0; d < MAX_RANK; d++)
     shaped = shaped || o->block[d] || o->elems[d];
-  if (o->schedule && strcmp(o->schedule, "auto") != 0)
-    return o->schedule;
-  return o->chunk || o->ahead ? "stream" : shaped || o->passes ? NULL : "auto";
+  FamilyId asked = family_find(o->schedule);
+  if (asked > FAMILY_AUTO)
+    return asked;
+  return o->chunk || o->ahead ? FAMILY_STREAM : shaped || o->passes ? FAMILY_NONE : FAMILY_AUTO;
 }
 
 /* Checks the options that no other part checks, and fills language, schedule and defines from them. */
@@ -80,8 +81,9 @@ static StcStatus options_take(StcProgram *p) {
   StcContext *c = p->w.context;
   if (!one_of(o->real, "f32", "f64"))
     return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
-  if (!one_of(o->schedule, "naive", "overlap") && !one_of(o->schedule, "stream", "auto"))
-    return context_error(c, "-schedule=%s: the schedules are auto, naive, overlap and stream", o->schedule), STC_USAGE;
+  if (o->schedule && !family_find(o->schedule))
+    return context_error(c, "-schedule=%s: the schedules are auto, %s", o->schedule, family_names(p->w.arena)),
+           STC_USAGE;
   if (o->check_finite < 0)
     return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite),
            STC_USAGE;
@@ -95,20 +97,20 @@ static StcStatus options_take(StcProgram *p) {
     return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
   if (o->T < 0)
     return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
-  if (o->T > 1 && o->schedule && strcmp(o->schedule, "naive") == 0)
-    return context_error(
-               c, "-T=%d with -schedule=naive: naive makes one step a launch; use -schedule=overlap, or leave -T out",
-               o->T),
+  if (o->T > 1 && !(family_row(family_of(o))->knobs & KNOB_T) && family_of(o) > FAMILY_AUTO)
+    return context_error(c,
+                         "-T=%d with -schedule=%s: %s makes one step a launch; use -schedule=overlap, or leave -T out",
+                         o->T, o->schedule, o->schedule),
            STC_USAGE;
   p->language =
       (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
   if (o->chunk < 0 || o->ahead < 0)
     return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
-  if (!one_of(o->edges, "apart", "along"))
+  if (!one_of(o->edges, edges_name(EDGES_APART), edges_name(EDGES_ALONG)))
     return context_error(c, "-edges=%s: tiles at edges are apart, in a kernel of their own, or along with the others",
                          o->edges),
            STC_USAGE;
-  if (!one_of(o->barriers, "neighbours", "block"))
+  if (!one_of(o->barriers, barriers_name(BARRIERS_NEIGHBOURS), barriers_name(BARRIERS_BLOCK)))
     return context_error(
                c, "-barriers=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
                o->barriers),
@@ -118,8 +120,8 @@ static StcStatus options_take(StcProgram *p) {
                            .chunk = o->chunk,
                            .ahead = o->ahead,
                            .fuse = o->fuse,
-                           .edges = o->edges,
-                           .barriers = o->barriers};
+                           .edges = edges_find(o->edges),
+                           .barriers = barriers_find(o->barriers)};
   for (int d = 0; d < MAX_RANK; d++) {
     if (o->block[d] < 0 || o->elems[d] < 0)
       return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
@@ -356,7 +358,7 @@ static PassHooks pass_hooks(const StcProgram *p) {
 /* Has the schedule suit a grid of the size that program_size gave. */
 static void suit_size(Schedule *want, const int64_t *size) {
   if (size[0] == GRID_SMALL)
-    want->edges = "along";
+    want->edges = EDGES_ALONG;
   else
     memcpy(want->size, size, sizeof want->size);
 }

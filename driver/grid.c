@@ -121,7 +121,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
                   int64_t size[MAX_RANK]) {
   memset(size, 0, sizeof *size * MAX_RANK);
   const Schedule *s = &p->schedule;
-  bool simple = !t->simt || (s->family && strcmp(s->family, "naive") == 0);
+  bool simple = !t->simt || s->family == FAMILY_NAIVE;
   if (!schedule_depends_on_size(s) && (simple || (s->edges && !schedule_rows_are_open(s))))
     return;
   int rank = p->module->grid.rank;

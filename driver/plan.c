@@ -11,7 +11,7 @@ static const char *times_text(Arena *a, const int32_t *n, int rank) {
   Str s = {a, NULL, 0, 0};
   for (int d = 0; d < rank; d++)
     str_addf(&s, d ? "x%d" : "%d", (int)n[d]);
-  return s.s;
+  return s.s ? s.s : "";
 }
 
 /* The families of the groups of `s`: one name if they are alike. */
@@ -19,10 +19,10 @@ static const char *groups_family(Arena *a, const Schedule *s) {
   Str text = {.arena = a};
   bool alike = true;
   for (int g = 0; g < s->ngroups; g++) {
-    str_addf(&text, "%s%s", g ? "," : "", s->groups[g].family);
-    alike = alike && strcmp(s->groups[g].family, s->groups[0].family) == 0;
+    str_addf(&text, "%s%s", g ? "," : "", family_name(s->groups[g].family));
+    alike = alike && s->groups[g].family == s->groups[0].family;
   }
-  return alike ? s->groups[0].family : text.s;
+  return alike ? family_name(s->groups[0].family) : text.s;
 }
 
 /* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1": of several groups. */
@@ -38,17 +38,27 @@ static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
                       elems.s);
 }
 
+/* "stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4": of one launch, the knobs that its family has. */
+static const char *knobs_describe(Arena *a, const Schedule *s, int rank) {
+  const Family *f = family_row(s->family);
+  Str text = {.arena = a};
+  str_add(&text, f->name);
+  if (f->knobs & KNOB_T)
+    str_addf(&text, " T=%d", (int)s->T);
+  str_addf(&text, " block=%s", times_text(a, s->block, rank));
+  if (f->knobs & KNOB_ELEMS)
+    str_addf(&text, " elems=%s", times_text(a, s->elems, rank));
+  if (f->knobs & KNOB_CHUNK)
+    str_addf(&text, " chunk=%d", (int)s->chunk);
+  if (f->knobs & KNOB_AHEAD)
+    str_addf(&text, " ahead=%d", (int)s->ahead);
+  return text.s;
+}
+
 const char *schedule_describe(Arena *a, const Module *m, const Schedule *s) {
   int rank = m->grid.rank;
-  if (s->family && strcmp(s->family, "naive") == 0)
-    return arena_printf(a, "naive block=%s", times_text(a, s->block, rank));
-  if (s->family && strcmp(s->family, "stream") == 0 && s->ngroups <= 1)
-    return arena_printf(a, "stream T=%d block=%s elems=%s chunk=%d ahead=%d", (int)s->T, times_text(a, s->block, rank),
-                        times_text(a, s->elems, rank), (int)s->chunk, (int)s->ahead);
   if (s->family)
-    return s->ngroups > 1 ? groups_describe(a, s, rank)
-                          : arena_printf(a, "%s T=%d block=%s elems=%s", s->family, (int)s->T,
-                                         times_text(a, s->block, rank), times_text(a, s->elems, rank));
+    return s->ngroups > 1 ? groups_describe(a, s, rank) : knobs_describe(a, s, rank);
   const HostSeq *seq = m->host.nseqs ? &m->host.seqs[0] : NULL;
   for (int i = 0; seq && i < seq->nops; i++) {
     const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;

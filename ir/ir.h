@@ -525,6 +525,9 @@ typedef struct Host {
   HostSeq *seqs;
 } Host;
 
+/* How a program is to be run (ir/plan.h). */
+typedef struct Schedule Schedule;
+
 /* A program, in stencil IR (steps, inits used) or kernel IR (buffers, kernels, host used); the declarations are common.
  */
 typedef struct Module {

@@ -3,9 +3,10 @@
  *
  *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
  *   plugin.h          passes that a shared object brings (-load-pass)
- *   schedule.c        what the user asked for (Schedule) made legal for a target: DetermineTileSize, equations 1 and 3
- *   schedule-size.c   what is left open of it chosen for a small grid
- *   schedule-rounds.c rows of a walk chosen for a grid
+ *   families.c        the pipeline of a family of schedules, from its row (ir/families.def)
+ *   schedule.c        what the user asked for (Schedule, ir/plan.h) made legal for a target: DetermineTileSize,
+ * equations 1 and 3 schedule-size.c   what is left open of it chosen for a small grid schedule-rounds.c rows of a walk
+ * chosen for a grid
  *
  *   stencil IR -> stencil IR
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
@@ -49,30 +50,7 @@
 #ifndef STC_PASSES_H
 #define STC_PASSES_H
 
-#include "ir/ir.h"
-
-/* How a program is to be run. What the user leaves open is 0 (family, fuse: NULL). Dimensions are the program's,
- * slowest first. */
-typedef struct Schedule Schedule;
-struct Schedule {
-  const char *family; /* "naive", "overlap", "stream", or "auto": stream where the target has asynchronous copies, or no
-                         threads, and tiles can be walked, else overlap */
-  int32_t T;          /* time steps a tile */
-  int32_t block[MAX_RANK]; /* B: threads a block (SIMT), or points a tile computes (loops) */
-  int32_t elems[MAX_RANK]; /* E: points a thread; 1 on loops */
-  int32_t chunk;           /* stream: rows of a walk along dimension 0 */
-  int32_t ahead;           /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
-  int64_t size[MAX_RANK];  /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
-                              grids of all sizes */
-  const char *edges;    /* tiles at edges: "apart" (a kernel of their own, pass split-edges) or "along" (the same as the
-                           others'); NULL: see schedule_parts_edges */
-  const char *barriers; /* stream: "neighbours" (NULL): barriers between neighbouring warps where the target has them
-                           and they are enough; or "block": none of those */
-  const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass
-                       fuse); resolved: the cut */
-  int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */
-  const Schedule *groups; /* and the schedule of each */
-};
+#include "ir/plan.h"
 
 typedef struct Pass Pass;
 
@@ -127,6 +105,9 @@ typedef struct PassHooks {
 Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Module *m);
 /* The pipeline that the schedule in `c` stands for, from stencil IR to finished kernel IR on c->target. */
 const char *passes_default_pipeline(PassContext *c, const Module *m);
+/* The passes of a schedule of a family that come behind pass simplify, from its row: `first` is put in front (such as
+ * "scalarize,history,simplify"; "": only the lowering and what follows it). */
+const char *family_pipeline(Arena *a, const TargetInfo *t, const char *first, const Schedule *s, int rank, bool apart);
 
 /* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's
  * step is cut into, and checks what it fixes. Errors say what was asked, what the target allows and the nearest legal

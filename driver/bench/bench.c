@@ -8,10 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The families, in the order of the table. A family that a program or a build of stc has not is left out with the
- * reason. */
-static const char *const families[] = {"naive", "overlap", "stream"};
-enum { FAMILIES = sizeof families / sizeof families[0], SAMPLES = 5, QUICK_SAMPLES = 3 };
+/* The families are those of the table, in its order: trial number i is of family FIRST + i. One that a program or a
+ * build of stc has not is left out with the reason. */
+enum { FIRST = FAMILY_AUTO + 1, CONTESTED = FAMILIES - FIRST, SAMPLES = 5, QUICK_SAMPLES = 3 };
 
 /* The state of a run. `device` stays open so that the driver keeps what belongs to it. */
 typedef struct Bench {
@@ -93,15 +92,16 @@ static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, con
   StcOptions o = c->options;
   Arena *a = b->w.arena;
   o.real = type;
-  *e = (Entry){.program = program, .type = type, .n = FAMILIES + c->nalso + 1};
+  *e = (Entry){.program = program, .type = type, .n = CONTESTED + c->nalso + 1};
   e->all = ARENA_ARRAY(a, Contestant, e->n);
   StcStatus s = subject_open(&e->subject, c->context, a, arena_printf(a, "%s.stn", program->name), program->text, &o,
                              b->device.kind->whole, b->stop);
   e->all[e->n - 1] = (Contestant){.family = "tuned", .out = true};
   for (int i = 0; i < e->n - 1 && !s; i++) {
     Contestant *k = &e->all[i];
-    k->family = i < FAMILIES ? families[i] : arena_printf(a, "also %d", i - FAMILIES + 1);
-    k->schedule = i < FAMILIES ? arena_printf(a, "-schedule=%s", families[i]) : c->also[i - FAMILIES];
+    const char *own = i < CONTESTED ? family_name((FamilyId)(FIRST + i)) : NULL;
+    k->family = own ? own : arena_printf(a, "also %d", i - CONTESTED + 1);
+    k->schedule = own ? arena_printf(a, "-schedule=%s", own) : c->also[i - CONTESTED];
   }
   return s;
 }
@@ -154,11 +154,11 @@ static int find_chosen(Bench *b, Entry *e, const BenchSize *size) {
   StcStatus s = trial_open(t, &e->subject, b->device.name, "-schedule=auto");
   if (!s)
     s = trial_lower(t, &b->device, subject_size(&e->subject, size->extents));
-  for (int i = FAMILIES - 1; i >= 0 && !s; i--) {
+  for (int i = CONTESTED - 1; i >= 0 && !s; i--) {
     const Contestant *k = &e->all[i];
     if (!k->out && strcmp(k->trial.schedule, t->schedule) == 0)
       same = i;
-    if (!k->out && t->build->code.schedule.family && strcmp(k->family, t->build->code.schedule.family) == 0)
+    if (!k->out && t->build->code.schedule.family == (FamilyId)(FIRST + i))
       akin = i;
   }
   trial_close(t);
@@ -170,7 +170,7 @@ static void entry_lower(Bench *b, Entry *e, int n, Trial *const *trials, GridSiz
   LowerFor what = {&b->device, g};
   CrewWork work = {.job = crew_lower, .user = &what};
   trials_each(trials, n, crew_size(), &work);
-  for (int i = 0; i < FAMILIES; i++) {
+  for (int i = 0; i < CONTESTED; i++) {
     Trial *t = &e->all[i].trial;
     if (e->all[i].fresh && t->build && !b->device.kind->whole && trial_is_long(t))
       context_error(

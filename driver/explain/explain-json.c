@@ -72,7 +72,7 @@ static json_t *windows_json(const Explanation *e, const LaunchWork *l) {
 static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
   int rank = e->kernels->grid.rank;
   json_t *o = json_object();
-  set(o, "family", json_string(l->walked ? "stream" : l->schedule.family));
+  set(o, "family", json_string(family_name(l->schedule.family)));
   set(o, "steps", json_integer(l->steps));
   set(o, "cells", reals(l->cells, rank));
   set(o, "points", reals(l->width, rank));

@@ -72,10 +72,10 @@ static KernelInfo inspect(const Trial *t) {
 
 /* Did the program get the family of schedules that was asked for, if one was? */
 static StcStatus check_family(const Trial *t) {
-  const char *asked = t->options.schedule, *got = t->build ? t->build->code.schedule.family : NULL;
-  if (!asked || !got || strcmp(asked, "auto") == 0 || strcmp(asked, got) == 0)
+  FamilyId asked = family_find(t->options.schedule), got = t->build ? t->build->code.schedule.family : FAMILY_NONE;
+  if (asked <= FAMILY_AUTO || !got || asked == got)
     return STC_OK;
-  return context_error(t->context, "the program gets the schedule %s in its place", got), STC_USAGE;
+  return context_error(t->context, "the program gets the schedule %s in its place", family_name(got)), STC_USAGE;
 }
 
 /* Reads the program, unless that was done. */

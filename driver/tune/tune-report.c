@@ -35,7 +35,7 @@ StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) 
     const Candidate *k = &s->all[i];
     if (k->state == CANDIDATE_WAITING)
       continue;
-    fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), k->family, k->T, k->gpts,
+    fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), family_name(k->family), k->T, k->gpts,
             k->kernel.registers, k->kernel.local, (long long)k->kernel.shared);
     fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code,
             k->cost.assemble, k->cost.load, k->cost.verify, k->cost.time);
@@ -59,15 +59,16 @@ static const char ink[] = "#222222", grey[] = "#777777";
 /* A line of the plot: the best speed at each T of a family with one choice of elements. */
 typedef struct Line {
   const char *label;
+  FamilyId family;
   double at[MOST_T], best;
 } Line;
 
-/* The line called `label`, made if there is none. */
-static Line *find_line(Arena *a, Line **lines, int *n, const char *label) {
+/* The line called `label`, of that family, made if there is none. */
+static Line *find_line(Arena *a, Line **lines, int *n, FamilyId family, const char *label) {
   for (int i = 0; i < *n; i++)
     if (strcmp((*lines)[i].label, label) == 0)
       return &(*lines)[i];
-  Line line = {.label = label};
+  Line line = {.label = label, .family = family};
   ARENA_PUSH(a, *lines, *n, line);
   return &(*lines)[*n - 1];
 }
@@ -81,8 +82,8 @@ static Line *make_lines(Arena *a, const SearchSpace *s, int *n, int *most) {
     const Candidate *k = &s->all[i];
     if (!(k->gpts > 0) || k->T < 1 || k->T >= MOST_T)
       continue;
-    const char *elems = schedule_option(a, k->schedule, "-elems=");
-    Line *line = find_line(a, &lines, n, *elems ? arena_printf(a, "%s, elements %s", k->family, elems) : k->family);
+    const char *elems = schedule_option(a, k->schedule, "-elems="), *name = family_name(k->family);
+    Line *line = find_line(a, &lines, n, k->family, *elems ? arena_printf(a, "%s, elements %s", name, elems) : name);
     if (k->gpts > line->at[k->T])
       line->at[k->T] = k->gpts;
     if (k->gpts > line->best)
@@ -147,9 +148,9 @@ static void write_legend(FILE *to, const char *label, const char *colour, bool d
   svg_text(to, WIDTH - RIGHT + 46, y + 4, 12, SVG_START, ink, label);
 }
 
-/* Line number `i` with its points; those of overlapped tiles are broken lines. */
+/* Line number `i` with its points; those of tiles that are not walked are broken lines. */
 static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
-  bool dash = strncmp(line->label, "stream", strlen("stream")) != 0;
+  bool dash = !family_row(line->family)->walked;
   int last = 0;
   for (int t = 1; t < MOST_T; t++) {
     if (!(line->at[t] > 0))
@@ -187,7 +188,7 @@ static double take_naive(Line *lines, int *n) {
   double speed = 0;
   int kept = 0;
   for (int i = 0; i < *n; i++)
-    if (strncmp(lines[i].label, "naive", strlen("naive")) == 0)
+    if (!family_row(lines[i].family)->tiled)
       speed = lines[i].best > speed ? lines[i].best : speed;
     else
       lines[kept++] = lines[i];

@@ -7,24 +7,24 @@
 
 /* The table. A value may be of no use for a program, or not legal: it is then dropped with the reason. */
 static const SpaceRow rows[] = {
-    {"naive", 1, true, {{"block", "128 256 512 1024"}}},
-    {"naive", 2, true, {{"block", "4x32 8x32 16x32 4x64 8x64 2x128 1x256"}}},
-    {"naive", 3, true, {{"block", "4x4x32 2x4x64 1x8x32 1x4x64 1x2x128"}}},
-    {"overlap", 1, true, {{"T", "4 8 16 32 64"}, {"block", "128 256 512"}, {"elems", "2 4 8 16"}}},
-    {"overlap",
+    {FAMILY_NAIVE, 1, true, {{"block", "128 256 512 1024"}}},
+    {FAMILY_NAIVE, 2, true, {{"block", "4x32 8x32 16x32 4x64 8x64 2x128 1x256"}}},
+    {FAMILY_NAIVE, 3, true, {{"block", "4x4x32 2x4x64 1x8x32 1x4x64 1x2x128"}}},
+    {FAMILY_OVERLAP, 1, true, {{"T", "4 8 16 32 64"}, {"block", "128 256 512"}, {"elems", "2 4 8 16"}}},
+    {FAMILY_OVERLAP,
      2,
      true,
      {{"T", "1 2 3 4 6 8 10 12"},
       {"block", "4x32 8x32 16x32 4x64 8x64 16x64 4x128"},
       {"elems", "4x1 6x1 8x1 12x1 16x1 4x2 8x2"}}},
-    {"overlap",
+    {FAMILY_OVERLAP,
      3,
      true,
      {{"T", "1 2 3 4"},
       {"block", "4x4x32 8x4x32 4x8x32 8x8x32 4x4x64 2x8x64"},
       {"elems", "4x1x1 2x2x1 3x3x1 4x4x1 6x3x1 6x4x1"}}},
-    {"stream", 1, true, {{"T", "4 8 12 16 24 32"}, {"block", "32 64 128 256"}, {"elems", "2 4 8 16 32"}}},
-    {"stream",
+    {FAMILY_STREAM, 1, true, {{"T", "4 8 12 16 24 32"}, {"block", "32 64 128 256"}, {"elems", "2 4 8 16 32"}}},
+    {FAMILY_STREAM,
      2,
      true,
      {{"T", "1 2 3 4 5 6 8 10 12 14 16"},
@@ -32,7 +32,7 @@ static const SpaceRow rows[] = {
       {"elems", "1x1 1x2 1x4 1x8"},
       {"chunk", "64 128 256 512"},
       {"ahead", "1 2 4 6"}}},
-    {"stream",
+    {FAMILY_STREAM,
      3,
      true,
      {{"T", "1 2 3 4 5"},
@@ -40,21 +40,27 @@ static const SpaceRow rows[] = {
       {"elems", "1x1x1 1x2x1 1x1x2 1x2x2 1x1x4 1x2x4 1x3x4 1x4x2"},
       {"chunk", "32 64 128 256"},
       {"ahead", "1 2 3 4"}}},
-    {"naive", 1, false, {{"block", "4096 16384 65536"}}},
-    {"naive", 2, false, {{"block", "8x1048576 64x1048576 64x1024"}}},
-    {"naive", 3, false, {{"block", "16x32x1048576 4x64x1048576 32x32x512"}}},
-    {"overlap", 1, false, {{"T", "1 4 8 16 32 64"}, {"block", "4096 8192 16384 32768 65536"}}},
-    {"overlap",
+    {FAMILY_NAIVE, 1, false, {{"block", "4096 16384 65536"}}},
+    {FAMILY_NAIVE, 2, false, {{"block", "8x1048576 64x1048576 64x1024"}}},
+    {FAMILY_NAIVE, 3, false, {{"block", "16x32x1048576 4x64x1048576 32x32x512"}}},
+    {FAMILY_OVERLAP, 1, false, {{"T", "1 4 8 16 32 64"}, {"block", "4096 8192 16384 32768 65536"}}},
+    {FAMILY_OVERLAP,
      2,
      false,
      {{"T", "1 2 4 6 8 12 16"}, {"block", "32x512 64x256 64x512 128x256 128x512 128x1024 256x512 64x1048576"}}},
-    {"overlap",
+    {FAMILY_OVERLAP,
      3,
      false,
      {{"T", "1 2 3 4"}, {"block", "8x32x512 16x16x256 16x32x256 16x32x512 32x32x256 16x64x512 16x32x1048576"}}},
-    {"stream", 1, false, {{"T", "4 8 16 32"}, {"block", "4096 16384 65536"}}},
-    {"stream", 2, false, {{"T", "2 4 8 12 16"}, {"block", "1x256 1x512 1x1024 1x2048"}, {"chunk", "64 128 256 512"}}},
-    {"stream", 3, false, {{"T", "2 3 4"}, {"block", "1x16x256 1x32x256 1x32x512 1x64x256"}, {"chunk", "32 64 128"}}},
+    {FAMILY_STREAM, 1, false, {{"T", "4 8 16 32"}, {"block", "4096 16384 65536"}}},
+    {FAMILY_STREAM,
+     2,
+     false,
+     {{"T", "2 4 8 12 16"}, {"block", "1x256 1x512 1x1024 1x2048"}, {"chunk", "64 128 256 512"}}},
+    {FAMILY_STREAM,
+     3,
+     false,
+     {{"T", "2 3 4"}, {"block", "1x16x256 1x32x256 1x32x512 1x64x256"}, {"chunk", "32 64 128"}}},
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
 
@@ -74,7 +80,7 @@ static const char *word(Arena *a, const char *values, int i) {
  * *beyond then is. */
 static const char *options_at(Arena *a, const SpaceRow *row, const int *at, int *beyond) {
   Str s = {.arena = a};
-  str_addf(&s, "-schedule=%s", row->family);
+  str_addf(&s, "-schedule=%s", family_name(row->family));
   for (int i = 0; i < TUNE_AXES && row->axes[i].option; i++) {
     const char *value = word(a, row->axes[i].values, at[i]);
     *beyond = i;
@@ -123,7 +129,7 @@ void space_fill(SearchSpace *s, Arena *a, int rank, bool simt) {
         continue;
       Candidate own = {.family = rows[i].family,
                        .own = true,
-                       .options = arena_printf(a, "-schedule=%s", rows[i].family)};
+                       .options = arena_printf(a, "-schedule=%s", family_name(rows[i].family))};
       if (pass == 0)
         ARENA_PUSH(a, s->all, s->n, own);
       else
@@ -131,10 +137,10 @@ void space_fill(SearchSpace *s, Arena *a, int rank, bool simt) {
     }
 }
 
-void space_drop_family(SearchSpace *s, const char *family, const char *why) {
+void space_drop_family(SearchSpace *s, FamilyId family, const char *why) {
   for (int i = 0; i < s->n; i++) {
     Candidate *c = &s->all[i];
-    if (c->state != CANDIDATE_WAITING || strcmp(c->family, family) != 0)
+    if (c->state != CANDIDATE_WAITING || c->family != family)
       continue;
     c->state = CANDIDATE_REFUSED;
     c->why = why;
@@ -181,7 +187,7 @@ static int nearest(Arena *a, const SpaceAxis *axis, const char *value) {
 
 void space_place(const SearchSpace *s, Candidate *k) {
   for (int i = 0; i < s->n && !k->row; i++)
-    if (!s->all[i].own && strcmp(s->all[i].family, k->family) == 0)
+    if (!s->all[i].own && s->all[i].family == k->family)
       k->row = s->all[i].row;
   for (int i = 0; k->row && i < TUNE_AXES && k->row->axes[i].option; i++)
     k->at[i] = nearest(s->arena, &k->row->axes[i],

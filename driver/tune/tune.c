@@ -54,9 +54,9 @@ static StcStatus store(Tune *t, const char *path, TuneEntry e) {
 }
 
 /* The speed of what family `family` gives by itself; 0 if it was not measured. */
-static double own_speed(const Tune *t, const char *family) {
+static double own_speed(const Tune *t, FamilyId family) {
   for (int i = 0; i < t->search.space.n; i++)
-    if (t->search.space.all[i].own && strcmp(t->search.space.all[i].family, family) == 0)
+    if (t->search.space.all[i].own && t->search.space.all[i].family == family)
       return t->search.space.all[i].gpts;
   return 0;
 }
@@ -71,8 +71,8 @@ static StcStatus report(Tune *t) {
     fprintf(stderr,
             "%s, %" PRId64 " points, on %s: %.4g GPts/s; by themselves naive %.4g, overlap %.4g, stream %.4g; %d "
             "schedules tried, %d of them measured, in %.1f s\n",
-            name, t->points, t->device.description, t->search.best->gpts, own_speed(t, "naive"),
-            own_speed(t, "overlap"), own_speed(t, "stream"), t->search.tried, t->search.measured,
+            name, t->points, t->device.description, t->search.best->gpts, own_speed(t, FAMILY_NAIVE),
+            own_speed(t, FAMILY_OVERLAP), own_speed(t, FAMILY_STREAM), t->search.tried, t->search.measured,
             clock_seconds() - t->search.start);
   printf("%s\n", t->search.best->schedule);
   TuneKey key;

@@ -25,7 +25,7 @@ typedef struct SpaceAxis {
   const char *option, *values;
 } SpaceAxis;
 typedef struct SpaceRow {
-  const char *family;
+  FamilyId family;
   int rank;
   bool simt;
   SpaceAxis axes[TUNE_AXES];
@@ -45,7 +45,8 @@ typedef enum CandidateState {
 /* A schedule to be tried. own: what the family gives by itself. at: the place on each axis of the row; row NULL: none
  * yet. gpts: the best sample, 0: none, or of something wrong. */
 typedef struct Candidate {
-  const char *family, *options;
+  FamilyId family;
+  const char *options;
   bool own;
   const SpaceRow *row;
   int at[TUNE_AXES];
@@ -75,7 +76,7 @@ void space_fill(SearchSpace *s, Arena *a, int rank, bool simt);
  * schedule. */
 void space_place(const SearchSpace *s, Candidate *k);
 /* Marks all waiting candidates of a family as refused. */
-void space_drop_family(SearchSpace *s, const char *family, const char *why);
+void space_drop_family(SearchSpace *s, FamilyId family, const char *why);
 /* The value of option `name`, "-elems=", in a schedule given as options; "" if it is not there. */
 const char *schedule_option(Arena *a, const char *schedule, const char *name);
 

@@ -140,7 +140,7 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
                c->target->name);
     return NULL;
   }
-  bool naive = strcmp(s.family, "naive") == 0;
+  bool naive = !family_row(s.family)->tiled;
   Launches l = all_launches(m, naive);
   Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
   loops_inits(lo, l.all, s.block);

@@ -218,7 +218,7 @@ Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) 
   if (!lowering_ready(c, m, "lower-naive"))
     return NULL;
   Schedule want = *c->schedule, s;
-  want.family = "naive";
+  want.family = FAMILY_NAIVE;
   if (!schedule_resolve(c, m, &want, &s))
     return NULL;
   if (c->used)

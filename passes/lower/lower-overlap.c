@@ -418,7 +418,7 @@ Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o
   if (!lowering_ready(c, m, "lower-overlap"))
     return NULL;
   Schedule want = *c->schedule, s;
-  want.family = "overlap";
+  want.family = FAMILY_OVERLAP;
   want.T = m->time_tile;
   if (!schedule_resolve(c, m, &want, &s))
     return NULL;

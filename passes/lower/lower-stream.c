@@ -323,8 +323,8 @@ static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
 static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {
-    bool walked = strcmp(s[i].family, "stream") == 0;
-    const char *name = group_name(lo, l[i], s[i].family, true);
+    bool walked = family_row(s[i].family)->walked;
+    const char *name = group_name(lo, l[i], family_name(s[i].family), true);
     int steps = i == n - 1;
     host_launch(lo, seq,
                 walked ? stream_kernels(lo, l[i], &s[i], name, steps) : overlap_kernel(lo, l[i], &s[i], name, steps));
@@ -377,7 +377,7 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const 
 /* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error of pass `pass`
  * and gives false if there is none and it is needed. */
 static bool resolve_rest(PassContext *c, const Module *m, const char *pass, Schedule *rest) {
-  static const Schedule plain = {.family = "overlap", .T = 1};
+  static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
   int32_t n;
   const Stencil *st = last_level(m, &n);
   const char *why = schedule_launch(c, &plain, part_launch(m, n, st, 0, n), 1, false, rest);
@@ -408,12 +408,12 @@ StreamChoice stream_resolve(PassContext *c, const Module *m, const char *pass, S
   if (!lowering_ready(c, m, pass))
     return STREAM_ERROR;
   Schedule want = *c->schedule;
-  bool open = want.family && strcmp(want.family, "auto") == 0;
-  want.family = open ? "auto" : "stream";
+  bool open = want.family == FAMILY_AUTO;
+  want.family = open ? FAMILY_AUTO : FAMILY_STREAM;
   want.T = open ? 0 : m->time_tile;
   if (!schedule_resolve(c, m, &want, s))
     return STREAM_ERROR;
-  if (strcmp(s->family, "overlap") == 0) {
+  if (s->family == FAMILY_OVERLAP) {
     remark_overlapped(c, m);
     return STREAM_OVERLAPPED;
   }

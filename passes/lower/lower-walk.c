@@ -139,8 +139,8 @@ static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
   for (int i = 0; i < n; i++) {
     int steps = i == n - 1 ? l[i]->steps : 0;
-    const char *name = group_name(lo, l[i], s[i].family, n > 1);
-    if (strcmp(s[i].family, "stream") == 0)
+    const char *name = group_name(lo, l[i], family_name(s[i].family), n > 1);
+    if (family_row(s[i].family)->walked)
       walk_launch(lo, seq, l[i], &s[i], name, steps);
     else
       loops_launch(lo, seq, l[i], -1, name, s[i].block, steps);

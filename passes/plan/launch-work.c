@@ -187,7 +187,7 @@ static LaunchWork work_of(const LaunchPlan *p) {
 
 /* The figures of launch `l` under schedule `s` on target `t`. */
 static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s) {
-  LaunchPlan p = {.l = l, .schedule = *s, .walk = strcmp(s->family, "stream") == 0 ? stream_new(l) : NULL};
+  LaunchPlan p = {.l = l, .schedule = *s, .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
   p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
   return work_of(&p);
 }
@@ -196,7 +196,7 @@ LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s
   int32_t n;
   const Stencil *st = last_level(m, &n);
   LaunchWork *out = ARENA_ARRAY(m->arena, LaunchWork, n + 1);
-  bool naive = strcmp(s->family, "naive") == 0;
+  bool naive = !family_row(s->family)->tiled;
   if (!naive && m->time_tile > 1) {
     *count = 1;
     out[0] = launch_work(t, launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils), s);

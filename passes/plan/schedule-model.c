@@ -35,10 +35,7 @@ bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *
   PassContext quiet = {
       .arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
   int rank = m->grid.rank, count, n = 0;
-  bool stream = strcmp(s->family, "stream") == 0;
-  const char *pipeline =
-      stream ? "lower-stream,simplify,barriers,range-guards,specialize,split-edges,simplify"
-             : "lower-overlap,simplify,shared-alloc,barriers,range-guards,specialize,split-edges,simplify";
+  const char *pipeline = family_pipeline(c->arena, c->target, "", s, rank, true);
   LaunchWork *work = launch_works(c->target, m, s, &count);
   Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
   *out = (ScheduleTime){0};
@@ -73,7 +70,7 @@ static Module *tiled_for(PassContext *c, const Module *m, int T) {
 
 /* The overlapped tile that defaults come to for module `m` on a large grid, in *s; false if there is none. */
 static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
-  Schedule open = {.family = "overlap", .edges = c->schedule ? c->schedule->edges : NULL};
+  Schedule open = {.family = FAMILY_OVERLAP, .edges = c->schedule ? c->schedule->edges : EDGES_OPEN};
   PassContext with = *c;
   with.schedule = &open;
   int T = schedule_levels(&with, m);
@@ -99,7 +96,7 @@ static bool computes_functions(const Module *m) {
 static double walk_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
   Schedule open = *want, s;
   ScheduleTime t;
-  open.family = "stream";
+  open.family = FAMILY_STREAM;
   PassContext quiet = {
       .arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
   Module *tiled = tiled_for(&quiet, m, T);
@@ -186,10 +183,9 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
   const int64_t *size = want->size[0] ? want->size : large[m->grid.rank - 1];
   int64_t most = most_levels(m, &by);
   double points = 1;
-  if (!c->target->simt || strcmp(want->family ? want->family : "", "auto") != 0 ||
-      stream_is_not_better(c, m, want, most))
+  if (!c->target->simt || want->family != FAMILY_AUTO || stream_is_not_better(c, m, want, most))
     return INFINITY;
-  open.family = "stream";
+  open.family = FAMILY_STREAM;
   int T = schedule_stream_levels(c, m, &open, most);
   PassContext quiet = {.arena = c->arena,
                        .diags = c->diags,

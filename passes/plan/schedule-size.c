@@ -80,7 +80,7 @@ typedef struct Suit {
 } Suit;
 
 bool schedule_depends_on_size(const Schedule *s) {
-  bool open = !s->T && !s->chunk && !s->ahead && (!s->family || strcmp(s->family, "naive") != 0);
+  bool open = !s->T && !s->chunk && !s->ahead && s->family != FAMILY_NAIVE;
   for (int d = 0; d < MAX_RANK; d++)
     open = open && !s->block[d] && !s->elems[d];
   return open;
@@ -97,12 +97,12 @@ static double points_of(const Schedule *s, int rank) {
 bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= LARGE[rank - 1]; }
 
 bool schedule_rows_are_open(const Schedule *s) {
-  return !s->chunk && s->family && (strcmp(s->family, "auto") == 0 || strcmp(s->family, "stream") == 0);
+  return !s->chunk && (s->family == FAMILY_AUTO || family_row(s->family)->walked);
 }
 
 bool schedule_parts_edges(const Schedule *s, int rank) {
   double points = points_of(s, rank);
-  return s->edges ? strcmp(s->edges, "apart") == 0 : points == 0 || points >= PARTED;
+  return s->edges ? s->edges == EDGES_APART : points == 0 || points >= PARTED;
 }
 
 /* The blocks of tiles that are `width[d]` points wide. */
@@ -188,7 +188,7 @@ static void try_overlap(Suit *x, const Launch *l, const Schedule *s) {
 static void try_overlaps(Suit *x, const Launch *l, int T) {
   for (const Shape *b = blocks[x->rank - 1]; (*b)[0]; b++)
     for (const Shape *e = elems[x->rank - 1]; (*e)[0]; e++) {
-      Schedule s = {.family = "overlap", .T = T, .block = {1, 1, 1}, .elems = {1, 1, 1}};
+      Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, 1, 1}, .elems = {1, 1, 1}};
       memcpy(s.block, *b, sizeof *s.block * (size_t)x->rank);
       memcpy(s.elems, *e, sizeof *s.elems * (size_t)x->rank);
       try_overlap(x, l, &s);
@@ -226,7 +226,7 @@ static void try_walk(Suit *x, const Stream *p, const Schedule *s) {
 
 /* Looks at the walked tiles of launch `l` of T steps. */
 static void try_walks(Suit *x, const Launch *l, int T) {
-  static const Schedule open = {.family = "stream"};
+  static const Schedule open = {.family = FAMILY_STREAM};
   Schedule s, own;
   if (schedule_walk(x->c, &open, l, T, &own))
     return;
@@ -250,13 +250,13 @@ static void try_large(Suit *x, const Schedule *want, int64_t most, int T) {
   PassContext with = *x->c;
   memset(open.size, 0, sizeof open.size);
   with.schedule = &open;
-  if (strcmp(want->family, "auto") == 0)
-    open.family = stream_is_not_better(x->c, x->m, &open, most) ? "overlap" : "stream";
+  if (want->family == FAMILY_AUTO)
+    open.family = stream_is_not_better(x->c, x->m, &open, most) ? FAMILY_OVERLAP : FAMILY_STREAM;
   int own = schedule_levels(&with, x->m);
   Launch *l = tiled_launch(x->m, own);
   if ((T && T != own) || l->illegal)
     return;
-  if (strcmp(open.family, "overlap") == 0) {
+  if (open.family == FAMILY_OVERLAP) {
     if (!schedule_launch(&with, &open, l, own, false, &s))
       try_overlap(x, l, &s);
   } else if (!schedule_walk(&with, &open, l, own, &s)) {
@@ -269,10 +269,10 @@ static void try_levels(Suit *x, const Schedule *want, int T) {
   Launch *l = tiled_launch(x->m, T);
   if (l->illegal)
     return;
-  bool any = strcmp(want->family, "auto") == 0;
-  if (any || strcmp(want->family, "overlap") == 0)
+  bool any = want->family == FAMILY_AUTO;
+  if (any || want->family == FAMILY_OVERLAP)
     try_overlaps(x, l, T);
-  if ((any && x->t->async_copy && x->points >= FEW[x->rank - 1]) || strcmp(want->family, "stream") == 0)
+  if ((any && x->t->async_copy && x->points >= FEW[x->rank - 1]) || want->family == FAMILY_STREAM)
     try_walks(x, l, T);
 }
 
@@ -290,7 +290,7 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
     return false;
   try_large(&x, want, most, tiled);
   x.us *= BETTER;
-  x.best.family = NULL;
+  x.best.family = FAMILY_NONE;
   if (tiled)
     try_levels(&x, want, tiled);
   for (const int32_t *T = levels; *T && *T <= most && *T <= most_levels_of[x.rank - 1] && !tiled; T++)
@@ -298,7 +298,7 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
   x.best.fuse = want->fuse;
   if (x.best.family)
     *want = x.best;
-  return x.best.family;
+  return x.best.family != FAMILY_NONE;
 }
 
 /* Is the step of `m`, as it was read, one stencil that sees fields as they are: no composites, which pass scalarize
@@ -312,9 +312,8 @@ static bool is_plain(const Module *m) {
 
 bool schedule_prefers_naive(PassContext *c, const Module *m) {
   const Reduction *by;
-  if (!c->schedule || !c->schedule->family || strcmp(c->schedule->family, "auto") != 0 || c->schedule->fuse ||
-      !is_plain(m))
+  if (!c->schedule || c->schedule->family != FAMILY_AUTO || c->schedule->fuse || !is_plain(m))
     return false;
   Schedule want = *c->schedule;
-  return schedule_suit(c, m, most_levels(m, &by), &want) && want.T == 1 && strcmp(want.family, "overlap") == 0;
+  return schedule_suit(c, m, most_levels(m, &by), &want) && want.T == 1 && want.family == FAMILY_OVERLAP;
 }

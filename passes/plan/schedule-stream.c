@@ -316,7 +316,7 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   T = chosen_T(&r, most);
   Schedule walk;
   bool legal = !schedule_walk(c, want, tiled_launch(m, T), T, &walk);
-  if (legal && want->family && strcmp(want->family, "auto") == 0 && schedule_overlaps(c, m, want, &walk))
+  if (legal && want->family == FAMILY_AUTO && schedule_overlaps(c, m, want, &walk))
     return "that is expected to be faster";
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
 }
@@ -395,7 +395,7 @@ static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
 /* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
 static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
   const char *why = why_not(r, l);
-  *out = (Schedule){.family = "stream", .T = T, .ngroups = 1};
+  *out = (Schedule){.family = FAMILY_STREAM, .T = T, .ngroups = 1};
   if (why)
     return arena_printf(r->c->arena, "%s; use -schedule=overlap", why);
   Stream *p = pipeline(r, l);
@@ -418,7 +418,7 @@ const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l,
  * cannot be walked. `count` of them. Gives the first that is walked; reports an error and gives NULL if one cannot be
  * made, or none can be walked. */
 static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
-  static const Schedule plain = {.family = "overlap", .T = 1};
+  static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
   const Schedule *walked = NULL;
   const char *first = NULL;
   for (int i = 0, k, g = 0; i < n; i += k, g++) {

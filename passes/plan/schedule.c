@@ -390,17 +390,15 @@ static bool check_number(const Resolve *r, const char *option, const int32_t *v,
 static bool check_request(const Resolve *r) {
   const Schedule *w = &r->want;
   int64_t points = 1;
-  bool stream = strcmp(w->family, "stream") == 0;
-  if (strcmp(w->family, "naive") && strcmp(w->family, "overlap") && !stream)
-    return schedule_error(r, "-schedule=%s: there is no such schedule; there are naive, overlap and stream", w->family);
-  if ((w->chunk || w->ahead) && !stream)
+  const Family *family = family_row(w->family);
+  if ((w->chunk || w->ahead) && !(family->knobs & (KNOB_CHUNK | KNOB_AHEAD)))
     return schedule_error(r,
                           "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream",
-                          w->family);
-  if (w->fuse && !strcmp(w->family, "naive") && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
+                          family->name);
+  if (w->fuse && !(family->knobs & KNOB_CUT) && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
     return schedule_error(
-        r, "-fuse=%s: the naive schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap",
-        w->fuse);
+        r, "-fuse=%s: the %s schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap",
+        w->fuse, family->name);
   if (w->T < 0 || w->T > MAX_LEVELS)
     return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
   for (int d = 0; d < MAX_RANK; d++) {
@@ -409,9 +407,10 @@ static bool check_request(const Resolve *r) {
     if (w->elems[d] > 1 && !r->target->simt)
       return schedule_error(r, "-elems: target %s has no threads to give points to; a tile's points are set by -block",
                             target_text(r->c->arena, r->target));
-    if (w->elems[d] > 1 && !strcmp(w->family, "naive"))
+    if (w->elems[d] > 1 && !(family->knobs & KNOB_ELEMS))
       return schedule_error(
-          r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap", w->family);
+          r, "-elems: the %s schedule computes one point a thread; leave it out, or use -schedule=overlap",
+          family->name);
     if (w->elems[d] > MAX_ELEMS)
       return schedule_error(r, "-elems: %d points a thread in dimension %d; at most %d are possible", w->elems[d], d,
                             MAX_ELEMS);
@@ -557,7 +556,7 @@ static bool resolve_naive(Resolve *r) {
   if (r->want.T)
     return schedule_error(
         r, "-T=%d: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap", r->want.T);
-  s->family = "naive";
+  s->family = FAMILY_NAIVE;
   s->T = 1;
   default_block(r, NULL, s);
   return check_threads(r);
@@ -594,7 +593,7 @@ static bool tile_is_open(const Resolve *r) {
 static bool resolve_launch(Resolve *r) {
   Schedule *s = r->out;
   Launch *one = launch_of(r, 1);
-  s->family = "overlap";
+  s->family = FAMILY_OVERLAP;
   if (one->illegal && r->want.T > 1)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
   if (one->illegal)
@@ -672,8 +671,8 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
 const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
                             Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
-  *out = (Schedule){.family = "overlap"};
-  for (int d = 0; d < MAX_RANK && want->family && strcmp(want->family, "stream") == 0; d++)
+  *out = (Schedule){.family = FAMILY_OVERLAP};
+  for (int d = 0; d < MAX_RANK && family_row(want->family)->walked; d++)
     r.want.block[d] = r.want.elems[d] = 0;
   choose_tile(&r, l, levels, out);
   if (part && !l->illegal)
@@ -686,7 +685,7 @@ static Resolve question(PassContext *c, const Module *m) {
   Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .where = ""};
   if (c->schedule)
     r.want = *c->schedule;
-  r.want.family = r.want.family && strcmp(r.want.family, "auto") ? r.want.family : "overlap";
+  r.want.family = r.want.family > FAMILY_AUTO ? r.want.family : FAMILY_OVERLAP;
   return r;
 }
 
@@ -701,7 +700,7 @@ int schedule_levels(PassContext *c, const Module *m) {
   r.quiet = true;
   int64_t most = most_levels(m, &by);
   schedule_suit(c, m, most, &r.want);
-  if (strcmp(r.want.family, "stream") == 0)
+  if (r.want.family == FAMILY_STREAM)
     return schedule_stream_levels(c, m, &r.want, most);
   int64_t T = r.want.T ? r.want.T : default_levels(&r);
   return (int)(T < most ? T : most);
@@ -713,47 +712,14 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
   if (want)
     r.want = *want;
   if (!r.want.family)
-    r.want.family = "overlap";
+    r.want.family = FAMILY_OVERLAP;
   schedule_suit(c, m, most_levels(m, &by), &r.want);
-  if (strcmp(r.want.family, "auto") == 0)
-    r.want.family = stream_is_not_better(c, m, &r.want, most_levels(m, &by)) ? "overlap" : "stream";
+  if (r.want.family == FAMILY_AUTO)
+    r.want.family = stream_is_not_better(c, m, &r.want, most_levels(m, &by)) ? FAMILY_OVERLAP : FAMILY_STREAM;
   *out = (Schedule){0};
   if (!check_request(&r))
     return false;
-  if (strcmp(r.want.family, "stream") == 0)
+  if (r.want.family == FAMILY_STREAM)
     return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
-  return strcmp(r.want.family, "naive") == 0 ? resolve_naive(&r) : resolve_overlap(&r);
-}
-
-/* The pipeline of walked tiles on targets with threads; apart: those at edges have a kernel of their own. */
-static const char *walked_pipeline(const PassContext *c, const Module *m, bool apart) {
-  bool block = c->schedule && c->schedule->barriers && strcmp(c->schedule->barriers, "block") == 0;
-  const char *last = !apart                     ? "specialize"
-                     : m->grid.rank == MAX_RANK ? "specialize(walks=1),split-edges"
-                                                : "specialize,split-edges";
-  return arena_printf(c->arena,
-                      "scalarize,history,simplify,fuse,time-tile,halo,lower-stream,simplify,shared-alloc,barriers%s,"
-                      "range-guards,%s,simplify",
-                      block ? "" : "(near=1)", last);
-}
-
-const char *passes_default_pipeline(PassContext *c, const Module *m) {
-  const char *family = c->schedule && c->schedule->family ? c->schedule->family : "overlap";
-  bool naive = strcmp(family, "naive") == 0, stream = strcmp(family, "auto") == 0 || strcmp(family, "stream") == 0;
-  bool apart = !c->schedule || schedule_parts_edges(c->schedule, m->grid.rank);
-  if (stream && !c->target->simt)
-    return "scalarize,history,simplify,fuse,time-tile,halo,lower-walk,simplify,shared-alloc,simplify";
-  if (stream && schedule_prefers_naive(c, m))
-    return "scalarize,history,simplify,lower-naive,simplify,range-guards";
-  if (stream)
-    return walked_pipeline(c, m, apart);
-  if (!c->target->simt)
-    return naive ? "scalarize,history,simplify,lower-loops,simplify,shared-alloc,simplify"
-                 : "scalarize,history,simplify,fuse,time-tile,halo,lower-loops,simplify,shared-alloc,simplify";
-  if (naive)
-    return "scalarize,history,simplify,lower-naive,simplify,range-guards";
-  return apart ? "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-"
-                 "guards,specialize,split-edges,simplify"
-               : "scalarize,history,simplify,fuse,time-tile,halo,lower-overlap,simplify,shared-alloc,barriers,range-"
-                 "guards,specialize,simplify";
+  return r.want.family == FAMILY_NAIVE ? resolve_naive(&r) : resolve_overlap(&r);
 }

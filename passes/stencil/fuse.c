@@ -62,7 +62,7 @@ static void measure_group(const Fuse *f, int i, int j) {
 static void measure_walk(const Fuse *f) {
   Schedule s;
   const Schedule *want = f->c->schedule;
-  if (f->n > 0 && want->family && strcmp(want->family, "stream") == 0)
+  if (f->n > 0 && family_row(want->family)->walked)
     *why_of(f, 0, f->n) = schedule_walk(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
@@ -265,7 +265,7 @@ static void auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   const Schedule *want = f->c->schedule;
-  bool several = want->T > 1, walked = want->family && strcmp(want->family, "stream") == 0;
+  bool several = want->T > 1, walked = family_row(want->family)->walked;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
   bool cut = best >= 0 && !several && (!one || (!walked && best < WORTH_CUTTING * whole.ps));

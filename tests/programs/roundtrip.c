@@ -68,7 +68,7 @@ static int test_pipeline(const char *path, const char *text, const char *arch, c
   Arena *a = arena_new(NULL, NULL);
   Diags *d = diags_new(a, NULL, NULL);
   FrontendOptions fo = {TY_F32, true, false};
-  Schedule schedule = {.family = family, .T = strcmp(family, "overlap") == 0 ? 2 : 0};
+  Schedule schedule = {.family = family_find(family), .T = strcmp(family, "overlap") == 0 ? 2 : 0};
   Module *m = frontend_compile(a, d, path, text, &fo);
   const Target *target = target_find(a, d, arch, NULL);
   int failures = !m || !target || !check_text(a, d, m, path, "the frontend");

@@ -70,7 +70,7 @@ static bool run(World *w, Module *m, Series *s, int64_t steps, int64_t *done) {
 
 /* The program of `text` lowered for `arch` by the schedule `family`. */
 static Module *lower(World *w, const char *text, const char *arch, const char *family) {
-  Schedule schedule = {.family = family};
+  Schedule schedule = {.family = family_find(family)};
   PassContext c = {.arena = w->arena,
                    .diags = w->diags,
                    .target = target_info(target_find(w->arena, w->diags, arch, NULL)),

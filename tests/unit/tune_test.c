@@ -158,9 +158,9 @@ static void test_space(void **state) {
   for (int i = 0; i < s.n; i++)
     for (int k = 0; k < i; k++)
       assert_string_not_equal(s.all[i].options, s.all[k].options);
-  space_drop_family(&s, "stream", "because");
+  space_drop_family(&s, FAMILY_STREAM, "because");
   for (int i = 0; i < s.n; i++)
-    if (strcmp(s.all[i].family, "stream") == 0)
+    if (s.all[i].family == FAMILY_STREAM)
       assert_int_equal(s.all[i].state, CANDIDATE_REFUSED);
   Candidate *middle = find(&s, "-schedule=overlap -T=16 -block=256 -elems=4");
   middle->state = CANDIDATE_TIMED;
@@ -293,7 +293,7 @@ static const char *text_of(World *w, const char *file) {
 static void test_reports(void **state) {
   World *w = *state;
   Candidate all[] = {
-      {.family = "overlap",
+      {.family = FAMILY_OVERLAP,
        .options = "-T=2",
        .schedule = "-schedule=overlap -T=2 -elems=4x1",
        .state = CANDIDATE_TIMED,
@@ -302,21 +302,21 @@ static void test_reports(void **state) {
        .why = "",
        .expected.gpts = 140,
        .cost = {0.01, 0.5, 0.25, 2, 0.03, 0.04}},
-      {.family = "overlap",
+      {.family = FAMILY_OVERLAP,
        .options = "-T=4",
        .schedule = "-schedule=overlap -T=4 -elems=4x1",
        .state = CANDIDATE_TIMED,
        .T = 4,
        .gpts = 300,
        .why = ""},
-      {.family = "overlap",
+      {.family = FAMILY_OVERLAP,
        .options = "-T=4",
        .schedule = "-schedule=overlap -T=4 -elems=8x1",
        .state = CANDIDATE_SLOW,
        .T = 4,
        .gpts = 100,
        .why = "far \"behind\""},
-      {.family = "naive", .options = "-schedule=naive", .state = CANDIDATE_WAITING},
+      {.family = FAMILY_NAIVE, .options = "-schedule=naive", .state = CANDIDATE_WAITING},
   };
   SearchSpace s = {w->w.arena, 4, all};
   assert_int_equal(tune_write_log(w->c, &s, path), STC_OK);

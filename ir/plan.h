@@ -1,0 +1,75 @@
+/* ir/plan.h: how a program is to be run, as data: what a user asks for, and the plan that a module carries once that is
+ * decided.
+ *
+ *   families.def   the families of schedules, a row each
+ *   plan.c         their table; plans as text
+ */
+#ifndef STC_IR_PLAN_H
+#define STC_IR_PLAN_H
+
+#include "ir/ir.h"
+
+/* The families; FAMILY_NONE: nothing is said, FAMILY_AUTO: stc is to choose. */
+typedef enum FamilyId {
+  FAMILY_NONE,
+  FAMILY_AUTO,
+#define FAMILY(id, ...) FAMILY_##id,
+#include "ir/families.def"
+#undef FAMILY
+  FAMILIES
+} FamilyId;
+
+/* What a family looks at of a schedule. */
+enum { KNOB_BLOCK = 1, KNOB_T = 2, KNOB_ELEMS = 4, KNOB_CUT = 8, KNOB_CHUNK = 16, KNOB_AHEAD = 32, KNOB_BARRIERS = 64 };
+
+/* A row of families.def. FAMILY_NONE has no name, it and FAMILY_AUTO no lowerings. */
+typedef struct Family {
+  const char *name;
+  int32_t knobs;
+  bool tiled, walked;
+  const char *lower[2]; /* without threads, with threads */
+  const char *about;
+} Family;
+
+/* The row of a family; its name (NULL: none). */
+const Family *family_row(FamilyId id);
+const char *family_name(FamilyId id);
+/* The family of that name, "auto" among them; FAMILY_NONE: there is none (name NULL: nor is one asked for). */
+FamilyId family_find(const char *name);
+/* "naive, overlap and stream". */
+const char *family_names(Arena *a);
+
+/* Where tiles at the edges of regions are computed: in a kernel of their own, which runs beside the one for the others
+ * (pass split-edges), or by the same as those. OPEN: by the size of the grid. */
+typedef enum EdgesKind { EDGES_OPEN, EDGES_APART, EDGES_ALONG } EdgesKind;
+/* Barriers of walked tiles: between neighbouring warps where the target has them and they are enough (OPEN, too), or of
+ * whole blocks. */
+typedef enum BarriersKind { BARRIERS_OPEN, BARRIERS_NEIGHBOURS, BARRIERS_BLOCK } BarriersKind;
+/* "apart", "along"; "neighbours", "block"; NULL where it is open. */
+const char *edges_name(EdgesKind k);
+const char *barriers_name(BarriersKind k);
+/* The kind of that name, OPEN if there is none, or no name. */
+EdgesKind edges_find(const char *name);
+BarriersKind barriers_find(const char *name);
+
+/* How a program is to be run: as it is asked for, what is left open being 0 (fuse: NULL); or as it was decided.
+ * Dimensions are the program's, slowest first. */
+struct Schedule {
+  FamilyId family;         /* AUTO: stream where the target has asynchronous copies, or no threads, and tiles can be
+                              walked, else overlap */
+  int32_t T;               /* time steps a tile */
+  int32_t block[MAX_RANK]; /* B: threads a block (SIMT), or points a tile computes (loops) */
+  int32_t elems[MAX_RANK]; /* E: points a thread; 1 on loops */
+  int32_t chunk;           /* stream: rows of a walk along dimension 0 */
+  int32_t ahead;           /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
+  int64_t size[MAX_RANK];  /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
+                              grids of all sizes */
+  EdgesKind edges;
+  BarriersKind barriers;
+  const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass
+                       fuse); resolved: the cut */
+  int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */
+  const Schedule *groups; /* and the schedule of each */
+};
+
+#endif
