@@ -8,6 +8,8 @@
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out
+ *   plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
+ *   plan-async.c    runs that nobody waits for, streams and events
  *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
  *   plan-replay.c   launches recorded once and made in one go
  *   device.c        the table of devices
@@ -35,7 +37,9 @@
 #include "ir/ir.h"
 #include "passes/passes.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 /* ---------------------------------------------------------------- contexts: context.c */
 
@@ -233,6 +237,11 @@ typedef struct DeviceKind {
   bool (*end_record)(Device *d, void **kept); /* until now. False: it cannot */
   StcStatus (*replay)(Device *d, void *kept); /* makes the launches that were kept */
   void (*forget)(Device *d, void *kept);
+  StcStatus (*use_stream)(Device *d, void *stream);  /* all that follows goes to the caller's; NULL: there are none */
+  StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */
+  StcStatus (*record_event)(Device *d, void *event); /* which is recorded behind all there was so far */
+  bool (*holds)(Device *d, const void *memory);      /* can its kernels work on that memory? NULL: on all */
+  int dlpack;                                        /* DLPack's number for where its memory is */
   bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
   void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
 } DeviceKind;
@@ -272,6 +281,8 @@ typedef struct KernelTime {
 typedef struct Slot {
   void *memory;
   size_t size;
+  bool foreign;                  /* the caller's */
+  struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
 } Slot;
 
 /* Launches that a device keeps: plan-replay.c. */
@@ -283,6 +294,16 @@ typedef struct Home {
   int field;
   bool packed;
 } Home;
+
+/* A run that nobody waited for yet. On devices without streams `thread` makes it. */
+typedef struct Background {
+  bool pending, threaded;
+  pthread_t thread;
+  atomic_bool ended;
+  int64_t steps, first, launches; /* asked for; the plan's counts before */
+  StcStatus status;
+  StcRunInfo info;
+} Background;
 
 struct StcPlan {
   StcProgram *program;
@@ -298,6 +319,8 @@ struct StcPlan {
   int32_t *slot_of_field;  /* the slot that holds the field's present value; -1 none (temp) */
   int32_t *slot_of_buffer; /* the slot that a buffer of the module stands for now */
   int32_t *slot_of_array;  /* the slot of a launch-time array; -1 if no kernel uses it */
+  int32_t *fixed;          /* the slot that is to hold the field whenever no run is under way; -1: any */
+  Slot spare;              /* to exchange the values of two slots by */
   Home *homes;             /* of the program's declared fields */
   int32_t *owner;          /* for each field of the module: the declared field it belongs to, -1 if a pass made it */
   bool *given;             /* field set from outside */
@@ -316,8 +339,24 @@ struct StcPlan {
   void *progress_user;
   void (*series)(void *user, const StcReduction *r);
   void *series_user;
+  Background back;
 };
 
+/* Moves each field whose slot is fixed there. (plan-bind.c) */
+StcStatus plan_settle(StcPlan *p);
+/* Gives back what the slot holds. (plan-bind.c) */
+void plan_release_slot(StcPlan *p, Slot *slot);
+/* Waits for a run in a thread of its own; its status, told once. (plan-async.c) */
+StcStatus plan_join(StcPlan *p);
+/* Runs steps (< 0: the program's) and fills *info; without `wait` it does not wait for the device. (plan-run.c) */
+StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info);
+/* What a run that began after `first` steps and `launches` launches, and took so many seconds, came to. (plan-run.c) */
+StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, double seconds);
+/* The declared field number `field`; NULL after an error if there is none such, or it has no component number
+ * `component`. (plan-data.c) */
+const Declared *plan_find_declared(const StcPlan *p, int field, int component);
+/* Notes that component `component` (-1: all) of the field has come from outside. (plan-data.c) */
+void plan_mark_given(StcPlan *p, int field, int component);
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The declared field number `field`; NULL after an error if there is none such, or it has no component number
- * `component`. */
-static const Declared *find_declared(const StcPlan *p, int field, int component) {
+const Declared *plan_find_declared(const StcPlan *p, int field, int component) {
   const Declared *d = field >= 0 && field < p->program->ndeclared ? &p->program->declared[field] : NULL;
   if (!d)
     context_error(p->w.context, "there is no field number %d", field);
@@ -27,7 +25,7 @@ static bool has_init(Arena *a, const Module *m, int first, int n) {
 }
 
 StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
-  const Declared *d = find_declared(p, field, 0);
+  const Declared *d = plan_find_declared(p, field, 0);
   if (!d)
     return STC_USAGE;
   const Module *source = p->program->module;
@@ -67,7 +65,7 @@ static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
 }
 
 StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo *out) {
-  const Declared *d = find_declared(p, field, component);
+  const Declared *d = plan_find_declared(p, field, component);
   if (!d)
     return STC_USAGE;
   StcStatus s = stc_plan_field(p, field, out);
@@ -175,6 +173,9 @@ static StcStatus copy_guarded(void *arg) {
 /* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
 static StcStatus copy(CopyArgs *a, size_t bytes) {
   StcFieldInfo f;
+  StcStatus joined = plan_join(a->p);
+  if (joined)
+    return joined;
   StcStatus s =
       a->component < 0 ? stc_plan_field(a->p, a->field, &f) : stc_plan_component(a->p, a->field, a->component, &f);
   if (s)
@@ -190,8 +191,7 @@ static StcStatus copy(CopyArgs *a, size_t bytes) {
   return bytes ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
 }
 
-/* Notes that component `component` (-1: all) of the field has come from outside. */
-static void mark_given(StcPlan *p, int field, int component) {
+void plan_mark_given(StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
   Home h = p->homes[field];
   bool all = true;
@@ -210,7 +210,7 @@ StcStatus stc_plan_set(StcPlan *p, int field, const void *data, size_t bytes) {
   CopyArgs a = {p, field, -1, NULL, data};
   StcStatus s = copy(&a, bytes);
   if (!s)
-    mark_given(p, field, -1);
+    plan_mark_given(p, field, -1);
   return s;
 }
 
@@ -220,17 +220,17 @@ StcStatus stc_plan_get(StcPlan *p, int field, void *data, size_t bytes) {
 }
 
 StcStatus stc_plan_set_component(StcPlan *p, int field, int component, const void *data, size_t bytes) {
-  if (!find_declared(p, field, component))
+  if (!plan_find_declared(p, field, component))
     return STC_USAGE;
   CopyArgs a = {p, field, component, NULL, data};
   StcStatus s = copy(&a, bytes);
   if (!s)
-    mark_given(p, field, component);
+    plan_mark_given(p, field, component);
   return s;
 }
 
 StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *data, size_t bytes) {
-  if (!find_declared(p, field, component))
+  if (!plan_find_declared(p, field, component))
     return STC_USAGE;
   CopyArgs a = {p, field, component, data, NULL};
   return copy(&a, bytes);
@@ -251,7 +251,9 @@ static StcStatus set_array_guarded(void *arg) {
 
 StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
   StcFieldInfo f;
-  StcStatus s = stc_plan_array(p, array, &f);
+  StcStatus s = plan_join(p);
+  if (!s)
+    s = stc_plan_array(p, array, &f);
   if (s)
     return s;
   if (f.bytes != (int64_t)bytes)
@@ -270,7 +272,7 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
 
 StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {
   *pointer = NULL;
-  const Declared *d = find_declared(p, field, component);
+  const Declared *d = plan_find_declared(p, field, component);
   if (!d)
     return STC_USAGE;
   Home h = p->homes[field];
@@ -281,7 +283,7 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
                          p->device.name),
            STC_USAGE;
   *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
-  mark_given(p, field, component);
+  plan_mark_given(p, field, component);
   return STC_OK;
 }
 
@@ -326,7 +328,7 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
   if (array)
     p->array_given[field] = true;
   else
-    mark_given(p, field, component);
+    plan_mark_given(p, field, component);
   return s;
 }
 

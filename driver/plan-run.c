@@ -398,14 +398,14 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
   double before = kernel_seconds(p);
   StcStatus s = run_steps(p, steps);
   *seconds = kernel_seconds(p) - before;
-  return s;
+  return s ? s : plan_settle(p);
 }
 
-/* Inits, on the first run, and then the steps, which alone are timed. */
-static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
+/* Inits, on the first run, and then the steps, which alone are timed. Without `wait` *seconds stays. */
+static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *seconds) {
   Device *d = &p->device;
   StcStatus s = p->inits_done ? STC_OK : run_inits(p);
-  if (!s)
+  if (!s && !p->inits_done)
     s = d->kind->wait(d);
   p->inits_done |= !s;
   if (!s && p->times)
@@ -414,7 +414,10 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, double *seconds) {
     s = d->kind->start(d);
   if (!s)
     s = run_steps(p, steps);
-  StcStatus stopped = s && s != STC_INTERRUPTED ? s : d->kind->stop(d, seconds);
+  bool whole = !s || s == STC_INTERRUPTED;
+  StcStatus stopped = whole ? plan_settle(p) : s;
+  if (!stopped && wait)
+    stopped = d->kind->stop(d, seconds);
   return s ? s : stopped;
 }
 
@@ -518,12 +521,24 @@ static StcStatus check_given(StcPlan *p) {
   return s;
 }
 
-/* What stc_plan_run hands to its guarded part. */
+/* What plan_run_steps hands to its guarded part. */
 typedef struct RunArgs {
   StcPlan *p;
   int64_t steps;
+  bool wait;
   StcRunInfo *info;
 } RunArgs;
+
+StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, double seconds) {
+  int64_t made = p->done - first;
+  double work = (double)p->points * (double)made;
+  return (StcRunInfo){seconds,
+                      p->points,
+                      made,
+                      p->launches - launches,
+                      seconds > 0 ? work / seconds / 1e9 : 0,
+                      p->met ? p->met->name : NULL};
+}
 
 /* Runs, and fills info. */
 static StcStatus run_guarded(void *arg) {
@@ -537,24 +552,21 @@ static StcStatus run_guarded(void *arg) {
   p->met = NULL;
   p->wrong = false;
   if (!s)
-    s = p->device.kind->whole ? run_whole(p, steps, &seconds) : run_kernels(p, steps, &seconds);
-  if (s)
-    return s;
-  int64_t made = p->done - first;
-  double work = (double)p->points * (double)made;
-  if (r->info)
-    *r->info = (StcRunInfo){seconds,
-                            p->points,
-                            made,
-                            p->launches - launches,
-                            seconds > 0 ? work / seconds / 1e9 : 0,
-                            p->met ? p->met->name : NULL};
-  return STC_OK;
+    s = p->device.kind->whole ? run_whole(p, steps, &seconds) : run_kernels(p, steps, r->wait, &seconds);
+  if (!s && r->info)
+    *r->info = plan_run_info(p, first, launches, seconds);
+  return s;
+}
+
+StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {
+  RunArgs args = {p, steps, wait, info};
+  return workspace_guard(&p->w, run_guarded, &args);
 }
 
 StcStatus stc_plan_run(StcPlan *p, int64_t steps, StcRunInfo *info) {
-  RunArgs args = {p, steps, info};
-  return workspace_guard(&p->w, run_guarded, &args);
+  StcStatus s = plan_join(p);
+  p->back.pending = false;
+  return s ? s : plan_run_steps(p, steps, true, info);
 }
 
 void stc_plan_progress(StcPlan *p, bool (*fn)(void *user, int64_t done, int64_t of), void *user) {

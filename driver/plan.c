@@ -134,7 +134,7 @@ static StcStatus add_slot(StcPlan *p, const char *what, size_t size, size_t leas
   if (s)
     return s;
   *slot = p->nslots;
-  p->slots[p->nslots++] = (Slot){memory, size};
+  p->slots[p->nslots++] = (Slot){.memory = memory, .size = size};
   return STC_OK;
 }
 
@@ -191,8 +191,9 @@ static StcStatus make_slots(StcPlan *p) {
   p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   p->slot_of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
   p->slot_of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
+  p->fixed = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
-    p->slot_of_field[f] = -1;
+    p->slot_of_field[f] = p->fixed[f] = -1;
   for (int i = 0; i < m->nparam_arrays; i++)
     p->slot_of_array[i] = -1;
   for (int b = 0; b < nbuffers && !s; b++)
@@ -405,16 +406,14 @@ StcStatus plan_prepare(StcProgram *program, const char *device, int n, const cha
 
 void plan_release(StcPlan *p) {
   plan_forget_recordings(p);
-  for (int i = 0; i < p->nslots; i++) {
-    if (p->device.kind->whole)
-      free(p->slots[i].memory);
-    else
-      p->device.kind->release(&p->device, p->slots[i].memory, p->slots[i].size);
-  }
+  for (int i = 0; i < p->nslots; i++)
+    plan_release_slot(p, &p->slots[i]);
+  plan_release_slot(p, &p->spare);
   p->nslots = 0;
 }
 
 StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
+  plan_join(p);
   plan_release(p);
   PlanArgs args = {.p = p, .n = n, .defines = defines};
   return workspace_guard(&p->w, reset_guarded, &args);
@@ -435,6 +434,7 @@ void stc_plan_free(StcPlan *p) {
   if (!p)
     return;
   StcContext *c = p->w.context;
+  plan_join(p);
   plan_release(p);
   if (p->device.kind)
     p->device.kind->close(&p->device);

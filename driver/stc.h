@@ -192,6 +192,30 @@ StcStatus stc_plan_set_array(StcPlan *plan, int array, const void *data, size_t 
  * valid until the next run. Not for vectors and structs on ref, where they are packed. */
 StcStatus stc_plan_pointer(StcPlan *plan, int field, int component, void **pointer);
 
+/* An array of the caller's: memory that the plan's device reaches (of the host on ref, sim and host; device memory on
+ * cuda and hip), its elements' type, and per dimension its length and the elements from one place to the next (strides
+ * NULL: dense, in C order). */
+typedef struct StcArray {
+  void *data;
+  StcType type;
+  int rank;
+  const int64_t *shape, *strides;
+} StcArray;
+/* From now on the field (or its component) lives in the caller's array, without a copy: kernels work on it where it is,
+ * and it holds the field's values whenever no run is under way. The array must stay until the plan is freed or the
+ * field bound to another; it must be dense in C order, of the field's type and shape, and aligned as the kernels need.
+ * The values in it become the field's; with `fresh` they do not count, and the field starts from its init. NULL: the
+ * field moves, with its values, to memory of the plan's own. Fields of vectors and structs are bound component by
+ * component, on ref not at all. */
+StcStatus stc_plan_bind(StcPlan *plan, int field, int component, const StcArray *array, bool fresh);
+/* DLPack. To: the field as a tensor in the plan's memory, without a copy: it has the field's values whenever no run is
+ * under way (before the first run: none yet); call its deleter before the plan is freed. From: binds the field to the
+ * tensor's memory; the plan then owns the tensor and calls its deleter when it lets go. After an error the tensor is
+ * the caller's still. */
+struct DLManagedTensor;
+StcStatus stc_plan_to_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor **out);
+StcStatus stc_plan_from_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor *tensor);
+
 /* What a run took. seconds: the time steps' kernels and host part only, without inits and copies in and out (on ref and
  * sim: with inits). steps: those really made, fewer than asked for if the condition of an `until` was met, whose name
  * `until` then is (else NULL). */
@@ -204,6 +228,23 @@ typedef struct StcRunInfo {
 /* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the
  * last run stopped. `info` may be NULL. Error if a field has neither init nor data, or a launch-time array no data. */
 StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
+/* The same without waiting for the end: on cuda and hip the launches are in the stream when it returns (the first run
+ * of a plan waits for its inits, and programs with `reduce` or `until`, or plans with a progress callback, wait for
+ * each value); elsewhere a thread of its own runs them, which calls the callbacks, and until stc_plan_wait nothing else
+ * of the plan's context may be used but stc_plan_busy. */
+StcStatus stc_plan_run_async(StcPlan *plan, int64_t steps);
+/* Waits for the runs begun so; what the last one took, and its error. */
+StcStatus stc_plan_wait(StcPlan *plan, StcRunInfo *info);
+/* Is such a run under way? On cuda and hip: has stc_plan_wait not been called for it? */
+bool stc_plan_busy(StcPlan *plan);
+/* On cuda and hip: all that the plan does from now on goes to that stream of the caller's, a CUstream or hipStream_t of
+ * the device's primary context (NULL: the default stream), which must outlive the plan's use of it. */
+StcStatus stc_plan_stream(StcPlan *plan, void *stream);
+/* On cuda and hip, a CUevent or hipEvent_t of the caller's: what the plan does from now on waits for it; it is recorded
+ * behind all that the plan did so far. */
+StcStatus stc_plan_wait_event(StcPlan *plan, void *event);
+StcStatus stc_plan_record_event(StcPlan *plan, void *event);
+
 /* The value of a `reduce` or `until` after `step` steps: f of type STC_F64, i of type STC_I64. */
 typedef struct StcReduction {
   const char *name;

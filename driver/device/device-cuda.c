@@ -80,6 +80,8 @@ typedef struct Cuda {
   CuResult (*event_record)(void *e, void *stream);
   CuResult (*event_synchronize)(void *e);
   CuResult (*event_elapsed)(float *milliseconds, void *start, void *end);
+  CuResult (*stream_synchronize)(void *stream);
+  CuResult (*pointer_attribute)(void *value, int attribute, CuPointer p);
 } Cuda;
 
 /* Name and place of each entry point. */
@@ -115,6 +117,8 @@ static const Entry entries[] = {
     {"cuStreamCreate", offsetof(Cuda, stream_create)},
     {"cuStreamDestroy_v2", offsetof(Cuda, stream_destroy)},
     {"cuStreamWaitEvent", offsetof(Cuda, stream_wait)},
+    {"cuStreamSynchronize", offsetof(Cuda, stream_synchronize)},
+    {"cuPointerGetAttribute", offsetof(Cuda, pointer_attribute)},
     {"cuEventCreate", offsetof(Cuda, event_create)},
     {"cuEventDestroy_v2", offsetof(Cuda, event_destroy)},
     {"cuEventRecord", offsetof(Cuda, event_record)},
@@ -138,7 +142,8 @@ typedef struct CudaState {
   CuDevice device;
   void *context, *module, *begin, *end;
   void *capture;                  /* the stream that launches are recorded on */
-  void *stream;                   /* the one that launches go to: NULL, or while recording that */
+  void *user;                     /* the caller's stream, NULL: the default one */
+  void *stream;                   /* the one that launches go to: the caller's, or while recording that for it */
   void *beside, *forked, *joined; /* the one for launches that are beside others, NULL if no kernel is launched so, and
                                      the events that it and the other wait for */
   void **functions;               /* of the module's kernels */
@@ -378,22 +383,35 @@ static void cuda_release(Device *d, void *memory, size_t size) {
     s->cu.memory_free((CuPointer)(uintptr_t)memory);
 }
 
+/* Copies between host and device go by the default stream; those to and from the caller's begin when that has come to
+ * its end. */
+static StcStatus finish_user(Device *d) {
+  CudaState *s = d->state;
+  return s->user ? check(d, s->cu.stream_synchronize(s->user), "running the kernels") : STC_OK;
+}
+
 /* Host to device. */
 static StcStatus cuda_put(Device *d, void *to, const void *from, size_t size) {
   CudaState *s = d->state;
+  StcStatus st = finish_user(d);
+  if (st)
+    return st;
   return size ? check(d, s->cu.copy_in((CuPointer)(uintptr_t)to, from, size), "copying to the device") : STC_OK;
 }
 
 /* Device to host. */
 static StcStatus cuda_fetch(Device *d, void *to, const void *from, size_t size) {
   CudaState *s = d->state;
+  StcStatus st = finish_user(d);
+  if (st)
+    return st;
   return size ? check(d, s->cu.copy_out(to, (CuPointer)(uintptr_t)from, size), "copying from the device") : STC_OK;
 }
 
 /* Within the device. */
 static StcStatus cuda_copy(Device *d, void *to, const void *from, size_t size) {
   CudaState *s = d->state;
-  return size ? check(d, s->cu.copy_within((CuPointer)(uintptr_t)to, (CuPointer)(uintptr_t)from, size, NULL),
+  return size ? check(d, s->cu.copy_within((CuPointer)(uintptr_t)to, (CuPointer)(uintptr_t)from, size, s->user),
                       "copying within the device")
               : STC_OK;
 }
@@ -458,7 +476,7 @@ static bool cuda_record(Device *d) {
 static bool cuda_end_record(Device *d, void **kept) {
   CudaState *s = d->state;
   void *graph = NULL;
-  s->stream = NULL;
+  s->stream = s->user;
   if (s->cu.capture_end(s->capture, &graph) != 0 || !graph)
     return false;
   bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
@@ -468,7 +486,8 @@ static bool cuda_end_record(Device *d, void **kept) {
 
 /* Launches the graph. */
 static StcStatus cuda_replay(Device *d, void *kept) {
-  return check(d, ((CudaState *)d->state)->cu.graph_launch(kept, NULL), "launching a graph");
+  CudaState *s = d->state;
+  return check(d, s->cu.graph_launch(kept, s->user), "launching a graph");
 }
 
 /* Lets the graph go. */
@@ -478,11 +497,13 @@ static void cuda_forget(Device *d, void *kept) { ((CudaState *)d->state)->cu.exe
 static StcStatus cuda_start(Device *d) {
   CudaState *s = d->state;
   StcStatus st = check(d, s->cu.context_set(s->context), "using the context");
-  return st ? st : check(d, s->cu.event_record(s->begin, NULL), "recording an event");
+  return st ? st : check(d, s->cu.event_record(s->begin, s->user), "recording an event");
 }
 
 /* Waits for all launches; an error in a kernel shows here. */
 static StcStatus cuda_wait(Device *d) {
+  if (((CudaState *)d->state)->user)
+    return finish_user(d);
   return check(d, ((CudaState *)d->state)->cu.synchronize(), "running the kernels");
 }
 
@@ -490,13 +511,48 @@ static StcStatus cuda_wait(Device *d) {
 static StcStatus cuda_stop(Device *d, double *seconds) {
   CudaState *s = d->state;
   float milliseconds = 0;
-  StcStatus st = check(d, s->cu.event_record(s->end, NULL), "recording an event");
+  StcStatus st = check(d, s->cu.event_record(s->end, s->user), "recording an event");
   if (!st)
     st = check(d, s->cu.event_synchronize(s->end), "running the kernels");
   if (!st)
     st = check(d, s->cu.event_elapsed(&milliseconds, s->begin, s->end), "reading the time");
   *seconds = (double)milliseconds * 1e-3;
   return st;
+}
+
+/* All that follows goes to the caller's stream, behind all there was so far. */
+static StcStatus cuda_use_stream(Device *d, void *stream) {
+  CudaState *s = d->state;
+  StcStatus st = check(d, s->cu.context_set(s->context), "using the context");
+  if (!st && stream != s->user)
+    st = cuda_wait(d);
+  if (!st)
+    s->user = s->stream = stream;
+  return st;
+}
+
+/* The caller's events. */
+static StcStatus cuda_wait_event(Device *d, void *event) {
+  CudaState *s = d->state;
+  return check(d, s->cu.stream_wait(s->user, event, 0), "waiting for an event");
+}
+static StcStatus cuda_record_event(Device *d, void *event) {
+  CudaState *s = d->state;
+  return check(d, s->cu.event_record(event, s->user), "recording an event");
+}
+
+/* Numbers of the driver's interface: what kind of memory a pointer names, and which device's it is; kinds of memory. */
+enum { POINTER_MEMORY_TYPE = 2, POINTER_DEVICE = 9, MEMORY_HOST = 1 };
+
+/* Is it memory that the driver knows, of this device or for all? */
+static bool cuda_holds(Device *d, const void *memory) {
+  CudaState *s = d->state;
+  int type = 0, device = s->device;
+  CuPointer p = (CuPointer)(uintptr_t)memory;
+  if (s->cu.context_set(s->context) || s->cu.pointer_attribute(&type, POINTER_MEMORY_TYPE, p))
+    return false;
+  s->cu.pointer_attribute(&device, POINTER_DEVICE, p);
+  return type != MEMORY_HOST && device == s->device;
 }
 
 /* A line for one device. */
@@ -545,6 +601,11 @@ const DeviceKind device_cuda = {
     .put = cuda_put,
     .fetch = cuda_fetch,
     .copy = cuda_copy,
+    .use_stream = cuda_use_stream,
+    .wait_event = cuda_wait_event,
+    .record_event = cuda_record_event,
+    .holds = cuda_holds,
+    .dlpack = 2,
     .record = cuda_record,
     .end_record = cuda_end_record,
     .replay = cuda_replay,

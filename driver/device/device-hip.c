@@ -55,6 +55,7 @@ typedef struct Hip {
   HipError (*synchronize)(void);
   HipError (*stream_create)(void **stream, unsigned flags);
   HipError (*stream_destroy)(void *stream);
+  HipError (*stream_synchronize)(void *stream);
   HipError (*stream_wait)(void *stream, void *e, unsigned flags);
   HipError (*event_create)(void **e);
   HipError (*event_destroy)(void *e);
@@ -90,6 +91,7 @@ static const Entry entries[] = {
     {"hipDeviceSynchronize", offsetof(Hip, synchronize)},
     {"hipStreamCreateWithFlags", offsetof(Hip, stream_create)},
     {"hipStreamDestroy", offsetof(Hip, stream_destroy)},
+    {"hipStreamSynchronize", offsetof(Hip, stream_synchronize)},
     {"hipStreamWaitEvent", offsetof(Hip, stream_wait)},
     {"hipEventCreate", offsetof(Hip, event_create)},
     {"hipEventDestroy", offsetof(Hip, event_destroy)},
@@ -103,6 +105,7 @@ typedef struct HipState {
   Hip hip;
   int device;
   void *module, *begin, *end;
+  void *stream;                   /* the caller's, NULL: the default one */
   void *beside, *forked, *joined; /* the stream for launches that are beside others, NULL if no kernel is launched so,
                                      and the events that it and the other wait for */
   void **functions;               /* of the module's kernels */
@@ -297,20 +300,33 @@ static void hip_release(Device *d, void *memory, size_t size) {
     ((HipState *)d->state)->hip.memory_free(memory);
 }
 
+/* Copies between host and device go by the default stream; those to and from the caller's begin when that has come to
+ * its end. */
+static StcStatus finish_user(Device *d) {
+  HipState *s = d->state;
+  return s->stream ? check(d, s->hip.stream_synchronize(s->stream), "running the kernels") : STC_OK;
+}
+
 /* Host to device. */
 static StcStatus hip_put(Device *d, void *to, const void *from, size_t size) {
+  StcStatus st = finish_user(d);
+  if (st)
+    return st;
   return size ? check(d, ((HipState *)d->state)->hip.copy_in(to, from, size), "copying to the device") : STC_OK;
 }
 
 /* Device to host. */
 static StcStatus hip_fetch(Device *d, void *to, const void *from, size_t size) {
+  StcStatus st = finish_user(d);
+  if (st)
+    return st;
   return size ? check(d, ((HipState *)d->state)->hip.copy_out(to, from, size), "copying from the device") : STC_OK;
 }
 
 /* Within the device. */
 static StcStatus hip_copy(Device *d, void *to, const void *from, size_t size) {
-  return size ? check(d, ((HipState *)d->state)->hip.copy_within(to, from, size, NULL), "copying within the device")
-              : STC_OK;
+  HipState *s = d->state;
+  return size ? check(d, s->hip.copy_within(to, from, size, s->stream), "copying within the device") : STC_OK;
 }
 
 /* What the code object says of kernel `kernel`. */
@@ -351,14 +367,14 @@ static StcStatus hip_launch(Device *d, const Launch *l) {
   size_t size = pack_arguments(s->code->module, l->kernel, l->args, kernarg);
   void *extra[] = {PARAM_POINTER, kernarg, PARAM_SIZE, &size, PARAM_END};
   HipError e = s->hip.launch(s->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                             s->dynamic[l->index], l->beside ? s->beside : NULL, NULL, extra);
+                             s->dynamic[l->index], l->beside ? s->beside : s->stream, NULL, extra);
   return e == 0 ? STC_OK : check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
 /* The stream for launches beside others waits for all there was so far. */
 static StcStatus hip_fork(Device *d) {
   HipState *s = d->state;
-  StcStatus st = check(d, s->hip.event_record(s->forked, NULL), "recording an event");
+  StcStatus st = check(d, s->hip.event_record(s->forked, s->stream), "recording an event");
   return st ? st : check(d, s->hip.stream_wait(s->beside, s->forked, 0), "waiting for an event");
 }
 
@@ -366,18 +382,20 @@ static StcStatus hip_fork(Device *d) {
 static StcStatus hip_join(Device *d) {
   HipState *s = d->state;
   StcStatus st = check(d, s->hip.event_record(s->joined, s->beside), "recording an event");
-  return st ? st : check(d, s->hip.stream_wait(NULL, s->joined, 0), "waiting for an event");
+  return st ? st : check(d, s->hip.stream_wait(s->stream, s->joined, 0), "waiting for an event");
 }
 
 /* Marks the start in the stream. */
 static StcStatus hip_start(Device *d) {
   HipState *s = d->state;
   StcStatus st = check(d, s->hip.set_device(s->device), "using the device");
-  return st ? st : check(d, s->hip.event_record(s->begin, NULL), "recording an event");
+  return st ? st : check(d, s->hip.event_record(s->begin, s->stream), "recording an event");
 }
 
 /* Waits for all launches; an error in a kernel shows here. */
 static StcStatus hip_wait(Device *d) {
+  if (((HipState *)d->state)->stream)
+    return finish_user(d);
   return check(d, ((HipState *)d->state)->hip.synchronize(), "running the kernels");
 }
 
@@ -385,13 +403,34 @@ static StcStatus hip_wait(Device *d) {
 static StcStatus hip_stop(Device *d, double *seconds) {
   HipState *s = d->state;
   float milliseconds = 0;
-  StcStatus st = check(d, s->hip.event_record(s->end, NULL), "recording an event");
+  StcStatus st = check(d, s->hip.event_record(s->end, s->stream), "recording an event");
   if (!st)
     st = check(d, s->hip.event_synchronize(s->end), "running the kernels");
   if (!st)
     st = check(d, s->hip.event_elapsed(&milliseconds, s->begin, s->end), "reading the time");
   *seconds = (double)milliseconds * 1e-3;
   return st;
+}
+
+/* All that follows goes to the caller's stream, behind all there was so far. */
+static StcStatus hip_use_stream(Device *d, void *stream) {
+  HipState *s = d->state;
+  StcStatus st = check(d, s->hip.set_device(s->device), "using the device");
+  if (!st && stream != s->stream)
+    st = hip_wait(d);
+  if (!st)
+    s->stream = stream;
+  return st;
+}
+
+/* The caller's events. */
+static StcStatus hip_wait_event(Device *d, void *event) {
+  HipState *s = d->state;
+  return check(d, s->hip.stream_wait(s->stream, event, 0), "waiting for an event");
+}
+static StcStatus hip_record_event(Device *d, void *event) {
+  HipState *s = d->state;
+  return check(d, s->hip.event_record(event, s->stream), "recording an event");
 }
 
 /* A line for one device. */
@@ -434,6 +473,10 @@ const DeviceKind device_hip = {
     .put = hip_put,
     .fetch = hip_fetch,
     .copy = hip_copy,
+    .use_stream = hip_use_stream,
+    .wait_event = hip_wait_event,
+    .record_event = hip_record_event,
+    .dlpack = 10,
     .inspect = hip_inspect,
     .launch = hip_launch,
     .fork = hip_fork,

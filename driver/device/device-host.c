@@ -313,5 +313,6 @@ const DeviceKind device_host = {
     .start = host_start,
     .wait = host_wait,
     .stop = host_stop,
+    .dlpack = 1,
     .list = host_list,
 };

@@ -38,5 +38,6 @@ const DeviceKind device_ref = {
     .close = ref_close,
     .load = ref_load,
     .run = ref_run,
+    .dlpack = 1,
     .list = ref_list,
 };

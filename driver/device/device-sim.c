@@ -44,5 +44,6 @@ const DeviceKind device_sim = {
     .close = sim_close,
     .load = sim_load,
     .run = sim_run_whole,
+    .dlpack = 1,
     .list = sim_list,
 };

@@ -421,9 +421,18 @@ static Allocation *find_around(const char *p, size_t size) {
   return NULL;
 }
 
+/* The caller's stream, in place of the default one. */
+char standin_stream;
+#define MAIN(stream) ((stream) == &standin_stream ? NULL : (stream))
+
+int hipStreamSynchronize(void *stream) {
+  call("hipStreamSynchronize");
+  return MAIN(stream) ? fault("hipStreamSynchronize of no stream of the caller's") : SUCCESS;
+}
+
 int hipMemcpyDtoDAsync(void *to, const void *from, size_t size, void *stream) {
   call("hipMemcpyDtoDAsync %zu", size);
-  if (stream)
+  if (MAIN(stream))
     return fault("hipMemcpyDtoDAsync: a stream that was not made");
   if (!find_around(to, size) || !find_around(from, size))
     return fault("hipMemcpyDtoDAsync of %zu bytes beyond memory from hipMalloc", size);
@@ -502,6 +511,8 @@ static int check_kernarg(const Kernel *k, const char *bytes, size_t size) {
 int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void *stream, void **args, void **extra) {
   const Kernel *k = f;
+  bool user = stream == &standin_stream;
+  stream = MAIN(stream);
   if (to_fail("hipModuleLaunchKernel"))
     return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels)
@@ -521,8 +532,11 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
   char hex[513] = "";
   for (size_t i = 0; i < size && i < 256; i++)
     snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-  call("%slaunch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s", stream ? "beside " : "", k->name, gx, gy,
-       gz, bx, by, bz, shared, size, hex);
+  call("%slaunch %s grid %u %u %u block %u %u %u shared %u kernarg %zu %s",
+       stream ? "beside "
+       : user ? "user "
+              : "",
+       k->name, gx, gy, gz, bx, by, bz, shared, size, hex);
   uint64_t threads = (uint64_t)bx * by * bz;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535)
     return fault("%s: grid %u x %u x %u", k->name, gx, gy, gz);
@@ -566,6 +580,7 @@ int hipEventDestroy(void *e) {
 }
 
 int hipEventRecord(void *e, void *stream) {
+  stream = MAIN(stream);
   if (!event(e) || (stream ? stream != &rt.beside || !rt.beside : rt.open))
     return fault("hipEventRecord of no event, or into another stream");
   *(Event *)e = (Event){true, true, stream != NULL, rt.front};
@@ -585,6 +600,9 @@ int hipStreamDestroy(void *stream) {
 }
 
 int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
+  if (stream == &standin_stream && event(e) && ((Event *)e)->recorded && !((Event *)e)->beside)
+    return SUCCESS;
+  stream = MAIN(stream);
   if (!event(e) || !((Event *)e)->recorded || flags || (stream != NULL) == ((Event *)e)->beside ||
       (stream && stream != &rt.beside))
     return fault("hipStreamWaitEvent of no event, or in its own stream");

@@ -4,6 +4,9 @@
  * CUDA_ERROR_INVALID_VALUE and writes a line "fault: ..." to stderr and to the log.
  * Launches on a stream that captures are kept; launching the graph that they become logs them as launches.
  *
+ * The address of standin_stream is a stream as a caller of stc might have one: lines of launches in it begin with
+ * "user".
+ *
  * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other
  *                           begin with "beside"
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
@@ -76,6 +79,12 @@ static struct {
   Graph graphs[MAX_GRAPHS];
   Graph *captured;
 } rt;
+
+/* The caller's stream. */
+char standin_stream;
+
+/* Is `stream` one that launches in order may go to while nothing is captured? */
+static bool is_main(const void *stream) { return !stream || stream == &standin_stream; }
 
 /* ---------------------------------------------------------------- threads */
 
@@ -180,6 +189,7 @@ int cuCtxSetCurrent(void *context) {
 }
 
 int cuCtxSynchronize(void) {
+  call("cuCtxSynchronize");
   if (rt.capturing)
     return fault("cuCtxSynchronize while a stream captures");
   return rt.broken || to_fail("cuCtxSynchronize") ? LAUNCH_FAILED : SUCCESS;
@@ -243,10 +253,19 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
-  if (stream || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
+  if (!is_main(stream) || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
     return fault("cuMemcpyDtoDAsync of %zu bytes", size);
   memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
+  call("%scopy", stream ? "user " : "");
   return SUCCESS;
+}
+
+/* Memory is the device's if cuMemAlloc gave it; the driver does not know any other. */
+int cuPointerGetAttribute(void *value, int attribute, uint64_t p) {
+  ALONE;
+  if (!find(p, 1))
+    return INVALID_VALUE;
+  return *(int *)value = attribute == 9 ? 7 : 2, SUCCESS;
 }
 
 /* ---------------------------------------------------------------- modules */
@@ -397,7 +416,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
                    unsigned shared, void *stream, void **args, void **extra) {
   ALONE;
   const Kernel *k = f;
-  char line[768];
+  char line[776];
   unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
   if (getenv("STC_STANDIN_BREAK") && ++rt.launches == atoi(getenv("STC_STANDIN_BREAK")))
     rt.broken = true;
@@ -405,18 +424,27 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra)
     return fault("launch of what cuModuleGetFunction did not give");
-  if (!describe(k, grid, block, shared, args, line, sizeof line))
+  if (!describe(k, grid, block, shared, args, line, sizeof line - 5))
     return INVALID_VALUE;
   if (beside_stream(stream))
     return launch_beside(stream, k, line);
-  if (stream && (stream != &rt.stream || !rt.capturing))
+  if (!is_main(stream) && (stream != &rt.stream || !rt.capturing))
     return fault("%s: a stream that does not capture", k->name);
-  if (!stream && rt.capturing)
+  if (is_main(stream) && rt.capturing)
     return fault("%s: launched beside the capture", k->name);
   if (is_open())
     return fault("%s: does not wait for what was launched beside others", k->name);
   rt.front++;
+  if (stream == &standin_stream)
+    memmove(line + 5, line, strlen(line) + 1), memcpy(line, "user ", 5);
   return keep_launch(line);
+}
+
+int cuStreamSynchronize(void *stream) {
+  call("cuStreamSynchronize");
+  if (!is_main(stream) || rt.capturing)
+    return fault("cuStreamSynchronize");
+  return rt.broken ? LAUNCH_FAILED : SUCCESS;
 }
 
 /* ---------------------------------------------------------------- streams and graphs */
@@ -496,10 +524,10 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
 
 int cuGraphLaunch(void *executable, void *stream) {
   const Graph *g = executable;
-  if (!g->used || stream || rt.capturing || is_open())
+  if (!g->used || !is_main(stream) || rt.capturing || is_open())
     return fault("cuGraphLaunch");
   rt.front++;
-  call("cuGraphLaunch");
+  call("%scuGraphLaunch", stream ? "user " : "");
   for (int i = 0; i < g->n; i++)
     write_line("", g->lines[i]);
   return SUCCESS;
@@ -527,7 +555,7 @@ int cuEventDestroy_v2(void *e) {
 }
 
 /* Is it the stream that launches go to now? */
-static bool is_front(const void *stream) { return stream == (rt.capturing ? &rt.stream : NULL); }
+static bool is_front(const void *stream) { return rt.capturing ? stream == &rt.stream : is_main(stream); }
 
 int cuEventRecord(void *event, void *stream) {
   Event *e = event;
@@ -541,6 +569,8 @@ int cuEventRecord(void *event, void *stream) {
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   const Event *e = event;
   Stream *s = beside_stream(stream);
+  if (stream == &standin_stream && e->used && !e->beside)
+    return call("user waits for an event"), SUCCESS;
   if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside)
     return fault("cuStreamWaitEvent");
   if (s)

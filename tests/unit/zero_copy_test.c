@@ -1,0 +1,385 @@
+/* zero_copy_test.c: plans on memory of the caller's, DLPack, runs that nobody waits for, the caller's stream: on ref,
+ * sim and host, and on cuda and hip against the stand-ins for their drivers. The test starts itself again with
+ * LD_LIBRARY_PATH set to them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dlfcn.h>
+
+#include <cmocka.h>
+
+#include "driver/dlpack.h"
+#include "driver/tune/trial.h"
+
+enum { N = 200, POINTS = N * N };
+
+/* Two buffers for A, which are exchanged. */
+static const char *const jacobi =
+    "param N = 200;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield A : f32 on G;\nfield C : f32 on G input;\n"
+    "stencil s(A)[1 .. N-2, 1 .. N-2] = C * 0.2 * (A[-1,0] + A + A[1,0] + A[0,-1] + A[0,1]);\n";
+/* Three that rotate, two of which are alive. */
+static const char *const wave = "param N = 200;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield U : f32 on G history 1;\n"
+                                "stencil s(U)[1 .. N-2, 1 .. N-2] = 0.4 * (U[-1,0] + U[1,0] + U[0,-1]) - 0.3 * U@1;\n";
+static const char *const vector = "param N = 200;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield V : f32[2] on G;\n"
+                                  "stencil s(V)[1 .. N-2, 1 .. N-2] = 0.5 * (V[-1,0] + V[0,1]);\n";
+static const int64_t shape[] = {N, N};
+static const StcArray whole = {NULL, STC_F32, 2, shape, NULL};
+
+/* A context that keeps its first message, and a file for the log of the stand-ins. */
+typedef struct World {
+  Messages messages;
+  StcContext *c;
+  char log_path[64];
+} World;
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  w->c = stc_context_new(&config);
+  snprintf(w->log_path, sizeof w->log_path, "/tmp/zero_copy_test.%d.log", (int)getpid());
+  setenv("STC_STANDIN_LOG", w->log_path, 1);
+  *state = w;
+  return 0;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  unlink(w->log_path);
+  stc_context_free(w->c);
+  free(w);
+  return 0;
+}
+
+/* A plan of `text` on `device`. */
+static StcPlan *plan_of(World *w, const char *text, const char *device, StcProgram **p) {
+  StcPlan *plan = NULL;
+  StcOptions o = {.schedule = "overlap", .T = 3, .no_contract = true};
+  if (stc_compile_string(w->c, "p.stn", text, &o, p) || stc_plan_new(*p, device, 0, NULL, &plan))
+    fail_msg("%s", w->messages.first);
+  return plan;
+}
+
+/* Numbers that differ from place to place (malloc, aligned to 64). */
+static float *numbers(int seed) {
+  float *a = aligned_alloc(64, sizeof *a * POINTS);
+  for (int i = 0; i < POINTS; i++)
+    a[i] = (float)((i * 7919 + seed * 104729) % 1000) / 1000;
+  return a;
+}
+
+/* Runs the plan in pieces of several lengths, tiles of 3 steps and single ones among them. */
+static void run_pieces(World *w, StcPlan *plan) {
+  static const int pieces[] = {1, 3, 2, 7};
+  for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+    if (stc_plan_run(plan, pieces[i], NULL))
+      fail_msg("%s", w->messages.first);
+}
+
+/* Fields 0 and 1 of the program after some runs on `device`: copied in and out into `want`, and bound where `bound`
+ * says so, with the values looked at where they were bound. */
+static void check_bound(World *w, const char *text, const char *device, int bound) {
+  StcProgram *p, *q;
+  StcPlan *plan = plan_of(w, text, device, &p), *other = plan_of(w, text, device, &q);
+  for (int f = 0; f < 2; f++) {
+    float *values = numbers(f);
+    assert_int_equal(stc_plan_set(plan, f, values, sizeof *values * POINTS), STC_OK);
+    free(values);
+  }
+  run_pieces(w, plan);
+  float *mine[2] = {numbers(0), numbers(1)}, *want = numbers(2), *got = numbers(2);
+  for (int f = 0; f < 2; f++) {
+    StcArray a = whole;
+    a.data = mine[f];
+    if (bound & 1 << f ? stc_plan_bind(other, f, 0, &a, false) : stc_plan_set(other, f, mine[f], sizeof *want * POINTS))
+      fail_msg("%s", w->messages.first);
+  }
+  run_pieces(w, other);
+  for (int f = 0; f < 2; f++) {
+    assert_int_equal(stc_plan_get(plan, f, want, sizeof *want * POINTS), STC_OK);
+    assert_int_equal(stc_plan_get(other, f, got, sizeof *want * POINTS), STC_OK);
+    assert_memory_equal(got, want, sizeof *want * POINTS);
+    if (bound & 1 << f)
+      assert_memory_equal(mine[f], want, sizeof *want * POINTS);
+    void *pointer;
+    assert_int_equal(stc_plan_pointer(other, f, 0, &pointer), STC_OK);
+    assert_int_equal(pointer == mine[f], bound >> f & 1);
+  }
+  for (int f = 0; f < 2; f++)
+    if (bound & 1 << f)
+      assert_int_equal(stc_plan_bind(other, f, 0, NULL, false), STC_OK);
+  memcpy(got, mine[0], sizeof *got * POINTS);
+  run_pieces(w, plan);
+  run_pieces(w, other);
+  assert_memory_equal(mine[0], got, sizeof *got * POINTS);
+  for (int f = 0; f < 2; f++) {
+    assert_int_equal(stc_plan_get(plan, f, want, sizeof *want * POINTS), STC_OK);
+    assert_int_equal(stc_plan_get(other, f, got, sizeof *want * POINTS), STC_OK);
+    assert_memory_equal(got, want, sizeof *want * POINTS);
+    free(mine[f]);
+  }
+  free(want);
+  free(got);
+  stc_plan_free(plan);
+  stc_plan_free(other);
+  stc_program_free(p);
+  stc_program_free(q);
+}
+
+/* Values are the same whether fields are bound or not, on the host, whose kernels exchange buffers, and on the others.
+ */
+static void test_bound(void **state) {
+  for (int bound = 0; bound < 4; bound++) {
+    check_bound(*state, jacobi, "host:2", bound);
+    check_bound(*state, wave, "host:2", bound);
+  }
+  check_bound(*state, wave, "ref", 3);
+}
+
+/* A field bound fresh starts from its init. */
+static void test_fresh(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *plan = plan_of(w,
+                          "grid G = [0 .. 199, 0 .. 199], 1;\nfield A : f32 on G;\ninit i(A)[G] = 3;\n"
+                          "stencil s(A)[G] = A + 1;\n",
+                          "host:1", &p);
+  float *mine = numbers(1);
+  StcArray a = whole;
+  a.data = mine;
+  assert_int_equal(stc_plan_bind(plan, 0, 0, &a, true), STC_OK);
+  assert_int_equal(stc_plan_run(plan, 1, NULL), STC_OK);
+  assert_true(mine[0] == 4 && mine[POINTS - 1] == 4);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  free(mine);
+}
+
+/* Binds `a` to field 0 of a new plan, which must fail with that message; the plan runs all the same. */
+static void refuse(World *w, const char *device, StcArray a, const char *message) {
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, jacobi, device, &p);
+  float *values = numbers(0);
+  w->messages.first[0] = 0;
+  assert_int_equal(stc_plan_bind(plan, 0, 0, &a, false), STC_USAGE);
+  if (!strstr(w->messages.first, message))
+    fail_msg("%s", w->messages.first);
+  assert_int_equal(stc_plan_set(plan, 0, values, sizeof *values * POINTS), STC_OK);
+  assert_int_equal(stc_plan_set(plan, 1, values, sizeof *values * POINTS), STC_OK);
+  assert_int_equal(stc_plan_run(plan, 3, NULL), STC_OK);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  free(values);
+}
+
+/* What kernels cannot work on is refused, and the message says why. */
+static void test_refused(void **state) {
+  World *w = *state;
+  static const int64_t fortran[] = {1, N}, padded[] = {N + 8, 1}, other[] = {N, N + 1};
+  float *mine = numbers(0);
+  StcArray a = whole;
+  refuse(w, "host:1", a, "the array has no memory");
+  a.data = mine;
+  a.strides = fortran;
+  refuse(w, "host:1", a, "it is in Fortran order");
+  a.strides = padded;
+  refuse(w, "host:1", a, "dimension 0 are 208 elements apart, and kernels are made for 200: it is padded");
+  a.strides = NULL;
+  a.shape = other;
+  refuse(w, "host:1", a, "has the shape 200x200, but the array has 200x201");
+  a.shape = shape;
+  a.type = STC_F64;
+  refuse(w, "host:1", a, "is of type f32, but the array is of f64");
+  a.type = STC_F32;
+  a.data = (char *)mine + 2;
+  refuse(w, "host:1", a, "is no multiple of");
+  a.data = mine;
+  refuse(w, "cuda", a, "not in memory of device cuda");
+  free(mine);
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, vector, "ref", &p);
+  w->messages.first[0] = 0;
+  assert_int_equal(stc_plan_bind(plan, 0, 0, &whole, false), STC_USAGE);
+  assert_non_null(strstr(w->messages.first, "vectors and structs are packed on this device"));
+  assert_int_equal(stc_plan_stream(plan, plan), STC_USAGE);
+  assert_int_equal(stc_plan_wait_event(plan, plan), STC_USAGE);
+  stc_plan_free(plan);
+  stc_program_free(p);
+}
+
+/* How often the deleter of the test's tensors was called. */
+static int deleted;
+static void count_deletion(DLManagedTensor *t) { deleted += t->manager_ctx == &deleted; }
+
+/* Tensors in: the plan works in them, and lets go of each once. Tensors out: they show the field after each run. */
+static void test_dlpack(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, jacobi, "host:2", &p);
+  int64_t places[] = {N, 1}, extents[] = {N, N};
+  float *mine = numbers(0), *got = numbers(1), *c = numbers(1);
+  DLManagedTensor in = {{(char *)mine - 64, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, extents, places, 64},
+                        &deleted,
+                        count_deletion},
+                  wrong = in, *out, *again;
+  wrong.dl_tensor.device.device_type = kDLCUDA;
+  deleted = 0;
+  assert_int_equal(stc_plan_from_dlpack(plan, 0, 0, &wrong), STC_USAGE);
+  assert_non_null(strstr(w->messages.first, "the tensor is on another device"));
+  wrong.dl_tensor.device.device_type = kDLCPU;
+  wrong.dl_tensor.dtype.lanes = 2;
+  assert_int_equal(stc_plan_from_dlpack(plan, 0, 0, &wrong), STC_USAGE);
+  assert_int_equal(deleted, 0);
+  assert_int_equal(stc_plan_from_dlpack(plan, 0, 0, &in), STC_OK);
+  assert_int_equal(stc_plan_set(plan, 1, c, sizeof *c * POINTS), STC_OK);
+  assert_int_equal(stc_plan_to_dlpack(plan, 0, 0, &out), STC_OK);
+  assert_ptr_equal(out->dl_tensor.data, mine);
+  assert_true(out->dl_tensor.ndim == 2 && out->dl_tensor.shape[0] == N && out->dl_tensor.strides[0] == N &&
+              out->dl_tensor.strides[1] == 1);
+  assert_true(out->dl_tensor.dtype.code == kDLFloat && out->dl_tensor.dtype.bits == 32);
+  run_pieces(w, plan);
+  assert_int_equal(stc_plan_get(plan, 0, got, sizeof *got * POINTS), STC_OK);
+  assert_memory_equal(got, mine, sizeof *got * POINTS);
+  out->deleter(out);
+  assert_int_equal(stc_plan_bind(plan, 0, 0, NULL, false), STC_OK);
+  assert_int_equal(deleted, 1);
+  assert_int_equal(stc_plan_to_dlpack(plan, 0, 0, &again), STC_OK);
+  run_pieces(w, plan);
+  assert_int_equal(stc_plan_get(plan, 0, got, sizeof *got * POINTS), STC_OK);
+  assert_memory_equal(got, again->dl_tensor.data, sizeof *got * POINTS);
+  again->deleter(again);
+  assert_int_equal(stc_plan_from_dlpack(plan, 0, 0, &in), STC_OK);
+  stc_plan_free(plan);
+  assert_int_equal(deleted, 2);
+  stc_program_free(p);
+  free(mine);
+  free(got);
+  free(c);
+}
+
+/* A run in the background comes to the same, and its error comes when it is waited for. */
+static void test_background(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, wave, "host:2", &p);
+  float *values = numbers(0), *want = numbers(1), *got = numbers(1);
+  StcRunInfo info = {0};
+  assert_int_equal(stc_plan_set(plan, 0, values, sizeof *values * POINTS), STC_OK);
+  assert_int_equal(stc_plan_run(plan, 13, NULL), STC_OK);
+  assert_int_equal(stc_plan_get(plan, 0, want, sizeof *want * POINTS), STC_OK);
+  stc_plan_free(plan);
+  assert_int_equal(stc_plan_new(p, "host:2", 0, NULL, &plan), STC_OK);
+  assert_int_equal(stc_plan_run_async(plan, 1), STC_OK);
+  assert_int_equal(stc_plan_wait(plan, &info), STC_INPUT);
+  assert_int_equal(stc_plan_set(plan, 0, values, sizeof *values * POINTS), STC_OK);
+  assert_int_equal(stc_plan_run_async(plan, 6), STC_OK);
+  assert_int_equal(stc_plan_run_async(plan, 7), STC_OK);
+  assert_int_equal(stc_plan_wait(plan, &info), STC_OK);
+  assert_false(stc_plan_busy(plan));
+  assert_true(info.steps == 7 && info.points == POINTS);
+  assert_int_equal(stc_plan_get(plan, 0, got, sizeof *got * POINTS), STC_OK);
+  assert_memory_equal(got, want, sizeof *got * POINTS);
+  assert_int_equal(stc_plan_run_async(plan, 3), STC_OK);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  free(values);
+  free(want);
+  free(got);
+}
+
+/* How often `line` begins a line of the stand-in's log, which is emptied; a fault in it fails the test. */
+static int count(World *w, const char *line) {
+  FILE *f = fopen(w->log_path, "r");
+  char text[2048];
+  int n = 0;
+  while (f && fgets(text, sizeof text, f)) {
+    if (strncmp(text, "fault:", 6) == 0)
+      fail_msg("%s", text);
+    n += strncmp(text, line, strlen(line)) == 0;
+  }
+  if (f)
+    fclose(f);
+  return n;
+}
+
+/* A plan on a GPU in memory and in a stream of the caller's: all launches go to that stream, kernels get the caller's
+ * pointers, and only stc_plan_wait waits. */
+static void check_stream(World *w, const char *device, const char *library, const char *alloc, const char *release) {
+  void *driver = dlopen(library, RTLD_NOW), *stream = dlsym(driver, "standin_stream");
+  int (*take)(void **p, size_t size) = NULL, (*give)(void *p) = NULL;
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, wave, device, &p);
+  void *mine, *pointer;
+  *(void **)&take = dlsym(driver, alloc);
+  *(void **)&give = dlsym(driver, release);
+  assert_int_equal(take(&mine, sizeof(float) * POINTS), 0);
+  StcArray a = whole;
+  a.data = mine;
+  assert_int_equal(stc_plan_stream(plan, stream), STC_OK);
+  if (stc_plan_bind(plan, 0, 0, &a, false))
+    fail_msg("%s", w->messages.first);
+  if (stc_plan_run_async(plan, 4))
+    fail_msg("%s", w->messages.first);
+  assert_int_equal(stc_plan_wait(plan, NULL), STC_OK);
+  unlink(w->log_path);
+  for (int i = 0; i < 60; i++)
+    assert_int_equal(stc_plan_run_async(plan, 4), STC_OK);
+  assert_true(stc_plan_busy(plan));
+  assert_int_equal(count(w, "cuCtxSynchronize") + count(w, "cuStreamSynchronize") + count(w, "hipStreamSynchronize"),
+                   0);
+  assert_int_equal(count(w, "launch") + count(w, "cuGraphLaunch") + count(w, "copy"), 0);
+  assert_true(count(w, "user launch") >= 60);
+  assert_int_equal(stc_plan_wait(plan, NULL), STC_OK);
+  assert_false(stc_plan_busy(plan));
+  assert_int_equal(stc_plan_pointer(plan, 0, 0, &pointer), STC_OK);
+  assert_ptr_equal(pointer, mine);
+  stc_plan_free(plan);
+  assert_int_equal(give(mine), 0);
+  stc_program_free(p);
+  dlclose(driver);
+}
+
+static void test_stream(void **state) {
+  check_stream(*state, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2");
+  check_stream(*state, "hip", "libamdhip64.so", "hipMalloc", "hipFree");
+}
+
+/* The caller's events: recorded in the plan's stream, and waited for in it. */
+static void test_events(void **state) {
+  World *w = *state;
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW), *event = NULL;
+  int (*create)(void **e, unsigned flags) = NULL, (*destroy)(void *e) = NULL;
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, wave, "cuda", &p);
+  *(void **)&create = dlsym(driver, "cuEventCreate");
+  *(void **)&destroy = dlsym(driver, "cuEventDestroy_v2");
+  assert_int_equal(create(&event, 0), 0);
+  assert_int_equal(stc_plan_stream(plan, dlsym(driver, "standin_stream")), STC_OK);
+  assert_int_equal(stc_plan_record_event(plan, event), STC_OK);
+  assert_int_equal(stc_plan_wait_event(plan, event), STC_OK);
+  assert_int_equal(count(w, "user waits for an event"), 1);
+  stc_plan_free(plan);
+  assert_int_equal(destroy(event), 0);
+  stc_program_free(p);
+  dlclose(driver);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
+
+int main(int argc, char **argv) {
+  (void)argc;
+  const struct CMUnitTest tests[] = {TEST(test_bound),      TEST(test_fresh),  TEST(test_refused), TEST(test_dlpack),
+                                     TEST(test_background), TEST(test_stream), TEST(test_events)};
+  if (!getenv("STC_STANDIN_STARTED")) {
+    setenv("STC_STANDIN_STARTED", "1", 1);
+    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
+    execv("/proc/self/exe", argv);
+    return 1;
+  }
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
