@@ -151,6 +151,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .block = block,
                 .barrier = barrier,
                 .shuffle = shuffle,
+                .resources = amdgpu_resources,
                 .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu",
                          .cpu = l->cpu,

@@ -4,6 +4,7 @@
  *   nvptx.c      target: NVIDIA, PTX
  *   amdgpu.c     target: AMD, code objects
  *   host.c       target: this CPU, objects
+ *   amdgpu-resources.c  what its assembly says of the registers and the memory of a kernel
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
  *   libclc.c     mathematical functions from libclc's bitcode
@@ -37,6 +38,16 @@ const char *const *target_cpus(const char *arch);
 /* Bytes of shared memory that the object of kernel `k` fixes, and that the launcher must give (on the host: of
  * scratch). One of them is 0. */
 void target_kernel_shared(const Target *t, const Kernel *k, int64_t *fixed, int64_t *given);
+
+/* What a kernel takes of a core as it was compiled: vector and scalar registers a thread and those of them that did not
+ * fit, bytes of private memory a thread and of shared memory a block. */
+typedef struct KernelResources {
+  int32_t registers, scalar_registers, spilled, scalar_spilled, private_bytes, shared_bytes;
+} KernelResources;
+/* Finds what the assembly that codegen wrote says of its kernel `kernel`; false if the target's says nothing. */
+bool target_resources(const Target *t, const char *assembly, const char *kernel, KernelResources *out);
+/* Does it say something? */
+bool target_tells_resources(const Target *t);
 
 typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
 

@@ -259,6 +259,8 @@ struct Target {
   /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b`
    * in a way that LLVM does not see through. NULL: loops are left to LLVM. */
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
+  /* What the assembly says of kernel `kernel` (target_resources); NULL: it says nothing. */
+  bool (*resources)(const char *assembly, const char *kernel, KernelResources *out);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */
@@ -275,6 +277,8 @@ typedef struct Arch {
   bool (*make)(Arena *a, const char *cpu, Target *t); /* fills t for one of cpus; false if there is no such */
 } Arch;
 extern const Arch arch_nvptx, arch_amdgpu, arch_host;
+/* The `resources` of amdgpu: amdgpu-resources.c. */
+bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
 /* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */
 const char *libclc_name(Arena *a, Opcode code, Type t);
 const char *libm_name(Arena *a, Opcode code, Type t);

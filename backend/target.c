@@ -87,3 +87,9 @@ void target_kernel_shared(const Target *t, const Kernel *k, int64_t *fixed, int6
   *fixed = dynamic ? 0 : bytes;
   *given = dynamic ? bytes : 0;
 }
+
+bool target_tells_resources(const Target *t) { return t->resources != NULL; }
+
+bool target_resources(const Target *t, const char *assembly, const char *kernel, KernelResources *out) {
+  return t->resources && t->resources(assembly, kernel, out);
+}

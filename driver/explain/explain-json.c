@@ -100,6 +100,18 @@ static json_t *bounds_json(const LaunchTime *t) {
   return o;
 }
 
+/* What the compiled kernel takes, as its metadata says. */
+static json_t *taken_json(const KernelResources *r) {
+  json_t *o = json_object();
+  set(o, "vector_registers", json_integer(r->registers));
+  set(o, "scalar_registers", json_integer(r->scalar_registers));
+  set(o, "vector_registers_spilled", json_integer(r->spilled));
+  set(o, "scalar_registers_spilled", json_integer(r->scalar_spilled));
+  set(o, "private_bytes", json_integer(r->private_bytes));
+  set(o, "shared_bytes", json_integer(r->shared_bytes));
+  return o;
+}
+
 /* A kernel. */
 static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
@@ -117,6 +129,8 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
     set(o, "ptxas_registers", json_integer(x->assembled.registers));
   if (x->assembled.found)
     set(o, "ptxas_spilled_bytes", json_integer(x->assembled.spilled_bytes));
+  if (x->assembled.told)
+    set(o, "compiled", taken_json(&x->assembled.taken));
   set(o, "blocks_a_core", json_integer(x->time.occupancy.blocks));
   set(o, "warps_a_core", json_integer(x->time.occupancy.warps));
   set(o, "most_warps_a_core", json_integer(x->time.occupancy.most_warps));

@@ -1,4 +1,5 @@
-/* driver/explain/explain-ptxas.c: registers and spills as ptxas tells them, beside the estimates. */
+/* driver/explain/explain-ptxas.c: registers and spills as ptxas or the compiled kernels' metadata tell them, beside the
+ * estimates. */
 #include "driver/explain/explain.h"
 
 #include <stdio.h>
@@ -6,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernels of the sequence, and no others, as PTX. Reductions are left out, for their sequences number kernels that
- * are not there. NULL if that cannot be made. */
+/* The kernels of the sequence, and no others, as assembly. Reductions are left out, for their sequences number kernels
+ * that are not there. NULL if that cannot be made. */
 static const char *code_of(const Explanation *e, size_t *size) {
   Module m = *e->kernels;
   CodegenOptions o = program_codegen_options(e->program);
@@ -56,8 +57,22 @@ static void read_report(Explanation *e, FILE *from) {
   }
 }
 
+/* Reads what the assembly says of its kernels. */
+static void read_metadata(Explanation *e) {
+  size_t size;
+  const char *code = code_of(e, &size);
+  for (int i = 0; code && i < e->nkernels; i++) {
+    Assembled *a = &e->list[i].assembled;
+    a->told = target_resources(e->target, code, e->list[i].kernel->name, &a->taken);
+  }
+}
+
 void explain_assemble(Explanation *e) {
   size_t size;
+  if (target_tells_resources(e->target)) {
+    read_metadata(e);
+    return;
+  }
   const char *tool = strcmp(target_arch(e->target), "nvptx") == 0 ? assembler_find(e->arena) : NULL;
   const char *code = tool ? code_of(e, &size) : NULL, *file = code ? write_temporary(e->arena, code, size) : NULL;
   if (!file)

@@ -88,6 +88,16 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
           l->redundancy.needed);
 }
 
+/* What the compiled kernel takes, as its metadata says. */
+static void print_taken(FILE *to, const KernelResources *r) {
+  fprintf(to, "; compiled: %d vector and %d scalar", r->registers, r->scalar_registers);
+  if (r->spilled || r->scalar_spilled)
+    fprintf(to, ", %d and %d spilled", r->spilled, r->scalar_spilled);
+  if (r->private_bytes)
+    fprintf(to, ", %d bytes of private memory", r->private_bytes);
+  fprintf(to, ", %d bytes of shared memory", r->shared_bytes);
+}
+
 /* A kernel: its figures, and what bounds it. One without blocks computes nothing. */
 static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
@@ -101,6 +111,8 @@ static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *
     fprintf(to, ", about %d too few", l->spilled);
   if (x->assembled.found)
     fprintf(to, "; ptxas: %d, %d bytes spilled", x->assembled.registers, x->assembled.spilled_bytes);
+  if (x->assembled.told)
+    print_taken(to, &x->assembled.taken);
   fprintf(to, "\n  occupancy      %d block%s, %d of %d warps a core; limited by %s\n", o->blocks,
           o->blocks > 1 ? "s" : "", o->warps, o->most_warps, o->limit);
   if (l->points < 1)

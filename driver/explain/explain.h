@@ -4,7 +4,7 @@
  *   explain.c        the figures, from passes/plan/estimate.h
  *   expect.c         some of them, for a plan on a device
  *   assemble.c       the assembler of a target that has one as a program of its own
- *   explain-ptxas.c  what the assembler says of the same kernels, where there is one
+ *   explain-ptxas.c  what the assembler says of the same kernels, where there is one; or their metadata
  *   explain-text.c   as text       explain-json.c   as JSON
  *   explain-draw.c   as a drawing (SVG)
  */
@@ -34,10 +34,12 @@ TargetInfo card_info(const Card *card, const TargetInfo *base);
 
 /* ---------------------------------------------------------------- explain.c */
 
-/* What an assembler says of a kernel; found: it said something. */
+/* What an assembler says of a kernel; found: it said something. told: `taken` is what the metadata of the compiled
+ * kernel says. */
 typedef struct Assembled {
-  bool found;
+  bool found, told;
   int32_t registers, spilled_bytes;
+  KernelResources taken;
 } Assembled;
 
 /* A kernel of the longest sequence of steps. beside: it runs beside the one before it, which makes the tiles at no edge
@@ -111,8 +113,9 @@ StcStatus assemble(Workspace *w, const char *tool, const char *cpu, const char *
 
 /* ---------------------------------------------------------------- explain-ptxas.c */
 
-/* Has the assembler of the target, if there is one, tell what it makes of the kernels. Nothing but its absence, or its
- * failure, keeps e->list[i].assembled.found false. */
+/* Has the assembler of the target, if there is one, tell what it makes of the kernels; where the target's assembly says
+ * that itself, reads it. Nothing but the absence of both, or a failure, keeps e->list[i].assembled.found and .told
+ * false. */
 void explain_assemble(Explanation *e);
 
 /* ---------------------------------------------------------------- reports */
