@@ -59,37 +59,6 @@ static void barrier(Emit *e) {
   fence(e, LLVMAtomicOrderingAcquire);
 }
 
-/* The number of the lane in its wave, at the entry. */
-static LLVMValueRef lane_number(Emit *e) {
-  LLVMValueRef args[] = {LLVMConstInt(e->i32, UINT32_MAX, 0), LLVMConstInt(e->i32, 0, 0)};
-  args[1] = emit_intrinsic(e, e->entry.b, "llvm.amdgcn.mbcnt.lo", 0, NULL, 2, args);
-  return e->target->info.lanes == 32 ? args[1]
-                                     : emit_intrinsic(e, e->entry.b, "llvm.amdgcn.mbcnt.hi", 0, NULL, 2, args);
-}
-
-/* Four times the number of the lane lower (OP_SHUFFLE_UP) or higher by `by` than this one, its own if that is not of
- * the same 32; at the entry. */
-static LLVMValueRef lane_address(Emit *e, Opcode code, int by) {
-  LLVMBuilderRef b = e->entry.b;
-  LLVMValueRef lane = lane_number(e), distance = LLVMConstInt(e->i32, (unsigned)by, 0);
-  LLVMValueRef place = LLVMBuildAnd(b, lane, LLVMConstInt(e->i32, 31, 0), "");
-  bool up = code == OP_SHUFFLE_UP;
-  LLVMValueRef there = LLVMBuildICmp(b, up ? LLVMIntUGE : LLVMIntULT, place,
-                                     up ? distance : LLVMConstInt(e->i32, 32 - (unsigned)by, 0), "");
-  LLVMValueRef other = up ? LLVMBuildSub(b, lane, distance, "") : LLVMBuildAdd(b, lane, distance, "");
-  return LLVMBuildShl(b, LLVMBuildSelect(b, there, other, lane, ""), LLVMConstInt(e->i32, 2, 0), "");
-}
-
-/* The swizzle of groups of 32 lanes, whatever the wave: the lane number and 31, xor `by`; or the permutation by
- * addresses. */
-static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
-  if (code != OP_SHUFFLE)
-    return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.bpermute", 0, NULL, 2,
-                          (LLVMValueRef[]){lane_address(e, code, by), x});
-  LLVMValueRef args[] = {x, LLVMConstInt(e->i32, (unsigned)by << 10 | 31, 0)};
-  return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.swizzle", 0, NULL, 2, args);
-}
-
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
@@ -150,7 +119,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .thread = thread,
                 .block = block,
                 .barrier = barrier,
-                .shuffle = shuffle,
+                .shuffle = l->lanes == 64 ? amdgpu_shuffle_64 : amdgpu_shuffle_32,
                 .resources = amdgpu_resources,
                 .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu",

@@ -240,8 +240,8 @@ struct Target {
   LLVMValueRef (*block)(Emit *e, int hw);
   void (*barrier)(Emit *e);
   void (*near_barrier)(Emit *e); /* the barrier between neighbouring warps; NULL: that of the block is taken */
-  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, else
-   * the own; NULL: there are no warps */
+  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, in
+   * lanes where there is none of the same 32 any; NULL: there are no warps */
   LLVMValueRef (*shuffle)(Emit *e, Opcode code, LLVMValueRef x, int by);
   /* Copies of 4, 8 or 16 bytes to shared memory that run beside the thread; NULL: there are none. The thread's copies
    * since the last commit are a group; wait until only its `groups` latest are unfinished. */
@@ -277,6 +277,9 @@ typedef struct Arch {
   bool (*make)(Arena *a, const char *cpu, Target *t); /* fills t for one of cpus; false if there is no such */
 } Arch;
 extern const Arch arch_nvptx, arch_amdgpu, arch_host;
+/* The `shuffle` of amdgpu with waves of 64 lanes, with wave shifts, and of 32, with v_permlanex16: amdgpu-lanes.c. */
+LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by);
+LLVMValueRef amdgpu_shuffle_32(Emit *e, Opcode code, LLVMValueRef x, int by);
 /* The `resources` of amdgpu: amdgpu-resources.c. */
 bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
 /* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */

@@ -653,8 +653,8 @@ Value *build_extract(Builder *b, Type t, Value *x, int member);
 Value *build_element(Builder *b, Type t, int param_array, Value *index);
 /* The value `x` of the lane whose number is this one's exclusive-or `mask`. */
 Value *build_shuffle(Builder *b, Value *x, int mask);
-/* The value `x` of the lane lower (OP_SHUFFLE_UP) or higher (OP_SHUFFLE_DOWN) by `by`, 1 to 31; beyond the 32 lanes the
- * own, stale. */
+/* The value `x` of the lane lower (OP_SHUFFLE_UP) or higher (OP_SHUFFLE_DOWN) by `by`, 1 to 31; beyond the 32 lanes
+ * some stale value. */
 Value *build_shift_lanes(Builder *b, Opcode code, Value *x, int by);
 Value *build_dim(Builder *b, Opcode code, int dim); /* index, thread, block */
 Value *build_step(Builder *b);

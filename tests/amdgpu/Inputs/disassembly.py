@@ -11,6 +11,10 @@ import re
 import sys
 
 
+# Instructions that get values of other lanes: by name, or by the DPP control of an operand.
+EXCHANGE = re.compile(r"permute|swizzle|permlane|quad_perm:|row_\w+|wave_sh[lr]:")
+
+
 def kernels_of(kir):
     """By kernel: threads a block, barriers, shared arrays, words shuffled."""
     found = {}
@@ -29,14 +33,14 @@ def kernels_of(kir):
 
 
 def code_of(text):
-    """By function: its instructions' names."""
+    """By function: its instructions, each as the name and what follows it."""
     found = {}
     for line in text.splitlines():
         head = re.match(r"[0-9a-f]+ <(.+)>:", line)
         if head and not re.match(r"L\d+$", head.group(1)):
             here = found[head.group(1)] = []
         elif found and line.strip() and not head:
-            here.append(line.split()[0])
+            here.append(line.strip())
     return found
 
 
@@ -45,12 +49,12 @@ def main():
     wave, code, faults = int(sys.argv[4]), code_of(disassembly), 0
     given = {k["name"]: k for k in json.loads(manifest)["kernels"]}
     for name, k in kernels_of(kir).items():
-        names = code[name]
+        names = [line.split()[0] for line in code[name]]
         # A barrier of gfx12 is a pair of a signal and a wait.
         barriers = names.count("s_barrier") + names.count("s_barrier_wait")
         wanted = k["barriers"] if k["threads"] > wave else 0
         lds = sum(n.startswith("ds_") and "permute" not in n and "swizzle" not in n for n in names)
-        exchanges = sum("permute" in n or "swizzle" in n or "permlane" in n for n in names)
+        exchanges = sum(bool(EXCHANGE.search(line)) for line in code[name])
         ok = barriers == wanted and exchanges == k["words"] and (lds > 0) == (k["shared"] > 0) == (given[name]["static_shared_bytes"] > 0)
         print("%s %s: %d barriers of %d, %d LDS accesses, %d shared arrays, %d words of %d shuffled"
               % ("ok" if ok else "WRONG", name, barriers, wanted, lds, k["shared"], exchanges, k["words"]))
