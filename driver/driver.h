@@ -24,7 +24,7 @@
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
  *   check.c         comparing with the reference        series.c  reductions' values, as text and as a file
- *   options.c       the command's options as a table    command.c  run.c  run-data.c  run-check.c  its commands
+ *   options.c       the command's options as a table    command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make
  *   entry.c         the command as a function, main.c  as a program
  */
@@ -484,7 +484,8 @@ typedef enum CommandKind {
   CMD_VERSION = 16,
   CMD_BENCH = 32,
   CMD_TUNE = 64,
-  CMD_EXPLAIN = 128
+  CMD_EXPLAIN = 128,
+  CMD_FORMAT = 256
 } CommandKind;
 
 /* The command line, parsed. */
@@ -515,6 +516,8 @@ typedef struct Command {
   bool scheduled, no_tune_db; /* an option says something of the schedule; no database is to be looked at */
   int nload;
   const char **load_passes;
+  int nfiles;
+  const char **files; /* fmt: all of them */
 } Command;
 
 /* The rule for make that says of what files the `n` outputs were made: the program, plugins, databases of schedules. */
@@ -531,6 +534,7 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_explain(const Command *c);
+StcStatus command_format(const Command *c);
 
 /* The values that reductions had while a program ran, in order of evaluation (malloc). */
 typedef struct Series {

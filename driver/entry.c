@@ -30,12 +30,14 @@ static StcStatus command(Command *c) {
   case CMD_BENCH: catch_signals(); return command_bench(c, &interrupted);
   case CMD_TUNE: catch_signals(); return command_tune(c, &interrupted);
   case CMD_EXPLAIN: return command_explain(c);
+  case CMD_FORMAT: return command_format(c);
   case CMD_DEVICES: return stc_devices(c->context, stdout);
   case CMD_VERSION: return puts(stc_version()) < 0 ? STC_IO : STC_OK;
   case CMD_HELP: {
     StcStatus s = help_print(stdout, c->topic);
     if (s)
-      context_error(c->context, "no help on `%s`; there are compile, run, tune, explain, bench and devices", c->topic);
+      context_error(c->context, "no help on `%s`; there are compile, run, tune, explain, bench, fmt and devices",
+                    c->topic);
     return s;
   }
   }

@@ -173,6 +173,7 @@ static const char *set_help(Command *c, const char *v) {
              : c->kind == CMD_EXPLAIN ? "explain"
              : c->kind == CMD_BENCH   ? "bench"
              : c->kind == CMD_DEVICES ? "devices"
+             : c->kind == CMD_FORMAT  ? "fmt"
                                       : NULL;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
@@ -229,7 +230,7 @@ static const char *set_check(Command *c, const char *v) {
 
 enum {
   BOTH = CMD_COMPILE | CMD_RUN,
-  ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN,
+  ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT,
   PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN
 };
 
@@ -254,8 +255,8 @@ static const OptionRow rows[] = {
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
      "save the values of `reduce` and `until`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
-    {"check", TAKES_OPTIONAL, CMD_RUN, set_check, "--check[=TOL]",
-     "run the reference too and compare; exit 1 above the tolerance"},
+    {"check", TAKES_OPTIONAL, CMD_RUN | CMD_FORMAT, set_check, "--check[=TOL]",
+     "run the reference too and compare; exit 1 above the tolerance (fmt: see there)"},
     {"time", TAKES_OPTIONAL, CMD_RUN, set_time, "--time[=kernels]",
      "print one line of JSON with what the run took, each kernel by itself"},
     {"programs", TAKES_VALUE, CMD_BENCH, set_programs, "--programs=A,B", "only these programs of the bench"},
@@ -419,6 +420,8 @@ static bool command_word(Command *c, const char *word) {
     c->kind = CMD_EXPLAIN;
   else if (strcmp(word, "devices") == 0)
     c->kind = CMD_DEVICES;
+  else if (strcmp(word, "fmt") == 0)
+    c->kind = CMD_FORMAT;
   else if (strcmp(word, "help") == 0)
     c->kind = CMD_HELP;
   else
@@ -443,6 +446,9 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
         return s;
     } else if (c->kind == CMD_DEVICES || c->kind == CMD_BENCH) {
       return context_error(c->context, "%s: `stc %s` takes no file", argv[i], argv[1]), STC_USAGE;
+    } else if (c->kind == CMD_FORMAT) {
+      c->file = argv[i];
+      ARENA_PUSH(c->arena, c->files, c->nfiles, c->file);
     } else if (c->file) {
       return context_error(c->context, "two files, %s and %s: one at a time", c->file, argv[i]), STC_USAGE;
     } else {
@@ -453,11 +459,13 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->options.defines = c->defines;
   c->options.nload = c->nload;
   c->options.load_passes = c->load_passes;
-  if ((c->kind == CMD_COMPILE || c->kind == CMD_RUN || c->kind == CMD_TUNE || c->kind == CMD_EXPLAIN) && !c->file)
+  int with_file = CMD_COMPILE | CMD_RUN | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT;
+  if ((c->kind & with_file) && !c->file)
     return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
                          c->kind == CMD_RUN       ? "stc run [options]"
                          : c->kind == CMD_TUNE    ? "stc tune [options]"
                          : c->kind == CMD_EXPLAIN ? "stc explain [options]"
+                         : c->kind == CMD_FORMAT  ? "stc fmt [--check]"
                                                   : "stc [options]"),
            STC_USAGE;
   return STC_OK;
@@ -501,6 +509,7 @@ static void print_main_help(FILE *to) {
         "  stc tune [options] FILE  find the fastest schedule on a device (`stc help tune`)\n"
         "  stc explain [options] FILE  what its schedule comes to on a card (`stc help explain`)\n"
         "  stc bench [options]      measure the bench programs on a device (`stc help bench`)\n"
+        "  stc fmt [--check] FILE.. put programs into the one style (`stc help fmt`)\n"
         "  stc devices              list what there is to run on\n"
         "  stc help [COMMAND]       this text, or that on a command\n"
         "  stc --version            the versions of stc and LLVM\n\n"
@@ -562,6 +571,15 @@ static void print_bench_help(FILE *to) {
   fputs("\n", to);
 }
 
+/* The help on formatting. */
+static void print_format_help(FILE *to) {
+  fputs("stc fmt [--check] FILE...: put stencil programs into the one style, in place; - is from stdin to stdout\n\n"
+        "  --check            change nothing, print the files that are not in it; exit 1 if there are any\n\n"
+        "Lines break where they did; blanks, indentation and the columns of comments are set. The program stays the\n"
+        "same, and a file that is in the style is not touched.\n",
+        to);
+}
+
 /* The help on devices. */
 static void print_devices_help(FILE *to) {
   fputs("stc devices: list what `stc run --device=` can name here, and why the rest cannot be used\n\n", to);
@@ -582,6 +600,8 @@ StcStatus help_print(FILE *to, const char *topic) {
     print_bench_help(to);
   else if (strcmp(topic, "devices") == 0)
     print_devices_help(to);
+  else if (strcmp(topic, "fmt") == 0)
+    print_format_help(to);
   else
     return STC_USAGE;
   return STC_OK;

@@ -11,6 +11,7 @@
  *   fold.c          constant expressions and affine bounds
  *   lower.c         checked program to a stencil IR module; the two functions below
  *   dump.c          the checked program as text (-emit=ast)
+ *   format.c        the program's text in the one style (stc fmt)
  *
  * The language is described in docs/language.md.
  */
@@ -31,5 +32,8 @@ typedef struct FrontendOptions {
 Module *frontend_compile(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o);
 /* The checked AST of the program as an indented tree, one node a line with its place and type. NULL after an error. */
 char *frontend_dump_ast(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o);
+/* The program `text` in the one style: blanks, indentation, columns of comments; lines break where they did, comments
+ * stay, and the tokens are the same. What comes out comes out of itself. NULL after an error of syntax. */
+char *frontend_format(Arena *a, Diags *d, const char *file, const char *text);
 
 #endif

@@ -1,6 +1,5 @@
 /* tests/fuzz/fuzz_stn.c: a libFuzzer target for the frontend. Any text must give a verified module or an error, never
- * a crash; the module's
- * printed text must parse back. */
+ * a crash; the module's printed text must parse back. A program that can be formatted comes out of itself then. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,17 @@
 static void ignore_message(void *user, const Diag *d) {
   (void)user;
   (void)d;
+}
+
+/* Formats a program; what comes out must be formatted, too. */
+static void format_twice(Arena *a, const char *text) {
+  Diags *d = diags_new(a, ignore_message, NULL);
+  const char *once = frontend_format(a, d, "fuzz.stn", text);
+  if (!once && diags_errors(d) == 0)
+    abort();
+  const char *twice = once ? frontend_format(a, d, "fuzz.stn", once) : NULL;
+  if (once && (!twice || strcmp(once, twice) != 0))
+    abort();
 }
 
 /* Compiles the `size` bytes at `data` as a program; a module that does not print and parse back is a crash. */
@@ -27,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!back || strcmp(first, module_print(back)) != 0)
       abort();
   }
+  format_twice(a, text);
   arena_free(a);
   return 0;
 }
