@@ -405,6 +405,9 @@ char *const_c_text(Arena *a, Const c, Type t);
 char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix, const char *result);
 /* C source of those helper functions: the arithmetic of the IR where C's differs. */
 extern const char c_helpers[];
+/* A call of the function of c_covered that tells whether `c` holds; scalars are called as in affine_c_text. */
+char *covered_c_text(Arena *a, const Module *m, const Covered *c, const char *prefix);
+extern const char c_covered[];
 /* A scalar's name as a member in C and C++: keywords get an underscore behind them, names that passes made ("finite A")
  * two. */
 const char *c_name(Arena *a, const char *name);

@@ -100,6 +100,11 @@ static void begin(Writer *w) {
            "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include "
            "<stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n",
            w->p, w->p, c_helpers);
+  for (int i = 0; i < w->m->nchecks; i++)
+    if (w->m->checks[i].covered) {
+      str_addf(&w->s, "%s\n", c_covered);
+      break;
+    }
   str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
 
@@ -192,7 +197,8 @@ static void bind(Writer *w) {
       str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
-    str_addf(&w->s, "  if (%s < 0", affine_c_text(w->arena, m, c->value, "p->"));
+    str_addf(&w->s, c->covered ? "  if (!%s" : "  if (%s < 0",
+             c->covered ? covered_c_text(w->arena, m, c->covered, "p->") : affine_c_text(w->arena, m, c->value, "p->"));
     for (int j = 0; j < 2; j++)
       if (c->unless_empty[j])
         str_add(&w->s, not_empty(w, c->unless_empty[j]));

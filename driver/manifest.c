@@ -299,14 +299,35 @@ static json_t *buffers(const Writer *w) {
   return list;
 }
 
-/* What must hold of the params: value >= 0, unless one of the regions is empty. */
+/* Sets in `o` that regions must hold all points that another one's come to by an outside rule. */
+static void set_covered(const Writer *w, json_t *o, const Covered *c) {
+  static const char *const rules[] = {"none", "clamp", "mirror", "periodic", "const"};
+  Str s = {.arena = w->arena};
+  json_t *x = json_object(), *by = json_array();
+  covered_print(&s, w->m, c);
+  set(o, "text", json_string(s.s));
+  set(x, "region", box(w, &c->need));
+  set(x, "outside", json_string(rules[c->rule]));
+  set(x, "within", box(w, &c->within));
+  for (int i = 0; i < c->n; i++)
+    json_array_append_new(by, box(w, &c->by[i]));
+  set(x, "by", by);
+  set(o, "covered", x);
+}
+
+/* What must hold of the params: value >= 0, or that regions cover another, unless one of the regions in unless_empty is
+ * empty. */
 static json_t *checks(const Writer *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nchecks; i++) {
     const Check *c = &w->m->checks[i];
     json_t *o = json_object(), *empty = json_array();
-    set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
-    set(o, "value", affine(w, c->value));
+    if (c->covered) {
+      set_covered(w, o, c->covered);
+    } else {
+      set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
+      set(o, "value", affine(w, c->value));
+    }
     for (int j = 0; j < 2; j++)
       if (c->unless_empty[j])
         json_array_append_new(empty, box(w, c->unless_empty[j]));

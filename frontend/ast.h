@@ -342,15 +342,12 @@ typedef enum SymbolKind {
   SYM_ARGUMENT /* a let of a stencil's block; a var; a let and a parameter of a function */
 } SymbolKind;
 
-enum { MAX_COVER = 64 };
-
-/* Boxes on all of whose points a temp field has been written; on those of box number i if all nconds[i] affine values
- * at only_if[i] are >= 0, which is so under the params' defaults. The first `sure` have no conditions. */
+/* Boxes on all of whose points a temp field has been written: first the `written` ones of the stencils' pieces, then
+ * what can be joined of them whatever the params are. `full`: there were more than MAX_COVERED of those pieces. */
 typedef struct Cover {
-  int n, sure;
-  Box box[MAX_COVER];
-  int nconds[MAX_COVER];
-  Affine *only_if[MAX_COVER];
+  int n, written;
+  bool full;
+  Box box[MAX_COVERED];
 } Cover;
 
 typedef struct Env Env;

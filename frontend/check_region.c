@@ -1,6 +1,8 @@
 /* frontend/check_region.c: regions, offsets and launch checks, and what temp fields hold. */
 #include "frontend/ast.h"
 
+#include <string.h>
+
 /* Bounds are compared where they can be without the params; where they cannot, the comparison becomes a check at
  * launch. */
 
@@ -61,7 +63,7 @@ static bool is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
 
 /* Adds the launch check value >= 0 about the points of x and y. */
 static void add_check(Checker *c, Loc loc, Affine value, const Box *x, const Box *y, const char *message) {
-  Check k = {value, message, loc, {guard(c, x), guard(c, y)}};
+  Check k = {.value = value, .message = message, .loc = loc, .unless_empty = {guard(c, x), guard(c, y)}};
   ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
 }
 
@@ -273,29 +275,23 @@ static bool assigns(const CheckedPiece *p, int field) {
   return false;
 }
 
-/* Adds a box that is written if the `n` values at `only_if` are >= 0, unless it is there or there are too many. */
-static void cover_add(Cover *k, const Box *b, int n, Affine *only_if) {
+/* Adds a box that is written, unless it is there or there are too many. */
+static void cover_add(Cover *k, const Box *b) {
   for (int i = 0; i < k->n; i++)
     if (box_equal(&k->box[i], b))
       return;
-  if (k->n == MAX_COVER)
-    return;
-  k->box[k->n] = *b;
-  k->nconds[k->n] = n;
-  k->only_if[k->n++] = only_if;
+  if (k->n < MAX_COVERED)
+    k->box[k->n++] = *b;
+  else
+    k->full = true;
 }
 
-/* Is x >= 0, or, if it depends on params and `guess`, is it so under their defaults? */
-static bool not_negative(const Checker *c, Affine x, bool guess) {
-  return x.n ? guess && holds_by_default(c, x) : x.c >= 0;
-}
-
-/* If boxes number `i` and `j` agree but for one dimension, in which j begins at the latest behind i's end, adds the box
- * from i's beginning to j's end, unless i or j holds all of it. `guess`: what depends on params is taken to be as under
- * their defaults, and becomes a condition. */
-static void cover_join(const Checker *c, Cover *k, int i, int j, bool guess) {
+/* If boxes number `i` and `j` agree but for one dimension, in which j begins at the latest behind i's end whatever the
+ * params are, adds the box from i's beginning to j's end, unless i or j holds all of it. */
+static void cover_join(Cover *k, int i, int j) {
   const Box *p = &k->box[i], *q = &k->box[j];
   int differ = -1;
+  int64_t more, apart, before;
   for (int d = 0; d < p->rank; d++) {
     if (affine_equal(p->lo[d], q->lo[d]) && affine_equal(p->hi[d], q->hi[d]))
       continue;
@@ -303,44 +299,31 @@ static void cover_join(const Checker *c, Cover *k, int i, int j, bool guess) {
       return;
     differ = d;
   }
-  if (differ < 0)
+  if (differ < 0 || !affine_diff(q->lo[differ], p->hi[differ], &apart) || apart > 1)
     return;
-  Affine touch = affine_add_const(affine_sub(c->arena, p->hi[differ], q->lo[differ]), 1);
-  if (!not_negative(c, touch, guess) || not_negative(c, affine_sub(c->arena, p->hi[differ], q->hi[differ]), guess) ||
-      not_negative(c, affine_sub(c->arena, p->lo[differ], q->lo[differ]), guess))
+  if ((affine_diff(q->hi[differ], p->hi[differ], &more) && more <= 0) ||
+      (affine_diff(q->lo[differ], p->lo[differ], &before) && before <= 0))
     return;
   Box b = *p;
   b.hi[differ] = q->hi[differ];
-  int n = 0;
-  Affine *only_if = ARENA_ARRAY(c->arena, Affine, k->nconds[i] + k->nconds[j] + 1);
-  for (int x = 0; x < k->nconds[i]; x++)
-    only_if[n++] = k->only_if[i][x];
-  for (int x = 0; x < k->nconds[j]; x++)
-    only_if[n++] = k->only_if[j][x];
-  if (touch.n)
-    only_if[n++] = touch;
-  cover_add(k, &b, n, only_if);
+  cover_add(k, &b);
 }
 
-/* Adds what can be joined of the boxes. */
-static void cover_close(const Checker *c, Cover *k, bool guess) {
-  for (int i = 0; i < k->n; i++)
-    for (int j = 0; j < i; j++) {
-      cover_join(c, k, j, i, guess);
-      cover_join(c, k, i, j, guess);
-    }
-}
-
-/* What earlier stencils of the step have written of `field`. */
+/* What earlier stencils of the step have written of `field`, and what can be joined of that. */
 static Cover *cover_of(Checker *c, int field) {
   Cover *k = ARENA_NEW(c->arena, Cover);
   for (int i = 0; i < c->nchecked; i++)
     for (int j = 0; !c->checked[i].is_init && j < c->checked[i].npieces; j++)
       if (assigns(&c->checked[i].pieces[j], field))
-        cover_add(k, &c->checked[i].pieces[j].box, 0, NULL);
-  cover_close(c, k, false);
-  k->sure = k->n;
-  cover_close(c, k, true);
+        cover_add(k, &c->checked[i].pieces[j].box);
+  k->written = k->n;
+  bool full = k->full;
+  for (int i = 0; i < k->n; i++)
+    for (int j = 0; j < i; j++) {
+      cover_join(k, j, i);
+      cover_join(k, i, j);
+    }
+  k->full = full;
   return k;
 }
 
@@ -365,18 +348,103 @@ static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
   return need;
 }
 
-/* Does `need` lie inside `outer` under the params' defaults? */
-static bool inside_by_default(Checker *c, const Box *need, const Box *outer) {
-  for (int side = 0; side < 2 * need->rank; side++)
-    if (!holds_by_default(c, room(c, need, 0, outer, side / 2, side % 2)))
-      return false;
+/* c->region moved by `off`. */
+static Box moved(const Checker *c, const int64_t *off) {
+  Box b = *c->region;
+  for (int d = 0; d < b.rank; d++) {
+    b.lo[d] = affine_add_const(b.lo[d], off[d]);
+    b.hi[d] = affine_add_const(b.hi[d], off[d]);
+  }
+  return b;
+}
+
+/* Where coordinate `x` of dimension d comes to about the region of `f`, which has points, into *x. False if it is not
+ * known. */
+static bool brought_in(const Checker *c, const Symbol *f, int d, Affine *x) {
+  OutsideRule rule = c->m->fields[f->index].outside;
+  int64_t below, above;
+  bool low = affine_diff(*x, f->box.lo[d], &below), high = affine_diff(f->box.hi[d], *x, &above);
+  bool edge = (low && below == 0) || (high && above == 0);
+  if (rule == OUTSIDE_NONE || edge || (low && below >= 0 && high && above >= 0))
+    return true;
+  if (rule != OUTSIDE_CLAMP || !((low && below < 0) || (high && above < 0)))
+    return false;
+  *x = low && below < 0 ? f->box.lo[d] : f->box.hi[d];
   return true;
 }
 
-/* Adds the launch check value >= 0 about the points of c->region, if it depends on params and no other implies it. */
-static void check_holds(Checker *c, Loc loc, Affine value, const char *message) {
-  if (value.n && !is_checked(c, value, c->region, NULL))
-    add_check(c, loc, value, c->region, NULL, message);
+/* Is the point outside the box, whatever the params are? */
+static bool never_in(const Affine *point, const Box *b) {
+  for (int d = 0; d < b->rank; d++) {
+    int64_t below, above;
+    if ((affine_diff(point[d], b->lo[d], &below) && below < 0) ||
+        (affine_diff(b->hi[d], point[d], &above) && above < 0))
+      return true;
+  }
+  return false;
+}
+
+/* Is some corner of c->region moved by `off` a point that nothing has written, whatever the params are? */
+static bool misses_corner(const Checker *c, const Symbol *f, const int64_t *off, const Cover *k) {
+  Box need = moved(c, off);
+  for (int corner = 0; corner < 1 << need.rank; corner++) {
+    Affine point[MAX_RANK];
+    bool known = true, missed = true;
+    for (int d = 0; d < need.rank; d++) {
+      point[d] = corner >> d & 1 ? need.hi[d] : need.lo[d];
+      known = known && brought_in(c, f, d, &point[d]);
+    }
+    for (int i = 0; i < k->written && known && missed; i++)
+      missed = never_in(point, &k->box[i]);
+    if (known && missed)
+      return true;
+  }
+  return false;
+}
+
+/* Does a bound of the box depend on params? */
+static bool has_params(const Box *b) {
+  for (int d = 0; d < b->rank; d++)
+    if (b->lo[d].n || b->hi[d].n)
+      return true;
+  return false;
+}
+
+/* Is it wrong whatever the params are that what has been written holds what `covered` needs? */
+static bool never_covered(const Checker *c, const Symbol *f, const int64_t *off, const Cover *k,
+                          const Covered *covered) {
+  int64_t missing[MAX_RANK];
+  bool open = has_params(&covered->need) || has_params(&covered->within);
+  for (int i = 0; i < covered->n; i++)
+    open = open || has_params(&covered->by[i]);
+  return has_points(c->region) >= 0 && (open ? misses_corner(c, f, off, k) : !covered_holds(covered, NULL, missing));
+}
+
+/* "[0 .. M]" or "[0 .. M] and [N - 1]": what has been written. */
+static const char *cover_text(Checker *c, const Cover *k) {
+  Str s = {.arena = c->arena};
+  str_add(&s, box_text(c, &k->box[0]));
+  for (int i = 1; i < k->written && i < 3; i++)
+    str_addf(&s, "%s%s", i + 1 == k->written ? " and " : ", ", box_text(c, &k->box[i]));
+  if (k->written > 3)
+    str_addf(&s, " and %d more regions", k->written - 3);
+  return s.s;
+}
+
+/* The read of `covered` is of values written before if a comparison or two of its bounds says so: adds them as launch
+ * checks. One region only holds what lies within its bounds; several, and outside rules, take a check of their own. */
+static void check_covered(Checker *c, Loc loc, const Covered *covered, const char *message) {
+  if (covered->n > 1 || covered->rule != OUTSIDE_NONE) {
+    Check k = {.value = affine_const(0), .covered = covered, .message = message, .loc = loc};
+    k.unless_empty[0] = guard(c, c->region);
+    ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
+    return;
+  }
+  for (int side = 0; side < 2 * covered->need.rank; side++) {
+    Affine value = room(c, &covered->need, 0, &covered->by[0], side / 2, side % 2);
+    if (value.n && !is_checked(c, value, c->region, NULL))
+      add_check(c, loc, value, c->region, NULL, message);
+  }
 }
 
 /* The read of temp field `f` is of values written before in this step. */
@@ -387,35 +455,32 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
   }
   const Cover *k = f->cover;
   Box need = reach(c, f, off);
-  int best = -1;
-  for (int i = 0; i < k->n; i++) {
-    int in = box_inside(&need, &k->box[i]);
-    if (in > 0 && i < k->sure)
+  for (int i = 0; i < k->n; i++)
+    if (box_inside(&need, &k->box[i]) > 0)
       return;
-    if (in >= 0 && (best < 0 || !inside_by_default(c, &need, &k->box[best])) &&
-        (i < k->sure || inside_by_default(c, &need, &k->box[i])))
-      best = i;
-  }
-  const Box *maybe = best < 0 ? NULL : &k->box[best];
-  const char *read = access_text(c, f->name, off);
   if (!k->n) {
     check_error(c, env, loc,
                 "temp field '%s' is read before a stencil of this step has written it; temp fields keep nothing from "
                 "step to step",
                 f->name);
-  } else if (!maybe) {
-    check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s%s",
-                read, f->name, box_text(c, &need), box_text(c, &k->box[k->sure - 1]),
-                k->sure > 1 ? " and other parts" : "");
-  } else {
-    const char *message =
-        arena_printf(c->arena, "the access %s reads temp field '%s' on %s, but the step has written it only on %s%s",
-                     read, f->name, box_text(c, &need), best < k->sure ? "" : "parts of ", box_text(c, maybe));
-    for (int side = 0; side < 2 * need.rank; side++)
-      check_holds(c, loc, room(c, &need, 0, maybe, side / 2, side % 2), message);
-    for (int i = 0; i < k->nconds[best]; i++)
-      check_holds(c, loc, k->only_if[best][i], message);
+    return;
   }
+  Covered *covered = ARENA_NEW(c->arena, Covered);
+  *covered = (Covered){moved(c, off), f->box, c->m->fields[f->index].outside, k->written,
+                       ARENA_ARRAY(c->arena, Box, k->written)};
+  memcpy(covered->by, k->box, (size_t)k->written * sizeof *k->box);
+  const char *read = access_text(c, f->name, off);
+  if (k->full)
+    check_error(c, env, loc, "temp field '%s' is written by more than %d regions before it is read here; join some",
+                f->name, MAX_COVERED);
+  else if (never_covered(c, f, off, k, covered))
+    check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s",
+                read, f->name, box_text(c, &need), cover_text(c, k));
+  else
+    check_covered(c, loc, covered,
+                  arena_printf(c->arena,
+                               "the access %s reads temp field '%s' on %s, but the step has written it only on %s",
+                               read, f->name, box_text(c, &need), cover_text(c, k)));
 }
 
 /* Is the field a target of `s`? */

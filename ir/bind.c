@@ -160,6 +160,26 @@ static const char *with_params(const Module *m, Affine x, Affine y, const Const 
   return s.n ? arena_printf(m->arena, " (with %s)", s.s) : "";
 }
 
+/* The params that `c` depends on, as with_params has them; before them a point that is missing, if `found`. */
+static const char *with_missing(const Module *m, const Covered *c, bool found, const int64_t *missing,
+                                const Const *scalars) {
+  Affine all = affine_const(0);
+  Str s = {m->arena, NULL, 0, 0};
+  for (int i = -2; i < c->n; i++)
+    for (int d = 0; d < c->need.rank; d++) {
+      const Box *b = i == -2 ? &c->need : i == -1 ? &c->within : &c->by[i];
+      for (int t = 0; t < b->lo[d].n + b->hi[d].n; t++) {
+        int scalar = t < b->lo[d].n ? b->lo[d].t[t].scalar : b->hi[d].t[t - b->lo[d].n].scalar;
+        all = names_scalar(all, all.n, scalar) ? all : affine_add(m->arena, all, affine_scalar(m->arena, scalar));
+      }
+    }
+  str_add(&s, found ? ", not at [" : "");
+  for (int d = 0; d < c->need.rank && found; d++)
+    str_addf(&s, "%s%lld", d ? ", " : "", (long long)missing[d]);
+  str_addf(&s, "%s%s", found ? "]" : "", with_params(m, all, affine_const(0), scalars));
+  return s.s;
+}
+
 /* Has `b` (NULL: no) an empty dimension under the scalars? */
 static bool is_empty(const Box *b, const Const *scalars) {
   for (int k = 0; b && k < b->rank; k++) {
@@ -177,11 +197,15 @@ static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
     bool overflow = false;
-    int64_t v = affine_eval(c->value, scalars, &overflow);
-    if ((v >= 0 && !overflow) || is_empty(c->unless_empty[0], scalars) || is_empty(c->unless_empty[1], scalars))
+    int64_t v = affine_eval(c->value, scalars, &overflow), missing[MAX_RANK] = {0};
+    int covered = c->covered ? covered_holds(c->covered, scalars, missing) : 1;
+    if ((v >= 0 && !overflow && covered > 0) || is_empty(c->unless_empty[0], scalars) ||
+        is_empty(c->unless_empty[1], scalars))
       continue;
     ok = false;
-    diag_error(d, c->loc, "%s%s", c->message, with_params(m, c->value, affine_const(0), scalars));
+    diag_error(d, c->loc, "%s%s", c->message,
+               c->covered ? with_missing(m, c->covered, covered == 0, missing, scalars)
+                          : with_params(m, c->value, affine_const(0), scalars));
   }
   return ok;
 }

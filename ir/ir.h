@@ -6,6 +6,7 @@
  *   modules               module.c (construction, cloning, verified edits)
  *   text                  print.c  parse.c        what is printed parses back to the same module
  *   verifier              verify.c
+ *   launching             bind.c (params, checks)   covered.c (one kind of check)
  *   execution             eval.c (one op on scalars)  interp.c (stencil IR, the definition of right)  simulate.c
  *                         (kernel IR)  reduce.c
  *   targets               target.c (what passes may ask about a target)
@@ -383,12 +384,24 @@ typedef struct Stencil {
   Loc loc;
 } Stencil;
 
-/* A condition on the params that launching must check: value >= 0, else `message` (a format-free sentence). It concerns
- * the points of the boxes in unless_empty (NULL: none): if one of them is empty under the params the condition holds
- * whatever `value` is. module_bind honours this. Text form: check N - 2 >= 0 unless empty [1 .. N - 2] unless empty [M
- * - 1] "message" */
+/* The points of the box `need`, brought into `within` by its outside rule (which leaves them out if it is a constant,
+ * and does nothing if there is none), all lie in one or another of the `n` boxes at `by`. Text form: covered [1 .. N]
+ * outside periodic in [0 .. N - 1] by [0 .. 3] [4 .. N - 1] */
+enum { MAX_COVERED = 256 };
+typedef struct Covered {
+  Box need, within;
+  OutsideRule rule;
+  int32_t n;
+  Box *by;
+} Covered;
+
+/* A condition on the params that launching must check: value >= 0, or, if `covered` is given, that; else `message` (a
+ * format-free sentence). It concerns the points of the boxes in unless_empty (NULL: none): if one of them is empty
+ * under the params the condition holds whatever `value` is. module_bind honours this. Text form: check N - 2 >= 0
+ * unless empty [1 .. N - 2] unless empty [M - 1] "message" */
 typedef struct Check {
-  Affine value;
+  Affine value; /* 0 beside `covered` */
+  const Covered *covered;
   const char *message;
   Loc loc;
   const Box *unless_empty[2];
@@ -731,8 +744,9 @@ int64_t kernel_array_offset(const Kernel *k, int array);
 /* The module as text (deterministic; ends in a newline), in its arena. Renumbers. */
 char *module_print(Module *m);
 void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int indent);
-void affine_print(Str *s, const Module *m, Affine x);  /* "N - 2" */
-void box_print(Str *s, const Module *m, const Box *b); /* "[1 .. N - 2, 0 .. 7]" */
+void affine_print(Str *s, const Module *m, Affine x);          /* "N - 2" */
+void box_print(Str *s, const Module *m, const Box *b);         /* "[1 .. N - 2, 0 .. 7]" */
+void covered_print(Str *s, const Module *m, const Covered *c); /* its text form */
 /* A constant so that it reads back bit for bit: floats shortest, inf and nan by name, nan with payload as hex. */
 void const_print(Str *s, Const c, Type t);
 
@@ -809,6 +823,9 @@ typedef struct Define {
 /* Evaluates all scalars with the overrides and all Module.checks. False after an error (unknown name, malformed or
  * out-of-range value, missing value, failed check). `out` has nscalars places; those of reductions are set to 0. */
 bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *d);
+/* Does it hold under the scalars (NULL if no bound has a param): 1, or 0 and `missing` is a point that no box has; or
+ * -1: the bounds are too large to tell. In covered.c. */
+int covered_holds(const Covered *c, const Const *scalars, int64_t missing[MAX_RANK]);
 /* The number of the kernel that is launched where the host part says `kernel`: that itself, or under these scalars the
  * one in its `instead`; -1 if neither may be (module_bind has reported that). All launchers go by this. */
 int kernel_chosen(const Module *m, int kernel, const Const *scalars);

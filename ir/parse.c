@@ -103,11 +103,37 @@ static void parse_field(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
 }
 
+/* Reads what is covered by what, after the word. */
+static Covered *parse_covered(Parser *p) {
+  static const char *const rules[] = {"clamp", "mirror", "periodic", "const"};
+  Covered *c = ARENA_NEW(p->arena, Covered);
+  c->need = c->within = text_box(p);
+  if (reader_accept_word(&p->r, "outside")) {
+    for (int i = 0; i < 4 && c->rule == OUTSIDE_NONE; i++)
+      if (reader_accept_word(&p->r, rules[i]))
+        c->rule = (OutsideRule)(OUTSIDE_CLAMP + i);
+    if (c->rule == OUTSIDE_NONE)
+      reader_error(&p->r, p->r.tok.loc, "expected an outside rule: clamp, mirror, periodic or const");
+    reader_expect_word(&p->r, "in");
+    c->within = text_box(p);
+  }
+  reader_expect_word(&p->r, "by");
+  do {
+    Box b = text_box(p);
+    ARENA_PUSH(p->arena, c->by, c->n, b);
+  } while (reader_at(&p->r, "["));
+  return c;
+}
+
 static void parse_check(Parser *p, Loc at) {
-  Check c = {.loc = at};
-  c.value = text_affine(p);
-  reader_expect(&p->r, ">=");
-  reader_int(&p->r, 0, 0);
+  Check c = {.loc = at, .value = affine_const(0)};
+  if (reader_accept_word(&p->r, "covered")) {
+    c.covered = parse_covered(p);
+  } else {
+    c.value = text_affine(p);
+    reader_expect(&p->r, ">=");
+    reader_int(&p->r, 0, 0);
+  }
   for (int i = 0; i < 2 && reader_accept_word(&p->r, "unless"); i++) {
     reader_expect_word(&p->r, "empty");
     Box *box = ARENA_NEW(p->arena, Box);

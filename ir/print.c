@@ -416,10 +416,30 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   str_add(s, "\n");
 }
 
+void covered_print(Str *s, const Module *m, const Covered *c) {
+  static const char *const rules[] = {"", "clamp", "mirror", "periodic", "const"};
+  str_add(s, "covered ");
+  box_print(s, m, &c->need);
+  if (c->rule != OUTSIDE_NONE) {
+    str_addf(s, " outside %s in ", rules[c->rule]);
+    box_print(s, m, &c->within);
+  }
+  str_add(s, " by");
+  for (int i = 0; i < c->n; i++) {
+    str_add(s, " ");
+    box_print(s, m, &c->by[i]);
+  }
+}
+
 static void print_check(Str *s, const Module *m, const Check *c) {
   str_add(s, "  check ");
-  affine_print(s, m, c->value);
-  str_add(s, " >= 0 ");
+  if (c->covered) {
+    covered_print(s, m, c->covered);
+  } else {
+    affine_print(s, m, c->value);
+    str_add(s, " >= 0");
+  }
+  str_add(s, " ");
   for (int i = 0; i < 2; i++)
     if (c->unless_empty[i]) {
       str_add(s, "unless empty ");

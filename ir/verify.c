@@ -142,6 +142,20 @@ static void check_fields(Verifier *v) {
   }
 }
 
+/* What a check says of boxes that cover others. */
+static void verify_covered(Verifier *v, Loc at, const Covered *c) {
+  if (!c)
+    return;
+  if (c->rule > OUTSIDE_CONST)
+    verify_fail(v, at, "there is no outside rule number %d", (int)c->rule);
+  if (c->n < 1 || c->n > MAX_COVERED)
+    verify_fail(v, at, "%d boxes, must be 1 to %d", (int)c->n, MAX_COVERED);
+  verify_box(v, at, &c->need, v->m->grid.rank);
+  verify_box(v, at, &c->within, v->m->grid.rank);
+  for (int i = 0; i < c->n; i++)
+    verify_box(v, at, &c->by[i], v->m->grid.rank);
+}
+
 /* Module.grid, steps, checks. */
 static void check_grid(Verifier *v) {
   const Module *m = v->m;
@@ -155,6 +169,7 @@ static void check_grid(Verifier *v) {
   for (int i = 0; i < m->nchecks; i++) {
     set_where(v, m->checks[i].loc, "check", NULL);
     verify_affine(v, m->checks[i].loc, m->checks[i].value);
+    verify_covered(v, m->checks[i].loc, m->checks[i].covered);
     for (int j = 0; j < 2; j++)
       if (m->checks[i].unless_empty[j])
         verify_box(v, m->checks[i].loc, m->checks[i].unless_empty[j], m->checks[i].unless_empty[j]->rank);

@@ -53,6 +53,43 @@ static const LaunchCase cases[] = {
      "M=7",
      "6:27: error: the access T[1] reads temp field 'T' on [2 .. N - 11], but the step has written it only on [0 .. M] "
      "(with N = 20, M = 7)\n"},
+    {"temp_written_under_this_param_only",
+     "param N = 20, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T) { [0 .. M] = A; [M+1 .. M+3] = A; }\nstencil s(A)[1 .. N-2] = T[1];\n",
+     "N=14", ""},
+    {"temp_not_written_by_any_piece",
+     "param N = 14, M = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T) { [0 .. M] = A; [M+1 .. M+3] = A; }\nstencil s(A)[1 .. N-2] = T[1];\n",
+     "N=20",
+     "6:26: error: the access T[1] reads temp field 'T' on [2 .. N - 1], but the step has written it only on [0 .. M] "
+     "and [M + 1 .. M + 3], not at [14] (with N = 20, M = 10)\n"},
+    {"temp_pinwheel",
+     "param N = 16, K = 0;\ngrid G = [0 .. N-1, 0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
+     "stencil t(T) { [0 .. K, 0 .. N-K-2] = 1; [0 .. N-K-2, N-K-1 .. N-1] = 2; [N-K-1 .. N-1, K+1 .. N-1] = 3;\n"
+     "[K+1 .. N-1, 0 .. K] = 4; [K+1 .. N-K-2, K+1 .. N-K-2] = 5; }\nstencil s(A)[G] = T;\n",
+     "K=5", ""},
+    {"temp_pieces_one_of_them_empty",
+     "param N = 10, K = 3;\ngrid G = [0 .. N-1], 4;\nfield A : f32 on G;\nfield T : f32 on G temp;\n"
+     "stencil t(T) { [1 .. K] = A; [K+1 .. N-1] = A; }\nstencil s(A)[G] = T;\n",
+     "K=-1", ""},
+    {"temp_by_periodic_images",
+     "param N = 16, K = 0;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp outside periodic;\n"
+     "stencil t(T)[0 .. K] = A;\nstencil s(A)[N-2 .. N-1] = T[2];\n",
+     "K=1", ""},
+    {"temp_by_mirror_images",
+     "param N = 16, K = 0;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp outside mirror;\n"
+     "stencil t(T)[N-K-1 .. N-1] = A;\nstencil s(A)[N-1] = T[2];\n",
+     "K=2", ""},
+    {"temp_beyond_a_constant",
+     "param N = 16, K = 0;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 on [2 .. N-1] temp outside 1;\n"
+     "stencil t(T)[2 .. K] = A;\nstencil s(A)[0 .. 4] = T[-1];\n",
+     "K=3", ""},
+    {"temp_by_images_that_are_missing",
+     "param N = 16, K = 1;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp outside periodic;\n"
+     "stencil t(T)[0 .. K] = A;\nstencil s(A)[N-2 .. N-1] = T[2];\n",
+     "K=0",
+     "6:28: error: the access T[2] reads temp field 'T' on [0 .. N - 1], but the step has written it only on [0 .. K], "
+     "not at [1] (with N = 16, K = 0)\n"},
 };
 
 /* Compiles and binds the LaunchCase at *state; it fails exactly if a message is expected. */

@@ -114,8 +114,8 @@ static const FrontendCase cases[] = {
     {"temp_written_in_parts",
      "grid G = [0 .. 9], 4;\nfield A : f32 on G;\nfield T : f32 on G temp;\nstencil t(T) { [0 .. 2] = A; [4 .. 6] = A; "
      "}\nstencil s(A)[G] = T;\n",
-     "5:19: error: the access T[0] reads temp field 'T' on [0 .. 9], but before it this step has written only [4 .. 6] "
-     "and other parts\n"},
+     "5:19: error: the access T[0] reads temp field 'T' on [0 .. 9], but before it this step has written only [0 .. 2] "
+     "and [4 .. 6]\n"},
     {"temp_written_in_parts_that_overlap",
      "grid G = [0 .. 9], 4;\nfield A : f32 on G;\nfield T : f32 on G temp;\nstencil t(T)[0 .. 5] = A;\nstencil u(T)[3 "
      ".. 9] = A;\nstencil v(T)[4 .. 5] = A;\nstencil s(A)[G] = T;\n",

@@ -5,6 +5,7 @@ reductions, and writes each field that is neither temp nor input to FIELD.out.np
 values of the reductions and the steps made.
 """
 import ctypes
+import itertools
 import json
 import math
 import os
@@ -52,6 +53,28 @@ def expression(ops, env):
     return values[-1]
 
 
+def points(box, env):
+    return itertools.product(*[range(affine(lo, env), affine(hi, env) + 1) for lo, hi in zip(box["lower"], box["upper"])])
+
+
+def image(rule, x, lo, hi):
+    """Where an outside rule brings coordinate x about lo .. hi; None: nowhere."""
+    if rule == "none" or lo <= x <= hi:
+        return x
+    r = (x - lo) % max(2 * (hi - lo), 1)
+    return {"clamp": min(max(x, lo), hi), "mirror": lo + min(r, 2 * (hi - lo) - r), "periodic": lo + (x - lo) % (hi - lo + 1), "const": None}[rule]
+
+
+def covered(c, env):
+    """Does some region of `by` hold each point that is read?"""
+    have = {p for b in c["by"] for p in points(b, env)}
+    within = [(affine(lo, env), affine(hi, env)) for lo, hi in zip(c["within"]["lower"], c["within"]["upper"])]
+    if c["outside"] != "none" and any(hi < lo for lo, hi in within):
+        return True
+    read = {tuple(image(c["outside"], x, lo, hi) for x, (lo, hi) in zip(p, within)) for p in points(c["region"], env)}
+    return all(None in p or p in have for p in read)
+
+
 def bind(manifest, defines):
     env = {}
     for s in manifest["scalars"]:
@@ -63,7 +86,7 @@ def bind(manifest, defines):
             env[s["name"]] = expression(s["expression"], env) if "expression" in s else rounded(s["default"], s["type"])
     for c in manifest["checks"]:
         empty = any(affine(lo, env) > affine(hi, env) for b in c["unless_empty"] for lo, hi in zip(b["lower"], b["upper"]))
-        assert empty or affine(c["value"], env) >= 0, c["message"]
+        assert empty or (covered(c["covered"], env) if "covered" in c else affine(c["value"], env) >= 0), c["message"]
     return env
 
 
@@ -199,4 +222,5 @@ def main():
     print("steps", launcher.step)
 
 
-main()
+if __name__ == "__main__":
+    main()
