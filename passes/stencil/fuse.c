@@ -240,12 +240,19 @@ static bool check_groups(const Fuse *f, const char *cuts) {
   return true;
 }
 
+/* Is stencil `i` the first of those at the step's end that only move time levels on, and may it share the launch of the
+ * stencil before? */
+static bool goes_along(const Fuse *f, int i) {
+  return next_named(f, i) == f->n && !is_history_stencil(f->m, &f->st[i - 1]) &&
+         !part_launch(f->m, f->n, f->st, i - 1, f->n)->illegal;
+}
+
 /* Makes the cut that `cuts` asks for: "all", "none", or names. */
 static bool explicit_cut(const Fuse *f, const char *cuts) {
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
   bool none = strcmp(cuts, "none") == 0;
   for (int i = 1; i < f->n; i++)
-    before[i] = none && may_cut(f, i);
+    before[i] = none && may_cut(f, i) && !goes_along(f, i);
   if (!none && strcmp(cuts, "all") && !read_cuts(f, cuts, before))
     return false;
   LaunchCost whole;
