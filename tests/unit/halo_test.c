@@ -31,31 +31,27 @@ static void assert_extent(const Extent *e, int d, int64_t lo, int64_t hi) {
   assert_int_equal(e->hi[d], hi);
 }
 
-/* The numbers of Figure 5 of the paper. Its program is not at hand, so this one is made to need the same: two fields
- * that take turns, two time steps. The tile of either field starts at x0 and has length l0; before the first instance A
- * must be there from x0 - 2 with length l0 + 5, that is 2 points below and 3 above, and B from x0 - 2 with length l0 +
- * 4, 2 below and 2 above. */
+/* Figure 5 of the paper: its program, three time steps, the tile (x0, l0), first point and length, given for B. In the
+ * last step A is needed on (x0, l0 + 1), one step back B on (x0 - 1, l0 + 2), in the first step A on (x0 - 2, l0 + 5)
+ * and B on (x0 - 2, l0 + 4). */
 static const char FIGURE_5[] =
-    "stencil module \"figure5\" {\n  grid [0 .. 99] steps 8\n  field @A : f32 on [0 .. 99]\n  field @B : f32 on [0 .. "
-    "99]\n"
-    "  stencil @f (@A) {\n    piece [1 .. 98] (@A) {\n"
-    "      %0 = access @A[-1] : f32\n      %1 = access @A[1] : f32\n      %2 = access @B[-1] : f32\n      %3 = access "
-    "@B[0] : f32\n"
-    "      %4 = add %0, %1 : f32\n      %5 = add %2, %3 : f32\n      %6 = add %4, %5 : f32\n      yield %6\n    }\n  "
-    "}\n"
-    "  stencil @g (@B) {\n    piece [1 .. 98] (@B) {\n"
-    "      %0 = access @B[0] : f32\n      %1 = access @A[0] : f32\n      %2 = access @A[1] : f32\n"
-    "      %3 = add %0, %1 : f32\n      %4 = add %3, %2 : f32\n      yield %4\n    }\n  }\n}\n";
+    "stencil module \"figure5\" {\n  param @N : i64\n  grid [0 .. N - 1] steps 9\n"
+    "  field @A : f32 on [0 .. N - 1]\n  field @B : f32 on [0 .. N - 1]\n"
+    "  stencil @fA (@A) {\n    piece [1 .. N - 2] (@A) {\n"
+    "      %0 = access @B[-1] : f32\n      %1 = access @B[0] : f32\n      %2 = add %0, %1 : f32\n      yield %2\n"
+    "    }\n  }\n"
+    "  stencil @fB (@B) {\n    piece [1 .. N - 2] (@B) {\n"
+    "      %0 = access @A[0] : f32\n      %1 = access @A[1] : f32\n      %2 = add %0, %1 : f32\n      yield %2\n"
+    "    }\n  }\n}\n";
 
 static void test_figure_5(void **state) {
-  Found r = analyse(*state, FIGURE_5, 2);
-  assert_true(r.has[0] && r.has[1]);
-  assert_extent(&r.need[0], 0, 2, 3);
-  assert_extent(&r.need[1], 0, 2, 2);
-  assert_extent(&r.st[0].extent, 0, 1, 2);
-  assert_extent(&r.st[1].extent, 0, 1, 1);
-  assert_extent(&r.st[2].extent, 0, 0, 1);
-  assert_extent(&r.st[3].extent, 0, 0, 0);
+  static const int64_t a[] = {2, 3, 1, 2, 0, 1}, b[] = {2, 2, 1, 1, 0, 0};
+  Found r = analyse(*state, FIGURE_5, 3);
+  assert_true(r.has[0] && r.has[1] && r.n == 6);
+  for (int step = 0; step < 3; step++) {
+    assert_extent(&r.st[2 * step].extent, 0, a[2 * step], a[2 * step + 1]);
+    assert_extent(&r.st[2 * step + 1].extent, 0, b[2 * step], b[2 * step + 1]);
+  }
   assert_true(r.st[0].has_extent);
 }
 
