@@ -721,7 +721,8 @@ bool op_is_barrier(const Op *op);
 
 /* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step)
  * and its extents: first buffers by index, then scalars by index, then the step. Call when the body is complete and
- * after passes that change it. */
+ * after passes that change it. A kernel of the init sequence keeps the fields that it was to write: they are set, to 0
+ * where no init sets a point. */
 void kernel_set_args(Module *m, Kernel *k);
 /* Type of a buffer's elements, and number of its indices: the grid's rank, or 1. */
 Type buffer_type(const Module *m, int buffer);

@@ -342,6 +342,22 @@ static void use_buffer_shape(Uses *u, const Buffer *b) {
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
+/* Does the init sequence of `m` launch kernel `k`, one of its own? */
+static bool is_init_kernel(const Module *m, const Kernel *k) {
+  for (int i = 0; i < m->host.init.nops; i++)
+    if (m->host.init.ops[i].kind == HOST_LAUNCH && &m->kernels[m->host.init.ops[i].a] == k)
+      return true;
+  return false;
+}
+
+/* Marks the buffers of fields that `k` was to write: what an init sets stays known although its region is empty and
+ * nothing is left of its stores. */
+static void keep_writes(Uses *u, const Module *m, const Kernel *k) {
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_BUFFER && m->buffers[k->args[i].index].kind == BUFFER_FIELD)
+      u->writes[k->args[i].index] |= k->args[i].writes;
+}
+
 void kernel_set_args(Module *m, Kernel *k) {
   Uses u = {.module = m,
             .reads = ARENA_ARRAY(m->arena, bool, m->nbuffers),
@@ -353,6 +369,8 @@ void kernel_set_args(Module *m, Kernel *k) {
     if (k->hollow)
       use_affine(&u, k->without[d]);
   }
+  if (is_init_kernel(m, k))
+    keep_writes(&u, m, k);
   k->nargs = 0;
   k->args = NULL;
   for (int i = 0; i < m->nbuffers; i++)
