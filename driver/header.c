@@ -185,6 +185,23 @@ static void check_multiples(Writer *w, const Kernel *k) {
   }
 }
 
+/* Statements that check that the grid has points in every dimension, and not too many to reckon with. */
+static void check_grid(Writer *w) {
+  const Box *b = &w->m->grid;
+  for (int d = 0; d < b->rank; d++) {
+    const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
+               *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
+    str_addf(&w->s,
+             "  if (%s < -(INT64_C(1) << 60) || %s > INT64_C(1) << 60) return \"grid: the bounds of dimension %d lie "
+             "beyond 2^60\";\n",
+             lo, hi, d);
+    str_addf(&w->s,
+             "  if (%s < %s) return \"dimension %d of the grid is empty: a grid needs at least one point in every "
+             "dimension\";\n",
+             hi, lo, d);
+  }
+}
+
 /* The function that computes the lets and checks the params. */
 static void bind(Writer *w) {
   const Module *m = w->m;
@@ -195,6 +212,7 @@ static void bind(Writer *w) {
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr && !m->scalars[i].is_param)
       str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
+  check_grid(w);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];
     str_addf(&w->s, c->covered ? "  if (!%s" : "  if (%s < 0",

@@ -69,9 +69,9 @@ void loops_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
   for (int i = 0; i < m->ninits; i++) {
     const Stencil *st = launches[i]->st;
     for (int k = 0; k < st->ntargets; k++) {
-      const char *name = st->ntargets == 1
-                             ? arena_printf(m->arena, "init_%s", st->name)
-                             : arena_printf(m->arena, "init_%s_%s", st->name, m->fields[st->targets[k]].name);
+      const char *name = st->ntargets == 1 ? arena_printf(m->arena, "%s_init_%s", m->name, st->name)
+                                           : arena_printf(m->arena, "%s_init_%s_%s", m->name, st->name,
+                                                          m->fields[st->targets[k]].name);
       loops_launch(lo, &lo->out->host.init, launches[i], st->ntargets == 1 ? -1 : st->targets[k], name, block, 0);
     }
     host_swaps(lo, &lo->out->host.init, launches[i]);

@@ -184,7 +184,7 @@ void lower_inits(Lowering *lo, Launch *const *launches, const int32_t *block) {
   const Module *m = lo->m;
   for (int i = 0; i < m->ninits; i++) {
     const Stencil *st = launches[i]->st;
-    const char *name = arena_printf(lo->out->arena, "init_%s", st->name);
+    const char *name = arena_printf(lo->out->arena, "%s_init_%s", m->name, st->name);
     for (int t = 0; t < st->ntargets; t++) {
       const char *one =
           st->ntargets == 1 ? name : arena_printf(lo->out->arena, "%s_%s", name, m->fields[st->targets[t]].name);

@@ -298,7 +298,7 @@ static void lower_reduction(Lowering *lo, const Reduction *r, Reduction *out) {
   out->body = NULL;
   out->seq = (HostSeq){0};
   out->result = k.buffer;
-  const char *name = arena_printf(m->arena, "reduce_%s", r->name);
+  const char *name = arena_printf(m->arena, "%s_reduce_%s", m->name, r->name);
   reduce_kernel(&k, &out->seq, name, REDUCE_BLOCKS, simt ? threads_over_rows : loops_over_rows);
   reduce_kernel(&k, &out->seq, arena_printf(m->arena, "%s_all", name), 1,
                 simt ? threads_over_blocks : loops_over_blocks);

@@ -101,7 +101,7 @@ def line(label, launches, work):
 
 def print_kernels(label, launches, work):
     """The lines for all kernels of a run, but those that give fields their first values."""
-    names = dict.fromkeys(l["name"] for l in launches if not l["name"].startswith("init_"))
+    names = dict.fromkeys(l["name"] for l in launches if "_init_" not in l["name"])
     for name in names:
         print(line(label, [l for l in launches if l["name"] == name], work), flush=True)
     return bool(names)

@@ -76,7 +76,7 @@ def print_size(stc, size, steps, cuts):
             cut = next((w[5:] for w in best["schedule"].split() if w.startswith("fuse=")), "all")
         head = "| %s | %s | %.4f | %.2f " % (name, cut, 1e3 * seconds[name], best["gpts"])
         for k in each["kernels"]:
-            if k["name"].startswith("init_"):
+            if "_init_" in k["name"]:
                 continue
             print("%s| %s | %.4f | %d | %d | %d |" % (head, stage(k["name"]), 1e3 * k["seconds"] / k["launches"], k["registers"], k["local_bytes"], k["shared_bytes"]), flush=True)
             head = "| | | | "

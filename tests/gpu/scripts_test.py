@@ -77,7 +77,7 @@ LONG = """==PROF== x
 "ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
 "0","k_naive(int)","Command line profiler metrics","gpu__time_duration.sum","ns","7,000"
 "0","k_naive(int)","Command line profiler metrics","smsp__inst_executed.sum","inst","1,000"
-"0","init_k","Command line profiler metrics","smsp__inst_executed.sum","inst","n/a"
+"0","k_init_a","Command line profiler metrics","smsp__inst_executed.sum","inst","n/a"
 """
 
 
