@@ -12,6 +12,9 @@ set(pc_files)
 if(STC_SHARED)
   install(TARGETS libstc_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   list(APPEND pc_files stc)
+  # For the Python package: one file, for wheels have no links.
+  install(FILES $<TARGET_FILE:libstc_shared> DESTINATION stc RENAME libstc.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    COMPONENT python EXCLUDE_FROM_ALL)
 endif()
 if(NOT STC_LLVM_STATIC)
   list(APPEND pc_files stc-static)

@@ -11,9 +11,10 @@
 void plan_release_slot(StcPlan *p, Slot *slot) {
   if (slot->owner && slot->owner->deleter)
     slot->owner->deleter(slot->owner);
-  if (!slot->foreign && p->device.kind->whole)
+  bool own = slot->memory && !slot->foreign;
+  if (own && p->device.kind->whole)
     free(slot->memory);
-  else if (!slot->foreign && slot->memory)
+  else if (own)
     p->device.kind->release(&p->device, slot->memory, slot->size);
   *slot = (Slot){0};
 }

@@ -212,6 +212,17 @@ static void test_refused(void **state) {
   stc_program_free(p);
 }
 
+/* A plan on a device that there is not is freed before it has memory. */
+static void test_no_device(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *plan = NULL;
+  assert_int_equal(stc_compile_string(w->c, "p.stn", jacobi, NULL, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "tpu", 0, NULL, &plan), STC_USAGE);
+  assert_null(plan);
+  stc_program_free(p);
+}
+
 /* How often the deleter of the test's tensors was called. */
 static int deleted;
 static void count_deletion(DLManagedTensor *t) { deleted += t->manager_ctx == &deleted; }
@@ -373,8 +384,8 @@ static void test_events(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_bound),      TEST(test_fresh),  TEST(test_refused), TEST(test_dlpack),
-                                     TEST(test_background), TEST(test_stream), TEST(test_events)};
+  const struct CMUnitTest tests[] = {TEST(test_bound),  TEST(test_fresh),      TEST(test_refused), TEST(test_no_device),
+                                     TEST(test_dlpack), TEST(test_background), TEST(test_stream),  TEST(test_events)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

@@ -1,0 +1,289 @@
+"""An artifact and its manifest, run on the vendor's driver alone."""
+from __future__ import annotations
+
+import ctypes as c
+import json
+import math
+import os
+import weakref
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
+
+import numpy as np
+
+from . import _arrays as arrays
+from ._driver import DRIVERS
+from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
+
+MOST_VERSION = 4
+
+
+class ArtifactRun(NamedTuple):
+    """What Artifact.run came to. steps: those made. until: the name of the `until` that ended it, or None. reductions: as in Plan.reductions."""
+    steps: int
+    until: Optional[str]
+    reductions: Dict[str, np.ndarray]
+
+
+def load(manifest: Union[str, os.PathLike], artifact: Union[str, os.PathLike, None] = None, device: int = 0) -> "Artifact":
+    """An artifact that `stc -march=... FILE` made. manifest: its .json. artifact: the .ptx, .hsaco or .o; default: beside the manifest, by its
+    name. device: the GPU's number. LLVM is not used: only libcuda.so.1 or libamdhip64.so (for .o a C compiler, which links it)."""
+    path = Path(manifest)
+    data = json.loads(path.read_text())
+    if data.get("schema") != "stc-manifest":
+        raise ValueError(f"{path} is no manifest of stc's")
+    if data["schema_version"] > MOST_VERSION:
+        raise ValueError(f"{path} has the schema version {data['schema_version']}, and this package knows those up to {MOST_VERSION}: update it")
+    return Artifact(data, Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"]), device)
+
+
+class Artifact:
+    """Kernels and the manifest that says how to launch them. stc.load makes it."""
+
+    def __init__(self, manifest: Mapping[str, Any], path: Path, device: int):
+        self.manifest = manifest
+        self._driver = DRIVERS[manifest["target"]["arch"]](device)
+        self._driver.load(path, manifest)
+        self._finalizer = weakref.finalize(self, self._driver.close)
+        self._kernels = {k["name"]: k for k in manifest["kernels"]}
+        self._fields = {f["name"]: f for f in manifest["fields"]}
+        self._arrays = {a["name"]: a for a in manifest["arrays"]}
+
+    @property
+    def fields(self) -> List[str]:
+        """The names of what has values from step to step; components of vectors and structs one by one ("v.0")."""
+        return [n for n, f in self._fields.items() if not f["temp"]]
+
+    def run(self, fields: Mapping[str, Any], steps: Optional[int] = None, *, stream: Any = None, first_step: int = 0, **params: Any) -> ArtifactRun:
+        """Runs time steps first_step .. first_step + steps - 1 (None: as many as the program says), in place.
+
+        fields: arrays by the names of fields and launch-time arrays, dense, in C order. Arrays on the GPU are worked on where they are, NumPy
+        arrays are copied in and out. A field that is not given begins as its init makes it, else as zeros. stream: a CUDA or HIP stream; arrays on
+        the GPU are then filled in it, and the call does not wait where there is neither a NumPy array nor a reduction. params: those that the
+        shapes of the fields do not tell.
+        """
+        run = _Run(self, fields, first_step, params, arrays.stream_handle(stream))
+        try:
+            return run.all(self.manifest["steps"] if steps is None else steps)
+        finally:
+            run.close()
+
+
+class _Run:
+    """One call of Artifact.run: buffers, scalars, the step."""
+
+    def __init__(self, artifact: Artifact, given: Mapping[str, Any], first_step: int, params: Mapping[str, Any], stream: int):
+        self.a, self.m, self.driver = artifact, artifact.manifest, artifact._driver
+        self.driver.current()
+        self.driver.stream, self.step = stream, first_step
+        for name in given:
+            if name not in artifact._arrays and name not in artifact.fields:
+                raise KeyError(f"{name!r} is no field or launch-time array of the artifact; there are {', '.join(artifact.fields + list(artifact._arrays))}")
+        shapes = {n: tuple(np.shape(v) if isinstance(v, np.ndarray) else v.shape) for n, v in given.items() if n in artifact._fields}
+        self.env = bind(self.m, {**params_of_shapes(self.m, shapes), **params})
+        self.own: List[int] = []
+        self.home: Dict[str, int] = {}
+        self.back: List[tuple] = []
+        self.kept: List[Any] = []
+        self.series: Dict[str, List[tuple]] = {}
+        self.memory: Dict[str, int] = {}
+        self.given = given
+        for b in self.m["buffers"]:
+            self.memory[b["name"]] = self._memory_for(b)
+
+    def _elements(self, b: Mapping[str, Any], most: int = 0) -> int:
+        """Elements of a buffer; with most=1 with room for one in each empty dimension."""
+        if b["kind"] == "field":
+            return math.prod(max(n, most) for n in extents(self.a._fields[b["field"]], self.env))
+        if b["kind"] == "array":
+            return max(bound(self.a._arrays[b["array"]]["extent"], self.env), most)
+        return b["elements"]
+
+    def _memory_for(self, b: Mapping[str, Any]) -> int:
+        """The buffer's memory: the caller's array where it is on the device, else fresh memory, filled where there are values."""
+        name = b.get("array") if b["kind"] == "array" else b.get("field") if b["kind"] == "field" and b["copy"] == 0 else None
+        value = self.given.get(name) if name else None
+        on_device = value is not None and self._is_here(value)
+        if on_device and b["kind"] == "field":
+            where = self._check(name, value, b)
+            self.home[b["name"]] = where
+            return where
+        p = self.driver.alloc(self._elements(b, 1) * b["element_bytes"])
+        self.own.append(p)
+        if value is not None:
+            self._fill(p, name, value, b)
+        elif b["kind"] == "array":
+            raise ValueError(f"launch-time array {name} has no values: give {self._elements(b)} of type {b['type']}")
+        else:
+            self._clear(p, self._elements(b, 1) * b["element_bytes"])
+        return p
+
+    def _is_here(self, value: Any) -> bool:
+        return not isinstance(value, np.ndarray) and self.driver.kind != arrays.CPU and arrays.is_on_gpu(value)
+
+    def _shape(self, name: str) -> tuple:
+        if name in self.a._arrays:
+            return (max(bound(self.a._arrays[name]["extent"], self.env), 0),)
+        return extents(self.a._fields[name], self.env)
+
+    def _check(self, name: str, value: Any, b: Mapping[str, Any]) -> int:
+        """The address of an array on the device that kernels can work on."""
+        m = arrays.memory_of(value, self.driver.stream)
+        self.kept.append(m.keep)
+        dense = tuple(math.prod(m.shape[d + 1:]) for d in range(len(m.shape)))
+        if m.type != b["type"] or m.shape != self._shape(name):
+            raise ValueError(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {m.type} and {m.shape}")
+        if m.strides is not None and any(n > 1 and s != d for n, s, d in zip(m.shape, m.strides, dense)):
+            raise ValueError(f"{name}: the array is not dense in C order; give a contiguous copy")
+        if m.address % b["alignment"]:
+            raise ValueError(f"{name}: the array's address is no multiple of {b['alignment']} bytes, which the kernels need")
+        return m.address
+
+    def _fill(self, p: int, name: str, value: Any, b: Mapping[str, Any]) -> None:
+        """Copies values in, and notes where those of a NumPy array go back."""
+        dtype = arrays.NUMPY[b["type"]]
+        source = arrays.to_numpy(value)
+        if source.shape != self._shape(name) or not np.can_cast(source.dtype, dtype, "same_kind"):
+            raise ValueError(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {source.dtype} and {source.shape}")
+        dense = np.ascontiguousarray(source, dtype)
+        self.driver.put(p, dense.ctypes.data, dense.nbytes)
+        if b["kind"] == "field" and not self.a._fields[b["field"]]["input"]:
+            self.back.append((b["name"], value))
+
+    def _clear(self, p: int, size: int) -> None:
+        zeros = np.zeros(size, np.uint8)
+        self.driver.put(p, zeros.ctypes.data, size)
+
+    # ---------------------------------------------------------------- launches
+
+    def _chosen(self, name: str) -> Mapping[str, Any]:
+        """The kernel that is launched under the params where the host part says `name`."""
+        k = self.a._kernels[name]
+        if all(bound(m["value"], self.env) % m["of"] == 0 for m in k["multiples"]):
+            return k
+        if not k.get("instead"):
+            wrong = next(m for m in k["multiples"] if bound(m["value"], self.env) % m["of"])
+            raise ValueError(f"kernel {name} needs {wrong['value']['text']} to be a multiple of {wrong['of']}")
+        return self._chosen(k["instead"])
+
+    def _launch(self, name: str) -> None:
+        k = self._chosen(name)
+        grid = [-(-max(bound(g["extent"], self.env), 0) // g["tile"]) for g in k["grid"]]
+        if "without" in k["grid"][0]:
+            hole = math.prod(-(-max(bound(g["without"], self.env), 0) // g["tile"]) for g in k["grid"])
+            grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
+        if math.prod(grid) == 0:
+            return
+        values = [self.memory[a["buffer"]] if a["kind"] == "buffer" else self.env[a["scalar"]] if a["kind"] == "scalar" else self.step
+                  for a in k["arguments"]]
+        self.driver.launch(k, grid, values)
+
+    def _sequence(self, sequence: Mapping[str, Any]) -> None:
+        for op in sequence["operations"]:
+            if "launch" in op:
+                self._launch(op["launch"])
+            else:
+                x, y = op["swap"]
+                self.memory[x], self.memory[y] = self.memory[y], self.memory[x]
+        self.step += sequence["steps"]
+
+    def _writes(self, kernel: str) -> set:
+        """The fields that a kernel writes."""
+        buffers = {b["name"]: b for b in self.m["buffers"]}
+        return {buffers[a["buffer"]].get("field") for a in self.a._kernels[kernel]["arguments"]
+                if a["kind"] == "buffer" and a["access"] != "read"} - {None}
+
+    def _init(self) -> None:
+        """host.init but for what is given alone; given values that it may have written are put back."""
+        saved = []
+        for b in self.m["buffers"]:
+            if b["kind"] == "field" and b["copy"] == 0 and b["field"] in self.given and self.a._fields[b["field"]]["init"]:
+                size = self._elements(b) * b["element_bytes"]
+                aside = self.driver.alloc(size)
+                self.own.append(aside)
+                self.driver.copy(aside, self.memory[b["name"]], size)
+                saved.append((b["name"], aside, size))
+        buffers = {b["name"]: b for b in self.m["buffers"]}
+        for op in self.m["host"]["init"]["operations"]:
+            if "launch" in op and self._writes(op["launch"]) - set(self.given):
+                self._launch(op["launch"])
+            elif "swap" in op and buffers[op["swap"][0]].get("field") not in self.given:
+                x, y = op["swap"]
+                self.memory[x], self.memory[y] = self.memory[y], self.memory[x]
+        for name, aside, size in saved:
+            self.driver.copy(self.memory[name], aside, size)
+
+    # ---------------------------------------------------------------- the time loop
+
+    def _reduce(self, first: int) -> Optional[str]:
+        """Evaluates what is due; the name of an `until` whose condition is met."""
+        met = None
+        for r in self.m["host"]["reductions"]:
+            if self.step % r["every"]:
+                continue
+            self._sequence(r["sequence"])
+            value = CTYPES[r["type"]]()
+            self.driver.fetch(c.addressof(value), self.memory[r["result"]], c.sizeof(value))
+            self.env[r["scalar"]] = value.value
+            if r["kind"] in ("finite", "bounds"):
+                if value.value != r["good"]:
+                    raise FloatingPointError(f"field {r['field']} is not finite everywhere after {self.step} steps") if r["kind"] == "finite" else \
+                        IndexError(f"an index of a launch-time array was out of range after {self.step} steps")
+                continue
+            self.series.setdefault(r["name"], []).append((self.step, value.value))
+            if r["kind"] == "until":
+                if isinstance(value.value, float) and math.isnan(value.value):
+                    raise FloatingPointError(f"the value that `until` compares is NaN after {self.step} steps")
+                if self.step > 0 and met is None and expression(r["stop"], self.env):
+                    met = r["name"]
+        return met
+
+    def _left(self, end: int) -> int:
+        return min([end - self.step] + [r["every"] - self.step % r["every"] for r in self.m["host"]["reductions"]])
+
+    def all(self, steps: int) -> ArtifactRun:
+        """Inits before step 0, the steps, results where the caller wants them."""
+        first, met = self.step, None
+        if first == 0:
+            self._init()
+            met = self._reduce(first)
+        while self.step < first + steps and met is None:
+            left = self._left(first + steps)
+            self._sequence(next(s for s in self.m["host"]["sequences"] if 0 < s["steps"] <= left))
+            met = self._reduce(first)
+        self._settle()
+        for name, value in self.back:
+            self._copy_back(name, value)
+        series = {n: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for n, v in self.series.items()}
+        return ArtifactRun(self.step - first, met, series)
+
+    def _settle(self) -> None:
+        """Brings each field back to the caller's array, where swaps left it elsewhere."""
+        aside = {}
+        for name, home in self.home.items():
+            if self.memory[name] != home:
+                b = next(b for b in self.m["buffers"] if b["name"] == name)
+                size = self._elements(b) * b["element_bytes"]
+                if self.memory[name] in self.home.values():
+                    aside[name] = (self.driver.alloc(size), size)
+                    self.own.append(aside[name][0])
+                    self.driver.copy(aside[name][0], self.memory[name], size)
+                else:
+                    aside[name] = (self.memory[name], size)
+        for name, (p, size) in aside.items():
+            self.driver.copy(self.home[name], p, size)
+
+    def _copy_back(self, name: str, value: Any) -> None:
+        b = next(b for b in self.m["buffers"] if b["name"] == name)
+        out = np.empty(self._shape(b["field"]), arrays.NUMPY[b["type"]])
+        self.driver.fetch(out.ctypes.data, self.memory[name], out.nbytes)
+        if isinstance(value, np.ndarray):
+            value[...] = out
+        else:
+            np.asarray(value)[...] = out
+
+    def close(self) -> None:
+        if self.own:
+            self.driver.wait()
+        for p in self.own:
+            self.driver.free(p)

@@ -1,0 +1,66 @@
+"""What goes wrong, as exceptions that name the place in the program."""
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional
+
+
+class Message(NamedTuple):
+    """A message of the compiler. line and column count from 1; 0: no place. source: the text of the line."""
+    kind: str
+    file: Optional[str]
+    line: int
+    column: int
+    source: Optional[str]
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else ""
+        lines = [f"{place}{self.kind}: {self.text}"]
+        if self.source is not None and self.column > 0:
+            before = "".join("\t" if c == "\t" else " " for c in self.source[:self.column - 1])
+            lines += [f"  {self.source}", f"  {before}^"]
+        return "\n".join(lines)
+
+
+class StcError(Exception):
+    """An error of the compiler or a device.
+
+    messages: all that was said, in order. file, line, column, source: the place of the first error, where it has one (line 0: it has none).
+    status: the number of stc.h's StcStatus, also the exit code of the command.
+    """
+
+    def __init__(self, status: int, messages: List[Message]):
+        self.status, self.messages = status, messages
+        first = next((m for m in messages if m.kind == "error"), None)
+        self.file = first.file if first else None
+        self.line, self.column = (first.line, first.column) if first else (0, 0)
+        self.source = first.source if first else None
+        super().__init__("\n".join(map(str, messages)) or f"stc failed with status {status}")
+
+
+class OptionError(StcError, ValueError):
+    """Malformed options, a field that there is not, an array that does not fit."""
+
+
+class InputError(StcError, ValueError):
+    """The program is wrong, or what it was given."""
+
+
+class DeviceError(StcError, RuntimeError):
+    """There is no such device, it has not enough memory, or a launch failed."""
+
+
+class StcWarning(UserWarning):
+    """A warning of the compiler."""
+
+
+_CLASSES = {2: OptionError, 3: InputError, 4: DeviceError}
+
+
+def error(status: int, messages: List[Message]) -> Exception:
+    """The exception for a status that is not 0."""
+    if status == 130:
+        return KeyboardInterrupt()
+    if status == 6:
+        return MemoryError("\n".join(map(str, messages)))
+    return _CLASSES.get(status, StcError)(status, messages)

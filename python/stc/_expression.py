@@ -1,0 +1,133 @@
+"""The manifest's formulas: bounds and launch-time expressions (docs/manifest.md)."""
+from __future__ import annotations
+
+import ctypes as c
+import math
+from typing import Any, Dict, List, Mapping
+
+import numpy as np
+
+CTYPES = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
+          "f16": c.c_uint16, "bf16": c.c_uint16}
+
+
+def bound(b: Mapping[str, Any], env: Mapping[str, Any]) -> int:
+    """The value of an affine bound."""
+    return b["constant"] + sum(t["coefficient"] * env[t["param"]] for t in b["terms"])
+
+
+def rounded(x: Any, type: str) -> Any:
+    """x in the type: integers wrap, floats round; from a float to an integer it is cut off, held at the ends, NaN is 0."""
+    if type == "bool":
+        return bool(x)
+    if type[0] == "f":
+        return float(np.float32(x)) if type == "f32" else float(x)
+    bits = int(type[1:])
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    if isinstance(x, float):
+        return 0 if math.isnan(x) else low if x <= low else high if x >= high else int(x)
+    return (int(x) - low) % (1 << bits) + low
+
+
+def _divide(x, y):
+    if isinstance(x, float):
+        with np.errstate(all="ignore"):
+            return float(np.float64(x) / np.float64(y))
+    return 0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+
+
+def _remainder(x, y):
+    return 0 if y == 0 else x - y * _divide(x, y)
+
+
+def _of_numpy(name):
+    def call(*x):
+        with np.errstate(all="ignore"):
+            return float(getattr(np, name)(*(np.float64(v) for v in x)))
+    return call
+
+
+def _least(x, y):
+    return float(np.fmin(x, y)) if isinstance(x, float) else min(x, y)
+
+
+def _most(x, y):
+    return float(np.fmax(x, y)) if isinstance(x, float) else max(x, y)
+
+
+def _fma(x, y, z):
+    from fractions import Fraction
+    if not all(map(math.isfinite, (x, y, z))):
+        return x * y + z
+    return float(Fraction(x) * Fraction(y) + Fraction(z))
+
+
+def _rsqrt(x):
+    with np.errstate(all="ignore"):
+        return float(1 / np.sqrt(np.float64(x)))
+
+
+_OPS = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": _divide, "rem": _remainder, "neg": lambda x: -x,
+        "abs": abs, "min": _least, "max": _most, "fma": _fma, "sqrt": _of_numpy("sqrt"), "rsqrt": _rsqrt, "exp": _of_numpy("exp"),
+        "log": _of_numpy("log"), "pow": _of_numpy("power"), "sin": _of_numpy("sin"), "cos": _of_numpy("cos"), "tan": _of_numpy("tan"),
+        "tanh": _of_numpy("tanh"), "floor": _of_numpy("floor"), "ceil": _of_numpy("ceil"), "copysign": _of_numpy("copysign"),
+        "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y,
+        "ge": lambda x, y: x >= y, "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
+        "select": lambda p, x, y: x if p else y, "convert": lambda x: x}
+
+
+def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
+    """The value of a launch-time expression: operations in order, the last is the result."""
+    values: List[Any] = []
+    for op in ops:
+        kind = op["op"]
+        if kind == "const":
+            v = float(op["value"]) if op["type"][0] == "f" else op["value"]
+        elif kind == "scalar":
+            v = env[op["scalar"]]
+        elif kind in _OPS:
+            v = _OPS[kind](*(values[i] for i in op["arguments"]))
+        else:
+            raise NotImplementedError(f"the manifest has an expression with the operation {kind!r}, which this package does not know")
+        values.append(rounded(v, op["type"]))
+    return values[-1]
+
+
+def bind(manifest: Mapping[str, Any], params: Mapping[str, Any]) -> Dict[str, Any]:
+    """All scalars of a manifest under these params, checked."""
+    env: Dict[str, Any] = {}
+    known = {s["name"] for s in manifest["scalars"] if s["kind"] == "param"}
+    for name in params:
+        if name not in known:
+            raise ValueError(f"{name!r} is no param of the program; there are {', '.join(sorted(known)) or 'none'}")
+    for s in manifest["scalars"]:
+        if s["kind"] == "reduction":
+            env[s["name"]] = 0
+        elif s["name"] in params:
+            env[s["name"]] = rounded(params[s["name"]], s["type"])
+        elif "expression" in s:
+            env[s["name"]] = expression(s["expression"], env)
+        elif s["default"] is None:
+            raise ValueError(f"param {s['name']} has no default: give it a value")
+        else:
+            env[s["name"]] = rounded(float(s["default"]) if s["type"][0] == "f" else s["default"], s["type"])
+    for check in manifest["checks"]:
+        empty = any(bound(lo, env) > bound(hi, env) for r in check["unless_empty"] for lo, hi in zip(r["lower"], r["upper"]))
+        if not empty and bound(check["value"], env) < 0:
+            raise ValueError(check["message"])
+    return env
+
+
+def extents(field: Mapping[str, Any], env: Mapping[str, Any]) -> tuple:
+    """Points of a field per dimension."""
+    return tuple(max(bound(e, env), 0) for e in field["extents"])
+
+
+def params_of_shapes(manifest: Mapping[str, Any], shapes: Mapping[str, tuple]) -> Dict[str, int]:
+    """The params that the shapes of fields name: those that alone make out an extent, such as N of N + 2."""
+    found: Dict[str, int] = {}
+    for f in manifest["fields"]:
+        for b, n in zip(f["extents"], shapes.get(f["name"], ())):
+            if len(b["terms"]) == 1 and (n - b["constant"]) % b["terms"][0]["coefficient"] == 0:
+                found.setdefault(b["terms"][0]["param"], (n - b["constant"]) // b["terms"][0]["coefficient"])
+    return found

@@ -1,0 +1,116 @@
+"""libstc.so as ctypes sees it: the structures and functions of stc.h."""
+from __future__ import annotations
+
+import ctypes as c
+import os
+from pathlib import Path
+
+SONAME = "libstc.so.0.1"
+
+
+def _find() -> str:
+    """The library: what STC_LIBRARY names, else the one in this package, else the system's."""
+    named = os.environ.get("STC_LIBRARY")
+    inside = Path(__file__).with_name(SONAME)
+    return named or (str(inside) if inside.exists() else SONAME)
+
+
+try:
+    lib = c.CDLL(_find())
+except OSError as e:
+    raise ImportError(f"{SONAME} is neither in the package nor in the system ({e}); install the wheel, or name the file in "
+                      "the environment variable STC_LIBRARY") from None
+
+TYPES = ["composite", "bool", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"]
+STRINGS = c.POINTER(c.c_char_p)
+
+
+class CMessage(c.Structure):
+    _fields_ = [("kind", c.c_int), ("file", c.c_char_p), ("line", c.c_int), ("column", c.c_int), ("source", c.c_char_p), ("text", c.c_char_p)]
+
+
+MESSAGE_FN = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(CMessage))
+
+
+class CConfig(c.Structure):
+    _fields_ = [("realloc", c.c_void_p), ("message", MESSAGE_FN), ("user", c.c_void_p)]
+
+
+class COptions(c.Structure):
+    _fields_ = [("march", c.c_char_p), ("mcpu", c.c_char_p), ("real", c.c_char_p), ("schedule", c.c_char_p), ("T", c.c_int),
+                ("block", c.c_int * 3), ("elems", c.c_int * 3), ("chunk", c.c_int), ("ahead", c.c_int), ("grid", c.c_int64 * 3),
+                ("edges", c.c_char_p), ("barriers", c.c_char_p), ("fuse", c.c_char_p), ("opt_level", c.c_int), ("no_contract", c.c_bool),
+                ("fast_math", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),
+                ("nload", c.c_int), ("load_passes", STRINGS), ("print_before", c.c_char_p), ("print_after", c.c_char_p),
+                ("print_all", c.c_bool), ("verify_each", c.c_bool), ("time_passes", c.c_bool), ("stats", c.c_bool), ("remarks", c.c_bool),
+                ("ndefines", c.c_int), ("defines", STRINGS)]
+
+
+class CComponent(c.Structure):
+    _fields_ = [("path", c.c_char_p), ("type", c.c_int), ("offset", c.c_int64)]
+
+
+class CFieldInfo(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_int), ("shape", c.c_int64 * 3), ("bytes", c.c_int64),
+                ("input", c.c_bool), ("temp", c.c_bool), ("has_init", c.c_bool), ("type_name", c.c_char_p), ("ncomponents", c.c_int),
+                ("components", c.POINTER(CComponent)), ("dtype", c.c_char_p), ("naxes", c.c_int), ("axes", c.POINTER(c.c_int64))]
+
+
+class CArray(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("type", c.c_int), ("rank", c.c_int), ("shape", c.POINTER(c.c_int64)), ("strides", c.POINTER(c.c_int64))]
+
+
+class CRunInfo(c.Structure):
+    _fields_ = [("seconds", c.c_double), ("points", c.c_int64), ("steps", c.c_int64), ("launches", c.c_int64), ("gpts", c.c_double),
+                ("until", c.c_char_p)]
+
+
+class CReduction(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64)]
+
+
+SERIES_FN = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(CReduction))
+PROGRESS_FN = c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_int64, c.c_int64)
+P = c.c_void_p
+OUT = c.POINTER(P)
+
+_FUNCTIONS = {
+    "stc_context_new": (P, [c.POINTER(CConfig)]), "stc_context_free": (None, [P]),
+    "stc_compile_string": (c.c_int, [P, c.c_char_p, c.c_char_p, c.POINTER(COptions), OUT]),
+    "stc_compile_file": (c.c_int, [P, c.c_char_p, c.POINTER(COptions), OUT]), "stc_program_free": (None, [P]),
+    "stc_program_emit": (c.c_int, [P, c.c_int, OUT, c.POINTER(c.c_size_t)]),
+    "stc_program_manifest": (c.c_int, [P, c.POINTER(c.c_char_p)]), "stc_program_header": (c.c_int, [P, c.POINTER(c.c_char_p)]),
+    "stc_program_name": (c.c_char_p, [P]), "stc_program_field_count": (c.c_int, [P]), "stc_program_field_name": (c.c_char_p, [P, c.c_int]),
+    "stc_program_find_field": (c.c_int, [P, c.c_char_p]), "stc_program_array_count": (c.c_int, [P]),
+    "stc_program_array_name": (c.c_char_p, [P, c.c_int]), "stc_program_find_array": (c.c_int, [P, c.c_char_p]),
+    "stc_program_rank": (c.c_int, [P]), "stc_program_steps": (c.c_int64, [P]),
+    "stc_plan_new": (c.c_int, [P, c.c_char_p, c.c_int, STRINGS, OUT]), "stc_plan_free": (None, [P]),
+    "stc_plan_field": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),
+    "stc_plan_component": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
+    "stc_plan_array": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),
+    "stc_plan_set": (c.c_int, [P, c.c_int, P, c.c_size_t]), "stc_plan_get": (c.c_int, [P, c.c_int, P, c.c_size_t]),
+    "stc_plan_set_component": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]),
+    "stc_plan_get_component": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]),
+    "stc_plan_set_array": (c.c_int, [P, c.c_int, P, c.c_size_t]),
+    "stc_plan_bind": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CArray), c.c_bool]),
+    "stc_plan_to_dlpack": (c.c_int, [P, c.c_int, c.c_int, OUT]),
+    "stc_plan_run": (c.c_int, [P, c.c_int64, c.POINTER(CRunInfo)]), "stc_plan_run_async": (c.c_int, [P, c.c_int64]),
+    "stc_plan_wait": (c.c_int, [P, c.POINTER(CRunInfo)]), "stc_plan_busy": (c.c_bool, [P]), "stc_plan_stream": (c.c_int, [P, P]),
+    "stc_plan_series": (None, [P, SERIES_FN, P]), "stc_plan_progress": (None, [P, PROGRESS_FN, P]),
+    "stc_plan_device": (c.c_char_p, [P]), "stc_plan_schedule": (c.c_char_p, [P]), "stc_plan_compile_seconds": (c.c_double, [P]),
+    "stc_version": (c.c_char_p, []), "stc_main": (c.c_int, [c.c_int, STRINGS]),
+}
+for _name, (_result, _arguments) in _FUNCTIONS.items():
+    _function = getattr(lib, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+def version() -> str:
+    """"stc 0.1.0 (LLVM 22.1.0)"."""
+    return lib.stc_version().decode()
+
+
+def strings(items):
+    """A C array of strings, and its length."""
+    encoded = [s.encode() for s in items]
+    return (c.c_char_p * (len(encoded) + 1))(*encoded, None), len(encoded)

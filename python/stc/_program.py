@@ -1,0 +1,532 @@
+"""Programs and plans."""
+from __future__ import annotations
+
+import ctypes as c
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+import weakref
+from ast import literal_eval
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _arrays as arrays
+from ._errors import Message, StcWarning, error
+from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRunInfo, lib, strings)
+
+_KINDS = ["error", "warning", "remark", "note"]
+_HOST_DEVICES = ("host", "ref", "sim")
+
+
+def _text(s: Optional[bytes]) -> Optional[str]:
+    return None if s is None else s.decode(errors="replace")
+
+
+class _Context:
+    """A context of libstc and the messages that came from it."""
+
+    def __init__(self):
+        self.messages: List[Message] = []
+        keep = self.messages
+
+        @MESSAGE_FN
+        def take(_, m):
+            m = m.contents
+            keep.append(Message(_KINDS[m.kind], _text(m.file), m.line, m.column, _text(m.source), _text(m.text)))
+
+        self._take = take
+        self._config = CConfig(None, take, None)
+        self.handle = lib.stc_context_new(c.byref(self._config))
+        if not self.handle:
+            raise MemoryError("no memory for a context")
+
+    def check(self, status: int) -> None:
+        """Raises what a status other than 0 means; warnings become Python's."""
+        messages, self.messages[:] = list(self.messages), []
+        if status:
+            raise error(status, messages)
+        for m in messages:
+            if m.kind == "warning":
+                warnings.warn(str(m), StcWarning, stacklevel=4)
+
+
+def _free(context: _Context, free, handle) -> None:
+    free(handle)
+    if free is lib.stc_program_free:
+        lib.stc_context_free(context.handle)
+
+
+class RunInfo(NamedTuple):
+    """What a run took. seconds: of the time steps' kernels. points: of the grid. steps: those made; fewer than asked for if an `until`, whose
+    name `until` then is, ended the run. gpts: 1e9 points x steps a second."""
+    seconds: float
+    points: int
+    steps: int
+    launches: int
+    gpts: float
+    until: Optional[str]
+
+
+def _looks_like_path(source: str) -> bool:
+    return "\n" not in source and ";" not in source and (source.endswith((".stn", ".sir", ".kir")) or os.path.exists(source))
+
+
+def _shape(value: Union[int, Sequence[int]]) -> Sequence[int]:
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, fuse, opt_level, contract, fast_math, check_finite,
+             check_bounds, passes, arch, defines) -> Tuple[COptions, Any]:
+    o = COptions()
+    words = {"real": real, "schedule": schedule, "edges": edges, "barriers": barriers, "fuse": fuse, "passes": passes}
+    if arch:
+        words["march"] = "nvptx" if arch.startswith("sm_") else "amdgpu" if arch.startswith("gfx") else arch
+        words["mcpu"] = arch if arch.startswith(("sm_", "gfx")) else None
+    for name, value in words.items():
+        setattr(o, name, value.encode() if value is not None else None)
+    o.T, o.chunk, o.ahead = T or 0, chunk or 0, ahead or 0
+    for name, value in ("block", block), ("elems", elems), ("grid", grid):
+        for d, n in enumerate(_shape(value) if value else ()):
+            getattr(o, name)[d] = n
+    o.opt_level = 0 if opt_level is None else opt_level + 1
+    o.no_contract, o.fast_math, o.check_bounds, o.check_finite = not contract, fast_math, check_bounds, int(check_finite)
+    o.defines, o.ndefines = strings(_defines(defines))
+    return o, words
+
+
+def _defines(params: Optional[Mapping[str, Any]]) -> List[str]:
+    """"NAME=VALUE" of each param, numbers so that they read back exactly."""
+    def value(v):
+        if isinstance(v, (bool, np.bool_)):
+            return "true" if v else "false"
+        return repr(float(v)) if isinstance(v, (float, np.floating)) else str(int(v)) if isinstance(v, np.integer) else str(v)
+    return [f"{n}={value(v)}" for n, v in (params or {}).items()]
+
+
+def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, T: Optional[int] = None,
+            block: Union[int, Sequence[int], None] = None, elems: Union[int, Sequence[int], None] = None, chunk: Optional[int] = None,
+            ahead: Optional[int] = None, grid: Optional[Sequence[int]] = None, edges: Optional[str] = None,
+            barriers: Optional[str] = None, fuse: Optional[str] = None, opt_level: Optional[int] = None, contract: bool = True,
+            fast_math: bool = False, check_finite: Union[bool, int] = False, check_bounds: bool = False, passes: Optional[str] = None,
+            arch: Optional[str] = None, defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn") -> "Program":
+    """Reads and checks a program: a file's name, or its text.
+
+    The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "naive", "overlap" or "stream"; T: time steps a
+    tile; block: threads a block and elems: points a thread, per dimension, slowest first. grid: the extents that the choice of a schedule is
+    to suit. contract: a*b+c may be rounded once. check_finite: look for NaN and infinities after every so many steps. arch: "host", "sm_90",
+    "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params' new defaults. name: what messages call a text.
+    Raises InputError with file, line and column if the program is wrong.
+    """
+    options, keep = _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, fuse, opt_level, contract, fast_math,
+                             check_finite, check_bounds, passes, arch, defines)
+    context = _Context()
+    handle = c.c_void_p()
+    is_path = isinstance(source, os.PathLike) or _looks_like_path(source)
+    if is_path:
+        status = lib.stc_compile_file(context.handle, os.fsencode(source), c.byref(options), c.byref(handle))
+    else:
+        status = lib.stc_compile_string(context.handle, name.encode(), source.encode(), c.byref(options), c.byref(handle))
+    if status:
+        lib.stc_context_free(context.handle)
+    context.check(status)
+    return Program(context, handle, Path(source) if is_path else source)
+
+
+class Program:
+    """A compiled program. stc.compile makes it."""
+
+    def __init__(self, context: _Context, handle: c.c_void_p, source: Union[Path, str]):
+        self._context, self._handle, self._source = context, handle, source
+        self._finalizer = weakref.finalize(self, _free, context, lib.stc_program_free, handle)
+
+    @property
+    def name(self) -> str:
+        return _text(lib.stc_program_name(self._handle))
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the grid."""
+        return lib.stc_program_rank(self._handle)
+
+    @property
+    def steps(self) -> int:
+        """The number of time steps that the program's grid names."""
+        return lib.stc_program_steps(self._handle)
+
+    @property
+    def fields(self) -> List[str]:
+        """Names of the fields, older levels ("U@1") behind theirs."""
+        return [_text(lib.stc_program_field_name(self._handle, i)) for i in range(lib.stc_program_field_count(self._handle))]
+
+    @property
+    def arrays(self) -> List[str]:
+        """Names of the launch-time arrays."""
+        return [_text(lib.stc_program_array_name(self._handle, i)) for i in range(lib.stc_program_array_count(self._handle))]
+
+    def emit(self, what: str = "obj") -> Union[str, bytes]:
+        """What the compiler made: "ast", "sir", "kir", "llvm", "asm", "manifest", "header" as text, "obj" (the artifact: PTX, a code object,
+        an object file) as bytes."""
+        kinds = ["ast", "sir", "kir", "llvm", "asm", "obj"]
+        if what in ("manifest", "header"):
+            text = c.c_char_p()
+            self._context.check(getattr(lib, f"stc_program_{what}")(self._handle, c.byref(text)))
+            return text.value.decode()
+        if what not in kinds:
+            raise ValueError(f"emit({what!r}): there are {', '.join(kinds)}, manifest and header")
+        data, size = c.c_void_p(), c.c_size_t()
+        self._context.check(lib.stc_program_emit(self._handle, kinds.index(what), c.byref(data), c.byref(size)))
+        made = c.string_at(data, size.value)
+        return made if what == "obj" else made.decode()
+
+    def plan(self, device: str = "host", **params: Any) -> "Plan":
+        """The program on a device with fixed params: "host", "host:4" (threads), "cuda", "cuda:1", "hip", "sim", "ref". Code is loaded and memory
+        allocated; run the plan as often as wanted."""
+        return Plan(self, device, params)
+
+    def explain(self, *options: str, **params: Any) -> "Explanation":
+        """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show."""
+        return Explanation(self._source, list(options) + [f"-D{d}" for d in _defines(params)])
+
+    def __repr__(self) -> str:
+        return f"Program({self.name!r}, fields={self.fields})"
+
+
+class Explanation:
+    """What `stc explain` prints (str) and draws (svg)."""
+
+    def __init__(self, source: Union[Path, str], options: List[str]):
+        with tempfile.TemporaryDirectory() as folder:
+            path = source if isinstance(source, Path) else Path(folder, "program.stn")
+            if not isinstance(source, Path):
+                path.write_text(source)
+            svg = Path(folder, "tiles.svg")
+            done = subprocess.run([sys.executable, "-m", "stc", "explain", "--plot", str(svg), *options, str(path)], capture_output=True, text=True)
+            if done.returncode:
+                raise error(done.returncode, [Message("error", None, 0, 0, None, done.stderr.strip())])
+            self.text, self.svg = done.stdout, svg.read_text() if svg.exists() else ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        return f"<div>{self.svg}</div><pre>{escape(self.text)}</pre>"
+
+
+class _Place(NamedTuple):
+    """A field (component -1), a component of one, or a launch-time array (field -1)."""
+    field: int
+    component: int
+    array: int
+
+
+class Plan:
+    """A program on a device with fixed params. Program.plan makes it.
+
+        run["A"] = a        the field's values; an array on the plan's GPU becomes the field's memory, without a copy
+        run(1000)           time steps; each call goes on from where the last one stopped
+        run["A"]            a NumPy array (on cuda and hip a DeviceArray) that shows the field as it is after each run; .copy() keeps it
+
+    A field's name may be that of an older level ("U@1") or of a component of vectors and structs ("v.0", "s.xx"); launch-time arrays are set by
+    the same brackets. Arrays are in C order, the program's slowest dimension first.
+    """
+
+    def __init__(self, program: Program, device: str, params: Mapping[str, Any]):
+        self.program, self._context, self._params = program, program._context, dict(params)
+        handle = c.c_void_p()
+        defines, n = strings(_defines(params))
+        self._context.check(lib.stc_plan_new(program._handle, device.encode(), n, defines, c.byref(handle)))
+        self._handle, self.device = handle, device
+        self._kept: Dict[Tuple[int, int], Any] = {}
+        self._series: Dict[str, List[Tuple[int, Any]]] = {}
+        self._bar = None
+        self._interrupt: Optional[BaseException] = None
+        self._watch()
+        self._finalizer = weakref.finalize(self, _free_plan, program, handle, self._callbacks)
+
+    def _watch(self) -> None:
+        """Has the library tell of reductions and, where that costs nothing, of steps done."""
+        me = weakref.ref(self)
+        series = self._series
+
+        @SERIES_FN
+        def take(_, r):
+            r = r.contents
+            series.setdefault(_text(r.name), []).append((r.step, r.i if TYPES[r.type] == "i64" else r.f))
+
+        @PROGRESS_FN
+        def go_on(_, done, of):
+            try:
+                plan = me()
+                if plan is not None and plan._bar is not None:
+                    plan._bar.total = of
+                    plan._bar.update(done - plan._bar.n)
+                return True
+            except BaseException as e:
+                if plan is not None:
+                    plan._interrupt = e
+                return False
+
+        self._callbacks = (take, go_on)
+        lib.stc_plan_series(self._handle, take, None)
+        self._set_progress(self._is_host())
+
+    def _set_progress(self, on: bool) -> None:
+        lib.stc_plan_progress(self._handle, self._callbacks[1] if on else PROGRESS_FN(), None)
+
+    def _is_host(self) -> bool:
+        return self.device.split(":")[0] in _HOST_DEVICES
+
+    def _check(self, status: int) -> None:
+        stopped, self._interrupt = self._interrupt, None
+        if status == 130 and stopped is not None:
+            self._context.messages.clear()
+            raise stopped
+        self._context.check(status)
+
+    # ---------------------------------------------------------------- names
+
+    def _info(self, place: _Place) -> CFieldInfo:
+        info = CFieldInfo()
+        if place.field < 0:
+            self._check(lib.stc_plan_array(self._handle, place.array, c.byref(info)))
+        elif place.component < 0:
+            self._check(lib.stc_plan_field(self._handle, place.field, c.byref(info)))
+        else:
+            self._check(lib.stc_plan_component(self._handle, place.field, place.component, c.byref(info)))
+        return info
+
+    def _find(self, name: str) -> _Place:
+        program = self.program._handle
+        field, array = lib.stc_program_find_field(program, name.encode()), lib.stc_program_find_array(program, name.encode())
+        if field >= 0:
+            return _Place(field, -1, -1)
+        if array >= 0:
+            return _Place(-1, -1, array)
+        for i, whole in enumerate(self.program.fields):
+            info = self._info(_Place(i, -1, -1))
+            for k in range(info.ncomponents if name.startswith(whole) else 0):
+                if name == whole + _text(info.components[k].path):
+                    return _Place(i, k, -1)
+        known = ", ".join(self.program.fields + self.program.arrays)
+        raise KeyError(f"{name!r} is no field, component or launch-time array of the program; there are {known}")
+
+    def shape(self, name: str) -> Tuple[int, ...]:
+        """Points of the field per dimension, slowest first; for whole fields of vectors also their lengths."""
+        return self._layout(self._info(self._find(name)))[0]
+
+    def dtype(self, name: str) -> np.dtype:
+        """The NumPy dtype of the field's elements; bf16 goes as uint16, the upper halves of floats."""
+        return self._layout(self._info(self._find(name)))[1]
+
+    def _layout(self, info: CFieldInfo) -> Tuple[Tuple[int, ...], np.dtype]:
+        shape = tuple(info.shape[d] for d in range(info.rank))
+        if TYPES[info.type] != "composite":
+            return shape, arrays.NUMPY[TYPES[info.type]]
+        text = _text(info.dtype)
+        spelled = literal_eval(text) if text.lstrip()[:1] in "[('" else text
+        return shape + tuple(info.axes[i] for i in range(info.naxes)), np.dtype(spelled)
+
+    # ---------------------------------------------------------------- fields
+
+    def __getitem__(self, name: str):
+        place = self._find(name)
+        info = self._info(place)
+        if place.field < 0:
+            raise KeyError(f"{name!r} is a launch-time array, which can be set only")
+        if info.temp:
+            raise KeyError(f"field {name} is temp: it holds no value from one time step to the next")
+        component = max(place.component, 0)
+        if TYPES[info.type] == "composite" or (info.ncomponents == 1 and place.component >= 0 and self.device == "ref"):
+            return self._get(place.field, place.component)
+        shape, dtype = self._layout(info)
+        if not self._is_host():
+            return arrays.DeviceArray(self, place.field, component, TYPES[info.type], shape)
+        if not info.bytes:
+            return np.empty(shape, dtype)
+        return np.asarray(_View(self, place.field, component, shape, dtype))
+
+    def _to_dlpack(self, field: int, component: int) -> int:
+        managed = c.c_void_p()
+        self._check(lib.stc_plan_to_dlpack(self._handle, field, max(component, 0), c.byref(managed)))
+        return managed.value
+
+    def _get(self, field: int, component: int) -> np.ndarray:
+        """A copy of the field."""
+        shape, dtype = self._layout(self._info(_Place(field, component, -1)))
+        out = np.empty(shape, dtype)
+        at = out.ctypes.data_as(c.c_void_p)
+        if component < 0:
+            self._check(lib.stc_plan_get(self._handle, field, at, out.nbytes))
+        else:
+            self._check(lib.stc_plan_get_component(self._handle, field, component, at, out.nbytes))
+        return out
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        place = self._find(name)
+        info = self._info(place)
+        if (place.field >= 0 and TYPES[info.type] != "composite" and not self._is_host() and arrays.is_on_gpu(value)
+                and not arrays.is_immutable(value) and not isinstance(value, arrays.DeviceArray)):
+            self.bind(name, value)
+            return
+        values = self._values(name, info, value)
+        at, size = values.ctypes.data_as(c.c_void_p), values.nbytes
+        if place.field < 0:
+            self._check(lib.stc_plan_set_array(self._handle, place.array, at, size))
+        elif place.component < 0:
+            self._check(lib.stc_plan_set(self._handle, place.field, at, size))
+        else:
+            self._check(lib.stc_plan_set_component(self._handle, place.field, place.component, at, size))
+
+    def _values(self, name: str, info: CFieldInfo, value: Any) -> np.ndarray:
+        """The values as a dense array of the field's type and shape."""
+        shape, dtype = self._layout(info)
+        a = arrays.to_numpy(value)
+        if TYPES[info.type] == "bf16" and a.dtype.name == "bfloat16":
+            a = a.view(np.uint16)
+        if a.ndim == 0 and dtype.names is None:
+            a = np.full(shape, a)
+        if a.shape != shape:
+            raise ValueError(f"{name} has the shape {shape}, but the array has {a.shape}")
+        if not np.can_cast(a.dtype, dtype, "same_kind"):
+            raise TypeError(f"{name} is of type {_text(info.type_name)}, and {a.dtype} is not converted to it silently; convert it first: "
+                            f"a.astype({dtype.str!r})")
+        return np.ascontiguousarray(a, dtype)
+
+    def bind(self, name: str, array: Any, *, fresh: bool = False) -> None:
+        """Has the field live in `array` from now on, without a copy: kernels work on it where it is, and it holds the field's values whenever no
+        run is under way. NumPy and CPU tensors on host, sim and ref; tensors of the same GPU on cuda and hip. It must be dense in C order, of the
+        field's type and shape. fresh: the values in it do not count, and the field starts from its init. None: the field moves to memory of the
+        plan's own. Raises OptionError if the array does not fit."""
+        place = self._find(name)
+        if place.field < 0:
+            raise KeyError(f"{name!r} is a launch-time array; assign it: run[{name!r}] = array")
+        key = (place.field, max(place.component, 0))
+        if array is None:
+            self._check(lib.stc_plan_bind(self._handle, *key, None, False))
+            self._kept.pop(key, None)
+            return
+        m = arrays.memory_of(array, getattr(self, "_stream", 0))
+        if self._is_host() == (m.kind in (arrays.CUDA, arrays.ROCM)):
+            raise ValueError(f"the array for {name} is {'on a GPU' if self._is_host() else 'in host memory'}, but the plan is on {self.device}; "
+                             f"assign its values instead: run[{name!r}] = array")
+        rank = len(m.shape)
+        c_array = CArray(m.address, TYPES.index(m.type) if m.type in TYPES else 0, rank, (c.c_int64 * max(rank, 1))(*m.shape),
+                         (c.c_int64 * max(rank, 1))(*m.strides) if m.strides is not None else None)
+        self._check(lib.stc_plan_bind(self._handle, *key, c.byref(c_array), fresh))
+        self._kept[key] = m.keep
+
+    # ---------------------------------------------------------------- running
+
+    def __call__(self, steps: Optional[int] = None, *, progress: bool = False, stream: Any = None, wait: bool = True) -> Optional[RunInfo]:
+        """Runs the inits (the first time) and `steps` time steps (None: as many as the program says).
+
+        progress: a bar, by tqdm if it is there. stream: a CUDA or HIP stream that everything goes to from now on (torch's, CuPy's, or its handle).
+        wait: False returns when the launches are in the stream; on the CPU a thread runs them, and wait() must come before the plan's program is
+        used otherwise. What is given back is None then.
+        """
+        if stream is not None:
+            self.stream = stream
+        n = -1 if steps is None else int(steps)
+        if n < 0 and steps is not None:
+            raise ValueError(f"{steps} time steps: the number is at least 0")
+        if not wait:
+            self._set_progress(False)
+            self._check(lib.stc_plan_run_async(self._handle, n))
+            return None
+        info = CRunInfo()
+        self._bar = _bar(self.program.name) if progress else None
+        self._set_progress(progress or self._is_host())
+        try:
+            self._check(lib.stc_plan_run(self._handle, n, c.byref(info)))
+        finally:
+            if self._bar is not None:
+                self._bar.close()
+            self._bar = None
+        return _run_info(info)
+
+    run = __call__
+
+    def wait(self) -> Optional[RunInfo]:
+        """Waits for runs begun with wait=False; what the last one took, None if there was none."""
+        if not self.busy:
+            info = CRunInfo()
+            self._check(lib.stc_plan_wait(self._handle, c.byref(info)))
+            return _run_info(info) if info.points else None
+        info = CRunInfo()
+        self._check(lib.stc_plan_wait(self._handle, c.byref(info)))
+        return _run_info(info)
+
+    @property
+    def busy(self) -> bool:
+        """Is a run under way that nobody waited for?"""
+        return bool(lib.stc_plan_busy(self._handle))
+
+    @property
+    def stream(self) -> int:
+        """The handle of the stream that launches go to; 0 is the default one."""
+        return getattr(self, "_stream", 0)
+
+    @stream.setter
+    def stream(self, stream: Any) -> None:
+        handle = arrays.stream_handle(stream)
+        if handle != self.stream:
+            self._check(lib.stc_plan_stream(self._handle, handle))
+            self._stream = handle
+
+    @property
+    def reductions(self) -> Dict[str, np.ndarray]:
+        """The values of each `reduce` and `until` so far: structured arrays with `step` and `value`."""
+        return {name: np.array(v, [("step", "i8"), ("value", "i8" if isinstance(v[0][1], int) else "f8")]) for name, v in self._series.items()}
+
+    @property
+    def schedule(self) -> str:
+        """"overlap T=4 block=8x32 elems=4x1"."""
+        return _text(lib.stc_plan_schedule(self._handle))
+
+    def explain(self, *options: str) -> Explanation:
+        """Program.explain under this plan's params."""
+        return self.program.explain(*options, **self._params)
+
+    def __repr__(self) -> str:
+        return f"Plan({self.program.name!r}, device={_text(lib.stc_plan_device(self._handle))!r}, schedule={self.schedule!r})"
+
+
+def _free_plan(program: Program, handle, callbacks) -> None:
+    """Frees a plan; what it needs is alive until then, because this holds it."""
+    lib.stc_plan_free(handle)
+
+
+def _run_info(i: CRunInfo) -> RunInfo:
+    return RunInfo(i.seconds, i.points, i.steps, i.launches, i.gpts, _text(i.until))
+
+
+def _bar(title: str):
+    """A progress bar, or None where tqdm is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=0, desc=title, unit="step", leave=False)
+
+
+class _View:
+    """What NumPy makes an array of: a field in host memory, which keeps its plan alive."""
+
+    def __init__(self, plan: Plan, field: int, component: int, shape, dtype):
+        managed = plan._to_dlpack(field, component)
+        tensor = c.cast(managed, c.POINTER(arrays.ManagedTensor)).contents
+        self._plan, self._kept = plan, plan._kept.get((field, component))
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (tensor.tensor.data, False), "version": 3}
+        tensor.deleter(managed)
+
+
+def devices() -> str:
+    """What there is to run on, a line for each, as `stc devices` prints it."""
+    return subprocess.run([sys.executable, "-m", "stc", "devices"], capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,204 @@
+"""Programs and plans as docs/python.md describes them, on ref, sim and host."""
+import gc
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import stc
+
+rng = np.random.default_rng(1)
+
+
+@pytest.mark.parametrize("device", ["ref", "sim", "host:2"])
+def test_heat(heat_text, heat_numpy, device):
+    a = rng.random((64, 48), np.float32)
+    run = stc.compile(heat_text).plan(device=device)
+    run["A"] = a
+    info = run(7)
+    assert info.steps == 7 and info.points == 64 * 48 and info.until is None
+    np.testing.assert_allclose(run["A"], heat_numpy(a, 7), rtol=1e-5)
+    run(3)
+    np.testing.assert_allclose(run["A"], heat_numpy(a, 10), rtol=1e-5)
+
+
+def test_file_and_params(tmp_path, heat_text):
+    path = tmp_path / "heat.stn"
+    path.write_text(heat_text)
+    program = stc.compile(str(path), real="f64", schedule="overlap", T=4, block=(8, 16), defines={"M": 32})
+    assert program.name == "heat" and program.rank == 2 and program.steps == 10 and program.fields == ["A"] and program.arrays == []
+    run = program.plan(N=100)
+    assert run.shape("A") == (100, 32) and run.dtype("A") == np.float32
+    assert run.schedule.startswith("overlap T=4 block=8x16") and "heat" in repr(run)
+    assert ".entry" in stc.compile(path, arch="sm_90").emit().decode() and '"stc-manifest"' in program.emit("manifest")
+    with pytest.raises(ValueError, match="there are ast"):
+        program.emit("exe")
+
+
+def test_views_are_live(heat_text, heat_numpy):
+    a = rng.random((64, 48), np.float32)
+    run = stc.compile(heat_text, schedule="overlap", T=3).plan(device="host:1")
+    run["A"] = a
+    view = run["A"]
+    for steps in 1, 3, 4, 7:
+        run(steps)
+        assert view.ctypes.data == run["A"].ctypes.data
+    np.testing.assert_allclose(view, heat_numpy(a, 15), rtol=1e-5)
+    del run
+    gc.collect()
+    np.testing.assert_allclose(view, heat_numpy(a, 15), rtol=1e-5)
+    assert np.from_dlpack(view).ctypes.data == view.ctypes.data
+
+
+def test_bind(heat_text, heat_numpy):
+    a = np.ascontiguousarray(rng.random((64, 48), np.float32))
+    before = a.copy()
+    run = stc.compile(heat_text).plan(device="host:1")
+    run.bind("A", a)
+    run(5)
+    np.testing.assert_allclose(a, heat_numpy(before, 5), rtol=1e-5)
+    assert run["A"].ctypes.data == a.ctypes.data
+    run.bind("A", None)
+    run(5)
+    np.testing.assert_allclose(a, heat_numpy(before, 5), rtol=1e-5)
+    np.testing.assert_allclose(run["A"], heat_numpy(before, 10), rtol=1e-5)
+
+
+def test_bind_refuses(heat_text):
+    run = stc.compile(heat_text).plan()
+    for array, message in [(np.zeros((64, 48), np.float32, "F"), "Fortran order"), (np.zeros((64, 50), np.float32)[:, :48], "padded"),
+                           (np.zeros((64, 48)), "of type f32, but the array is of f64"), (np.zeros((48, 64), np.float32), "shape 64x48")]:
+        with pytest.raises(stc.OptionError, match=message):
+            run.bind("A", array)
+    frozen = np.zeros((64, 48), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        run.bind("A", frozen)
+
+
+def test_assigning(heat_text):
+    run = stc.compile(heat_text).plan()
+    run["A"] = 3
+    assert (run["A"] == 3).all()
+    run["A"] = np.asfortranarray(np.arange(64 * 48).reshape(64, 48))
+    assert run["A"][1, 2] == 50
+    with pytest.raises(ValueError, match="has the shape"):
+        run["A"] = np.zeros((3, 3))
+    with pytest.raises(TypeError, match="not converted to it silently"):
+        run["A"] = np.zeros((64, 48), complex)
+    with pytest.raises(KeyError, match="no field, component or launch-time array"):
+        run["B"] = 1
+
+
+def test_errors_have_places():
+    with pytest.raises(stc.InputError) as e:
+        stc.compile("param N = 8;\ngrid G = [0 .. N-1], 1;\nfield A : f32 on G;\nstencil s(A)[G] = B + 1;\n", name="wrong.stn")
+    e = e.value
+    assert (e.file, e.line, e.column) == ("wrong.stn", 4, 19) and e.source == "stencil s(A)[G] = B + 1;" and e.status == 3
+    assert str(e).split("\n")[2].index("^") == 2 + 18 and "wrong.stn:4:19: error:" in str(e)
+    with pytest.raises(stc.OptionError):
+        stc.compile("grid G = [0 .. 7], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;", schedule="fastest").plan()
+    with pytest.raises(stc.OptionError, match="no device `tpu`"):
+        stc.compile("grid G = [0 .. 7], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;").plan(device="tpu")
+    with pytest.raises(stc.InputError, match="has no value to start from"):
+        stc.compile("grid G = [0 .. 7], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;").plan()(1)
+
+
+def test_reductions_and_until():
+    run = stc.compile("""
+        param N = 32;  grid G = [0 .. N-1], 1000;  field A : f64 on G outside 0;
+        init i(A)[G] = 1.0;
+        reduce total = sum(A) over G every 2;
+        stencil s(A)[G] = 0.5 * A;
+        until max(A) over G < 0.1 every 2;
+    """).plan(device="host:1")
+    info = run()
+    assert info.steps == 4 and info.until == "until"
+    total = run.reductions["total"]
+    assert list(total["step"]) == [0, 2, 4] and list(total["value"]) == [32, 8, 2]
+
+
+def test_vectors_arrays_and_levels():
+    run = stc.compile("""
+        param N = 16, n = 3;  grid G = [0 .. N-1], 4;  param src[n] : f32;
+        field V : f32[2] on G;  field U : f64 on G history 1;
+        stencil v(V)[G] = V + src[0];
+        stencil u(U)[G] = 2 * U - U@1 + f64(src[step]);
+    """).plan(device="host:1")
+    run["src"] = [1, 2, 3]
+    run["V"] = np.arange(32).reshape(16, 2)
+    run["U"] = 0
+    run["U@1"] = 0
+    run(2)
+    assert run["V"].shape == (16, 2) and run["V"][3, 1] == 9 and (run["V.0"] == np.arange(0, 32, 2) + 2).all()
+    assert (run["U"] == 4).all() and (run["U@1"] == 1).all()
+    with pytest.raises(KeyError, match="set only"):
+        run["src"]
+    with pytest.raises(ValueError):
+        run["src"] = [1, 2]
+
+
+def test_background_and_threads(heat_text, heat_numpy):
+    a = rng.random((64, 48), np.float32)
+    want = heat_numpy(a, 20)
+    results = [None] * 4
+
+    def work(i):
+        run = stc.compile(heat_text).plan(device="host:2")
+        run["A"] = a
+        assert run(20, wait=False) is None
+        assert run.wait().steps == 20 and not run.busy
+        results[i] = run["A"].copy()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for r in results:
+        np.testing.assert_allclose(r, want, rtol=1e-5)
+
+
+def test_nothing_leaks(heat_text):
+    program = stc.compile(heat_text)
+
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1])
+
+    def use(n):
+        for _ in range(n):
+            run = program.plan(device="host:1")
+            run["A"] = 1
+            run(1)
+            run["A"].sum()
+        gc.collect()
+    use(30)
+    before = resident()
+    use(300)
+    assert resident() - before < 2000, "pages"
+
+
+def test_command_and_explain(heat_text, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "stc", "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("stc " + stc.__version__)
+    assert subprocess.run([sys.executable, "-m", "stc", "run", str(tmp_path / "no.stn")], capture_output=True).returncode == 5
+    assert "host" in stc.devices()
+    e = stc.compile(heat_text).plan().explain()
+    assert "<svg" in e.svg and e.svg in e._repr_html_() and str(e)
+
+
+def test_magic():
+    pytest.importorskip("IPython")
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "stc")
+    shell.run_cell_magic("stencil", "p real=f64", "grid G = [0 .. 7], 1;\nfield A : real on G;\nstencil s(A)[G] = A;\n")
+    assert shell.user_ns["p"].plan().dtype("A") == np.float64
+
+
+def test_progress(heat_text, capsys):
+    run = stc.compile(heat_text).plan(device="host:1")
+    run["A"] = 1
+    assert run(50, progress=True).steps == 50

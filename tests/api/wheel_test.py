@@ -1,0 +1,56 @@
+"""wheel_test.py SOURCE LIBSTC.SO STANDIN: the wheel, made from a clean clone of the sources into a folder outside it, works in an empty virtual
+environment in which no compiler and no library of LLVM is to be found, and passes the package's own tests. LIBSTC.SO is what the build made.
+STANDIN is the folder of the stand-ins for GPUs' drivers. Needs PyPI for scikit-build-core, NumPy and pytest: without a network the test is
+skipped (exit code 77)."""
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+
+def run(*words, **options):
+    """Runs a program that must succeed; its output."""
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def environment(folder, *packages):
+    """A virtual environment with these packages of PyPI; its Python."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin/python"
+    done = subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages], capture_output=True, text=True)
+    if done.returncode and "No matching distribution" in done.stderr + done.stdout:
+        print("skipped: PyPI is not to be reached")
+        sys.exit(77)
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+def check_metadata(python):
+    """What PyPI and type checkers look for."""
+    run(python, "-c", "import importlib.metadata as m; d = m.metadata('stc-stencil'); assert d['Summary'] and d['License'] or "
+        "d['License-Expression']; assert d['Requires-Python'] == '>=3.9'; import stc; assert stc.__version__ == d['Version']; "
+        "import pathlib; assert pathlib.Path(stc.__file__).with_name('py.typed').exists()")
+
+
+def main(source, library, standin):
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        clone = work / "clone"
+        run("git", "clone", "-q", "--depth=1", f"file://{Path(source).resolve()}", clone)
+        maker = environment(work / "maker", "wheel", "scikit-build-core")
+        wheel = Path(run(maker, clone / "python/make_wheel.py", work / "out", "--prebuilt", library).split()[-1])
+        assert wheel.name.endswith("-py3-none-manylinux_2_36_x86_64.whl") and wheel.stat().st_size < 60e6, wheel
+        assert run("git", "-C", clone, "status", "--porcelain", "--ignored") == "", "the build left something in the sources"
+        python = environment(work / "user", "numpy", "pytest", wheel)
+        check_metadata(python)
+        bare = dict(PATH=f"{work}/user/bin", HOME=folder, STC_STANDIN_DIR=standin, PYTHONDONTWRITEBYTECODE="1")
+        assert run(work / "user/bin/stc", "--version", env=bare).startswith("stc ")
+        print(run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", clone / "python/tests", env=bare, cwd=folder))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
