@@ -59,6 +59,13 @@ static void barrier(Emit *e) {
   fence(e, LLVMAtomicOrderingAcquire);
 }
 
+/* `x` through no instruction. The assembly has an effect, so that it stays in the loop. */
+static LLVMValueRef keep_offset(Emit *e, LLVMValueRef x) {
+  LLVMTypeRef t = LLVMFunctionType(e->i32, &e->i32, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
+}
+
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
@@ -121,6 +128,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .barrier = barrier,
                 .shuffle = l->lanes == 64 ? amdgpu_shuffle_64 : amdgpu_shuffle_32,
                 .resources = amdgpu_resources,
+                .keep_offset = keep_offset,
                 .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu",
                          .cpu = l->cpu,

@@ -222,6 +222,26 @@ static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef 
   return element(e, &e->here, t, element(e, &e->here, t, p, by), emit_i64(e, r.c));
 }
 
+/* The address of the element of `buffer` at the coordinates and offsets, of which `lane` is the last: what the wave has
+ * in common first, so that it is in scalar registers. */
+static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, const int64_t *off,
+                                 const LaneAddress *lane) {
+  const BufferValue *b = &e->buffers[buffer];
+  LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
+  int rank = buffer_rank(e->m, buffer);
+  Linear last = emit_linear(e, lane->uniform);
+  LLVMValueRef index = last.base;
+  LLVMValueRef rows = emit_i64(e, 0);
+  for (int d = 0; d < rank - 1; d++) {
+    Linear x = coordinate(e, coords[d], off[d]);
+    index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
+    rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, x.c)));
+  }
+  LLVMValueRef p = element(e, &e->here, t, element(e, &e->here, t, b->origin, index), rows);
+  return element(e, &e->here, t, element(e, &e->here, e->i8, p, lane->bytes),
+                 emit_i64(e, last.c + lane->c + off[rank - 1]));
+}
+
 /* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is
  * in that buffer; then what a loop changes in dimension 0 is added last, for it is the same for all threads of a walk.
  */
@@ -230,8 +250,11 @@ static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, co
   int64_t rest[MAX_RANK] = {0};
   int rank = buffer_rank(e->m, buffer);
   LLVMValueRef index = emit_i64(e, 0), moves = NULL, p = hidden ? emit_running(e, buffer, coords, off, rest) : NULL;
+  LaneAddress lane;
   if (p)
     return add_cells(e, buffer, p, NULL, rest);
+  if (emit_part_lane(e, buffer, coords, &lane))
+    return lane_address(e, buffer, coords, off, &lane);
   bool apart =
       hidden && rank > 1 && e->walk && e->target->hidden_add && !emit_is_invariant(coords[0], e->walk->loop, 8);
   for (int d = 0; d < rank; d++) {

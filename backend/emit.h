@@ -7,6 +7,7 @@
  *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
  *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
+ *   emit-lane.c                addresses as a uniform base and a thread's offset
  *   emit-walk.c                what loops change, and addresses that they move on
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
@@ -196,6 +197,16 @@ LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64
  * division; NULL if it does not. */
 LLVMValueRef emit_turn(Emit *e, const Op *op);
 
+/* The last coordinate of an access as uniform + c and, in bytes and as an i64 of at most 32 bits, what the thread adds.
+ */
+typedef struct LaneAddress {
+  LLVMValueRef uniform, bytes;
+  int64_t c;
+} LaneAddress;
+/* Parts the last of the coordinates of an access to `buffer`, where the target wants that (keep_offset), the offset is
+ * known to fit and the others are the same for all threads. */
+bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out);
+
 /* Prepares the buffers and arrays of the kernel at hand; false after an error. */
 bool emit_memory_begin(Emit *e);
 LLVMValueRef emit_load(Emit *e, const Op *op);
@@ -261,6 +272,9 @@ struct Target {
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
   /* What the assembly says of kernel `kernel` (target_resources); NULL: it says nothing. */
   bool (*resources)(const char *assembly, const char *kernel, KernelResources *out);
+  /* i32 `x`, of which LLVM is to know nothing but that it has 32 bits, so that it does not add it to the uniform part
+   * of an address. NULL: loads and stores take no offset beside a base. */
+  LLVMValueRef (*keep_offset)(Emit *e, LLVMValueRef x);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

@@ -1,0 +1,76 @@
+/* backend/emit-lane.c: addresses as a base that is the same for all threads of a wave and an offset of 32 bits that
+ * each thread has of its own, for targets whose loads and stores take both.
+ *
+ * Kernels make the last coordinate of a place as a sum of what the block gives and the extension of what the thread
+ * gives, whose range is known. Only where that range shows that the bytes fit, and no other coordinate depends on the
+ * thread (its stride is known at launch only), is the address made so. */
+#include "backend/emit.h"
+
+enum { KEY_LANE = 4000 };
+/* How far sums are followed, and the most bytes that an offset may come to. */
+enum { DEEPEST = 8, MOST_BYTES = INT32_MAX / 2 };
+
+/* May `v` differ from thread to thread? `depth`: ops followed at most. */
+static bool is_threads(const Value *v, int depth) {
+  if (!v->def)
+    return !v->block || !v->block->parent || v->block->parent->code != OP_FOR ||
+           is_threads(v->block->parent->operands[0], depth - 1);
+  if (depth <= 0 || v->def->code == OP_THREAD || v->def->nblocks || !(op_info[v->def->code].flags & OPF_PURE))
+    return true;
+  for (int i = 0; i < v->def->noperands; i++)
+    if (is_threads(v->def->operands[i], depth - 1))
+      return true;
+  return false;
+}
+
+/* Is `v` an i64 made of an i32 that is never negative and, times `size`, small enough? Then *offset is that i32's base,
+ * *c its constant. */
+static bool is_offset(Emit *e, const Value *v, int size, LLVMValueRef *offset, int64_t *c) {
+  if (!v->def || v->def->code != OP_CONVERT || v->type != TY_I64 || v->def->operands[0]->type != TY_I32)
+    return false;
+  LLVMValueRef whole = emit_value(e, v->def->operands[0]);
+  Linear l = emit_linear(e, whole);
+  if (!l.exact || emit_range(e, l.base).lo < 0)
+    l = (Linear){whole, 0, true};
+  Range r = emit_range(e, l.base);
+  *offset = l.base;
+  *c = l.c;
+  return r.lo >= 0 && r.hi <= MOST_BYTES / size;
+}
+
+/* Parts the sum `v` into an offset and the rest: *uniform is the rest, NULL for zero. */
+static bool part(Emit *e, const Value *v, int size, const Value **uniform, LLVMValueRef *offset, int64_t *c) {
+  *uniform = NULL;
+  if (is_offset(e, v, size, offset, c))
+    return true;
+  if (!v->def || v->def->code != OP_ADD)
+    return false;
+  for (int i = 0; i < 2; i++)
+    if (is_offset(e, v->def->operands[i], size, offset, c) && !is_threads(v->def->operands[1 - i], DEEPEST)) {
+      *uniform = v->def->operands[1 - i];
+      return true;
+    }
+  return false;
+}
+
+bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out) {
+  int rank = buffer_rank(e->m, buffer), size = type_size(buffer_type(e->m, buffer));
+  const Value *uniform;
+  LLVMValueRef offset;
+  if (!e->target->keep_offset)
+    return false;
+  for (int d = 0; d < rank - 1; d++)
+    if (is_threads(coords[d], DEEPEST))
+      return false;
+  if (!part(e, coords[rank - 1], size, &uniform, &offset, &out->c) || LLVMIsAConstant(offset))
+    return false;
+  out->uniform = uniform ? emit_int_cast(e, &e->here, emit_value(e, uniform), e->i64) : emit_i64(e, 0);
+  ValueKey k = {KEY_LANE, (uintptr_t)offset, (uintptr_t)size, (uintptr_t)LLVMGetInsertBlock(e->here.b)};
+  out->bytes = value_get(&e->here.seen, k);
+  if (out->bytes)
+    return true;
+  LLVMValueRef bytes = emit_int(e, &e->here, LLVMMul, offset, LLVMConstInt(e->i32, (unsigned)size, 0));
+  out->bytes = LLVMBuildZExt(e->here.b, e->target->keep_offset(e, bytes), e->i64, "");
+  value_put(e->arena, &e->here.seen, k, out->bytes);
+  return true;
+}
