@@ -294,8 +294,6 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   Chooser r = {c, m, m->grid.rank, want, NULL};
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  if (c->target->simt && !c->target->async_copy)
-    return "the target has no asynchronous copies";
   if (n == 0 || group_count(n, st) > 1)
     return "a step is several launches";
   Launch *one = tiled_launch(m, 1);
