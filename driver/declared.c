@@ -66,6 +66,10 @@ void program_declare(StcProgram *p) {
   int first = 0;
   p->declared = ARENA_ARRAY(p->w.arena, Declared, m->nfields + 1);
   for (int f = 0; f < m->nfields;) {
+    if (m->fields[f].derived || m->fields[f].series) {
+      f++;
+      continue;
+    }
     const Record *r = record_of(m, f);
     Declared *d = &p->declared[p->ndeclared++];
     declare(m, d, r ? r->name : m->fields[f].name, r ? r->type : m->fields[f].type, f, first);
@@ -86,8 +90,13 @@ int stc_program_find_field(const StcProgram *p, const char *name) {
   return -1;
 }
 
-int stc_program_array_count(const StcProgram *p) { return p->module->nparam_arrays; }
+int stc_program_array_count(const StcProgram *p) {
+  int n = 0;
+  while (n < p->module->nparam_arrays && p->module->param_arrays[n].role == ARRAY_GIVEN)
+    n++;
+  return n;
+}
 const char *stc_program_array_name(const StcProgram *p, int array) {
-  return array >= 0 && array < p->module->nparam_arrays ? p->module->param_arrays[array].name : NULL;
+  return array >= 0 && array < stc_program_array_count(p) ? p->module->param_arrays[array].name : NULL;
 }
 int stc_program_find_array(const StcProgram *p, const char *name) { return module_find_param_array(p->module, name); }

@@ -10,6 +10,7 @@
  *   plan-data.c     a plan's fields and arrays, in and out
  *   plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
  *   plan-async.c    runs that nobody waits for, streams and events
+ *   plan-points.c   lists of points, what probes see
  *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
  *   plan-replay.c   launches recorded once and made in one go
  *   device.c        the table of devices
@@ -340,6 +341,12 @@ struct StcPlan {
   void (*series)(void *user, const StcReduction *r);
   void *series_user;
   Background back;
+  void **coordinates; /* by launch-time array: its elements if lists take coordinates from it (malloc) */
+  int32_t **index;    /* by list of points: the cells of its field (malloc) */
+  bool lists_filled;  /* since arrays were set */
+  int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
+  void (*probes)(void *user, const StcProbe *row);
+  void *probes_user;
 };
 
 /* Moves each field whose slot is fixed there. (plan-bind.c) */
@@ -357,6 +364,25 @@ StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, doub
 const Declared *plan_find_declared(const StcPlan *p, int field, int component);
 /* Notes that component `component` (-1: all) of the field has come from outside. (plan-data.c) */
 void plan_mark_given(StcPlan *p, int field, int component);
+
+/* plan-points.c: */
+
+/* Makes room for lists of points; gives it back. */
+StcStatus plan_make_points(StcPlan *p);
+void plan_free_points(StcPlan *p);
+/* Makes what kernels read of the lists of points, unless it is there. */
+StcStatus plan_fill_lists(StcPlan *p);
+/* Spreads points over the regions of their list, if launch-time array `array` has coordinates: makes its elements at
+ * `data`. False if it has none. */
+bool plan_spread_points(const StcPlan *p, int array, void *data);
+/* Launches what probes see before the first step, unless that has been handed out. */
+StcStatus plan_probe_before(StcPlan *p);
+/* Hands out what probes saw so far; the same if there is no room for what they see in `steps` steps more. */
+StcStatus plan_drain(StcPlan *p);
+StcStatus plan_make_room(StcPlan *p, int64_t steps);
+/* Hands out one row (Binding.probed). */
+void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
+
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
@@ -539,23 +565,31 @@ StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_explain(const Command *c);
 StcStatus command_format(const Command *c);
 
-/* The values that reductions had while a program ran, in order of evaluation (malloc). */
+/* The values that reductions had while a program ran, in order of evaluation, and what its probes saw (malloc). */
 typedef struct Series {
   StcContext *context;
   const StcProgram *program;
   int64_t n, capacity;
   StcReduction *values;
+  int64_t nrows, row_capacity;
+  StcProbe *rows; /* with values of their own (malloc) */
   bool full;
 } Series;
 /* What stc_plan_series calls: appends. Sets `full` when there is no memory for more. */
 void series_add(void *user, const StcReduction *r);
+/* What stc_plan_probes calls: the same. */
+void series_add_row(void *user, const StcProbe *row);
+/* Element `i` of the row as a number. */
+double row_value(const StcProbe *row, int64_t i);
 void series_free(Series *s);
-/* Prints a line for each reduction: at most 10 of its values, the last one always. `until` is the one whose condition
+/* Prints a line for each reduction, and each probe of a single point: at most 10 of its values, the last one always; of
+ * other probes how many values there are. `until` is the one whose condition
  * ended the run, or NULL. */
 void series_print(FILE *to, const Series *s, const char *until);
 /* The last value of each reduction as the inside of a JSON object. */
 void series_print_json(FILE *to, const Series *s);
-/* Writes a .csv: a column `step` and one for each of the program's reductions, empty where one was not evaluated. */
+/* Writes a .csv: a column `step`, one for each of the program's reductions, and one for each point of its probes, empty
+ * where one was not evaluated. */
 StcStatus series_write(const Series *s, const char *path);
 
 /* The state of the progress callback. */

@@ -79,7 +79,8 @@ static void field_parameters(Writer *w) {
     if (!w->m->fields[f].temp)
       str_addf(&w->s, ", %s *field_%s", element(w, f), w->fields[f]);
   for (int i = 0; i < w->m->nparam_arrays; i++)
-    str_addf(&w->s, ", const %s *array_%s", c_type(w->m->param_arrays[i].type), w->arrays[i]);
+    str_addf(&w->s, ", %s%s *array_%s", w->m->param_arrays[i].role == ARRAY_SERIES ? "" : "const ",
+             c_type(w->m->param_arrays[i].type), w->arrays[i]);
 }
 
 /* Comment, includes, helpers. */
@@ -451,6 +452,83 @@ static void init(Writer *w) {
   close_state(w);
 }
 
+/* ---------------------------------------------------------------- lists of points and probes */
+
+/* Statements that find `cell`, the number of the cell of list `l` where its point number i is, and leave the function
+ * if there is none. */
+static void point_cell(Writer *w, const PointList *l) {
+  const Module *m = w->m;
+  for (int d = 0; d < m->grid.rank; d++) {
+    const char *lo = affine_c_text(w->arena, m, l->box.lo[d], "p->"),
+               *hi = affine_c_text(w->arena, m, l->box.hi[d], "p->"),
+               *x = l->array[d] < 0 ? affine_c_text(w->arena, m, l->at[d], "p->")
+                                    : arena_printf(w->arena, "array_%s[i]", w->arrays[l->array[d]]);
+    str_addf(&w->s,
+             "    if ((int64_t)(%s) < %s || (int64_t)(%s) > %s) return \"a point of the list is outside of its "
+             "region\";\n    cell = cell * (%s - (%s) + 1) + ((int64_t)(%s) - (%s));\n",
+             x, lo, x, hi, hi, lo, x, lo);
+  }
+}
+
+/* The function that makes what kernels read of list `l` from the arrays of its coordinates. */
+static void fill_list(Writer *w, const PointList *l) {
+  const Module *m = w->m;
+  int first = 0;
+  str_addf(&w->s,
+           "/* Makes what kernels read of the list of points %s from its coordinates: call it before *_init and *_run, "
+           "and again when coordinates change. */\nstatic inline const char *%s_fill_%s(const %s_params *p, int32_t "
+           "*field_%s",
+           l->name, w->p, w->fields[l->field], w->p, w->fields[l->field]);
+  if (l->next >= 0)
+    str_addf(&w->s, ", int32_t *array_%s", w->arrays[l->next]);
+  for (int d = 0; d < m->grid.rank; d++)
+    if (l->array[d] >= 0)
+      str_addf(&w->s, ", const %s *array_%s", c_type(m->param_arrays[l->array[d]].type), w->arrays[l->array[d]]);
+  while (l->array[first] < 0)
+    first++;
+  str_addf(&w->s,
+           ") {\n  const int64_t n = %s_length_%s(p);\n  int64_t i;\n  memset(field_%s, 0, sizeof(int32_t) * "
+           "(size_t)%s_size_%s(p));\n",
+           w->p, w->arrays[l->array[first]], w->fields[l->field], w->p, w->fields[l->field]);
+  str_add(&w->s, "  for (i = 0; i < n; i++) {\n    int64_t cell = 0, there = 0;\n    int32_t *at;\n");
+  point_cell(w, l);
+  str_addf(&w->s, "    at = &field_%s[cell];\n", w->fields[l->field]);
+  if (l->next >= 0)
+    str_addf(&w->s,
+             "    array_%s[i] = 0;\n    for (; *at; there++) at = &array_%s[*at - 1];\n    *at = (int32_t)(i + 1);\n",
+             w->arrays[l->next], w->arrays[l->next]);
+  else
+    str_add(&w->s, "    there = *at != 0;\n    if (!there) *at = (int32_t)(i + 1);\n");
+  str_addf(&w->s, "    if (%d && there >= %d) return \"too many points of the list are at one place\";\n  }\n",
+           (int)l->most, (int)l->most);
+  str_add(&w->s, "  return NULL;\n}\n\n");
+}
+
+/* What there is to say about probe `p`, and to do at the start of a run. */
+static void probe_start(Writer *w, const Probe *p) {
+  str_addf(&w->s, "  if (first_step == 0) {\n");
+  sequence(w, &p->seq, "    ", "&s");
+  str_addf(
+      &w->s,
+      "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) > %d)\n    e = \"so many "
+      "steps write a row of the series of probe %s twice: make fewer at once\";\n",
+      (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
+}
+
+/* The comment that says how the series of probes are to be read. */
+static void about_probes(Writer *w) {
+  for (int i = 0; i < w->m->nprobes; i++) {
+    const Probe *p = &w->m->probes[i];
+    str_addf(
+        &w->s,
+        "/* What probe %s sees when s steps are done, s a multiple of %lld, is row s / %lld %% %d of array_%s, which "
+        "has %d rows. A row has an\n * element for each point of its list%s%s. */\n",
+        p->name, (long long)p->every, (long long)p->every, (int)SERIES_ROWS, w->arrays[p->result], (int)SERIES_ROWS,
+        p->list < 0 ? ", here 1" : ", at the place of the first point of the list that is where it is: field_",
+        p->list < 0 ? "" : w->fields[w->m->lists[p->list].field]);
+  }
+}
+
 /* ---------------------------------------------------------------- reductions */
 
 /* Statements that judge the value of `r`, which is in p->NAME. */
@@ -519,9 +597,12 @@ static void begin_run(Writer *w) {
 static void run(Writer *w) {
   const Module *m = w->m;
   bool reduce = m->nreductions > 0;
+  about_probes(w);
   begin_run(w);
   open_state(w);
   str_add(&w->s, "  s.step = first_step;\n");
+  for (int i = 0; i < m->nprobes; i++)
+    probe_start(w, &m->probes[i]);
   if (reduce)
     str_addf(&w->s, "  bool stop = false;\n  if (!e && first_step == 0) e = %s_reduce(&s, &bound, &stop);\n", w->p);
   str_addf(&w->s, "  while (!e && %ssteps > 0) {\n", reduce ? "!stop && " : "");
@@ -554,6 +635,8 @@ char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
   scalars(&w);
   bind(&w);
   extents(&w);
+  for (int i = 0; i < m->nlists; i++)
+    fill_list(&w, &m->lists[i]);
   state(&w);
   launches(&w);
   init(&w);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 4 };
+enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5 };
 
 /* What every part of the manifest is made from. */
 typedef struct Writer {
@@ -181,6 +181,8 @@ static json_t *field(const Writer *w, int i, bool has_init) {
     set(o, "level", json_integer(f->past));
   set(o, "input", json_boolean(f->input));
   set(o, "temp", json_boolean(f->temp));
+  if (f->derived)
+    set(o, "derived", json_true());
   set(o, "init", json_boolean(has_init));
   return o;
 }
@@ -251,6 +253,8 @@ static json_t *arrays(const Writer *w) {
     set(o, "type", json_string(type_name(p->type)));
     set(o, "npy", json_string(npy_descr((StcType)p->type)));
     set(o, "extent", affine(w, p->extent));
+    if (p->role != ARRAY_GIVEN)
+      set(o, "role", json_string(p->role == ARRAY_NEXT ? "next" : "series"));
     json_array_append_new(list, o);
   }
   return list;
@@ -550,6 +554,50 @@ static json_t *reductions(const Writer *w) {
   return list;
 }
 
+/* The lists of points. */
+static json_t *lists(const Writer *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nlists; i++) {
+    const PointList *l = &m->lists[i];
+    json_t *o = json_object(), *at = json_array();
+    for (int d = 0; d < m->grid.rank; d++)
+      json_array_append_new(at, l->array[d] < 0 ? affine(w, l->at[d])
+                                                : json_pack("{s:s}", "array", m->param_arrays[l->array[d]].name));
+    set(o, "name", json_string(l->name));
+    set(o, "at", at);
+    set(o, "region", box(w, &l->box));
+    set(o, "field", json_string(m->fields[l->field].name));
+    if (l->next >= 0)
+      set(o, "next", json_string(m->param_arrays[l->next].name));
+    set(o, "most", json_integer(l->most));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* What is seen at points. */
+static json_t *probes(const Writer *w) {
+  const Module *m = w->m;
+  json_t *list = json_array();
+  for (int i = 0; i < m->nprobes; i++) {
+    const Probe *p = &m->probes[i];
+    json_t *o = json_object();
+    set(o, "name", json_string(p->name));
+    set(o, "type", json_string(type_name(p->type)));
+    set(o, "every", json_integer(p->every));
+    if (p->list >= 0)
+      set(o, "points", json_string(m->lists[p->list].name));
+    else
+      set(o, "at", box(w, &p->box));
+    set(o, "series", json_string(m->param_arrays[p->result].name));
+    set(o, "rows", json_integer(SERIES_ROWS));
+    set(o, "sequence", sequence(w, &p->seq));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
 /* Init and the sequences of the time loop. */
 static json_t *host(const Writer *w) {
   json_t *o = json_object(), *list = json_array();
@@ -558,6 +606,8 @@ static json_t *host(const Writer *w) {
   set(o, "init", sequence(w, &w->m->host.init));
   set(o, "sequences", list);
   set(o, "reductions", reductions(w));
+  if (w->m->nprobes)
+    set(o, "probes", probes(w));
   return o;
 }
 
@@ -576,7 +626,7 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   Writer w = {ws->arena, p, m, t};
   json_t *o = json_object();
   set(o, "schema", json_string("stc-manifest"));
-  set(o, "schema_version", json_integer(SCHEMA_VERSION));
+  set(o, "schema_version", json_integer(m->nlists || m->nprobes ? SCHEMA_WITH_POINTS : SCHEMA_VERSION));
   set(o, "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING));
   set(o, "program", json_string(p->name));
   set(o, "target", target(&w));
@@ -590,6 +640,8 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "structs", structs(&w));
   set(o, "records", records(&w));
   set(o, "arrays", arrays(&w));
+  if (m->nlists)
+    set(o, "points", lists(&w));
   set(o, "fields", fields(&w));
   set(o, "buffers", buffers(&w));
   set(o, "kernels", kernels(&w));

@@ -253,7 +253,7 @@ static const OptionRow rows[] = {
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
-     "save the values of `reduce` and `until`; tune: all that was tried"},
+     "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
     {"check", TAKES_OPTIONAL, CMD_RUN | CMD_FORMAT, set_check, "--check[=TOL]",
      "run the reference too and compare; exit 1 above the tolerance (fmt: see there)"},

@@ -77,7 +77,7 @@ StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo 
 }
 
 StcStatus stc_plan_array(StcPlan *p, int array, StcFieldInfo *out) {
-  if (array < 0 || array >= p->module->nparam_arrays)
+  if (array < 0 || array >= stc_program_array_count(p->program))
     return context_error(p->w.context, "there is no launch-time array number %d", array), STC_USAGE;
   const ParamArray *a = &p->module->param_arrays[array];
   *out = (StcFieldInfo){.name = a->name, .rank = 1, .input = true};
@@ -267,6 +267,7 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
   }
   if (!s)
     p->array_given[array] = true;
+  p->lists_filled = false;
   return s;
 }
 
@@ -318,7 +319,8 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
     return array ? (p->array_given[field] = true, STC_OK) : STC_OK;
   if (bytes > period)
     f.bytes = (int64_t)period;
-  random_fill(&f, seed, data);
+  if (!array || !plan_spread_points(p, field, data))
+    random_fill(&f, seed, data);
   if (p->device.kind->whole)
     memcpy(p->slots[slot].memory, data, (size_t)f.bytes);
   else
@@ -382,8 +384,9 @@ static StcStatus randomize_guarded(void *arg) {
     for (int c = 0; c < p->program->declared[f].ncomponents && !s; c++)
       s = p->homes[f].packed ? randomize_packed(p, f, c, a->seed) : randomize(p, false, f, c, a->seed, a->data);
   }
-  for (int i = 0; i < p->module->nparam_arrays && !s; i++)
+  for (int i = 0; i < stc_program_array_count(p->program) && !s; i++)
     s = randomize(p, true, i, 0, a->seed, a->data);
+  p->lists_filled = false;
   return s;
 }
 

@@ -346,8 +346,10 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
                         "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
                         (long long)(end - p->done)),
              STC_INPUT;
-    int64_t most = (left < due ? left : due) / seq->steps;
-    s = plan_replay(p, seq, most < count - i ? most : count - i, &made);
+    int64_t most = m->nprobes ? 1 : (left < due ? left : due) / seq->steps;
+    s = plan_make_room(p, seq->steps);
+    if (!s)
+      s = plan_replay(p, seq, most < count - i ? most : count - i, &made);
     if (!s && !made)
       s = plan_sequence(p, seq);
     made += !made;
@@ -372,7 +374,9 @@ static int64_t next_count(int64_t count, double took) {
 static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->done, end = first + steps, count = 1;
-  StcStatus s = first == 0 ? evaluate(p) : STC_OK;
+  StcStatus s = first == 0 ? plan_probe_before(p) : STC_OK;
+  if (!s && first == 0)
+    s = evaluate(p);
   while (!s && p->done < end && !p->met) {
     double before = clock_seconds();
     s = run_batch(p, end, p->progress ? count : INT64_MAX);
@@ -398,7 +402,9 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
   double before = kernel_seconds(p);
   StcStatus s = run_steps(p, steps);
   *seconds = kernel_seconds(p) - before;
-  return s ? s : plan_settle(p);
+  if (!s)
+    s = plan_settle(p);
+  return s ? s : plan_drain(p);
 }
 
 /* Inits, on the first run, and then the steps, which alone are timed. Without `wait` *seconds stays. */
@@ -418,6 +424,8 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
   StcStatus stopped = whole ? plan_settle(p) : s;
   if (!stopped && wait)
     stopped = d->kind->stop(d, seconds);
+  if (!stopped)
+    stopped = plan_drain(p);
   return s ? s : stopped;
 }
 
@@ -436,6 +444,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .param_arrays = arrays,
                .first_step = p->done,
                .reduced = take_value,
+               .probed = p->probes ? plan_take_row : NULL,
                .user = p};
   WholeRun r = {&b, steps, !p->inits_done, p->given};
   StcStatus s = p->device.kind->run(&p->device, &r);
@@ -443,6 +452,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
     s = STC_INPUT;
   p->inits_done |= !s;
   p->done += p->module->nreductions ? b.done : s ? 0 : steps;
+  p->unseen = p->done + 1;
   return s;
 }
 
@@ -510,7 +520,7 @@ static StcStatus check_given(StcPlan *p) {
         name, name, name, field->input ? "" : ", or write an `init` for it");
     s = STC_INPUT;
   }
-  for (int i = 0; i < p->module->nparam_arrays; i++) {
+  for (int i = 0; i < stc_program_array_count(p->program); i++) {
     const ParamArray *a = &p->module->param_arrays[i];
     if (p->array_given[i])
       continue;
@@ -549,6 +559,8 @@ static StcStatus run_guarded(void *arg) {
   if (p->done > INT64_MAX - steps)
     return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
   StcStatus s = check_given(p);
+  if (!s)
+    s = plan_fill_lists(p);
   p->met = NULL;
   p->wrong = false;
   if (!s)

@@ -202,7 +202,7 @@ static StcStatus make_slots(StcPlan *p) {
     if (!m->fields[f].temp && p->slot_of_field[f] < 0)
       s = add_field_slot(p, f, &p->slot_of_field[f]);
   for (int i = 0; i < m->nparam_arrays && !s; i++)
-    if (whole)
+    if (whole || (p->slot_of_array[i] < 0 && m->nlists + m->nprobes))
       s = add_array_slot(p, i, &p->slot_of_array[i]);
   return s;
 }
@@ -380,6 +380,8 @@ static StcStatus reset_guarded(void *arg) {
   }
   if (!s)
     s = find_homes(p);
+  if (!s)
+    s = plan_make_points(p);
   return s ? s : make_slots(p);
 }
 
@@ -406,6 +408,7 @@ StcStatus plan_prepare(StcProgram *program, const char *device, int n, const cha
 
 void plan_release(StcPlan *p) {
   plan_forget_recordings(p);
+  plan_free_points(p);
   for (int i = 0; i < p->nslots; i++)
     plan_release_slot(p, &p->slots[i]);
   plan_release_slot(p, &p->spare);

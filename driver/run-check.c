@@ -104,7 +104,42 @@ static StcStatus compare_series(const Job *j, const Series *reference, const cha
   return good ? STC_OK : STC_CHECK_FAILED;
 }
 
-/* Compares the steps made and the reductions. */
+/* Copies all that probe `p` saw to `out` (NULL: only counts it); the number of values. */
+static int64_t gather(const Series *s, const char *probe, double *out) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < s->nrows; k++)
+    for (int64_t i = 0; i < s->rows[k].n && strcmp(s->rows[k].name, probe) == 0; i++, n++)
+      if (out)
+        out[n] = row_value(&s->rows[k], i);
+  return n;
+}
+
+/* Compares what probe `p` saw, as if it were a field, and prints a line. */
+static StcStatus compare_probe(const Job *j, const Series *reference, const Probe *p) {
+  int64_t n = gather(&j->series, p->name, NULL), count = gather(reference, p->name, NULL);
+  double *got = malloc((size_t)(n + count + 1) * sizeof *got), *want = got ? got + n : NULL;
+  if (!got)
+    return context_error(j->c->context, "no memory on this computer for %" PRId64 " values of %s", n, p->name),
+           STC_MEMORY;
+  gather(&j->series, p->name, got);
+  gather(reference, p->name, want);
+  StcFieldInfo f = {.name = p->name, .type = STC_F64, .rank = 1, .shape = {n}, .bytes = n * 8};
+  FieldError e = {0};
+  if (n == count)
+    e = field_compare(&f, got, want);
+  double limit = tolerance(j, (StcType)p->type);
+  bool good = n == count && e.error <= limit;
+  printf("check: %s: largest error %g of %" PRId64 " values", p->name, e.error, n);
+  if (n != count)
+    printf(", but the reference has %" PRId64, count);
+  else if (e.at >= 0)
+    printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
+  printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
+  free(got);
+  return good ? STC_OK : STC_CHECK_FAILED;
+}
+
+/* Compares the steps made, the reductions and the probes. */
 static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRunInfo *reference, const Series *series) {
   const Module *m = j->program->module;
   StcStatus worst = STC_OK;
@@ -116,6 +151,12 @@ static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRun
   }
   for (int r = 0; r < m->nreductions; r++) {
     StcStatus s = compare_series(j, series, m->reductions[r].name);
+    if (s && s != STC_CHECK_FAILED)
+      return s;
+    worst = s ? s : worst;
+  }
+  for (int i = 0; i < m->nprobes; i++) {
+    StcStatus s = compare_probe(j, series, &m->probes[i]);
     if (s && s != STC_CHECK_FAILED)
       return s;
     worst = s ? s : worst;
@@ -149,6 +190,7 @@ StcStatus check_run(const Job *j, const StcRunInfo *made) {
   progress.start = progress.drawn = clock_seconds();
   stc_plan_progress(reference, progress_step, &progress);
   stc_plan_series(reference, series_add, &series);
+  stc_plan_probes(reference, series_add_row, &series);
   s = give_fields(j, reference);
   if (!s)
     s = stc_plan_run(reference, j->c->steps, &info);

@@ -274,9 +274,11 @@ StcStatus check_names(const Job *j) {
   for (int i = 0; i < c->nin; i++)
     if (!find_place(j, "--in", c->in[i].field, true, &at))
       return STC_USAGE;
-  if (c->log && j->program->module->nreductions == 0)
-    return context_error(c->context,
-                         "--log %s: the program has neither `reduce` nor `until`, so there is nothing to save", c->log),
+  if (c->log && j->program->module->nreductions + j->program->module->nprobes == 0)
+    return context_error(
+               c->context,
+               "--log %s: the program has neither `reduce` nor `until` nor `probe`, so there is nothing to save",
+               c->log),
            STC_USAGE;
   return named_once(j, "--in", c->in, c->nin) ? check_outputs(j) : STC_USAGE;
 }

@@ -117,6 +117,7 @@ static StcStatus run_plan(Job *j) {
   j->progress.start = j->progress.drawn = clock_seconds();
   stc_plan_progress(j->plan, progress_step, &j->progress);
   stc_plan_series(j->plan, series_add, &j->series);
+  stc_plan_probes(j->plan, series_add_row, &j->series);
   s = stc_plan_run(j->plan, j->c->steps, &info);
   progress_end(&j->progress);
   if (!s && !j->c->quiet && !j->c->time)

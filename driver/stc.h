@@ -255,6 +255,28 @@ typedef struct StcReduction {
 } StcReduction;
 /* Called for each evaluation of a `reduce` or `until` during runs. */
 void stc_plan_series(StcPlan *plan, void (*fn)(void *user, const StcReduction *r), void *user);
+/* What a `probe` saw when `step` steps were done: n values of type `type`, one after the other, in the order of its
+ * list of points; 1 if it has none. They live until the callback returns. */
+typedef struct StcProbe {
+  const char *name;
+  StcType type;
+  int64_t step, n;
+  const void *values;
+} StcProbe;
+/* Called for each evaluation of a `probe` during runs, in order of steps for each probe, but later than the steps are
+ * made: all is handed out when stc_plan_run returns. */
+void stc_plan_probes(StcPlan *plan, void (*fn)(void *user, const StcProbe *row), void *user);
+/* A probe: it sees n values every `every` steps; list: its points are a list, also if that has one point. */
+typedef struct StcProbeInfo {
+  const char *name;
+  StcType type;
+  int64_t every, n;
+  bool list;
+} StcProbeInfo;
+int stc_program_probe_count(const StcProgram *p);
+StcStatus stc_plan_probe(StcPlan *plan, int probe, StcProbeInfo *out);
+/* The grid coordinates of point number `n` of a probe; its launch-time arrays must have been set. */
+StcStatus stc_plan_probe_point(StcPlan *plan, int probe, int64_t n, int64_t at[3]);
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
 /* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared

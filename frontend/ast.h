@@ -8,6 +8,7 @@
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
  *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
+ *   check_point.c                   probes and injects, lists of points
  *   check_time.c                    older time levels, reductions between steps, launch-time arrays
  *   check_stmt.c                    statements of blocks: lets, vars, loops
  *   check_fn.c                      functions
@@ -221,7 +222,9 @@ typedef enum DeclKind {
   DECL_INIT,
   DECL_ARRAY,
   DECL_REDUCE,
-  DECL_UNTIL
+  DECL_UNTIL,
+  DECL_PROBE,
+  DECL_INJECT
 } DeclKind;
 
 /* A name as written; level k of NAME@k, 0 if it has none. */
@@ -243,22 +246,22 @@ typedef struct Decl {
   const char *name;
   const TypeExpr *type; /* NULL: not given */
   Expr *value; /* param, const, let, op, fn: value; grid: steps; table, array: extent; field: constant of outside;
-                  reduce, until: what is reduced */
-  RegionExpr *region; /* grid, region, field (NULL: the grid), reduce, until */
-  Name on;            /* field, reduce, until: region by name */
+                  reduce, until: what is reduced; probe, inject: the value */
+  RegionExpr *region; /* grid, region, field (NULL: the grid), reduce, until; probe, inject: where the points are */
+  Name on;            /* field, reduce, until, probe, inject: region by name */
   int32_t nnames;
-  Name *names; /* op: parameters; stencil: targets */
+  Name *names; /* op: parameters; stencil, inject: targets */
   int32_t nvalues;
-  Expr **values; /* table */
+  Expr **values; /* table; probe, inject: coordinates */
   int32_t nmembers;
   MemberDecl *members; /* struct; fn: parameters */
   int32_t nstmts;
   Stmt *stmts; /* fn: what comes before the value */
   OutsideRule outside;
   bool input, temp;
-  Expr *history;      /* field: number of older levels, NULL if not given */
-  Opcode op, compare; /* reduce, until: how values are combined; until: how the result is compared with `right` */
-  Expr *right, *every;
+  Expr *history;       /* field: number of older levels, NULL if not given */
+  Opcode op, compare;  /* reduce, until: how values are combined; until: how the result is compared with `right` */
+  Expr *right, *every; /* inject: op OP_ADD adds, OP_COUNT sets; right: how many points may be at one place, or NULL */
   int32_t npieces;
   PieceDecl *pieces;
 } Decl;
@@ -298,6 +301,13 @@ Expr *parse_initializer(Parse *p);                        /* "= EXPR"; NULL afte
 /* The semicolon after a declaration; in the paper's notation (`paper`) the end of the line does too. A missing one at
  * the end of a line is reported there. */
 bool parse_end(Parse *p, bool paper);
+/* A region or the name of one, at the next token; `word` stands in front of it. */
+bool parse_region_of(Parse *p, Decl *d, const char *word);
+/* every EXPR, at the end of a reduction or probe. */
+bool parse_every(Parse *p, Decl *d);
+/* probe NAME = EXPR at POINT every EXPR; and inject NAME(FIELD) += EXPR at POINT; after the word. */
+bool parse_probe(Parse *p);
+bool parse_inject(Parse *p);
 bool parse_begins_declaration(const Token *t); /* does the token begin a declaration wherever it stands? */
 /* After an error: steps over the next semicolon, or up to a closing brace or the start of a declaration. */
 void parse_skip(Parse *p);
@@ -336,6 +346,7 @@ typedef enum SymbolKind {
   SYM_STENCIL,
   SYM_ARRAY,
   SYM_REDUCTION,
+  SYM_PROBE,
   SYM_LOCAL,
   SYM_VAR,
   SYM_VALUE,
@@ -440,6 +451,19 @@ typedef struct CheckedReduction {
   Expr *body, *stop;
 } CheckedReduction;
 
+/* A probe: all but its code, and what it sees. */
+typedef struct CheckedProbe {
+  Probe head;
+  Expr *body;
+} CheckedProbe;
+
+/* A list of points with the symbols of the field and array made of it, which get their numbers when all that the
+ * program declares has its; `next` is NULL as long as nobody needs it. */
+typedef struct CheckedList {
+  PointList head;
+  Symbol *field, *next;
+} CheckedList;
+
 /* What an expression may contain: constants only; launch-time scalars too; values of reductions too; fields, idx, step
  * and lets too. */
 typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_BODY } Allowed;
@@ -459,10 +483,14 @@ typedef struct Checker {
   CheckedStencil *checked;
   int32_t nreductions;
   CheckedReduction *reductions;
+  int32_t nprobes;
+  CheckedProbe *probes;
+  int32_t nlists;
+  CheckedList *lists;
   /* where the checker is */
   Allowed allowed;
-  const char *what; /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
-  bool in_init, in_reduction;
+  const char *what;           /* for ALLOW_CONST and ALLOW_SCALAR: what must be constant, "an offset" */
+  bool in_init, in_reduction; /* in_reduction: or in a probe */
   int64_t ago; /* how many steps back what is being checked is meant: k in the argument of a macro that reads X@k */
   const Box *region; /* region of the piece in hand */
   const CheckedStencil *stencil;
@@ -580,6 +608,12 @@ bool check_array(Checker *c, const Decl *d, ParamArray *out);
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array);
 /* The reduce or until `d` over the box `over`, except for its scalar. False after reporting. */
 bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReduction *out);
+/* The probe `d`, whose points lie in `within` (NULL: the grid, or where the coordinates say). False after reporting. */
+bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out);
+/* The inject `d` of field `f`, likewise, as the only piece of `s`. False after reporting. */
+bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within, CheckedStencil *s);
+/* Adds the fields and arrays of the lists to the module, behind all that is declared. */
+void check_add_lists(Checker *c);
 /* The condition of until `d`, whose value is the scalar `s`. EXPR_BAD after reporting. */
 Expr *check_stop(Checker *c, const Decl *d, Symbol *s);
 /* An integer expression of params, `what` in messages. False after reporting. */

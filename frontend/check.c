@@ -580,6 +580,41 @@ static void check_spanning(Checker *c, const Decl *d) {
   ARENA_PUSH(c->arena, c->reductions, c->nreductions, r);
 }
 
+/* ---- probes and injects */
+
+/* Where the points of `d` must be, if it says so: *within, into *room, or NULL. False after reporting. */
+static bool point_region(Checker *c, const Decl *d, Box *room, const Box **within) {
+  *within = d->region || d->on.s ? room : NULL;
+  return have_grid(c, d) && (!*within || field_box(c, d, room));
+}
+
+/* probe. */
+static void check_probe_decl(Checker *c, const Decl *d) {
+  Box room;
+  const Box *within;
+  CheckedProbe p = {0};
+  bool ok = point_region(c, d, &room, &within) && check_probe(c, d, within, &p);
+  Symbol *s = declare(c, ok ? SYM_PROBE : SYM_BAD, d);
+  if (!s || !ok)
+    return;
+  s->used = true;
+  ARENA_PUSH(c->arena, c->probes, c->nprobes, p);
+}
+
+/* inject. */
+static void check_inject_decl(Checker *c, const Decl *d) {
+  CheckedStencil *s = ARENA_NEW(c->arena, CheckedStencil);
+  *s = (CheckedStencil){.name = d->name, .loc = d->loc};
+  Box room;
+  const Box *within;
+  bool ok = point_region(c, d, &room, &within) && check_targets(c, d, s) &&
+            check_inject(c, d, symbols_find(&c->syms, d->names[0].s), within, s);
+  declare(c, SYM_STENCIL, d);
+  c->incomplete |= !ok;
+  if (ok)
+    ARENA_PUSH(c->arena, c->checked, c->nchecked, *s);
+}
+
 /* ---- the program */
 
 /* Any declaration. */
@@ -601,6 +636,8 @@ static void check_decl(Checker *c, const Decl *d) {
   case DECL_ARRAY: check_param_array(c, d); break;
   case DECL_REDUCE:
   case DECL_UNTIL: check_spanning(c, d); break;
+  case DECL_PROBE: check_probe_decl(c, d); break;
+  case DECL_INJECT: check_inject_decl(c, d); break;
   }
 }
 

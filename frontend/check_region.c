@@ -506,10 +506,11 @@ void check_access(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env 
   if (field->temp && c->in_init)
     check_error(c, env, loc, "temp field '%s' has no values before the first step; an init cannot read it", f->name);
   else if (field->temp && c->in_reduction)
-    check_error(c, env, loc,
-                "temp field '%s' holds nothing between steps, where reductions are evaluated; write the expression "
-                "out, or leave out 'temp'",
-                f->name);
+    check_error(
+        c, env, loc,
+        "temp field '%s' holds nothing between steps, where reductions and probes are evaluated; write the expression "
+        "out, or leave out 'temp'",
+        f->name);
   else if (field->past && c->in_init && !f->set_by_init)
     check_error(c, env, loc,
                 "'%s' has no value yet: older levels become what the field is after all inits, unless an init before "

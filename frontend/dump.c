@@ -178,6 +178,19 @@ static void reduction(Dump *d, const CheckedReduction *r) {
     expr(d, r->stop, 1);
 }
 
+/* A probe. */
+static void probe(Dump *d, const CheckedProbe *p) {
+  named(d, "probe", p->head.name, p->head.type);
+  str_add(&d->s, " over ");
+  box_print(&d->s, d->c->m, &p->head.box);
+  if (p->head.list >= 0)
+    str_addf(&d->s, " of %s", d->c->lists[p->head.list].head.name);
+  str_addf(&d->s, " every %lld", (long long)p->head.every);
+  place(d, p->head.loc);
+  shared(d, p->body, 1, p);
+  expr(d, p->body, 1);
+}
+
 char *dump_program(Checker *c) {
   Dump d = {.c = c, .s = {.arena = c->arena}};
   declarations(&d);
@@ -193,5 +206,7 @@ char *dump_program(Checker *c) {
   }
   for (int i = 0; i < c->nreductions; i++)
     reduction(&d, &c->reductions[i]);
+  for (int i = 0; i < c->nprobes; i++)
+    probe(&d, &c->probes[i]);
   return d.s.s;
 }

@@ -195,8 +195,16 @@ static Stencil lower_stencil(Checker *c, const CheckedStencil *s) {
   return out;
 }
 
+/* One probe. */
+static Probe lower_probe(Checker *c, const CheckedProbe *p) {
+  Probe out = p->head;
+  out.body = lower_yield(c, p->body, out.loc);
+  return out;
+}
+
 void lower_program(Checker *c) {
   Module *m = c->m;
+  check_add_lists(c);
   for (int i = 0; i < m->nscalars; i++)
     m->scalars[i].expr = lower_yield(c, c->scalar_value[i], m->scalars[i].loc);
   for (int i = 0; i < c->nchecked; i++) {
@@ -209,6 +217,10 @@ void lower_program(Checker *c) {
   for (int i = 0; i < c->nreductions; i++) {
     Reduction r = lower_reduction(c, &c->reductions[i]);
     ARENA_PUSH(c->arena, m->reductions, m->nreductions, r);
+  }
+  for (int i = 0; i < c->nprobes; i++) {
+    Probe p = lower_probe(c, &c->probes[i]);
+    ARENA_PUSH(c->arena, m->probes, m->nprobes, p);
   }
   m->time_tile = 1;
   module_renumber(m);

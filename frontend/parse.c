@@ -270,7 +270,7 @@ static bool outside(Parse *p, Decl *d) {
 }
 
 /* A grid or region, after the `word` on or over. */
-static bool on(Parse *p, Decl *d, const char *word) {
+bool parse_region_of(Parse *p, Decl *d, const char *word) {
   if (parse_is(p, TOK_LBRACKET))
     return (d->region = region_expr(p)) != NULL;
   if (!parse_is(p, TOK_NAME)) {
@@ -296,7 +296,7 @@ static bool attribute(Parse *p, Decl *d) {
   d->input |= is_input;
   d->temp |= is_temp;
   if (is_on || is_outside)
-    return is_on ? on(p, d, "'on'") : outside(p, d);
+    return is_on ? parse_region_of(p, d, "'on'") : outside(p, d);
   if (is_history)
     return (d->history = parse_expr(p)) != NULL;
   if (!is_input && !is_temp)
@@ -475,11 +475,10 @@ static bool reduced(Parse *p, Decl *d) {
     return false;
   }
   p->t++;
-  return on(p, d, "'over'");
+  return parse_region_of(p, d, "'over'");
 }
 
-/* every EXPR; at the end of a reduction. */
-static bool every(Parse *p, Decl *d) {
+bool parse_every(Parse *p, Decl *d) {
   if (!parse_is_word(p, "every")) {
     parse_error(p, "'every' and the number of steps from one evaluation to the next");
     return false;
@@ -494,7 +493,7 @@ static bool reduce(Parse *p) {
   if (!parse_new_name(p, "the reduction's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
-  if (!parse_expect(p, TOK_ASSIGN, "'='") || !reduced(p, d) || !every(p, d))
+  if (!parse_expect(p, TOK_ASSIGN, "'='") || !reduced(p, d) || !parse_every(p, d))
     return false;
   d->kind = DECL_REDUCE;
   return parse_end(p, false);
@@ -521,7 +520,7 @@ static bool until(Parse *p) {
     return false;
   }
   p->t++;
-  if (!(d.right = parse_expr(p)) || !every(p, &d))
+  if (!(d.right = parse_expr(p)) || !parse_every(p, &d))
     return false;
   d.kind = DECL_UNTIL;
   *parse_declare(p, (Name){d.name, d.loc, 0}) = d;
@@ -549,8 +548,8 @@ static bool paper_declaration(Parse *p) {
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
-    parse_error(
-        p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
+    parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
+                   "reduce, probe or until)");
   return false;
 }
 
@@ -571,6 +570,9 @@ static bool declaration(Parse *p) {
   int kind = DECL_BAD;
   if (parse_is_word(p, "until"))
     return until(p);
+  bool named = parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME;
+  if (named && (parse_is_word(p, "probe") || parse_is_word(p, "inject")))
+    return parse_is_word(p, "probe") ? (p->t++, parse_probe(p)) : (p->t++, parse_inject(p));
   for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
     if (parse_is_word(p, rest[i].word))
       kind = rest[i].kind;
@@ -589,8 +591,8 @@ static bool declaration(Parse *p) {
   }
   if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
     return paper_declaration(p);
-  parse_error(p,
-              "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, reduce or until)");
+  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, inject, "
+                 "reduce, probe or until)");
   return false;
 }
 

@@ -102,6 +102,7 @@ const char *symbol_kind_name(SymbolKind k) {
   case SYM_STENCIL: return "a stencil";
   case SYM_ARRAY: return "a launch-time array";
   case SYM_REDUCTION: return "a reduction";
+  case SYM_PROBE: return "a probe";
   case SYM_BAD: break;
   }
   return "a name";

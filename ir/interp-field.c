@@ -23,6 +23,8 @@ const char *interp_region_text(Interp *in, const int64_t *lo, const int64_t *hi)
 
 /* What runs: "stencil 's', step 3". */
 static const char *where(Interp *in) {
+  if (in->probe)
+    return arena_printf(in->arena, "probe '%s' after %lld steps", in->probe->name, (long long)in->step);
   if (in->reduction)
     return arena_printf(in->arena, "reduction '%s' after %lld steps", in->reduction->name, (long long)in->step);
   return arena_printf(in->arena, "stencil '%s', step %lld", in->stencil->name, (long long)in->step);
@@ -78,6 +80,8 @@ static bool set_field(Interp *in, int i) {
     stride *= shape[k];
   }
   set_components(in, f);
+  if (f->field->series)
+    return true;
   if (f->field->temp) {
     f->now = arena_alloc(in->arena, (size_t)(f->points * f->bytes) + 1);
     f->written = arena_alloc(in->arena, (size_t)f->points + 1);

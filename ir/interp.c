@@ -37,11 +37,18 @@ static bool check_targets(Interp *in, const Stencil *s, const PieceCode *code) {
   return true;
 }
 
+/* Is stencil `s` one that pass probes made? The reference evaluates probes by themselves. */
+static bool is_probe(const Interp *in, const Stencil *s) {
+  return s->ntargets == 1 && in->m->fields[s->targets[0]].series;
+}
+
 /* Translates the `n` stencils at `s` and gives their targets room for old values. NULL after an error. */
 static StencilCode *translate(Interp *in, int n, const Stencil *s) {
   StencilCode *codes = ARENA_ARRAY(in->arena, StencilCode, n + 1);
   for (int i = 0; i < n; i++) {
     codes[i].stencil = &s[i];
+    if (is_probe(in, &s[i]))
+      continue;
     codes[i].pieces = ARENA_ARRAY(in->arena, PieceCode, s[i].npieces + 1);
     for (int k = 0; k < s[i].ntargets; k++)
       interp_keep_old(in, s[i].targets[k]);
@@ -69,7 +76,8 @@ static Body *translate_reductions(Interp *in) {
 static bool check_arrays(Interp *in) {
   for (int i = 0; i < in->m->nparam_arrays; i++) {
     const ParamArray *p = &in->m->param_arrays[i];
-    if (!param_array_extent(p, in->b->scalars) || (in->b->param_arrays && in->b->param_arrays[i]))
+    if (p->role == ARRAY_SERIES || !param_array_extent(p, in->b->scalars) ||
+        (in->b->param_arrays && in->b->param_arrays[i]))
       continue;
     diag_error(in->d, p->loc, "launch-time array '%s' has no values", p->name);
     return false;
@@ -126,7 +134,7 @@ static void forget_temps(Interp *in) {
 static bool run_list(Interp *in, int n, const StencilCode *codes, int level) {
   forget_temps(in);
   for (int i = 0; i < n; i++)
-    if (level < 0 || codes[i].stencil->level == level)
+    if ((level < 0 || codes[i].stencil->level == level) && !is_probe(in, codes[i].stencil))
       if (!run_stencil(in, &codes[i]))
         return false;
   return true;
@@ -146,7 +154,7 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
 static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodies, int64_t steps) {
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;
-  if (in->step == 0 && !interp_reduce(in, bodies, &stop))
+  if (in->step == 0 && !(interp_probe(in) && interp_reduce(in, bodies, &stop)))
     return false;
   for (int64_t s = 0; s < steps && !stop; s++) {
     interp_keep_start(in);
@@ -155,7 +163,7 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodie
     interp_move_on(in);
     in->b->done = s + 1;
     in->step++;
-    if (!interp_reduce(in, bodies, &stop))
+    if (!interp_probe(in) || !interp_reduce(in, bodies, &stop))
       return false;
   }
   return true;
@@ -174,6 +182,7 @@ static bool run_module(Interp *in, int64_t steps, bool with_inits, const bool *s
   if (!stencils)
     return false;
   Body *bodies = translate_reductions(in);
+  interp_start_probes(in);
   in->rows = ARENA_ARRAY(in->arena, Const, (size_t)(in->max_rows + 1) * CHUNK);
   return (!with_inits || run_inits(in, inits, skip_init)) && run_steps(in, stencils, bodies, steps);
 }

@@ -3,7 +3,8 @@
  *   interp.c          a run: stencils, steps, time levels
  *   interp-body.c     bodies, op by op over neighbouring points
  *   interp-field.c    fields: their memory, and what accesses read
- *   interp-reduce.c   reductions in their fixed order */
+ *   interp-reduce.c   reductions in their fixed order
+ *   interp-probe.c    probes at their points */
 #ifndef STC_INTERP_H
 #define STC_INTERP_H
 
@@ -59,7 +60,8 @@ typedef struct Region {
 } Region;
 
 /* A run. `rows` has the places of all values of the body at work, CHUNK each; `skip` is skip_init while inits run, else
- * NULL; `stencil` or `reduction` is what runs; `sums` has the partial values of reductions, REDUCE_LANES for each of
+ * NULL; `stencil`, `reduction` or `probe` is what runs; `probe_bodies` has the bodies of probes, and `probe_values`
+ * room for the values of any of them; `sums` has the partial values of reductions, REDUCE_LANES for each of
  * REDUCE_BLOCKS. */
 typedef struct Interp {
   Arena *arena;
@@ -74,6 +76,9 @@ typedef struct Interp {
   const bool *skip;
   const Stencil *stencil;
   const Reduction *reduction;
+  const Probe *probe;
+  Body *probe_bodies;
+  void *probe_values;
 } Interp;
 
 /* interp-field.c */
@@ -113,5 +118,12 @@ bool interp_run_body(Interp *in, const Body *body, const int64_t *p, int n);
 /* Evaluates the reductions that are due when in->step steps are done, as far as `bodies`, by reduction, are made ready.
  * Sets *stop if the run is to end. False after an error. */
 bool interp_reduce(Interp *in, const Body *bodies, bool *stop);
+
+/* interp-probe.c */
+
+/* Makes the bodies of all probes ready. */
+void interp_start_probes(Interp *in);
+/* Hands the values of the probes that are due when in->step steps are done to in->b->probed. False after an error. */
+bool interp_probe(Interp *in);
 
 #endif

@@ -9,6 +9,7 @@
  *   launching             bind.c (params, checks)   covered.c (one kind of check)
  *   execution             eval.c (one op on scalars)  interp.c (stencil IR, the definition of right)  simulate.c
  *                         (kernel IR)  reduce.c
+ *   probes, lists of points   points.c
  *   targets               target.c (what passes may ask about a target)
  *
  * ir/ includes nothing of the other folders. There is no global mutable state; two threads may work on two arenas at
@@ -299,12 +300,16 @@ typedef struct Scalar {
   Loc loc;
 } Scalar;
 
+/* Where the elements of a launch-time array come from: from outside; from the launcher, which makes them of a list of
+ * points (PointList.next); from kernels, as the values of a probe (Probe.result). */
+typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES } ArrayRole;
 /* A launch-time array of `extent` elements (0 if that is negative), given from outside like a param: read-only, the
- * same at all points. */
+ * same at all points. One of another role is hidden from users, and stands behind all that are given. */
 typedef struct ParamArray {
   const char *name;
   Type type;
   Affine extent;
+  ArrayRole role;
   Loc loc;
 } ParamArray;
 
@@ -338,6 +343,9 @@ typedef struct Field {
   OutsideRule outside;
   Const outside_value; /* of `type`; of a composite: an f64 that each component takes, converted to its type */
   bool input, temp;
+  bool derived;          /* filled by the launcher from a list of points (PointList.field); hidden from users; input */
+  int32_t series, level; /* series > 0: what probe number series - 1 sees after step `level` of a time tile; has no
+                            memory: pass series takes it away */
   int32_t history;       /* older time levels kept, at most MAX_HISTORY */
   int32_t past, present; /* past k > 0: level k of field `present` */
   Loc loc;
@@ -407,8 +415,20 @@ typedef struct Check {
   const Box *unless_empty[2];
 } Check;
 
-/* What a reduction is for: its value; to stop the run; to find what -fcheck looks for. */
-typedef enum ReductionKind { REDUCE_VALUE, REDUCE_UNTIL, REDUCE_FINITE, REDUCE_BOUNDS } ReductionKind;
+/* A list of points that launch-time arrays give: coordinate d of point number p is element p of array[d], or at[d] if
+ * array[d] is -1; one array at least is there, and all have as many elements, of an integer type. All points must lie
+ * in `box`. Field `field`, derived, i32 on `box`, says at each point of it 1 + the number of the first point of the
+ * list that is there, 0 if there is none. Array `next`, of role ARRAY_NEXT (-1: nobody needs it), has for each point of
+ * the list 1 + the number of the next one at the same place, 0 if there is none. At most `most` points of the list may
+ * be at one place (0: any number). */
+typedef struct PointList {
+  const char *name;
+  int32_t array[MAX_RANK];
+  Affine at[MAX_RANK];
+  Box box;
+  int32_t field, next, most;
+  Loc loc;
+} PointList;
 
 /* One operation on the host part's sequences, see below. */
 typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
@@ -426,6 +446,32 @@ typedef struct HostSeq {
   int32_t nops;
   HostOp *ops;
 } HostSeq;
+
+/* A probe: the value that `body` yields, of the scalar type `type`, at the points of list number `list`, or if that is
+ * -1 at the one point that is `box`; before the first step and after every `every` steps. The body may read any field
+ * but temps, fields' pasts as of now; `step` is the number of steps done; reductions have the values that they had in
+ * the step. `box` is that of the list.
+ * In kernel IR body is NULL. The launches of `seq` leave the values before the first step, and kernels that make steps
+ * leave those after each, in the launch-time array `result` of role ARRAY_SERIES (-1 before pass series), in rows of
+ * as many elements as the list has points (1 without a list): row n, what is seen after n * every steps, is row n %
+ * SERIES_ROWS of the array. Of points of the list that are at one place the first has the value. */
+typedef struct Probe {
+  const char *name;
+  Type type;
+  Box box;
+  int32_t list;
+  int64_t every; /* at least 1 */
+  Block *body;
+  HostSeq seq;
+  int32_t result;
+  Loc loc;
+} Probe;
+/* Rows of the array that holds a probe's values: a power of two. A launcher takes them out before they are written
+ * again. */
+enum { SERIES_ROWS = 128 };
+
+/* What a reduction is for: its value; to stop the run; to find what -fcheck looks for. */
+typedef enum ReductionKind { REDUCE_VALUE, REDUCE_UNTIL, REDUCE_FINITE, REDUCE_BOUNDS } ReductionKind;
 
 /* A reduction over all points of `over`, evaluated between time tiles: before step 0 and after every `every` steps.
  * `body` yields the value at a point, of type `type` (f64 or i64; a body of stencil IR that may read any field but
@@ -565,6 +611,10 @@ typedef struct Module {
   Check *checks;
   int32_t nreductions;
   Reduction *reductions; /* in order of evaluation */
+  int32_t nlists;
+  PointList *lists;
+  int32_t nprobes;
+  Probe *probes;
   /* stencil IR */
   int32_t time_tile; /* steps one run through `stencils` makes; 1 at first */
   int32_t ninits;
@@ -616,6 +666,8 @@ int module_find_scalar(const Module *m, const char *name);
 int module_find_param_array(const Module *m, const char *name);
 int module_find_record(const Module *m, const char *name);
 int module_find_reduction(const Module *m, const char *name);
+int module_find_list(const Module *m, const char *name);
+int module_find_probe(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);
@@ -798,6 +850,10 @@ typedef struct Binding {
   int64_t first_step;  /* steps done before this run: what `step` is in its first step */
   void (*reduced)(void *user, const Reduction *r, int64_t step,
                   Const value); /* called after each evaluation, `step` steps being done; may be NULL */
+  /* Called with what probe `p` sees when `step` steps are done: an element of its type for each point of its list, in
+   * the list's order (1 without a list); may be NULL. On devices but the reference in order of steps for each probe,
+   * and before the run ends. */
+  void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
   void *user;
   int64_t done; /* out: steps made, fewer than asked for if an `until` was met */
 } Binding;
@@ -815,6 +871,29 @@ bool reduction_is_due(const Reduction *r, int64_t step);
 int64_t module_steps_to_reduction(const Module *m, int64_t step);
 /* The value that `b`, an expression over scalars, yields. Takes its memory from `a`; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
+
+/* Lists of points and probes: points.c. */
+
+/* The number of points of the list, under the scalars; 1 if `l` is NULL. */
+int64_t list_length(const Module *m, const PointList *l, const Const *scalars);
+/* The list of probe `p`, NULL if it has none. */
+const PointList *probe_list(const Module *m, const Probe *p);
+/* Fills `index`, the cells of l->field, and `next` (may be NULL), both as PointList says, from the elements of the
+ * launch-time arrays. False after reporting a point that is outside of the box, or the first of too many at one place.
+ */
+bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int32_t *index,
+               int32_t *next, Diags *d);
+/* The coordinates of point number `n` of the list; the number of its cell in l->field, -1 if it is outside of it. */
+int64_t list_point(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int64_t n,
+                   int64_t at[MAX_RANK]);
+/* Calls fn with the rows of probe `p` that became due after more than `from` (-1: that of step 0 too) and at most `to`
+ * steps. `rows` is its array,
+ * `index` the cells of its list's field (NULL without a list). `room` has room for a row. */
+void probe_read(const Module *m, const Probe *p, const Const *scalars, void *const *arrays, const int32_t *index,
+                const void *rows, int64_t from, int64_t to, void *room,
+                void (*fn)(void *user, const Probe *p, int64_t step, const void *values), void *user);
+/* May kernels make steps until `to` are done, if all rows of `from` steps and before have been taken out? */
+bool probes_have_room(const Module *m, int64_t from, int64_t to);
 
 /* An override of a param, as by -DN=4096. */
 typedef struct Define {

@@ -53,6 +53,8 @@ DEFINE_FIND(module_find_scalar, scalars, nscalars)
 DEFINE_FIND(module_find_param_array, param_arrays, nparam_arrays)
 DEFINE_FIND(module_find_record, records, nrecords)
 DEFINE_FIND(module_find_reduction, reductions, nreductions)
+DEFINE_FIND(module_find_list, lists, nlists)
+DEFINE_FIND(module_find_probe, probes, nprobes)
 DEFINE_FIND(module_find_field, fields, nfields)
 DEFINE_FIND(module_find_buffer, buffers, nbuffers)
 DEFINE_FIND(module_find_kernel, kernels, nkernels)
@@ -127,6 +129,9 @@ void module_renumber(Module *m) {
     if (m->reductions[i].stop)
       block_renumber(m->reductions[i].stop, 0);
   }
+  for (int i = 0; i < m->nprobes; i++)
+    if (m->probes[i].body)
+      block_renumber(m->probes[i].body, 0);
   for (int i = 0; i < m->nkernels; i++)
     block_renumber(m->kernels[i].body, 0);
 }

@@ -45,6 +45,10 @@ static void parse_param_array(Parser *p, Loc at) {
   reader_expect(&p->r, "]");
   reader_expect(&p->r, ":");
   a.type = reader_type(&p->r);
+  if (reader_accept_word(&p->r, "next"))
+    a.role = ARRAY_NEXT;
+  else if (reader_accept_word(&p->r, "series"))
+    a.role = ARRAY_SERIES;
   ARENA_PUSH(p->arena, p->m->param_arrays, p->m->nparam_arrays, a);
 }
 
@@ -93,6 +97,12 @@ static void parse_field(Parser *p, Loc at) {
     parse_outside(p, &f);
   f.input = reader_accept_word(&p->r, "input");
   f.temp = reader_accept_word(&p->r, "temp");
+  f.derived = reader_accept_word(&p->r, "derived");
+  if (reader_accept_word(&p->r, "series")) {
+    f.series = 1 + (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+    reader_expect_word(&p->r, "level");
+    f.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  }
   if (reader_accept_word(&p->r, "history"))
     f.history = (int32_t)reader_int(&p->r, 1, MAX_HISTORY);
   if (reader_accept_word(&p->r, "past")) {
@@ -486,6 +496,58 @@ static void parse_reduction(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->reductions, p->m->nreductions, r);
 }
 
+/* ---- lists of points, probes */
+
+/* "@points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2" */
+static void parse_list(Parser *p, Loc at) {
+  PointList l = {.next = -1, .loc = at};
+  l.name = text_new_symbol(p, module_find_list, "list of points");
+  reader_expect_word(&p->r, "at");
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    l.array[d] = -1;
+    if (p->r.tok.kind == TOK_SYMBOL)
+      l.array[d] = text_ref(p, module_find_param_array, "param_array");
+    else
+      l.at[d] = text_affine(p);
+  }
+  reader_expect(&p->r, "]");
+  reader_expect_word(&p->r, "in");
+  l.box = text_grid_box(p);
+  reader_expect_word(&p->r, "by");
+  l.field = text_ref(p, module_find_field, "field");
+  if (reader_accept_word(&p->r, "next"))
+    l.next = text_ref(p, module_find_param_array, "param_array");
+  if (reader_accept_word(&p->r, "most"))
+    l.most = (int32_t)reader_int(&p->r, 1, MAX_SIZE);
+  ARENA_PUSH(p->arena, p->m->lists, p->m->nlists, l);
+}
+
+/* "@p : f32 over [...] of @points.1 every 4 {...}" */
+static void parse_probe(Parser *p, Loc at) {
+  Probe x = {.list = -1, .result = -1, .loc = at};
+  x.name = text_new_symbol(p, module_find_probe, "probe");
+  reader_expect(&p->r, ":");
+  x.type = reader_type(&p->r);
+  reader_expect_word(&p->r, "over");
+  x.box = text_grid_box(p);
+  if (reader_accept_word(&p->r, "of"))
+    x.list = text_ref(p, module_find_list, "list of points");
+  reader_expect_word(&p->r, "every");
+  x.every = reader_int(&p->r, 1, INT64_MAX);
+  if (reader_accept_word(&p->r, "in"))
+    x.result = text_ref(p, module_find_param_array, "param_array");
+  if (p->m->level == LEVEL_KIR) {
+    parse_sequence(p, &x.seq);
+  } else {
+    x.body = block_new(p->arena, NULL);
+    text_block(p, x.body);
+  }
+  ARENA_PUSH(p->arena, p->m->probes, p->m->nprobes, x);
+}
+
 /* ---- modules */
 
 /* Reads an item that both levels have, after its word; false if `word` begins none. */
@@ -504,6 +566,10 @@ static bool parse_declaration(Parser *p, const char *word, Loc at) {
     parse_record(p);
   else if (!strcmp(word, "reduce"))
     parse_reduction(p, at);
+  else if (!strcmp(word, "points"))
+    parse_list(p, at);
+  else if (!strcmp(word, "probe"))
+    parse_probe(p, at);
   else if (!strcmp(word, "grid"))
     parse_grid(p, at);
   else if (!strcmp(word, "field"))

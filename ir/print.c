@@ -381,7 +381,10 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
   print_symbol(s, p->name);
   str_add(s, "[");
   affine_print(s, m, p->extent);
-  str_addf(s, "] : %s\n", type_name(p->type));
+  str_addf(s, "] : %s%s\n", type_name(p->type),
+           p->role == ARRAY_NEXT     ? " next"
+           : p->role == ARRAY_SERIES ? " series"
+                                     : "");
 }
 
 static void print_record(Str *s, const Module *m, const Record *r) {
@@ -407,6 +410,9 @@ static void print_field(Str *s, const Module *m, const Field *f) {
     const_print(s, f->outside_value, type_is_scalar(f->type) ? f->type : TY_F64);
   str_add(s, f->input ? " input" : "");
   str_add(s, f->temp ? " temp" : "");
+  str_add(s, f->derived ? " derived" : "");
+  if (f->series)
+    str_addf(s, " series %d level %d", (int)f->series - 1, (int)f->level);
   if (f->history)
     str_addf(s, " history %d", (int)f->history);
   if (f->past) {
@@ -622,6 +628,53 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   }
 }
 
+/* "  points @points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2": a list of points. */
+static void print_list(Str *s, const Module *m, const PointList *l) {
+  str_add(s, "  points ");
+  print_symbol(s, l->name);
+  str_add(s, " at [");
+  for (int d = 0; d < m->grid.rank; d++) {
+    str_add(s, d ? ", " : "");
+    if (l->array[d] >= 0)
+      print_symbol(s, param_array_name(m, l->array[d]));
+    else
+      affine_print(s, m, l->at[d]);
+  }
+  str_add(s, "] in ");
+  box_print(s, m, &l->box);
+  str_add(s, " by ");
+  print_symbol(s, field_name(m, l->field));
+  if (l->next >= 0) {
+    str_add(s, " next ");
+    print_symbol(s, param_array_name(m, l->next));
+  }
+  str_addf(s, l->most ? " most %d\n" : "\n", (int)l->most);
+}
+
+/* "  probe @p : f32 over [8, 0 .. N - 1] of @points.1 every 4 {...}", in kernel IR with "in @p" and the launches. */
+static void print_probe(Str *s, const Module *m, const Probe *p) {
+  str_add(s, "  probe ");
+  print_symbol(s, p->name);
+  str_addf(s, " : %s over ", type_name(p->type));
+  box_print(s, m, &p->box);
+  if (p->list >= 0) {
+    str_add(s, " of ");
+    print_symbol(s, m->lists[p->list].name);
+  }
+  str_addf(s, " every %lld", (long long)p->every);
+  if (p->result >= 0) {
+    str_add(s, " in ");
+    print_symbol(s, param_array_name(m, p->result));
+  }
+  if (m->level == LEVEL_KIR) {
+    print_sequence(s, m, &p->seq, 1);
+    return;
+  }
+  str_add(s, " {\n");
+  block_print(s, m, NULL, p->body, 2);
+  str_add(s, "  }\n");
+}
+
 /* ---- modules */
 
 /* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
@@ -641,6 +694,8 @@ static void print_declarations(Str *s, const Module *m) {
     print_field(s, m, &m->fields[i]);
   for (int i = 0; i < m->nrecords; i++)
     print_record(s, m, &m->records[i]);
+  for (int i = 0; i < m->nlists; i++)
+    print_list(s, m, &m->lists[i]);
   for (int i = 0; i < m->nchecks; i++)
     print_check(s, m, &m->checks[i]);
 }
@@ -655,6 +710,8 @@ static void print_stencils(Str *s, const Module *m) {
     print_stencil(s, m, &m->stencils[i], "stencil");
   for (int i = 0; i < m->nreductions; i++)
     print_reduction(s, m, &m->reductions[i]);
+  for (int i = 0; i < m->nprobes; i++)
+    print_probe(s, m, &m->probes[i]);
 }
 
 static void print_buffer(Str *s, const Module *m, const Buffer *b) {
@@ -679,6 +736,8 @@ static void print_kernels(Str *s, const Module *m) {
     print_kernel(s, m, &m->kernels[i]);
   for (int i = 0; i < m->nreductions; i++)
     print_reduction(s, m, &m->reductions[i]);
+  for (int i = 0; i < m->nprobes; i++)
+    print_probe(s, m, &m->probes[i]);
   print_host(s, m);
 }
 

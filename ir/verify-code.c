@@ -313,8 +313,11 @@ static void check_global(Verifier *v, const Op *op) {
   const Buffer *b = &v->m->buffers[op->sym];
   bool stores = op_info[op->code].flags & OPF_WRITE;
   check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
-  if (stores && b->kind == BUFFER_PARAM)
+  bool series = b->kind == BUFFER_PARAM && v->m->param_arrays[b->field].role == ARRAY_SERIES;
+  if (stores && b->kind == BUFFER_PARAM && !series)
     fail_op(v, op, "launch-time array '%s' cannot be written", b->name);
+  if (!stores && series)
+    fail_op(v, op, "the series '%s' is only written", b->name);
   if (stores && b->kind == BUFFER_FIELD && v->m->fields[b->field].input && v->k->steps > 0)
     fail_op(v, op, "field '%s' is input and cannot be written", v->m->fields[b->field].name);
 }

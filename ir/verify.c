@@ -137,6 +137,8 @@ static void check_fields(Verifier *v) {
       verify_fail(v, f->loc, "the constant outside is not a value of type %s", type_text(v->m, f->type));
     if (f->input && f->temp)
       verify_fail(v, f->loc, "a field cannot be both input and temp");
+    if (f->series < 0 || f->series > v->m->nprobes || f->level < 0 || (f->series && (f->input || f->temp)))
+      verify_fail(v, f->loc, "series %d, level %d", f->series - 1, f->level);
     check_past(v, f);
     check_history(v, i);
   }
@@ -335,6 +337,73 @@ static void check_reductions(Verifier *v) {
           buffer_type(v->m, r->result) != r->type)
         verify_fail(v, r->loc, "it needs a scratch buffer of its type for its result, and no body");
     }
+  }
+}
+
+/* Has the field or array that a list of points is written to, `exists`, the right type and flag? */
+static void check_derived(Verifier *v, const PointList *l) {
+  const Module *m = v->m;
+  bool field = l->field >= 0 && l->field < m->nfields,
+       next = l->next == -1 || (l->next >= 0 && l->next < m->nparam_arrays);
+  if (!field || !m->fields[l->field].derived || !m->fields[l->field].input || m->fields[l->field].type != TY_I32 ||
+      !box_equal(&m->fields[l->field].box, &l->box))
+    verify_fail(v, l->loc, "it needs a derived input field of type i32 on its box");
+  if (!next ||
+      (l->next >= 0 && (m->param_arrays[l->next].role != ARRAY_NEXT || m->param_arrays[l->next].type != TY_I32)))
+    verify_fail(v, l->loc, "what says which point is next at a place is a launch-time array 'next' of type i32");
+}
+
+/* Lists of points: arrays of integers, equally long. */
+static void check_lists(Verifier *v) {
+  const Module *m = v->m;
+  for (int i = 0; i < m->nlists; i++) {
+    const PointList *l = &m->lists[i];
+    const ParamArray *first = NULL;
+    set_where(v, l->loc, "list of points", l->name);
+    verify_box(v, l->loc, &l->box, m->grid.rank);
+    for (int d = 0; d < m->grid.rank; d++) {
+      const ParamArray *a = l->array[d] >= 0 && l->array[d] < m->nparam_arrays ? &m->param_arrays[l->array[d]] : NULL;
+      if (!a && l->array[d] != -1)
+        verify_fail(v, l->loc, "there is no launch-time array number %d", l->array[d]);
+      else if (!a)
+        verify_affine(v, l->loc, l->at[d]);
+      else if (!type_is_int(a->type) || a->role != ARRAY_GIVEN)
+        verify_fail(v, l->loc, "'%s' is no array of integers that is given", a->name);
+      else if (first && !affine_equal(first->extent, a->extent))
+        verify_fail(v, l->loc, "'%s' and '%s' are not of one length", first->name, a->name);
+      first = first ? first : a;
+    }
+    if (!first || module_find_list(m, l->name) != i || l->most < 0)
+      verify_fail(v, l->loc, "it has no array, its name is taken, or most is %d", l->most);
+    check_derived(v, l);
+  }
+}
+
+/* Probes; those of kernel IR have launches in place of a body. */
+static void check_probes(Verifier *v) {
+  const Module *m = v->m;
+  for (int i = 0; i < m->nprobes; i++) {
+    const Probe *p = &m->probes[i];
+    int errors = v->errors;
+    set_where(v, p->loc, "probe", p->name);
+    check_type(v, p->type);
+    verify_box(v, p->loc, &p->box, m->grid.rank);
+    if (module_find_probe(m, p->name) != i || p->every < 1 || p->list < -1 || p->list >= m->nlists)
+      verify_fail(v, p->loc, "its name is taken, it is seen every %lld steps, or its list is number %d",
+                  (long long)p->every, p->list);
+    else if (p->list >= 0 && !box_equal(&p->box, &m->lists[p->list].box))
+      verify_fail(v, p->loc, "its box is not that of its list");
+    if (p->result < -1 || p->result >= m->nparam_arrays ||
+        (p->result >= 0 &&
+         (m->param_arrays[p->result].role != ARRAY_SERIES || m->param_arrays[p->result].type != p->type)))
+      verify_fail(v, p->loc, "its result is no series of its type");
+    v->context = CONTEXT_PIECE;
+    if (m->level == LEVEL_KIR)
+      check_sequence(v, &p->seq);
+    else
+      verify_body(v, p->body, "the probe", 1, &p->type);
+    if (v->errors == errors && p->body)
+      check_no_temps(v, p->body);
   }
 }
 
@@ -592,5 +661,9 @@ bool module_verify(const Module *m, Diags *d) {
     verify_fail(&v, no_loc(), "module '%s' is of no level", m->name);
   if (!v.errors)
     check_reductions(&v);
+  if (!v.errors)
+    check_lists(&v);
+  if (!v.errors)
+    check_probes(&v);
   return v.errors == 0;
 }

@@ -15,6 +15,7 @@ Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o)
 Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
@@ -31,6 +32,7 @@ Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
 
 /* Kernel IR to kernel IR. barriers has the option near (1: barriers between neighbouring warps where they are enough,
  * default 0). */
+Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);

@@ -1,4 +1,5 @@
-/* driver/data/series.c: the values that `reduce` and `until` had while a program ran: kept, printed, saved. */
+/* driver/data/series.c: the values that `reduce` and `until` had while a program ran, and what probes saw: kept, printed,
+ * saved. */
 #include "driver/driver.h"
 
 #include <inttypes.h>
@@ -23,7 +24,29 @@ void series_add(void *user, const StcReduction *r) {
   s->values[s->n++] = *r;
 }
 
+void series_add_row(void *user, const StcProbe *row) {
+  Series *s = user;
+  size_t bytes = (size_t)row->n * (size_t)type_size((Type)row->type);
+  void *values = malloc(bytes + 1);
+  if (values && s->nrows == s->row_capacity) {
+    int64_t capacity = s->row_capacity ? 2 * s->row_capacity : 64;
+    StcProbe *rows = realloc(s->rows, (size_t)capacity * sizeof *rows);
+    s->rows = rows ? rows : s->rows;
+    s->row_capacity = rows ? capacity : s->row_capacity;
+  }
+  if (!values || s->nrows == s->row_capacity) {
+    s->full = true;
+    free(values);
+    return;
+  }
+  s->rows[s->nrows] = *row;
+  s->rows[s->nrows++].values = memcpy(values, row->values, bytes);
+}
+
 void series_free(Series *s) {
+  for (int64_t i = 0; i < s->nrows; i++)
+    free((void *)s->rows[i].values);
+  free(s->rows);
   free(s->values);
   *s = (Series){.context = s->context, .program = s->program};
 }
@@ -41,6 +64,33 @@ static void print_value(FILE *to, const StcReduction *r) {
       break;
   }
   fputs(isnan(r->f) ? "nan" : text, to);
+}
+
+/* Element `i` of a row, in its own type. */
+static Const row_element(const StcProbe *row, int64_t i) {
+  return const_load((Type)row->type, (const char *)row->values + i * type_size((Type)row->type));
+}
+
+double row_value(const StcProbe *row, int64_t i) {
+  Const x = row_element(row, i);
+  return type_is_float((Type)row->type) ? x.f : (double)x.i;
+}
+
+/* The same as print_value for element `i` of a row. */
+static void print_element(FILE *to, const StcProbe *row, int64_t i) {
+  char text[40];
+  Const x = row_element(row, i);
+  if (!type_is_float((Type)row->type)) {
+    fprintf(to, "%" PRId64, x.i);
+    return;
+  }
+  bool narrow = row->type == STC_F32;
+  for (int digits = 6; digits <= (narrow ? 9 : 17); digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x.f);
+    if (narrow ? strtof(text, NULL) == (float)x.f : strtod(text, NULL) == x.f)
+      break;
+  }
+  fputs(isnan(x.f) ? "nan" : text, to);
 }
 
 /* The last value of the reduction called `name`, NULL if it has none. */
@@ -78,8 +128,33 @@ static void print_line(FILE *to, const Series *s, const char *name) {
   fputc('\n', to);
 }
 
+/* Prints the line of probe `p`: values of a single point as those of a reduction, else how many there are. */
+static void print_probe(FILE *to, const Series *s, const Probe *p) {
+  int64_t n = 0, i = 0, points = 0;
+  const char *separator = " ";
+  for (int64_t k = 0; k < s->nrows; k++)
+    if (strcmp(s->rows[k].name, p->name) == 0) {
+      n++;
+      points = s->rows[k].n;
+    }
+  fprintf(to, "%s:", p->name);
+  if (p->list >= 0)
+    fprintf(to, " %" PRId64 " times %" PRId64 " values", n, points);
+  for (int64_t k = 0; k < s->nrows && p->list < 0; k++) {
+    if (strcmp(s->rows[k].name, p->name) != 0 || !is_printed(i++, n))
+      continue;
+    fputs(separator, to);
+    print_element(to, &s->rows[k], 0);
+    fprintf(to, " (step %" PRId64 ")", s->rows[k].step);
+    separator = ", ";
+  }
+  fputc('\n', to);
+}
+
 void series_print(FILE *to, const Series *s, const char *until) {
   const Module *m = s->program->module;
+  for (int i = 0; i < m->nprobes; i++)
+    print_probe(to, s, &m->probes[i]);
   for (int r = 0; r < m->nreductions; r++)
     if (last_value(s, m->reductions[r].name))
       print_line(to, s, m->reductions[r].name);
@@ -103,20 +178,79 @@ void series_print_json(FILE *to, const Series *s) {
   }
 }
 
-/* Writes the row of the values from `i` on that belong to one step; returns the first value behind them. */
-static int64_t write_row(FILE *to, const Series *s, const Module *m, int64_t i) {
-  int64_t step = s->values[i].step, end = i;
+/* What is to be written next of the series: the reductions' values from `value` on; of probe i row number row[i],
+ * s->nrows if there is no more. */
+typedef struct Cursor {
+  const Series *s;
+  int64_t value, *row;
+} Cursor;
+
+/* The first row of probe `p` from number `i` on; s->nrows if there is none. */
+static int64_t next_row(const Series *s, const Probe *p, int64_t i) {
+  while (i < s->nrows && strcmp(s->rows[i].name, p->name) != 0)
+    i++;
+  return i;
+}
+
+/* The step that comes next; -1 behind the last. */
+static int64_t next_step(const Cursor *c) {
+  const Series *s = c->s;
+  int64_t step = c->value < s->n ? s->values[c->value].step : INT64_MAX;
+  for (int i = 0; i < s->program->module->nprobes; i++)
+    if (c->row[i] < s->nrows && s->rows[c->row[i]].step < step)
+      step = s->rows[c->row[i]].step;
+  return step == INT64_MAX ? -1 : step;
+}
+
+/* Writes the columns of the reductions at `step`. */
+static void write_values(FILE *to, Cursor *c, int64_t step) {
+  const Series *s = c->s;
+  const Module *m = s->program->module;
+  int64_t end = c->value;
   while (end < s->n && s->values[end].step == step)
     end++;
-  fprintf(to, "%" PRId64, step);
   for (int r = 0; r < m->nreductions; r++) {
     fputc(',', to);
-    for (int64_t k = i; k < end; k++)
+    for (int64_t k = c->value; k < end; k++)
       if (strcmp(s->values[k].name, m->reductions[r].name) == 0)
         print_value(to, &s->values[k]);
   }
+  c->value = end;
+}
+
+/* The number of columns of probe `p`: those of its first row. */
+static int64_t columns(const Series *s, const Probe *p) {
+  int64_t first = next_row(s, p, 0);
+  return first < s->nrows ? s->rows[first].n : 1;
+}
+
+/* Writes the columns of probe number `i` at `step`. */
+static void write_columns(FILE *to, Cursor *c, int i, int64_t step) {
+  const Series *s = c->s;
+  const Probe *p = &s->program->module->probes[i];
+  bool due = c->row[i] < s->nrows && s->rows[c->row[i]].step == step;
+  for (int64_t k = 0; k < columns(s, p); k++) {
+    fputc(',', to);
+    if (due)
+      print_element(to, &s->rows[c->row[i]], k);
+  }
+  if (due)
+    c->row[i] = next_row(s, p, c->row[i] + 1);
+}
+
+/* Writes the names of the columns. */
+static void write_names(FILE *to, const Series *s) {
+  const Module *m = s->program->module;
+  fputs("step", to);
+  for (int r = 0; r < m->nreductions; r++)
+    fprintf(to, ",%s", m->reductions[r].name);
+  for (int i = 0; i < m->nprobes; i++)
+    for (int64_t k = 0; k < columns(s, &m->probes[i]); k++)
+      if (m->probes[i].list < 0)
+        fprintf(to, ",%s", m->probes[i].name);
+      else
+        fprintf(to, ",%s[%" PRId64 "]", m->probes[i].name, k);
   fputc('\n', to);
-  return end;
 }
 
 StcStatus series_write(const Series *s, const char *path) {
@@ -124,11 +258,19 @@ StcStatus series_write(const Series *s, const char *path) {
   const Module *m = s->program->module;
   if (!file_create(s->context, path, &out))
     return STC_IO;
-  fputs("step", out.to);
-  for (int r = 0; r < m->nreductions; r++)
-    fprintf(out.to, ",%s", m->reductions[r].name);
-  fputc('\n', out.to);
-  for (int64_t i = 0; i < s->n;)
-    i = write_row(out.to, s, m, i);
+  Cursor c = {s, 0, calloc((size_t)m->nprobes + 1, sizeof *c.row)};
+  if (!c.row)
+    return context_error(s->context, "no memory on this computer for %s", path), STC_MEMORY;
+  for (int i = 0; i < m->nprobes; i++)
+    c.row[i] = next_row(s, &m->probes[i], 0);
+  write_names(out.to, s);
+  for (int64_t step; (step = next_step(&c)) >= 0;) {
+    fprintf(out.to, "%" PRId64, step);
+    write_values(out.to, &c, step);
+    for (int i = 0; i < m->nprobes; i++)
+      write_columns(out.to, &c, i, step);
+    fputc('\n', out.to);
+  }
+  free(c.row);
   return file_commit(s->context, &out) ? STC_OK : STC_IO;
 }

@@ -99,6 +99,11 @@ int64_t sim_memory_hole(const SimMemory *m) {
   return -1;
 }
 
+bool sim_memory_has(const SimMemory *m, int64_t i) {
+  const SimPage *page = m->pages[i / SIM_PAGE];
+  return page ? page->written[i % SIM_PAGE] : m->born;
+}
+
 /* The bookkeeping of element `i`'s page. */
 static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
   SimPage **page = &m->pages[i / SIM_PAGE];

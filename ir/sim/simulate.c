@@ -19,7 +19,9 @@ static bool compile_kernels(Sim *s) {
  * buffers, whose memory is the run's own. Sets *given: the caller must give it. */
 static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
   if (b->kind == BUFFER_PARAM) {
-    *given = true;
+    *given = s->m->param_arrays[b->field].role != ARRAY_SERIES;
+    if (!*given)
+      return NULL;
     return s->b->param_arrays ? s->b->param_arrays[b->field] : NULL;
   }
   *given = b->kind == BUFFER_FIELD && b->copy == 0 && !s->m->fields[b->field].temp;
@@ -193,6 +195,71 @@ static bool reduce_due(Sim *s, int64_t step, bool *stop) {
   return true;
 }
 
+/* The number of the buffer of launch-time array `array`. */
+static int array_buffer(const Module *m, int array) {
+  int i = 0;
+  while (m->buffers[i].kind != BUFFER_PARAM || m->buffers[i].field != array)
+    i++;
+  return i;
+}
+
+/* Must all values of row `row` of probe `p` have been written, and are they? Reports one that is not. */
+static bool row_is_whole(Sim *s, const Probe *p, const int32_t *index, int64_t row) {
+  const PointList *l = probe_list(s->m, p);
+  const SimMemory *m = s->memory[array_buffer(s->m, p->result)];
+  int64_t n = list_length(s->m, l, s->b->scalars), at[MAX_RANK];
+  for (int64_t i = 0; i < n; i++) {
+    int64_t cell = l ? list_point(s->m, l, s->b->scalars, s->b->param_arrays, i, at) : 0;
+    if (sim_memory_has(m, row % SERIES_ROWS * n + (l ? index[cell] - 1 : 0)))
+      continue;
+    diag_error(s->d, p->loc, "probe '%s' has no value after %lld steps for point number %lld: no kernel wrote it",
+               p->name, (long long)(row * p->every), (long long)i);
+    return false;
+  }
+  return true;
+}
+
+/* Hands out what probe `p` saw behind s->seen steps, until `to` are done. */
+static bool hand_out(Sim *s, const Probe *p, int64_t to) {
+  const PointList *l = probe_list(s->m, p);
+  const int32_t *index = l ? s->b->fields[l->field] : NULL;
+  SimMemory *m = s->memory[array_buffer(s->m, p->result)];
+  void *room = arena_alloc(s->arena, (size_t)list_length(s->m, l, s->b->scalars) * sizeof(Const) + 1);
+  for (int64_t row = s->seen < 0 ? 0 : s->seen / p->every + 1; row <= to / p->every; row++)
+    if (!row_is_whole(s, p, index, row))
+      return false;
+  if (s->b->probed)
+    probe_read(s->m, p, s->b->scalars, s->b->param_arrays, index, m->data, s->seen, to, room, s->b->probed, s->b->user);
+  sim_memory_forget(m);
+  return true;
+}
+
+/* Hands out all that probes saw until `to` steps were done. */
+static bool hand_out_all(Sim *s, int64_t to) {
+  bool ok = true;
+  for (int i = 0; i < s->m->nprobes && ok && !s->stop; i++)
+    ok = hand_out(s, &s->m->probes[i], to);
+  s->seen = to;
+  return ok;
+}
+
+/* Is there a series for every probe? Reports it if not. */
+static bool probes_ready(const Sim *s) {
+  for (int i = 0; i < s->m->nprobes; i++)
+    if (s->m->probes[i].result < 0) {
+      diag_error(s->d, s->m->probes[i].loc, "no kernel stores what probe '%s' sees; run passes probes and series",
+                 s->m->probes[i].name);
+      return false;
+    }
+  return true;
+}
+
+/* What probes see before the first step. */
+static void probe_before(Sim *s) {
+  for (int i = 0; i < s->m->nprobes && !s->stop; i++)
+    run_sequence(s, &s->m->probes[i].seq, 0);
+}
+
 /* Makes `steps` steps from step `from` on: always by the longest sequence that does not go too far. */
 static bool advance(Sim *s, int64_t from, int64_t steps) {
   const Host *h = &s->m->host;
@@ -205,6 +272,8 @@ static bool advance(Sim *s, int64_t from, int64_t steps) {
                  (long long)(steps - done));
       return false;
     }
+    if (!probes_have_room(s->m, s->seen, from + done + h->seqs[i].steps) && !hand_out_all(s, from + done))
+      return false;
     run_sequence(s, &h->seqs[i], from + done);
     done += h->seqs[i].steps;
   }
@@ -220,6 +289,9 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
     run_sequence(s, &s->m->host.init, first);
   s->keep = NULL;
   s->b->done = 0;
+  s->seen = first ? first : -1;
+  if (!s->stop && first == 0)
+    probe_before(s);
   if (!s->stop && first == 0 && !reduce_due(s, 0, &stop))
     return false;
   while (s->b->done < steps && !s->stop && !stop) {
@@ -231,7 +303,7 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
     if (!reduce_due(s, at + n, &stop))
       return false;
   }
-  return s->faults == 0;
+  return !s->stop && hand_out_all(s, first + s->b->done) && s->faults == 0;
 }
 
 /* "[3, 4]": the grid point of element `i` of field `f`. */
@@ -293,7 +365,8 @@ static bool return_results(Sim *s) {
 
 /* sim_run with its memory in s->arena and own[i]. */
 static bool run_module(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
-  return compile_kernels(s) && make_memory(s, own) && run_host(s, steps, run_inits, skip_init) && return_results(s);
+  return probes_ready(s) && compile_kernels(s) && make_memory(s, own) && run_host(s, steps, run_inits, skip_init) &&
+         return_results(s);
 }
 
 /* Runs in a new arena, which is freed; also when memory runs out. */

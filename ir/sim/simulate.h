@@ -193,10 +193,10 @@ typedef struct SimPending {
   const char *text;
 } SimPending;
 
-/* A run. memory[i] is what buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run.
- * keep[f]: stores to field f are dropped (inits of fields that have data already). interval: all threads are as many
- * barriers behind the block's begin; what they did before interval `met`, when the whole block met last, is done for
- * all. */
+/* A run. seen: all that probes saw when so many steps were done, or before, has been handed out. memory[i] is what
+ * buffer i stands for now. Counters launch, block_epoch and interval never repeat in a run. keep[f]: stores to field f
+ * are dropped (inits of fields that have data already). interval: all threads are as many barriers behind the block's
+ * begin; what they did before interval `met`, when the whole block met last, is done for all. */
 typedef struct Sim {
   Arena *arena;
   const Module *m;
@@ -215,7 +215,7 @@ typedef struct Sim {
   const bool *keep;
   SimKernel *k;   /* the kernel being run, from here on */
   uint32_t first; /* the number of its first thread among those of s->members */
-  int64_t step;
+  int64_t step, seen;
   uint32_t launch, block_epoch, interval, met;
   int64_t block[MAX_RANK], block_number;
 } Sim;
@@ -254,6 +254,8 @@ void sim_wait(Sim *s, SimThread *t, const SimInsn *i);
 void sim_check_copies(Sim *s, SimThread *t);
 /* Memory for buffer `buffer` on `data`; written: its elements have values. */
 SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
+/* Was element `i` written? */
+bool sim_memory_has(const SimMemory *memory, int64_t i);
 /* Makes all elements count as never written. */
 void sim_memory_forget(SimMemory *memory);
 /* The number of the first element that was never written, or -1. */

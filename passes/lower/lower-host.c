@@ -215,6 +215,43 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
   ARENA_PUSH(out->arena, out->checks, out->nchecks, check);
 }
 
+/* Does kernel `k` write the field of probe number `probe`? */
+static bool is_probe_kernel(const Module *out, const Kernel *k, int probe) {
+  for (int i = 0; i < k->nargs; i++) {
+    const Buffer *b = k->args[i].kind == KARG_BUFFER && k->args[i].writes ? &out->buffers[k->args[i].index] : NULL;
+    if (b && b->kind == BUFFER_FIELD && out->fields[b->field].series == probe + 1)
+      return true;
+  }
+  return false;
+}
+
+/* Gives probe number `i` its launches, which are among those of the inits. */
+static void take_launches(Module *out, int i) {
+  HostSeq *init = &out->host.init;
+  int n = 0;
+  for (int k = 0; k < init->nops; k++) {
+    HostOp op = init->ops[k];
+    if (op.kind == HOST_LAUNCH && is_probe_kernel(out, &out->kernels[op.a], i))
+      ARENA_PUSH(out->arena, out->probes[i].seq.ops, out->probes[i].seq.nops, op);
+    else
+      init->ops[n++] = op;
+  }
+  init->nops = n;
+}
+
+/* Gives the probes what they have in kernel IR. */
+static void lower_probes(Lowering *lo) {
+  Module *out = lo->out;
+  Probe *probes = ARENA_ARRAY(out->arena, Probe, out->nprobes + 1);
+  for (int i = 0; i < out->nprobes; i++) {
+    probes[i] = out->probes[i];
+    probes[i].body = NULL;
+  }
+  out->probes = probes;
+  for (int i = 0; i < out->nprobes; i++)
+    take_launches(out, i);
+}
+
 Module *lowering_finish(Lowering *lo) {
   lower_reductions(lo);
   for (int i = 0; i < lo->out->nkernels; i++) {
@@ -222,5 +259,6 @@ Module *lowering_finish(Lowering *lo) {
     for (int d = 0; d < lo->out->grid.rank; d++)
       check_grid(lo, &lo->out->kernels[i], d);
   }
+  lower_probes(lo);
   return lo->out;
 }

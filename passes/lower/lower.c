@@ -45,6 +45,25 @@ const Stencil *last_level(const Module *m, int32_t *n) {
   return m->stencils + (m->nstencils - *n);
 }
 
+/* The field that a probe's stencil `st` has as its target at level `level`; -1 if it is no probe's, or has none. */
+static int probe_target(const Module *m, const Stencil *st, int level) {
+  const Field *f = st->ntargets == 1 ? &m->fields[st->targets[0]] : NULL;
+  for (int i = 0; f && f->series && i < m->nfields; i++)
+    if (m->fields[i].series == f->series && m->fields[i].level == level)
+      return i;
+  return -1;
+}
+
+/* Gives `st`, which is of a probe, the target `field`. */
+static void set_probe_target(const Module *m, Stencil *st, int32_t field) {
+  int32_t *targets = ARENA_NEW(m->arena, int32_t);
+  Piece *piece = ARENA_NEW(m->arena, Piece);
+  targets[0] = field;
+  *piece = st->pieces[0];
+  piece->targets = st->targets = targets;
+  st->pieces = piece;
+}
+
 Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo) {
   Stencil *r = ARENA_ARRAY(m->arena, Stencil, (int64_t)n * T);
   for (int level = 0; level < T; level++)
@@ -52,6 +71,9 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
       r[level * n + i] = st[i];
       r[level * n + i].level = level;
       r[level * n + i].extent = (Extent){{0}, {0}};
+      int target = probe_target(m, &st[i], level);
+      if (target >= 0)
+        set_probe_target(m, &r[level * n + i], target);
     }
   if (halo)
     groups_halo(m, n * T, r);
@@ -91,10 +113,14 @@ bool is_history_stencil(const Module *m, const Stencil *st) {
   return false;
 }
 
+bool is_probe_stencil(const Module *m, const Stencil *st) {
+  return st->ntargets == 1 && m->fields[st->targets[0]].series;
+}
+
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st) {
   Str s = {.arena = a};
   for (int i = 0; i < n; i++) {
-    if (is_history_stencil(m, &st[i]))
+    if (is_history_stencil(m, &st[i]) || is_probe_stencil(m, &st[i]))
       continue;
     bool first = true;
     for (int k = i - 1; k >= 0 && st[k].group == st[i].group; k--)
@@ -319,12 +345,19 @@ static void measure(Launch *l) {
     grow(&l->hull, &l->st[i].extent, rank);
 }
 
+/* Are the points of `box` always among those that wrapping leads to in dimension `d`? */
+static bool is_wrapped_to(const Launch *l, const Box *box, int d) {
+  Box wrapped = *box;
+  wrapped.lo[d] = l->wrap_lo[d];
+  wrapped.hi[d] = l->wrap_hi[d];
+  return range_inside(box->lo[d], box->hi[d], l->wrap_lo[d], l->wrap_hi[d]) || points_inside(l->m, box, &wrapped, d);
+}
+
 /* Where halo cells are images, all that is written must be reached by wrapping. */
 static void check_images(Launch *l) {
   for (int f = 0; f < l->m->nfields; f++)
     for (int d = 0; d < l->m->grid.rank; d++) {
-      const Box *box = &l->m->fields[f].box;
-      if (l->wraps[d] && l->use[f].versions && !range_inside(box->lo[d], box->hi[d], l->wrap_lo[d], l->wrap_hi[d]))
+      if (l->wraps[d] && l->use[f].versions && !is_wrapped_to(l, &l->m->fields[f].box, d))
         reject(l, arena_printf(l->m->arena,
                                "field '%s' is not known to lie inside the periodic fields' region in dimension %d",
                                l->m->fields[f].name, d));

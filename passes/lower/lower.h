@@ -165,6 +165,8 @@ Launch **group_launches(const Module *m, int n, const Stencil *st, int *count);
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);
 /* Is it one that pass history made? It stays with the stencil after it. */
 bool is_history_stencil(const Module *m, const Stencil *st);
+/* Is it one that pass probes made? Users do not name it. */
+bool is_probe_stencil(const Module *m, const Stencil *st);
 /* How many groups are there among the `n` instances at `st`? How many instances does the group of the first of them
  * have? */
 int group_count(int n, const Stencil *st);

@@ -26,7 +26,8 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const char *first, co
   return p.s;
 }
 
-const char *passes_default_pipeline(PassContext *c, const Module *m) {
+/* The pipeline, as far as it is the same for programs with and without probes. */
+static const char *plain_pipeline(PassContext *c, const Module *m) {
   static const Schedule open = {0};
   Schedule s = c->schedule ? *c->schedule : open;
   bool apart = schedule_parts_edges(&s, m->grid.rank);
@@ -34,4 +35,13 @@ const char *passes_default_pipeline(PassContext *c, const Module *m) {
     s.family = c->target->simt && schedule_prefers_naive(c, m) ? FAMILY_NAIVE : FAMILY_STREAM;
   s.family = s.family ? s.family : FAMILY_OVERLAP;
   return family_pipeline(c->arena, c->target, "scalarize,history,simplify", &s, m->grid.rank, apart);
+}
+
+const char *passes_default_pipeline(PassContext *c, const Module *m) {
+  const char *plain = plain_pipeline(c, m), *history = plain ? strstr(plain, "history,") : NULL,
+             *lower = history ? strstr(history, "lower-") : NULL, *end = lower ? strchr(lower, ',') : NULL;
+  if (!m->nprobes || !end)
+    return plain;
+  return arena_printf(c->arena, "%.*sprobes,%.*s,series%s", (int)(history + 8 - plain), plain, (int)(end - history - 8),
+                      history + 8, end);
 }

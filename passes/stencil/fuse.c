@@ -38,11 +38,16 @@ static const char **why_of(const Fuse *f, int i, int j) { return &f->why[i * (f-
 /* May the step be cut before stencil `i`? */
 static bool may_cut(const Fuse *f, int i) { return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]); }
 
+/* Is stencil `i` one that users name? */
+static bool is_named(const Fuse *f, int i) {
+  return !is_history_stencil(f->m, &f->st[i]) && !is_probe_stencil(f->m, &f->st[i]);
+}
+
 /* The names of the step's stencils, ", " between them. */
 static const char *step_text(const Fuse *f) {
   Str s = {.arena = f->c->arena};
   for (int i = 0; i < f->n; i++)
-    if (!is_history_stencil(f->m, &f->st[i]))
+    if (is_named(f, i))
       str_addf(&s, "%s%s", s.n ? ", " : "", f->st[i].name);
   return s.s ? s.s : "none";
 }
@@ -171,7 +176,7 @@ static void apply(const Fuse *f, const bool *before) {
 
 /* The next stencil from number `i` on that users name. */
 static int next_named(const Fuse *f, int i) {
-  while (i < f->n && is_history_stencil(f->m, &f->st[i]))
+  while (i < f->n && !is_named(f, i))
     i++;
   return i;
 }
@@ -179,7 +184,7 @@ static int next_named(const Fuse *f, int i) {
 /* Is `name` a stencil of the step? */
 static bool is_stencil(const Fuse *f, const char *name) {
   for (int i = 0; i < f->n; i++)
-    if (!is_history_stencil(f->m, &f->st[i]) && strcmp(f->st[i].name, name) == 0)
+    if (is_named(f, i) && strcmp(f->st[i].name, name) == 0)
       return true;
   return false;
 }
@@ -226,6 +231,18 @@ static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
   return i == f->n;
 }
 
+/* Lets the step's probes, which users do not name, be a launch of their own if they cannot share that of the stencil
+ * before them. */
+static void part_probes(const Fuse *f, bool *before) {
+  int first = f->n, start;
+  while (first > 0 && is_probe_stencil(f->m, &f->st[first - 1]))
+    first--;
+  for (start = first - 1; start > 0 && !before[start];)
+    start--;
+  if (first > 0 && first < f->n && part_launch(f->m, f->n, f->st, start, f->n)->illegal)
+    before[first] = true;
+}
+
 /* Reports the first group of the cut made that cannot be a launch; `cuts` is how it was asked for. */
 static bool check_groups(const Fuse *f, const char *cuts) {
   for (int i = 0, k; i < f->n; i += k) {
@@ -257,6 +274,8 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
     return false;
   LaunchCost whole;
   bool one = whole_cost(f, &whole);
+  if (!none && strcmp(cuts, "all"))
+    part_probes(f, before);
   apply(f, before);
   if (!check_groups(f, cuts))
     return false;

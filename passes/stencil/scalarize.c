@@ -148,6 +148,10 @@ Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o) {
     if (m->reductions[i].kind >= REDUCE_FINITE)
       m->reductions[i].field = s.first[m->reductions[i].field];
   }
+  for (int i = 0; i < m->nprobes; i++)
+    split_body(&s, m->probes[i].body);
+  for (int i = 0; i < m->nlists; i++)
+    m->lists[i].field = s.first[m->lists[i].field];
   pass_stat(c, m->nfields - fields, "scalarize", "fields more");
   return m;
 }

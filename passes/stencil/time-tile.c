@@ -12,6 +12,19 @@ static void own_bodies(Arena *a, Stencil *st) {
   st->pieces = pieces;
 }
 
+/* Gives `st`, which is of level `level` > 0 and has a probe's field as its target, a field of that level's own. */
+static void own_series(Module *m, Stencil *st, int level) {
+  Field f = m->fields[st->targets[0]];
+  int32_t *targets = ARENA_NEW(m->arena, int32_t);
+  f.name = arena_printf(m->arena, "%s.%d", f.name, level);
+  for (int k = 2; module_find_field(m, f.name) >= 0; k++)
+    f.name = arena_printf(m->arena, "%s.%d.%d", m->fields[st->targets[0]].name, level, k);
+  f.level = level;
+  targets[0] = m->nfields;
+  st->targets = st->pieces[0].targets = targets;
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+}
+
 /* Algorithm 1's outer loop over the time steps of a tile. The number of levels is the option t, else what the schedule
  * comes to. */
 Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -39,6 +52,9 @@ Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o) {
   m->time_tile = T;
   for (int i = stencils; i < m->nstencils; i++)
     own_bodies(m->arena, &m->stencils[i]);
+  for (int i = stencils; i < m->nstencils; i++)
+    if (is_probe_stencil(m, &m->stencils[i]))
+      own_series(m, &m->stencils[i], i / stencils);
   pass_stat(c, T, "time-tile", "time levels");
   return m;
 }

@@ -121,7 +121,8 @@ static const FrontendCase cases[] = {
      "5:18: error: a reduction takes numbers, not bool; to count, convert it: i64(...)\n"},
     {"reduce_temp",
      GRID1 "field T : f32 on G temp;\nstencil t(T)[G] = A;\nstencil s(A)[G] = T;\nreduce r = sum(T) over G every 1;\n",
-     "7:16: error: temp field 'T' holds nothing between steps, where reductions are evaluated; write the expression "
+     "7:16: error: temp field 'T' holds nothing between steps, where reductions and probes are evaluated; write the "
+     "expression "
      "out, or leave out 'temp'\n"},
     {"reduce_leaves", GRID1 HERE "reduce r = sum(A[1]) over G every 1;\n",
      "5:16: error: the access A[1] from region [0 .. N - 1] leaves the region [0 .. N - 1] of field 'A' at the upper "

@@ -2,7 +2,7 @@
 
 It knows of the program only what the manifest says: it links OBJECT into a shared library, allocates the buffers, runs the init and the time loop with its
 reductions, and writes each field that is neither temp nor input to FIELD.out.npy in the current directory (components of records one by one). Prints the last
-values of the reductions and the steps made.
+values of the reductions, all that probes saw, and the steps made.
 """
 import ctypes
 import itertools
@@ -176,6 +176,38 @@ class Launcher:
                 if b.get("array") == name or (b.get("field") == name and b["copy"] == 0):
                     ctypes.memmove(self.memory[b["name"]], data, len(data))
 
+    def points(self):
+        """Makes the fields and arrays of the lists of points. first[list]: for each point the number of the first one at its place."""
+        self.first, env = {}, self.env
+        for l in self.manifest.get("points", []):
+            n = affine(next(a for a in self.manifest["arrays"] if a["name"] in [at.get("array") for at in l["at"]])["extent"], env)
+            field = next(self.memory[b["name"]] for b in self.manifest["buffers"] if b.get("field") == l["field"])
+            chains, size = {}, [affine(hi, env) - affine(lo, env) + 1 for lo, hi in zip(l["region"]["lower"], l["region"]["upper"])]
+            for i in range(n):
+                at = [self.memory[a["array"]][i] if "array" in a else affine(a, env) for a in l["at"]]
+                cell = 0
+                for x, lo, extent in zip(at, l["region"]["lower"], size):
+                    assert 0 <= x - affine(lo, env) < extent, "a point is outside"
+                    cell = cell * extent + x - affine(lo, env)
+                chains.setdefault(cell, []).append(i)
+                assert not l["most"] or len(chains[cell]) <= l["most"], "too many points at one place"
+            self.first[l["name"]] = [None] * n
+            for cell, chain in chains.items():
+                field[cell] = chain[0] + 1
+                for i, after in zip(chain, chain[1:] + [-1]):
+                    self.first[l["name"]][i] = chain[0]
+                    if "next" in l:
+                        self.memory[l["next"]][i] = after + 1
+
+    def probe(self, done):
+        """Prints what probes saw behind `done` steps up to now, -1 for what they see before the first too."""
+        for p in self.manifest["host"].get("probes", []):
+            if done < 0:
+                self.run(p["sequence"])
+            first = self.first[p["points"]] if "points" in p else [0]
+            for row in range(0 if done < 0 else done // p["every"] + 1, self.step // p["every"] + 1):
+                print(p["name"], row * p["every"], *[repr(self.memory[p["series"]][row % p["rows"] * len(first) + i]) for i in first])
+
     def reduce(self):
         """Evaluates what is due. Has the condition of an `until` been met?"""
         met = False
@@ -198,7 +230,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] == 4 and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
@@ -206,11 +238,15 @@ def main():
     subprocess.run(["cc", "-shared", "-o", "./launch.so", sys.argv[2], "-lm"], check=True)
     launcher = Launcher(manifest, env, ctypes.CDLL(os.path.abspath("launch.so")))
     launcher.give(given)
+    launcher.points()
     launcher.run(manifest["host"]["init"])
     launcher.give(given)
+    launcher.probe(-1)
     met = launcher.reduce()
     while launcher.step < steps and not met:
+        done = launcher.step
         launcher.run(next(s for s in manifest["host"]["sequences"] if s["steps"] <= launcher.left(steps)))
+        launcher.probe(done)
         met = launcher.reduce()
     for f in manifest["fields"]:
         if not f["temp"] and not f["input"]:

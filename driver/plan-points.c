@@ -1,0 +1,209 @@
+/* driver/plan-points.c: a plan's lists of points, and what its probes see: made ready before a run, and handed out. */
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- lists of points */
+
+/* Reports that there is no memory for `what`. */
+static StcStatus no_memory(StcPlan *p, const char *what) {
+  return diag_error(p->w.diags, no_loc(), "no memory on this computer for %s", what), STC_MEMORY;
+}
+
+/* Copies a slot of the device to (`out`) or from (`in`) memory here. */
+static StcStatus copy(StcPlan *p, const Slot *slot, void *out, const void *in) {
+  Device *d = &p->device;
+  if (!slot->size)
+    return STC_OK;
+  if (!d->kind->whole)
+    return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
+  memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
+  return STC_OK;
+}
+
+/* Is array `array` one that a list takes coordinates from? Sets *list and *dim to the first such. */
+static bool is_coordinate(const Module *m, int array, int *list, int *dim) {
+  for (*list = 0; *list < m->nlists; ++*list)
+    for (*dim = 0; *dim < m->grid.rank; ++*dim)
+      if (m->lists[*list].array[*dim] == array)
+        return true;
+  return false;
+}
+
+/* Brings the coordinates here, into p->coordinates. */
+static StcStatus fetch_coordinates(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (int a = 0, list, dim; a < p->module->nparam_arrays && !s; a++) {
+    if (!is_coordinate(p->module, a, &list, &dim))
+      continue;
+    const Slot *slot = &p->slots[p->slot_of_array[a]];
+    free(p->coordinates[a]);
+    p->coordinates[a] = malloc(slot->size + 1);
+    s = p->coordinates[a] ? copy(p, slot, p->coordinates[a], NULL) : no_memory(p, "the coordinates of points");
+  }
+  return s;
+}
+
+/* Makes field and array of list number `i`. */
+static StcStatus fill_list(StcPlan *p, int i) {
+  const PointList *l = &p->module->lists[i];
+  const Slot *field = &p->slots[p->slot_of_field[l->field]],
+             *next = l->next < 0 ? NULL : &p->slots[p->slot_of_array[l->next]];
+  free(p->index[i]);
+  p->index[i] = malloc(field->size + sizeof(int32_t));
+  int32_t *after = next ? malloc(next->size + sizeof(int32_t)) : NULL;
+  StcStatus s = !p->index[i] || (next && !after) ? no_memory(p, "the places of points") : STC_OK;
+  if (!s && !list_fill(p->module, l, p->scalars, p->coordinates, p->index[i], after, p->w.diags))
+    s = STC_INPUT;
+  if (!s)
+    s = copy(p, field, NULL, p->index[i]);
+  if (!s && next)
+    s = copy(p, next, NULL, after);
+  free(after);
+  return s;
+}
+
+StcStatus plan_fill_lists(StcPlan *p) {
+  if (p->lists_filled || !p->module->nlists)
+    return STC_OK;
+  StcStatus s = fetch_coordinates(p);
+  for (int i = 0; i < p->module->nlists && !s; i++)
+    s = fill_list(p, i);
+  p->lists_filled = !s;
+  return s;
+}
+
+StcStatus plan_make_points(StcPlan *p) {
+  p->coordinates = calloc((size_t)p->module->nparam_arrays + 1, sizeof *p->coordinates);
+  p->index = calloc((size_t)p->module->nlists + 1, sizeof *p->index);
+  p->lists_filled = false;
+  p->unseen = 0;
+  return p->coordinates && p->index ? STC_OK : no_memory(p, "the lists of points");
+}
+
+void plan_free_points(StcPlan *p) {
+  for (int a = 0; p->coordinates && a < p->module->nparam_arrays; a++)
+    free(p->coordinates[a]);
+  for (int i = 0; p->index && i < p->module->nlists; i++)
+    free(p->index[i]);
+  free(p->coordinates);
+  free(p->index);
+  p->coordinates = NULL;
+  p->index = NULL;
+}
+
+/* The points that the `n` points of list `l` are spread over: those of its box, those of one where a coordinate is no
+ * array being one. `inner`: as many follow each other along dimension `dim` and those behind it. */
+static int64_t spread_over(const StcPlan *p, const PointList *l, int dim, int64_t shape[MAX_RANK], int64_t *inner) {
+  int64_t cells = 1;
+  field_shape(&p->module->fields[l->field], p->scalars, shape);
+  *inner = 1;
+  for (int d = 0; d < p->module->grid.rank; d++) {
+    int64_t n = l->array[d] < 0 ? 1 : shape[d];
+    cells *= n;
+    *inner *= d > dim ? n : 1;
+  }
+  return cells;
+}
+
+bool plan_spread_points(const StcPlan *p, int array, void *data) {
+  int list, dim;
+  int64_t shape[MAX_RANK] = {1, 1, 1}, inner;
+  if (!is_coordinate(p->module, array, &list, &dim))
+    return false;
+  const PointList *l = &p->module->lists[list];
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars), cells = spread_over(p, l, dim, shape, &inner),
+          apart = n && cells / n ? cells / n : 1, lo = affine_eval(l->box.lo[dim], p->scalars, NULL);
+  for (int64_t i = 0; i < n && cells; i++)
+    const_store(a->type, (char *)data + i * type_size(a->type),
+                (Const){.i = lo + i * apart % cells / inner % shape[dim]});
+  return true;
+}
+
+/* ---------------------------------------------------------------- what probes see */
+
+void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {
+  StcPlan *plan = user;
+  if (!plan->probes || step < plan->unseen)
+    return;
+  StcProbe row = {p->name, (StcType)p->type, step,
+                  list_length(plan->module, probe_list(plan->module, p), plan->scalars), values};
+  plan->probes(plan->probes_user, &row);
+}
+
+/* Hands out the rows of probe `x`, whose array and room for a row are at `rows` and `room`. */
+static StcStatus drain_probe(StcPlan *p, const Probe *x, void *rows, void *room) {
+  StcStatus s = copy(p, &p->slots[p->slot_of_array[x->result]], rows, NULL);
+  if (!s)
+    probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, p->unseen - 1,
+               p->done, room, plan_take_row, p);
+  return s;
+}
+
+StcStatus plan_drain(StcPlan *p) {
+  StcStatus s = p->module->nprobes ? p->device.kind->wait(&p->device) : STC_OK;
+  for (int i = 0; i < p->module->nprobes && !s; i++) {
+    const Probe *x = &p->module->probes[i];
+    size_t size = p->slots[p->slot_of_array[x->result]].size;
+    void *rows = malloc(size + 1), *room = malloc(size / SERIES_ROWS + 1);
+    s = rows && room ? drain_probe(p, x, rows, room) : no_memory(p, "what a probe sees");
+    free(rows);
+    free(room);
+  }
+  p->unseen = p->done + 1;
+  return s;
+}
+
+StcStatus plan_probe_before(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (int i = 0; p->unseen == 0 && i < p->module->nprobes && !s; i++)
+    s = plan_sequence(p, &p->module->probes[i].seq);
+  return s;
+}
+
+StcStatus plan_make_room(StcPlan *p, int64_t steps) {
+  return probes_have_room(p->module, p->unseen - 1, p->done + steps) ? STC_OK : plan_drain(p);
+}
+
+/* ---------------------------------------------------------------- the interface */
+
+void stc_plan_probes(StcPlan *p, void (*fn)(void *user, const StcProbe *row), void *user) {
+  p->probes = fn;
+  p->probes_user = user;
+}
+
+int stc_program_probe_count(const StcProgram *p) { return p->module->nprobes; }
+
+/* The probe number `probe`, NULL after reporting that there is none. */
+static const Probe *find_probe(const StcPlan *p, int probe) {
+  if (probe >= 0 && probe < p->module->nprobes)
+    return &p->module->probes[probe];
+  context_error(p->w.context, "there is no probe number %d", probe);
+  return NULL;
+}
+
+StcStatus stc_plan_probe(StcPlan *p, int probe, StcProbeInfo *out) {
+  const Probe *x = find_probe(p, probe);
+  if (!x)
+    return STC_USAGE;
+  *out = (StcProbeInfo){x->name, (StcType)x->type, x->every,
+                        list_length(p->module, probe_list(p->module, x), p->scalars), x->list >= 0};
+  return STC_OK;
+}
+
+StcStatus stc_plan_probe_point(StcPlan *p, int probe, int64_t n, int64_t at[3]) {
+  const Probe *x = find_probe(p, probe);
+  const PointList *l = x ? probe_list(p->module, x) : NULL;
+  if (!x)
+    return STC_USAGE;
+  if (n < 0 || n >= list_length(p->module, l, p->scalars))
+    return context_error(p->w.context, "probe %s has no point number %lld", x->name, (long long)n), STC_USAGE;
+  for (int d = 0; d < p->module->grid.rank; d++)
+    at[d] = affine_eval(x->box.lo[d], p->scalars, NULL);
+  StcStatus s = l ? plan_fill_lists(p) : STC_OK;
+  if (l && !s)
+    list_point(p->module, l, p->scalars, p->coordinates, n, at);
+  return s;
+}

@@ -1,0 +1,284 @@
+/* frontend/check_point.c: what is about single points: probes, injects, and the lists of points that launch-time arrays
+ * give them. */
+#include "frontend/ast.h"
+
+#include <string.h>
+
+static const int64_t nowhere[MAX_RANK];
+
+/* ---- points */
+
+/* The launch-time array that coordinate `e` is the bare name of, NULL if it is none. */
+static Symbol *coordinate_array(Checker *c, const Expr *e) {
+  Symbol *s = e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name) : NULL;
+  return s && s->kind == SYM_ARRAY ? s : NULL;
+}
+
+/* Makes array `s` coordinate `d` of the list. False after reporting that it does not fit. */
+static bool use_array(Checker *c, const Expr *e, Symbol *s, PointList *l, int d, const ParamArray **first) {
+  const ParamArray *a = &c->m->param_arrays[s->index];
+  s->used = true;
+  l->array[d] = s->index;
+  if (!type_is_int(a->type)) {
+    check_error(c, NULL, e->loc, "coordinates are integers, and '%s' is an array of %s", s->name, type_name(a->type));
+    return false;
+  }
+  if (*first && !affine_equal((*first)->extent, a->extent)) {
+    check_error(c, NULL, e->loc, "the arrays '%s' and '%s' of one list of points must have the same length",
+                (*first)->name, a->name);
+    return false;
+  }
+  *first = *first ? *first : a;
+  return true;
+}
+
+/* The coordinates of `d` into `l`, and the box on which they are: along a number that alone, along an array all of
+ * `within` (NULL: of the grid). Sets *list: there are arrays. False after reporting. */
+static bool check_places(Checker *c, const Decl *d, const Box *within, PointList *l, bool *list) {
+  const Box *outer = within ? within : &c->m->grid;
+  const ParamArray *first = NULL;
+  bool ok = true;
+  if (d->nvalues != c->m->grid.rank) {
+    check_error(c, NULL, d->values[0]->loc, "this point has %d coordinate%s, but the grid has %d dimension%s",
+                d->nvalues, d->nvalues == 1 ? "" : "s", c->m->grid.rank, c->m->grid.rank == 1 ? "" : "s");
+    return false;
+  }
+  *l = (PointList){.box = *outer, .next = -1, .loc = d->values[0]->loc};
+  for (int k = 0; k < d->nvalues; k++) {
+    Symbol *s = coordinate_array(c, d->values[k]);
+    l->array[k] = -1;
+    if (s) {
+      ok = use_array(c, d->values[k], s, l, k, &first) && ok;
+    } else if (check_affine(c, d->values[k], "a coordinate", &l->at[k])) {
+      l->box.lo[k] = l->box.hi[k] = l->at[k];
+    } else {
+      ok = false;
+    }
+  }
+  *list = first;
+  return ok && check_inside(c, l->loc, &l->box, first ? "the region of the points" : "the point", outer,
+                            within ? "the region" : "the grid");
+}
+
+/* Are the points of both the same, and in the same box? */
+static bool same_points(const PointList *x, const PointList *y) {
+  bool same = box_equal(&x->box, &y->box);
+  for (int d = 0; d < x->box.rank; d++)
+    same = same && x->array[d] == y->array[d];
+  return same;
+}
+
+/* The number of the list `l` of which at most `most` points (0: any number) may be at one place; a new one unless there
+ * is one with these points already. */
+static int32_t find_list(Checker *c, PointList *l, int32_t most) {
+  for (int i = 0; i < c->nlists; i++)
+    if (same_points(&c->lists[i].head, l) && (most == 0 || c->lists[i].head.most == most))
+      return i;
+  CheckedList x = {.head = *l, .field = ARENA_NEW(c->arena, Symbol)};
+  x.head.name = arena_printf(c->arena, "points.%d", c->nlists + 1);
+  x.head.most = most;
+  *x.field = (Symbol){.kind = SYM_FIELD, .name = x.head.name, .loc = l->loc, .type = TY_I32, .index = -1};
+  ARENA_PUSH(c->arena, c->lists, c->nlists, x);
+  return c->nlists - 1;
+}
+
+void check_add_lists(Checker *c) {
+  Module *m = c->m;
+  for (int i = 0; i < c->nlists; i++) {
+    CheckedList *x = &c->lists[i];
+    PointList *l = &x->head;
+    Field f = {.name = l->name, .type = TY_I32, .box = l->box, .input = true, .derived = true, .loc = l->loc};
+    l->field = x->field->index = m->nfields;
+    ARENA_PUSH(c->arena, m->fields, m->nfields, f);
+    if (x->next) {
+      int k = 0;
+      while (l->array[k] < 0)
+        k++;
+      ParamArray a = {x->next->name, TY_I32, m->param_arrays[l->array[k]].extent, ARRAY_NEXT, l->loc};
+      l->next = x->next->index = m->nparam_arrays;
+      ARENA_PUSH(c->arena, m->param_arrays, m->nparam_arrays, a);
+    }
+    ARENA_PUSH(c->arena, m->lists, m->nlists, *l);
+  }
+}
+
+/* ---- probes */
+
+/* What a probe sees: a number, in the type in which it is computed. EXPR_BAD after reporting. */
+static Expr *seen(Checker *c, Expr *e) {
+  if (e->kind == EXPR_BAD)
+    return e;
+  e = check_widen(c, check_value(c, e));
+  if (e->kind == EXPR_BAD || (type_is_scalar(e->type) && e->type != TY_BOOL))
+    return e;
+  return check_error(c, NULL, e->loc, "a probe sees a number, not %s; %s", check_type_words(c, e->type),
+                     e->type == TY_BOOL ? "convert it: i32(...)" : "take one of its components");
+}
+
+bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out) {
+  PointList l;
+  bool list;
+  if (!check_places(c, d, within, &l, &list))
+    return false;
+  out->head =
+      (Probe){.name = d->name, .box = l.box, .list = list ? find_list(c, &l, 0) : -1, .result = -1, .loc = d->loc};
+  c->region = &out->head.box;
+  c->in_reduction = true;
+  out->body = seen(c, check_in(c, d->value, NULL, ALLOW_BODY, "a probe"));
+  c->in_reduction = false;
+  c->region = NULL;
+  out->head.type = out->body->type;
+  if (!check_const_int(c, d->every, NULL, "the number of steps after 'every'", &out->head.every) ||
+      out->body->kind == EXPR_BAD)
+    return false;
+  if (out->head.every < 1)
+    check_error(c, NULL, d->every->loc, "'every' takes at least 1 step, not %lld", (long long)out->head.every);
+  return out->head.every >= 1;
+}
+
+/* ---- injects */
+
+/* The typed operation `op` of type `t`. */
+static Expr *operation(Checker *c, Opcode op, Type t, Loc loc, int n, Expr *const *kids) {
+  Expr *e = check_operation(c, op, loc, n, kids);
+  e->type = t;
+  return e;
+}
+
+/* The whole number `v` of type `t`. */
+static Expr *whole(Checker *c, Type t, int64_t v, Loc loc) {
+  Expr *e = check_leaf(c, EXPR_INT, t, loc, NULL);
+  e->name = arena_printf(c->arena, "%lld", (long long)v);
+  return e;
+}
+
+/* An inject being checked: the declaration, its field, the list's number or -1, what the value is added to or replaces
+ * so far, and 1 + the number of the point in hand (i32), 0 where there is none. */
+typedef struct Inject {
+  Checker *c;
+  const Decl *d;
+  const Symbol *field;
+  int32_t list;
+  Expr *sum, *k;
+} Inject;
+
+/* The number of the point in hand, for its name `point`. */
+static Expr *point_number(const Inject *x) {
+  Checker *c = x->c;
+  Loc loc = x->d->loc;
+  if (x->list < 0)
+    return share(c, whole(c, TY_I64, 0, loc), "point");
+  Expr *wide = operation(c, OP_CONVERT, TY_I64, loc, 1, &x->k);
+  return share(c, operation(c, OP_SUB, TY_I64, loc, 2, (Expr *[]){wide, whole(c, TY_I64, 1, loc)}), "point");
+}
+
+/* x->sum with the value for `point` added to it, or in its place. EXPR_BAD after reporting. */
+static Expr *with_value(const Inject *x, Expr *point) {
+  Checker *c = x->c;
+  const char *to = arena_printf(c->arena, "field '%s'", x->field->name);
+  Symbol *outer = c->locals;
+  check_add_local(c, NULL, SYM_VALUE, "point", x->d->loc, point)->used = true;
+  Expr *e = check_in(c, x->d->value, NULL, ALLOW_BODY, "a value");
+  check_leave(c, outer);
+  if (e->kind == EXPR_BAD)
+    return e;
+  if (x->d->op != OP_ADD)
+    return check_coerce(c, e, x->field->type, to);
+  return check_types(c, NULL, check_operation(c, OP_ADD, x->d->value->loc, 2, (Expr *[]){x->sum, e}));
+}
+
+/* Goes on to the next point at the place: 0 behind the last. */
+static Expr *next_point(const Inject *x, Expr *there, Expr *point) {
+  Checker *c = x->c;
+  CheckedList *l = &c->lists[x->list];
+  Loc loc = x->d->loc;
+  if (!l->next) {
+    l->next = ARENA_NEW(c->arena, Symbol);
+    *l->next = (Symbol){.kind = SYM_ARRAY, .name = arena_printf(c->arena, "%s.next", l->head.name), .type = TY_I32};
+  }
+  Expr *next = check_operation(c, OP_COUNT, loc, 1, &point);
+  next->kind = EXPR_ELEMENT;
+  next->type = TY_I32;
+  next->sym = l->next;
+  next->name = l->next->name;
+  return share(c, operation(c, OP_SELECT, TY_I32, loc, 3, (Expr *[]){there, next, whole(c, TY_I32, 0, loc)}), "next");
+}
+
+/* The field's new value at a place of the list, of at most `most` points. EXPR_BAD after reporting. */
+static Expr *injected(Inject *x, int64_t most) {
+  Checker *c = x->c;
+  Loc loc = x->d->loc;
+  if (x->list < 0)
+    return with_value(x, point_number(x));
+  x->k = share(c, check_leaf(c, EXPR_FIELD, TY_I32, loc, c->lists[x->list].field), "point");
+  for (int64_t i = 0; i < most; i++) {
+    Expr *point = point_number(x),
+         *there = share(c, operation(c, OP_NE, TY_BOOL, loc, 2, (Expr *[]){x->k, whole(c, TY_I32, 0, loc)}), "there");
+    Expr *value = with_value(x, point);
+    if (value->kind == EXPR_BAD)
+      return value;
+    value = check_types(c, NULL, check_operation(c, OP_SELECT, loc, 3, (Expr *[]){there, value, x->sum}));
+    if (value->kind == EXPR_BAD)
+      return value;
+    x->sum = share(c, value, "sum");
+    if (i + 1 < most)
+      x->k = next_point(x, there, point);
+  }
+  return x->sum;
+}
+
+/* How many points of the list may be at one place. False after reporting. */
+static bool check_most(Checker *c, const Decl *d, bool list, int64_t *most) {
+  enum { MOST = 64 };
+  *most = 1;
+  if (!d->right)
+    return true;
+  if (!list) {
+    check_error(c, NULL, d->right->loc, "'up to' is for lists of points; this is one point");
+    return false;
+  }
+  if (!check_const_int(c, d->right, NULL, "the number after 'up to'", most))
+    return false;
+  if (*most < 1 || *most > MOST)
+    check_error(c, NULL, d->right->loc, "'up to' takes 1 to %d points, not %lld", MOST, (long long)*most);
+  return *most >= 1 && *most <= MOST;
+}
+
+/* Is the name of the point's number free? Reports if not. */
+static bool point_is_free(Checker *c, const Decl *d) {
+  const Symbol *s = symbols_find(&c->syms, "point");
+  if (s)
+    check_error(c, NULL, d->loc, "'point' is the number of the point in an inject, and here also %s; rename that",
+                symbol_kind_name(s->kind));
+  return !s;
+}
+
+bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within, CheckedStencil *s) {
+  PointList l;
+  bool list;
+  int64_t most;
+  const Field *field = &c->m->fields[f->index];
+  if (!check_places(c, d, within, &l, &list) || !check_most(c, d, list, &most) || !point_is_free(c, d) ||
+      !check_inside(c, l.loc, &l.box, list ? "the region of the points" : "the point", &field->box,
+                    arena_printf(c->arena, "the region of field '%s',", f->name)))
+    return false;
+  CheckedPiece p = {.loc = d->loc, .box = l.box};
+  Inject x = {.c = c, .d = d, .field = f, .list = list ? find_list(c, &l, (int32_t)most) : -1};
+  Expr old = {.kind = EXPR_NAME, .loc = d->names[0].loc, .name = f->name, .height = 1};
+  c->region = &p.box;
+  c->stencil = s;
+  c->allowed = ALLOW_BODY;
+  c->locals = NULL;
+  if (list || d->op == OP_ADD)
+    x.sum = check_expr(c, &old, NULL, nowhere);
+  Expr *e = x.sum && x.sum->kind == EXPR_BAD ? x.sum : injected(&x, most);
+  c->allowed = ALLOW_CONST;
+  c->region = NULL;
+  c->stencil = NULL;
+  if (e->kind != EXPR_BAD)
+    e = check_coerce(c, e, f->type, arena_printf(c->arena, "field '%s'", f->name));
+  Assign a = {.loc = d->loc, .target = f->index, .value = e};
+  ARENA_PUSH(c->arena, p.assigns, p.n, a);
+  ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
+  return e->kind != EXPR_BAD;
+}

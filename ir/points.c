@@ -1,0 +1,132 @@
+/* points.c: lists of points that launch-time arrays give, and the rows in which the values of probes are kept. */
+#include "ir/exec.h"
+
+#include <string.h>
+
+const PointList *probe_list(const Module *m, const Probe *p) { return p->list < 0 ? NULL : &m->lists[p->list]; }
+
+int64_t list_length(const Module *m, const PointList *l, const Const *scalars) {
+  for (int d = 0; l && d < m->grid.rank; d++)
+    if (l->array[d] >= 0)
+      return param_array_extent(&m->param_arrays[l->array[d]], scalars);
+  return 1;
+}
+
+int64_t list_point(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int64_t n,
+                   int64_t at[MAX_RANK]) {
+  int64_t shape[MAX_RANK], cell = 0;
+  bool inside = true;
+  field_shape(&m->fields[l->field], scalars, shape);
+  for (int d = 0; d < m->grid.rank; d++) {
+    int array = l->array[d];
+    at[d] =
+        array < 0 ? affine_eval(l->at[d], scalars, NULL) : exec_get(m->param_arrays[array].type, arrays[array], n).i;
+    int64_t lo = affine_eval(l->box.lo[d], scalars, NULL);
+    inside = inside && at[d] >= lo && at[d] - lo < shape[d];
+    cell = inside ? cell * shape[d] + at[d] - lo : -1;
+  }
+  return cell;
+}
+
+/* "[3, 4]" */
+static const char *coordinates(Arena *a, int rank, const int64_t *at) {
+  Str s = {.arena = a};
+  for (int d = 0; d < rank; d++)
+    str_addf(&s, "%s%lld", d ? ", " : "[", (long long)at[d]);
+  str_add(&s, "]");
+  return s.s;
+}
+
+/* "rx, rz": the launch-time arrays of `l`. */
+static const char *array_names(Arena *a, const Module *m, const PointList *l) {
+  Str s = {.arena = a};
+  for (int d = 0; d < m->grid.rank; d++)
+    if (l->array[d] >= 0)
+      str_addf(&s, "%s'%s'", s.n ? ", " : "", m->param_arrays[l->array[d]].name);
+  return s.s;
+}
+
+/* Reports that point `n` of the list, at `at`, is outside of its box. */
+static bool report_outside(const Module *m, const PointList *l, const Const *scalars, int64_t n, const int64_t *at,
+                           Diags *d) {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  Arena *a = arena_new(NULL, NULL);
+  for (int k = 0; k < m->grid.rank; k++) {
+    lo[k] = affine_eval(l->box.lo[k], scalars, NULL);
+    hi[k] = affine_eval(l->box.hi[k], scalars, NULL);
+  }
+  diag_error(d, l->loc, "point number %lld of the list in %s is %s; all its points must lie between %s and %s",
+             (long long)n, array_names(a, m, l), coordinates(a, m->grid.rank, at), coordinates(a, m->grid.rank, lo),
+             coordinates(a, m->grid.rank, hi));
+  arena_free(a);
+  return false;
+}
+
+/* Reports that point `n` of the list, at `at`, is one more than may be at one place. */
+static bool report_many(const Module *m, const PointList *l, int64_t n, const int64_t *at, Diags *d) {
+  Arena *a = arena_new(NULL, NULL);
+  diag_error(d, l->loc,
+             "point number %lld of the list in %s is at %s, where %d other%s of it %s: write 'up to %d' or more, or "
+             "give each place once",
+             (long long)n, array_names(a, m, l), coordinates(a, m->grid.rank, at), (int)l->most, l->most > 1 ? "s" : "",
+             l->most > 1 ? "are" : "is", (int)l->most + 1);
+  arena_free(a);
+  return false;
+}
+
+/* The last point before number `n` at the place whose first is number `first`, by `next`; *count of them there. */
+static int64_t last_at(const int32_t *next, int64_t first, int64_t *count) {
+  int64_t p = first;
+  for (*count = 1; next[p]; ++*count)
+    p = next[p] - 1;
+  return p;
+}
+
+bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int32_t *index,
+               int32_t *next, Diags *d) {
+  int64_t shape[MAX_RANK], points = field_shape(&m->fields[l->field], scalars, shape), at[MAX_RANK],
+                           n = list_length(m, l, scalars), count;
+  if (points)
+    memset(index, 0, sizeof *index * (size_t)points);
+  if (next && n)
+    memset(next, 0, sizeof *next * (size_t)n);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t cell = list_point(m, l, scalars, arrays, i, at);
+    if (cell < 0)
+      return report_outside(m, l, scalars, i, at, d);
+    if (!index[cell]) {
+      index[cell] = (int32_t)(i + 1);
+    } else if (l->most == 1) {
+      return report_many(m, l, i, at, d);
+    } else if (next) {
+      int64_t last = last_at(next, index[cell] - 1, &count);
+      if (l->most && count >= l->most)
+        return report_many(m, l, i, at, d);
+      next[last] = (int32_t)(i + 1);
+    }
+  }
+  return true;
+}
+
+void probe_read(const Module *m, const Probe *p, const Const *scalars, void *const *arrays, const int32_t *index,
+                const void *rows, int64_t from, int64_t to, void *room,
+                void (*fn)(void *user, const Probe *p, int64_t step, const void *values), void *user) {
+  const PointList *l = probe_list(m, p);
+  int64_t n = list_length(m, l, scalars), at[MAX_RANK];
+  size_t size = (size_t)type_size(p->type);
+  for (int64_t row = from < 0 ? 0 : from / p->every + 1; row <= to / p->every; row++) {
+    const char *values = (const char *)rows + (size_t)(row % SERIES_ROWS * n) * size;
+    for (int64_t i = 0; l && i < n; i++) {
+      int64_t cell = list_point(m, l, scalars, arrays, i, at);
+      memcpy((char *)room + (size_t)i * size, values + (size_t)(index[cell] - 1) * size, size);
+    }
+    fn(user, p, row * p->every, l ? room : values);
+  }
+}
+
+bool probes_have_room(const Module *m, int64_t from, int64_t to) {
+  for (int i = 0; i < m->nprobes; i++)
+    if (to / m->probes[i].every - from / m->probes[i].every > SERIES_ROWS)
+      return false;
+  return true;
+}

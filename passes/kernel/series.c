@@ -1,0 +1,191 @@
+/* series.c: stores to the fields of probes, as if these had memory at every point, made stores of the probes' points to
+ * their series; then the fields and their buffers go. */
+#include "passes/lower/lower.h"
+#include "passes/registry.h"
+
+/* The pass at work on kernel `k`; before: it runs before the first step; level: the first of those that it has (it is
+ * made of instances of the last levels of a tile, in all of which every probe is seen). buffer[b]: what number buffer b
+ * gets, -1: it goes. */
+typedef struct Series {
+  Module *m;
+  Kernel *k;
+  bool before;
+  int level;
+  int32_t *buffer;
+} Series;
+
+/* The field of a probe that buffer `b` is of, NULL if it is none. */
+static const Field *series_field(const Module *m, int b) {
+  const Buffer *x = b < 0 ? NULL : &m->buffers[b];
+  return x && x->kind == BUFFER_FIELD && m->fields[x->field].series ? &m->fields[x->field] : NULL;
+}
+
+/* The number of the steps done behind level `level` of the launch, and whether the probe is due then: NULL if always.
+ */
+static Value *steps_done(const Series *s, Builder *b, const Probe *p, int level, Value **due) {
+  *due = NULL;
+  if (s->before)
+    return build_int(b, TY_I64, 0);
+  Value *step = build_step(b), *done = build2(b, OP_ADD, step, build_int(b, TY_I64, level - s->level + 1));
+  if (p->every > 1) {
+    Value *rest = build2(b, OP_REM, done, build_int(b, TY_I64, p->every));
+    *due = build2(b, OP_EQ, rest, build_int(b, TY_I64, 0));
+  }
+  return done;
+}
+
+/* Lets `b` go on in what is done if `condition` holds. */
+static void enter_if(Builder *b, Value *condition) {
+  Loc loc = b->loc;
+  *b = builder_at_end(b->arena, build_if(b, condition, 0, NULL)->blocks[0]);
+  b->loc = loc;
+}
+
+/* The first element of the row of probe `p` for `done` steps. */
+static Value *row_start(const Series *s, Builder *b, const Probe *p, Value *done) {
+  Value *row = p->every > 1 ? build2(b, OP_DIV, done, build_int(b, TY_I64, p->every)) : done;
+  row = build2(b, OP_REM, row, build_int(b, TY_I64, SERIES_ROWS));
+  if (p->list < 0)
+    return row;
+  Value *all = build_affine(b, s->m, s->m->param_arrays[p->result].extent),
+        *cells = build2(b, OP_DIV, all, build_int(b, TY_I64, SERIES_ROWS));
+  return build2(b, OP_MUL, row, cells);
+}
+
+/* The store of element `e` of `op`, the value at a point of the box of probe `p`, if a point of its list is there. */
+static void store_point(const Series *s, Builder b, const Op *op, const Probe *p, Value *start, int e) {
+  int rank = s->m->grid.rank, first = op_first_index(op);
+  int64_t off[MAX_RANK];
+  for (int d = 0; d < rank; d++)
+    off[d] = op->off[d] + (d == rank - 1 ? e : 0);
+  Value *at = start;
+  if (p->list >= 0) {
+    int index = module_field_buffer(s->m, s->m->lists[p->list].field, 0);
+    Value *k = build_load(&b, TY_I32, index, rank, op->operands + first, off);
+    enter_if(&b, build2(&b, OP_NE, k, build_int(&b, TY_I32, 0)));
+    at = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, k));
+    at = build2(&b, OP_SUB, at, build_int(&b, TY_I64, 1));
+  }
+  build_store(&b, p->result, op->operands[e], 1, &at, NULL);
+}
+
+/* Notes the level of a store to a probe's field (a block_walk callback). */
+static void note_level(void *user, Op *op) {
+  Series *s = user;
+  const Field *f = series_field(s->m, op_buffer_written(op));
+  s->level = f && f->level < s->level ? f->level : s->level;
+}
+
+/* Puts stores to the series in the place of `op`, if it is a store to a probe's field (a block_walk callback). */
+static void replace_store(void *user, Op *op) {
+  const Series *s = user;
+  const Field *f = series_field(s->m, op_buffer_written(op));
+  if (!f)
+    return;
+  const Probe *p = &s->m->probes[f->series - 1];
+  Builder b = builder_before(s->m->arena, op);
+  Value *due, *done = steps_done(s, &b, p, f->level, &due);
+  if (due)
+    enter_if(&b, due);
+  Value *start = row_start(s, &b, p, done);
+  for (int e = 0; e < op_elements(op); e++)
+    store_point(s, b, op, p, start, e);
+  op_unlink(op);
+}
+
+/* Gives the buffers that `op` names their new numbers (a block_walk callback). */
+static void renumber_op(void *user, Op *op) {
+  const Series *s = user;
+  if (op->code == OP_ASYNC_COPY)
+    op->from = s->buffer[op->from];
+  else if (op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0)
+    op->sym = s->buffer[op->sym];
+}
+
+/* The same of what a sequence swaps; swaps of buffers that go, go. */
+static void renumber_sequence(const Series *s, HostSeq *q) {
+  int n = 0;
+  for (int i = 0; i < q->nops; i++) {
+    HostOp op = q->ops[i];
+    if (op.kind == HOST_SWAP && s->buffer[op.a] < 0)
+      continue;
+    if (op.kind == HOST_SWAP) {
+      op.a = s->buffer[op.a];
+      op.b = s->buffer[op.b];
+    }
+    q->ops[n++] = op;
+  }
+  q->nops = n;
+}
+
+/* Takes the probes' buffers and fields out of the module. The fields are its last. */
+static void drop_fields(Series *s) {
+  Module *m = s->m;
+  int n = 0, nfields = 0;
+  s->buffer = ARENA_ARRAY(m->arena, int32_t, m->nbuffers + 1);
+  for (int b = 0; b < m->nbuffers; b++)
+    s->buffer[b] = series_field(m, b) ? -1 : n++;
+  for (int b = 0; b < m->nbuffers; b++)
+    if (s->buffer[b] >= 0)
+      m->buffers[s->buffer[b]] = m->buffers[b];
+  m->nbuffers = n;
+  for (int i = 0; i < m->nkernels; i++)
+    block_walk(m->kernels[i].body, renumber_op, s);
+  renumber_sequence(s, &m->host.init);
+  for (int i = 0; i < m->host.nseqs; i++)
+    renumber_sequence(s, &m->host.seqs[i]);
+  for (int i = 0; i < m->nreductions; i++) {
+    renumber_sequence(s, &m->reductions[i].seq);
+    m->reductions[i].result = s->buffer[m->reductions[i].result];
+  }
+  for (int i = 0; i < m->nprobes; i++)
+    renumber_sequence(s, &m->probes[i].seq);
+  while (nfields < m->nfields && !m->fields[nfields].series)
+    nfields++;
+  m->nfields = nfields;
+}
+
+/* Does a probe's sequence launch kernel `k`? */
+static bool runs_before(const Module *m, int k) {
+  for (int i = 0; i < m->nprobes; i++)
+    for (int j = 0; j < m->probes[i].seq.nops; j++)
+      if (m->probes[i].seq.ops[j].kind == HOST_LAUNCH && m->probes[i].seq.ops[j].a == k)
+        return true;
+  return false;
+}
+
+/* Is a tile of so many steps too long for the rows that a series has? Reports it. */
+static bool too_long(PassContext *c, const Module *m) {
+  for (int i = 0; i < m->host.nseqs; i++)
+    if (!probes_have_room(m, 0, m->host.seqs[i].steps)) {
+      diag_error(c->diags, no_loc(), "a tile of %d steps is too long for the program's probes; take -T=%d or less",
+                 m->host.seqs[i].steps, (int)SERIES_ROWS);
+      return true;
+    }
+  return false;
+}
+
+/* The pass: a module without probes, or whose probes have their stores already, stays as it is. */
+Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o) {
+  Series s = {.m = m};
+  bool any = false;
+  (void)n, (void)o;
+  for (int f = 0; f < m->nfields; f++)
+    any = any || m->fields[f].series;
+  if (!any)
+    return m;
+  if (too_long(c, m))
+    return NULL;
+  for (int i = 0; i < m->nkernels; i++) {
+    s.k = &m->kernels[i];
+    s.before = runs_before(m, i);
+    s.level = INT32_MAX;
+    block_walk(s.k->body, note_level, &s);
+    block_walk(s.k->body, replace_store, &s);
+  }
+  drop_fields(&s);
+  for (int i = 0; i < m->nkernels; i++)
+    kernel_set_args(m, &m->kernels[i]);
+  pass_stat(c, m->nprobes, "series", "probes whose points are stored");
+  return m;
+}

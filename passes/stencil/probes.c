@@ -1,0 +1,105 @@
+/* probes.c: what a probe sees written out as a stencil: the last of the step, whose target is a field of the probe's
+ * box that has no memory of its own (Field.series). It is lowered, tiled and stored like any other field that nobody
+ * reads, so each of its points is stored once, by the tile that owns it; pass series then makes stores of the probe's
+ * points alone of these stores. An init does the same before the first step. */
+#include "passes/lower/lower.h"
+#include "passes/registry.h"
+
+/* Makes the steps done of each `step` in `b`: before the first step (`init`) none, behind a step one more than its
+ * number. */
+static void set_steps(Arena *a, Block *b, bool init) {
+  for (Op *op = b->first, *next; op; op = next) {
+    next = op->next;
+    if (op->code != OP_STEP)
+      continue;
+    Builder at = builder_before(a, op);
+    Value *done = init ? build_int(&at, TY_I64, 0) : build_step(&at);
+    if (!init)
+      done = build2(&at, OP_ADD, done, build_int(&at, TY_I64, 1));
+    block_replace_uses(b, op->results[0], done);
+    op_unlink(op);
+  }
+}
+
+/* The stencil, or `init`, of probe `p` with the target `field`. */
+static Stencil probe_stencil(const Module *m, const Probe *p, int32_t field, bool init) {
+  Stencil st = {.name = p->name, .ntargets = 1, .npieces = 1, .loc = p->loc};
+  st.targets = ARENA_NEW(m->arena, int32_t);
+  st.targets[0] = field;
+  st.pieces = ARENA_NEW(m->arena, Piece);
+  st.group = !init && m->nstencils ? m->stencils[m->nstencils - 1].group : 0;
+  st.pieces[0] = (Piece){.box = p->box, .ntargets = 1, .targets = st.targets, .loc = p->loc};
+  st.pieces[0].body = block_clone(m->arena, p->body, NULL, NULL);
+  set_steps(m->arena, st.pieces[0].body, init);
+  return st;
+}
+
+/* Copies the lists that the pass adds to: other modules may share them. */
+static void own_lists(Module *m) {
+  Field *fields = NULL;
+  Stencil *inits = NULL, *stencils = NULL;
+  ParamArray *arrays = NULL;
+  int nfields = 0, ninits = 0, nstencils = 0, narrays = 0;
+  for (int i = 0; i < m->nfields; i++)
+    ARENA_PUSH(m->arena, fields, nfields, m->fields[i]);
+  for (int i = 0; i < m->ninits; i++)
+    ARENA_PUSH(m->arena, inits, ninits, m->inits[i]);
+  for (int i = 0; i < m->nstencils; i++)
+    ARENA_PUSH(m->arena, stencils, nstencils, m->stencils[i]);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    ARENA_PUSH(m->arena, arrays, narrays, m->param_arrays[i]);
+  m->fields = fields;
+  m->inits = inits;
+  m->stencils = stencils;
+  m->param_arrays = arrays;
+}
+
+/* The length of a row of probe `p`. */
+static Affine row_length(const Module *m, const Probe *p) {
+  const PointList *l = probe_list(m, p);
+  for (int d = 0; l && d < m->grid.rank; d++)
+    if (l->array[d] >= 0)
+      return m->param_arrays[l->array[d]].extent;
+  return affine_const(1);
+}
+
+/* Adds field, array, init and stencil of probe number `i`. */
+static void add_probe(Module *m, int i) {
+  Probe *p = &m->probes[i];
+  Field f = {.name = arena_printf(m->arena, "%s.seen", p->name),
+             .type = p->type,
+             .box = p->box,
+             .series = i + 1,
+             .loc = p->loc};
+  for (int k = 2; module_find_field(m, f.name) >= 0; k++)
+    f.name = arena_printf(m->arena, "%s.seen.%d", p->name, k);
+  ParamArray a = {.name = p->name,
+                  .type = p->type,
+                  .extent = affine_scale(m->arena, row_length(m, p), SERIES_ROWS),
+                  .role = ARRAY_SERIES,
+                  .loc = p->loc};
+  Stencil init = probe_stencil(m, p, m->nfields, true), step = probe_stencil(m, p, m->nfields, false);
+  p->result = m->nparam_arrays;
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+  ARENA_PUSH(m->arena, m->param_arrays, m->nparam_arrays, a);
+  ARENA_PUSH(m->arena, m->inits, m->ninits, init);
+  ARENA_PUSH(m->arena, m->stencils, m->nstencils, step);
+}
+
+/* The pass: a module without probes, or whose probes are written out already, stays as it is. */
+Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)n, (void)o;
+  if (!m->nprobes || m->probes[0].result >= 0)
+    return m;
+  if (m->time_tile > 1) {
+    diag_error(c->diags, no_loc(), "pass 'probes': the module has %d time levels already; run it before time-tile",
+               m->time_tile);
+    return NULL;
+  }
+  module_renumber(m);
+  own_lists(m);
+  for (int i = 0; i < m->nprobes; i++)
+    add_probe(m, i);
+  pass_stat(c, m->nprobes, "probes", "probes written out as stencils");
+  return m;
+}
