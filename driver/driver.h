@@ -375,6 +375,8 @@ StcStatus plan_fill_lists(StcPlan *p);
 /* Spreads points over the regions of their list, if launch-time array `array` has coordinates: makes its elements at
  * `data`. False if it has none. */
 bool plan_spread_points(const StcPlan *p, int array, void *data);
+/* Random coordinates that depend on the seed, of points in the region of their list, likewise. */
+bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data);
 /* Launches what probes see before the first step, unless that has been handed out. */
 StcStatus plan_probe_before(StcPlan *p);
 /* Hands out what probes saw so far; the same if there is no room for what they see in `steps` steps more. */

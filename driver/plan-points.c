@@ -122,6 +122,24 @@ bool plan_spread_points(const StcPlan *p, int array, void *data) {
   return true;
 }
 
+bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) {
+  int list, dim;
+  int64_t shape[MAX_RANK] = {1, 1, 1};
+  if (!is_coordinate(p->module, array, &list, &dim))
+    return false;
+  const PointList *l = &p->module->lists[list];
+  const ParamArray *a = &p->module->param_arrays[array];
+  int64_t n = param_array_extent(a, p->scalars), lo = affine_eval(l->box.lo[dim], p->scalars, NULL);
+  field_shape(&p->module->fields[l->field], p->scalars, shape);
+  uint64_t x = seed * 0x9e3779b97f4a7c15u + (uint64_t)array;
+  for (int64_t i = 0; i < n && shape[dim]; i++) {
+    x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u + 0x9e3779b97f4a7c15u;
+    const_store(a->type, (char *)data + i * type_size(a->type),
+                (Const){.i = lo + (int64_t)((x >> 33) % (uint64_t)shape[dim])});
+  }
+  return true;
+}
+
 /* ---------------------------------------------------------------- what probes see */
 
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {

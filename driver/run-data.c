@@ -146,6 +146,8 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, P
          STC_USAGE);
   if (!s)
     s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", &f, o->value, data);
+  if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
+    plan_random_points(plan, at.array, strtoull(o->value + 7, NULL, 10), data);
   if (!s)
     s = put(plan, at, data, (size_t)f.bytes);
   free(data);

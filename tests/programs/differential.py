@@ -49,7 +49,7 @@ def run_options(case, run):
 def output_options(case):
     names = declared(case.tree)
     words = [word for name in case.outputs if name in names for word in ("--out", f"{name}=%{name}.npy")]
-    return words + (["--log", "%series.csv"] if any(n.startswith(("reduce ", "until ")) for n in (i.form for i in case.tree.parts[0].items)) else [])
+    return words + (["--log", "%series.csv"] if any(n.startswith(("reduce ", "until ", "probe ")) for n in (i.form for i in case.tree.parts[0].items)) else [])
 
 
 def group_of(case):

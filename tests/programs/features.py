@@ -62,6 +62,17 @@ TEXT = {
     "NaN in a reduction": r"(?m)^reduce .* / f\d\d\(0.0\) else",
     "older level in a reduction": r"(?m)^(reduce|until) .*@",
     "step": r"\bstep\b",
+    "probe at a point": r"(?m)^probe [^;]* at \[[^c\]]*\]",
+    "probe at a list": r"(?m)^probe [^;]* at \[[^\]]*c\d+",
+    "probe every few steps": r"(?m)^probe [^;]* every [2-9];",
+    "inject at a point": r"(?m)^inject [^;]* at \[[^c\]]*\]",
+    "inject at a list": r"(?m)^inject [^;]* at \[[^\]]*c\d+",
+    "inject that adds": r"(?m)^inject \w+\(\w\) \+=",
+    "inject that sets": r"(?m)^inject \w+\(\w\) =",
+    "inject of several at one place": r"(?m)^inject [^;]* up to [2-9];",
+    "number of the point": r"(?m)^inject .*\bpoint\b",
+    "points in a region": r"(?m)^(probe|inject) [^;]* at \[[^\]]*\] in ",
+    "inject of a vector": r"field (\w) : \w+\[\d\](.|\n)*inject \w+\(\1\)",
 }
 
 
@@ -80,6 +91,9 @@ RUN = {
     "steps that tiles do not divide": lambda case, row: tiles(row) > 1 and case.steps % tiles(row) != 0,
     "fewer steps than a tile": lambda case, row: 0 < case.steps < tiles(row),
     **{f"T of {t}": lambda case, row, t=t: tiles(row) == t for t in (1, 2, 3, 4, 5)},
+    "probe in a tile": lambda case, row: tiles(row) > 1 and "probe " in case.tree.text(),
+    "inject in a tile": lambda case, row: tiles(row) > 1 and "inject " in case.tree.text(),
+    "probe in a walk": lambda case, row: "-schedule=stream" in row and tiles(row) > 1 and "probe " in case.tree.text(),
     "stages": lambda case, row: len(re.findall("(?m)^stencil", case.tree.text())) > 2,
     "naive": lambda case, row: "-schedule=naive" in row,
     "stream": lambda case, row: "-schedule=stream" in row,

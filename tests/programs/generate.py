@@ -16,7 +16,7 @@ class Generator(Statements):
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.origin = [self.r.choice([0, 0, 0, -3, 5]) for _ in range(self.rank)]
         self.reach = self.r.choice([1, 1, 2, 3])
-        self.fields, self.params, self.macros, self.tables, self.arrays, self.named, self.names = {}, [], [], [], [], 0, []
+        self.fields, self.params, self.macros, self.tables, self.arrays, self.coordinates, self.named, self.names = {}, [], [], [], [], [], 0, []
         self.least = [1] * self.rank
 
     # ---------------------------------------------------------------- regions
@@ -382,6 +382,62 @@ class Generator(Statements):
             bound = r.choice(["0.1", "1.0", "2.5", "-1.0"] if type[0] == "f" else ["0", "100", "-5"])
             yield Node(f"until $ $ every {r.choice([1, 2, 3, 5])};", self.over_region(type), Node(f"{r.choice(['<', '<=', '>', '>='])} {bound}"))
 
+    # ---------------------------------------------------------------- single points
+
+    def coordinate(self, d, least):
+        """Coordinate d of a point that stays `least` points away from the ends, a constant: how it is written, and its part of the place."""
+        k = self.r.choice([0, 0, 1, 2])
+        self.demand(d, sum(least) + k + 1)
+        low = self.r.random() < 0.5
+        a = least[0 if low else 1] + k
+        return (Node(self.low(d, a)), ("low", a, a)) if low else (Node(self.high(d, a)), ("high", a, a))
+
+    def places(self, boxes, lines):
+        """Where a probe or an inject is: a point, or a list of points, in all of the fields' `boxes`. As it is written, its place, and how many points there are, 0 for a point
+        alone; adds the arrays' declarations to `lines`."""
+        r, at, box, room = self.r, [], [], []
+        n = r.choice([1, 2, 3, 3, 5]) if r.random() < 0.6 else 0
+        arrays = [n and r.random() < 0.7 for _ in range(self.rank)]
+        if n and not any(arrays):
+            arrays[r.randrange(self.rank)] = True
+        for d in range(self.rank):
+            least = [max([b[d][end] for b in boxes] + [0]) + r.choice([0, 0, 0, 1]) for end in (0, 1)]
+            written, part = (Node(self.new_name("c")), ("all", *least)) if arrays[d] else self.coordinate(d, least)
+            at, box = at + [written], box + [part]
+            room.append(part if arrays[d] else ("all", 0, 0))
+            if arrays[d]:
+                self.demand(d, sum(least) + 1)
+                self.coordinates.append(written.form)
+                lines.append(Node(f"param {written.form}[{n}] : {r.choice(['i16', 'i32', 'i32', 'i64'])};", declares=[written.form]))
+        inside = any(any(x[1:]) for x in room) or r.random() < 0.2
+        text = "at [" + ", ".join("$" * self.rank) + "]" + (" in $" if inside else "")
+        return Node(text, *at, *([self.region(room)] if inside else [])), box, n
+
+    def probe_lines(self):
+        r = self.r
+        for _ in range(r.choice([1, 1, 2, 3]) if r.random() < 0.3 else 0):
+            lines, type = [], r.choice(["f32", "f64", "i32", "i64"])
+            at, box, _ = self.places([], lines)
+            e = self.value(type, Place(box), r.choice([0, 1, 2, 3]))
+            yield from lines
+            yield Node(f"probe {self.new_name('q')} = {type}($) $ every {r.choice([1, 1, 2, 3, 5])};", e, at)
+
+    def inject_lines(self, targets):
+        """An inject of one of the fields, now and then."""
+        r, lines = self.r, []
+        if not targets or r.random() > 0.15:
+            return
+        f = r.choice(targets)
+        at, box, n = self.places([f.box], lines)
+        place = Place(box)
+        place.values.append(("point", "i64"))
+        self.names.append(self.new_name("s"))
+        add = not isinstance(f.type, Struct) and (not isinstance(f.type, Vector) or is_plain(f.type)) and computed(getattr(f.type, "of", f.type)) != "bool" and r.random() < 0.6
+        add = add and f.type not in ("i8", "i16", "f16", "bf16") and getattr(f.type, "of", "") not in ("i8", "i16")
+        e = self.value(f.type, place, r.choice([1, 2, 3]))
+        yield from lines
+        yield Node(f"inject {self.names[-1]}({f.name}) {'+=' if add else '='} $ $" + (f" up to {n}" if n > 1 else "") + ";", e, at, declares=[self.names[-1]])
+
     def over_region(self, type):
         """sum(...) over REGION."""
         r = self.r
@@ -510,9 +566,12 @@ class Generator(Statements):
         for t in temps:
             yield self.named_stencil([t], True)
             t.readable = True
+            yield from self.inject_lines(plain)
         for _ in range(max(1, r.randint(1, 4) - len(temps))):
             pair = len(plain) > 1 and r.random() < 0.35
+            yield from self.inject_lines(plain + temps[:1])
             yield self.named_stencil(sorted(r.sample(plain, 2), key=lambda f: f.name) if pair else [r.choice(plain + temps[:1])])
+        yield from self.inject_lines(plain)
 
     def named_stencil(self, targets, whole=False):
         self.names.append(self.new_name("s"))
@@ -539,7 +598,7 @@ class Generator(Statements):
         inits = list(self.init_lines())
         for f in self.fields.values():
             f.readable = f.kind != "temp"
-        lines += inits + list(self.reduction_lines()) + list(self.stencil_lines())
+        lines += inits + list(self.reduction_lines()) + list(self.probe_lines()) + list(self.stencil_lines())
         return Node("$\n", List(lines, "\n"))
 
     # ---------------------------------------------------------------- runs
@@ -603,7 +662,7 @@ class Generator(Statements):
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
         r, inits = self.r, {i.parts[0].items[0].form for i in tree.parts[0].items if i.form.startswith("init")}
-        found = [(name, f"random:{self.seed}") for name, _ in self.arrays]
+        found = [(name, f"random:{self.seed}") for name in [name for name, _ in self.arrays] + self.coordinates]
         for f in self.fields.values():
             if f.kind == "temp" or f.name in inits or (f.kind == "past" and r.random() < 0.5):
                 continue
