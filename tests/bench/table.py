@@ -215,6 +215,18 @@ def table_cpu():
     return markdown(["program", "type", "points", "C loops", "naive", "overlap T=1", "overlap", "stream", "stream / C"], rows)
 
 
+def table_amd():
+    """What walks take on AMD processors, before and after: a thread's registers, a SIMD's waves, instructions a point and
+    step, waits in the loop."""
+    file, lines = data("amd.json"), {}
+    for r in file["rows"]:
+        both = [r[when] for when in ("before", "after")]
+        cells = [" > ".join(dict.fromkeys(form % b[key] for b in both)) for key, form in
+                 (("vgprs", "%d"), ("waves", "%g"), ("point", "%.1f"), ("waits", "%d"))]
+        lines.setdefault(r["program"], []).append("; ".join(cells))
+    return markdown(["program"] + file["cpus"], [[program] + cells for program, cells in lines.items()])
+
+
 def table_readme():
     """The few lines of the README."""
     entries = {(e.program, e.type, e.size): e for e in entries_of("large.json")}
@@ -226,7 +238,7 @@ def table_readme():
     return markdown(["", "a thread a point", "stc", "best of others"], rows)
 
 
-TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "readme": table_readme}
+TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "readme": table_readme}
 MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 
