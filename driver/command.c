@@ -4,9 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What -emit= takes: the rows of StcEmit by name, then manifest and header. */
-static const char *const emit_names[] = {"ast", "sir", "kir", "llvm", "asm", "obj", "manifest", "header", NULL};
-enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_UNKNOWN };
+/* What -emit= takes: the rows of StcEmit by name, then manifest and header, and what callers of the host artifact in
+ * other languages need. */
+static const char *const emit_names[] = {"ast",      "sir",    "kir",     "llvm", "asm", "obj",
+                                         "manifest", "header", "fortran", "so",   NULL};
+enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_FORTRAN, EMIT_SO, EMIT_UNKNOWN };
 
 /* The number of the name, EMIT_UNKNOWN if there is none such. */
 static int find_emit(const char *name) {
@@ -21,7 +23,9 @@ static StcStatus emit_bytes(StcProgram *p, int what, const char **bytes, size_t 
   StcStatus s;
   if (what <= STC_EMIT_OBJ)
     return stc_program_emit(p, (StcEmit)what, bytes, size);
-  s = what == EMIT_MANIFEST ? stc_program_manifest(p, bytes) : stc_program_header(p, bytes);
+  s = what == EMIT_MANIFEST  ? stc_program_manifest(p, bytes)
+      : what == EMIT_FORTRAN ? fortran_text(p, bytes)
+                             : stc_program_header(p, bytes);
   *size = s ? 0 : strlen(*bytes);
   return s;
 }
@@ -46,11 +50,21 @@ static StcStatus write_depfile(const Command *c, const char *const *outputs, int
   return file_write(c->context, path, text, strlen(text)) ? STC_OK : STC_IO;
 }
 
+/* -emit=so. */
+static StcStatus emit_shared_object(const Command *c, StcProgram *p) {
+  if (!c->out || strcmp(c->out, "-") == 0)
+    return context_error(c->context, "-emit=so: a shared object needs a name; use -o FILE.so"), STC_USAGE;
+  StcStatus s = shared_object_write(p, c->out);
+  return s ? s : write_depfile(c, &c->out, 1);
+}
+
 /* -emit=WHAT: one output to stdout or -o. */
 static StcStatus emit_one(const Command *c, StcProgram *p) {
   const char *bytes, *to = c->out ? c->out : "-";
   size_t size;
   int what = find_emit(c->emit);
+  if (what == EMIT_SO)
+    return emit_shared_object(c, p);
   StcStatus s = emit_bytes(p, what, &bytes, &size);
   if (s)
     return s;
@@ -103,7 +117,8 @@ StcStatus command_compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
     const char *near = near_match(c->emit, emit_names);
-    return context_error(c->context, "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest and header%s%s%s",
+    return context_error(c->context,
+                         "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest, header, fortran and so%s%s%s",
                          c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
            STC_USAGE;
   }

@@ -22,6 +22,7 @@
  *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`;
  *                   explain.h: `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
+ *   shared-object.c the host artifact as a shared object, fortran.c a Fortran module for it
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
  *   check.c         comparing with the reference        series.c  reductions' values, as text and as a file
@@ -419,6 +420,15 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
 char *manifest_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t);
 /* The C header of the host artifact. */
 char *header_text(Workspace *w, const StcProgram *p, const Module *m);
+/* The C names in that header: the program's, which all begin with, and those of fields and launch-time arrays. */
+typedef struct HeaderNames {
+  const char *program, *const *fields, *const *arrays;
+} HeaderNames;
+HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m);
+/* The host artifact as a shared object for callers without a C compiler, written to `path`; *text is its Fortran
+ * module. Both have the header's functions. Only for the host. */
+StcStatus shared_object_write(StcProgram *p, const char *path);
+StcStatus fortran_text(StcProgram *p, const char **text);
 /* The params' defaults, those that the program's -D changed included, and the lets; known[i] is false for a param
  * without a default and what depends on one. */
 void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *known);

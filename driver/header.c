@@ -627,6 +627,12 @@ static void run(Writer *w) {
   close_state(w);
 }
 
+HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m) {
+  Writer w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL};
+  choose_names(&w);
+  return (HeaderNames){w.p, w.fields, w.arrays};
+}
+
 char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
   Writer w = {{ws->arena, NULL, 0, 0}, ws->arena, p, m, identifier(ws->arena, p->name), NULL, NULL};
   choose_names(&w);
