@@ -200,7 +200,7 @@ static StcStatus bind_guarded(void *arg) {
     p->fixed[field] = -1;
   } else {
     s = check_array(p, field, &f, a->array);
-    if (!s && !p->device.kind->whole)
+    if (!s && !p->device.kind->whole && (!slot->foreign || slot->owner))
       s = p->device.kind->wait(&p->device);
     if (!s && !f.bytes && a->owner && a->owner->deleter)
       a->owner->deleter(a->owner);

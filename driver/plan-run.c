@@ -251,6 +251,9 @@ static StcStatus run_init_sequence(StcPlan *p) {
   return s;
 }
 
+/* Does anything have to be launched before the first step? */
+static bool launches_init(const StcPlan *p) { return p->build->code.module->host.init.nops > 0; }
+
 /* All that is done before the first step. */
 static StcStatus run_inits(StcPlan *p) {
   bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
@@ -258,7 +261,7 @@ static StcStatus run_inits(StcPlan *p) {
   StcStatus s = zero_fields(p, init);
   if (!s)
     s = run_init_sequence(p);
-  if (!s)
+  if (!s && launches_init(p))
     s = p->device.kind->wait(&p->device);
   return s ? s : start_pasts(p, init);
 }
@@ -411,7 +414,7 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
 static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *seconds) {
   Device *d = &p->device;
   StcStatus s = p->inits_done ? STC_OK : run_inits(p);
-  if (!s && !p->inits_done)
+  if (!s && !p->inits_done && launches_init(p))
     s = d->kind->wait(d);
   p->inits_done |= !s;
   if (!s && p->times)
@@ -579,6 +582,21 @@ StcStatus stc_plan_run(StcPlan *p, int64_t steps, StcRunInfo *info) {
   StcStatus s = plan_join(p);
   p->back.pending = false;
   return s ? s : plan_run_steps(p, steps, true, info);
+}
+
+StcStatus stc_plan_restart(StcPlan *p) {
+  StcStatus s = plan_join(p);
+  int components = 0;
+  for (int i = 0; i < p->program->ndeclared; i++)
+    components += p->program->declared[i].ncomponents;
+  p->inits_done = false;
+  p->done = 0;
+  memset(p->given, 0, sizeof *p->given * (size_t)p->module->nfields);
+  memset(p->component_given, 0, sizeof *p->component_given * (size_t)components);
+  for (int i = 0; i < p->module->nscalars; i++)
+    if (p->module->scalars[i].is_reduction)
+      p->scalars[i] = (Const){0};
+  return s;
 }
 
 void stc_plan_progress(StcPlan *p, bool (*fn)(void *user, int64_t done, int64_t of), void *user) {

@@ -228,10 +228,13 @@ typedef struct StcRunInfo {
 /* Runs inits (on the first run) and then `steps` time steps (< 0: the program's own number), continuing from where the
  * last run stopped. `info` may be NULL. Error if a field has neither init nor data, or a launch-time array no data. */
 StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
-/* The same without waiting for the end: on cuda and hip the launches are in the stream when it returns (the first run
- * of a plan waits for its inits, and programs with `reduce` or `until`, or plans with a progress callback, wait for
- * each value); elsewhere a thread of its own runs them, which calls the callbacks, and until stc_plan_wait nothing else
- * of the plan's context may be used but stc_plan_busy. */
+/* Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime;
+ * those without an init must be set or bound again. Params, launch-time arrays, memory and code stay. */
+StcStatus stc_plan_restart(StcPlan *plan);
+/* The same as stc_plan_run without waiting for the end: on cuda and hip the launches are in the stream when it returns
+ * (the first run of a plan waits for its inits, and programs with `reduce` or `until`, or plans with a progress
+ * callback, wait for each value); elsewhere a thread of its own runs them, which calls the callbacks, and until
+ * stc_plan_wait nothing else of the plan's context may be used but stc_plan_busy. */
 StcStatus stc_plan_run_async(StcPlan *plan, int64_t steps);
 /* Waits for the runs begun so; what the last one took, and its error. */
 StcStatus stc_plan_wait(StcPlan *plan, StcRunInfo *info);

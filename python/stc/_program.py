@@ -453,6 +453,11 @@ class Plan:
 
     run = __call__
 
+    def restart(self) -> None:
+        """Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime."""
+        self._check(lib.stc_plan_restart(self._handle))
+        self._series.clear()
+
     def wait(self) -> Optional[RunInfo]:
         """Waits for runs begun with wait=False; what the last one took, None if there was none."""
         if not self.busy:

@@ -45,7 +45,7 @@ def main(source, library, standin):
         wheel = Path(run(maker, clone / "python/make_wheel.py", work / "out", "--prebuilt", library).split()[-1])
         assert wheel.name.endswith("-py3-none-manylinux_2_36_x86_64.whl") and wheel.stat().st_size < 60e6, wheel
         assert run("git", "-C", clone, "status", "--porcelain", "--ignored") == "", "the build left something in the sources"
-        python = environment(work / "user", "numpy", "pytest", wheel)
+        python = environment(work / "user", "numpy", "pytest", "pillow", wheel)
         check_metadata(python)
         bare = dict(PATH=f"{work}/user/bin", HOME=folder, STC_STANDIN_DIR=standin, PYTHONDONTWRITEBYTECODE="1")
         assert run(work / "user/bin/stc", "--version", env=bare).startswith("stc ")

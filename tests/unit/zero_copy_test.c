@@ -223,6 +223,32 @@ static void test_no_device(void **state) {
   stc_program_free(p);
 }
 
+/* A plan that is restarted begins as a new one does: step 0, inits, fields that must be given. */
+static void test_restart(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *plan =
+      plan_of(w,
+              "grid G = [0 .. 199, 0 .. 199], 1;\nfield A : f32 on G;\nfield B : f32 on G;\ninit i(A)[G] = 3;\n"
+              "stencil s(A, B)[G] { A = A + f32(step); B = B + A; }\n",
+              "host:1", &p);
+  float *b = numbers(1), *got = numbers(2);
+  for (int round = 0; round < 2; round++) {
+    w->messages.first[0] = 0;
+    assert_int_equal(stc_plan_run(plan, 1, NULL), STC_INPUT);
+    assert_non_null(strstr(w->messages.first, "field B has no value to start from"));
+    assert_int_equal(stc_plan_set(plan, 1, b, sizeof *b * POINTS), STC_OK);
+    assert_int_equal(stc_plan_run(plan, 3, NULL), STC_OK);
+    assert_int_equal(stc_plan_get(plan, 0, got, sizeof *got * POINTS), STC_OK);
+    assert_true(got[0] == 6 && got[POINTS - 1] == 6);
+    assert_int_equal(stc_plan_restart(plan), STC_OK);
+  }
+  stc_plan_free(plan);
+  stc_program_free(p);
+  free(b);
+  free(got);
+}
+
 /* How often the deleter of the test's tensors was called. */
 static int deleted;
 static void count_deletion(DLManagedTensor *t) { deleted += t->manager_ctx == &deleted; }
@@ -384,8 +410,9 @@ static void test_events(void **state) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_bound),  TEST(test_fresh),      TEST(test_refused), TEST(test_no_device),
-                                     TEST(test_dlpack), TEST(test_background), TEST(test_stream),  TEST(test_events)};
+  const struct CMUnitTest tests[] = {TEST(test_bound),      TEST(test_fresh),   TEST(test_refused),
+                                     TEST(test_no_device),  TEST(test_restart), TEST(test_dlpack),
+                                     TEST(test_background), TEST(test_stream),  TEST(test_events)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

@@ -1,0 +1,49 @@
+"""Each script of examples/python, on a small problem, if the libraries that it needs are there."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples/python"
+pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="not in a checkout")
+
+
+def run(name, *options, cwd):
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), "--quick", *options], capture_output=True, text=True, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_heat(tmp_path):
+    text = run("heat.py", "--out=a.npy", cwd=tmp_path)
+    a = np.load(tmp_path / "a.npy")
+    assert "GPts/s" in text and a[0, 5] == 100 and 40 < a[1, 32] < 100 and a[-1].max() == 0
+
+
+def test_gray_scott(tmp_path):
+    pytest.importorskip("PIL")
+    from PIL import Image
+    assert "4 frames" in run("gray_scott.py", "--out=a.gif", cwd=tmp_path)
+    with Image.open(tmp_path / "a.gif") as picture:
+        assert picture.size == (64, 64) and picture.n_frames > 1
+
+
+def test_wave(tmp_path):
+    run("wave.py", "--out=s.npy", cwd=tmp_path)
+    s = np.load(tmp_path / "s.npy")
+    assert s.shape == (30, 96) and np.isfinite(s).all() and np.abs(s).max() > 0.1
+    np.testing.assert_allclose(s[:, 48 - 9], s[:, 48 + 9], atol=1e-4)
+
+
+def test_image_smoothing(tmp_path):
+    before, after = map(float, re.findall(r"0\.\d+", run("image_smoothing.py", cwd=tmp_path)))
+    assert after < 0.7 * before
+
+
+def test_torch_training(tmp_path):
+    pytest.importorskip("torch")
+    losses = [float(x) for x in re.findall(r"loss (\S+?),?\s", run("torch_training.py", cwd=tmp_path))]
+    assert losses[-1] < 0.3 * losses[0]
