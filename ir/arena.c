@@ -20,6 +20,7 @@ struct Arena {
   Chunk *chunks;
   size_t next_size, used;
   jmp_buf *oom;
+  Chunk *spare; /* a chunk that arena_release set aside, NULL: none */
 };
 
 /* The C heap as a ReallocFn. */
@@ -41,13 +42,19 @@ Arena *arena_new(ReallocFn fn, void *user) {
   return a;
 }
 
-void arena_free(Arena *a) {
-  if (!a)
-    return;
-  for (Chunk *c = a->chunks, *next; c; c = next) {
+/* Gives back the chunks from `c` on to before `end`. */
+static void free_chunks(Arena *a, Chunk *c, const Chunk *end) {
+  for (Chunk *next; c != end; c = next) {
     next = c->next;
     a->fn(a->user, c, 0);
   }
+}
+
+void arena_free(Arena *a) {
+  if (!a)
+    return;
+  free_chunks(a, a->chunks, NULL);
+  free_chunks(a, a->spare, NULL);
   a->fn(a->user, a, 0);
 }
 
@@ -58,6 +65,17 @@ static _Noreturn void out_of_memory(Arena *a) {
   if (a->oom)
     longjmp(*a->oom, 1);
   abort();
+}
+
+/* Puts the chunk set aside in front if it has room for `size` bytes. */
+static bool take_spare(Arena *a, size_t size) {
+  Chunk *c = a->spare;
+  if (!c || c->size < size)
+    return false;
+  *c = (Chunk){.next = a->chunks, .size = c->size};
+  a->chunks = c;
+  a->spare = NULL;
+  return true;
 }
 
 /* Puts a new chunk with room for `size` bytes in front. */
@@ -78,7 +96,7 @@ void *arena_alloc(Arena *a, size_t size) {
   if (size > SIZE_MAX / 2)
     out_of_memory(a);
   size = size ? (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : ARENA_ALIGN;
-  if (!a->chunks || a->chunks->size - a->chunks->used < size)
+  if ((!a->chunks || a->chunks->size - a->chunks->used < size) && !take_spare(a, size))
     add_chunk(a, size);
   Chunk *c = a->chunks;
   char *p = (char *)(c + 1) + c->used;
@@ -89,6 +107,41 @@ void *arena_alloc(Arena *a, size_t size) {
 }
 
 size_t arena_used(const Arena *a) { return a->used; }
+
+ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->chunks, a->chunks ? a->chunks->used : 0, a->used}; }
+
+void arena_release(Arena *a, ArenaMark mark) {
+  Chunk *keep = mark.chunk, *first = a->chunks;
+  if (first != keep) {
+    Chunk *next = first->next;
+    if (!a->spare || a->spare->size < first->size) {
+      free_chunks(a, a->spare, NULL);
+      first->next = NULL;
+      a->spare = first;
+    } else {
+      a->fn(a->user, first, 0);
+    }
+    free_chunks(a, next, keep);
+  }
+  a->chunks = keep;
+  if (keep)
+    keep->used = mark.chunk_used;
+  a->used = mark.used;
+}
+
+char *arena_release_text(Arena *a, ArenaMark mark, const char *text) {
+  size_t n = text ? strlen(text) + 1 : 0;
+  char *copy = text ? a->fn(a->user, NULL, n) : NULL;
+  if (text && !copy)
+    out_of_memory(a);
+  if (text)
+    memcpy(copy, text, n);
+  arena_release(a, mark);
+  char *result = text ? arena_strndup(a, copy, n - 1) : NULL;
+  if (text)
+    a->fn(a->user, copy, 0);
+  return result;
+}
 
 char *arena_strndup(Arena *a, const char *s, size_t n) {
   char *p = arena_alloc(a, n + 1);

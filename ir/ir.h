@@ -49,8 +49,18 @@ char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Moves the `old_n` elements of `size` bytes at `p` to a place for `new_n`, the new ones zeroed. */
 void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n, size_t size);
-/* Bytes handed out so far (for -stats). */
+/* Bytes handed out so far, and not released (for -stats). */
 size_t arena_used(const Arena *a);
+/* What the arena holds now. arena_release gives back all that was handed out since, which nobody may use any more: for
+ * trials that leave nothing behind, such as one of many estimates. Marks are released in the reverse of their order. */
+typedef struct ArenaMark {
+  void *chunk;
+  size_t chunk_used, used;
+} ArenaMark;
+ArenaMark arena_mark(const Arena *a);
+void arena_release(Arena *a, ArenaMark mark);
+/* The same, but for the string `text` (NULL: none), of which a copy stays, and is returned. */
+char *arena_release_text(Arena *a, ArenaMark mark, const char *text);
 
 #define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))

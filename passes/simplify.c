@@ -455,7 +455,7 @@ static void simplify_one(PassContext *c, Module *m, Kernel *k, SimplifyStats *st
 /* See analysis.h. */
 void simplify_kernel(PassContext *c, Module *m, Kernel *k) {
   SimplifyStats stats = {0};
-  module_renumber(m);
+  block_renumber(k->body, 0);
   simplify_one(c, m, k, &stats);
 }
 

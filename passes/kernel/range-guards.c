@@ -358,7 +358,6 @@ static void guard_block(Batch *g, Block *b) {
 Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   for (int i = 0; i < m->nkernels && c->target->range_guards; i++) {
-    module_renumber(m);
     int32_t values = block_renumber(m->kernels[i].body, 0);
     Batch g = {.arena = c->arena,
                .k = &m->kernels[i],

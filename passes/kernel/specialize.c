@@ -642,7 +642,7 @@ Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
   bool walks = pass_option_int(c, "specialize", n, o, "walks", 0, 1, 0, &ok) != 0;
   for (int i = 0; i < m->nkernels && ok; i++) {
-    module_renumber(m);
+    block_renumber(m->kernels[i].body, 0);
     if (specialize(c, m, &m->kernels[i], walks))
       simplify_kernel(c, m, &m->kernels[i]);
   }

@@ -32,10 +32,35 @@ void stencil_accesses(const Stencil *st, AccessFn fn, void *user) {
 }
 
 int launch_version(const Launch *l, int field, int i) {
-  int v = 0;
-  for (int k = 0; k < i; k++)
-    v += stencil_target(&l->st[k], field) >= 0;
-  return v;
+  int first = l->first_write[field], lo = first, hi = l->first_write[field + 1];
+  while (lo < hi) {
+    int middle = lo + (hi - lo) / 2;
+    if (l->writer[middle] < i)
+      lo = middle + 1;
+    else
+      hi = middle;
+  }
+  return lo - first;
+}
+
+/* Notes which instances of `l` write each field: place[f + 1] counts those of field f, then is where they begin, and in
+ * the end where they end, which is where those of f + 1 begin. */
+static void note_writers(Launch *l) {
+  int nfields = l->m->nfields;
+  int32_t *place = ARENA_ARRAY(l->m->arena, int32_t, nfields + 1), n = 0;
+  for (int i = 0; i < l->n; i++)
+    for (int t = 0; t < l->st[i].ntargets; t++)
+      place[l->st[i].targets[t] + 1]++;
+  for (int f = 1; f <= nfields; f++) {
+    n += place[f];
+    place[f] = n - place[f];
+  }
+  int32_t *writer = ARENA_ARRAY(l->m->arena, int32_t, n);
+  for (int i = 0; i < l->n; i++)
+    for (int t = 0; t < l->st[i].ntargets; t++)
+      writer[place[l->st[i].targets[t] + 1]++] = i;
+  l->writer = writer;
+  l->first_write = place;
 }
 
 /* ---- time levels */
@@ -158,39 +183,45 @@ Launch *tiled_launch(const Module *m, int T) {
   return launch_new(m, n * T, st, st, st + n * T);
 }
 
-/* Notes an access to a field (a stencil_accesses callback). */
-typedef struct AccessTo {
-  int field;
-  bool found;
-} AccessTo;
-static void note_access_to(void *user, const Piece *piece, int field, const int64_t *off) {
-  AccessTo *a = user;
+/* What the instances from one on need of the fields' values before them: wanted[f]: they do of f; settled[f]: that is
+ * known. */
+typedef struct Wants {
+  bool *wanted, *settled;
+} Wants;
+
+/* Notes an access (a stencil_accesses callback). */
+static void note_want(void *user, const Piece *piece, int field, const int64_t *off) {
+  Wants *w = user;
   (void)piece, (void)off;
-  a->found = a->found || field == a->field;
+  w->wanted[field] = w->wanted[field] || !w->settled[field];
+  w->settled[field] = true;
 }
 
-bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil *end) {
-  for (const Stencil *st = first; st < end; st++) {
-    AccessTo a = {field, false};
-    stencil_accesses(st, note_access_to, &a);
-    bool written = stencil_target(st, field) >= 0;
-    if (a.found || (written && stencil_keeps(m, st, field)))
-      return true;
-    if (written)
-      return false;
+bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end) {
+  Wants w = {ARENA_ARRAY(m->arena, bool, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields)};
+  bool temps = false;
+  for (int f = 0; f < m->nfields; f++)
+    temps = temps || m->fields[f].temp;
+  for (const Stencil *st = first; st < end && temps; st++) {
+    stencil_accesses(st, note_want, &w);
+    for (int t = 0; t < st->ntargets; t++) {
+      int f = st->targets[t];
+      w.wanted[f] = w.wanted[f] || (!w.settled[f] && stencil_keeps(m, st, f));
+      w.settled[f] = true;
+    }
   }
-  return false;
+  return w.wanted;
 }
 
 /* ---- analysing */
 
-/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is set if its own
- * value of version 0 is needed, and far[f] if other points' are. */
+/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is one more than the
+ * last instance that its own value of version 0 is needed by, and far[f] is set if other points' are. */
 typedef struct Scan {
   Launch *l;
   int i;
-  int32_t *versions;
-  bool *own, *far;
+  int32_t *versions, *own;
+  bool *far;
 } Scan;
 
 /* Keeps the first reason. */
@@ -268,6 +299,12 @@ static void note_read(Scan *s, Version v) {
     s->far[v.field] = true;
 }
 
+/* Notes that the instance at hand needs the own value of version 0 of `field`. */
+static void note_own(Scan *s, int field) {
+  s->l->use[field].own_loads += s->own[field] != s->i + 1;
+  s->own[field] = s->i + 1;
+}
+
 /* Notes one access (a stencil_accesses callback). */
 static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Scan *s = user;
@@ -282,33 +319,32 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
       note_near(s, &piece->box, v.field, v.version, off, &rules);
   } else if (!s->l->use[v.field].fresh) {
     s->l->use[v.field].loaded = true;
-    *(own ? &s->own[v.field] : &s->far[v.field]) = true;
+    if (own)
+      note_own(s, v.field);
+    else
+      s->far[v.field] = true;
   }
 }
 
 bool launch_holds(const Launch *l, int field, int i) {
   if (!l->m->fields[field].temp || (l->st[i].level == l->first_level && !l->use[field].fresh))
     return true;
-  for (int k = i - 1; k >= 0 && l->st[k].level == l->st[i].level; k--)
-    if (stencil_target(&l->st[k], field) >= 0)
-      return true;
-  return false;
+  int before = launch_version(l, field, i);
+  return before > 0 && l->st[l->writer[l->first_write[field] + before - 1]].level == l->st[i].level;
 }
 
 /* Notes what instance `i` reads and keeps, then advances the versions of its targets. */
 static void note_instance(Scan *s) {
   Launch *l = s->l;
   const Stencil *st = &l->st[s->i];
-  for (int f = 0; f < l->m->nfields; f++)
-    s->own[f] = false;
   stencil_accesses(st, note_access, s);
   for (int t = 0; t < st->ntargets; t++) {
     int f = st->targets[t];
-    if (s->versions[f] == 0 && !l->use[f].fresh && stencil_keeps(l->m, st, f))
-      l->use[f].loaded = s->own[f] = true;
+    if (s->versions[f] == 0 && !l->use[f].fresh && stencil_keeps(l->m, st, f)) {
+      l->use[f].loaded = true;
+      note_own(s, f);
+    }
   }
-  for (int f = 0; f < l->m->nfields; f++)
-    l->use[f].own_loads += s->own[f];
   for (int t = 0; t < st->ntargets; t++)
     s->versions[st->targets[t]]++;
 }
@@ -321,22 +357,25 @@ static void grow(Extent *hull, const Extent *x, int rank) {
   }
 }
 
-/* Has an instance before the launch written `field`? */
-static bool written_earlier(const Launch *l, int field) {
+/* Which fields have instances before the launch written? */
+static bool *written_earlier(const Launch *l) {
+  bool *written = ARENA_ARRAY(l->m->arena, bool, l->m->nfields);
   for (const Stencil *st = l->first; st < l->given; st++)
-    if (stencil_target(st, field) >= 0)
-      return true;
-  return false;
+    for (int t = 0; t < st->ntargets; t++)
+      written[st->targets[t]] = true;
+  return written;
 }
 
 /* Makes room for the versions and sets the hull. */
 static void measure(Launch *l) {
   int rank = l->m->grid.rank;
+  bool *earlier = written_earlier(l);
+  note_writers(l);
   for (int f = 0; f < l->m->nfields; f++) {
     FieldUse *u = &l->use[f];
     u->versions = launch_version(l, f, l->n);
     u->depth = 2;
-    u->fresh = l->m->fields[f].temp && !written_earlier(l, f);
+    u->fresh = l->m->fields[f].temp && !earlier[f];
     u->near = ARENA_ARRAY(l->m->arena, int32_t, u->versions + 1);
     for (int v = 0; v <= u->versions; v++)
       u->near[v] = -1;
@@ -390,7 +429,7 @@ static Launch *analyse(Launch *l, const bool *wanted) {
   measure(l);
   Scan s = {.l = l,
             .versions = ARENA_ARRAY(m->arena, int32_t, m->nfields),
-            .own = ARENA_ARRAY(m->arena, bool, m->nfields),
+            .own = ARENA_ARRAY(m->arena, int32_t, m->nfields),
             .far = ARENA_ARRAY(m->arena, bool, m->nfields)};
   for (s.i = 0; s.i < l->n; s.i++)
     note_instance(&s);
@@ -426,9 +465,9 @@ static Launch *start_launch(const Module *m, int n, const Stencil *st, const Ste
 
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end) {
   Launch *l = start_launch(m, n, st, first);
-  bool *wanted = ARENA_ARRAY(m->arena, bool, m->nfields);
+  bool *wanted = temps_wanted(m, st + n, end);
   for (int f = 0; f < m->nfields; f++)
-    wanted[f] = !m->fields[f].temp || temp_wanted(m, f, st + n, end);
+    wanted[f] = wanted[f] || !m->fields[f].temp;
   launch_drop_copies(l, wanted);
   return analyse(l, wanted);
 }

@@ -101,6 +101,8 @@ typedef struct Launch {
   bool wraps[MAX_RANK];                        /* halo cells beyond the edge are images in this dimension, */
   Affine wrap_lo[MAX_RANK], wrap_hi[MAX_RANK]; /* of the points of this range */
   FieldUse *use;                               /* Module.nfields */
+  const int32_t *writer, *first_write;         /* the instances that write field f, in order, are those from
+                                                  writer[first_write[f]] to before writer[first_write[f + 1]] */
   const char *illegal; /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
 } Launch;
 
@@ -109,8 +111,9 @@ typedef struct Launch {
  * written it (it is loaded then) or one after reads what this one leaves (then it is stored). Lives in the module's
  * arena, as the instances must. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
-/* Does one of the instances from `first` to before `end` need what temp field `field` held before them? */
-bool temp_wanted(const Module *m, int field, const Stencil *first, const Stencil *end);
+/* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
+ * number, in the module's arena; what it says of other fields means nothing. */
+bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);
 /* The launch of the stencils from number `first` to before `end` of the `n` stencils of a step at `step`, with extents
  * of its own. */
 Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end);

@@ -96,7 +96,8 @@ static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
 
 /* ---- accesses */
 
-/* What the accesses of a launch come to: lo and hi are how far those from global memory lead in each field; loads
+/* What the accesses of a launch come to: lo and hi are how far those from global memory lead in each field (reach NULL:
+ * nobody asks); loads
  * counts the loads that a cell needs, each as long as it takes; seen are the accesses of the running instance that were
  * counted. */
 typedef struct Reach {
@@ -162,7 +163,7 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
   (void)piece;
   for (int d = 0; d < rank; d++)
     own = own && off[d] == 0;
-  if (v == 0 && !l->use[field].fresh) {
+  if (x->reach && v == 0 && !l->use[field].fresh) {
     Reach *r = &x->reach[field];
     r->any = true;
     for (int d = 0; d < rank; d++) {
@@ -211,7 +212,7 @@ static double instance_loads(const Launch *l, const Schedule *s, int i, bool alo
   Schedule one = *s;
   for (int d = 0; d < MAX_RANK && alone; d++)
     one.elems[d] = 1;
-  Loads x = {.l = l, .s = &one, .i = i, .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1)};
+  Loads x = {.l = l, .s = &one, .i = i};
   stencil_accesses(&l->st[i], count_access, &x);
   return x.loads;
 }
@@ -270,7 +271,8 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
 /* The part of the target's speed that `occupancy` lets a launch have: enough threads hide what each waits for. */
 static double hidden(double occupancy, double enough) { return occupancy >= enough ? 1 : sqrt(occupancy / enough); }
 
-LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
+/* What launch_cost gives; takes memory for its work. */
+static LaunchCost cost_of(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
   LaunchCost k = {.schedule = *s, .halo = launch_redundancy(l, s), .occupancy = 1};
   Reach *reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1);
   int32_t cells[MAX_RANK];
@@ -298,5 +300,12 @@ LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, 
   k.memory_bytes /= levels;
   k.ps = (memory > work ? memory + work / 4 : work + memory / 4) / levels +
          t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
+  return k;
+}
+
+LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
+  ArenaMark mark = arena_mark(l->m->arena);
+  LaunchCost k = cost_of(t, l, s, levels, points);
+  arena_release(l->m->arena, mark);
   return k;
 }

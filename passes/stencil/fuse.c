@@ -16,24 +16,35 @@
  * time: the figures are estimates. */
 #define WORTH_CUTTING 0.65
 
-/* Of a step of more stencils than this, groups of at most so many are looked at, the whole step aside. */
-enum { LONG_GROUP = 24 };
+/* Of a step of more stencils than this, groups of at most so many are looked at, the whole step aside; of a step of
+ * more than LONG_STEP at most as many groups as of one of so many. */
+enum { LONG_GROUP = 24, LONG_STEP = 256 };
 
-/* The pass at work: `n` stencils at st. cost[i * (n + 1) + j] is that of the group from i to before j, why[...] why
- * there is none (NULL: it is legal). */
+/* What a group of stencils costs, and why it cannot be one (NULL: it is legal). */
+typedef struct Group {
+  LaunchCost cost;
+  const char *why;
+} Group;
+
+/* The pass at work: `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole that of
+ * all of them. */
 typedef struct Fuse {
   PassContext *c;
   Module *m;
   int n;
   Stencil *st;
   double points;
-  LaunchCost *cost;
-  const char **why;
+  int longest;
+  Group *groups, whole;
 } Fuse;
 
-/* The figures of the group from `i` to before `j`, and why it cannot be. */
-static LaunchCost *cost_of(const Fuse *f, int i, int j) { return &f->cost[i * (f->n + 1) + j]; }
-static const char **why_of(const Fuse *f, int i, int j) { return &f->why[i * (f->n + 1) + j]; }
+/* The group from `i` to before `j`; one that nobody looked at has the cost 0. */
+static const Group *group_of(const Fuse *f, int i, int j) {
+  static const Group unknown = {.why = "it is not looked at"};
+  if (i == 0 && j == f->n)
+    return &f->whole;
+  return j - i <= f->longest ? &f->groups[i * f->longest + j - i - 1] : &unknown;
+}
 
 /* May the step be cut before stencil `i`? */
 static bool may_cut(const Fuse *f, int i) { return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]); }
@@ -54,34 +65,40 @@ static const char *step_text(const Fuse *f) {
 
 /* ---- what cuts cost */
 
-/* Finds what the group from `i` to before `j` costs. */
-static void measure_group(const Fuse *f, int i, int j) {
+/* What the group from `i` to before `j` costs. */
+static Group measure_group(const Fuse *f, int i, int j) {
   Schedule s;
+  Group g = {0};
+  Arena *a = f->m->arena;
+  ArenaMark mark = arena_mark(a);
   Launch *l = part_launch(f->m, f->n, f->st, i, j);
-  *why_of(f, i, j) = l->illegal ? l->illegal : schedule_launch(f->c, f->c->schedule, l, 1, j - i < f->n, &s);
-  if (!*why_of(f, i, j) || j == i + 1)
-    *cost_of(f, i, j) = launch_cost(f->c->target, l, &s, 1, f->points);
+  const char *why = l->illegal ? l->illegal : schedule_launch(f->c, f->c->schedule, l, 1, j - i < f->n, &s);
+  if (!why || j == i + 1)
+    g.cost = launch_cost(f->c->target, l, &s, 1, f->points);
+  g.why = arena_release_text(a, mark, why);
+  return g;
 }
 
-/* Must the tile of the whole step be walked? Then the reason why it cannot be is the one that counts. */
-static void measure_walk(const Fuse *f) {
+/* Why the tile of the whole step cannot be walked, if it must be: then that is what counts. */
+static void measure_walk(Fuse *f) {
   Schedule s;
   const Schedule *want = f->c->schedule;
   if (f->n > 0 && family_row(want->family)->walked)
-    *why_of(f, 0, f->n) = schedule_walk(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
+    f->whole.why = schedule_walk(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
 /* Finds what all groups cost. */
 static void measure_groups(Fuse *f) {
-  f->cost = ARENA_ARRAY(f->c->arena, LaunchCost, (f->n + 1) * (f->n + 1));
-  f->why = ARENA_ARRAY(f->c->arena, const char *, (f->n + 1) * (f->n + 1));
+  f->longest = f->n <= LONG_STEP ? LONG_GROUP : (LONG_GROUP * LONG_STEP + f->n - 1) / f->n;
+  f->longest = f->longest < f->n ? f->longest : f->n;
+  f->groups = ARENA_ARRAY(f->c->arena, Group, (size_t)f->n * (size_t)f->longest);
   for (int i = 0; i < f->n; i++)
-    for (int j = i + 1; j <= f->n; j++) {
-      bool asked = j - i <= LONG_GROUP || (i == 0 && j == f->n);
-      *why_of(f, i, j) = "it is not looked at";
-      if (asked && may_cut(f, i) && may_cut(f, j))
-        measure_group(f, i, j);
+    for (int k = 1; k <= f->longest && i + k <= f->n; k++) {
+      bool asked = may_cut(f, i) && may_cut(f, i + k);
+      f->groups[i * f->longest + k - 1] = asked ? measure_group(f, i, i + k) : (Group){.why = "it is not looked at"};
     }
+  if (f->n > 0)
+    f->whole = measure_group(f, 0, f->n);
   measure_walk(f);
 }
 
@@ -92,9 +109,11 @@ static double best_cut(const Fuse *f, bool *before) {
   int *from = ARENA_ARRAY(f->c->arena, int, f->n + 1);
   for (int j = 1; j <= f->n; j++) {
     best[j] = -1;
-    for (int i = 0; i < j; i++) {
-      bool legal = (!*why_of(f, i, j) || j == i + 1) && may_cut(f, i) && may_cut(f, j) && best[i] >= 0;
-      double sum = legal ? best[i] + cost_of(f, i, j)->ps : 0;
+    int first = j == f->n || j < f->longest ? 0 : j - f->longest;
+    for (int i = first; i < j; i++) {
+      const Group *g = group_of(f, i, j);
+      bool legal = (!g->why || j == i + 1) && may_cut(f, i) && may_cut(f, j) && best[i] >= 0;
+      double sum = legal ? best[i] + g->cost.ps : 0;
       if (legal && (best[j] < 0 || sum < best[j])) {
         best[j] = sum;
         from[j] = i;
@@ -110,12 +129,12 @@ static double best_cut(const Fuse *f, bool *before) {
  * 1), in *out. */
 static bool whole_cost(const Fuse *f, LaunchCost *out) {
   Schedule s;
-  if (*why_of(f, 0, f->n))
+  if (f->whole.why)
     return false;
   int T = schedule_levels(f->c, f->m);
   const Stencil *st = repeat_levels(f->m, f->n, f->st, T, true);
   Launch *l = launch_new(f->m, f->n * T, st, st, st + f->n * T);
-  *out = *cost_of(f, 0, f->n);
+  *out = f->whole.cost;
   if (T > 1 && !l->illegal && !schedule_launch(f->c, f->c->schedule, l, T, false, &s))
     *out = launch_cost(f->c->target, l, &s, T, f->points);
   return true;
@@ -151,7 +170,7 @@ static void note_choice(const Fuse *f, const LaunchCost *whole) {
   double sum = 0;
   for (int i = 0, k, g = 0; i < f->n; i += k, g++) {
     k = group_length(f->n - i, f->st + i);
-    const LaunchCost *cost = cost_of(f, i, i + k);
+    const LaunchCost *cost = &group_of(f, i, i + k)->cost;
     note_cost(f, arena_printf(a, "group %d %s", g, cut_text(a, f->m, k, f->st + i)), cost);
     sum += cost->ps;
   }
@@ -160,7 +179,7 @@ static void note_choice(const Fuse *f, const LaunchCost *whole) {
   if (whole)
     note_cost(f, arena_printf(a, "the step in one launch, T=%d", whole->schedule.T), whole);
   else
-    note(f, arena_printf(a, "the step in one launch: %s", *why_of(f, 0, f->n)));
+    note(f, arena_printf(a, "the step in one launch: %s", f->whole.why));
 }
 
 /* ---- cuts that were asked for */
@@ -304,7 +323,7 @@ static void auto_cut(const Fuse *f) {
   int groups = group_count(f->n, f->st);
   if (groups > 1 && !one)
     diag_remark(f->c->diags, no_loc(), "the step is cut into %d launches, %s, because %s", groups,
-                cut_text(f->c->arena, f->m, f->n, f->st), *why_of(f, 0, f->n));
+                cut_text(f->c->arena, f->m, f->n, f->st), f->whole.why);
   else if (groups > 1)
     diag_remark(f->c->diags, no_loc(),
                 "the step is cut into %d launches, %s: %.1f ps/point are expected, of one launch %.1f", groups,

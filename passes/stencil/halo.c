@@ -106,11 +106,12 @@ static void need_levels(Need *n, const Stencil *st) {
 
 void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has) {
   Need state = {.m = m, .need = need, .has = has};
+  const bool *wanted = temps_wanted(m, st + n, end);
   for (int f = 0; f < m->nfields; f++)
     forget(&state, f);
   for (int i = 0; i < n; i++)
     for (int t = 0; t < st[i].ntargets; t++)
-      has[st[i].targets[t]] = !m->fields[st[i].targets[t]].temp || temp_wanted(m, st[i].targets[t], st + n, end);
+      has[st[i].targets[t]] = !m->fields[st[i].targets[t]].temp || wanted[st[i].targets[t]];
   for (int i = n - 1; i >= 0; i--) {
     if (i + 1 < n && st[i].level != st[i + 1].level)
       forget_temps(&state);

@@ -33,6 +33,54 @@ static void test_arena_memory(void **state) {
   assert_true(arena_used(f->arena) > 100000);
 }
 
+/* The bytes that a heap has given and not got back, and the most that these were. */
+typedef struct Ledger {
+  int64_t blocks, most;
+} Ledger;
+
+/* The C heap that counts its blocks in `user`, a Ledger. */
+static void *counting_realloc(void *user, void *p, size_t size) {
+  Ledger *l = user;
+  l->blocks += !p && size ? 1 : p && !size ? -1 : 0;
+  l->most = l->blocks > l->most ? l->blocks : l->most;
+  if (size)
+    return realloc(p, size);
+  free(p);
+  return NULL;
+}
+
+/* What is handed out behind a mark comes back: a thousand trials of a megabyte take the memory of one, what was there
+ * before stays, and new memory is zeroed as ever. */
+static void test_arena_marks(void **state) {
+  (void)state;
+  Ledger ledger = {0};
+  Arena *a = arena_new(counting_realloc, &ledger);
+  char *before = arena_strdup(a, "before");
+  size_t used = arena_used(a);
+  for (int i = 0; i < 1000; i++) {
+    ArenaMark outer = arena_mark(a);
+    char *p = arena_alloc(a, 700000);
+    ArenaMark inner = arena_mark(a);
+    char *q = arena_alloc(a, 400000 + 1000 * (size_t)i % 7);
+    assert_int_equal(p[0] | p[699999] | q[0] | q[399999], 0);
+    memset(p, 'x', 700000);
+    memset(q, 'x', 400000);
+    arena_release(a, inner);
+    assert_int_equal(p[699999], 'x');
+    arena_release(a, outer);
+  }
+  assert_int_equal(arena_used(a), used);
+  ArenaMark mark = arena_mark(a);
+  const char *kept = arena_release_text(a, mark, arena_printf(a, "%s %d", before, 1));
+  assert_string_equal(kept, "before 1");
+  assert_int_equal(arena_used(a), used + 16);
+  assert_null(arena_release_text(a, arena_mark(a), NULL));
+  assert_string_equal(before, "before");
+  assert_true(ledger.most < 8);
+  arena_free(a);
+  assert_int_equal(ledger.blocks, 0);
+}
+
 static void test_arena_out_of_memory(void **state) {
   (void)state;
   int left = 2;
@@ -389,16 +437,13 @@ static void test_shared_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_arena_memory),  TEST(test_arena_out_of_memory),
-      TEST(test_strings),       TEST(test_source_line),
-      TEST(test_error_limit),   TEST(test_remarks),
-      TEST(test_caret),         TEST(test_caret_in_long_line),
-      TEST(test_types),         TEST(test_convert),
-      TEST(test_rounding),      TEST(test_affine),
-      TEST(test_multiples),     TEST(test_boxes),
-      TEST(test_clone),         TEST(test_clone_map),
-      TEST(test_insert_unlink), TEST(test_kernel_args),
-      TEST(test_shared_bytes),
+      TEST(test_arena_memory), TEST(test_arena_marks),  TEST(test_arena_out_of_memory),
+      TEST(test_strings),      TEST(test_source_line),  TEST(test_error_limit),
+      TEST(test_remarks),      TEST(test_caret),        TEST(test_caret_in_long_line),
+      TEST(test_types),        TEST(test_convert),      TEST(test_rounding),
+      TEST(test_affine),       TEST(test_multiples),    TEST(test_boxes),
+      TEST(test_clone),        TEST(test_clone_map),    TEST(test_insert_unlink),
+      TEST(test_kernel_args),  TEST(test_shared_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
