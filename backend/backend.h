@@ -51,10 +51,15 @@ bool target_tells_resources(const Target *t);
 
 typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
 
+/* What of a level's work LLVM leaves out to save time: nothing; passes that take long for what they bring; these, and
+ * good instruction selection and register allocation too. */
+typedef enum CodegenQuick { QUICK_NOT, QUICK_PASSES, QUICK_ALL } CodegenQuick;
+
 typedef struct CodegenOptions {
   int opt_level; /* 0..3 */
-  bool time;     /* print the times of LLVM's stages */
-  FILE *to;      /* there (NULL: stderr) */
+  CodegenQuick quick;
+  bool time; /* print the times of LLVM's stages */
+  FILE *to;  /* there (NULL: stderr) */
 } CodegenOptions;
 
 /* The kernels of `m` for `t`: LLVM IR text (before optimisation at -O0, else after), assembly (PTX, AMDGPU, x86), or

@@ -72,7 +72,9 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   c->start = now();
   c->context = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(c->context, on_llvm_message, c->diags);
-  c->machine = target_machine(c->arena, c->diags, c->target, c->options->opt_level);
+  static const int most[] = {[QUICK_NOT] = 3, [QUICK_PASSES] = 1, [QUICK_ALL] = 0};
+  int level = c->options->opt_level & 3, limit = most[c->options->quick];
+  c->machine = target_machine(c->arena, c->diags, c->target, level < limit ? level : limit);
   if (!c->machine)
     return false;
   c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, &libm);
@@ -98,7 +100,10 @@ static void codegen_end(Codegen *c) {
 /* Runs LLVM's passes of the level asked for. */
 static bool optimise(Codegen *c) {
   static const char *const pipelines[] = {NULL, "default<O1>", "default<O2>", "default<O3>"};
+  static const char quick[] = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),loop-vectorize,"
+                              "early-cse,instsimplify,simplifycfg)";
   const char *passes = pipelines[c->options->opt_level & 3];
+  passes = passes && c->options->quick ? quick : passes;
   if (!passes)
     return true;
   LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();

@@ -363,13 +363,14 @@ static void suit_size(Schedule *want, const int64_t *size) {
     memcpy(want->size, size, sizeof want->size);
 }
 
-/* Runs the passes that the options ask for (the schedule's if they name none) on `m`, for a grid of that size (NULL:
- * large). NULL after an error. *used is set to the schedule that a lowering took. */
-static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, const int64_t *size, Module *m,
-                          bool by_default, Schedule *used) {
+/* Runs the passes that the options ask for (those of schedule `want` if they name none) on `m`, for a grid of that size
+ * (NULL: large). NULL after an error. *used is set to the schedule that a lowering took. */
+static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
+                          Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
-  Schedule want = p->schedule;
   LevelsFound levels = {0};
+  if (by_default)
+    budget_schedule(w->diags, m, &want);
   if (size)
     suit_size(&want, size);
   PassContext c = {.arena = w->arena,
@@ -402,7 +403,13 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   if (!m)
     return STC_INPUT;
   *out = (Compiled){.target = t};
-  m = run_passes(p, w, info, size, m, p->kind != SOURCE_KIR, &out->schedule);
+  bool by_default = p->kind != SOURCE_KIR && !p->options.passes;
+  Schedule want = p->schedule;
+  m = run_passes(p, w, info, want, size, m, by_default, &out->schedule);
+  if (m && by_default && budget_kernels(w->diags, m, info->simt, &want)) {
+    m = read_checked(p, w, info, &hooks);
+    m = m ? run_passes(p, w, info, want, size, m, by_default, &out->schedule) : NULL;
+  }
   if (!m)
     return STC_INPUT;
   if (m->level != LEVEL_KIR) {
@@ -435,6 +442,8 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
   suit_size(&want, size ? size : own);
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
+  if (m)
+    budget_schedule(w->diags, m, &want);
   const char *all = m ? passes_default_pipeline(&c, m) : NULL, *lowering = all ? strstr(all, ",lower-") : NULL;
   if (lowering)
     m = passes_run(&c, NULL, arena_strndup(w->arena, all, (size_t)(lowering - all)), m);
@@ -455,8 +464,11 @@ Module *program_kernels(StcProgram *p) {
   return p->kernels;
 }
 
-CodegenOptions program_codegen_options(const StcProgram *p) {
-  return (CodegenOptions){p->options.opt_level ? p->options.opt_level - 1 : 3, p->options.time_passes, NULL};
+CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, const Target *t) {
+  CodegenOptions o = {.opt_level = p->options.opt_level ? p->options.opt_level - 1 : 3, .time = p->options.time_passes};
+  if (!p->options.opt_level)
+    o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
+  return o;
 }
 
 /* What build_artifact hands to its guarded part. */
@@ -470,7 +482,7 @@ static StcStatus artifact_guarded(void *arg) {
   ArtifactArgs *args = arg;
   StcProgram *p = args->p;
   Build *b = args->b;
-  CodegenOptions o = program_codegen_options(p);
+  CodegenOptions o = program_codegen_options(p, b->code.module, b->code.target);
   char *bytes;
   if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
     return STC_INTERNAL;
@@ -513,7 +525,7 @@ static bool emit_sir(StcProgram *p) {
     p->w.muted = true;
     m = t ? program_read(p, &p->w) : NULL;
     p->w.muted = false;
-    m = m ? run_passes(p, &p->w, target_info(t), NULL, m, false, NULL) : NULL;
+    m = m ? run_passes(p, &p->w, target_info(t), p->schedule, NULL, m, false, NULL) : NULL;
   }
   if (m && m->level != LEVEL_SIR) {
     context_error(p->w.context, "%s: what is there is kernel IR, not stencil IR; use -emit=kir", p->file);
@@ -531,11 +543,13 @@ static bool emit_kir(StcProgram *p) {
 /* LLVM IR, assembly or the artifact. */
 static bool emit_code(StcProgram *p, StcEmit what) {
   Module *m = program_kernels(p);
-  CodegenOptions o = program_codegen_options(p);
   EmitKind kind = what == STC_EMIT_LLVM ? EMIT_LLVM : what == STC_EMIT_ASM ? EMIT_ASM : EMIT_OBJ;
   char *bytes;
   size_t size;
-  if (!m || !codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size))
+  if (!m)
+    return false;
+  CodegenOptions o = program_codegen_options(p, m, p->target);
+  if (!codegen(p->w.arena, p->w.diags, m, p->target, kind, &o, &bytes, &size))
     return false;
   char *copy = arena_alloc(p->w.arena, size + 1);
   if (size)

@@ -3,6 +3,7 @@
  *   stc.h           the public C interface (libstc)
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
+ *   budget.c        what programs of very many stencils do without, to compile in seconds
  *   plugin.c        passes from shared objects
  *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
@@ -171,8 +172,15 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
-/* The code generator's options. */
-CodegenOptions program_codegen_options(const StcProgram *p);
+/* The code generator's options for kernels `m` of the program on `t`. */
+CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, const Target *t);
+/* Gives up tiles in `want` where all about them is left open and the step of `m`, stencil IR, has very many stencils;
+ * what LLVM is to leave out for kernels `m`, where there are very many ops. Remarks say so. (budget.c) */
+void budget_schedule(Diags *d, const Module *m, Schedule *want);
+/* Gives up tiles likewise where `m`, kernel IR made for `want`, has a kernel too long to be compiled without threads.
+ * Returns whether it did. */
+bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want);
+CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
 /* The artifact of `b` in b->bytes, made when first needed. */
 StcStatus build_artifact(StcProgram *p, Build *b);
 /* Fills p->declared from p->module. */

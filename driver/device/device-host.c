@@ -202,7 +202,7 @@ typedef struct JitArgs {
 /* Compiles the kernels into this process, into the program's memory: all plans share the code. */
 static StcStatus make_jit(void *arg) {
   JitArgs *a = arg;
-  CodegenOptions o = program_codegen_options(a->program);
+  CodegenOptions o = program_codegen_options(a->program, a->build->code.module, a->build->code.target);
   Workspace *w = &a->program->w;
   if (!a->build->jit)
     a->build->jit = jit_new(w->arena, w->diags, a->build->code.module, a->build->code.target, &o);

@@ -11,7 +11,7 @@
  * that are not there. NULL if that cannot be made. */
 static const char *code_of(const Explanation *e, size_t *size) {
   Module m = *e->kernels;
-  CodegenOptions o = program_codegen_options(e->program);
+  CodegenOptions o = program_codegen_options(e->program, e->kernels, e->target);
   char *bytes;
   m.kernels = ARENA_ARRAY(e->arena, Kernel, e->nkernels + 1);
   m.nkernels = m.nreductions = 0;
