@@ -5,6 +5,7 @@
  *   amdgpu.c     target: AMD, code objects
  *   host.c       target: this CPU, objects
  *   amdgpu-resources.c  what its assembly says of the registers and the memory of a kernel
+ *   cards.def    facts of cards, a row each      cards.c   what they say to passes and to the model
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
  *   libclc.c     mathematical functions from libclc's bitcode
@@ -20,8 +21,8 @@
 /* A target as the driver sees it; the function table behind it is private to this folder. */
 typedef struct Target Target;
 
-/* Finds `arch` ("nvptx", "amdgpu", "host") for `cpu` (NULL: the default: sm_80, gfx90a, this CPU). NULL after an error
- * that lists what there is. */
+/* Finds `arch` ("nvptx", "amdgpu", "host") for `cpu` (NULL: the default: sm_80, gfx90a, this CPU), a processor or a
+ * card of the table, whose figures the estimates then use. NULL after an error that lists what there is. */
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu);
 const TargetInfo *target_info(const Target *t);
 /* A TargetInfo for this target with the limits of a device at hand instead of the architecture's (cores, shared bytes;
@@ -34,6 +35,23 @@ const char *target_arch(const Target *t);
 /* NULL-terminated lists for help and messages. */
 const char *const *target_arches(void);
 const char *const *target_cpus(const char *arch);
+
+/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a
+ * multiply-add a clock each), GB/s of its memory, MiB of its largest cache but one that is memory's own. */
+typedef struct Card {
+  const char *name, *product, *arch, *cpu;
+  int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib;
+  const char *source;
+} Card;
+/* The table, ended by a row without a name. */
+extern const Card card_table[];
+/* The card called `name`, NULL if there is none; the names of those of `arch` (NULL: of all), ", " between them. */
+const Card *card_named(const char *name);
+const char *card_names(Arena *a, const char *arch);
+/* What the model is to know of the card, whose target has `base`; what passes are to know, whose estimates take the
+ * cache for as much faster than memory as the architecture's row does. */
+TargetInfo card_info(const Card *card, const TargetInfo *base);
+TargetInfo card_limits(const Card *card, const TargetInfo *base);
 
 /* Bytes of shared memory that the object of kernel `k` fixes, and that the launcher must give (on the host: of
  * scratch). One of them is 0. */

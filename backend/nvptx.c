@@ -9,8 +9,9 @@ enum { PTX_KERNEL = 71 };
 
 /* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads,
  * and the multiprocessors of the family's largest part. Source: CUDA C++ Programming Guide, table "Technical
- * Specifications per Compute Capability". Then of that part the GB/s of its memory and the 1e9 additions of f32 and f64
- * a second (half of the FLOPS that are stated, about): for estimates only. */
+ * Specifications per Compute Capability" (of sm_103 what sm_100 has was taken). Then of that part the GB/s of its
+ * memory and the 1e9 additions of f32 and f64 a second (half of the FLOPS that are stated, about): for estimates only.
+ */
 typedef struct SmLimits {
   const char *cpu;
   int32_t block_kib, core_kib, threads, cores, bandwidth, f32, f64;
@@ -20,10 +21,11 @@ static const SmLimits sm_limits[] = {
     {"sm_75", 64, 64, 1024, 72, 672, 8150, 255},         {"sm_80", 163, 164, 2048, 108, 2039, 9750, 4850},
     {"sm_86", 99, 100, 1536, 84, 768, 19350, 302},       {"sm_87", 163, 164, 1536, 16, 205, 2660, 41},
     {"sm_89", 99, 100, 1536, 142, 960, 45550, 711},      {"sm_90", 227, 228, 2048, 132, 4800, 33450, 16750},
-    {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000}, {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
+    {"sm_100", 227, 228, 2048, 148, 8000, 40000, 20000}, {"sm_103", 227, 228, 2048, 148, 8000, 37500, 625},
+    {"sm_120", 99, 100, 1536, 170, 1792, 52400, 819},
 };
-static const char *const cpus[] = {"sm_70", "sm_72", "sm_75",  "sm_80",  "sm_86", "sm_87",
-                                   "sm_89", "sm_90", "sm_100", "sm_120", NULL};
+static const char *const cpus[] = {"sm_70", "sm_72", "sm_75",  "sm_80",  "sm_86",  "sm_87",
+                                   "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", NULL};
 
 /* The clock in GHz that the figures of `l` mean: multiprocessors before sm_86 have 64 lanes for f32 arithmetic, 128
  * from there on; so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */

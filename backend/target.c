@@ -41,10 +41,14 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
     diag_error(d, no_loc(), "there is no architecture '%s'; -march= takes one of %s", arch, list_text(a, arch_names));
     return NULL;
   }
-  if (row->make(a, cpu ? cpu : row->default_cpu, t))
+  const Card *card = cpu ? card_named(cpu) : NULL;
+  card = card && strcmp(card->arch, arch) == 0 ? card : NULL;
+  if (row->make(a, card ? card->cpu : cpu ? cpu : row->default_cpu, t)) {
+    t->info = card ? card_limits(card, &t->info) : t->info;
     return t;
-  diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s", arch, cpu,
-             list_text(a, row->cpus));
+  }
+  diag_error(d, no_loc(), "architecture %s has no processor '%s'; -mcpu= takes one of %s, or a card: %s", arch, cpu,
+             list_text(a, row->cpus), card_names(a, arch));
   return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* driver/explain/explain.h: `stc explain`: what a program and its schedule come to on a card, without a device.
  *
- *   cards.c          the cards that are known, as a table of facts
+ *   cards.c          the card that is meant (backend/cards.def has them all)
  *   explain.c        the figures, from passes/plan/estimate.h
  *   expect.c         some of them, for a plan on a device
  *   assemble.c       the assembler of a target that has one as a program of its own
@@ -16,21 +16,10 @@
 
 /* ---------------------------------------------------------------- cards.c */
 
-/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a
- * multiply-add a clock each), GB/s of its memory, MiB of its largest cache but one that is memory's own. */
-typedef struct Card {
-  const char *name, *product, *arch, *cpu;
-  int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib;
-  const char *source;
-} Card;
-/* The table, ended by a row without a name. */
-extern const Card card_table[];
 /* The card called `name`. NULL after an error that lists all. */
 const Card *card_find(StcContext *c, Arena *a, const char *name);
 /* The card that a device's description names, NULL if none is known. */
 const Card *card_of_device(const char *description, const char *arch);
-/* What the model is to know of the card, whose target has `base`. */
-TargetInfo card_info(const Card *card, const TargetInfo *base);
 
 /* ---------------------------------------------------------------- explain.c */
 

@@ -1,0 +1,54 @@
+/* backend/cards.c: the table of cards (cards.def), and what it says to passes and to the model. */
+#include "backend/emit.h"
+
+#include <string.h>
+
+#define CARD(...) {__VA_ARGS__},
+const Card card_table[] = {
+#include "backend/cards.def"
+    {0},
+};
+#undef CARD
+
+const Card *card_named(const char *name) {
+  for (const Card *k = card_table; k->name; k++)
+    if (strcmp(k->name, name) == 0)
+      return k;
+  return NULL;
+}
+
+const char *card_names(Arena *a, const char *arch) {
+  Str all = {.arena = a};
+  for (const Card *k = card_table; k->name; k++)
+    if (!arch || strcmp(k->arch, arch) == 0)
+      str_addf(&all, "%s%s", all.n ? ", " : "", k->name);
+  return all.s ? all.s : "none";
+}
+
+/* Bytes that a core gets from the largest cache in a clock: as measured on one H200, and taken for all. Instructions of
+ * a lane that a core issues in a clock; words that its shared memory moves. */
+static const double CACHE_BYTES = 21;
+enum { ISSUE_NVIDIA = 128, ISSUE_AMD = 64, SHARED_WORDS = 32 };
+
+TargetInfo card_info(const Card *card, const TargetInfo *base) {
+  TargetInfo t = *base;
+  bool nvidia = strcmp(card->arch, "nvptx") == 0;
+  double rate = card->cores * (card->mhz / 1000.0);
+  t.cores = card->cores;
+  t.clock = card->mhz / 1000.0;
+  t.bandwidth = card->bandwidth;
+  t.f32_rate = rate * card->f32_lanes;
+  t.f64_rate = rate * card->f64_lanes;
+  t.issue_rate = rate * (nvidia ? ISSUE_NVIDIA : ISSUE_AMD);
+  t.shared_rate = rate * SHARED_WORDS;
+  t.cache_bandwidth = rate * CACHE_BYTES;
+  t.cache_bytes = card->cache_mib * 1048576.0;
+  return t;
+}
+
+TargetInfo card_limits(const Card *card, const TargetInfo *base) {
+  TargetInfo t = card_info(card, base);
+  t.cache_bandwidth = base->cache_bandwidth * t.bandwidth / base->bandwidth;
+  t.cache_bytes = base->cache_bytes;
+  return t;
+}
