@@ -259,6 +259,20 @@ static void load_cached(const Tile *t, int32_t n) {
   }
 }
 
+/* Is the cell one of the tile's own, not of its halo? NULL: always. */
+static Value *in_tile(const Tile *t, Cell *c);
+
+/* Stores `v`, what a probe sees at the cell: its field is nobody's to read, so the value need not wait for the end. */
+static void store_seen(const Tile *t, const Cell *c, int f, Value *v) {
+  Cell at = *c;
+  Value *mine = in_tile(t, &at), *test = has_value_after(t->l, &at.b, f, at.g);
+  if (mine)
+    test = build2(&at.b, OP_AND, mine, test);
+  Builder in = builder_at_end(at.b.arena, build_if(&at.b, test, 0, NULL)->blocks[0]);
+  in.loc = at.b.loc;
+  build_store(&in, store_buffer(t->lo, t->l, f), v, t->rank, at.g, NULL);
+}
+
 /* Algorithm 4's statement part: instance `i` at the thread's cells number `n`, into the private arrays. */
 static void compute(const Tile *t, int i, int32_t n) {
   const Stencil *st = &t->l->st[i];
@@ -271,7 +285,10 @@ static void compute(const Tile *t, int i, int32_t n) {
   p.step = t->step && level ? build2(&c.b, OP_ADD, t->step, build_int(&c.b, TY_I64, level)) : t->step;
   Value **values = stencil_values(&p, &c.b, st, old_value);
   for (int k = 0; k < st->ntargets; k++)
-    set_own(t, &c, st->targets[k], launch_version(t->l, st->targets[k], i + 1), values[k]);
+    if (t->l->m->fields[st->targets[k]].series)
+      store_seen(t, &c, st->targets[k], values[k]);
+    else
+      set_own(t, &c, st->targets[k], launch_version(t->l, st->targets[k], i + 1), values[k]);
 }
 
 /* Makes the new values of instance `i` at cells number `n` known to the block, those of fields that other points will
@@ -295,7 +312,6 @@ static void publish(const Tile *t, int i, int32_t n) {
   }
 }
 
-/* Is the cell one of the tile's own, not of its halo? NULL: always. */
 static Value *in_tile(const Tile *t, Cell *c) {
   Value *all = NULL;
   for (int d = 0; d < t->rank; d++) {
@@ -312,7 +328,7 @@ static Value *in_tile(const Tile *t, Cell *c) {
 
 /* Are fields `f` and `g` stored, and at the same points? */
 static bool stored_alike(const Launch *l, int f, int g) {
-  if (f == g || !l->use[f].stored || !l->use[g].stored)
+  if (f == g || !l->use[f].stored || !l->use[g].stored || l->m->fields[f].series || l->m->fields[g].series)
     return f == g && l->use[f].stored;
   return box_equal(&l->m->fields[g].box, &l->m->fields[f].box) && !partly_written(l, f) && !partly_written(l, g);
 }
@@ -340,7 +356,7 @@ static void store_tile(const Tile *t, int32_t n) {
   Cell c = open_cell(t, n);
   Value *mine = in_tile(t, &c);
   for (int f = 0; f < t->l->m->nfields; f++)
-    if (t->l->use[f].stored)
+    if (t->l->use[f].stored && !t->l->m->fields[f].series)
       store_like(t, &c, mine, f);
 }
 

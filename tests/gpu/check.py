@@ -73,7 +73,8 @@ class Program:
             self.text = f.read()
         self.fields = list(dict.fromkeys(re.split("[.@]", f["name"])[0] for f in manifest["fields"] if not f["temp"] and not f["input"]))
         self.reduces = re.search(r"^\s*(reduce|until)\b", self.text, re.M)
-        self.inputs = ["--in source=" + os.path.join(os.path.dirname(path), "inputs", "ricker.npy")] if self.name == "acoustic_wave" else []
+        self.inputs = ["--in source=" + os.path.join(os.path.dirname(path), "inputs", "ricker.npy")] if self.name in ("acoustic_wave", "shot") else []
+        self.inputs += ["--in sz=4 --in sx=random:1 --in rx=random:2"] if self.name == "shot" else []
 
     def types(self):
         """Types for `real`; f32 alone where the program has none."""

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/stc.h"
+#include "driver/driver.h"
 
 enum { MAX_FIELDS = 16, MAX_EXTENTS = 8, NSTEPS = 5, MAX_MESSAGES = 4096, MODES = 2 };
 
@@ -219,7 +219,7 @@ static StcStatus set_fields(StcPlan *plan, const Trace *tr) {
   return s;
 }
 
-/* Gives every launch-time array of `p` random values. */
+/* Gives every launch-time array of `p` random values, coordinates random points. */
 static StcStatus set_arrays(const StcProgram *p, StcPlan *plan) {
   StcStatus s = STC_OK;
   for (int i = 0; i < stc_program_array_count(p) && s == STC_OK; i++) {
@@ -229,7 +229,8 @@ static StcStatus set_arrays(const StcProgram *p, StcPlan *plan) {
     if (s != STC_OK)
       return s;
     char *data = malloc((size_t)info.bytes + 1);
-    fill_random(info.type, data, field_points(&info), &seed);
+    if (!plan_random_points(plan, i, seed, data))
+      fill_random(info.type, data, field_points(&info), &seed);
     s = stc_plan_set_array(plan, i, data, (size_t)info.bytes);
     free(data);
   }
