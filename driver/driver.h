@@ -13,6 +13,7 @@
  *   plan-async.c    runs that nobody waits for, streams and events
  *   plan-points.c   lists of points, what probes see
  *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
+ *   plan-watch.c    who looks at fields while a plan runs
  *   plan-replay.c   launches recorded once and made in one go
  *   device.c        the table of devices
  *   device-ref.c    the interpreter of stencil IR
@@ -27,6 +28,7 @@
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
  *   check.c         comparing with the reference        series.c  reductions' values, as text and as a file
+ *   data/writer.h   files that are written while a program runs: their formats, the thread that writes them
  *   options.c       the command's options as a table    command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make
  *   entry.c         the command as a function, main.c  as a program
@@ -295,6 +297,15 @@ typedef struct Slot {
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
 } Slot;
 
+/* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
+ * call, -1: none yet. */
+typedef struct Watch {
+  int64_t every, shown;
+  StcWatch fn;
+  void *user;
+  struct Watch *next;
+} Watch;
+
 /* Launches that a device keeps: plan-replay.c. */
 typedef struct Recording Recording;
 
@@ -344,6 +355,8 @@ struct StcPlan {
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   const Reduction *met; /* whose condition ended this run; NULL none */
   bool wrong;           /* a reduction found a mistake in the program's values */
+  bool evaluated;       /* the reductions have been evaluated after the steps done so far, as far as they were due */
+  Watch *watches;       /* in order of call */
   double compile_seconds;
   bool (*progress)(void *user, int64_t done, int64_t of);
   void *progress_user;
@@ -394,6 +407,10 @@ StcStatus plan_make_room(StcPlan *p, int64_t steps);
 /* Hands out one row (Binding.probed). */
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
 
+/* How many steps may be made until a watch is due: at most `left`. */
+int64_t plan_steps_to_watch(const StcPlan *p, int64_t left);
+/* Calls the watches that are due now, if they have not been called yet. */
+StcStatus plan_show(StcPlan *p);
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
@@ -547,6 +564,7 @@ typedef struct Command {
   bool depend;         /* -MD */
   const char *depfile; /* -MF; NULL: by the output's name */
   int64_t steps;       /* -1: the program's */
+  int64_t every;       /* steps from one output to the next; 0: the last step only */
   bool check, time, time_kernels, quiet;
   const char *tolerance; /* NULL: the default */
   int nin, nout, npng;
@@ -624,6 +642,14 @@ bool progress_step(void *user, int64_t done, int64_t of);
 /* Wipes the bar. */
 void progress_end(Progress *p);
 
+/* What an option names: a field (component -1), a component of a field, or a launch-time array (array >= 0). */
+typedef struct Place {
+  int field, component, array;
+} Place;
+
+/* The files that a run writes: run-out.c. */
+typedef struct Outputs Outputs;
+
 /* One run on one device. tuned: the database that its schedule is from, NULL: none. */
 typedef struct Job {
   const Command *c;
@@ -632,12 +658,22 @@ typedef struct Job {
   Progress progress;
   Series series;
   const char *tuned;
+  Outputs *outputs;
 } Job;
+
+/* What `name` stands for in the option; `arrays`: launch-time arrays too. False after an error. */
+bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out);
 
 /* Carries out all --in on `plan`. */
 StcStatus give_fields(const Job *j, StcPlan *plan);
-/* Writes what --out and --png name. */
-StcStatus write_outputs(const Job *j);
+/* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
+ * command's arena. */
+StcStatus outputs_check(Job *j);
+/* Opens them for j->plan, whose runs write them from then on: after every so many steps. */
+StcStatus outputs_open(Job *j);
+/* Writes what wants the last step, unless the run ended with an error, `s`, and ends all files. *files: how many steps
+ * were written. Returns `s`, or the error that came now. */
+StcStatus outputs_close(Job *j, StcStatus s, int64_t *written);
 /* Checks before the run what can be known then of the fields to be read and written. */
 StcStatus check_names(const Job *j);
 /* Runs the reference with the same fields and as many steps as were asked for, and compares every field that steps can

@@ -211,6 +211,11 @@ static const char *set_steps(Command *c, const char *v) {
   return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0";
 }
 
+/* --every=N. */
+static const char *set_every(Command *c, const char *v) {
+  return parse_int(v, 1, INT64_MAX, &c->every) ? NULL : "a number of time steps from 1";
+}
+
 /* --time[=kernels]. */
 static const char *set_time(Command *c, const char *v) {
   c->time = true;
@@ -251,7 +256,9 @@ static const OptionRow rows[] = {
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
-    {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE.npy", "write field F after the last step"},
+    {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE",
+     "write field F after the last step: .npy or .png; a_%06d.npy has the step's number"},
+    {"every", TAKES_VALUE, CMD_RUN, set_every, "--every=N", "write it before the first step and every N steps, too"},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
      "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},

@@ -43,6 +43,8 @@ StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
                         .axes = d->axes};
   out->type = d->type < TY_COMPOSITE ? (StcType)d->type : STC_COMPOSITE;
   out->bytes = field_shape(f, p->scalars, out->shape) * d->point_bytes;
+  for (int k = 0; k < f->box.rank; k++)
+    out->first[k] = affine_eval(f->box.lo[k], p->scalars, NULL);
   out->has_init = has_init(p->w.arena, source, d->field, split);
   return STC_OK;
 }

@@ -342,7 +342,7 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   const Module *m = p->build->code.module;
   StcStatus s = STC_OK;
   for (int64_t i = 0, made; i < count && p->done < end && !p->met && !s; i += made) {
-    int64_t left = end - p->done, due = module_steps_to_reduction(m, p->done);
+    int64_t left = plan_steps_to_watch(p, end - p->done), due = module_steps_to_reduction(m, p->done);
     const HostSeq *seq = next_sequence(m, left < due ? left : due);
     if (!seq)
       return diag_error(p->w.diags, no_loc(),
@@ -358,6 +358,8 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
     made += !made;
     if (!s)
       s = evaluate(p);
+    if (!s)
+      s = plan_show(p);
   }
   return s;
 }
@@ -377,9 +379,13 @@ static int64_t next_count(int64_t count, double took) {
 static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->done, end = first + steps, count = 1;
-  StcStatus s = first == 0 ? plan_probe_before(p) : STC_OK;
-  if (!s && first == 0)
+  bool begins = first == 0 && !p->evaluated;
+  StcStatus s = begins ? plan_probe_before(p) : STC_OK;
+  if (!s && begins)
     s = evaluate(p);
+  p->evaluated |= !s;
+  if (!s)
+    s = plan_show(p);
   while (!s && p->done < end && !p->met) {
     double before = clock_seconds();
     s = run_batch(p, end, p->progress ? count : INT64_MAX);
@@ -434,8 +440,12 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
 
 /* ---------------------------------------------------------------- running whole modules */
 
-/* The steps to run at once: all if nobody watches, else `count` time tiles. */
+/* The steps to run at once: all of `left` if nobody asks for progress, else `count` time tiles; none before a watch
+ * that is to see the fields before the first step. */
 static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
+  if (!p->inits_done && p->watches)
+    return 0;
+  left = plan_steps_to_watch(p, left);
   int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
   return !p->progress || tile < 1 || count > left / tile ? left : count * tile;
 }
@@ -446,6 +456,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .fields = fields,
                .param_arrays = arrays,
                .first_step = p->done,
+               .evaluated = p->evaluated,
                .reduced = take_value,
                .probed = p->probes ? plan_take_row : NULL,
                .user = p};
@@ -454,6 +465,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
   if (s && p->wrong)
     s = STC_INPUT;
   p->inits_done |= !s;
+  p->evaluated |= !s;
   p->done += p->module->nreductions ? b.done : s ? 0 : steps;
   p->unseen = p->done + 1;
   return s;
@@ -477,6 +489,8 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
     again = p->done < end && !p->met;
     if (clock_seconds() - before < 0.05)
       count *= 2;
+    if (!s)
+      s = plan_show(p);
     if (!s && !go_on(p, first, p->met ? p->done - first : steps))
       s = STC_INTERRUPTED;
   }

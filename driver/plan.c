@@ -372,7 +372,8 @@ static StcStatus reset_guarded(void *arg) {
   if (s)
     return s;
   p->points = grid_points(p);
-  p->inits_done = false;
+  p->inits_done = p->evaluated = false;
+  p->watches = NULL;
   p->done = p->launches = 0;
   for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {
     int64_t blocks[MAX_RANK];

@@ -1,15 +1,11 @@
-/* driver/run-data.c: `stc run`: fields, their components and launch-time arrays, in from and out to files. */
+/* driver/run-data.c: `stc run`: what options name: fields, their components and launch-time arrays; and these in from
+ * files. */
 #include "driver/driver.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What an option names: a field (component -1), a component of a field, or a launch-time array (array >= 0). */
-typedef struct Place {
-  int field, component, array;
-} Place;
 
 /* ---------------------------------------------------------------- names */
 
@@ -57,8 +53,7 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
                 near ? "` meant?" : "");
 }
 
-/* What an option names; false after an error. */
-static bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out) {
+bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out) {
   const StcProgram *p = j->program;
   *out = (Place){stc_program_find_field(p, name), -1, -1};
   if (out->field >= 0 || find_component(p, name, out))
@@ -185,38 +180,6 @@ StcStatus give_fields(const Job *j, StcPlan *plan) {
   return s;
 }
 
-/* ---------------------------------------------------------------- out */
-
-/* How a field is written to a file. */
-typedef StcStatus (*WriteFn)(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
-
-/* Writes what the `n` options name by `write`, unless the user has stopped. */
-static StcStatus write_fields(const Job *j, const char *option, const FieldOption *o, int n, WriteFn write) {
-  StcStatus s = STC_OK;
-  for (int i = 0; i < n && !s; i++) {
-    StcFieldInfo f;
-    void *data;
-    Place at;
-    if (!find_place(j, option, o[i].field, false, &at))
-      return STC_USAGE;
-    s = place_memory(j, j->plan, at, &f, &data);
-    if (!s)
-      s = at.component < 0 ? stc_plan_get(j->plan, at.field, data, (size_t)f.bytes)
-                           : stc_plan_get_component(j->plan, at.field, at.component, data, (size_t)f.bytes);
-    if (!s && *j->progress.stop)
-      s = STC_INTERRUPTED;
-    if (!s)
-      s = write(j->c->context, o[i].value, &f, data);
-    free(data);
-  }
-  return s;
-}
-
-StcStatus write_outputs(const Job *j) {
-  StcStatus s = write_fields(j, "--out", j->c->outs, j->c->nout, npy_write);
-  return s ? s : write_fields(j, "--png", j->c->pngs, j->c->npng, png_write);
-}
-
 /* ---------------------------------------------------------------- checks before the run */
 
 /* Reports the first field named twice among the `n` options. */
@@ -228,46 +191,6 @@ static bool named_once(const Job *j, const char *option, const FieldOption *o, i
                              o[i].value),
                false;
   return true;
-}
-
-/* Output number i of the command: those of --out, then those of --png. */
-static const FieldOption *output(const Command *c, int i) { return i < c->nout ? &c->outs[i] : &c->pngs[i - c->nout]; }
-
-/* Checks that output `i` of the command is of something that a picture or a file can be made of. */
-static bool check_output(const Job *j, const char *option, bool picture, const char *name) {
-  Place at;
-  if (!find_place(j, option, name, false, &at))
-    return false;
-  const Declared *d = &j->program->declared[at.field];
-  if (j->program->module->fields[d->field].temp) {
-    context_error(j->c->context, "%s %s: field %s is temp, it holds nothing after the last step", option, name,
-                  d->name);
-    return false;
-  }
-  if (picture && at.component < 0 && declared_has_parts(d)) {
-    context_error(j->c->context, "%s %s: the values of field %s have %d component%s; draw one of them, such as %s",
-                  option, name, d->name, d->ncomponents, d->ncomponents > 1 ? "s" : "", d->names[0]);
-    return false;
-  }
-  return true;
-}
-
-/* Checks that the outputs go to different files, that these can be written, and that there is something to write. */
-static StcStatus check_outputs(const Job *j) {
-  const Command *c = j->c;
-  for (int i = 0; i < c->nout + c->npng; i++) {
-    const FieldOption *o = output(c, i);
-    if (!check_output(j, i < c->nout ? "--out" : "--png", i >= c->nout, o->field))
-      return STC_USAGE;
-    for (int k = 0; k < i; k++)
-      if (strcmp(output(c, k)->value, o->value) == 0 && strcmp(o->value, "-") != 0)
-        return context_error(c->context, "%s is written twice, for fields %s and %s: give each a file of its own",
-                             o->value, output(c, k)->field, o->field),
-               STC_USAGE;
-    if (!file_probe(c->context, o->value))
-      return STC_IO;
-  }
-  return c->log && !file_probe(c->context, c->log) ? STC_IO : STC_OK;
 }
 
 StcStatus check_names(const Job *j) {
@@ -282,5 +205,7 @@ StcStatus check_names(const Job *j) {
                "--log %s: the program has neither `reduce` nor `until` nor `probe`, so there is nothing to save",
                c->log),
            STC_USAGE;
-  return named_once(j, "--in", c->in, c->nin) ? check_outputs(j) : STC_USAGE;
+  if (c->log && !file_probe(c->context, c->log))
+    return STC_IO;
+  return named_once(j, "--in", c->in, c->nin) ? STC_OK : STC_USAGE;
 }

@@ -108,8 +108,8 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 
-/* Fields in, steps, fields out, check and time line. */
-static StcStatus run_plan(Job *j) {
+/* Fields in, steps, fields out, check and time line. *written: how many steps went to files. */
+static StcStatus run_plan(Job *j, int64_t *written) {
   StcRunInfo info;
   StcStatus s = give_fields(j, j->plan);
   if (s)
@@ -118,12 +118,13 @@ static StcStatus run_plan(Job *j) {
   stc_plan_progress(j->plan, progress_step, &j->progress);
   stc_plan_series(j->plan, series_add, &j->series);
   stc_plan_probes(j->plan, series_add_row, &j->series);
-  s = stc_plan_run(j->plan, j->c->steps, &info);
+  s = outputs_open(j);
+  if (!s)
+    s = stc_plan_run(j->plan, j->c->steps, &info);
   progress_end(&j->progress);
   if (!s && !j->c->quiet && !j->c->time)
     print_summary(j, &info);
-  if (!s)
-    s = write_outputs(j);
+  s = outputs_close(j, s, written);
   if (!s)
     s = report_series(j, &info);
   if (!s && j->c->time)
@@ -150,7 +151,10 @@ static StcStatus check_march(const Command *c, const char *device) {
 }
 
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
-  Job j = {c, NULL, NULL, {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false}, {.context = c->context}, NULL};
+  Job j = {.c = c,
+           .progress = {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false},
+           .series = {.context = c->context}};
+  int64_t written = 0;
   const char *device = c->device ? c->device : "host";
   StcStatus s = check_march(c, device);
   if (!s)
@@ -161,6 +165,8 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   j.series.program = j.program;
   if (!s)
     s = check_names(&j);
+  if (!s)
+    s = outputs_check(&j);
   if (!s) {
     s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
     if (s && j.tuned)
@@ -169,12 +175,14 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   if (!s && c->time_kernels)
     stc_plan_time_kernels(j.plan);
   if (!s)
-    s = run_plan(&j);
+    s = run_plan(&j, &written);
   series_free(&j.series);
   if (j.plan)
     stc_plan_free(j.plan);
   stc_program_free(j.program);
-  if (s == STC_INTERRUPTED)
+  if (s == STC_INTERRUPTED && written)
+    context_error(c->context, "stopped; the files have what was written until then");
+  else if (s == STC_INTERRUPTED)
     context_error(c->context, "stopped; no file was written");
   return s;
 }

@@ -155,15 +155,17 @@ typedef struct StcComponent {
   StcType type;
   int64_t offset;
 } StcComponent;
-/* Type, shape (rank places) and role of a field under this plan. A field of vectors or structs has the type
- * STC_COMPOSITE; its points are packed: the components in order, without padding, as NumPy's structured dtypes have
- * them. A .npy file of the field has the shape shape + axes and the elements `dtype` (as the file's header spells it).
+/* Type, shape and place in the grid (rank places) and role of a field under this plan. A field of vectors or structs
+ * has the type STC_COMPOSITE; its points are packed: the components in order, without padding, as NumPy's structured
+ * dtypes have them. A .npy file of the field has the shape shape + axes and the elements `dtype` (as the file's header
+ * spells it).
  */
 typedef struct StcFieldInfo {
   const char *name;
   StcType type;
   int rank;
   int64_t shape[3];
+  int64_t first[3]; /* the place of element 0 in the grid */
   int64_t bytes;
   bool input, temp, has_init;
   const char *type_name; /* "f32", "f32[3]", a struct's name */
@@ -282,6 +284,11 @@ StcStatus stc_plan_probe(StcPlan *plan, int probe, StcProbeInfo *out);
 StcStatus stc_plan_probe_point(StcPlan *plan, int probe, int64_t n, int64_t at[3]);
 /* Called now and then during runs with the number of steps done and asked; return true to go on. */
 void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64_t of), void *user);
+/* From now on runs call `fn` when so many steps are done that `every` (from 1) divides their number, before the first
+ * step included, in order of these calls; fn may read fields of the plan, and nothing else. Time tiles are cut there
+ * only. A status other than STC_OK, about which fn has sent its message, ends the run with it. */
+typedef StcStatus (*StcWatch)(void *user, StcPlan *plan, int64_t step);
+StcStatus stc_plan_watch(StcPlan *plan, int64_t every, StcWatch fn, void *user);
 /* A kernel of a plan: how often it was launched and the seconds it took, since stc_plan_time_kernels; bytes of shared
  * memory a block takes; on cuda and hip the registers of a thread and the bytes of its own in memory, for spilled
  * registers or arrays (elsewhere 0), and the registers that stc expected. */

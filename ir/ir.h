@@ -858,6 +858,7 @@ typedef struct Binding {
                      point by point */
   void **param_arrays; /* the elements of each launch-time array (may be NULL if there are none) */
   int64_t first_step;  /* steps done before this run: what `step` is in its first step */
+  bool evaluated;      /* the reductions of that moment have been evaluated: not before the first step again */
   void (*reduced)(void *user, const Reduction *r, int64_t step,
                   Const value); /* called after each evaluation, `step` steps being done; may be NULL */
   /* Called with what probe `p` sees when `step` steps are done: an element of its type for each point of its list, in

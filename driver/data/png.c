@@ -1,5 +1,5 @@
 /* driver/data/png.c: a field as a picture. */
-#include "driver/driver.h"
+#include "driver/data/writer.h"
 
 #include <math.h>
 #include <png.h>
@@ -124,4 +124,9 @@ StcStatus png_write(StcContext *c, const char *path, const StcFieldInfo *f, cons
     return file_commit(c, &out) ? STC_OK : STC_IO;
   file_abandon(&out);
   return context_error(c, "cannot write %s: libpng failed", path), STC_IO;
+}
+
+StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  (void)step;
+  return png_write(w->context, path, &w->sources[0]->info, data[0]);
 }

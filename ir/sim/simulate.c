@@ -289,10 +289,11 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
     run_sequence(s, &s->m->host.init, first);
   s->keep = NULL;
   s->b->done = 0;
-  s->seen = first ? first : -1;
-  if (!s->stop && first == 0)
+  bool begins = first == 0 && !s->b->evaluated;
+  s->seen = begins ? -1 : first;
+  if (!s->stop && begins)
     probe_before(s);
-  if (!s->stop && first == 0 && !reduce_due(s, 0, &stop))
+  if (!s->stop && begins && !reduce_due(s, 0, &stop))
     return false;
   while (s->b->done < steps && !s->stop && !stop) {
     int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at),

@@ -569,6 +569,56 @@ static void test_reductions(void **state) {
   stc_program_free(p);
 }
 
+/* What a watch saw: the steps at which it was called, and field 0 then. */
+typedef struct Watched {
+  int n;
+  int64_t steps[32];
+  double values[32][10];
+  int64_t stop_at; /* the step at which it ends the run; -1: none */
+} Watched;
+
+/* Notes the step and the field. */
+static StcStatus note_step(void *user, StcPlan *q, int64_t step) {
+  Watched *s = user;
+  assert_true(s->n < 32);
+  s->steps[s->n] = step;
+  StcStatus status = stc_plan_get(q, 0, s->values[s->n++], sizeof s->values[0]);
+  return status ? status : step == s->stop_at ? STC_IO : STC_OK;
+}
+
+/* A watch sees each field as a run of so many steps leaves it, once a step, also over several runs; its error ends the
+ * run, which goes on later as if nothing had been. */
+static void test_watch(void **state) {
+  World *w = *state;
+  StcProgram *p = compile(w, counting);
+  double start[10] = {5, 4, 3, 2, 1, 0, 1, 2, 3, 4}, want[10];
+  for (int d = 0; d < NDEVICES; d++) {
+    Watched third = {.stop_at = 9}, all = {.stop_at = -1};
+    StcPlan *q = plan(w, p, devices[d]);
+    assert_int_equal(stc_plan_set(q, 0, start, sizeof start), STC_OK);
+    assert_int_equal(stc_plan_watch(q, 0, note_step, &all), STC_USAGE);
+    assert_int_equal(stc_plan_watch(q, 3, note_step, &third), STC_OK);
+    assert_int_equal(stc_plan_watch(q, 5, note_step, &all), STC_OK);
+    run(w, q, 6);
+    run(w, q, 0);
+    assert_int_equal(stc_plan_run(q, 7, NULL), STC_IO);
+    run(w, q, 4);
+    assert_int_equal(third.n, 5);
+    assert_int_equal(all.n, 3);
+    for (int i = 0; i < third.n; i++) {
+      StcPlan *r = plan(w, p, "ref");
+      assert_int_equal(third.steps[i], 3 * i);
+      assert_int_equal(stc_plan_set(r, 0, start, sizeof start), STC_OK);
+      run(w, r, 3 * i);
+      assert_int_equal(stc_plan_get(r, 0, want, sizeof want), STC_OK);
+      assert_memory_equal(third.values[i], want, sizeof want);
+      stc_plan_free(r);
+    }
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
@@ -584,6 +634,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_watch, make_world, free_world),
       cmocka_unit_test(test_threads),
       cmocka_unit_test_setup_teardown(test_out_of_memory, make_world, free_world),
   };

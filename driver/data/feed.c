@@ -1,0 +1,287 @@
+/* driver/data/feed.c: what is due at a step is copied from the plan by the thread that runs it, and written by another
+ * while the device goes on. Two steps wait at most; who comes with a third waits himself. */
+#include "driver/data/writer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many steps may be unwritten. */
+enum { DEPTH = 2 };
+
+/* The values of one step: those of each source (malloc; kept from step to step) and which writers want them. */
+typedef struct Snapshot {
+  int64_t step;
+  bool *wanted;
+  void **data;
+} Snapshot;
+
+/* Messages of the writing thread, kept until the other thread asks. */
+typedef struct Letters {
+  char text[2048];
+} Letters;
+
+struct Feed {
+  StcContext *context, *own; /* own: the thread's */
+  Letters letters;
+  int nwriters, nsources;
+  Writer *writers;
+  const Source *sources;
+  pthread_t thread;
+  bool started, ended;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  Snapshot ring[DEPTH];
+  int head, count; /* of the ring: the step that is written first, and how many there are */
+  StcStatus status;
+};
+
+/* Keeps the first message. */
+static void keep_message(void *user, const StcMessage *m) {
+  Letters *l = user;
+  if (!l->text[0])
+    snprintf(l->text, sizeof l->text, "%s", m->text);
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+/* What a step hands to its guarded part. */
+typedef struct StepArgs {
+  Writer *w;
+  int64_t step;
+  const void *const *data;
+} StepArgs;
+
+/* Has the format write the step. */
+static StcStatus step_guarded(void *arg) {
+  StepArgs *a = arg;
+  Writer *w = a->w;
+  return w->format->step(w, path_of_step(w->w.arena, w->path, a->step), a->step, a->data);
+}
+
+/* The last of a writer that has failed: what it has begun is removed. */
+static void give_up(Writer *w) {
+  w->failed = true;
+  if (w->opened && w->format->abort)
+    w->format->abort(w);
+  w->opened = false;
+}
+
+/* Writes the snapshot for one writer. */
+static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s) {
+  const void *data[w->nsources];
+  for (int i = 0; i < w->nsources; i++)
+    data[i] = s->data[w->sources[i] - f->sources];
+  StepArgs args = {w, s->step, data};
+  StcStatus status = workspace_guard(&w->w, step_guarded, &args);
+  if (status)
+    give_up(w);
+  w->steps += !status;
+  return status;
+}
+
+/* Writes the snapshot for all who want it. */
+static StcStatus write_snapshot(Feed *f, const Snapshot *s) {
+  StcStatus status = STC_OK;
+  for (int i = 0; i < f->nwriters && !status; i++)
+    if (s->wanted[i] && !f->writers[i].failed)
+      status = write_one(f, &f->writers[i], s);
+  return status;
+}
+
+/* The life of the thread: after an error it only makes room. */
+static void *feed_main(void *arg) {
+  Feed *f = arg;
+  pthread_mutex_lock(&f->lock);
+  for (;;) {
+    while (!f->count && !f->ended)
+      pthread_cond_wait(&f->changed, &f->lock);
+    if (!f->count)
+      break;
+    StcStatus s = f->status;
+    pthread_mutex_unlock(&f->lock);
+    s = s ? s : write_snapshot(f, &f->ring[f->head]);
+    pthread_mutex_lock(&f->lock);
+    f->status = s;
+    f->head = (f->head + 1) % DEPTH;
+    f->count--;
+    pthread_cond_signal(&f->changed);
+  }
+  pthread_mutex_unlock(&f->lock);
+  return NULL;
+}
+
+/* ---------------------------------------------------------------- taking copies */
+
+/* Waits until no more than `most` steps are unwritten; the first error of the thread, with its message. */
+static StcStatus wait_for_room(Feed *f, int most) {
+  pthread_mutex_lock(&f->lock);
+  while (f->count > most)
+    pthread_cond_wait(&f->changed, &f->lock);
+  StcStatus s = f->status;
+  pthread_mutex_unlock(&f->lock);
+  if (s && f->letters.text[0])
+    context_error(f->context, "%s", f->letters.text);
+  f->letters.text[0] = 0;
+  return s;
+}
+
+/* Copies source `i` from the plan. */
+static StcStatus copy_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
+  const Source *from = &f->sources[i];
+  size_t bytes = (size_t)from->info.bytes;
+  if (!s->data[i])
+    s->data[i] = malloc(bytes + 1);
+  if (!s->data[i])
+    return context_error(f->context, "no memory on this computer for a copy of %s of %zu bytes", from->info.name,
+                         bytes),
+           STC_MEMORY;
+  return from->at.component >= 0 ? stc_plan_get_component(plan, from->at.field, from->at.component, s->data[i], bytes)
+                                 : stc_plan_get(plan, from->at.field, s->data[i], bytes);
+}
+
+/* Does one of the writers that want the snapshot need source `i`? */
+static bool is_needed(const Feed *f, const Snapshot *s, int i) {
+  for (int k = 0; k < f->nwriters; k++)
+    for (int n = 0; s->wanted[k] && n < f->writers[k].nsources; n++)
+      if (f->writers[k].sources[n] == &f->sources[i])
+        return true;
+  return false;
+}
+
+/* Notes who wants the step; false: nobody. */
+static bool find_wanted(Feed *f, Snapshot *s, int64_t step, int64_t every) {
+  bool any = false;
+  for (int i = 0; i < f->nwriters; i++) {
+    Writer *w = &f->writers[i];
+    s->wanted[i] = (every ? w->every == every : w->last) && w->written != step;
+    any |= s->wanted[i];
+    if (s->wanted[i])
+      w->written = step;
+  }
+  s->step = step;
+  return any;
+}
+
+StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every) {
+  StcStatus status = wait_for_room(f, DEPTH - 1);
+  Snapshot *s = &f->ring[(f->head + f->count) % DEPTH];
+  if (status || !find_wanted(f, s, step, every))
+    return status;
+  for (int i = 0; i < f->nsources && !status; i++)
+    if (is_needed(f, s, i))
+      status = copy_source(f, plan, i, s);
+  if (status)
+    return status;
+  pthread_mutex_lock(&f->lock);
+  f->count++;
+  pthread_cond_signal(&f->changed);
+  pthread_mutex_unlock(&f->lock);
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- opening and closing */
+
+/* Calls the format's open or close of the writer `arg`. */
+static StcStatus open_guarded(void *arg) { return ((Writer *)arg)->format->open(arg); }
+static StcStatus close_guarded(void *arg) { return ((Writer *)arg)->format->close(arg); }
+
+/* Opens one writer. */
+static StcStatus open_writer(Feed *f, Writer *w) {
+  w->context = f->own;
+  w->written = -1;
+  if (!workspace_open(&w->w, f->own, NULL))
+    return context_error(f->own, "out of memory"), STC_MEMORY;
+  StcStatus s = w->format->open ? workspace_guard(&w->w, open_guarded, w) : STC_OK;
+  w->opened = !s;
+  w->failed = s != STC_OK;
+  return s;
+}
+
+/* Room for the snapshots. */
+static bool make_ring(Feed *f) {
+  bool ok = true;
+  for (int i = 0; i < DEPTH; i++) {
+    f->ring[i].wanted = calloc((size_t)f->nwriters + 1, sizeof(bool));
+    f->ring[i].data = calloc((size_t)f->nsources + 1, sizeof(void *));
+    ok = ok && f->ring[i].wanted && f->ring[i].data;
+  }
+  return ok;
+}
+
+/* Opens the writers and starts the thread. */
+static StcStatus start(Feed *f) {
+  if (!f->own || !make_ring(f))
+    return context_error(f->context, "out of memory"), STC_MEMORY;
+  for (int i = 0; i < f->nwriters; i++) {
+    StcStatus s = open_writer(f, &f->writers[i]);
+    if (s)
+      return context_error(f->context, "%s", f->letters.text), s;
+  }
+  f->started = pthread_create(&f->thread, NULL, feed_main, f) == 0;
+  return f->started ? STC_OK : (context_error(f->context, "the system has no thread left to write files"), STC_MEMORY);
+}
+
+StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const Source *sources, Feed **out) {
+  Feed *f = *out = calloc(1, sizeof *f);
+  if (!f)
+    return context_error(c, "out of memory"), STC_MEMORY;
+  *f = (Feed){.context = c, .nwriters = n, .writers = writers, .nsources = nsources, .sources = sources};
+  f->own = stc_context_new(&(StcConfig){.message = keep_message, .user = &f->letters});
+  pthread_mutex_init(&f->lock, NULL);
+  pthread_cond_init(&f->changed, NULL);
+  StcStatus s = start(f);
+  if (s) {
+    feed_close(f, NULL);
+    *out = NULL;
+  }
+  return s;
+}
+
+/* Closes one writer: a series that has no step is removed. */
+static StcStatus close_writer(Writer *w) {
+  StcStatus s = STC_OK;
+  if (w->opened && !w->steps)
+    give_up(w);
+  else if (w->opened && w->format->close)
+    s = workspace_guard(&w->w, close_guarded, w);
+  if (s)
+    give_up(w);
+  workspace_close(&w->w);
+  return s;
+}
+
+/* Frees all that is the feed's own. */
+static void feed_free(Feed *f) {
+  for (int i = 0; i < DEPTH; i++) {
+    for (int k = 0; k < f->nsources && f->ring[i].data; k++)
+      free(f->ring[i].data[k]);
+    free(f->ring[i].data);
+    free(f->ring[i].wanted);
+  }
+  pthread_cond_destroy(&f->changed);
+  pthread_mutex_destroy(&f->lock);
+  if (f->own)
+    stc_context_free(f->own);
+  free(f);
+}
+
+StcStatus feed_close(Feed *f, int64_t *steps) {
+  StcStatus status = f->started ? wait_for_room(f, 0) : STC_OK;
+  pthread_mutex_lock(&f->lock);
+  f->ended = true;
+  pthread_cond_signal(&f->changed);
+  pthread_mutex_unlock(&f->lock);
+  if (f->started)
+    pthread_join(f->thread, NULL);
+  for (int i = 0; i < f->nwriters; i++) {
+    StcStatus s = close_writer(&f->writers[i]);
+    if (s && !status && f->letters.text[0])
+      context_error(f->context, "%s", f->letters.text);
+    status = status ? status : s;
+    if (steps)
+      *steps += f->writers[i].steps;
+  }
+  feed_free(f);
+  return status;
+}

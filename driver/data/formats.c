@@ -1,0 +1,68 @@
+/* driver/data/formats.c: the table of file formats, and names that hold the number of a step. */
+#include "driver/data/writer.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+const Format formats[] = {
+    {.ending = ".npy", .help = "an array of NumPy", .fields = 1, .step = npy_step},
+    {.ending = ".png", .help = "a picture", .fields = 1, .scalars = true, .step = png_step},
+    {.ending = NULL},
+};
+
+const Format *format_of(const char *ending) {
+  for (const Format *f = formats; f->ending; f++)
+    if (strcmp(f->ending, ending) == 0)
+      return f;
+  return NULL;
+}
+
+/* Is it something that can only be written in place, as a device or a pipe? */
+static bool is_special(const char *path) {
+  struct stat st;
+  return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+/* ".npy, .png and .vti". */
+static void list_endings(char *to, size_t size) {
+  size_t n = 0;
+  to[0] = 0;
+  for (const Format *f = formats; f->ending && n < size; f++)
+    n += (size_t)snprintf(to + n, size - n, "%s%s", f == formats ? "" : f[1].ending ? ", " : " and ", f->ending);
+}
+
+const Format *format_find(StcContext *c, const char *option, const char *path) {
+  char endings[256];
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  const Format *f = dot ? format_of(dot) : NULL;
+  if (!f && is_special(path))
+    f = formats;
+  list_endings(endings, sizeof endings);
+  if (!f && dot)
+    context_error(c, "%s %s: no format has the ending %s; there are %s", option, path, dot, endings);
+  else if (!f)
+    context_error(c, "%s %s: the name has no ending that tells the format; there are %s", option, path, endings);
+  return f;
+}
+
+const char *path_number(const char *path, int *n) {
+  for (const char *at = strchr(path, '%'); at; at = strchr(at + 1, '%')) {
+    size_t digits = strspn(at + 1, "0123456789");
+    *n = (int)digits + 2;
+    if (at[1 + digits] == 'd' && digits < 3)
+      return at;
+  }
+  return NULL;
+}
+
+const char *path_of_step(Arena *a, const char *path, int64_t step) {
+  int n, width = 0;
+  const char *at = path_number(path, &n);
+  if (!at)
+    return path;
+  for (const char *c = at + 1; *c != 'd'; c++)
+    width = 10 * width + (*c - '0');
+  const char *number = at[1] == '0' ? arena_printf(a, "%0*lld", width, (long long)step)
+                                    : arena_printf(a, "%*lld", width, (long long)step);
+  return arena_printf(a, "%.*s%s%s", (int)(at - path), path, number, at + n);
+}

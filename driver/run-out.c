@@ -1,0 +1,170 @@
+/* driver/run-out.c: `stc run`: fields out to files, after the last step and while the program runs. */
+#include "driver/data/writer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct Outputs {
+  int nwriters, nsources;
+  Writer *writers;
+  Source *sources;
+  Facts facts;
+  Feed *feed;
+  int64_t every; /* steps from one output to the next; 0: the last step only */
+};
+
+/* Output number i of the command: those of --out, then those of --png; the option's name. */
+static const FieldOption *output(const Command *c, int i) { return i < c->nout ? &c->outs[i] : &c->pngs[i - c->nout]; }
+static const char *option_of(const Command *c, int i) { return i < c->nout ? "--out" : "--png"; }
+
+/* ---------------------------------------------------------------- checks before the run */
+
+/* Checks that the field of `o` holds something after a step, and that format `f` holds such a thing. */
+static bool check_field(const Job *j, const char *option, const FieldOption *o, const Format *f, Place *at) {
+  if (!find_place(j, option, o->field, false, at))
+    return false;
+  const Declared *d = &j->program->declared[at->field];
+  if (j->program->module->fields[d->field].temp) {
+    context_error(j->c->context, "%s %s: field %s is temp, it holds nothing after the last step", option, o->field,
+                  d->name);
+    return false;
+  }
+  if (f->scalars && at->component < 0 && declared_has_parts(d)) {
+    context_error(j->c->context, "%s %s: the values of field %s have %d component%s; draw one of them, such as %s",
+                  option, o->field, d->name, d->ncomponents, d->ncomponents > 1 ? "s" : "", d->names[0]);
+    return false;
+  }
+  return true;
+}
+
+/* Checks the name: a place for the step where there is to be a file for each, and none where one file holds all; and
+ * that such a file can be written. */
+static StcStatus check_path(const Job *j, const char *option, const FieldOption *o, const Format *f) {
+  int n;
+  const char *number = path_number(o->value, &n);
+  StcContext *c = j->c->context;
+  if (!number && !f->series && j->c->every) {
+    const char *dot = strrchr(o->value, '.');
+    int stem = dot ? (int)(dot - o->value) : (int)strlen(o->value);
+    return context_error(c,
+                         "%s %s=%s --every=%" PRId64 ": the file holds one step; give it a name with a place for the "
+                         "step's number, such as %.*s_%%06d%s",
+                         option, o->field, o->value, j->c->every, stem, o->value, dot ? dot : ""),
+           STC_USAGE;
+  }
+  if (number && (f->series || path_number(number + n, &n)))
+    return context_error(c,
+                         f->series ? "%s %s=%s: the file holds all steps; leave %%d out of its name"
+                                   : "%s %s=%s: the name has two places for the step's number",
+                         option, o->field, o->value),
+           STC_USAGE;
+  return file_probe(c, path_of_step(j->c->arena, o->value, 0)) ? STC_OK : STC_IO;
+}
+
+/* The format of output `i`. */
+static const Format *output_format(const Command *c, int i) {
+  return i < c->nout ? format_find(c->context, "--out", output(c, i)->value) : format_of(".png");
+}
+
+/* The writer of output `i`, whose format is `f`: a new one, or, where a file holds many fields, one that is there.
+ * NULL after an error. */
+static Writer *writer_for(const Job *j, int i, const Format *f) {
+  const Command *c = j->c;
+  Outputs *out = j->outputs;
+  const char *path = output(c, i)->value;
+  for (int k = 0; k < i && strcmp(path, "-") != 0; k++) {
+    if (strcmp(output(c, k)->value, path) != 0)
+      continue;
+    for (int w = 0; w < out->nwriters && !f->fields; w++)
+      if (strcmp(out->writers[w].path, path) == 0)
+        return &out->writers[w];
+    context_error(c->context, "%s is written twice, for fields %s and %s: give each a file of its own", path,
+                  output(c, k)->field, output(c, i)->field);
+    return NULL;
+  }
+  Writer *w = &out->writers[out->nwriters++];
+  *w = (Writer){.format = f, .path = path, .facts = &out->facts, .every = c->every, .last = true};
+  w->sources = ARENA_ARRAY(c->arena, const Source *, c->nout + c->npng);
+  return w;
+}
+
+/* The source of what an option names, made when first needed. */
+static const Source *source_for(Outputs *out, Place at) {
+  for (int i = 0; i < out->nsources; i++)
+    if (out->sources[i].at.field == at.field && out->sources[i].at.component == at.component)
+      return &out->sources[i];
+  out->sources[out->nsources] = (Source){.at = at};
+  return &out->sources[out->nsources++];
+}
+
+/* Checks output `i` and adds it to the writers. */
+static StcStatus add_output(Job *j, int i) {
+  const FieldOption *o = output(j->c, i);
+  const char *option = option_of(j->c, i);
+  Place at;
+  const Format *f = output_format(j->c, i);
+  if (!f || !check_field(j, option, o, f, &at))
+    return STC_USAGE;
+  Writer *w = writer_for(j, i, f);
+  if (!w)
+    return STC_USAGE;
+  const Source *s = source_for(j->outputs, at);
+  for (int k = 0; k < w->nsources; k++)
+    if (w->sources[k] == s)
+      return context_error(j->c->context, "%s %s=%s is given twice", option, o->field, o->value), STC_USAGE;
+  w->sources[w->nsources++] = s;
+  return check_path(j, option, o, f);
+}
+
+StcStatus outputs_check(Job *j) {
+  const Command *c = j->c;
+  int n = c->nout + c->npng;
+  Outputs *out = j->outputs = ARENA_NEW(c->arena, Outputs);
+  out->every = c->every;
+  out->writers = ARENA_ARRAY(c->arena, Writer, n + 1);
+  out->sources = ARENA_ARRAY(c->arena, Source, n + 1);
+  if (c->every && !n)
+    return context_error(c->context, "--every=%" PRId64 ": there is nothing to write; name a field with --out",
+                         c->every),
+           STC_USAGE;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < n && !s; i++)
+    s = add_output(j, i);
+  return s;
+}
+
+/* ---------------------------------------------------------------- the run */
+
+/* The watch: the outputs that are due. */
+static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
+  Outputs *out = user;
+  return feed_step(out->feed, plan, step, out->every);
+}
+
+StcStatus outputs_open(Job *j) {
+  Outputs *out = j->outputs;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < out->nsources && !s; i++) {
+    Source *from = &out->sources[i];
+    s = from->at.component >= 0 ? stc_plan_component(j->plan, from->at.field, from->at.component, &from->info)
+                                : stc_plan_field(j->plan, from->at.field, &from->info);
+  }
+  if (!s && out->nwriters)
+    s = feed_open(j->c->context, out->nwriters, out->writers, out->nsources, out->sources, &out->feed);
+  if (!s && out->feed && out->every)
+    s = stc_plan_watch(j->plan, out->every, outputs_step, out);
+  return s;
+}
+
+StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
+  Outputs *out = j->outputs;
+  if (!out->feed)
+    return s;
+  if (!s && *j->progress.stop)
+    s = STC_INTERRUPTED;
+  if (!s)
+    s = feed_step(out->feed, j->plan, j->plan->done, 0);
+  StcStatus closed = feed_close(out->feed, written);
+  out->feed = NULL;
+  return s ? s : closed;
+}
