@@ -565,6 +565,11 @@ typedef struct Command {
   const char *depfile; /* -MF; NULL: by the output's name */
   int64_t steps;       /* -1: the program's */
   int64_t every;       /* steps from one output to the next; 0: the last step only */
+  int nspacing, norigin;
+  double spacing[3], origin[3]; /* of the grid's points, slowest dimension first */
+  int nunit;
+  FieldOption *units; /* --unit F=TEXT; F is `grid` for coordinates */
+  int compress;       /* zlib's level */
   bool check, time, time_kernels, quiet;
   const char *tolerance; /* NULL: the default */
   int nin, nout, npng;

@@ -1,4 +1,4 @@
-# stc_llvm: LLVM. stc_data: jansson and libpng. With STC_LLVM_STATIC both are archives and the program needs libc and libm only.
+# stc_llvm: LLVM. stc_data: jansson, libpng, zlib and HDF5 with its dimension scales. With STC_LLVM_STATIC both are archives and the program needs libc and libm only.
 # stc_llvm_archives, stc_data_archives: the same always as archives, for libstc.so; made where something asks for them.
 add_library(stc_llvm INTERFACE)
 add_library(stc_data INTERFACE)
@@ -23,9 +23,15 @@ function(stc_make_archives)
   find_library(STC_JANSSON_ARCHIVE libjansson.a REQUIRED)
   find_library(STC_PNG_ARCHIVE libpng.a REQUIRED)
   find_library(STC_Z_ARCHIVE libz.a REQUIRED)
+  # Debian's HDF5 knows of web servers and of szip: nothing of the first is used, so curl is not needed; szip is libaec's.
+  find_library(STC_HDF5_ARCHIVE libhdf5.a REQUIRED HINTS ${HDF5_LIBRARY_DIRS})
+  find_library(STC_HDF5_HL_ARCHIVE libhdf5_hl.a REQUIRED HINTS ${HDF5_LIBRARY_DIRS})
+  find_library(STC_SZ_ARCHIVE libsz.a REQUIRED)
+  find_library(STC_AEC_ARCHIVE libaec.a REQUIRED)
   add_library(stc_data_archives INTERFACE)
-  target_include_directories(stc_data_archives INTERFACE ${JANSSON_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
-  target_link_libraries(stc_data_archives INTERFACE ${STC_JANSSON_ARCHIVE} ${STC_PNG_ARCHIVE} ${STC_Z_ARCHIVE} m)
+  target_include_directories(stc_data_archives INTERFACE ${JANSSON_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS} ${HDF5_INCLUDE_DIRS})
+  target_link_libraries(stc_data_archives INTERFACE ${STC_JANSSON_ARCHIVE} ${STC_PNG_ARCHIVE} ${STC_HDF5_HL_ARCHIVE} ${STC_HDF5_ARCHIVE}
+    ${STC_SZ_ARCHIVE} ${STC_AEC_ARCHIVE} ${STC_Z_ARCHIVE} ${CMAKE_DL_LIBS} m)
 endfunction()
 
 if(STC_LLVM_STATIC OR STC_SHARED)
@@ -36,5 +42,7 @@ if(STC_LLVM_STATIC)
   target_link_libraries(stc_data INTERFACE stc_data_archives)
 else()
   target_link_libraries(stc_llvm INTERFACE LLVM)
-  target_link_libraries(stc_data INTERFACE PkgConfig::JANSSON PNG::PNG)
+  find_library(STC_HDF5_HL NAMES hdf5_hl hdf5_serial_hl REQUIRED HINTS ${HDF5_LIBRARY_DIRS})
+  get_filename_component(STC_HDF5_FOLDER ${STC_HDF5_HL} DIRECTORY)
+  target_link_libraries(stc_data INTERFACE PkgConfig::JANSSON PNG::PNG ${STC_HDF5_HL} PkgConfig::HDF5 ZLIB::ZLIB)
 endif()

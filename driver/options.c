@@ -3,6 +3,7 @@
 #include "driver/bench/bench.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,39 @@ static const char *set_every(Command *c, const char *v) {
   return parse_int(v, 1, INT64_MAX, &c->every) ? NULL : "a number of time steps from 1";
 }
 
+/* One to three numbers separated by commas; false if `s` is not that. */
+static bool parse_numbers(const char *s, double out[3], int *n) {
+  for (*n = 0; *n < 3;) {
+    char *end;
+    double v = strtod(s, &end);
+    if (end == s || !isfinite(v))
+      return false;
+    out[(*n)++] = v;
+    if (!*end)
+      return true;
+    if (*end != ',')
+      return false;
+    s = end + 1;
+  }
+  return false;
+}
+
+/* --spacing=A,B,C, --origin=A,B,C, --unit F=TEXT, --compress=N. */
+static const char *set_spacing(Command *c, const char *v) {
+  bool ok = parse_numbers(v, c->spacing, &c->nspacing);
+  for (int d = 0; d < c->nspacing; d++)
+    ok = ok && c->spacing[d] > 0;
+  return ok ? NULL : "one number above 0, or one for each dimension, such as 0.1,0.2";
+}
+static const char *set_origin(Command *c, const char *v) {
+  return parse_numbers(v, c->origin, &c->norigin) ? NULL : "a number for each dimension, such as 0,-1.5";
+}
+static const char *set_unit(Command *c, const char *v) { return add_field(c, &c->units, &c->nunit, v); }
+static const char *set_compress(Command *c, const char *v) {
+  int64_t n;
+  return parse_int(v, 0, 9, &n) ? (c->compress = (int)n, NULL) : "a level from 0 (not at all) to 9";
+}
+
 /* --time[=kernels]. */
 static const char *set_time(Command *c, const char *v) {
   c->time = true;
@@ -257,8 +291,15 @@ static const OptionRow rows[] = {
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE",
-     "write field F after the last step: .npy or .png; a_%06d.npy has the step's number"},
+     "write field F after the last step: .npy, .h5, .nc, .vti, .pvd, .png; a_%06d.npy has the step"},
     {"every", TAKES_VALUE, CMD_RUN, set_every, "--every=N", "write it before the first step and every N steps, too"},
+    {"spacing", TAKES_VALUE, CMD_RUN, set_spacing, "--spacing=A,B,C",
+     "from point to point, slowest dimension first; one number: in all (--origin=A,B,C)"},
+    {"origin", TAKES_VALUE, CMD_RUN, set_origin, NULL, NULL},
+    {"unit", TAKES_VALUE, CMD_RUN, set_unit, "--unit F=TEXT",
+     "what field F is measured in; `grid`: spacing and origin"},
+    {"compress", TAKES_VALUE, CMD_RUN, set_compress, "--compress=N",
+     "how much .h5, .nc, .vti are compressed: 0 (not at all) to 9; default 1"},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
      "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
@@ -439,6 +480,7 @@ static bool command_word(Command *c, const char *word) {
 StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
   c->steps = -1;
+  c->compress = 1;
   int i = 1;
   if (argc > 1 && command_word(c, argv[1]))
     i = 2;

@@ -44,12 +44,12 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
   const char *number = path_number(o->value, &n);
   StcContext *c = j->c->context;
   if (!number && !f->series && j->c->every) {
-    const char *dot = strrchr(o->value, '.');
-    int stem = dot ? (int)(dot - o->value) : (int)strlen(o->value);
+    const char *dot = strrchr(o->value, '.'), *stem = dot ? o->value : o->field;
+    int n_stem = dot ? (int)(dot - o->value) : (int)strlen(stem);
     return context_error(c,
                          "%s %s=%s --every=%" PRId64 ": the file holds one step; give it a name with a place for the "
                          "step's number, such as %.*s_%%06d%s",
-                         option, o->field, o->value, j->c->every, stem, o->value, dot ? dot : ""),
+                         option, o->field, o->value, j->c->every, n_stem, stem, dot ? dot : f->ending),
            STC_USAGE;
   }
   if (number && (f->series || path_number(number + n, &n)))
@@ -116,6 +116,68 @@ static StcStatus add_output(Job *j, int i) {
   return check_path(j, option, o, f);
 }
 
+/* ---------------------------------------------------------------- what the files say of the run */
+
+/* Takes spacing and origin: one number for each dimension, or one spacing for all. */
+static StcStatus take_place(const Command *c, int rank, Facts *f) {
+  if (c->nspacing > 1 && c->nspacing != rank)
+    return context_error(c->context,
+                         "--spacing has %d numbers, but the grid has rank %d: give it one, or one for each "
+                         "dimension",
+                         c->nspacing, rank),
+           STC_USAGE;
+  if (c->norigin && c->norigin != rank)
+    return context_error(c->context,
+                         "--origin has %d number%s, but the grid has rank %d: give it one for each dimension",
+                         c->norigin, c->norigin > 1 ? "s" : "", rank),
+           STC_USAGE;
+  for (int d = 0; d < rank; d++) {
+    f->spacing[d] = c->nspacing ? c->spacing[c->nspacing > 1 ? d : 0] : 1;
+    f->origin[d] = c->norigin ? c->origin[d] : 0;
+  }
+  f->rank = rank;
+  f->compress = c->compress;
+  return STC_OK;
+}
+
+/* Takes --unit for the grid and for the sources whose fields it names. */
+static StcStatus take_units(const Job *j, Outputs *out) {
+  for (int i = 0; i < j->c->nunit; i++) {
+    const FieldOption *o = &j->c->units[i];
+    Place at;
+    if (strcmp(o->field, "grid") == 0) {
+      out->facts.length_unit = o->value;
+      continue;
+    }
+    if (!find_place(j, "--unit", o->field, false, &at))
+      return STC_USAGE;
+    for (int k = 0; k < out->nsources; k++)
+      if (out->sources[k].at.field == at.field && (at.component < 0 || out->sources[k].at.component == at.component))
+        out->sources[k].unit = o->value;
+  }
+  return STC_OK;
+}
+
+/* Takes the plan's params, and what made and ran the program. */
+static void take_params(const Job *j, Facts *f) {
+  const Module *m = j->plan->module;
+  ParamFact *params = NULL;
+  for (int i = 0; i < m->nscalars; i++) {
+    if (!m->scalars[i].is_param)
+      continue;
+    Const v = j->plan->scalars[i];
+    bool real = type_is_float(m->scalars[i].type);
+    ParamFact p = {m->scalars[i].name, real ? STC_F64 : STC_I64, real ? 0 : v.i, real ? v.f : 0};
+    ARENA_PUSH(j->c->arena, params, f->nparams, p);
+  }
+  f->params = params;
+  f->program = stc_program_name(j->program);
+  f->text = j->program->text;
+  f->version = stc_version();
+  f->device = stc_plan_device(j->plan);
+  f->schedule = stc_plan_schedule(j->plan);
+}
+
 StcStatus outputs_check(Job *j) {
   const Command *c = j->c;
   int n = c->nout + c->npng;
@@ -130,7 +192,9 @@ StcStatus outputs_check(Job *j) {
   StcStatus s = STC_OK;
   for (int i = 0; i < n && !s; i++)
     s = add_output(j, i);
-  return s;
+  if (!s)
+    s = take_place(c, stc_program_rank(j->program), &out->facts);
+  return s ? s : take_units(j, out);
 }
 
 /* ---------------------------------------------------------------- the run */
@@ -144,6 +208,7 @@ static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
 StcStatus outputs_open(Job *j) {
   Outputs *out = j->outputs;
   StcStatus s = STC_OK;
+  take_params(j, &out->facts);
   for (int i = 0; i < out->nsources && !s; i++) {
     Source *from = &out->sources[i];
     s = from->at.component >= 0 ? stc_plan_component(j->plan, from->at.field, from->at.component, &from->info)

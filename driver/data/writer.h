@@ -3,6 +3,9 @@
  *   formats.c   the table of formats, found by a file name's ending; names that hold the number of a step
  *   feed.c      what is due at a step, copied from the plan and written by a thread of its own
  *   npy.c       .npy: NumPy's arrays, a step a file       png.c   .png: pictures, a step a file
+ *   hdf5.c      .h5, .nc: all steps in a file             xdmf.c  the XML beside an .h5 that ParaView reads
+ *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
+ *   parts.c     fields as files of named arrays hold them xml.c   text in XML
  *
  * The table's formats are all that the command and the feed know. A format sees a writer: a name, fields, and what all
  * files of the run say about it; it is opened before the first step, gets the steps in rising order, and is closed or,
@@ -12,22 +15,31 @@
 
 #include "driver/driver.h"
 
-/* What a name and a value are in all files: of params, say. */
-typedef struct Fact {
-  const char *name, *value;
-} Fact;
+/* A param: a number of type STC_I64 (i) or STC_F64 (f). */
+typedef struct ParamFact {
+  const char *name;
+  StcType type;
+  int64_t i;
+  double f;
+} ParamFact;
 
-/* What all files of a run say about it; fixed before the first step. */
+/* What all files of a run say about it; fixed before the first step. Place i of dimension d, slowest first, lies at
+ * origin[d] + i * spacing[d], in units of `length_unit` (NULL: unknown). compress: zlib's level, 0: not at all. */
 typedef struct Facts {
-  const char *program, *text; /* its name and its source */
-  int nfacts;
-  const Fact *facts; /* params, the versions, the device and so on */
+  const char *program, *text, *version, *device, *schedule; /* text: the source */
+  int nparams;
+  const ParamFact *params;
+  int rank;
+  double spacing[3], origin[3];
+  const char *length_unit;
+  int compress;
 } Facts;
 
-/* What is read from a plan at a step: a field, or a component of one (else -1). */
+/* What is read from a plan at a step: a field, or a component of one (else -1). unit: NULL: unknown. */
 typedef struct Source {
   Place at;
   StcFieldInfo info;
+  const char *unit;
 } Source;
 
 typedef struct Format Format;
@@ -73,8 +85,57 @@ const char *path_number(const char *path, int *n);
 /* The name for `step`, in `a`. */
 const char *path_of_step(Arena *a, const char *path, int64_t step);
 
+/* The place of a writer's source in `data` and what of it an array of its own holds: all of a field of scalars or
+ * vectors, or one component of a struct, `ncomponents` from `first` on, of type `from`, stored as `type`, which all
+ * readers know: bools as i8, f16 and bf16 as f32. naxes: how many of the field's axes of vectors it has. */
+typedef struct Part {
+  int source, first, ncomponents, naxes;
+  const char *name, *unit;
+  const StcFieldInfo *info;
+  StcType from, type;
+  int64_t points;
+  size_t bytes; /* as stored */
+} Part;
+/* The parts of all sources, into a new array in the writer's arena; their number. */
+int writer_parts(Writer *w, Part **out);
+/* Reports a part without elements. */
+StcStatus parts_check(Writer *w, const Part *parts, int n);
+/* The values to be stored: in `data` itself where they lie there like that, else in `room`, of p->bytes. */
+const void *part_values(const Part *p, const void *const *data, void *room);
+/* The coordinate of the part's first point in dimension `dim`. */
+double part_origin(const Writer *w, const Part *p, int dim);
+/* Have both the same points? */
+bool parts_share_place(const Part *a, const Part *b);
+/* Appends to a list of steps (malloc). False if there is no memory. */
+bool steps_add(int64_t **steps, int64_t *n, int64_t *capacity, int64_t step);
+
+/* What an XDMF lists: the parts and the steps of the HDF5 file `name`. */
+typedef struct Xdmf {
+  const char *name;
+  int nparts;
+  const Part *parts;
+  int64_t nsteps;
+  const int64_t *steps;
+} Xdmf;
+StcStatus xdmf_write(const Writer *w, const char *path, const Xdmf *x);
+/* Writes text so that it is that text in XML, in attributes too. */
+void xml_text(FILE *to, const char *s);
+
 StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const *data);
 StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data);
+
+StcStatus hdf5_open(Writer *w);
+StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data);
+StcStatus hdf5_close(Writer *w);
+void hdf5_abort(Writer *w);
+StcStatus vti_open(Writer *w);
+StcStatus vti_step(Writer *w, const char *path, int64_t step, const void *const *data);
+StcStatus vti_close(Writer *w);
+void vti_abort(Writer *w);
+StcStatus pvd_open(Writer *w);
+StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const *data);
+StcStatus pvd_close(Writer *w);
+void pvd_abort(Writer *w);
 
 /* ---------------------------------------------------------------- the feed: feed.c */
 

@@ -1,0 +1,424 @@
+/* driver/data/hdf5.c: one HDF5 file of many steps, with the conventions of netCDF-4: each field is an array whose first
+ * dimension is the step; dimensions have names and coordinates (dimension scales). What else is known of the run stands
+ * in attributes. The file is NAME.part until it is whole. The library has state of its own: one thread at a time. */
+#include "driver/data/writer.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <hdf5_hl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The most dimensions of an array: the step, the points' and the vectors'. Bytes of a chunk, about. */
+enum { MAX_DIMS = 16, CHUNK_BYTES = 1 << 20 };
+
+static pthread_mutex_t library = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* Takes the library for this thread, which prints no errors of its own. */
+static void take_library(void) {
+  pthread_mutex_lock(&library);
+  H5dont_atexit();
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+/* Gives it back. */
+static void give_library(void) { pthread_mutex_unlock(&library); }
+
+/* A dimension that arrays share: `n` points from grid point `first` on of the program's dimension `dim`, counted from
+ * the fastest; dim -1: the components of vectors. */
+typedef struct Axis {
+  int dim;
+  int64_t first, n;
+  hid_t scale;
+} Axis;
+
+/* An array of the file. */
+typedef struct Dataset {
+  Part part;
+  hid_t set, type;
+  int rank;
+  hsize_t shape[MAX_DIMS]; /* with that of one step in front */
+} Dataset;
+
+/* The state of a writer. */
+typedef struct Hdf5 {
+  char *temporary;
+  hid_t file, step;
+  int naxes, narrays;
+  Axis *axes;
+  Dataset *arrays;
+  Part *parts;
+  void *room;
+  int64_t nsteps, capacity, *steps; /* malloc */
+} Hdf5;
+
+/* ---------------------------------------------------------------- errors */
+
+/* Takes the system's own words from the deepest message that has them: "..., error message = 'No space left'". */
+static herr_t find_reason(unsigned n, const H5E_error2_t *e, void *user) {
+  char *reason = user;
+  const char *at = e->desc ? strstr(e->desc, "error message = '") : NULL;
+  if (at)
+    snprintf(reason, 256, "%.*s", (int)strcspn(at + 17, "'"), at + 17);
+  else if (!n || !reason[0])
+    snprintf(reason, 256, "%s", e->desc ? e->desc : "the HDF5 library failed");
+  return 0;
+}
+
+/* Reports that the library could not write the file. */
+static StcStatus report(const Writer *w) {
+  char reason[256] = "";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, find_reason, reason);
+  context_error(w->context, "cannot write %s: %s", w->path, reason[0] ? reason : "the HDF5 library failed");
+  return STC_IO;
+}
+
+/* ---------------------------------------------------------------- attributes */
+
+/* A text as an attribute. */
+static bool put_text(hid_t of, const char *name, const char *text) {
+  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+  H5Tset_size(type, strlen(text) + 1);
+  hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = a >= 0 && H5Awrite(a, type, text) >= 0;
+  H5Aclose(a);
+  H5Sclose(space);
+  H5Tclose(type);
+  return ok;
+}
+
+/* `n` numbers as an attribute. */
+static bool put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values) {
+  hsize_t length = (hsize_t)n;
+  hid_t space = n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+  hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = a >= 0 && H5Awrite(a, type, values) >= 0;
+  H5Aclose(a);
+  H5Sclose(space);
+  return ok;
+}
+
+/* `name`, or if the file has such a thing already, a field say, the first of name_2, name_3 and so on. */
+static const char *free_name(Writer *w, const Hdf5 *h, const char *name) {
+  const char *tried = name;
+  for (int i = 2; H5Lexists(h->file, tried, H5P_DEFAULT) > 0; i++)
+    tried = arena_printf(w->w.arena, "%s_%d", name, i);
+  return tried;
+}
+
+/* The params, as attributes of the group "params". */
+static bool put_params(Writer *w, const Hdf5 *h) {
+  const Facts *f = w->facts;
+  hid_t group = H5Gcreate2(h->file, free_name(w, h, "params"), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = group >= 0;
+  for (int i = 0; i < f->nparams && ok; i++) {
+    const ParamFact *p = &f->params[i];
+    bool real = type_is_float((Type)p->type);
+    ok = put_numbers(group, p->name, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, 1,
+                     real ? (const void *)&p->f : (const void *)&p->i);
+  }
+  return H5Gclose(group) >= 0 && ok;
+}
+
+/* What the whole file says about the run. */
+static bool put_facts(const Hdf5 *h, const Facts *f) {
+  return put_text(h->file, "Conventions", "CF-1.8") && put_text(h->file, "title", f->program) &&
+         put_text(h->file, "source", f->version) && put_text(h->file, "program_text", f->text) &&
+         put_text(h->file, "device", f->device) && put_text(h->file, "schedule", f->schedule) &&
+         put_numbers(h->file, "spacing", H5T_NATIVE_DOUBLE, f->rank, f->spacing) &&
+         put_numbers(h->file, "origin", H5T_NATIVE_DOUBLE, f->rank, f->origin);
+}
+
+/* ---------------------------------------------------------------- dimensions */
+
+/* Properties of arrays: chunks of such a shape (none if `chunk` is NULL), shuffled and compressed at `level`. */
+static hid_t array_properties(int rank, const hsize_t *chunk, int level) {
+  hid_t p = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  if (chunk)
+    H5Pset_chunk(p, rank, chunk);
+  if (chunk && level) {
+    H5Pset_shuffle(p);
+    H5Pset_deflate(p, (unsigned)level);
+  }
+  return p;
+}
+
+/* The steps: a dimension that grows. Fields have their names already. */
+static bool make_steps(Writer *w, Hdf5 *h) {
+  const char *name = free_name(w, h, "step");
+  hsize_t none = 0, any = H5S_UNLIMITED, chunk = 1024;
+  hid_t space = H5Screate_simple(1, &none, &any), properties = array_properties(1, &chunk, 0);
+  h->step = H5Dcreate2(h->file, name, H5T_STD_I64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  H5Pclose(properties);
+  H5Sclose(space);
+  return h->step >= 0 && H5DSset_scale(h->step, name) >= 0 &&
+         put_text(h->step, "long_name", "number of time steps done");
+}
+
+/* The coordinates of a dimension's points, or numbers of components. NULL if there is no memory. */
+static double *coordinates(const Writer *w, const Axis *a) {
+  double *x = malloc((size_t)a->n * sizeof *x);
+  int d = w->facts->rank - 1 - a->dim;
+  for (int64_t i = 0; i < a->n && x; i++)
+    x[i] = a->dim < 0 ? (double)i : w->facts->origin[d] + w->facts->spacing[d] * (double)(a->first + i);
+  return x;
+}
+
+/* Makes the dimension in the file. */
+static bool make_axis(Writer *w, Hdf5 *h, Axis *a) {
+  static const char *const names[] = {"component", "x", "y", "z"};
+  const char *name = free_name(w, h, names[a->dim + 1]);
+  static const char letters[][2] = {"X", "Y", "Z"};
+  hsize_t n = (hsize_t)a->n;
+  hid_t space = H5Screate_simple(1, &n, NULL), properties = array_properties(1, NULL, 0);
+  double *x = coordinates(w, a);
+  a->scale = H5Dcreate2(h->file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  bool ok = x && a->scale >= 0 && H5Dwrite(a->scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0 &&
+            H5DSset_scale(a->scale, name) >= 0;
+  if (a->dim >= 0)
+    ok = ok && put_text(a->scale, "axis", letters[a->dim]) &&
+         (!w->facts->length_unit || put_text(a->scale, "units", w->facts->length_unit));
+  free(x);
+  H5Pclose(properties);
+  H5Sclose(space);
+  return ok;
+}
+
+/* The scale of such a dimension, made when first needed; -1 after an error. */
+static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
+  for (int i = 0; i < h->naxes; i++)
+    if (h->axes[i].dim == dim && h->axes[i].first == first && h->axes[i].n == n)
+      return h->axes[i].scale;
+  Axis a = {dim, first, n, -1};
+  bool ok = make_axis(w, h, &a);
+  ARENA_PUSH(w->w.arena, h->axes, h->naxes, a);
+  return ok ? a.scale : -1;
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+/* The file's type for values of type `t`, and the memory's. */
+static hid_t file_type(StcType t) {
+  switch (t) {
+  case STC_I8: return H5T_STD_I8LE;
+  case STC_I16: return H5T_STD_I16LE;
+  case STC_I32: return H5T_STD_I32LE;
+  case STC_I64: return H5T_STD_I64LE;
+  case STC_F32: return H5T_IEEE_F32LE;
+  default: return H5T_IEEE_F64LE;
+  }
+}
+
+/* The shape of an array's chunks: that of a step, halved where it is longest until it is small enough. */
+static void choose_chunk(const Dataset *a, hsize_t *chunk) {
+  hsize_t bytes = (hsize_t)type_size((Type)a->part.type);
+  for (int d = 0; d < a->rank; d++) {
+    chunk[d] = a->shape[d];
+    bytes *= chunk[d];
+  }
+  while (bytes > CHUNK_BYTES) {
+    int longest = 1;
+    for (int d = 1; d < a->rank; d++)
+      longest = chunk[d] > chunk[longest] ? d : longest;
+    bytes = bytes / chunk[longest] * ((chunk[longest] + 1) / 2);
+    chunk[longest] = (chunk[longest] + 1) / 2;
+  }
+}
+
+/* Makes the array of no steps yet. */
+static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
+  hsize_t now[MAX_DIMS], most[MAX_DIMS], chunk[MAX_DIMS];
+  memcpy(now, a->shape, sizeof now);
+  memcpy(most, a->shape, sizeof most);
+  now[0] = 0;
+  most[0] = H5S_UNLIMITED;
+  choose_chunk(a, chunk);
+  hid_t space = H5Screate_simple(a->rank, now, most), properties = array_properties(a->rank, chunk, w->facts->compress);
+  a->type = file_type(a->part.type);
+  a->set = H5Dcreate2(h->file, a->part.name, a->type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  H5Pclose(properties);
+  H5Sclose(space);
+  return a->set >= 0;
+}
+
+/* Attaches the dimensions of an array and what is known of it. */
+static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
+  const StcFieldInfo *f = a->part.info;
+  bool ok = H5DSattach_scale(a->set, h->step, 0) >= 0;
+  for (int d = 0; d < f->rank && ok; d++) {
+    hid_t scale = find_axis(w, h, f->rank - 1 - d, f->first[d], f->shape[d]);
+    ok = scale >= 0 && H5DSattach_scale(a->set, scale, (unsigned)(1 + d)) >= 0;
+  }
+  for (int k = 0; k < a->part.naxes && ok; k++) {
+    hid_t scale = find_axis(w, h, -1, k, f->axes[k]);
+    ok = scale >= 0 && H5DSattach_scale(a->set, scale, (unsigned)(1 + f->rank + k)) >= 0;
+  }
+  return ok && (!a->part.unit || put_text(a->set, "units", a->part.unit)) &&
+         put_text(a->set, "stc_type", type_name((Type)a->part.from));
+}
+
+/* Makes the array of a part. */
+static bool make_array(const Writer *w, Hdf5 *h, Dataset *a, const Part *p) {
+  const StcFieldInfo *f = p->info;
+  *a = (Dataset){.part = *p, .set = -1, .rank = 1 + f->rank + p->naxes, .shape = {1}};
+  for (int d = 0; d < f->rank; d++)
+    a->shape[1 + d] = (hsize_t)f->shape[d];
+  for (int k = 0; k < p->naxes; k++)
+    a->shape[1 + f->rank + k] = (hsize_t)f->axes[k];
+  return make_set(w, h, a);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* Creates the file, which keeps the order in which things are made, as netCDF wants it. */
+static bool create_file(const Writer *w, Hdf5 *h) {
+  hid_t properties = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  h->file = H5Fcreate(h->temporary, H5F_ACC_TRUNC, properties, H5P_DEFAULT);
+  H5Pclose(properties);
+  return h->file >= 0 && put_facts(h, w->facts);
+}
+
+/* Closes array or dimension `*set`, if it is open. */
+static bool close_set(hid_t *set) {
+  bool ok = *set < 0 || H5Dclose(*set) >= 0;
+  *set = -1;
+  return ok;
+}
+
+/* Closes what is open in the file, then the file. */
+static bool close_file(Hdf5 *h) {
+  bool ok = close_set(&h->step);
+  for (int i = 0; i < h->narrays; i++)
+    ok = close_set(&h->arrays[i].set) && ok;
+  for (int i = 0; i < h->naxes; i++)
+    ok = close_set(&h->axes[i].scale) && ok;
+  ok = (h->file < 0 || H5Fclose(h->file) >= 0) && ok;
+  h->file = -1;
+  return ok;
+}
+
+/* Frees what the state has of the C heap. */
+static void free_state(Hdf5 *h) {
+  free(h->steps);
+  free(h->room);
+}
+
+/* Checks the parts and makes room for the largest. */
+static StcStatus take_parts(Writer *w, Hdf5 *h) {
+  int n = writer_parts(w, &h->parts);
+  size_t most = 0;
+  StcStatus s = parts_check(w, h->parts, n);
+  h->narrays = n;
+  h->arrays = ARENA_ARRAY(w->w.arena, Dataset, n + 1);
+  for (int i = 0; i < n; i++) {
+    h->arrays[i].set = -1;
+    most = h->parts[i].bytes > most ? h->parts[i].bytes : most;
+    if (!s && 1 + h->parts[i].info->rank + h->parts[i].naxes > MAX_DIMS)
+      s = (context_error(w->context, "%s: field %s has vectors within vectors too deep for the format", w->path,
+                         h->parts[i].name),
+           STC_INPUT);
+  }
+  h->room = s ? NULL : malloc(most + 1);
+  if (!s && !h->room)
+    s = (context_error(w->context, "no memory on this computer for %zu bytes", most), STC_MEMORY);
+  return s;
+}
+
+StcStatus hdf5_open(Writer *w) {
+  Hdf5 *h = w->state = ARENA_NEW(w->w.arena, Hdf5);
+  h->file = h->step = -1;
+  h->temporary = arena_printf(w->w.arena, "%s.part", w->path);
+  StcStatus s = take_parts(w, h);
+  if (s)
+    return s;
+  take_library();
+  bool ok = create_file(w, h);
+  for (int i = 0; i < h->narrays && ok; i++)
+    ok = make_array(w, h, &h->arrays[i], &h->parts[i]);
+  ok = ok && put_params(w, h) && make_steps(w, h);
+  for (int i = 0; i < h->narrays && ok; i++)
+    ok = describe(w, h, &h->arrays[i]);
+  if (!ok) {
+    s = report(w);
+    close_file(h);
+    unlink(h->temporary);
+    free_state(h);
+  }
+  give_library();
+  return s;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+/* Writes one step of `rank` dimensions at place `at` of `set`, made longer by it. */
+static bool append(hid_t set, hid_t type, int rank, const hsize_t *shape, int64_t at, const void *values) {
+  hsize_t start[MAX_DIMS] = {(hsize_t)at}, extent[MAX_DIMS];
+  memcpy(extent, shape, (size_t)rank * sizeof *shape);
+  extent[0] = (hsize_t)at + 1;
+  if (H5Dset_extent(set, extent) < 0)
+    return false;
+  hid_t in = H5Dget_space(set), from = H5Screate_simple(rank, shape, NULL);
+  bool ok = H5Sselect_hyperslab(in, H5S_SELECT_SET, start, NULL, shape, NULL) >= 0 &&
+            H5Dwrite(set, type, from, in, H5P_DEFAULT, values) >= 0;
+  H5Sclose(from);
+  H5Sclose(in);
+  return ok;
+}
+
+StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  Hdf5 *h = w->state;
+  const hsize_t one = 1;
+  (void)path;
+  take_library();
+  bool ok = true;
+  for (int i = 0; i < h->narrays && ok; i++) {
+    const Dataset *a = &h->arrays[i];
+    ok = append(a->set, a->type, a->rank, a->shape, h->nsteps, part_values(&a->part, data, h->room));
+  }
+  ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, h->nsteps, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
+  StcStatus s = ok ? STC_OK : report(w);
+  give_library();
+  if (!s && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
+    s = (context_error(w->context, "out of memory"), STC_MEMORY);
+  return s;
+}
+
+/* ---------------------------------------------------------------- closing */
+
+/* The XDMF beside an .h5: the same name with another ending. */
+static StcStatus write_xdmf(Writer *w, const Hdf5 *h) {
+  const char *slash = strrchr(w->path, '/');
+  size_t n = strlen(w->path);
+  if (n < 3 || strcmp(w->path + n - 3, ".h5") != 0)
+    return STC_OK;
+  Xdmf x = {slash ? slash + 1 : w->path, h->narrays, h->parts, h->nsteps, h->steps};
+  return xdmf_write(w, arena_printf(w->w.arena, "%.*s.xmf", (int)n - 3, w->path), &x);
+}
+
+void hdf5_abort(Writer *w) {
+  Hdf5 *h = w->state;
+  take_library();
+  close_file(h);
+  give_library();
+  unlink(h->temporary);
+  free_state(h);
+}
+
+StcStatus hdf5_close(Writer *w) {
+  Hdf5 *h = w->state;
+  take_library();
+  StcStatus s = close_file(h) ? STC_OK : report(w);
+  give_library();
+  if (!s && rename(h->temporary, w->path) != 0)
+    s = (context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO);
+  if (!s)
+    s = write_xdmf(w, h);
+  if (!s)
+    free_state(h);
+  return s;
+}

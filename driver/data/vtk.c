@@ -1,0 +1,225 @@
+/* driver/data/vtk.c: VTK's image data, .vti: XML with the arrays behind it, compressed in blocks by zlib; and .pvd, the
+ * list of the steps' files. The extent counts grid points, so that the origin is that of the grid's point 0. */
+#include "driver/data/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* Bytes of a block before it is compressed. */
+enum { BLOCK = 1 << 20 };
+
+/* An array as it stands in the file: the head (number of blocks, their size, that of the last or 0 if it is whole, the
+ * compressed sizes), and the blocks. */
+typedef struct Packed {
+  uint64_t *head;
+  size_t nhead, size;
+  unsigned char *bytes;
+} Packed;
+
+/* The state of a .vti writer: its parts and room for the largest. */
+typedef struct Vti {
+  int nparts;
+  Part *parts;
+  void *room;
+} Vti;
+
+/* ---------------------------------------------------------------- compressing */
+
+/* Frees what `p` has. */
+static void packed_free(Packed *p) {
+  free(p->head);
+  free(p->bytes);
+  *p = (Packed){0};
+}
+
+/* Compresses `n` bytes. False if there is no memory. */
+static bool pack(const unsigned char *from, size_t n, int level, Packed *p) {
+  size_t blocks = (n + BLOCK - 1) / BLOCK, most = blocks * compressBound(BLOCK);
+  *p = (Packed){.head = malloc((3 + blocks) * sizeof *p->head), .nhead = 3 + blocks, .bytes = malloc(most)};
+  if (!p->head || !p->bytes)
+    return packed_free(p), false;
+  p->head[0] = blocks;
+  p->head[1] = BLOCK;
+  p->head[2] = n % BLOCK;
+  for (size_t i = 0; i < blocks; i++) {
+    uLongf size = compressBound(BLOCK);
+    size_t length = i + 1 < blocks || !p->head[2] ? BLOCK : p->head[2];
+    if (compress2(p->bytes + p->size, &size, from + i * BLOCK, length, level) != Z_OK)
+      return packed_free(p), false;
+    p->head[3 + i] = size;
+    p->size += size;
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------- .vti */
+
+/* VTK's name of a type. */
+static const char *vtk_type(StcType t) {
+  return t == STC_I8    ? "Int8"
+         : t == STC_I16 ? "Int16"
+         : t == STC_I32 ? "Int32"
+         : t == STC_I64 ? "Int64"
+         : t == STC_F32 ? "Float32"
+                        : "Float64";
+}
+
+/* "0 9 0 19 0 0": the first and last point of each dimension, fastest first. */
+static void print_extent(FILE *to, const StcFieldInfo *f) {
+  for (int d = f->rank - 1; d >= 0; d--)
+    fprintf(to, "%lld %lld ", (long long)f->first[d], (long long)(f->first[d] + f->shape[d] - 1));
+  for (int d = f->rank; d < 3; d++)
+    fputs("0 0 ", to);
+}
+
+/* Numbers of the dimensions, fastest first, then `more`. */
+static void print_dims(FILE *to, int rank, const double *values, double more) {
+  for (int d = rank - 1; d >= 0; d--)
+    fprintf(to, "%.17g ", values[d]);
+  for (int d = rank; d < 3; d++)
+    fprintf(to, "%.17g ", more);
+}
+
+/* All that stands in front of the arrays. */
+static void print_head(FILE *to, const Writer *w, const Vti *v, const Packed *packed, int64_t step) {
+  const StcFieldInfo *f = v->parts[0].info;
+  uint64_t offset = 0;
+  fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" "
+        "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n <ImageData WholeExtent=\"",
+        to);
+  print_extent(to, f);
+  fputs("\" Origin=\"", to);
+  print_dims(to, f->rank, w->facts->origin, 0);
+  fputs("\" Spacing=\"", to);
+  print_dims(to, f->rank, w->facts->spacing, 1);
+  fprintf(to,
+          "\">\n  <FieldData>\n   <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
+          "format=\"ascii\">%lld</DataArray>\n  </FieldData>\n  <Piece Extent=\"",
+          (long long)step);
+  print_extent(to, f);
+  fputs("\">\n   <PointData>\n", to);
+  for (int i = 0; i < v->nparts; i++) {
+    fprintf(to, "    <DataArray type=\"%s\" Name=\"", vtk_type(v->parts[i].type));
+    xml_text(to, v->parts[i].name);
+    fprintf(to, "\" NumberOfComponents=\"%d\" format=\"appended\" offset=\"%llu\"/>\n", v->parts[i].ncomponents,
+            (unsigned long long)offset);
+    offset += packed[i].nhead * sizeof *packed[i].head + packed[i].size;
+  }
+  fputs("   </PointData>\n  </Piece>\n </ImageData>\n <AppendedData encoding=\"raw\">\n_", to);
+}
+
+/* Writes the file from its packed arrays. */
+static StcStatus write_file(const Writer *w, const char *path, const Vti *v, const Packed *packed, int64_t step) {
+  OutFile out;
+  if (!file_create(w->context, path, &out))
+    return STC_IO;
+  print_head(out.to, w, v, packed, step);
+  for (int i = 0; i < v->nparts; i++) {
+    fwrite(packed[i].head, sizeof *packed[i].head, packed[i].nhead, out.to);
+    fwrite(packed[i].bytes, 1, packed[i].size, out.to);
+  }
+  fputs("\n </AppendedData>\n</VTKFile>\n", out.to);
+  return file_commit(w->context, &out) ? STC_OK : STC_IO;
+}
+
+StcStatus vti_open(Writer *w) {
+  Vti *v = w->state = ARENA_NEW(w->w.arena, Vti);
+  size_t most = 0;
+  v->nparts = writer_parts(w, &v->parts);
+  StcStatus s = parts_check(w, v->parts, v->nparts);
+  for (int i = 0; i < v->nparts && !s; i++) {
+    most = v->parts[i].bytes > most ? v->parts[i].bytes : most;
+    if (!parts_share_place(&v->parts[0], &v->parts[i]))
+      s = (context_error(w->context,
+                         "%s: fields %s and %s do not lie at the same points, as all fields of a .vti must: give them "
+                         "files of their own",
+                         w->path, v->parts[0].name, v->parts[i].name),
+           STC_USAGE);
+  }
+  v->room = s ? NULL : malloc(most + 1);
+  if (!s && !v->room)
+    s = (context_error(w->context, "no memory on this computer for %zu bytes", most), STC_MEMORY);
+  return s;
+}
+
+void vti_abort(Writer *w) { free(((Vti *)w->state)->room); }
+
+StcStatus vti_close(Writer *w) { return vti_abort(w), STC_OK; }
+
+StcStatus vti_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  Vti *v = w->state;
+  Packed packed[v->nparts];
+  memset(packed, 0, sizeof packed);
+  StcStatus s = STC_OK;
+  for (int i = 0; i < v->nparts && !s; i++)
+    if (!pack(part_values(&v->parts[i], data, v->room), v->parts[i].bytes, w->facts->compress, &packed[i]))
+      s = (context_error(w->context, "no memory on this computer to compress field %s", v->parts[i].name), STC_MEMORY);
+  if (!s)
+    s = write_file(w, path, v, packed, step);
+  for (int i = 0; i < v->nparts; i++)
+    packed_free(&packed[i]);
+  return s;
+}
+
+/* ---------------------------------------------------------------- .pvd */
+
+/* The state of a .pvd: that of its .vti files first, then the steps that there are (malloc). */
+typedef struct Pvd {
+  Vti vti;
+  int64_t nsteps, capacity, *steps;
+} Pvd;
+
+/* Writes the list of the steps so far. */
+static StcStatus write_list(Writer *w, const Pvd *p) {
+  OutFile out;
+  const char *slash = strrchr(w->path, '/'), *name = slash ? slash + 1 : w->path,
+             *stem = arena_strndup(w->w.arena, name, strlen(name) - 4);
+  if (!file_create(w->context, w->path, &out))
+    return STC_IO;
+  fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n "
+        "<Collection>\n",
+        out.to);
+  for (int64_t i = 0; i < p->nsteps; i++) {
+    fprintf(out.to, "  <DataSet timestep=\"%lld\" part=\"0\" file=\"", (long long)p->steps[i]);
+    xml_text(out.to, stem);
+    fprintf(out.to, "_%06lld.vti\"/>\n", (long long)p->steps[i]);
+  }
+  fputs(" </Collection>\n</VTKFile>\n", out.to);
+  return file_commit(w->context, &out) ? STC_OK : STC_IO;
+}
+
+/* Is the list to be written anew for step number `n`? Of many steps at each hundredth part of them: writing them all at
+ * every step would take ever longer. */
+static bool is_list_due(int64_t n) { return n < 200 || n % (n / 100) == 0; }
+
+StcStatus pvd_open(Writer *w) {
+  StcStatus s = vti_open(w);
+  Pvd *p = ARENA_NEW(w->w.arena, Pvd);
+  p->vti = *(Vti *)w->state;
+  w->state = p;
+  return s;
+}
+
+StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  Pvd *p = w->state;
+  const char *file = arena_printf(w->w.arena, "%.*s_%06lld.vti", (int)(strlen(path) - 4), path, (long long)step);
+  StcStatus s = vti_step(w, file, step, data);
+  if (s)
+    return s;
+  if (!steps_add(&p->steps, &p->nsteps, &p->capacity, step))
+    return context_error(w->context, "out of memory"), STC_MEMORY;
+  return is_list_due(p->nsteps) ? write_list(w, p) : STC_OK;
+}
+
+void pvd_abort(Writer *w) {
+  free(((Pvd *)w->state)->steps);
+  vti_abort(w);
+}
+
+StcStatus pvd_close(Writer *w) {
+  StcStatus s = write_list(w, w->state);
+  if (!s)
+    pvd_abort(w);
+  return s;
+}

@@ -1,0 +1,211 @@
+"""readers.py --install FOLDER: a virtual environment in FOLDER with the readers of others: h5py, netCDF4, vtk, Pillow, numpy.
+readers.py STC: run by that environment's python: writes series with STC and reads them back with those readers.
+
+Exit code 77: the environment cannot be made here, because the package index is out of reach.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PACKAGES = ["numpy", "h5py", "netCDF4", "vtk", "Pillow"]
+INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs"
+
+
+def install(folder):
+    """Makes the environment, unless it is there already."""
+    folder = pathlib.Path(folder)
+    done = folder / "installed"
+    if done.exists() and done.read_text() == " ".join(PACKAGES):
+        return 0
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+    pip = subprocess.run([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", *PACKAGES],
+                         capture_output=True, text=True)
+    if pip.returncode:
+        print(f"skipped: pip cannot install {' '.join(PACKAGES)}: {pip.stderr[-1000:]}")
+        return 77
+    done.write_text(" ".join(PACKAGES))
+    return 0
+
+
+def run(stc, folder, program, outputs, *options):
+    """Runs the program, with files in `folder`."""
+    words = [word for field, name in outputs for word in ("--out", f"{field}={folder}/{name}")]
+    subprocess.run([stc, "run", "--quiet", *options, *words, str(INPUTS / program)], check=True)
+
+
+FIELDS = ["u", "x", "params", "w", "s", "h", "b"]
+SPACING, ORIGIN = (0.5, 0.25, 2.0), (-1.0, 0.0, 3.0)
+PLACE = ["--spacing=0.5,0.25,2", "--origin=-1,0,3", "--unit", "u=K", "--unit", "grid=m"]
+
+
+def expected(np, name, step):
+    """What field or part `name` of fields.stn holds after `step` steps."""
+    i, j, k = np.meshgrid(np.arange(10), np.arange(12), np.arange(14), indexing="ij")
+    values = {
+        "u": (i + 100 * j + 10000 * k + 1000000 * step).astype("f4"),
+        "x": np.full(i.shape, 0.25, "f4"),
+        "params": (i + 100 * j + 10000 * k)[1:9, 2:].astype("f8"),
+        "w": (np.stack([i, j, k], axis=-1) + step).astype("f4"),
+        "s.a": k.astype("f8"),
+        "s.n": (j - step).astype("i2"),
+        "s.v.0": np.full(i.shape, 1, "f4"),
+        "s.v.1": np.full(i.shape, 2, "f4"),
+        "s.v.2": i.astype("f4"),
+        "h": (0.5 * k).astype("f4"),
+        "b": (j > 3).astype("i1"),
+    }
+    return values[name]
+
+
+PARTS = ["u", "x", "params", "w", "s.a", "s.n", "s.v.0", "s.v.1", "s.v.2", "h", "b"]
+
+
+def check_h5py(np, path):
+    """Values, types, dimensions, coordinates and attributes of an HDF5 file."""
+    import h5py
+    with h5py.File(path) as f:
+        assert list(f["step"]) == [0, 2, 4, 6], list(f["step"])
+        for name in PARTS:
+            for n, step in enumerate(f["step"]):
+                want = expected(np, name, step)
+                assert f[name].dtype == want.dtype and f[name][n].shape == want.shape, name
+                assert (f[name][n] == want).all(), (name, step)
+            assert f[name].chunks[0] == 1 and f[name].compression == "gzip" and f[name].shuffle, name
+        assert [d.keys() for d in f["w"].dims] == [["step"], ["z"], ["y"], ["x_2"], ["component"]]
+        assert [d.keys()[0] for d in f["params"].dims] == ["step", "z_2", "y_2", "x_2"]
+        assert (f["z"][:] == -1 + 0.5 * np.arange(10)).all() and (f["x_2"][:] == 3 + 2.0 * np.arange(14)).all()
+        assert (f["z_2"][:] == -1 + 0.5 * np.arange(1, 9)).all() and (f["y_2"][:] == 0.25 * np.arange(2, 12)).all()
+        assert f["u"].attrs["units"] == b"K" and f["y"].attrs["units"] == b"m"
+        assert tuple(f.attrs["spacing"]) == SPACING and tuple(f.attrs["origin"]) == ORIGIN
+        assert f.attrs["program_text"].decode() == (INPUTS / "fields.stn").read_text()
+        assert f.attrs["source"].startswith(b"stc ") and f.attrs["title"] == b"fields"
+        assert dict(f["params_2"].attrs) == {"N": 10, "M": 12, "L": 14, "c": 0.25}
+
+
+def check_netcdf(np, path):
+    """The same file as netCDF-4 sees it."""
+    import netCDF4
+    with netCDF4.Dataset(path) as f:
+        assert f["w"].dimensions == ("step", "z", "y", "x_2", "component"), f["w"].dimensions
+        assert f.dimensions["step"].isunlimited() and len(f.dimensions["x_2"]) == 14
+        for name in PARTS:
+            for n, step in enumerate((0, 2, 4, 6)):
+                assert (f[name][n] == expected(np, name, step)).all(), (name, step)
+        assert f["u"].units == "K" and f["z"].axis == "Z" and f.groups["params_2"].N == 10
+        assert (f["step"][:] == [0, 2, 4, 6]).all() and f.Conventions == "CF-1.8"
+
+
+def image_values(np, image, name, shape):
+    """The array `name` of a VTK data set, in the order of the program's dimensions."""
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    array = image.GetPointData().GetArray(name)
+    assert array is not None, (name, image)
+    values = vtk_to_numpy(array)
+    return values.reshape(shape + values.shape[1:])
+
+
+def check_points(np, image, first, extents, spacing, origin):
+    """Each point of the data set lies where the grid's lies. All in the order of the program's dimensions."""
+    assert image.GetNumberOfPoints() == int(np.prod(extents)), (image.GetNumberOfPoints(), extents)
+    for n, place in enumerate(np.ndindex(*extents)):
+        want = [o + s * (f + p) for o, s, f, p in zip(origin, spacing, first, place)][::-1]
+        got = image.GetPoint(n)[:len(want)]
+        assert np.allclose(got, want), (place, got, want)
+
+
+def check_xdmf(np, path):
+    """The XDMF: its steps, and the points and values that VTK makes of them."""
+    from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
+    from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline as pipeline
+    reader = vtkXdmfReader()
+    reader.SetFileName(str(path))
+    reader.UpdateInformation()
+    info = reader.GetOutputInformation(0)
+    steps = [info.Get(pipeline.TIME_STEPS(), n) for n in range(info.Length(pipeline.TIME_STEPS()))]
+    assert steps == [0, 2, 4, 6], steps
+    for step in steps:
+        reader.UpdateTimeStep(step)
+        blocks = reader.GetOutputDataObject(0)
+        whole, inner = blocks.GetBlock(0), blocks.GetBlock(1)
+        check_points(np, whole, (0, 0, 0), (10, 12, 14), SPACING, ORIGIN)
+        check_points(np, inner, (1, 2, 0), (8, 10, 14), SPACING, ORIGIN)
+        for name in PARTS:
+            want = expected(np, name, int(step))
+            got = image_values(np, inner if name == "params" else whole, name, want.shape[:3])
+            assert (got.reshape(want.shape) == want).all(), (name, step)
+
+
+def check_pvd(np, path, names):
+    """The .pvd's list, and each of its files."""
+    import xml.etree.ElementTree
+    from vtkmodules.vtkIOXML import vtkXMLImageDataReader
+    sets = xml.etree.ElementTree.parse(path).getroot().findall("Collection/DataSet")
+    assert [float(s.get("timestep")) for s in sets] == [0, 2, 4, 6]
+    for s in sets:
+        reader = vtkXMLImageDataReader()
+        assert reader.CanReadFile(str(path.parent / s.get("file")))
+        reader.SetFileName(str(path.parent / s.get("file")))
+        reader.Update()
+        image, step = reader.GetOutput(), int(s.get("timestep"))
+        first = (1, 2, 0) if names == ["params"] else (0, 0, 0)
+        check_points(np, image, first, expected(np, names[0], 0).shape[:3], SPACING, ORIGIN)
+        assert image.GetFieldData().GetArray("TimeValue").GetValue(0) == step
+        for name in names:
+            want = expected(np, name, step)
+            got = image_values(np, image, name, want.shape[:3])
+            assert got.dtype == want.dtype and (got == want).all(), (name, step)
+
+
+def check_plane(np, folder, stc):
+    """Two dimensions, a grid that begins below 0, and no options: in every format."""
+    import h5py
+    from vtkmodules.vtkIOXML import vtkXMLImageDataReader
+    from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
+    run(stc, folder, "plane.stn", [("u", "p.h5"), ("v", "p.h5"), ("v.1", "c.h5"), ("u", "p_%d.vti")], "--every=3", "--compress=0")
+    i, j = np.meshgrid(np.arange(5), np.arange(-1, 6), indexing="ij")
+    want = i + 100.0 * j
+    with h5py.File(folder / "p.h5") as f:
+        assert list(f["step"]) == [0, 3, 4] and f["u"].compression is None
+        assert (f["u"][1] == want + 30000).all() and (f["x"][:] == np.arange(-1, 6)).all()
+        assert f["v"].shape == (3, 4, 6, 2) and (f["v"][2] == np.stack([i, j], axis=-1)[1:, 1:]).all()
+        with h5py.File(folder / "c.h5") as g:
+            assert (g["v.1"][:] == f["v"][..., 1]).all()
+    reader = vtkXMLImageDataReader()
+    reader.SetFileName(str(folder / "p_3.vti"))
+    reader.Update()
+    check_points(np, reader.GetOutput(), (0, -1), (5, 7), (1, 1), (0, 0))
+    assert (image_values(np, reader.GetOutput(), "u", (5, 7)) == want + 30000).all()
+    reader = vtkXdmfReader()
+    reader.SetFileName(str(folder / "p.xmf"))
+    reader.UpdateInformation()
+    reader.UpdateTimeStep(4)
+    blocks = reader.GetOutputDataObject(0)
+    check_points(np, blocks.GetBlock(0), (0, -1), (5, 7), (1, 1), (0, 0))
+    assert (image_values(np, blocks.GetBlock(0), "u", (5, 7)) == want + 40000).all()
+    for c in range(2):
+        assert (image_values(np, blocks.GetBlock(1), f"v.{c}", (4, 6)) == [i, j][c][1:, 1:]).all()
+
+
+def check(stc):
+    """All checks."""
+    import numpy as np
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        others = [n for n in FIELDS if n != "params"]
+        outputs = [(n, "f.h5") for n in FIELDS] + [(n, "f.nc") for n in FIELDS]
+        outputs += [(n, "others.pvd") for n in others] + [("params", "params.pvd")]
+        run(stc, folder, "fields.stn", outputs, "--every=2", *PLACE)
+        assert not list(folder.glob("*.part"))
+        check_h5py(np, folder / "f.h5")
+        check_netcdf(np, folder / "f.h5")
+        check_netcdf(np, folder / "f.nc")
+        check_xdmf(np, folder / "f.xmf")
+        check_pvd(np, folder / "others.pvd", [n for n in PARTS if n != "params"])
+        check_pvd(np, folder / "params.pvd", ["params"])
+        check_plane(np, folder, stc)
+    print("h5py, netCDF4 and vtk read what stc writes")
+
+
+if __name__ == "__main__":
+    sys.exit(install(sys.argv[2]) if sys.argv[1] == "--install" else check(sys.argv[1]))
