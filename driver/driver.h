@@ -13,6 +13,7 @@
  *   plan-async.c    runs that nobody waits for, streams and events
  *   plan-points.c   lists of points, what probes see
  *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
+ *   plan-state.c    what else a run needs that goes on elsewhere
  *   plan-watch.c    who looks at fields while a plan runs
  *   plan-replay.c   launches recorded once and made in one go
  *   device.c        the table of devices
@@ -411,6 +412,12 @@ void plan_take_row(void *user, const Probe *p, int64_t step, const void *values)
 int64_t plan_steps_to_watch(const StcPlan *p, int64_t left);
 /* Calls the watches that are due now, if they have not been called yet. */
 StcStatus plan_show(StcPlan *p);
+/* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */
+StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
+/* Has the plan, whose fields and arrays have been set, go on as if `step` steps were done and reductions evaluated. */
+void plan_begin(StcPlan *p, int64_t step);
+/* The latest value of a reduction, which may be changed; NULL if there is none of that name. */
+Const *plan_reduction(StcPlan *p, const char *name);
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
@@ -565,6 +572,8 @@ typedef struct Command {
   const char *depfile; /* -MF; NULL: by the output's name */
   int64_t steps;       /* -1: the program's */
   int64_t every;       /* steps from one output to the next; 0: the last step only */
+  const char *checkpoint, *restart;
+  int64_t checkpoint_every; /* 0: as `every` */
   int nspacing, norigin;
   double spacing[3], origin[3]; /* of the grid's points, slowest dimension first */
   int nunit;
@@ -669,11 +678,16 @@ typedef struct Job {
 /* What `name` stands for in the option; `arrays`: launch-time arrays too. False after an error. */
 bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out);
 
+/* Sets what `plan`, which is j->plan or the reference, starts from: all --in, or the checkpoint of --restart, whose
+ * series is appended to `series`. *steps: how many steps are to be made then, as --steps and stc_plan_run have it. */
+StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps);
 /* Carries out all --in on `plan`. */
 StcStatus give_fields(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
  * command's arena. */
 StcStatus outputs_check(Job *j);
+/* Notes what files say of j->plan. */
+void outputs_facts(Job *j);
 /* Opens them for j->plan, whose runs write them from then on: after every so many steps. */
 StcStatus outputs_open(Job *j);
 /* Writes what wants the last step, unless the run ended with an error, `s`, and ends all files. *files: how many steps

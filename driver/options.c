@@ -217,6 +217,13 @@ static const char *set_every(Command *c, const char *v) {
   return parse_int(v, 1, INT64_MAX, &c->every) ? NULL : "a number of time steps from 1";
 }
 
+/* --checkpoint=FILE, --checkpoint-every=N, --restart=FILE. */
+static const char *set_checkpoint(Command *c, const char *v) { return c->checkpoint = v, NULL; }
+static const char *set_checkpoint_every(Command *c, const char *v) {
+  return parse_int(v, 1, INT64_MAX, &c->checkpoint_every) ? NULL : "a number of time steps from 1";
+}
+static const char *set_restart(Command *c, const char *v) { return c->restart = v, NULL; }
+
 /* One to three numbers separated by commas; false if `s` is not that. */
 static bool parse_numbers(const char *s, double out[3], int *n) {
   for (*n = 0; *n < 3;) {
@@ -291,15 +298,17 @@ static const OptionRow rows[] = {
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE",
-     "write field F after the last step: .npy, .h5, .nc, .vti, .pvd, .png; a_%06d.npy has the step"},
-    {"every", TAKES_VALUE, CMD_RUN, set_every, "--every=N", "write it before the first step and every N steps, too"},
+     "write field F after the last step: .npy .h5 .nc .vti .pvd .png"},
+    {"every", TAKES_VALUE, CMD_RUN, set_every, "--every=N", "and every N steps; a_%06d.npy has the step's number"},
+    {"checkpoint", TAKES_VALUE, CMD_RUN, set_checkpoint, "--checkpoint=FILE",
+     "save the state every N steps (--checkpoint-every=N, --every)"},
+    {"checkpoint-every", TAKES_VALUE, CMD_RUN, set_checkpoint_every, NULL, NULL},
+    {"restart", TAKES_VALUE, CMD_RUN, set_restart, "--restart=FILE", "go on from such a file, also on another device"},
     {"spacing", TAKES_VALUE, CMD_RUN, set_spacing, "--spacing=A,B,C",
-     "from point to point, slowest dimension first; one number: in all (--origin=A,B,C)"},
+     "from point to point, slowest first (--origin=A,B,C)"},
     {"origin", TAKES_VALUE, CMD_RUN, set_origin, NULL, NULL},
-    {"unit", TAKES_VALUE, CMD_RUN, set_unit, "--unit F=TEXT",
-     "what field F is measured in; `grid`: spacing and origin"},
-    {"compress", TAKES_VALUE, CMD_RUN, set_compress, "--compress=N",
-     "how much .h5, .nc, .vti are compressed: 0 (not at all) to 9; default 1"},
+    {"unit", TAKES_VALUE, CMD_RUN, set_unit, "--unit F=TEXT", "what field F is measured in; `grid`: the spacing"},
+    {"compress", TAKES_VALUE, CMD_RUN, set_compress, "--compress=N", ".h5, .nc, .vti: 0 (not at all) to 9; default 1"},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
      "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},

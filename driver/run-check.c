@@ -191,9 +191,10 @@ StcStatus check_run(const Job *j, const StcRunInfo *made) {
   stc_plan_progress(reference, progress_step, &progress);
   stc_plan_series(reference, series_add, &series);
   stc_plan_probes(reference, series_add_row, &series);
-  s = give_fields(j, reference);
+  int64_t steps;
+  s = start_plan(j, reference, &series, &steps);
   if (!s)
-    s = stc_plan_run(reference, j->c->steps, &info);
+    s = stc_plan_run(reference, steps, &info);
   progress_end(&progress);
   StcStatus runs = s ? s : compare_runs(j, made, &info, &series);
   if (!s && made->steps == info.steps)

@@ -1,8 +1,10 @@
 /* driver/run-out.c: `stc run`: fields out to files, after the last step and while the program runs. */
 #include "driver/data/writer.h"
+#include "driver/tune/tune.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 struct Outputs {
   int nwriters, nsources;
@@ -10,7 +12,11 @@ struct Outputs {
   Source *sources;
   Facts facts;
   Feed *feed;
-  int64_t every; /* steps from one output to the next; 0: the last step only */
+  int nperiods; /* of watches: of the files, and of the checkpoint if that differs */
+  struct Period {
+    struct Outputs *out;
+    int64_t every;
+  } periods[2];
 };
 
 /* Output number i of the command: those of --out, then those of --png; the option's name. */
@@ -56,6 +62,12 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
     return context_error(c,
                          f->series ? "%s %s=%s: the file holds all steps; leave %%d out of its name"
                                    : "%s %s=%s: the name has two places for the step's number",
+                         option, o->field, o->value),
+           STC_USAGE;
+  if (j->c->restart && f->series && access(o->value, F_OK) == 0)
+    return context_error(c,
+                         "%s %s=%s: the file is there, and a run that goes on would replace its steps; give this part "
+                         "of the series another name",
                          option, o->field, o->value),
            STC_USAGE;
   return file_probe(c, path_of_step(j->c->arena, o->value, 0)) ? STC_OK : STC_IO;
@@ -116,6 +128,51 @@ static StcStatus add_output(Job *j, int i) {
   return check_path(j, option, o, f);
 }
 
+/* ---------------------------------------------------------------- the checkpoint */
+
+/* How many sources a checkpoint has at most: the state of the run, components of fields, launch-time arrays. */
+static int state_sources(const StcProgram *p) {
+  int n = 1 + stc_program_array_count(p);
+  for (int f = 0; f < p->ndeclared; f++)
+    n += p->declared[f].ncomponents;
+  return n;
+}
+
+/* Adds a source to the outputs and to writer `w`. */
+static void add_source(Outputs *out, Writer *w, Source s) {
+  out->sources[out->nsources] = s;
+  w->sources[w->nsources++] = &out->sources[out->nsources++];
+}
+
+/* Adds the writer of the checkpoint, if one is asked for. */
+static StcStatus add_checkpoint(Job *j) {
+  const Command *c = j->c;
+  const StcProgram *p = j->program;
+  Outputs *out = j->outputs;
+  if (!c->checkpoint && c->checkpoint_every)
+    return context_error(c->context, "--checkpoint-every: there is no --checkpoint=FILE"), STC_USAGE;
+  if (!c->checkpoint)
+    return STC_OK;
+  if (strcmp(c->checkpoint, "-") == 0 || !file_probe(c->context, c->checkpoint))
+    return STC_IO;
+  for (int i = 0; i < c->nout + c->npng; i++)
+    if (strcmp(output(c, i)->value, c->checkpoint) == 0)
+      return context_error(c->context, "%s is written twice: give the checkpoint a file of its own", c->checkpoint),
+             STC_USAGE;
+  Writer *w = &out->writers[out->nwriters++];
+  *w = (Writer){
+      .format = &checkpoint_format, .path = c->checkpoint, .facts = &out->facts, .last = true, .stopped = true};
+  w->every = c->checkpoint_every ? c->checkpoint_every : c->every;
+  w->sources = ARENA_ARRAY(c->arena, const Source *, state_sources(p));
+  add_source(out, w, (Source){.at = {-1, -1, -1}, .copy = checkpoint_copy, .user = j});
+  for (int f = 0; f < p->ndeclared; f++)
+    for (int k = 0; k < p->declared[f].ncomponents && !p->module->fields[p->declared[f].field].temp; k++)
+      add_source(out, w, (Source){.at = {f, k, -1}});
+  for (int i = 0; i < stc_program_array_count(p); i++)
+    add_source(out, w, (Source){.at = {-1, -1, i}});
+  return STC_OK;
+}
+
 /* ---------------------------------------------------------------- what the files say of the run */
 
 /* Takes spacing and origin: one number for each dimension, or one spacing for all. */
@@ -162,6 +219,7 @@ static StcStatus take_units(const Job *j, Outputs *out) {
 static void take_params(const Job *j, Facts *f) {
   const Module *m = j->plan->module;
   ParamFact *params = NULL;
+  f->nparams = 0;
   for (int i = 0; i < m->nscalars; i++) {
     if (!m->scalars[i].is_param)
       continue;
@@ -171,6 +229,8 @@ static void take_params(const Job *j, Facts *f) {
     ARENA_PUSH(j->c->arena, params, f->nparams, p);
   }
   f->params = params;
+  if (j->c->checkpoint || j->c->restart)
+    f->key = tune_program_key(j->c->arena, j->program->module);
   f->program = stc_program_name(j->program);
   f->text = j->program->text;
   f->version = stc_version();
@@ -182,10 +242,9 @@ StcStatus outputs_check(Job *j) {
   const Command *c = j->c;
   int n = c->nout + c->npng;
   Outputs *out = j->outputs = ARENA_NEW(c->arena, Outputs);
-  out->every = c->every;
-  out->writers = ARENA_ARRAY(c->arena, Writer, n + 1);
-  out->sources = ARENA_ARRAY(c->arena, Source, n + 1);
-  if (c->every && !n)
+  out->writers = ARENA_ARRAY(c->arena, Writer, n + 2);
+  out->sources = ARENA_ARRAY(c->arena, Source, n + 1 + state_sources(j->program));
+  if (c->every && !n && !c->checkpoint)
     return context_error(c->context, "--every=%" PRId64 ": there is nothing to write; name a field with --out",
                          c->every),
            STC_USAGE;
@@ -193,32 +252,76 @@ StcStatus outputs_check(Job *j) {
   for (int i = 0; i < n && !s; i++)
     s = add_output(j, i);
   if (!s)
+    s = add_checkpoint(j);
+  if (!s)
     s = take_place(c, stc_program_rank(j->program), &out->facts);
   return s ? s : take_units(j, out);
+}
+
+/* ---------------------------------------------------------------- the start */
+
+/* Has the plan go on from the checkpoint, up to as many steps in all as were asked for. */
+static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *steps) {
+  Restart from = {0, ""};
+  int64_t all = j->c->steps < 0 ? stc_program_steps(j->program) : j->c->steps;
+  StcStatus s = restart_read(j, j->c->restart, plan, &j->outputs->facts, series, &from);
+  if (s)
+    return s;
+  if (from.step > all && !from.until[0])
+    return context_error(j->c->context,
+                         "--restart=%s: %" PRId64 " steps are done there, more than the %" PRId64
+                         " asked for; say --steps=N with all that are to be done in the end",
+                         j->c->restart, from.step, all),
+           STC_USAGE;
+  *steps = from.until[0] ? 0 : all - from.step;
+  return STC_OK;
+}
+
+StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps) {
+  *steps = j->c->steps;
+  return j->c->restart ? restart(j, plan, series, steps) : give_fields(j, plan);
 }
 
 /* ---------------------------------------------------------------- the run */
 
 /* The watch: the outputs that are due. */
 static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
-  Outputs *out = user;
-  return feed_step(out->feed, plan, step, out->every);
+  const struct Period *p = user;
+  return feed_step(p->out->feed, plan, step, p->every);
 }
+
+/* Has the plan call the watch for each period that a writer has. */
+static StcStatus watch(const Job *j, Outputs *out) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < out->nwriters && !s; i++) {
+    int64_t every = out->writers[i].every;
+    bool known = every == 0;
+    for (int k = 0; k < out->nperiods; k++)
+      known |= out->periods[k].every == every;
+    if (known)
+      continue;
+    struct Period *p = &out->periods[out->nperiods++];
+    *p = (struct Period){out, every};
+    s = stc_plan_watch(j->plan, every, outputs_step, p);
+  }
+  return s;
+}
+
+void outputs_facts(Job *j) { take_params(j, &j->outputs->facts); }
 
 StcStatus outputs_open(Job *j) {
   Outputs *out = j->outputs;
   StcStatus s = STC_OK;
-  take_params(j, &out->facts);
   for (int i = 0; i < out->nsources && !s; i++) {
     Source *from = &out->sources[i];
-    s = from->at.component >= 0 ? stc_plan_component(j->plan, from->at.field, from->at.component, &from->info)
-                                : stc_plan_field(j->plan, from->at.field, &from->info);
+    s = from->copy                ? STC_OK
+        : from->at.array >= 0     ? stc_plan_array(j->plan, from->at.array, &from->info)
+        : from->at.component >= 0 ? stc_plan_component(j->plan, from->at.field, from->at.component, &from->info)
+                                  : stc_plan_field(j->plan, from->at.field, &from->info);
   }
   if (!s && out->nwriters)
     s = feed_open(j->c->context, out->nwriters, out->writers, out->nsources, out->sources, &out->feed);
-  if (!s && out->feed && out->every)
-    s = stc_plan_watch(j->plan, out->every, outputs_step, out);
-  return s;
+  return s || !out->feed ? s : watch(j, out);
 }
 
 StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
@@ -228,7 +331,9 @@ StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
   if (!s && *j->progress.stop)
     s = STC_INTERRUPTED;
   if (!s)
-    s = feed_step(out->feed, j->plan, j->plan->done, 0);
+    s = feed_step(out->feed, j->plan, j->plan->done, EVERY_LAST);
+  else if (s == STC_INTERRUPTED && j->plan->inits_done)
+    feed_step(out->feed, j->plan, j->plan->done, EVERY_STOPPED);
   StcStatus closed = feed_close(out->feed, written);
   out->feed = NULL;
   return s ? s : closed;

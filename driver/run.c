@@ -111,7 +111,9 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
 /* Fields in, steps, fields out, check and time line. *written: how many steps went to files. */
 static StcStatus run_plan(Job *j, int64_t *written) {
   StcRunInfo info;
-  StcStatus s = give_fields(j, j->plan);
+  int64_t steps;
+  outputs_facts(j);
+  StcStatus s = start_plan(j, j->plan, &j->series, &steps);
   if (s)
     return s;
   j->progress.start = j->progress.drawn = clock_seconds();
@@ -120,7 +122,7 @@ static StcStatus run_plan(Job *j, int64_t *written) {
   stc_plan_probes(j->plan, series_add_row, &j->series);
   s = outputs_open(j);
   if (!s)
-    s = stc_plan_run(j->plan, j->c->steps, &info);
+    s = stc_plan_run(j->plan, steps, &info);
   progress_end(&j->progress);
   if (!s && !j->c->quiet && !j->c->time)
     print_summary(j, &info);

@@ -130,12 +130,16 @@ static StcStatus wait_for_room(Feed *f, int most) {
 static StcStatus copy_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
   const Source *from = &f->sources[i];
   size_t bytes = (size_t)from->info.bytes;
+  if (from->copy)
+    return from->copy(from, plan, &s->data[i]);
   if (!s->data[i])
     s->data[i] = malloc(bytes + 1);
   if (!s->data[i])
     return context_error(f->context, "no memory on this computer for a copy of %s of %zu bytes", from->info.name,
                          bytes),
            STC_MEMORY;
+  if (from->at.array >= 0)
+    return plan_get_array(plan, from->at.array, s->data[i], bytes);
   return from->at.component >= 0 ? stc_plan_get_component(plan, from->at.field, from->at.component, s->data[i], bytes)
                                  : stc_plan_get(plan, from->at.field, s->data[i], bytes);
 }
@@ -154,7 +158,8 @@ static bool find_wanted(Feed *f, Snapshot *s, int64_t step, int64_t every) {
   bool any = false;
   for (int i = 0; i < f->nwriters; i++) {
     Writer *w = &f->writers[i];
-    s->wanted[i] = (every ? w->every == every : w->last) && w->written != step;
+    bool due = every > 0 ? w->every == every : every == EVERY_LAST ? w->last : w->stopped;
+    s->wanted[i] = due && w->written != step;
     any |= s->wanted[i];
     if (s->wanted[i])
       w->written = step;

@@ -1,30 +1,16 @@
 /* driver/data/hdf5.c: one HDF5 file of many steps, with the conventions of netCDF-4: each field is an array whose first
  * dimension is the step; dimensions have names and coordinates (dimension scales). What else is known of the run stands
- * in attributes. The file is NAME.part until it is whole. The library has state of its own: one thread at a time. */
-#include "driver/data/writer.h"
+ * in attributes. The file is NAME.part until it is whole. */
+#include "driver/data/hdf5-io.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <hdf5_hl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* The most dimensions of an array: the step, the points' and the vectors'. Bytes of a chunk, about. */
 enum { MAX_DIMS = 16, CHUNK_BYTES = 1 << 20 };
-
-static pthread_mutex_t library = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-/* Takes the library for this thread, which prints no errors of its own. */
-static void take_library(void) {
-  pthread_mutex_lock(&library);
-  H5dont_atexit();
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
-/* Gives it back. */
-static void give_library(void) { pthread_mutex_unlock(&library); }
 
 /* A dimension that arrays share: `n` points from grid point `first` on of the program's dimension `dim`, counted from
  * the fastest; dim -1: the components of vectors. */
@@ -54,51 +40,7 @@ typedef struct Hdf5 {
   int64_t nsteps, capacity, *steps; /* malloc */
 } Hdf5;
 
-/* ---------------------------------------------------------------- errors */
-
-/* Takes the system's own words from the deepest message that has them: "..., error message = 'No space left'". */
-static herr_t find_reason(unsigned n, const H5E_error2_t *e, void *user) {
-  char *reason = user;
-  const char *at = e->desc ? strstr(e->desc, "error message = '") : NULL;
-  if (at)
-    snprintf(reason, 256, "%.*s", (int)strcspn(at + 17, "'"), at + 17);
-  else if (!n || !reason[0])
-    snprintf(reason, 256, "%s", e->desc ? e->desc : "the HDF5 library failed");
-  return 0;
-}
-
-/* Reports that the library could not write the file. */
-static StcStatus report(const Writer *w) {
-  char reason[256] = "";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, find_reason, reason);
-  context_error(w->context, "cannot write %s: %s", w->path, reason[0] ? reason : "the HDF5 library failed");
-  return STC_IO;
-}
-
 /* ---------------------------------------------------------------- attributes */
-
-/* A text as an attribute. */
-static bool put_text(hid_t of, const char *name, const char *text) {
-  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-  H5Tset_size(type, strlen(text) + 1);
-  hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = a >= 0 && H5Awrite(a, type, text) >= 0;
-  H5Aclose(a);
-  H5Sclose(space);
-  H5Tclose(type);
-  return ok;
-}
-
-/* `n` numbers as an attribute. */
-static bool put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values) {
-  hsize_t length = (hsize_t)n;
-  hid_t space = n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
-  hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = a >= 0 && H5Awrite(a, type, values) >= 0;
-  H5Aclose(a);
-  H5Sclose(space);
-  return ok;
-}
 
 /* `name`, or if the file has such a thing already, a field say, the first of name_2, name_3 and so on. */
 static const char *free_name(Writer *w, const Hdf5 *h, const char *name) {
@@ -108,27 +50,13 @@ static const char *free_name(Writer *w, const Hdf5 *h, const char *name) {
   return tried;
 }
 
-/* The params, as attributes of the group "params". */
-static bool put_params(Writer *w, const Hdf5 *h) {
-  const Facts *f = w->facts;
-  hid_t group = H5Gcreate2(h->file, free_name(w, h, "params"), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = group >= 0;
-  for (int i = 0; i < f->nparams && ok; i++) {
-    const ParamFact *p = &f->params[i];
-    bool real = type_is_float((Type)p->type);
-    ok = put_numbers(group, p->name, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, 1,
-                     real ? (const void *)&p->f : (const void *)&p->i);
-  }
-  return H5Gclose(group) >= 0 && ok;
-}
-
 /* What the whole file says about the run. */
 static bool put_facts(const Hdf5 *h, const Facts *f) {
-  return put_text(h->file, "Conventions", "CF-1.8") && put_text(h->file, "title", f->program) &&
-         put_text(h->file, "source", f->version) && put_text(h->file, "program_text", f->text) &&
-         put_text(h->file, "device", f->device) && put_text(h->file, "schedule", f->schedule) &&
-         put_numbers(h->file, "spacing", H5T_NATIVE_DOUBLE, f->rank, f->spacing) &&
-         put_numbers(h->file, "origin", H5T_NATIVE_DOUBLE, f->rank, f->origin);
+  return hdf5_put_text(h->file, "Conventions", "CF-1.8") && hdf5_put_text(h->file, "title", f->program) &&
+         hdf5_put_text(h->file, "source", f->version) && hdf5_put_text(h->file, "program_text", f->text) &&
+         hdf5_put_text(h->file, "device", f->device) && hdf5_put_text(h->file, "schedule", f->schedule) &&
+         hdf5_put_numbers(h->file, "spacing", H5T_NATIVE_DOUBLE, f->rank, f->spacing) &&
+         hdf5_put_numbers(h->file, "origin", H5T_NATIVE_DOUBLE, f->rank, f->origin);
 }
 
 /* ---------------------------------------------------------------- dimensions */
@@ -155,7 +83,7 @@ static bool make_steps(Writer *w, Hdf5 *h) {
   H5Pclose(properties);
   H5Sclose(space);
   return h->step >= 0 && H5DSset_scale(h->step, name) >= 0 &&
-         put_text(h->step, "long_name", "number of time steps done");
+         hdf5_put_text(h->step, "long_name", "number of time steps done");
 }
 
 /* The coordinates of a dimension's points, or numbers of components. NULL if there is no memory. */
@@ -179,8 +107,8 @@ static bool make_axis(Writer *w, Hdf5 *h, Axis *a) {
   bool ok = x && a->scale >= 0 && H5Dwrite(a->scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0 &&
             H5DSset_scale(a->scale, name) >= 0;
   if (a->dim >= 0)
-    ok = ok && put_text(a->scale, "axis", letters[a->dim]) &&
-         (!w->facts->length_unit || put_text(a->scale, "units", w->facts->length_unit));
+    ok = ok && hdf5_put_text(a->scale, "axis", letters[a->dim]) &&
+         (!w->facts->length_unit || hdf5_put_text(a->scale, "units", w->facts->length_unit));
   free(x);
   H5Pclose(properties);
   H5Sclose(space);
@@ -256,8 +184,8 @@ static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
     hid_t scale = find_axis(w, h, -1, k, f->axes[k]);
     ok = scale >= 0 && H5DSattach_scale(a->set, scale, (unsigned)(1 + f->rank + k)) >= 0;
   }
-  return ok && (!a->part.unit || put_text(a->set, "units", a->part.unit)) &&
-         put_text(a->set, "stc_type", type_name((Type)a->part.from));
+  return ok && (!a->part.unit || hdf5_put_text(a->set, "units", a->part.unit)) &&
+         hdf5_put_text(a->set, "stc_type", type_name((Type)a->part.from));
 }
 
 /* Makes the array of a part. */
@@ -336,20 +264,20 @@ StcStatus hdf5_open(Writer *w) {
   StcStatus s = take_parts(w, h);
   if (s)
     return s;
-  take_library();
+  hdf5_take();
   bool ok = create_file(w, h);
   for (int i = 0; i < h->narrays && ok; i++)
     ok = make_array(w, h, &h->arrays[i], &h->parts[i]);
-  ok = ok && put_params(w, h) && make_steps(w, h);
+  ok = ok && hdf5_put_params(h->file, free_name(w, h, "params"), w->facts) && make_steps(w, h);
   for (int i = 0; i < h->narrays && ok; i++)
     ok = describe(w, h, &h->arrays[i]);
   if (!ok) {
-    s = report(w);
+    s = hdf5_report(w);
     close_file(h);
     unlink(h->temporary);
     free_state(h);
   }
-  give_library();
+  hdf5_give();
   return s;
 }
 
@@ -374,15 +302,15 @@ StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const
   Hdf5 *h = w->state;
   const hsize_t one = 1;
   (void)path;
-  take_library();
+  hdf5_take();
   bool ok = true;
   for (int i = 0; i < h->narrays && ok; i++) {
     const Dataset *a = &h->arrays[i];
     ok = append(a->set, a->type, a->rank, a->shape, h->nsteps, part_values(&a->part, data, h->room));
   }
   ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, h->nsteps, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
-  StcStatus s = ok ? STC_OK : report(w);
-  give_library();
+  StcStatus s = ok ? STC_OK : hdf5_report(w);
+  hdf5_give();
   if (!s && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
     s = (context_error(w->context, "out of memory"), STC_MEMORY);
   return s;
@@ -402,18 +330,18 @@ static StcStatus write_xdmf(Writer *w, const Hdf5 *h) {
 
 void hdf5_abort(Writer *w) {
   Hdf5 *h = w->state;
-  take_library();
+  hdf5_take();
   close_file(h);
-  give_library();
+  hdf5_give();
   unlink(h->temporary);
   free_state(h);
 }
 
 StcStatus hdf5_close(Writer *w) {
   Hdf5 *h = w->state;
-  take_library();
-  StcStatus s = close_file(h) ? STC_OK : report(w);
-  give_library();
+  hdf5_take();
+  StcStatus s = close_file(h) ? STC_OK : hdf5_report(w);
+  hdf5_give();
   if (!s && rename(h->temporary, w->path) != 0)
     s = (context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO);
   if (!s)

@@ -4,6 +4,8 @@
  *   feed.c      what is due at a step, copied from the plan and written by a thread of its own
  *   npy.c       .npy: NumPy's arrays, a step a file       png.c   .png: pictures, a step a file
  *   hdf5.c      .h5, .nc: all steps in a file             xdmf.c  the XML beside an .h5 that ParaView reads
+ *   hdf5-io.h   what the files that use HDF5 share        hdf5-io.c
+ *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
  *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
  *   parts.c     fields as files of named arrays hold them xml.c   text in XML
  *
@@ -27,6 +29,7 @@ typedef struct ParamFact {
  * origin[d] + i * spacing[d], in units of `length_unit` (NULL: unknown). compress: zlib's level, 0: not at all. */
 typedef struct Facts {
   const char *program, *text, *version, *device, *schedule; /* text: the source */
+  const char *key;                                          /* of its stencil IR; checkpoints only */
   int nparams;
   const ParamFact *params;
   int rank;
@@ -35,17 +38,21 @@ typedef struct Facts {
   int compress;
 } Facts;
 
-/* What is read from a plan at a step: a field, or a component of one (else -1). unit: NULL: unknown. */
+/* What is read from a plan at a step: a field, a component of one (else -1), a launch-time array, or, if `copy` is set,
+ * what that function makes *data, which is its own from step to step (malloc). unit: NULL: unknown. */
 typedef struct Source {
   Place at;
   StcFieldInfo info;
   const char *unit;
+  StcStatus (*copy)(const struct Source *s, StcPlan *plan, void **data);
+  const void *user;
 } Source;
 
 typedef struct Format Format;
 
 /* A file, or a series of files, on its way. every: the steps from one to the next, 0: none; last: also after the last
- * step. `context` and `w` are the writing thread's. state: the format's own (malloc or of `w`). */
+ * step; stopped: also where the user ends the run before that. `context` and `w` are the writing thread's. state: the
+ * format's own (malloc or of `w`). */
 typedef struct Writer {
   const Format *format;
   const char *path; /* as asked for; may hold %06d */
@@ -53,7 +60,7 @@ typedef struct Writer {
   int nsources;
   const Source **sources;
   int64_t every;
-  bool last;
+  bool last, stopped;
   StcContext *context;
   Workspace w;
   bool opened, failed;
@@ -137,15 +144,31 @@ StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const 
 StcStatus pvd_close(Writer *w);
 void pvd_abort(Writer *w);
 
+/* ---------------------------------------------------------------- checkpoints: checkpoint.c restart.c */
+
+/* Not in the table: no name's ending asks for it. Its writer's first source is copied by checkpoint_copy, whose user is
+ * the Job; the others are all components of fields that last, and all launch-time arrays. */
+extern const Format checkpoint_format;
+StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data);
+/* Where a run goes on: `step` steps are done; until: whose condition was met then, "": none. */
+typedef struct Restart {
+  int64_t step;
+  const char *until;
+} Restart;
+/* Sets fields, arrays, reductions and step of `plan` from the checkpoint, and appends the series until then. The
+ * checkpoint must be of the same program and params (f). */
+StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out);
+
 /* ---------------------------------------------------------------- the feed: feed.c */
 
 typedef struct Feed Feed;
+enum { EVERY_LAST = 0, EVERY_STOPPED = -1 };
 /* Takes `n` writers, filled but for what their thread has, opens those of series, and starts the thread. On success
  * *out is to be given to feed_close. The sources and writers must live as long; each source is copied once a step. */
 StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const Source *sources, Feed **out);
-/* Copies from `plan` what the writers that are due after `step` steps need (of period `every`; 0: those that want the
- * last step, and have not had this one), and leaves the rest to the thread. Waits while two steps are still unwritten.
- * An error of the thread is reported and returned here. */
+/* Copies from `plan` what the writers that are due after `step` steps need (of period `every`, or of one of the
+ * two below, and who have not had this one), and leaves the rest to the thread. Waits while two steps are still
+ * unwritten. An error of the thread is reported and returned here. */
 StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every);
 /* Waits until all is written, closes the files and ends the thread. Series with no step are not left behind. *files:
  * how many steps were written, by all. */

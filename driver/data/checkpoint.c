@@ -1,0 +1,147 @@
+/* driver/data/checkpoint.c: all that a run needs to go on from a step, in an HDF5 file: attributes that say of what
+ * program it is, fields and launch-time arrays with checksums, the values of reductions. It is written beside its name,
+ * brought to the disk and renamed, so under its name there is always a whole one. */
+#include "driver/data/hdf5-io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Elements of a chunk, which has a checksum of its own. */
+enum { CHUNK = 1 << 17 };
+
+/* ---------------------------------------------------------------- the state of a run */
+
+StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
+  const Job *j = from->user;
+  const Module *m = j->program->module;
+  size_t series = (size_t)j->series.n * sizeof *j->series.values, values = (size_t)m->nreductions * sizeof(Const);
+  RunState *s = realloc(*data, sizeof *s + values + series);
+  if (!s)
+    return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
+  *s = (RunState){.until = plan->met ? plan->met->name : "", .nreductions = m->nreductions, .nseries = j->series.n};
+  s->values = (Const *)(s + 1);
+  s->series = (StcReduction *)(s->values + m->nreductions);
+  for (int i = 0; i < m->nreductions; i++) {
+    const Const *v = plan_reduction(plan, m->reductions[i].name);
+    s->values[i] = v ? *v : (Const){0};
+  }
+  if (series)
+    memcpy(s->series, j->series.values, series);
+  *data = s;
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+/* The file's type for `size` bytes of a value, whose bits alone matter. */
+static hid_t bits_type(StcType t) {
+  return t == STC_F32              ? H5T_IEEE_F32LE
+         : t == STC_F64            ? H5T_IEEE_F64LE
+         : type_size((Type)t) == 1 ? H5T_STD_I8LE
+         : type_size((Type)t) == 2 ? H5T_STD_I16LE
+         : type_size((Type)t) == 4 ? H5T_STD_I32LE
+                                   : H5T_STD_I64LE;
+}
+
+/* Writes `n` values as the array `name` of `group`. */
+static bool put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values) {
+  hsize_t chunk = n < CHUNK ? n : CHUNK;
+  hid_t space = H5Screate_simple(1, &n, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+  if (n) {
+    H5Pset_chunk(properties, 1, &chunk);
+    H5Pset_fletcher32(properties);
+  }
+  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  bool ok = set >= 0 && (!n || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  if (set >= 0)
+    ok = H5Dclose(set) >= 0 && ok;
+  H5Pclose(properties);
+  H5Sclose(space);
+  return ok;
+}
+
+/* Writes the sources of the writer that are fields (or, if `arrays`, launch-time arrays) into a group. */
+static bool put_sources(const Writer *w, hid_t file, const char *group, bool arrays, const void *const *data) {
+  hid_t g = H5Gcreate2(file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = g >= 0;
+  for (int i = 1; i < w->nsources && ok; i++) {
+    const StcFieldInfo *f = &w->sources[i]->info;
+    int64_t size = type_size((Type)f->type);
+    if ((w->sources[i]->at.array >= 0) == arrays)
+      ok = put_array(g, f->name, bits_type(f->type), (hsize_t)(f->bytes / size), data[i]);
+  }
+  return H5Gclose(g) >= 0 && ok;
+}
+
+/* Writes the latest values of the program's reductions, and the series of all. */
+static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
+  hid_t g = H5Gcreate2(file, "reductions", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  size_t n = (size_t)s->nseries;
+  int64_t *columns = malloc((3 * n + 1) * sizeof *columns);
+  bool ok = g >= 0 && columns;
+  for (int i = 0; i < s->nreductions && ok; i++)
+    ok = hdf5_put_numbers(g, m->reductions[i].name, H5T_NATIVE_INT64, 1, &s->values[i].i);
+  for (size_t k = 0; k < n && ok; k++) {
+    columns[k] = s->series[k].step;
+    columns[n + k] = module_find_reduction(m, s->series[k].name);
+    memcpy(&columns[2 * n + k], s->series[k].type == STC_F64 ? (void *)&s->series[k].f : (void *)&s->series[k].i, 8);
+  }
+  ok = ok && put_array(g, "step", H5T_NATIVE_INT64, n, columns) &&
+       put_array(g, "number", H5T_NATIVE_INT64, n, columns + n) &&
+       put_array(g, "value", H5T_NATIVE_INT64, n, columns + 2 * n);
+  free(columns);
+  return H5Gclose(g) >= 0 && ok;
+}
+
+/* Writes all of it into the open file. */
+static bool put_all(Writer *w, hid_t file, int64_t step, const void *const *data) {
+  const RunState *s = data[0];
+  const Job *j = w->sources[0]->user;
+  const int64_t version = CHECKPOINT_VERSION;
+  return hdf5_put_numbers(file, "stc_checkpoint", H5T_NATIVE_INT64, 1, &version) &&
+         hdf5_put_text(file, "source", w->facts->version) && hdf5_put_text(file, "title", w->facts->program) &&
+         hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", s->until) &&
+         hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &step) && hdf5_put_params(file, "params", w->facts) &&
+         put_sources(w, file, "fields", false, data) && put_sources(w, file, "arrays", true, data) &&
+         put_reductions(file, j->program->module, s);
+}
+
+/* Brings what was written under `path` (a file, or the folder of one) to the disk. */
+static bool bring_to_disk(const char *path) {
+  int fd = open(path, O_RDONLY);
+  bool ok = fd >= 0 && fsync(fd) == 0;
+  if (fd >= 0)
+    close(fd);
+  return ok;
+}
+
+/* Gives the finished file its name, on the disk too. */
+static bool put_in_place(Writer *w, const char *part) {
+  const char *slash = strrchr(w->path, '/');
+  const char *folder = !slash             ? "."
+                       : slash == w->path ? "/"
+                                          : arena_strndup(w->w.arena, w->path, (size_t)(slash - w->path));
+  return bring_to_disk(part) && rename(part, w->path) == 0 && bring_to_disk(folder);
+}
+
+/* Writes the checkpoint of a step. */
+static StcStatus checkpoint_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  const char *part = arena_printf(w->w.arena, "%s.part", path);
+  hdf5_take();
+  hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = file >= 0 && put_all(w, file, step, data);
+  StcStatus s = ok ? STC_OK : hdf5_report(w);
+  if (file >= 0 && H5Fclose(file) < 0 && !s)
+    s = hdf5_report(w);
+  hdf5_give();
+  if (!s && !put_in_place(w, part))
+    s = (context_error(w->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
+  if (s)
+    unlink(part);
+  return s;
+}
+
+const Format checkpoint_format = {.ending = "", .help = "all that a run needs to go on", .step = checkpoint_step};

@@ -1,0 +1,239 @@
+/* driver/data/restart.c: a plan goes on from a checkpoint: everything is checked before anything is set. */
+#include "driver/data/hdf5-io.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A checkpoint that is read for a plan. */
+typedef struct Reader {
+  const Job *j;
+  const char *path;
+  StcPlan *plan;
+  hid_t file;
+} Reader;
+
+/* Reports what is wrong with the file. */
+static StcStatus bad_file(const Reader *r, const char *what) {
+  return context_error(r->j->c->context, "--restart=%s: %s", r->path, what), STC_INPUT;
+}
+
+/* ---------------------------------------------------------------- attributes */
+
+/* Reads one number; false if there is no such attribute. */
+static bool get_number(hid_t of, const char *name, hid_t type, void *value) {
+  hid_t a = H5Aexists(of, name) > 0 ? H5Aopen(of, name, H5P_DEFAULT) : -1;
+  if (a < 0)
+    return false;
+  hid_t space = H5Aget_space(a);
+  bool ok = H5Sget_simple_extent_npoints(space) == 1 && H5Aread(a, type, value) >= 0;
+  H5Sclose(space);
+  H5Aclose(a);
+  return ok;
+}
+
+/* Reads a text into the command's arena; NULL if there is no such attribute. */
+static const char *get_text(const Reader *r, const char *name) {
+  hid_t a = H5Aexists(r->file, name) > 0 ? H5Aopen(r->file, name, H5P_DEFAULT) : -1;
+  if (a < 0)
+    return NULL;
+  hid_t type = H5Aget_type(a);
+  size_t n = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 ? H5Tget_size(type) : 0;
+  char *text = n && n < 65536 ? arena_alloc(r->j->c->arena, n + 1) : NULL;
+  bool ok = text && H5Aread(a, type, text) >= 0;
+  if (ok)
+    text[n] = 0;
+  H5Tclose(type);
+  H5Aclose(a);
+  return ok ? text : NULL;
+}
+
+/* ---------------------------------------------------------------- is it of this program? */
+
+/* Reports a param whose value differs. */
+static StcStatus check_params(const Reader *r, const Facts *f) {
+  hid_t g = H5Gopen2(r->file, "params", H5P_DEFAULT);
+  StcStatus s = STC_OK;
+  for (int i = 0; i < f->nparams && !s && g >= 0; i++) {
+    const ParamFact *p = &f->params[i];
+    int64_t n = 0;
+    double v = 0;
+    bool real = p->type == STC_F64;
+    if (!get_number(g, p->name, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, real ? (void *)&v : (void *)&n))
+      continue;
+    if (real && memcmp(&v, &p->f, sizeof v) != 0)
+      s = bad_file(r, arena_printf(r->j->c->arena, "it was made with %s = %.17g, but here it is %.17g; say -D%s=%.17g",
+                                   p->name, v, p->f, p->name, v));
+    if (!real && n != p->i)
+      s = bad_file(r, arena_printf(r->j->c->arena,
+                                   "it was made with %s = %" PRId64 ", but here it is %" PRId64 "; say -D%s=%" PRId64,
+                                   p->name, n, p->i, p->name, n));
+  }
+  if (g >= 0)
+    H5Gclose(g);
+  return s;
+}
+
+/* Checks what it is, and of what program. */
+static StcStatus check_program(const Reader *r, const Facts *f) {
+  int64_t version;
+  const char *key = get_text(r, "program");
+  if (!get_number(r->file, "stc_checkpoint", H5T_NATIVE_INT64, &version) || !key)
+    return bad_file(r, "it is no checkpoint of stc");
+  if (version != CHECKPOINT_VERSION)
+    return bad_file(r, "it is a checkpoint of another version of stc");
+  StcStatus s = check_params(r, f);
+  if (s || strcmp(key, f->key) == 0)
+    return s;
+  return bad_file(r, "it is of another program, or the program or -freal has changed since it was made");
+}
+
+/* ---------------------------------------------------------------- values */
+
+/* Reads array `name` of `group`, which must have `bytes` bytes in elements of `size`, into memory (malloc). NULL after
+ * an error. */
+static void *get_array(const Reader *r, const char *group, const char *name, size_t size, size_t bytes) {
+  hid_t g = H5Gopen2(r->file, group, H5P_DEFAULT), set = g >= 0 ? H5Dopen2(g, name, H5P_DEFAULT) : -1;
+  hid_t type = set >= 0 ? H5Dget_type(set) : -1, space = set >= 0 ? H5Dget_space(set) : -1;
+  bool fits = set >= 0 && H5Tget_size(type) == size && H5Sget_simple_extent_npoints(space) == (hssize_t)(bytes / size);
+  void *data = fits ? malloc(bytes + 1) : NULL;
+  bool ok = data && (!bytes || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  if (set >= 0) {
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(set);
+  }
+  if (g >= 0)
+    H5Gclose(g);
+  if (ok)
+    return data;
+  free(data);
+  bad_file(r, arena_printf(r->j->c->arena,
+                           set < 0 || !fits ? "it has no %s/%s of the right type and length"
+                                            : "%s/%s cannot be read: the file is damaged",
+                           group, name));
+  return NULL;
+}
+
+/* Sets the components of field `field`. */
+static StcStatus restore_field(const Reader *r, int field) {
+  StcStatus s = STC_OK;
+  for (int c = 0; c < r->j->program->declared[field].ncomponents && !s; c++) {
+    StcFieldInfo f;
+    s = stc_plan_component(r->plan, field, c, &f);
+    if (s || f.temp)
+      return s;
+    void *data = get_array(r, "fields", f.name, (size_t)type_size((Type)f.type), (size_t)f.bytes);
+    s = data ? stc_plan_set_component(r->plan, field, c, data, (size_t)f.bytes) : STC_INPUT;
+    free(data);
+  }
+  return s;
+}
+
+/* Sets launch-time array `array`. */
+static StcStatus restore_array(const Reader *r, int array) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_array(r->plan, array, &f);
+  if (s)
+    return s;
+  void *data = get_array(r, "arrays", f.name, (size_t)type_size((Type)f.type), (size_t)f.bytes);
+  s = data ? stc_plan_set_array(r->plan, array, data, (size_t)f.bytes) : STC_INPUT;
+  free(data);
+  return s;
+}
+
+/* Sets the latest values of the reductions. */
+static StcStatus restore_values(const Reader *r) {
+  const Module *m = r->j->program->module;
+  hid_t g = H5Gopen2(r->file, "reductions", H5P_DEFAULT);
+  bool ok = g >= 0;
+  for (int i = 0; i < m->nreductions && ok; i++) {
+    Const *v = plan_reduction(r->plan, m->reductions[i].name);
+    int64_t bits;
+    ok = get_number(g, m->reductions[i].name, H5T_NATIVE_INT64, &bits);
+    if (ok && v)
+      memcpy(&v->i, &bits, sizeof bits);
+  }
+  if (g >= 0)
+    H5Gclose(g);
+  return ok ? STC_OK : bad_file(r, "it lacks a value of a reduction");
+}
+
+/* How many values the series has; -1: it has none. */
+static int64_t series_length(const Reader *r) {
+  hid_t set = H5Dopen2(r->file, "reductions/step", H5P_DEFAULT);
+  if (set < 0)
+    return -1;
+  hid_t space = H5Dget_space(set);
+  int64_t n = H5Sget_simple_extent_npoints(space);
+  H5Sclose(space);
+  H5Dclose(set);
+  return n;
+}
+
+/* Appends the series of the run until then. */
+static StcStatus restore_series(const Reader *r, Series *series) {
+  const Module *m = r->j->program->module;
+  int64_t n = series_length(r);
+  size_t bytes = n > 0 ? (size_t)n * 8 : 0;
+  int64_t *step = get_array(r, "reductions", "step", 8, bytes),
+          *number = step ? get_array(r, "reductions", "number", 8, bytes) : NULL,
+          *value = number ? get_array(r, "reductions", "value", 8, bytes) : NULL;
+  StcStatus s = value ? STC_OK : STC_INPUT;
+  for (int64_t i = 0; i < n && !s; i++) {
+    if (number[i] < 0 || number[i] >= m->nreductions) {
+      s = bad_file(r, "its series is of another program");
+      break;
+    }
+    const Reduction *of = &m->reductions[number[i]];
+    StcReduction v = {of->name, of->type == TY_F64 ? STC_F64 : STC_I64, step[i], 0, 0};
+    memcpy(of->type == TY_F64 ? (void *)&v.f : (void *)&v.i, &value[i], 8);
+    series_add(series, &v);
+  }
+  free(step);
+  free(number);
+  free(value);
+  return s;
+}
+
+/* Sets everything. */
+static StcStatus restore(const Reader *r, Series *series) {
+  StcStatus s = STC_OK;
+  for (int f = 0; f < r->j->program->ndeclared && !s; f++)
+    s = restore_field(r, f);
+  for (int i = 0; i < stc_program_array_count(r->j->program) && !s; i++)
+    s = restore_array(r, i);
+  if (!s)
+    s = restore_values(r);
+  return s ? s : restore_series(r, series);
+}
+
+/* Reads the open file. */
+static StcStatus read_file(const Reader *r, const Facts *f, Series *series, Restart *out) {
+  StcStatus s = check_program(r, f);
+  if (s)
+    return s;
+  out->until = get_text(r, "until");
+  if (!get_number(r->file, "steps", H5T_NATIVE_INT64, &out->step) || out->step < 0 || !out->until)
+    return bad_file(r, "it does not say how many steps were done");
+  s = restore(r, series);
+  if (!s)
+    plan_begin(r->plan, out->step);
+  return s;
+}
+
+StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out) {
+  Reader r = {j, path, plan, -1};
+  char reason[256] = "";
+  hdf5_take();
+  r.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (r.file < 0)
+    hdf5_reason(reason);
+  StcStatus s = r.file >= 0 ? read_file(&r, f, series, out) : STC_IO;
+  if (r.file < 0)
+    context_error(j->c->context, "--restart=%s: cannot read it: %s", path, reason);
+  else
+    H5Fclose(r.file);
+  hdf5_give();
+  return s;
+}
