@@ -376,7 +376,8 @@ struct StcPlan {
 StcStatus plan_settle(StcPlan *p);
 /* Gives back what the slot holds. (plan-bind.c) */
 void plan_release_slot(StcPlan *p, Slot *slot);
-/* Waits for a run in a thread of its own; its status, told once. (plan-async.c) */
+/* Waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. (plan-async.c)
+ */
 StcStatus plan_join(StcPlan *p);
 /* Runs steps (< 0: the program's) and fills *info; without `wait` it does not wait for the device. (plan-run.c) */
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info);

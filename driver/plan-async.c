@@ -12,7 +12,7 @@ static void *run_in_thread(void *arg) {
 
 StcStatus plan_join(StcPlan *p) {
   Background *b = &p->back;
-  if (!b->pending || !b->threaded)
+  if (!b->pending || !b->threaded || pthread_equal(b->thread, pthread_self()))
     return STC_OK;
   pthread_join(b->thread, NULL);
   b->threaded = false;

@@ -605,6 +605,9 @@ static void test_watch(void **state) {
     run(w, q, 4);
     assert_int_equal(third.n, 5);
     assert_int_equal(all.n, 3);
+    assert_int_equal(stc_plan_run_async(q, 5), STC_OK);
+    assert_int_equal(stc_plan_wait(q, NULL), STC_OK);
+    assert_int_equal(third.n, 7);
     for (int i = 0; i < third.n; i++) {
       StcPlan *r = plan(w, p, "ref");
       assert_int_equal(third.steps[i], 3 * i);
