@@ -527,9 +527,9 @@ bool value_fill(const StcFieldInfo *f, const char *text, void *data);
 double field_value(const StcFieldInfo *f, const void *data, int64_t i);
 void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v);
 
-/* Writes the field as a picture: dark blue the least, yellow the greatest value. 3-D: the middle slice of dimension 0;
- * 1-D: a band. At most 4096 pixels a side. */
-StcStatus png_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
+/* Reads a PNG into a field of two dimensions, of scalars or vectors of three: floats from 0 to 1, integers as they are.
+ */
+StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 
 /* The largest error of a field against the reference, relative to the largest magnitude in the reference; `at` is its
  * element. */
@@ -578,8 +578,12 @@ typedef struct Command {
   int nspacing, norigin;
   double spacing[3], origin[3]; /* of the grid's points, slowest dimension first */
   int nunit;
-  FieldOption *units; /* --unit F=TEXT; F is `grid` for coordinates */
-  int compress;       /* zlib's level */
+  FieldOption *units;         /* --unit F=TEXT; F is `grid` for coordinates */
+  int compress;               /* zlib's level */
+  const char *colors, *slice; /* of pictures: a map's name; "D:PLACE" */
+  bool limited;
+  double limits[2];
+  int contours;
   bool check, time, time_kernels, quiet;
   const char *tolerance; /* NULL: the default */
   int nin, nout, npng;

@@ -251,6 +251,26 @@ static const char *set_spacing(Command *c, const char *v) {
 static const char *set_origin(Command *c, const char *v) {
   return parse_numbers(v, c->origin, &c->norigin) ? NULL : "a number for each dimension, such as 0,-1.5";
 }
+/* --colors=MAP, --limits=LO,HI, --slice=D:PLACE, --contours=N: how pictures are drawn. */
+static const char *set_colors(Command *c, const char *v) { return c->colors = v, NULL; }
+static const char *set_limits(Command *c, const char *v) {
+  double limits[3] = {0};
+  int n;
+  c->limited = parse_numbers(v, limits, &n) && n == 2 && limits[0] < limits[1];
+  c->limits[0] = limits[0];
+  c->limits[1] = limits[1];
+  return c->limited ? NULL : "the least value and a greater one, such as -1,1";
+}
+static const char *set_slice(Command *c, const char *v) {
+  int64_t n;
+  bool ok = v[0] >= '0' && v[0] <= '2' && v[1] == ':' && parse_int(v + 2, INT64_MIN, INT64_MAX, &n);
+  return ok ? (c->slice = v, NULL) : "a dimension from 0, the slowest, to 2, and a place there, such as 0:32";
+}
+static const char *set_contours(Command *c, const char *v) {
+  int64_t n;
+  return parse_int(v, 1, 1000, &n) ? (c->contours = (int)n, NULL) : "a number of lines from 1 to 1000";
+}
+
 static const char *set_unit(Command *c, const char *v) { return add_field(c, &c->units, &c->nunit, v); }
 static const char *set_compress(Command *c, const char *v) {
   int64_t n;
@@ -298,7 +318,7 @@ static const OptionRow rows[] = {
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE",
-     "write field F after the last step: .npy .h5 .nc .vti .pvd .png"},
+     "write field F after the last step: .npy .h5 .nc .vti .pvd .png .apng"},
     {"every", TAKES_VALUE, CMD_RUN, set_every, "--every=N", "and every N steps; a_%06d.npy has the step's number"},
     {"checkpoint", TAKES_VALUE, CMD_RUN, set_checkpoint, "--checkpoint=FILE",
      "save the state every N steps (--checkpoint-every=N, --every)"},
@@ -307,8 +327,14 @@ static const OptionRow rows[] = {
     {"spacing", TAKES_VALUE, CMD_RUN, set_spacing, "--spacing=A,B,C",
      "from point to point, slowest first (--origin=A,B,C)"},
     {"origin", TAKES_VALUE, CMD_RUN, set_origin, NULL, NULL},
-    {"unit", TAKES_VALUE, CMD_RUN, set_unit, "--unit F=TEXT", "what field F is measured in; `grid`: the spacing"},
-    {"compress", TAKES_VALUE, CMD_RUN, set_compress, "--compress=N", ".h5, .nc, .vti: 0 (not at all) to 9; default 1"},
+    {"colors", TAKES_VALUE, CMD_RUN, set_colors, "--colors=MAP",
+     "viridis, gray, coolwarm, hot, bluered (--limits=LO,HI)"},
+    {"limits", TAKES_VALUE, CMD_RUN, set_limits, NULL, NULL},
+    {"slice", TAKES_VALUE, CMD_RUN, set_slice, "--slice=D:PLACE", "what a picture shows in 3-D (--contours=N: lines)"},
+    {"contours", TAKES_VALUE, CMD_RUN, set_contours, NULL, NULL},
+    {"unit", TAKES_VALUE, CMD_RUN, set_unit, "--unit F=TEXT",
+     "what F, or `grid`, is measured in (--compress=0 .. 9: of .h5, .vti)"},
+    {"compress", TAKES_VALUE, CMD_RUN, set_compress, NULL, NULL},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
      "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},

@@ -114,6 +114,9 @@ static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f,
     random_fill(f, seed, data);
     return STC_OK;
   }
+  const char *dot = strrchr(value, '.');
+  if (!looks_like_value(value) && dot && strcmp(dot, ".png") == 0)
+    return png_read_field(c->context, value, arena_printf(c->arena, "%s %s", what, f->name), f, data);
   if (!looks_like_value(value))
     return npy_read(c->context, value, arena_printf(c->arena, "%s %s", what, f->name), f, data);
   if (value_fill(f, value, data))

@@ -3,6 +3,7 @@
 #include "driver/tune/tune.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -197,6 +198,27 @@ static StcStatus take_place(const Command *c, int rank, Facts *f) {
   return STC_OK;
 }
 
+/* Takes how pictures are drawn. */
+static StcStatus take_look(const Job *j, Look *look) {
+  const Command *c = j->c;
+  Str names = {.arena = c->arena};
+  *look = (Look){.limited = c->limited, .least = c->limits[0], .most = c->limits[1], .contours = c->contours};
+  look->map = c->colors ? color_map(c->colors) : 0;
+  for (int i = 0; color_map_name(i); i++)
+    str_addf(&names, "%s%s", i ? ", " : "", color_map_name(i));
+  if (look->map < 0)
+    return context_error(c->context, "--colors=%s: there is no such map of colours; there are %s", c->colors, names.s),
+           STC_USAGE;
+  if (!c->slice)
+    return STC_OK;
+  look->sliced = true;
+  look->slice = c->slice[0] - '0';
+  look->slice_at = strtoll(c->slice + 2, NULL, 10);
+  if (stc_program_rank(j->program) != 3)
+    return context_error(c->context, "--slice=%s: only pictures of three dimensions are slices", c->slice), STC_USAGE;
+  return STC_OK;
+}
+
 /* Takes --unit for the grid and for the sources whose fields it names. */
 static StcStatus take_units(const Job *j, Outputs *out) {
   for (int i = 0; i < j->c->nunit; i++) {
@@ -255,6 +277,8 @@ StcStatus outputs_check(Job *j) {
     s = add_checkpoint(j);
   if (!s)
     s = take_place(c, stc_program_rank(j->program), &out->facts);
+  if (!s)
+    s = take_look(j, &out->facts.look);
   return s ? s : take_units(j, out);
 }
 

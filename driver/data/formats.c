@@ -34,6 +34,15 @@ const Format formats[] = {
      .step = pvd_step,
      .close = pvd_close,
      .abort = pvd_abort},
+    {.ending = ".apng",
+     .help = "a film, which browsers show",
+     .series = true,
+     .fields = 1,
+     .scalars = true,
+     .open = film_open,
+     .step = film_step,
+     .close = film_close,
+     .abort = film_abort},
     {.ending = NULL},
 };
 

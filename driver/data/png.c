@@ -1,72 +1,10 @@
-/* driver/data/png.c: a field as a picture. */
+/* driver/data/png.c: pictures as PNG, out and in. */
 #include "driver/data/writer.h"
 
-#include <math.h>
+#include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The most pixels a side; larger fields are sampled. */
-enum { MAX_SIDE = 4096, BAND = 64 };
-
-/* The plane of a field that is shown: `rows` x `columns` elements from element `first` on. */
-typedef struct Plane {
-  int64_t first, rows, columns;
-  double least, most;
-} Plane;
-
-/* The colour of t in [0, 1]: a polynomial that follows matplotlib's viridis map. */
-static void colour(double t, unsigned char rgb[3]) {
-  static const double c[7][3] = {{0.2777273272, 0.0054073445, 0.3340998053},
-                                 {0.1050930431, 1.4046135299, 1.3845901627},
-                                 {-0.3308618287, 0.2148475595, 0.0950951630},
-                                 {-4.6342304990, -5.7991009734, -19.3324409563},
-                                 {6.2282699363, 14.1799333668, 56.6905526007},
-                                 {4.7763849977, -13.7451453777, -65.3530326334},
-                                 {-5.4354558559, 4.6458526122, 26.3124352495}};
-  for (int k = 0; k < 3; k++) {
-    double v = 0;
-    for (int i = 6; i >= 0; i--)
-      v = v * t + c[i][k];
-    rgb[k] = (unsigned char)(v <= 0 ? 0 : v >= 1 ? 255 : v * 255 + 0.5);
-  }
-}
-
-/* Chooses the plane: all of a 2-D field, the middle slice of a 3-D one, a 1-D one as one row. */
-static Plane choose_plane(const StcFieldInfo *f) {
-  if (f->rank == 1)
-    return (Plane){0, 1, f->shape[0], 0, 0};
-  if (f->rank == 2)
-    return (Plane){0, f->shape[0], f->shape[1], 0, 0};
-  return (Plane){f->shape[0] / 2 * f->shape[1] * f->shape[2], f->shape[1], f->shape[2], 0, 0};
-}
-
-/* Finds the least and the greatest finite value. */
-static void find_range(Plane *p, const StcFieldInfo *f, const void *data) {
-  p->least = INFINITY;
-  p->most = -INFINITY;
-  for (int64_t i = 0; i < p->rows * p->columns; i++) {
-    double v = field_value(f, data, p->first + i);
-    if (!isfinite(v))
-      continue;
-    p->least = v < p->least ? v : p->least;
-    p->most = v > p->most ? v : p->most;
-  }
-}
-
-/* Fills one line of `width` pixels from row `row` of the plane; what is not finite is red. */
-static void fill_line(const Plane *p, const StcFieldInfo *f, const void *data, int64_t row, int width,
-                      unsigned char *line) {
-  static const unsigned char red[3] = {255, 0, 0};
-  for (int x = 0; x < width; x++) {
-    int64_t column = x * p->columns / width;
-    double v = field_value(f, data, p->first + row * p->columns + column);
-    if (!isfinite(v))
-      memcpy(line + 3 * x, red, 3);
-    else
-      colour(p->most > p->least ? (v / 2 - p->least / 2) / (p->most / 2 - p->least / 2) : 0.5, line + 3 * x);
-  }
-}
 
 /* Turns libpng's errors into a return. */
 static void on_error(png_structp png, png_const_charp message) {
@@ -80,9 +18,10 @@ static void on_warning(png_structp png, png_const_charp message) {
   (void)message;
 }
 
-/* Encodes the picture of `width` x `height` pixels into `to`. False on an error. */
-static bool encode(FILE *to, const Plane *p, const StcFieldInfo *f, const void *data, int width, int height,
-                   unsigned char *line) {
+/* ---------------------------------------------------------------- out */
+
+/* Encodes the picture into `to`. False on an error. */
+static bool encode(FILE *to, const Picture *p, unsigned char *line) {
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
   if (!info || setjmp(png_jmpbuf(png))) {
@@ -90,11 +29,11 @@ static bool encode(FILE *to, const Plane *p, const StcFieldInfo *f, const void *
     return false;
   }
   png_init_io(png, to);
-  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+  png_set_IHDR(png, info, (png_uint_32)p->width, (png_uint_32)p->height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, info);
-  for (int y = 0; y < height; y++) {
-    fill_line(p, f, data, p->rows == 1 ? 0 : y * p->rows / height, width, line);
+  for (int y = 0; y < p->height; y++) {
+    picture_line(p, y, line);
     png_write_row(png, line);
   }
   png_write_end(png, info);
@@ -102,31 +41,130 @@ static bool encode(FILE *to, const Plane *p, const StcFieldInfo *f, const void *
   return true;
 }
 
-StcStatus png_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data) {
-  Plane p = choose_plane(f);
-  if (f->bytes == 0)
-    return context_error(c, "field %s has no elements, so there is nothing to show in %s", f->name, path), STC_INPUT;
-  find_range(&p, f, data);
-  int width = p.columns > MAX_SIDE ? MAX_SIDE : (int)p.columns, height = f->rank == 1        ? BAND
-                                                                         : p.rows > MAX_SIDE ? MAX_SIDE
-                                                                                             : (int)p.rows;
-  unsigned char *line = malloc((size_t)width * 3);
+StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  Picture p;
   OutFile out;
+  (void)step;
+  StcStatus s = picture_make(w->context, path, &w->facts->look, &w->sources[0]->info, data[0], &p);
+  if (s)
+    return s;
+  unsigned char *line = malloc((size_t)p.width * 3);
   if (!line)
-    return context_error(c, "out of memory"), STC_MEMORY;
-  if (!file_create(c, path, &out)) {
+    return context_error(w->context, "out of memory"), STC_MEMORY;
+  if (!file_create(w->context, path, &out)) {
     free(line);
     return STC_IO;
   }
-  bool ok = encode(out.to, &p, f, data, width, height, line);
+  bool ok = encode(out.to, &p, line);
   free(line);
   if (ok)
-    return file_commit(c, &out) ? STC_OK : STC_IO;
+    return file_commit(w->context, &out) ? STC_OK : STC_IO;
   file_abandon(&out);
-  return context_error(c, "cannot write %s: libpng failed", path), STC_IO;
+  return context_error(w->context, "cannot write %s: libpng failed", path), STC_IO;
 }
 
-StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data) {
-  (void)step;
-  return png_write(w->context, path, &w->sources[0]->info, data[0]);
+/* ---------------------------------------------------------------- in */
+
+/* A picture that is read: `channels` values a pixel, of 8 or 16 bits, brightness first. */
+typedef struct Photo {
+  int width, height, channels, depth;
+  unsigned char *pixels; /* malloc */
+} Photo;
+
+/* The channels that a field of type f takes of a pixel: 1, or 3 of a vector; 0: it is no picture's. */
+static int field_channels(const StcFieldInfo *f) {
+  return f->rank != 2 ? 0 : f->ncomponents == 1 ? 1 : f->ncomponents == 3 && f->naxes == 1 ? 3 : 0;
+}
+
+/* Decodes the file for a field of `channels`: palettes, transparency and less than 8 bits are made plain, colours grey
+ * where one channel is wanted. False on an error. */
+static bool decode(FILE *from, int channels, Photo *out) {
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
+  png_infop info = png ? png_create_info_struct(png) : NULL;
+  png_bytep *volatile rows = NULL;
+  if (!info || setjmp(png_jmpbuf(png))) {
+    png_destroy_read_struct(&png, &info, NULL);
+    free(rows);
+    return false;
+  }
+  png_init_io(png, from);
+  png_read_info(png, info);
+  png_set_expand(png);
+  png_set_strip_alpha(png);
+  int kind = png_get_color_type(png, info);
+  bool colored = kind & PNG_COLOR_MASK_COLOR || kind == PNG_COLOR_TYPE_PALETTE;
+  if (channels == 1 && colored)
+    png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, PNG_RGB_TO_GRAY_DEFAULT, PNG_RGB_TO_GRAY_DEFAULT);
+  if (channels == 3 && !colored)
+    png_set_gray_to_rgb(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  out->width = (int)png_get_image_width(png, info);
+  out->height = (int)png_get_image_height(png, info);
+  out->channels = png_get_channels(png, info);
+  out->depth = png_get_bit_depth(png, info);
+  size_t row = png_get_rowbytes(png, info);
+  out->pixels = malloc(row * (size_t)out->height + 1);
+  rows = malloc(sizeof *rows * (size_t)out->height + 1);
+  if (!out->pixels || !rows)
+    png_error(png, "memory");
+  for (int y = 0; y < out->height; y++)
+    rows[y] = out->pixels + row * (size_t)y;
+  png_read_image(png, rows);
+  png_destroy_read_struct(&png, &info, NULL);
+  free(rows);
+  return true;
+}
+
+/* Copies the pixels to the field: floats from 0 to 1, integers as they are. */
+static void take_pixels(const Photo *p, const StcFieldInfo *f, void *data) {
+  StcType type = f->components ? f->components[0].type : f->type;
+  StcFieldInfo one = {.type = type};
+  int64_t n = (int64_t)p->width * p->height * p->channels;
+  for (int64_t i = 0; i < n; i++) {
+    int v = p->depth == 16 ? p->pixels[2 * i] << 8 | p->pixels[2 * i + 1] : p->pixels[i];
+    Const c = {.i = v};
+    if (type_is_float((Type)type))
+      c.f = const_convert((Const){.f = v / (p->depth == 16 ? 65535.0 : 255.0)}, TY_F64, (Type)type).f;
+    field_put(&one, data, i, c);
+  }
+}
+
+/* Checks that the picture is of the field's extents and its values fit. */
+static StcStatus check_photo(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, const Photo *p) {
+  StcType type = f->components ? f->components[0].type : f->type;
+  if (p->height != f->shape[0] || p->width != f->shape[1])
+    return context_error(c,
+                         "%s: it is %d pixels high and %d wide, but %s has the shape (%lld, %lld); change the params "
+                         "with -D",
+                         path, p->height, p->width, what, (long long)f->shape[0], (long long)f->shape[1]),
+           STC_INPUT;
+  int bits = 8 * type_size((Type)type);
+  if (type == STC_BOOL || (type_is_int((Type)type) && bits <= p->depth))
+    return context_error(c,
+                         "%s: its values have %d bits, which do not fit the type %s of %s; take a wider integer, or a "
+                         "float, which goes from 0 to 1",
+                         path, p->depth, type_name((Type)type), what),
+           STC_INPUT;
+  return STC_OK;
+}
+
+StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
+  Photo p = {0};
+  int channels = field_channels(f);
+  if (!channels)
+    return context_error(c,
+                         "%s: a picture is for a field of two dimensions, of scalars or vectors of three, not for %s",
+                         path, what),
+           STC_INPUT;
+  FILE *from = fopen(path, "rb");
+  if (!from)
+    return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), STC_IO;
+  bool ok = decode(from, channels, &p);
+  fclose(from);
+  StcStatus s = ok ? check_photo(c, path, what, f, &p) : (context_error(c, "%s: it is no whole PNG", path), STC_INPUT);
+  if (!s)
+    take_pixels(&p, f, data);
+  free(p.pixels);
+  return s;
 }

@@ -3,6 +3,7 @@
  *   formats.c   the table of formats, found by a file name's ending; names that hold the number of a step
  *   feed.c      what is due at a step, copied from the plan and written by a thread of its own
  *   npy.c       .npy: NumPy's arrays, a step a file       png.c   .png: pictures, a step a file
+ *   picture.c   what a picture shows, in which colours    film.c  .apng: pictures of all steps in a file
  *   hdf5.c      .h5, .nc: all steps in a file             xdmf.c  the XML beside an .h5 that ParaView reads
  *   hdf5-io.h   what the files that use HDF5 share        hdf5-io.c
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
@@ -16,6 +17,21 @@
 #define STC_DRIVER_DATA_WRITER_H
 
 #include "driver/driver.h"
+
+/* How pictures are drawn: by which map of colours, between which limits (else those of the picture), of fields of three
+ * dimensions which slice: place `slice_at` of dimension `slice` (else the middle of the slowest), and how many contours
+ * there are between the limits. */
+typedef struct Look {
+  int map;
+  bool limited, sliced;
+  double least, most;
+  int slice;
+  int64_t slice_at;
+  int contours;
+} Look;
+/* The map of colours of that name, -1: there is none; the name of map number `map`, NULL beyond the last. */
+int color_map(const char *name);
+const char *color_map_name(int map);
 
 /* A param: a number of type STC_I64 (i) or STC_F64 (f). */
 typedef struct ParamFact {
@@ -36,6 +52,7 @@ typedef struct Facts {
   double spacing[3], origin[3];
   const char *length_unit;
   int compress;
+  Look look;
 } Facts;
 
 /* What is read from a plan at a step: a field, a component of one (else -1), a launch-time array, or, if `copy` is set,
@@ -129,6 +146,24 @@ StcStatus xdmf_write(const Writer *w, const char *path, const Xdmf *x);
 void xml_text(FILE *to, const char *s);
 
 StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const *data);
+/* A plane of a field as a picture of so many pixels. */
+typedef struct Picture {
+  const Look *look;
+  const StcFieldInfo *field;
+  const void *data;
+  int64_t first, rows, columns, row_stride, column_stride; /* in elements */
+  double least, most;
+  int width, height;
+} Picture;
+StcStatus picture_make(StcContext *c, const char *path, const Look *look, const StcFieldInfo *f, const void *data,
+                       Picture *p);
+/* Fills line `y` of 3 bytes a pixel; what is not finite is red. */
+void picture_line(const Picture *p, int y, unsigned char *line);
+
+StcStatus film_open(Writer *w);
+StcStatus film_step(Writer *w, const char *path, int64_t step, const void *const *data);
+StcStatus film_close(Writer *w);
+void film_abort(Writer *w);
 StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data);
 
 StcStatus hdf5_open(Writer *w);

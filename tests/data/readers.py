@@ -187,6 +187,69 @@ def check_plane(np, folder, stc):
         assert (image_values(np, blocks.GetBlock(1), f"v.{c}", (4, 6)) == [i, j][c][1:, 1:]).all()
 
 
+def close(got, want):
+    """Is each of the three colours within one of what is wanted?"""
+    return all(abs(int(g) - w) <= 1 for g, w in zip(got, want))
+
+
+def check_pictures(np, folder, stc):
+    """Pictures and films: colours, limits, slices, contours, frames; what is not finite is red."""
+    from PIL import Image
+    run(stc, folder, "fields.stn", [("u", "s%d.png"), ("u", "film.apng")], "--every=2", "--slice=1:5", "--colors=gray", "--limits=500,4130509")
+    for n, step in enumerate((0, 2, 4, 6)):
+        plane = expected(np, "u", step)[:, 5, :].astype("f8")
+        level = np.clip((plane - 500) / (4130509 - 500), 0, 1)
+        picture = np.asarray(Image.open(folder / f"s{step}.png"))
+        assert picture.shape == (10, 14, 3) and (abs(picture.astype("f8") - 255 * level[..., None]) <= 1).all(), step
+        with Image.open(folder / "film.apng") as film:
+            assert film.n_frames == 4 and film.is_animated
+            film.seek(n)
+            assert (np.asarray(film.convert("RGB")) == picture).all(), step
+    run(stc, folder, "fields.stn", [("u", "z.png"), ("w.2", "x.png")], "--steps=0", "--slice=2:3", "--colors=coolwarm")
+    picture = np.asarray(Image.open(folder / "z.png"))
+    assert picture.shape == (10, 12, 3) and close(picture[0, 0], (59, 76, 192)) and close(picture[9, 11], (180, 4, 38))
+    assert (np.asarray(Image.open(folder / "x.png")) == 221).all()
+    run(stc, folder, "plane.stn", [("u", "c.png")], "--steps=0", "--contours=4", "--colors=gray")
+    picture = np.asarray(Image.open(folder / "c.png"))[..., 0].astype(int)
+    i, j = np.meshgrid(np.arange(5), np.arange(7), indexing="ij")
+    level = (i + 100 * j) / 604
+    band = np.minimum((level * 5).astype(int), 5)
+    line = np.zeros(band.shape, bool)
+    line[:, :-1] |= band[:, :-1] != band[:, 1:]
+    line[:-1] |= band[:-1] != band[1:]
+    assert (picture[line] == 0).all() and (abs(picture - 255 * level) <= 1)[~line].all()
+
+
+def check_photo(np, folder, stc):
+    """Pictures in: grey and colours, 8 and 16 bits, palettes and transparency, into floats, vectors and integers."""
+    from PIL import Image
+    values = np.arange(5 * 7 * 3, dtype="u1").reshape(5, 7, 3) * 2
+    Image.fromarray(values).save(folder / "rgb.png")
+    Image.fromarray(values[..., 0]).save(folder / "grey.png")
+    Image.fromarray(values[..., 0].astype("u2") * 300).save(folder / "deep.png")
+    Image.fromarray(np.dstack([values, np.full((5, 7), 9, "u1")])).save(folder / "rgba.png")
+    Image.fromarray(values[..., 0]).convert("P").save(folder / "palette.png")
+    reals = (values / 255.0).astype("f4")
+    cases = [("f", "grey.png", reals[..., 0]), ("f", "palette.png", reals[..., 0]), ("v", "rgb.png", reals), ("v", "rgba.png", reals),
+             ("v", "grey.png", np.repeat(reals[..., :1], 3, axis=-1)), ("i", "grey.png", values[..., 0].astype("i2")),
+             ("j", "deep.png", values[..., 0].astype("i4") * 300), ("f", "deep.png", (values[..., 0].astype("f8") * 300 / 65535).astype("f4"))]
+    for field, name, want in cases:
+        run(stc, folder, "photo.stn", [(field, "back.npy")], "--steps=0", "--in", f"{field}={folder / name}")
+        got = np.load(folder / "back.npy")
+        assert got.dtype == want.dtype and got.shape == want.shape and (got == want).all(), (field, name)
+    run(stc, folder, "photo.stn", [("f", "back.npy")], "--steps=0", "--in", f"f={folder / 'rgb.png'}")
+    grey = np.load(folder / "back.npy") * 255
+    assert (abs(grey - values @ np.array([0.2126, 0.7152, 0.0722])) < 2).all()
+    (folder / "half.png").write_bytes((folder / "rgb.png").read_bytes()[:60])
+    errors = [("f", "half.png", "it is no whole PNG"), ("i", "deep.png", "its values have 16 bits, which do not fit the type i16 of field i"),
+              ("k", "grey.png", "its values have 8 bits, which do not fit the type i8"), ("f", "none.png", "cannot read"),
+              ("o", "grey.png", "a picture is for a field of two dimensions"), ("w", "grey.png", "it is 5 pixels high and 7 wide, but field w has the shape (4, 7)")]
+    for field, name, message in errors:
+        words = [stc, "run", "--steps=0", "--in", f"{field}={folder / name}", str(INPUTS / "photo.stn")]
+        done = subprocess.run(words, capture_output=True, text=True)
+        assert done.returncode in (3, 5) and message in done.stderr, (words, done.stderr)
+
+
 def check(stc):
     """All checks."""
     import numpy as np
@@ -204,7 +267,9 @@ def check(stc):
         check_pvd(np, folder / "others.pvd", [n for n in PARTS if n != "params"])
         check_pvd(np, folder / "params.pvd", ["params"])
         check_plane(np, folder, stc)
-    print("h5py, netCDF4 and vtk read what stc writes")
+        check_pictures(np, folder, stc)
+        check_photo(np, folder, stc)
+    print("h5py, Pillow, netCDF4 and vtk read what stc writes")
 
 
 if __name__ == "__main__":
