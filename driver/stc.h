@@ -165,7 +165,6 @@ typedef struct StcFieldInfo {
   StcType type;
   int rank;
   int64_t shape[3];
-  int64_t first[3]; /* the place of element 0 in the grid */
   int64_t bytes;
   bool input, temp, has_init;
   const char *type_name; /* "f32", "f32[3]", a struct's name */
@@ -174,6 +173,7 @@ typedef struct StcFieldInfo {
   const char *dtype;
   int naxes; /* of vectors: their lengths, outermost first */
   const int64_t *axes;
+  int64_t first[3]; /* the place of element 0 in the grid */
 } StcFieldInfo;
 StcStatus stc_plan_field(StcPlan *plan, int field, StcFieldInfo *out);
 /* The same of one component by itself, as a field of its scalar type called "v.0"; of a launch-time array (rank 1, as

@@ -53,7 +53,8 @@ class CComponent(c.Structure):
 class CFieldInfo(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_int), ("shape", c.c_int64 * 3), ("bytes", c.c_int64),
                 ("input", c.c_bool), ("temp", c.c_bool), ("has_init", c.c_bool), ("type_name", c.c_char_p), ("ncomponents", c.c_int),
-                ("components", c.POINTER(CComponent)), ("dtype", c.c_char_p), ("naxes", c.c_int), ("axes", c.POINTER(c.c_int64))]
+                ("components", c.POINTER(CComponent)), ("dtype", c.c_char_p), ("naxes", c.c_int), ("axes", c.POINTER(c.c_int64)),
+                ("first", c.c_int64 * 3)]
 
 
 class CArray(c.Structure):
