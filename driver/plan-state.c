@@ -32,6 +32,7 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
 
 void plan_begin(StcPlan *p, int64_t step) {
   p->done = step;
+  p->unseen = step + 1;
   p->evaluated = true;
 }
 

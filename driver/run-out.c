@@ -298,6 +298,11 @@ static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *s
                          j->c->restart, from.step, all),
            STC_USAGE;
   *steps = from.until[0] ? 0 : all - from.step;
+  if (j->program->module->nprobes && plan == j->plan)
+    fprintf(stderr,
+            "stc: warning: --restart=%s: what probes saw in the first %" PRId64
+            " steps is not in a checkpoint; this run has the later rows alone\n",
+            j->c->restart, from.step);
   return STC_OK;
 }
 
