@@ -75,13 +75,34 @@ static FamilyId family_of(const StcOptions *o) {
   return o->chunk || o->ahead ? FAMILY_STREAM : shaped || o->passes ? FAMILY_NONE : FAMILY_AUTO;
 }
 
+/* Takes the schedule from the text of a plan, if there is one: it says all that there is to say. */
+static StcStatus plan_take(StcProgram *p) {
+  const StcOptions *o = &p->options;
+  bool more = o->T || o->chunk || o->ahead || o->fuse || o->edges || o->barriers || o->passes;
+  if (!plan_is_text(o->schedule))
+    return STC_OK;
+  for (int d = 0; d < MAX_RANK; d++)
+    more = more || o->block[d] || o->elems[d];
+  if (more || p->kind == SOURCE_KIR)
+    return context_error(p->w.context, "-plan: %s",
+                         p->kind == SOURCE_KIR ? "this is kernel IR, which was made by a plan already"
+                                               : "the plan says all of the schedule; leave -schedule, -T, "
+                                                 "-block and other options about it and -passes out"),
+           STC_USAGE;
+  const Schedule *s = plan_parse(p->w.arena, p->w.diags, "plan", o->schedule);
+  if (!s)
+    return STC_INPUT;
+  p->schedule = *s;
+  return STC_OK;
+}
+
 /* Checks the options that no other part checks, and fills language, schedule and defines from them. */
 static StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
   if (!one_of(o->real, "f32", "f64"))
     return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
-  if (o->schedule && !family_find(o->schedule))
+  if (o->schedule && !plan_is_text(o->schedule) && !family_find(o->schedule))
     return context_error(c, "-schedule=%s: the schedules are auto, %s", o->schedule, family_names(p->w.arena)),
            STC_USAGE;
   if (o->check_finite < 0)
@@ -128,6 +149,9 @@ static StcStatus options_take(StcProgram *p) {
     p->schedule.block[d] = o->block[d];
     p->schedule.elems[d] = o->elems[d];
   }
+  StcStatus s = plan_take(p);
+  if (s)
+    return s;
   p->defines = ARENA_ARRAY(p->w.arena, Define, o->ndefines + 1);
   for (int i = 0; i < o->ndefines; i++)
     if (!define_parse(p->w.arena, o->defines[i], &p->defines[i]))
@@ -368,7 +392,6 @@ static void suit_size(Schedule *want, const int64_t *size) {
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
                           Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
-  LevelsFound levels = {0};
   if (by_default)
     budget_schedule(w->diags, m, &want);
   if (size)
@@ -379,14 +402,13 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
                    .schedule = &want,
                    .used = used,
                    .loaded = p->loaded,
-                   .levels = &levels,
                    .stats = p->options.stats ? &stats : NULL};
   PassHooks hooks = pass_hooks(p);
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default)
-    pipeline = passes_default_pipeline(&c, m);
-  if (!pipeline && by_default)
-    return NULL;
+    pipeline = PASSES_DEFAULT;
+  if (by_default && target->simt && schedule_prefers_naive(&c, m))
+    want.family = FAMILY_NAIVE;
   if (pipeline)
     m = passes_run(&c, &hooks, pipeline, m);
   if (stats.s)
@@ -426,29 +448,21 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   return STC_OK;
 }
 
-Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size) {
-  Schedule want = p->schedule;
-  LevelsFound levels = {0};
-  PassContext c = {.arena = w->arena,
-                   .diags = w->diags,
-                   .target = target_info(t),
-                   .schedule = &want,
-                   .loaded = p->loaded,
-                   .levels = &levels};
+Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan) {
+  PassContext c = {
+      .arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = plan, .loaded = p->loaded};
   bool muted = w->muted;
-  int64_t own[MAX_RANK];
-  if (!size)
-    program_size(p, w->arena, c.target, 0, NULL, own);
-  suit_size(&want, size ? size : own);
   w->muted = true;
   Module *m = read_checked(p, w, c.target, NULL);
-  if (m)
-    budget_schedule(w->diags, m, &want);
-  const char *all = m ? passes_default_pipeline(&c, m) : NULL, *lowering = all ? strstr(all, ",lower-") : NULL;
-  if (lowering)
-    m = passes_run(&c, NULL, arena_strndup(w->arena, all, (size_t)(lowering - all)), m);
+  m = m ? passes_run(&c, NULL, PASSES_BEFORE_PLAN, m) : NULL;
+  if (m) {
+    m->plan = plan;
+    m->plan_checked = true;
+  }
+  if (m && family_row(plan->family)->tiled)
+    m = passes_run(&c, NULL, PASSES_TILING, m);
   w->muted = muted;
-  return lowering ? m : NULL;
+  return m;
 }
 
 Module *program_kernels(StcProgram *p) {
@@ -606,6 +620,25 @@ StcStatus stc_program_manifest(StcProgram *p, const char **json) {
   EmitArgs args = {p, 0, NULL};
   StcStatus s = workspace_guard(&p->w, manifest_guarded, &args);
   *json = args.text;
+  return s;
+}
+
+/* Writes the plan. */
+static StcStatus plan_guarded(void *arg) {
+  EmitArgs *e = arg;
+  Module *m = program_kernels(e->p);
+  if (!m)
+    return STC_INPUT;
+  if (!e->p->resolved.family)
+    return context_error(e->p->w.context, "there is no plan: the kernels or the passes were given"), STC_USAGE;
+  e->text = plan_text(e->p->w.arena, &e->p->resolved, m->grid.rank);
+  return STC_OK;
+}
+
+StcStatus stc_program_plan(StcProgram *p, const char **text) {
+  EmitArgs args = {p, 0, NULL};
+  StcStatus s = workspace_guard(&p->w, plan_guarded, &args);
+  *text = args.text;
   return s;
 }
 

@@ -25,6 +25,8 @@ char *depfile_text(const Command *c, const char *const *outputs, int n) {
   str_add(&s, ":");
   if (strcmp(c->file, "-") != 0)
     add_source(&s, c->file);
+  if (c->plan && strcmp(c->plan, "-") != 0)
+    add_source(&s, c->plan);
   for (int i = 0; i < c->nload; i++)
     add_source(&s, c->load_passes[i]);
   const char *const databases[] = {c->db ? c->db : tune_path_beside(c->arena, c->file),

@@ -170,9 +170,9 @@ void program_take_grid(StcProgram *p);
 enum { GRID_SMALL = -1 };
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
                   int64_t size[MAX_RANK]);
-/* The stencil IR that the schedule's own pipeline lowers for `t`, fused and tiled, for a grid of that size (NULL: of
- * the program's defines). Reports errors only. NULL after one. */
-Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const int64_t *size);
+/* The stencil IR that plan `plan`, which was made for `t`, has lowered, cut and tiled. Reports errors only. NULL after
+ * one. */
+Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
 /* The code generator's options for kernels `m` of the program on `t`. */
@@ -569,6 +569,7 @@ typedef struct Command {
   StcContext *context;
   StcOptions options;
   const char *file, *out, *emit, *device, *topic, *log;
+  const char *plan;    /* the file that -plan names */
   bool depend;         /* -MD */
   const char *depfile; /* -MF; NULL: by the output's name */
   int64_t steps;       /* -1: the program's */
@@ -610,7 +611,8 @@ typedef struct Command {
 char *depfile_text(const Command *c, const char *const *outputs, int n);
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */
 StcStatus command_parse(Command *c, int argc, char **argv);
-/* Adds to *o what the options in `words` say, separated by spaces: "-schedule=overlap -T=4". Strings live in `a`. */
+/* Adds to *o what the options in `words` say, separated by spaces: "-schedule=overlap -T=4"; or takes `words` for the
+ * text of a plan if it begins like one. Strings live in `a`. */
 StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o);
 /* Writes the help on `topic` ("run", "bench", "devices", NULL: all). STC_USAGE if there is no such topic. */
 StcStatus help_print(FILE *to, const char *topic);

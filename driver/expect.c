@@ -27,7 +27,7 @@ static StcStatus expect_guarded(void *arg) {
                    .points = a->points};
   e.card = card_of_device(a->description, target_arch(e.target));
   e.info = e.card ? card_info(e.card, target_info(e.target)) : *target_info(e.target);
-  e.stencils = program_before_lowering(a->program, a->w, e.target, b->grid);
+  e.stencils = program_before_lowering(a->program, a->w, e.target, &b->code.schedule);
   if (!e.stencils)
     return STC_INPUT;
   explain_kernels(&e);

@@ -68,6 +68,7 @@ static const char *set_emit(Command *c, const char *v) { return c->emit = v, NUL
 static const char *set_real(Command *c, const char *v) { return c->options.real = v, NULL; }
 static const char *set_schedule(Command *c, const char *v) { return c->options.schedule = v, NULL; }
 static const char *set_fuse(Command *c, const char *v) { return c->options.fuse = v, NULL; }
+static const char *set_plan(Command *c, const char *v) { return c->plan = v, NULL; }
 static const char *set_edges(Command *c, const char *v) { return c->options.edges = v, NULL; }
 static const char *set_barriers(Command *c, const char *v) { return c->options.barriers = v, NULL; }
 static const char *set_passes(Command *c, const char *v) { return c->options.passes = v, NULL; }
@@ -308,7 +309,7 @@ static const OptionRow rows[] = {
     {"o", TAKES_VALUE, CMD_COMPILE | CMD_EXPLAIN, set_out, "-o OUT",
      "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT",
-     "ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so; to stdout"},
+     "ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so, plan; to stdout"},
     {"MD", TAKES_NOTHING, CMD_COMPILE, set_depend, "-MD",
      "write what the output was made from, as a rule for make, to OUT's name with .d"},
     {"MF", TAKES_VALUE, CMD_COMPILE, set_depfile, "-MF FILE", "... to FILE"},
@@ -375,6 +376,7 @@ static const OptionRow rows[] = {
     {"elems", TAKES_VALUE, PROGRAM, set_elems, "-elems=AxBxC", "points a thread"},
     {"chunk", TAKES_VALUE, PROGRAM, set_chunk, "-chunk=N", "stream: rows of a walk"},
     {"ahead", TAKES_VALUE, PROGRAM, set_ahead, "-ahead=N", "stream: rows that loads run ahead; 1: in registers"},
+    {"plan", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_plan, "-plan=FILE", "the whole schedule, as -emit=plan writes it"},
     {"for-grid", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_grid, "-for-grid=AxBxC",
      "choose the schedule for a grid of that size; default what the params give"},
     {"fuse", TAKES_VALUE, PROGRAM, set_fuse, "-fuse=CUT",
@@ -453,7 +455,7 @@ static StcStatus unknown_option(Command *c, const char *arg) {
 
 /* Does an option say something of the schedule, so that none is taken from a database? */
 static bool is_about_schedule(const OptionRow *row) {
-  static const char *const names[] = {"schedule", "T", "block", "elems", "chunk", "ahead", "fuse", "passes"};
+  static const char *const names[] = {"plan", "schedule", "T", "block", "elems", "chunk", "ahead", "fuse", "passes"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strcmp(row->name, names[i]) == 0)
       return true;
@@ -512,6 +514,22 @@ static bool command_word(Command *c, const char *word) {
   return true;
 }
 
+/* Reads the plan that -plan names. */
+static StcStatus read_plan(Command *c) {
+  Workspace w = {.arena = c->arena, .context = c->context};
+  size_t size;
+  if (!c->plan)
+    return STC_OK;
+  if (c->options.schedule)
+    return context_error(c->context, "-plan=%s: the plan says the schedule, too; leave -schedule out", c->plan),
+           STC_USAGE;
+  c->options.schedule = file_read(&w, c->plan, &size);
+  if (c->options.schedule && !plan_is_text(c->options.schedule))
+    return context_error(c->context, "-plan=%s: this is no plan; one begins \"plan stream\", see -emit=plan", c->plan),
+           STC_INPUT;
+  return c->options.schedule ? STC_OK : STC_IO;
+}
+
 StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
   c->steps = -1;
@@ -539,6 +557,9 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
       c->file = argv[i];
     }
   }
+  StcStatus s = read_plan(c);
+  if (s)
+    return s;
   c->options.ndefines = c->ndefines;
   c->options.defines = c->defines;
   c->options.nload = c->nload;
@@ -557,6 +578,10 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
 
 StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptions *o) {
   Command c = {.kind = CMD_RUN, .arena = a, .context = context, .options = *o};
+  if (plan_is_text(words)) {
+    o->schedule = arena_strdup(a, words);
+    return STC_OK;
+  }
   char **argv = NULL;
   int argc = 0;
   for (const char *s = words; *s; s += strspn(s, " ")) {

@@ -67,7 +67,8 @@ typedef struct StcOptions {
   const char *march;      /* "nvptx", "amdgpu", "host"; default "host" */
   const char *mcpu;       /* "sm_90", "gfx942", ... */
   const char *real;       /* "f32" or "f64" */
-  const char *schedule;   /* "naive", "overlap", "stream"; NULL or "auto": stc's choice */
+  const char *schedule;   /* "naive", "overlap", "stream"; NULL or "auto": stc's choice; or the text of a plan, as
+                             stc_program_plan gives it, which says all from here to `fuse` */
   int T;                  /* time steps a tile */
   int block[3], elems[3]; /* threads a block, points a thread */
   int chunk, ahead;       /* stream: rows of a walk, rows that loads run ahead */
@@ -110,6 +111,8 @@ StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size
 /* The manifest, docs/manifest.md, as JSON text; the artifact's C header (host only). */
 StcStatus stc_program_manifest(StcProgram *p, const char **json);
 StcStatus stc_program_header(StcProgram *p, const char **text);
+/* How the program is run on options->march: its plan as text, which options.schedule takes. */
+StcStatus stc_program_plan(StcProgram *p, const char **text);
 /* The program's name, the artifact's ending ("ptx", "hsaco" or "o") and the target's architecture; the last two are
  * NULL after an error. */
 const char *stc_program_name(const StcProgram *p);

@@ -42,6 +42,8 @@ int diags_add_source(Diags *d, const char *name, const char *text) {
 int diags_errors(const Diags *d) { return d->errors; }
 void diags_enable_remarks(Diags *d, bool on) { d->remarks = on; }
 
+bool diags_remarks_enabled(const Diags *d) { return d->remarks; }
+
 /* A copy of line `line` (from 1) of `text`, NULL if the text has fewer lines. */
 static const char *source_line(Arena *a, const char *text, int line) {
   for (int i = 1; i < line; i++) {

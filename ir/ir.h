@@ -118,6 +118,7 @@ void diag_note(Diags *d, Loc at, const char *fmt, ...) __attribute__((format(pri
 int diags_errors(const Diags *d);
 /* Are remarks passed on? Off at first (`-Rpass` turns it on). */
 void diags_enable_remarks(Diags *d, bool on);
+bool diags_remarks_enabled(const Diags *d);
 /* Writes "FILE:LINE:COL: error: MESSAGE", the source line and a caret under the column. Colours if `color`. */
 void diag_print(FILE *to, const Diag *d, bool color);
 
@@ -626,7 +627,9 @@ typedef struct Module {
   int32_t nprobes;
   Probe *probes;
   /* stencil IR */
-  int32_t time_tile; /* steps one run through `stencils` makes; 1 at first */
+  int32_t time_tile;    /* steps one run through `stencils` makes; 1 at first */
+  const Schedule *plan; /* what pass plan decided; NULL: nothing */
+  bool plan_checked;    /* it is legal for the target at hand; not of a plan that was read */
   int32_t ninits;
   Stencil *inits;
   int32_t nstencils;

@@ -581,6 +581,15 @@ static bool parse_declaration(Parser *p, const char *word, Loc at) {
   return true;
 }
 
+/* Reads the module's plan, after the word. */
+static void parse_plan(Parser *p, Loc at) {
+  Schedule *plan = ARENA_NEW(p->arena, Schedule);
+  if (p->m->plan || p->m->level != LEVEL_SIR)
+    reader_error(&p->r, at, p->m->plan ? "there is already a plan" : "a kernel module has no plan");
+  plan_read(&p->r, plan);
+  p->m->plan = plan;
+}
+
 /* Reads one item of the module. */
 static void parse_item(Parser *p) {
   Loc at = p->r.tok.loc;
@@ -591,6 +600,8 @@ static void parse_item(Parser *p) {
     return;
   if (!strcmp(word, "time_tile")) {
     parse_time_tile(p, at);
+  } else if (!strcmp(word, "plan")) {
+    parse_plan(p, at);
   } else if (!strcmp(word, "init")) {
     Stencil st = parse_stencil(p, at);
     ARENA_PUSH(p->arena, m->inits, m->ninits, st);

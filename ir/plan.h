@@ -70,6 +70,31 @@ struct Schedule {
                        fuse); resolved: the cut */
   int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups; /* and the schedule of each */
+  const Schedule *rest;   /* resolved, stream: overlapped tiles for single steps behind the last tile; its block is that
+                             of inits, too */
 };
+
+/* ---------------------------------------------------------------- as text: plan.c */
+
+/* Adds the plan for a grid of rank `rank`, whole lines that begin with `indent`; what is open is left out:
+ *
+ *   plan stream T=4 block=4x32 elems=1x2 chunk=128 ahead=4 edges=apart barriers=neighbours
+ *     rest overlap block=8x32 elems=4x1
+ *
+ * or, if the step is cut into several launches,
+ *
+ *   plan overlap T=1 cut="gauss+st,dt" edges=apart
+ *     launch overlap block=8x32 elems=4x1
+ *     launch overlap block=8x32 elems=2x1 */
+void plan_print(Str *s, const Schedule *p, int rank, const char *indent);
+char *plan_text(Arena *a, const Schedule *p, int rank);
+/* Is `text` (NULL: no) such a text, by how it begins? */
+bool plan_is_text(const char *text);
+/* Reads such a text, in which anything may be open (family "auto"). Blanks, newlines and comments are free. NULL after
+ * an error, which names line and cause. */
+const Schedule *plan_parse(Arena *a, Diags *d, const char *file, const char *text);
+/* The first knob that is open in plan `p` on a grid of rank `rank`, or said for more dimensions than there are; NULL:
+ * none, the plan is complete. */
+const char *plan_open_knob(const Schedule *p, int rank);
 
 #endif

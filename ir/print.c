@@ -704,6 +704,8 @@ static void print_declarations(Str *s, const Module *m) {
 static void print_stencils(Str *s, const Module *m) {
   if (m->time_tile != 1)
     str_addf(s, "  time_tile %d\n", (int)m->time_tile);
+  if (m->plan)
+    plan_print(s, m->plan, m->grid.rank, "  ");
   for (int i = 0; i < m->ninits; i++)
     print_stencil(s, m, &m->inits[i], "init");
   for (int i = 0; i < m->nstencils; i++)

@@ -2,7 +2,7 @@
 #ifndef STC_IR_TEXT_H
 #define STC_IR_TEXT_H
 
-#include "ir/ir.h"
+#include "ir/plan.h"
 
 /* The bits of the NaN that is printed by name, without its sign. */
 #define NAN_BITS UINT64_C(0x7ff8000000000000)
@@ -54,6 +54,9 @@ int64_t reader_int(Reader *r, int64_t min, int64_t max);
 Const reader_const(Reader *r, Type t);
 /* A type's name. */
 Type reader_type(Reader *r);
+
+/* A plan, behind its word (plan.c). */
+void plan_read(Reader *r, Schedule *p);
 
 /* ---------------------------------------------------------------- code: parse-code.c */
 

@@ -1,6 +1,7 @@
 /* ir/verify.c: the rules of both IRs: declarations, stencils, kernels and the host part; verify-code.c has those of
  * the code in them. Whether
  * accesses stay on their fields is the front end's business. */
+#include "ir/plan.h"
 #include "ir/verify.h"
 
 #include <string.h>
@@ -414,6 +415,9 @@ static void check_stencil_ir(Verifier *v) {
     verify_fail(v, no_loc(), "a stencil module has no buffers, kernels and host part");
   if (m->time_tile < 1)
     verify_fail(v, no_loc(), "time_tile is %d, must be at least 1", m->time_tile);
+  if (m->plan && plan_open_knob(m->plan, m->grid.rank))
+    verify_fail(v, no_loc(), "the plan does not say %s for the grid's %d dimension%s",
+                plan_open_knob(m->plan, m->grid.rank), m->grid.rank, m->grid.rank > 1 ? "s" : "");
   for (int i = 0; i < m->ninits; i++)
     check_stencil(v, &m->inits[i], true);
   for (int i = 0; i < m->nstencils; i++)

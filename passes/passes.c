@@ -32,6 +32,8 @@ const Pass pass_table[] = {
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_history},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
+    {"plan", "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey",
+     LEVEL_SIR, LEVEL_SIR, NULL, pass_plan},
     {"fuse", "cut the step's stencils into groups that are a launch each;\ncuts: all, none, auto, or a+b/c", LEVEL_SIR,
      LEVEL_SIR, fuse_options, pass_fuse},
     {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR,
@@ -109,9 +111,11 @@ void pass_stat(PassContext *c, int64_t n, const char *pass, const char *what, ..
   str_add(c->stats, "\n");
 }
 
-/* One element of a pipeline: the pass, its options, the milliseconds its runs took. */
+/* One element of a pipeline: the pass, its options, the milliseconds its runs took. planned: what the module's plan
+ * stands for is to be put in its place. */
 typedef struct Step {
   const Pass *pass;
+  bool planned;
   int noptions;
   PassOption *options;
   double ms;
@@ -209,13 +213,13 @@ static bool read_options(Reader *r, Step *s) {
 /* Reads one "name" or "name(options)". */
 static bool read_step(Reader *r, Step *s) {
   char *name = read_until(r, ",()");
-  *s = (Step){.pass = find_pass(r->c, name)};
-  if (!s->pass) {
+  *s = (Step){.pass = find_pass(r->c, name), .planned = strcmp(name, PASSES_PLANNED) == 0};
+  if (!s->pass && !s->planned) {
     diag_error(r->c->diags, no_loc(), "pipeline '%s': there is no pass '%s'; there are %s", r->pipeline, name,
                pass_names(r->c));
     return false;
   }
-  if (*r->at == '(' && !read_options(r, s))
+  if (*r->at == '(' && s->pass && !read_options(r, s))
     return false;
   r->at += strspn(r->at, " \t\n");
   if (*r->at && *r->at != ',') {
@@ -307,6 +311,23 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
   return m;
 }
 
+/* Puts the passes that the plan of `m` stands for in the place of step number `at`. False after an error. */
+static bool expand_plan(PassContext *c, const Module *m, Step **steps, int *n, int at) {
+  Step *tail, *all = NULL;
+  int count = 0;
+  if (!m->plan) {
+    diag_error(c->diags, no_loc(),
+               "'%s' in a pipeline stands for the passes that the plan asks for: put plan before it", PASSES_PLANNED);
+    return false;
+  }
+  int more = read_pipeline(c, family_pipeline(c->arena, c->target, m, true), &tail);
+  for (int i = 0; i < *n - 1 + more; i++)
+    ARENA_PUSH(c->arena, all, count, i < at ? (*steps)[i] : i < at + more ? tail[i - at] : (*steps)[i - more + 1]);
+  *steps = all;
+  *n = count;
+  return true;
+}
+
 /* Writes the time of each step and their sum. */
 static void print_times(FILE *to, int n, const Step *s) {
   double sum = 0;
@@ -330,8 +351,11 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
   PassContext with = *c;
   if (h->stats && !c->stats)
     with.stats = &text;
-  for (int i = 0; i < n && m; i++)
-    m = run_step(&with, h, to, &steps[i], m);
+  for (int i = 0; i < n && m; i++) {
+    if (steps[i].planned && !expand_plan(c, m, &steps, &n, i))
+      return NULL;
+    m = i < n ? run_step(&with, h, to, &steps[i], m) : m;
+  }
   if (h->time)
     print_times(to, n, steps);
   if (text.s)

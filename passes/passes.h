@@ -3,20 +3,17 @@
  *
  *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
  *   plugin.h          passes that a shared object brings (-load-pass)
- *   families.c        the pipeline of a family of schedules, from its row (ir/families.def)
- *   schedule.c        what the user asked for (Schedule, ir/plan.h) made legal for a target: DetermineTileSize,
- * equations 1 and 3 schedule-size.c   what is left open of it chosen for a small grid schedule-rounds.c rows of a walk
- * chosen for a grid
+ *   plan/plan.h       the choice of a schedule, and its table of contents
  *
  *   stencil IR -> stencil IR
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   history.c         the moving on of time levels written out
+ *   plan.c            how the program is to be run, decided once (plan/plan.h): the passes behind it obey
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
+ *   fuse.c            the step cut into groups of stencils that share a launch
  *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
- *   fuse.c            which stencils of a step share a launch
- *   fuse-cost.c       what a launch is expected to cost, for fuse
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile
  *
  *   stencil IR -> kernel IR, one for each schedule family
@@ -54,23 +51,19 @@
 
 typedef struct Pass Pass;
 
-/* What the cost model was asked last, so that it is not asked twice: the time steps that walked tiles of module `m`
- * should have under `want` where T or `more` of them are possible. */
-typedef struct LevelsFound {
-  const Module *m;
-  Schedule want;
-  int from, more, T;
-} LevelsFound;
+/* What the cost model was asked (plan/estimate.h), so that it is not asked twice. */
+typedef struct ModelCache ModelCache;
 
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
 typedef struct PassContext {
   Arena *arena;
   Diags *diags;
   const TargetInfo *target;
-  const Schedule *schedule;  /* as asked for; lowerings use schedule_resolve */
-  Schedule *used;            /* where a lowering writes what it resolved that to, NULL: nowhere */
-  LevelsFound *levels;       /* what was found of time steps, NULL: nothing is kept */
-  Str *stats;                /* where -stats text goes, NULL: nowhere */
+  const Schedule *schedule; /* as asked for */
+  Schedule *used;           /* where pass plan, or a lowering without one, writes what that came to, NULL: nowhere */
+  ModelCache *cache;        /* what the model said of the module at hand, NULL: nothing is kept */
+  bool sketch; /* lowerings need make nothing but the kernels of the longest sequence of steps: for the model */
+  Str *stats;  /* where -stats text goes, NULL: nowhere */
   const Pass *const *loaded; /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
   Str *notes; /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
 } PassContext;
@@ -103,11 +96,16 @@ typedef struct PassHooks {
 /* Runs the comma-separated pipeline on `m`. NULL after an error (unknown pass or option, wrong level, the pass's own).
  * h may be NULL. */
 Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Module *m);
-/* The pipeline that the schedule in `c` stands for, from stencil IR to finished kernel IR on c->target. */
-const char *passes_default_pipeline(PassContext *c, const Module *m);
-/* The passes of a schedule of a family that come behind pass simplify, from its row: `first` is put in front (such as
- * "scalarize,history,simplify"; "": only the lowering and what follows it). */
-const char *family_pipeline(Arena *a, const TargetInfo *t, const char *first, const Schedule *s, int rank, bool apart);
+/* The default pipeline, from stencil IR to finished kernel IR: PASSES_PLANNED in a pipeline stands for the passes that
+ * the plan asks for, which come behind pass plan. */
+#define PASSES_PLANNED "planned"
+#define PASSES_BEFORE_PLAN "scalarize,history,probes,simplify"
+#define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
+/* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
+#define PASSES_TILING "fuse,time-tile,halo"
+/* The passes that the plan of `m` asks for, from its family's row and its edges and barriers: from the cut on if
+ * `whole`, else the lowering and what follows it, for the model. */
+const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool whole);
 
 /* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's
  * step is cut into, and checks what it fixes. Errors say what was asked, what the target allows and the nearest legal
@@ -123,6 +121,12 @@ bool schedule_rows_are_open(const Schedule *s);
 /* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be
  * small. */
 bool schedule_parts_edges(const Schedule *s, int rank);
+
+/* Is the family `auto` to be naive for the grid at hand? On grids of known and small size, whose fields stay in the
+ * cache, a launch for each step with a thread for each point is faster than tiles of one step, and tiles of several do
+ * not pay: in all six such cases that were measured (docs/performance.md). Asked before any pass has run, for that is
+ * how its numbers were fitted; of steps of one stencil only, for with several naive stores what tiles keep. */
+bool schedule_prefers_naive(PassContext *c, const Module *m);
 
 /* ---- Algorithm 2: halo.c */
 

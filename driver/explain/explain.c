@@ -59,7 +59,7 @@ static StcStatus lower(Explanation *e) {
   e->target = p->target;
   e->schedule = p->resolved;
   e->schedule_text = schedule_describe(e->arena, e->kernels, &e->schedule);
-  e->stencils = program_before_lowering(p, &p->w, e->target, NULL);
+  e->stencils = program_before_lowering(p, &p->w, e->target, &p->resolved);
   e->info = e->card ? card_info(e->card, target_info(e->target)) : *target_info(e->target);
   return e->stencils ? STC_OK : STC_INPUT;
 }

@@ -95,6 +95,8 @@ static StcStatus describe_guarded(void *arg) {
   for (int i = 0; i < m->nkernels; i++)
     block_walk(m->kernels[i].body, count_op, &t->ops);
   describe(t, schedule_describe(t->program->w.arena, m, &t->build->code.schedule));
+  if (t->build->code.schedule.family)
+    t->text = plan_text(t->program->w.arena, &t->build->code.schedule, m->grid.rank);
   return STC_OK;
 }
 

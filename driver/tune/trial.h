@@ -93,6 +93,7 @@ struct Trial {
   StcContext *context;
   StcProgram *program;
   StcPlan *plan;
+  const char *text;   /* the plan of its schedule as text, in the program's memory; NULL: there is none yet */
   char schedule[256]; /* as options, what was resolved: "-schedule=overlap -T=4 -block=8x32 -elems=4x1" */
   Build *build;       /* NULL until there is kernel IR */
   int ops;            /* of that, once trial_lower was called: how long compiling takes depends on it */
@@ -104,8 +105,8 @@ struct Trial {
   double rough;       /* GPts/s while trial_start looked for that */
 };
 
-/* A trial of `schedule`, options as in "-schedule=naive -block=8x32" ("" leaves all open). Close it even after an
- * error. */
+/* A trial of `schedule`, options as in "-schedule=naive -block=8x32" ("" leaves all open) or the text of a plan. Close
+ * it even after an error. */
 StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule);
 void trial_close(Trial *t);
 /* Compiles to kernel IR for device `d`, of which nothing but its facts is used, and asks the model about it and a grid

@@ -2,7 +2,7 @@
  *
  *   {"stc_tune": 1, "entries": [{"program": "3f...", "size": "large", "device": "cuda NVIDIA H200", "arch": "nvptx",
  *   "cpu": "sm_90", "version": "stc 0.1.0 (LLVM 22.1.8)",
- *                                "name": "heat", "real": "f32", "schedule": "-schedule=overlap -T=8 ...", "gpts":
+ *                                "name": "heat", "real": "f32", "schedule": "plan overlap T=8 ...", "gpts":
  *                                1246.1, "date": "2026-11-21"}]}
  */
 #include "driver/tune/tune.h"
@@ -74,7 +74,7 @@ TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *b
                      stc_program_name(s->program),
                      s->options.real ? s->options.real : "f32",
                      stc_version(),
-                     best->schedule,
+                     best->plan ? best->plan : best->schedule,
                      arena_strdup(a, date),
                      best->gpts};
 }

@@ -18,6 +18,7 @@ static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15
 static void note(Search *t, Candidate *k) {
   const Trial *trial = k->trial;
   k->schedule = arena_strdup(t->arena, trial->schedule);
+  k->plan = trial->text ? arena_strdup(t->arena, trial->text) : k->plan;
   if (trial->expected.gpts > 0)
     k->expected = trial->expected;
   k->kernel = trial->kernel;

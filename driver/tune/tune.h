@@ -54,6 +54,7 @@ typedef struct Candidate {
   CandidateState state;
   bool lowered;               /* there was kernel IR of it: schedule and expected are known */
   const char *why, *schedule; /* the reason; what the options came to */
+  const char *plan;           /* as the text of a plan; NULL: not known */
   int T;
   Expected expected; /* gpts 0: the model says nothing */
   int ops;           /* of the kernel IR */
@@ -151,7 +152,7 @@ StcStatus tune_write_plot(StcContext *c, Arena *a, const SearchSpace *s, const c
 typedef struct TuneKey {
   const char *program, *size, *device, *arch, *cpu;
 } TuneKey;
-/* The best schedule found, by a version of stc. */
+/* The best schedule found, by a version of stc: the text of a plan, or options, as older entries have them. */
 typedef struct TuneEntry {
   TuneKey key;
   const char *name, *real, *version, *schedule, *date;

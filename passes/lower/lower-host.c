@@ -253,7 +253,8 @@ static void lower_probes(Lowering *lo) {
 }
 
 Module *lowering_finish(Lowering *lo) {
-  lower_reductions(lo);
+  if (!lo->c->sketch)
+    lower_reductions(lo);
   for (int i = 0; i < lo->out->nkernels; i++) {
     kernel_set_args(lo->out, &lo->out->kernels[i]);
     for (int d = 0; d < lo->out->grid.rank; d++)

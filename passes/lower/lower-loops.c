@@ -16,6 +16,7 @@
  */
 #include "passes/lower/loops.h"
 #include "passes/registry.h"
+#include "passes/plan/plan.h"
 
 #include <string.h>
 
@@ -123,16 +124,8 @@ static Launches all_launches(const Module *m, bool naive) {
 }
 
 Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
   (void)n, (void)o;
-  if (!lowering_ready(c, m, "lower-loops"))
-    return NULL;
-  Schedule want = *c->schedule, s;
-  if (m->time_tile > 1)
-    want.T = m->time_tile;
-  if (!schedule_resolve(c, m, &want, &s))
-    return NULL;
-  if (c->used)
-    *c->used = s;
   if (c->target->simt) {
     diag_error(c->diags, no_loc(),
                "pass 'lower-loops' makes kernels of one thread and target %s runs blocks of threads; use lower-naive "
@@ -140,6 +133,8 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
                c->target->name);
     return NULL;
   }
+  if (!lowering_ready(c, m, "lower-loops") || !plan_obeyed(c, m, "lower-loops", FAMILY_OVERLAP, &s))
+    return NULL;
   bool naive = !family_row(s.family)->tiled;
   Launches l = all_launches(m, naive);
   Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
@@ -149,6 +144,6 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   for (int i = 0; i < l.ntiles; i++)
     lower_loop_groups(lo, 1, l.all + l.ninits + l.nsteps + i, &s);
   if (!naive)
-    lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.groups);
+    lower_loop_groups(lo, l.nsteps, l.all + l.ninits, s.ngroups > 1 ? s.groups : &s);
   return lowering_finish(lo);
 }

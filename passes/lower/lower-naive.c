@@ -7,6 +7,7 @@
  * is written in place. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
+#include "passes/plan/plan.h"
 
 /* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all).
  * `g` is the thread's point. */
@@ -214,19 +215,14 @@ Module *lower_naive(PassContext *c, Module *m, const Schedule *s) {
 }
 
 Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
   (void)n, (void)o;
-  if (!lowering_ready(c, m, "lower-naive"))
-    return NULL;
-  Schedule want = *c->schedule, s;
-  want.family = FAMILY_NAIVE;
-  if (!schedule_resolve(c, m, &want, &s))
-    return NULL;
-  if (c->used)
-    *c->used = s;
   if (!c->target->simt) {
     diag_error(c->diags, no_loc(),
                "pass 'lower-naive' makes kernels of threads and target %s has none; use lower-loops", c->target->name);
     return NULL;
   }
+  if (!lowering_ready(c, m, "lower-naive") || !plan_obeyed(c, m, "lower-naive", FAMILY_NAIVE, &s))
+    return NULL;
   return lower_naive(c, m, &s);
 }

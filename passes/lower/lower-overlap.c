@@ -17,6 +17,7 @@
  * the last. */
 #include "passes/lower/lower.h"
 #include "passes/registry.h"
+#include "passes/plan/plan.h"
 
 /* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth]
  * and near[f][v] are the arrays that hold version v of field f, -1: none. */
@@ -419,32 +420,29 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   for (int i = 0; i < tiles; i++)
     all[m->ninits + groups + i] = tile[i];
   Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
-  lower_inits(lo, inits, s->block);
-  for (int i = 0; i < tiles; i++) {
+  if (!c->sketch)
+    lower_inits(lo, inits, s->block);
+  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++) {
     Schedule own = i ? fewest_elements(tile[i], *s) : *s;
     overlap_seq(lo, 1, &tile[i], &own);
   }
   Schedule rest = tiles ? fewest_elements(step[0], *s) : *s;
-  overlap_seq(lo, groups, step, tiles || groups == 0 ? &rest : s->groups);
+  if (!c->sketch || !tiles)
+    overlap_seq(lo, groups, step, tiles || groups == 0 || !s->groups ? &rest : s->groups);
   return lowering_finish(lo);
 }
 
 Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
   (void)n, (void)o;
-  if (!lowering_ready(c, m, "lower-overlap"))
-    return NULL;
-  Schedule want = *c->schedule, s;
-  want.family = FAMILY_OVERLAP;
-  want.T = m->time_tile;
-  if (!schedule_resolve(c, m, &want, &s))
-    return NULL;
-  if (c->used)
-    *c->used = s;
   if (!c->target->simt) {
     diag_error(c->diags, no_loc(),
                "pass 'lower-overlap' makes kernels of threads and target %s has none; use lower-loops",
                c->target->name);
     return NULL;
   }
-  return extents_ready(c, m, "lower-overlap") ? lower_overlap(c, m, &s) : NULL;
+  if (!lowering_ready(c, m, "lower-overlap") || !plan_obeyed(c, m, "lower-overlap", FAMILY_OVERLAP, &s) ||
+      !extents_ready(c, m, "lower-overlap"))
+    return NULL;
+  return lower_overlap(c, m, &s);
 }

@@ -17,6 +17,7 @@
  * in. */
 #include "passes/registry.h"
 #include "passes/lower/stream.h"
+#include "passes/plan/plan.h"
 
 #include <string.h>
 
@@ -305,7 +306,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
  * elements one by one. The index of the first. */
 static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
   int index = stream_kernel(lo, l, s, true, name, steps);
-  if (lo->out->kernels[index].nmultiples)
+  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
     kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
   return index;
 }
@@ -332,18 +333,6 @@ static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) 
   }
 }
 
-/* Says which of the groups of the step of `n` stencils at `st`, under schedule `s`, are not walked, and why. */
-static void remark_groups(PassContext *c, const Module *m, int n, const Stencil *st, const Schedule *s) {
-  for (int i = 0, k, g = 0; i < n && s->ngroups > 1; i += k, g++) {
-    Schedule none;
-    k = group_length(n - i, st + i);
-    const char *why = schedule_walk(c, c->schedule, part_launch(m, n, st, i, i + k), 1, &none);
-    if (why)
-      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not walked: %s",
-                  cut_text(c->arena, m, k, st + i), why);
-  }
-}
-
 /* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. */
 static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[2]) {
   int n = tile_launches(m, out);
@@ -354,7 +343,7 @@ static int walked_launches(const PassContext *c, const Module *m, const Schedule
 
 /* The kernel for T steps, perhaps one for fewer, ordinary overlapped tiles for the steps that remain, or the kernels of
  * the groups that a step is cut into; and the inits. */
-static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
+static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
@@ -364,69 +353,20 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s, const 
   for (int i = 0; i < m->ninits + groups + tiles; i++)
     all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
   Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
-  lower_inits(lo, inits, rest->block);
-  for (int i = 0; i < tiles; i++)
+  if (!c->sketch)
+    lower_inits(lo, inits, s->rest->block);
+  for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++)
     stream_seq(lo, tile[i], s);
   if (groups > 1)
     group_seq(lo, groups, step, s->groups);
-  else if (m->time_tile > 1 || n == 0)
-    overlap_seq(lo, groups, step, rest);
+  else if (!c->sketch && (m->time_tile > 1 || n == 0))
+    overlap_seq(lo, groups, step, s->rest);
   return lowering_finish(lo);
 }
 
-/* The schedule of overlapped tiles for the steps that remain, one at a time, in *rest. Reports an error of pass `pass`
- * and gives false if there is none and it is needed. */
-static bool resolve_rest(PassContext *c, const Module *m, const char *pass, Schedule *rest) {
-  static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
-  int32_t n;
-  const Stencil *st = last_level(m, &n);
-  const char *why = schedule_launch(c, &plain, part_launch(m, n, st, 0, n), 1, false, rest);
-  bool needed = m->time_tile > 1;
-  if (why && needed)
-    diag_error(c->diags, no_loc(), "pass '%s': the steps that remain behind the last tile cannot be made: %s", pass,
-               why);
-  return !why || !needed;
-}
-
-/* Says why the schedule, which was left to us, has come to overlapped tiles. */
-static void remark_overlapped(PassContext *c, const Module *m) {
-  Schedule want = *c->schedule;
-  bool small = c->target->async_copy && schedule_suit(c, m, INT64_MAX, &want);
-  const char *why = small ? "that is better on a small grid" : stream_is_not_better(c, m, c->schedule, INT64_MAX);
-  diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s",
-              why ? why : "there are too few steps to make");
-}
-
-PassContext stream_overlapped(const PassContext *c, const Schedule *s) {
-  PassContext with = *c;
-  if (s->ngroups <= 1)
-    with.schedule = s;
-  return with;
-}
-
-StreamChoice stream_resolve(PassContext *c, const Module *m, const char *pass, Schedule *s, Schedule *rest) {
-  if (!lowering_ready(c, m, pass))
-    return STREAM_ERROR;
-  Schedule want = *c->schedule;
-  bool open = want.family == FAMILY_AUTO;
-  want.family = open ? FAMILY_AUTO : FAMILY_STREAM;
-  want.T = open ? 0 : m->time_tile;
-  if (!schedule_resolve(c, m, &want, s))
-    return STREAM_ERROR;
-  if (s->family == FAMILY_OVERLAP) {
-    remark_overlapped(c, m);
-    return STREAM_OVERLAPPED;
-  }
-  if (!resolve_rest(c, m, pass, rest) || !extents_ready(c, m, pass))
-    return STREAM_ERROR;
-  if (c->used)
-    *c->used = *s;
-  remark_groups(c, m, m->nstencils, m->stencils, s);
-  return STREAM_WALKED;
-}
-
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o) {
-  Schedule s = {0}, rest;
+  Schedule s;
+  (void)n, (void)o;
   if (!c->target->simt) {
     diag_error(
         c->diags, no_loc(),
@@ -434,9 +374,8 @@ Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o)
         c->target->name);
     return NULL;
   }
-  StreamChoice choice = stream_resolve(c, m, "lower-stream", &s, &rest);
-  PassContext overlapped = stream_overlapped(c, &s);
-  return choice == STREAM_WALKED       ? lower_stream(c, m, &s, &rest)
-         : choice == STREAM_OVERLAPPED ? pass_lower_overlap(&overlapped, m, n, o)
-                                       : NULL;
+  if (!lowering_ready(c, m, "lower-stream") || !plan_obeyed(c, m, "lower-stream", FAMILY_STREAM, &s) ||
+      !extents_ready(c, m, "lower-stream"))
+    return NULL;
+  return lower_stream(c, m, &s);
 }

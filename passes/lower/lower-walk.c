@@ -17,6 +17,7 @@
 #include "passes/lower/loops.h"
 #include "passes/registry.h"
 #include "passes/lower/walk.h"
+#include "passes/plan/plan.h"
 
 #include <string.h>
 
@@ -168,16 +169,16 @@ static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Sc
 }
 
 Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o) {
-  Schedule s = {0}, rest;
+  Schedule s;
+  (void)n, (void)o;
   if (c->target->simt) {
     diag_error(c->diags, no_loc(),
                "pass 'lower-walk' makes kernels of one thread and target %s runs blocks of threads; use lower-stream",
                c->target->name);
     return NULL;
   }
-  StreamChoice choice = stream_resolve(c, m, "lower-walk", &s, &rest);
-  PassContext overlapped = stream_overlapped(c, &s);
-  return choice == STREAM_WALKED       ? lower_walk(c, m, &s, &rest)
-         : choice == STREAM_OVERLAPPED ? pass_lower_loops(&overlapped, m, n, o)
-                                       : NULL;
+  if (!lowering_ready(c, m, "lower-walk") || !plan_obeyed(c, m, "lower-walk", FAMILY_STREAM, &s) ||
+      !extents_ready(c, m, "lower-walk"))
+    return NULL;
+  return lower_walk(c, m, &s, s.rest);
 }

@@ -159,6 +159,9 @@ const Stencil *last_level(const Module *m, int32_t *n);
 /* The `n` stencils at `st` (one time step) repeated T times with levels, sharing the bodies, and with extents by
  * Algorithm 2 if `halo`. */
 Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo);
+/* Unrolls the step of `m` T times: the list of its stencils repeated once for each level, each with bodies of its own
+ * (time-tile.c). */
+void module_repeat(Module *m, int T);
 /* Gives the `n` instances at `st` their extents, those of each group by themselves. */
 void groups_halo(const Module *m, int n, Stencil *st);
 /* The launches of the step of `n` instances at `st`, one for each group; their number is *count. The instances' extents
@@ -202,11 +205,6 @@ const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l,
  * False, and *want is as it was, if there is no size, the choice for large grids is expected to be as good, or more
  * than T is said. */
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want);
-/* Is the family `auto` to be naive for the grid at hand? On grids of known and small size, whose fields stay in the
- * cache, a launch for each step with a thread for each point is faster than tiles of one step, and tiles of several do
- * not pay: in all six such cases that were measured (docs/performance.md). Asked before any pass has run; of steps of
- * one stencil only, for with several naive stores what tiles keep. */
-bool schedule_prefers_naive(PassContext *c, const Module *m);
 /* Points computed for each point given out. */
 double launch_redundancy(const Launch *l, const Schedule *s);
 

@@ -110,16 +110,6 @@ bool stream_is_comfortable(const Stream *p, const Schedule *s);
  * good. */
 Early *early_new(const Stream *s, int i);
 
-/* ---------------------------------------------------------------- lower-stream.c */
-
-/* What the schedule that a pass was given comes to for module `m`: tiles that are walked, those of *s (and *rest for
- * steps that remain behind them), overlapped ones, of which a remark says why, or an error, which is reported. */
-typedef enum StreamChoice { STREAM_ERROR, STREAM_OVERLAPPED, STREAM_WALKED } StreamChoice;
-StreamChoice stream_resolve(PassContext *c, const Module *m, const char *pass, Schedule *s, Schedule *rest);
-/* The context for the pass that makes overlapped tiles when the schedule, left to us, has come to them: those of `s`,
- * or if the step is cut into groups what it comes to by itself. */
-PassContext stream_overlapped(const PassContext *c, const Schedule *s);
-
 /* ---------------------------------------------------------------- stream-cells.c */
 
 /* A value that was built in the running step: element m of line j, `back` rows old, of version `v` of `field`, from

@@ -194,6 +194,13 @@ LaunchTime model_beside(int n, const LaunchTime *t);
 
 /* ---------------------------------------------------------------- schedule-model.c */
 
+/* What schedule_time said of tiles of the module at hand on a grid of extents `size`, ok: anything. */
+typedef struct ModelEntry ModelEntry;
+struct ModelCache {
+  int32_t n;
+  ModelEntry *entries;
+};
+
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone. */
 typedef struct ScheduleTime {
   double seconds, longest;
@@ -201,7 +208,7 @@ typedef struct ScheduleTime {
 /* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
  * milliseconds; `m` is as before. False if it cannot be. */
-bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
+bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);

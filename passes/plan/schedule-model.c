@@ -1,6 +1,6 @@
 /* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and
  * thrown away. */
-#include "passes/plan/estimate.h"
+#include "passes/plan/plan.h"
 #include "passes/lower/stream.h"
 
 #include <math.h>
@@ -30,14 +30,15 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
   return model_launch(t, &load);
 }
 
-bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
-  Schedule own = *s;
-  PassContext quiet = {
-      .arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &own, .loaded = c->loaded};
+/* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. */
+static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .loaded = c->loaded, .sketch = true};
+  Module planned = *m;
   int rank = m->grid.rank, count, n = 0;
-  const char *pipeline = family_pipeline(c->arena, c->target, "", s, rank, true);
+  planned.plan = s;
+  planned.plan_checked = true;
   LaunchWork *work = launch_works(c->target, m, s, &count);
-  Module *k = count ? passes_run(&quiet, NULL, pipeline, m) : NULL;
+  Module *k = count ? passes_run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned) : NULL;
   *out = (ScheduleTime){0};
   if (!k || !k->host.nseqs)
     return false;
@@ -52,20 +53,41 @@ bool schedule_time(PassContext *c, Module *m, const Schedule *s, const int64_t *
   return true;
 }
 
-/* A copy of stencil IR module `m` that is tiled for T steps. NULL after an error. */
-static Module *tiled_copy(PassContext *c, const Module *m, int T) {
-  Module *copy = ARENA_NEW(c->arena, Module);
-  *copy = *m;
-  copy->stencils = ARENA_ARRAY(c->arena, Stencil, m->nstencils + 1);
-  for (int i = 0; i < m->nstencils; i++)
-    copy->stencils[i] = m->stencils[i];
-  return passes_run(c, NULL, arena_printf(c->arena, "time-tile(t=%d),halo", T), copy);
+struct ModelEntry {
+  Schedule s;
+  int64_t size[MAX_RANK];
+  bool ok;
+  ScheduleTime time;
+};
+
+/* Are both the same tiles? */
+static bool same_tiles(const Schedule *a, const Schedule *b) {
+  bool same = a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead;
+  for (int d = 0; d < MAX_RANK; d++)
+    same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d];
+  return same;
 }
 
-/* `m` if it was tiled for T steps, else a copy that is; NULL after an error. */
-static Module *tiled_for(PassContext *c, const Module *m, int T) {
+bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  ModelEntry own = {.s = *s}, *e = c->cache ? c->cache->entries : NULL;
+  if (size && size[0])
+    memcpy(own.size, size, sizeof own.size);
+  for (int i = 0; c->cache && i < c->cache->n; i++, e++)
+    if (same_tiles(&e->s, s) && memcmp(e->size, own.size, sizeof own.size) == 0) {
+      *out = e->time;
+      return e->ok;
+    }
+  own.ok = lowered_time(c, m, s, size, &own.time);
+  if (c->cache)
+    ARENA_PUSH(c->arena, c->cache->entries, c->cache->n, own);
+  *out = own.time;
+  return own.ok;
+}
+
+/* `m` if it was tiled for T steps, else a copy that is. */
+static const Module *tiled_for(const Module *m, int T) {
   bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == T;
-  return tiled ? (Module *)m : tiled_copy(c, m, T);
+  return tiled ? m : plan_tiled_copy(m, T);
 }
 
 /* The overlapped tile that defaults come to for module `m` on a large grid, in *s; false if there is none. */
@@ -97,11 +119,8 @@ static double walk_seconds(PassContext *c, const Module *m, const Schedule *want
   Schedule open = *want, s;
   ScheduleTime t;
   open.family = FAMILY_STREAM;
-  PassContext quiet = {
-      .arena = c->arena, .diags = c->diags, .target = c->target, .schedule = &open, .loaded = c->loaded};
-  Module *tiled = tiled_for(&quiet, m, T);
-  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) ||
-      !schedule_time(&quiet, tiled, &s, want->size, &t))
+  const Module *tiled = tiled_for(m, T);
+  if (schedule_walk(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, want->size, &t))
     return INFINITY;
   return t.seconds;
 }
@@ -137,27 +156,12 @@ static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, i
   return least < CLEARLY * usual ? best : T;
 }
 
-/* Are both schedules the same but for their families? */
-static bool wants_same(const Schedule *a, const Schedule *b) {
-  bool same = a->chunk == b->chunk && a->ahead == b->ahead;
-  for (int d = 0; d < MAX_RANK; d++)
-    same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d] && a->size[d] == b->size[d];
-  return same;
-}
-
 int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more) {
-  LevelsFound *found = c->levels;
-  if (found && found->m == m && found->from == T && found->more == more && wants_same(&found->want, want))
-    return found->T;
-  int best = T;
   if (computes_functions(m))
-    best = fewer_levels(c, m, want, T);
-  else if (more > T && moves_much(c->target, m, T) &&
-           walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T))
-    best = more;
-  if (found)
-    *found = (LevelsFound){.m = m, .want = *want, .from = T, .more = more, .T = best};
-  return best;
+    return fewer_levels(c, m, want, T);
+  bool better =
+      more > T && moves_much(c->target, m, T) && walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T);
+  return better ? more : T;
 }
 
 /* Is it known that walks of the step of `m` beat overlapped tiles? They always did on the hardware that was measured,
@@ -172,9 +176,9 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
     return false;
   if (given && walk->T != m->time_tile)
     return true;
-  Module *walked = tiled_for(c, m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(c, m, over.T);
-  if (!walked || !overlapped || !schedule_time(c, walked, walk, NULL, &mine) ||
-      !schedule_time(c, overlapped, &over, NULL, &other) || other.seconds >= CLEARLY * mine.seconds)
+  const Module *walked = tiled_for(m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(m, over.T);
+  if (!schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) ||
+      other.seconds >= CLEARLY * mine.seconds)
     return false;
   schedule_widen(c, walked, want, &wide);
   return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < CLEARLY * mine.seconds;
@@ -191,15 +195,8 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
     return INFINITY;
   open.family = FAMILY_STREAM;
   int T = schedule_stream_levels(c, m, &open, most);
-  PassContext quiet = {.arena = c->arena,
-                       .diags = c->diags,
-                       .target = c->target,
-                       .schedule = &open,
-                       .loaded = c->loaded,
-                       .levels = c->levels};
-  Module *tiled = tiled_copy(&quiet, m, T);
-  if (!tiled || schedule_walk(&quiet, &open, tiled_launch(tiled, T), T, &s) ||
-      !schedule_time(&quiet, tiled, &s, size, &t))
+  const Module *tiled = plan_tiled_copy(m, T);
+  if (schedule_walk(c, &open, tiled_launch(tiled, T), T, &s) || !schedule_time(c, tiled, &s, size, &t))
     return INFINITY;
   for (int d = 0; d < m->grid.rank; d++)
     points *= (double)size[d];
@@ -216,8 +213,7 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   wider.elems[x] *= 2;
   Launch *l = tiled_launch(m, s->T);
   if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
-      !schedule_time(c, (Module *)m, s, want->size, &usual) ||
-      !schedule_time(c, (Module *)m, &wider, want->size, &wide))
+      !schedule_time(c, m, s, want->size, &usual) || !schedule_time(c, m, &wider, want->size, &wide))
     return;
   if (wide.seconds < CLEARLY * usual.seconds && wide.longest < CLEARLY * usual.longest)
     *s = wider;

@@ -301,10 +301,10 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
   return x.best.family != FAMILY_NONE;
 }
 
-/* Is the step of `m`, as it was read, one stencil that sees fields as they are: no composites, which pass scalarize
- * takes apart, and no older levels? */
+/* Is the step of `m` one stencil that sees fields as they are: no records, which pass scalarize took apart, and no
+ * older levels? */
 static bool is_plain(const Module *m) {
-  bool plain = m->nstencils == 1 && m->nrecords == 0 && m->ncomposites == 0;
+  bool plain = m->nstencils == 1 && m->nrecords == 0;
   for (int f = 0; f < m->nfields; f++)
     plain = plain && m->fields[f].history == 0;
   return plain;

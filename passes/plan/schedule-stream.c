@@ -421,11 +421,15 @@ static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st,
   const char *first = NULL;
   for (int i = 0, k, g = 0; i < n; i += k, g++) {
     k = group_length(n - i, st + i);
+    const Schedule *given = r->want->ngroups > 1 ? &r->want->groups[g] : NULL;
+    Chooser own = *r;
+    own.want = given ? given : r->want;
     Launch *l = part_launch(r->m, n, st, i, i + k);
-    const char *why = choose_walk(r, l, 1, &groups[g]);
+    bool overlaps = given && !family_row(given->family)->walked;
+    const char *why = overlaps ? "its launches are not walked" : choose_walk(&own, l, 1, &groups[g]);
     first = first ? first : why;
     walked = walked || why ? walked : &groups[g];
-    const char *neither = why ? schedule_launch(r->c, &plain, l, 1, true, &groups[g]) : NULL;
+    const char *neither = why ? schedule_launch(r->c, overlaps ? given : &plain, l, 1, true, &groups[g]) : NULL;
     if (neither) {
       diag_error(r->c->diags, no_loc(), "launch of %s: %s", cut_text(r->c->arena, r->m, k, st + i), neither);
       return NULL;
@@ -445,6 +449,11 @@ static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count)
                "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use -fuse=all, "
                "or leave -T out",
                r->want->T, cut);
+    return false;
+  }
+  if (r->want->ngroups > 1 && r->want->ngroups != count) {
+    diag_error(r->c->diags, no_loc(), "the plan has %d launches, but its cut makes %d: %s", r->want->ngroups, count,
+               cut);
     return false;
   }
   const Schedule *walked = choose_groups(r, n, st, groups);

@@ -624,12 +624,19 @@ static bool resolve_groups(Resolve *r, int n, const Stencil *st, Schedule *group
                           "-T=%d: several time steps share a launch only if a step is one, but it is cut into %s; use "
                           "-fuse=all, or leave -T out",
                           r->want.T, cut_text(r->c->arena, r->m, n, st));
+  if (r->want.ngroups > 1 && r->want.ngroups != group_count(n, st))
+    return schedule_error(r, "the plan has %d launches, but its cut makes %d: %s", r->want.ngroups, group_count(n, st),
+                          cut_text(r->c->arena, r->m, n, st));
   for (int i = 0, k, g = 0; i < n; i += k, g++) {
     k = group_length(n - i, st + i);
     Resolve part = *r;
     part.want.T = 1;
     part.out = &groups[g];
     part.part = group_launch(r, n, st, i, k);
+    if (r->want.ngroups > 1) {
+      memcpy(part.want.block, r->want.groups[g].block, sizeof part.want.block);
+      memcpy(part.want.elems, r->want.groups[g].elems, sizeof part.want.elems);
+    }
     part.where = arena_printf(r->c->arena, "launch of %s: ", cut_text(r->c->arena, r->m, k, st + i));
     if (!resolve_launch(&part))
       return false;

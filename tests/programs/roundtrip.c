@@ -73,7 +73,7 @@ static int test_pipeline(const char *path, const char *text, const char *arch, c
   const Target *target = target_find(a, d, arch, NULL);
   int failures = !m || !target || !check_text(a, d, m, path, "the frontend");
   PassContext c = {.arena = a, .diags = d, .target = target ? target_info(target) : NULL, .schedule = &schedule};
-  const char *p = failures ? "" : passes_default_pipeline(&c, m);
+  const char *p = failures ? "" : PASSES_DEFAULT;
   while (*p && m) {
     const char *end = pass_end(p);
     char *name = arena_strndup(a, p, (size_t)(end - p));

@@ -78,7 +78,7 @@ static Module *lower(World *w, const char *text, const char *arch, const char *f
   Module *m = module_parse(w->arena, w->diags, "test", text);
   if (!m)
     fail_msg("%s", w->messages.s);
-  m = passes_run(&c, NULL, passes_default_pipeline(&c, m), m);
+  m = passes_run(&c, NULL, PASSES_DEFAULT, m);
   if (!m || !module_verify(m, w->diags))
     fail_msg("%s: %s", arch, w->messages.s);
   return m;

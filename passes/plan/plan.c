@@ -1,0 +1,202 @@
+/* plan.c: pass plan: how the program is to be run, decided once and written into the module. Candidates of tiles and of
+ * cuts are compared on copies of the module; passes behind this one obey what is written, and ask nothing. */
+#include "passes/plan/estimate.h"
+#include "passes/plan/plan.h"
+#include "passes/registry.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A copy of stencil IR module `m` whose step may be cut and repeated, which may add fields. */
+static Module *trial_copy(const Module *m) {
+  Module *copy = ARENA_NEW(m->arena, Module);
+  *copy = *m;
+  copy->fields = NULL;
+  copy->nfields = 0;
+  for (int i = 0; i < m->nfields; i++)
+    ARENA_PUSH(m->arena, copy->fields, copy->nfields, m->fields[i]);
+  copy->stencils = ARENA_ARRAY(m->arena, Stencil, m->nstencils + 1);
+  for (int i = 0; i < m->nstencils; i++)
+    copy->stencils[i] = m->stencils[i];
+  return copy;
+}
+
+Module *plan_tiled_copy(const Module *m, int T) {
+  Module *copy = trial_copy(m);
+  module_repeat(copy, T);
+  groups_halo(copy, copy->nstencils, copy->stencils);
+  return copy;
+}
+
+/* ---- remarks */
+
+/* Says which of the groups of the step of `m` are not walked under schedule `s`, and why. */
+static void remark_groups(PassContext *c, const Module *m, const Schedule *s) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  for (int i = 0, k, g = 0; i < n && s->ngroups > 1; i += k, g++) {
+    Schedule none;
+    k = group_length(n - i, st + i);
+    const char *why = schedule_walk(c, c->schedule, part_launch(m, n, st, i, i + k), 1, &none);
+    if (why)
+      diag_remark(c->diags, no_loc(), "launch of %s: tiles overlap and are not walked: %s",
+                  cut_text(c->arena, m, k, st + i), why);
+  }
+}
+
+/* Says why the schedule, which was left to us, has come to overlapped tiles. */
+static void remark_overlapped(PassContext *c, const Module *m) {
+  Schedule want = *c->schedule;
+  if (!diags_remarks_enabled(c->diags))
+    return;
+  bool small = c->target->async_copy && schedule_suit(c, m, INT64_MAX, &want);
+  const char *why = small ? "that is better on a small grid" : stream_is_not_better(c, m, c->schedule, INT64_MAX);
+  diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s",
+              why ? why : "there are too few steps to make");
+}
+
+/* ---- the tile of a module that is cut and repeated */
+
+/* The schedule of overlapped tiles for the steps that remain behind walked ones, one at a time, and the block of inits,
+ * as `want` says or as it is by itself. NULL after an error: there is none, and it is needed. */
+static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule *want) {
+  static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  Schedule *rest = ARENA_NEW(c->arena, Schedule);
+  const char *why = schedule_launch(c, want ? want : &plain, part_launch(m, n, st, 0, n), 1, false, rest);
+  if (why && m->time_tile > 1) {
+    diag_error(c->diags, no_loc(), "the steps that remain behind the last tile cannot be made: %s", why);
+    return NULL;
+  }
+  return rest;
+}
+
+/* Walked tiles for module `m`, which was cut and tiled, or overlapped ones where the family was left open and these are
+ * better. */
+static bool plan_walked(PassContext *c, const Module *m, Schedule *s) {
+  Schedule want = *c->schedule;
+  bool open = want.family == FAMILY_AUTO;
+  want.T = open ? 0 : m->time_tile;
+  if (!schedule_resolve(c, m, &want, s))
+    return false;
+  if (family_row(s->family)->walked) {
+    s->rest = plan_rest(c, m, want.rest);
+    remark_groups(c, m, s);
+    return s->rest != NULL;
+  }
+  remark_overlapped(c, m);
+  want = s->ngroups <= 1 ? *s : *c->schedule;
+  want.family = FAMILY_OVERLAP;
+  want.T = c->target->simt || m->time_tile > 1 ? m->time_tile : want.T;
+  return schedule_resolve(c, m, &want, s);
+}
+
+/* Overlapped tiles, or none, for module `m`, which was cut and tiled. */
+static bool plan_unwalked(PassContext *c, const Module *m, Schedule *s) {
+  Schedule want = *c->schedule;
+  if (family_row(want.family)->tiled)
+    want.T = c->target->simt || m->time_tile > 1 ? m->time_tile : want.T;
+  return schedule_resolve(c, m, &want, s);
+}
+
+bool plan_tile(PassContext *c, const Module *m, Schedule *s) {
+  bool walked = c->schedule->family == FAMILY_AUTO || family_row(c->schedule->family)->walked;
+  if (!(walked ? plan_walked : plan_unwalked)(c, m, s))
+    return false;
+  const Family *f = family_row(s->family);
+  if (c->target->simt && f->tiled)
+    s->edges = schedule_parts_edges(c->schedule, m->grid.rank) ? EDGES_APART : EDGES_ALONG;
+  if (c->target->simt && f->knobs & KNOB_BARRIERS)
+    s->barriers = c->schedule->barriers == BARRIERS_BLOCK ? BARRIERS_BLOCK : BARRIERS_NEIGHBOURS;
+  return true;
+}
+
+/* ---- the pass */
+
+/* Does plan `s` say the cut that module `m` has? Reports it if not, which is a mistake in stc. */
+static bool says_cut(PassContext *c, const Module *m, const Schedule *s) {
+  Module *again = trial_copy(m);
+  bool same = plan_cut_apply(c, again, s);
+  for (int i = 0; i < m->nstencils && same; i++)
+    same = again->stencils[i].group == m->stencils[i].group;
+  if (!same)
+    diag_error(c->diags, no_loc(), "pass 'plan': the cut %s is not the one that was chosen; this is a mistake in stc",
+               s->fuse ? s->fuse : "all");
+  return same;
+}
+
+/* The plan for module `m`, whose step is neither cut nor repeated, in *s: its family, its cut, its time steps, its
+ * tiles. */
+static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
+  const Schedule *want = c->schedule;
+  Module *trial = trial_copy(m);
+  Schedule first;
+  if (!schedule_check(c, m))
+    return false;
+  if (!family_row(want->family)->tiled && want->family > FAMILY_AUTO)
+    return plan_tile(c, trial, s);
+  if (!plan_cut(c, trial, want->fuse ? want->fuse : "auto") || !schedule_resolve(c, trial, want, &first))
+    return false;
+  return plan_tile(c, plan_tiled_copy(trial, first.T), s) && says_cut(c, trial, s);
+}
+
+Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
+  static const Schedule open = {0};
+  ModelCache cache = {0};
+  PassContext with = *c;
+  Schedule want = c->schedule ? *c->schedule : open, *plan = ARENA_NEW(m->arena, Schedule);
+  (void)n, (void)o;
+  if (m->time_tile > 1) {
+    diag_error(c->diags, no_loc(), "pass 'plan': the module has %d time levels already; run it before time-tile",
+               m->time_tile);
+    return NULL;
+  }
+  if (m->plan) {
+    Schedule given = *m->plan;
+    memcpy(given.size, want.size, sizeof given.size);
+    want = given;
+  }
+  want.family = want.family ? want.family : FAMILY_OVERLAP;
+  with.schedule = &want;
+  with.cache = &cache;
+  if (!make_plan(&with, m, plan))
+    return NULL;
+  memset(plan->size, 0, sizeof plan->size);
+  m->plan = plan;
+  m->plan_checked = true;
+  if (c->used)
+    *c->used = *plan;
+  return m;
+}
+
+/* ---- what other passes ask */
+
+/* The schedule that pass `pass` of the table is to lower if the module has no plan: of the family asked for if it
+ * lowers that, else of `family`. */
+static FamilyId own_family(const PassContext *c, const char *pass, FamilyId family) {
+  const char *asked = c->schedule ? family_row(c->schedule->family)->lower[c->target->simt] : NULL;
+  return asked && strcmp(asked, pass) == 0 ? c->schedule->family : family;
+}
+
+bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *out) {
+  static const Schedule open = {0};
+  Schedule want = m->plan ? *m->plan : c->schedule ? *c->schedule : open;
+  PassContext with = *c;
+  const char *lower = m->plan ? family_row(want.family)->lower[c->target->simt] : pass;
+  if (strcmp(lower, pass) != 0) {
+    diag_error(c->diags, no_loc(), "pass '%s': the module's plan is %s, which pass '%s' lowers", pass,
+               family_name(want.family), lower);
+    return false;
+  }
+  if (m->plan_checked) {
+    *out = *m->plan;
+    return true;
+  }
+  want.family = m->plan ? want.family : own_family(c, pass, family);
+  with.schedule = &want;
+  bool ok = plan_tile(&with, m, out);
+  if (ok && c->used)
+    *c->used = *out;
+  return ok;
+}

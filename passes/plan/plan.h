@@ -1,0 +1,48 @@
+/* passes/plan/plan.h: how a program is to be run, decided in one place.
+ *
+ *   plan.c            pass plan: family, cut, time steps, tiles; what it wrote is what the passes behind it obey
+ *   cut.c             which stencils of a step share a launch
+ *   families.c        the pipeline that a plan stands for
+ *
+ *   candidates, what is legal of them, and what each family takes where nothing is said:
+ *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
+ *   schedule-stream.c tiles that are walked by threads
+ *   schedule-walk.c   tiles that one thread walks
+ *   schedule-size.c   tiles for small grids
+ *   schedule-rounds.c rows of a walk for a grid of known size
+ *
+ *   what each is expected to take (estimate.h):
+ *   weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c   what it does
+ *   fuse-cost.c       of a launch, by its accesses
+ *   model.c           of a finished kernel
+ *   schedule-model.c  schedules compared by that
+ *
+ * The order: plan_cut compares cuts, schedule_resolve chooses T, plan_tile the tile of what was cut and repeated. */
+#ifndef STC_PASSES_PLAN_H
+#define STC_PASSES_PLAN_H
+
+#include "passes/lower/lower.h"
+#include "passes/plan/estimate.h"
+
+/* ---------------------------------------------------------------- plan.c */
+
+/* The schedule that c->schedule comes to for module `m`, which was cut into groups and repeated, in *s: complete, with
+ * the steps that remain, edges and barriers. Reports an error and gives false if there is none. */
+bool plan_tile(PassContext *c, const Module *m, Schedule *s);
+/* The plan that lowering pass `pass` is to obey, in *out: that of the module, checked against the target if pass plan
+ * did not do it; or if it has none, what c->schedule comes to in a family that the pass lowers, by default `family`.
+ * Reports an error and gives false if there is none, or the plan is of a family that another pass lowers. */
+bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId family, Schedule *out);
+/* A copy of stencil IR module `m`, whose step is not repeated, that is, T times, with its instances' regions. Its
+ * bodies are those of `m`. */
+Module *plan_tiled_copy(const Module *m, int T);
+
+/* ---------------------------------------------------------------- cut.c */
+
+/* Cuts the step of `m` into groups (Stencil.group) as `cuts` says: "all", "none", "auto", the cut that is expected to
+ * run fastest, or names, "a+b,c". Reports errors, and notes figures. */
+bool plan_cut(PassContext *c, Module *m, const char *cuts);
+/* Cuts the step of `m` as plan `p` says. */
+bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p);
+
+#endif
