@@ -678,7 +678,13 @@ const char *stc_program_arch(StcProgram *p) {
 }
 
 int stc_program_rank(const StcProgram *p) { return p->module->grid.rank; }
-int64_t stc_program_steps(const StcProgram *p) { return p->module->steps; }
+int64_t stc_program_steps(const StcProgram *p) {
+  const Module *m = p->module;
+  Const *values = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
+  bool *known = ARENA_ARRAY(m->arena, bool, m->nscalars + 1);
+  scalar_defaults(p, m, values, known);
+  return m->steps_by && !known[m->steps_by - 1] ? -1 : module_steps(m, values);
+}
 
 /* Clears the bool at `user` if `op` is one whose result differs between devices. */
 static void check_exact(void *user, Op *op) {

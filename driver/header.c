@@ -135,7 +135,8 @@ static void scalars(Writer *w) {
     const char *define = scalar_define(w->program, m, i);
     if (!m->scalars[i].expr || define)
       continue;
-    str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p, m->scalars[i].name, w->p,
+    str_addf(&w->s, "static inline void %s_compute_%s(%s_params *p) {\n%s}\n\n", w->p,
+             c_name(w->arena, m->scalars[i].name), w->p,
              expression_c_text(w->arena, m, m->scalars[i].expr, "p->",
                                arena_printf(w->arena, "p->%s", c_name(w->arena, m->scalars[i].name))));
   }
@@ -152,7 +153,7 @@ static void scalars(Writer *w) {
       str_addf(&w->s, "  p->%s = %s;\n", c_name(w->arena, m->scalars[i].name),
                const_c_text(w->arena, values[i], m->scalars[i].type));
     else if (m->scalars[i].expr)
-      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
+      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
   }
   str_add(&w->s, "  return params;\n}\n\n");
 }
@@ -212,7 +213,7 @@ static void bind(Writer *w) {
            w->p, w->p);
   for (int i = 0; i < m->nscalars; i++)
     if (m->scalars[i].expr && !m->scalars[i].is_param)
-      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, m->scalars[i].name);
+      str_addf(&w->s, "  %s_compute_%s(p);\n", w->p, c_name(w->arena, m->scalars[i].name));
   check_grid(w);
   for (int i = 0; i < m->nchecks; i++) {
     const Check *c = &m->checks[i];

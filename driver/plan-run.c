@@ -571,7 +571,8 @@ StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, doub
 static StcStatus run_guarded(void *arg) {
   RunArgs *r = arg;
   StcPlan *p = r->p;
-  int64_t steps = r->steps < 0 ? p->module->steps : r->steps, launches = p->launches, first = p->done;
+  int64_t steps = r->steps < 0 ? module_steps(p->module, p->scalars) : r->steps, launches = p->launches,
+          first = p->done;
   double seconds = 0;
   if (p->done > INT64_MAX - steps)
     return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;

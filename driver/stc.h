@@ -131,6 +131,8 @@ int stc_program_array_count(const StcProgram *p);
 const char *stc_program_array_name(const StcProgram *p, int array);
 int stc_program_find_array(const StcProgram *p, const char *name);
 int stc_program_rank(const StcProgram *p);
+/* The time steps that the program asks for; if a param says how many, under the options' params; -1 if that has no
+ * value. */
 int64_t stc_program_steps(const StcProgram *p);
 
 /* Prepares `p` to run on `device`: "ref", "sim", "host", "host:8" (threads), "cuda", "cuda:1", "hip", ... with params

@@ -468,6 +468,12 @@ typedef struct CheckedList {
  * and lets too. */
 typedef enum Allowed { ALLOW_CONST, ALLOW_SCALAR, ALLOW_REDUCED, ALLOW_BODY } Allowed;
 
+/* A scalar that launching computes, and its value. */
+typedef struct Computed {
+  Expr *value;
+  int32_t scalar;
+} Computed;
+
 typedef struct Checker {
   Arena *arena;
   Diags *d;
@@ -478,7 +484,10 @@ typedef struct Checker {
   const Symbol *grid;  /* NULL before it is declared */
   Expr **scalar_value; /* by scalar: checked value, NULL if none */
   Const *defaults;
-  bool *has_default; /* by scalar: what an integer param is unless overridden, if that is known now */
+  bool *has_default;         /* by scalar: what it is unless params are overridden, if that is known now */
+  bool by_default, computes; /* fold_const uses those; fold_affine computes scalars for bounds */
+  int32_t ncomputed, nbounds;
+  Computed *computed; /* lets, and scalars for bounds; of those without a name of their own there are nbounds */
   int32_t nchecked;
   CheckedStencil *checked;
   int32_t nreductions;
@@ -658,6 +667,19 @@ void check_overlap(Checker *c, const CheckedStencil *s);
 bool fold_const(Checker *c, const Expr *e, Const *out);
 /* The checked integer expression as an affine form; false if it is none, or too large. */
 bool fold_affine(Checker *c, const Expr *e, Affine *out);
+/* The same of an expression that may stand in a bound: what is no affine form of params, a quotient or a minimum, say,
+ * becomes one as a scalar that launching computes, the same for all expressions written alike. */
+bool fold_bound(Checker *c, const Expr *e, Affine *out);
+/* The number of the scalar that is the value of the checked integer expression, made if there is none. */
+int fold_computed(Checker *c, Expr *e);
+/* May launching compute `e` for a bound: is there no product of two params in it, which might wrap unseen? */
+bool fold_may_compute(Checker *c, const Expr *e);
+/* Scalar number `scalar`, a let, is the value of `e`. */
+void fold_note(Checker *c, Expr *e, int scalar);
+/* Adds a let that no program names; its number. */
+int check_hidden_scalar(Checker *c, const char *name, Expr *value);
+/* The value of a launch-time expression under the params' defaults; false if it is not known. */
+bool fold_default(Checker *c, const Expr *e, Const *out);
 /* The literal as written, as type t; false if it is an integer beyond t's range. */
 bool fold_literal(const Expr *e, Type t, Const *out);
 

@@ -27,16 +27,10 @@ static Type scalar_type(const Checker *c, Type t) {
   return t == TY_LITERAL_INT ? TY_I64 : t == TY_LITERAL_FLOAT ? c->real : t;
 }
 
-/* Notes what scalar `n` is unless overridden, if `value` is an integer that follows from the defaults of those before.
- */
-static void add_default(Checker *c, int n, Type t, const Expr *value) {
-  Affine x;
+/* Notes what scalar `n` is unless overridden, if `value` follows from the defaults of those before. */
+static void add_default(Checker *c, int n, const Expr *value) {
   Const k = {0};
-  bool known = value && type_is_int(t) && fold_affine(c, value, &x);
-  for (int i = 0; known && i < x.n; i++)
-    known = c->has_default[x.t[i].scalar];
-  if (known)
-    k.i = affine_eval(x, c->defaults, NULL);
+  bool known = value && fold_default(c, value, &k);
   int count = n;
   ARENA_PUSH(c->arena, c->defaults, count, k);
   ARENA_PUSH(c->arena, c->has_default, n, known);
@@ -50,10 +44,20 @@ static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param
   s->type = t;
   s->index = c->m->nscalars;
   ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
-  add_default(c, s->index, t, value);
-  s->is_affine = type_is_int(t) && (is_param || fold_affine(c, value, &s->affine));
-  if (s->is_affine && is_param)
+  add_default(c, s->index, value);
+  bool linear = type_is_int(t) && !is_param && fold_affine(c, value, &s->affine);
+  if (!linear)
     s->affine = affine_scalar(c->arena, s->index);
+  s->is_affine = type_is_int(t) && (is_param || linear || fold_may_compute(c, value));
+  if (s->is_affine && !is_param && !linear)
+    fold_note(c, value, s->index);
+}
+
+int check_hidden_scalar(Checker *c, const char *name, Expr *value) {
+  Symbol *s = ARENA_NEW(c->arena, Symbol);
+  *s = (Symbol){.kind = SYM_LET, .name = name, .loc = value->loc};
+  add_scalar(c, s, value->type, value, false);
+  return s->index;
 }
 
 /* `e`, if it is a single number or was reported; else EXPR_BAD after reporting. */
@@ -184,10 +188,28 @@ static bool have_grid(Checker *c, const Decl *d) {
   return c->grid;
 }
 
+/* The number of time steps: a constant, or what a scalar is at launch. False after reporting. */
+static bool check_steps(Checker *c, const Expr *e) {
+  Affine x;
+  if (!check_affine(c, e, "the number of time steps", &x))
+    return false;
+  if (x.n) {
+    bool alone = x.n == 1 && x.t[0].coef == 1 && x.c == 0;
+    Expr *value = alone ? NULL : check_in(c, e, NULL, ALLOW_SCALAR, "the number of time steps");
+    c->m->steps_by = 1 + (alone ? x.t[0].scalar : fold_computed(c, value));
+    Check k = {.value = x, .message = "the number of time steps is negative", .loc = e->loc};
+    ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
+  } else if (x.c < 0) {
+    check_error(c, NULL, e->loc, "the number of time steps is %lld; it cannot be negative", (long long)x.c);
+  } else {
+    c->m->steps = x.c;
+  }
+  return x.n || x.c >= 0;
+}
+
 /* grid NAME = [bounds], STEPS. */
 static void check_grid(Checker *c, const Decl *d) {
   Box box;
-  int64_t steps = 0;
   if (c->grid) {
     diag_error(c->d, d->loc, "a program has one grid; '%s' is the second, use region for a part of the grid", d->name);
     diag_note(c->d, c->grid->loc, "the grid is declared here");
@@ -195,15 +217,12 @@ static void check_grid(Checker *c, const Decl *d) {
     return;
   }
   bool ok = check_region(c, d->region, &box);
-  ok = check_const_int(c, d->value, NULL, "the number of time steps", &steps) && ok;
-  if (ok && steps < 0)
-    diag_error(c->d, d->value->loc, "the number of time steps is %lld; it cannot be negative", (long long)steps);
+  ok = check_steps(c, d->value) && ok;
   Symbol *s = declare(c, ok ? SYM_GRID : SYM_BAD, d);
   c->grid_failed = !ok || !s;
   if (c->grid_failed)
     return;
   c->m->grid = s->box = box;
-  c->m->steps = steps;
   c->grid = s;
 }
 
@@ -549,7 +568,7 @@ static void add_reduction_scalar(Checker *c, Symbol *s, const Reduction *r) {
   s->type = r->type;
   s->index = c->m->nscalars;
   ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
-  add_default(c, s->index, r->type, NULL);
+  add_default(c, s->index, NULL);
 }
 
 /* A name for the next until: "until", "until.2", ... */

@@ -113,16 +113,36 @@ const Box *check_region_name(Checker *c, Loc loc, const char *name) {
   return NULL;
 }
 
+/* Reports that the bound `x` (`what`) is of a float type; returns false. */
+static bool float_bound(Checker *c, const Expr *x, const char *what) {
+  const Symbol *s = x->kind == EXPR_SCALAR ? x->sym : NULL;
+  if (s && s->kind == SYM_PARAM && s->decl->type)
+    check_error(c, NULL, x->loc,
+                "%s must be an integer, but the param '%s' is %s; leave out ': %s' where it is declared", what, s->name,
+                type_name(x->type), s->decl->type->name);
+  else if (s && s->kind == SYM_PARAM)
+    check_error(c, NULL, x->loc,
+                "%s must be an integer, but the param '%s' is %s, as its default is; give it an integer default", what,
+                s->name, type_name(x->type));
+  else
+    check_error(c, NULL, x->loc, "%s must be an integer, but this is %s; convert it: i64(...)", what,
+                check_type_words(c, x->type));
+  return false;
+}
+
 bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out) {
   Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, what);
   if (x->kind != EXPR_BAD && x->type == TY_LITERAL_INT)
     x = check_adapt(c, NULL, x, TY_I64);
   if (x->kind == EXPR_BAD)
     return false;
-  if (fold_affine(c, x, out))
+  if (x->type == TY_LITERAL_FLOAT || (type_is_scalar(x->type) && type_is_float(x->type)))
+    return float_bound(c, x, what);
+  if (fold_bound(c, x, out))
     return true;
   check_error(c, NULL, e->loc,
-              "%s must be a sum of integer params with constant factors and a constant below 2^56, such as 2 * N - 1",
+              "%s must be an integer such as 2 * N - 1 or N / 2, with factors and constants below 2^56; the product of "
+              "two params, which may exceed 64 bits, needs a param of its own",
               what);
   return false;
 }

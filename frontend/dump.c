@@ -129,7 +129,10 @@ static void declarations(Dump *d) {
   }
   str_addf(&d->s, "grid '%s' ", d->c->grid->name);
   box_print(&d->s, m, &m->grid);
-  str_addf(&d->s, " steps %lld", (long long)m->steps);
+  if (m->steps_by)
+    str_addf(&d->s, " steps '%s'", m->scalars[m->steps_by - 1].name);
+  else
+    str_addf(&d->s, " steps %lld", (long long)m->steps);
   place(d, d->c->grid->loc);
   static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside "};
   for (int i = 0; i < m->nfields; i++) {

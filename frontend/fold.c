@@ -50,8 +50,85 @@ bool fold_const(Checker *c, const Expr *e, Const *out) {
   case EXPR_BOOL: *out = e->value; return true;
   case EXPR_CONST: return fold_symbol(e->sym, e->type, out);
   case EXPR_OP: return fold_op(c, e, out);
+  case EXPR_SCALAR:
+    *out = c->by_default && c->has_default[e->sym->index] ? c->defaults[e->sym->index] : (Const){0};
+    return c->by_default && c->has_default[e->sym->index];
   default: return false;
   }
+}
+
+bool fold_default(Checker *c, const Expr *e, Const *out) {
+  c->by_default = true;
+  bool known = fold_const(c, e, out);
+  c->by_default = false;
+  return known;
+}
+
+/* Are the two checked launch-time expressions written alike, so that they have one value? */
+static bool is_alike(Checker *c, const Expr *a, const Expr *b) {
+  Const x, y;
+  if (a->type != b->type || !type_is_scalar(a->type))
+    return false;
+  if (fold_const(c, a, &x) && fold_const(c, b, &y))
+    return const_same(x, y, a->type);
+  if (a->kind != b->kind || a->sym != b->sym || a->n != b->n || (a->kind == EXPR_OP && a->op != b->op))
+    return false;
+  for (int i = 0; i < a->n; i++)
+    if (!is_alike(c, a->kids[i], b->kids[i]))
+      return false;
+  return a->kind == EXPR_SCALAR || a->kind == EXPR_OP;
+}
+
+/* What the operand of a computed bound is called in its name; NULL if it has no short name. */
+static const char *part_name(Checker *c, const Expr *e) {
+  Const k;
+  if (e->kind == EXPR_SCALAR)
+    return e->name;
+  return fold_const(c, e, &k) && k.i >= 0 ? arena_printf(c->arena, "%lld", (long long)k.i) : NULL;
+}
+
+/* A name for the scalar that is the value of `e`: "N.div.2", or "bound.1" if e is longer. No name of a program has a
+ * dot. */
+static const char *computed_name(Checker *c, const Expr *e) {
+  bool pair =
+      e->kind == EXPR_OP && e->n == 2 && (e->op == OP_DIV || e->op == OP_REM || e->op == OP_MIN || e->op == OP_MAX);
+  const char *x = pair ? part_name(c, e->kids[0]) : NULL, *y = pair ? part_name(c, e->kids[1]) : NULL;
+  bool infix = pair && (e->op == OP_DIV || e->op == OP_REM);
+  if (!x || !y || (x[0] >= '0' && x[0] <= '9'))
+    return arena_printf(c->arena, "bound.%d", c->nbounds++ + 1);
+  return infix ? arena_printf(c->arena, "%s.%s.%s", x, op_info[e->op].name, y)
+               : arena_printf(c->arena, "%s.%s.%s", op_info[e->op].name, x, y);
+}
+
+bool fold_may_compute(Checker *c, const Expr *e) {
+  Const k;
+  if (fold_const(c, e, &k))
+    return true;
+  if (e->kind == EXPR_SCALAR)
+    return e->sym->is_affine || !type_is_int(e->type);
+  if (e->kind != EXPR_OP ||
+      (e->op == OP_MUL && type_is_int(e->type) && !fold_const(c, e->kids[0], &k) && !fold_const(c, e->kids[1], &k)))
+    return false;
+  for (int i = 0; i < e->n; i++)
+    if (!fold_may_compute(c, e->kids[i]))
+      return false;
+  return true;
+}
+
+void fold_note(Checker *c, Expr *e, int scalar) {
+  Computed x = {e, scalar};
+  ARENA_PUSH(c->arena, c->computed, c->ncomputed, x);
+}
+
+int fold_computed(Checker *c, Expr *e) {
+  for (int i = 0; i < c->ncomputed; i++)
+    if (is_alike(c, c->computed[i].value, e))
+      return c->computed[i].scalar;
+  bool computes = c->computes;
+  c->computes = false;
+  int scalar = check_hidden_scalar(c, computed_name(c, e), e);
+  c->computes = computes;
+  return scalar;
 }
 
 /* Is every coefficient of x small enough that sums and products of forms do not overflow unseen? */
@@ -79,20 +156,45 @@ static bool affine_op(Checker *c, const Expr *e, Affine *out) {
   }
 }
 
-bool fold_affine(Checker *c, const Expr *e, Affine *out) {
+/* The form of `e` where nothing is computed for bounds; *linear: it is too large, or none because of its operands. */
+static bool fold_linear(Checker *c, const Expr *e, Affine *out, bool *linear) {
   Const k;
+  *linear = true;
+  if (e->kind == EXPR_SCALAR) {
+    *out = e->sym->affine;
+    return e->sym->is_affine;
+  }
+  bool product = e->kind == EXPR_OP && e->op == OP_MUL;
+  if (fold_const(c, e, &k)) {
+    *out = affine_const(k.i);
+    return is_small(*out);
+  }
+  *linear = !product || fold_const(c, e->kids[0], &k) || fold_const(c, e->kids[1], &k);
+  if (e->kind == EXPR_OP && (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG || (product && *linear) ||
+                             (e->op == OP_CONVERT && type_is_int(e->kids[0]->type))))
+    return affine_op(c, e, out) && is_small(*out);
+  *linear = false;
+  return false;
+}
+
+bool fold_affine(Checker *c, const Expr *e, Affine *out) {
+  bool linear;
   *out = affine_const(0);
   if (e->kind == EXPR_BAD || !type_is_int(e->type))
     return false;
-  if (e->kind == EXPR_SCALAR)
-    *out = e->sym->affine;
-  if (e->kind == EXPR_SCALAR)
-    return e->sym->is_affine;
-  if (e->kind == EXPR_OP &&
-      (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG || e->op == OP_MUL || e->op == OP_CONVERT))
-    return affine_op(c, e, out) && is_small(*out);
-  if (!fold_const(c, e, &k))
+  if (fold_linear(c, e, out, &linear))
+    return true;
+  if (linear || !c->computes || !fold_may_compute(c, e))
     return false;
-  *out = affine_const(k.i);
-  return is_small(*out);
+  Expr *copy = ARENA_NEW(c->arena, Expr);
+  *copy = *e;
+  *out = affine_scalar(c->arena, fold_computed(c, copy));
+  return true;
+}
+
+bool fold_bound(Checker *c, const Expr *e, Affine *out) {
+  c->computes = true;
+  bool ok = fold_affine(c, e, out);
+  c->computes = false;
+  return ok;
 }

@@ -332,6 +332,10 @@ bool module_bind(const Module *m, int n, const Define *defs, Const *out, Diags *
   return ok && run_checks(m, out, d) && check_kernels(m, out, d);
 }
 
+int64_t module_steps(const Module *m, const Const *scalars) {
+  return m->steps_by ? scalars[m->steps_by - 1].i : m->steps;
+}
+
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {
   int64_t points = 1;
   for (int k = 0; k < f->box.rank; k++) {

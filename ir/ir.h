@@ -157,7 +157,8 @@ bool const_same(Const a, Const b, Type t);
 /* ---------------------------------------------------------------- affine bounds: affine.c */
 
 /* c + sum of coef * scalar: a grid bound. Terms are sorted by scalar, without zero coefficients. `scalar` indexes
- * Module.scalars and names an integer param. Values are immutable: the functions below build new ones in the arena. */
+ * Module.scalars and names an integer param or let. Values are immutable: the functions below build new ones in the
+ * arena. */
 typedef struct AffineTerm {
   int64_t coef;
   int32_t scalar;
@@ -609,7 +610,8 @@ typedef struct Module {
   int32_t nscalars;
   Scalar *scalars;
   Box grid;      /* grid.rank is the program's rank */
-  int64_t steps; /* time steps asked for by the program */
+  int64_t steps; /* time steps asked for by the program; 0 if a scalar says how many: number `steps_by` - 1 */
+  int32_t steps_by;
   int32_t ncomposites;
   Composite *composites; /* type TY_COMPOSITE + i is number i; members come before what they are in */
   int32_t nparam_arrays;
@@ -926,6 +928,8 @@ int kernel_chosen(const Module *m, int kernel, const Const *scalars);
 /* The blocks of `k` along each dimension under these scalars; a number that exceeds 64 bits is INT64_MAX. Returns their
  * product, likewise. */
 int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_RANK]);
+/* The time steps that the program asks for under the scalars. */
+int64_t module_steps(const Module *m, const Const *scalars);
 /* Extents of the field's box under the scalars, in points (0 for an empty dimension), and their product. */
 int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]);
 

@@ -68,7 +68,10 @@ static void parse_grid(Parser *p, Loc at) {
   p->m->grid = text_box(p);
   p->has_grid = true;
   reader_expect_word(&p->r, "steps");
-  p->m->steps = reader_int(&p->r, 0, INT64_MAX);
+  if (p->r.tok.kind == TOK_SYMBOL)
+    p->m->steps_by = 1 + text_ref(p, module_find_scalar, "scalar");
+  else
+    p->m->steps = reader_int(&p->r, 0, INT64_MAX);
 }
 
 /* Reads a field's outside rule, after the word. */

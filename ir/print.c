@@ -685,7 +685,13 @@ static void print_declarations(Str *s, const Module *m) {
     print_scalar(s, m, &m->scalars[i]);
   str_add(s, "  grid ");
   box_print(s, m, &m->grid);
-  str_addf(s, " steps %lld\n", (long long)m->steps);
+  if (m->steps_by) {
+    str_add(s, " steps ");
+    print_symbol(s, scalar_name(m, m->steps_by - 1));
+    str_add(s, "\n");
+  } else {
+    str_addf(s, " steps %lld\n", (long long)m->steps);
+  }
   for (int i = 0; i < m->ncomposites; i++)
     print_composite(s, m, &m->composites[i]);
   for (int i = 0; i < m->nparam_arrays; i++)

@@ -82,8 +82,8 @@ void verify_affine(Verifier *v, Loc at, Affine x) {
     int s = x.t[i].scalar;
     if (s < 0 || s >= v->m->nscalars)
       verify_fail(v, at, "a bound names scalar number %d, which does not exist", s);
-    else if (!v->m->scalars[s].is_param || !type_is_int(v->m->scalars[s].type))
-      verify_fail(v, at, "a bound names '%s', which is not an integer param", v->m->scalars[s].name);
+    else if (v->m->scalars[s].is_reduction || !type_is_int(v->m->scalars[s].type))
+      verify_fail(v, at, "a bound names '%s', which is not an integer param or let", v->m->scalars[s].name);
     else if (x.t[i].coef == 0 || (i && x.t[i - 1].scalar >= s))
       verify_fail(v, at, "the terms of a bound are not sorted or one is zero");
   }

@@ -169,6 +169,8 @@ static void check_grid(Verifier *v) {
     verify_box(v, no_loc(), &m->grid, m->grid.rank);
   if (m->steps < 0)
     verify_fail(v, no_loc(), "%lld steps", (long long)m->steps);
+  if (m->steps_by)
+    verify_affine(v, no_loc(), affine_scalar(m->arena, m->steps_by - 1));
   for (int i = 0; i < m->nchecks; i++) {
     set_where(v, m->checks[i].loc, "check", NULL);
     verify_affine(v, m->checks[i].loc, m->checks[i].value);

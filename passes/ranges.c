@@ -162,7 +162,8 @@ static Linear compute_form(Ranges *r, const Value *v, int depth) {
   switch (op->code) {
   case OP_CONST: return linear_const(op->cval.i);
   case OP_SCALAR:
-    return r->m->scalars[op->sym].is_param ? linear_atom(r, (Atom){ATOM_SCALAR, op->sym, NULL}) : linear_opaque(r, v);
+    return r->m->scalars[op->sym].is_reduction ? linear_opaque(r, v)
+                                               : linear_atom(r, (Atom){ATOM_SCALAR, op->sym, NULL});
   case OP_THREAD: return form_of_thread(r, op->sym);
   case OP_BLOCK: return linear_atom(r, (Atom){ATOM_BLOCK, op->sym, NULL});
   case OP_ADD: return linear_add_scaled(r, form_of(r, op->operands[0], depth), form_of(r, op->operands[1], depth), 1);

@@ -111,7 +111,7 @@ static Interval interval_of(const Body *y, const Op *op, int way) {
     in[i] = y->known[way][op->operands[i]->id];
   switch (op->code) {
   case OP_CONST: return exactly(affine_const(op->cval.i));
-  case OP_SCALAR: return y->m->scalars[op->sym].is_param ? exactly(affine_scalar(a, op->sym)) : (Interval){0};
+  case OP_SCALAR: return y->m->scalars[op->sym].is_reduction ? (Interval){0} : exactly(affine_scalar(a, op->sym));
   case OP_INDEX:
     return (Interval){true, true, (way & BY_GRID ? &y->m->grid : y->box)->lo[op->sym], y->box->hi[op->sym]};
   case OP_STEP: return (Interval){.has_lo = true, .lo = affine_const(0)};

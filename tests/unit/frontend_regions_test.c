@@ -47,28 +47,40 @@ static const FrontendCase cases[] = {
     {"bound_product",
      "param N = 3;\n"
      "grid G = [0 .. N * N], 1;\n",
-     "2:18: error: a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 "
-     "* N - 1\n"},
-    {"bound_float", "grid G = [0 .. 1.5], 1;\n",
-     "1:16: error: a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 "
-     "* N - 1\n"},
-    {"bound_float_param",
+     "2:18: error: a bound must be an integer such as 2 * N - 1 or N / 2, with factors and constants below 2^56; the "
+     "product of two params, which may exceed 64 bits, needs a param of its own\n"},
+    {"bound_product_within",
+     "param N = 3, M = 2;\nlet P = N * M;\n"
+     "grid G = [0 .. min(P, M)], 1;\n",
+     "3:16: error: a bound must be an integer such as 2 * N - 1 or N / 2, with factors and constants below 2^56; the "
+     "product of two params, which may exceed 64 bits, needs a param of its own\n"},
+    {"bound_float_literal", "grid G = [0 .. 1.5], 1;\n",
+     "1:16: error: a bound must be an integer, but this is a floating-point literal; convert it: i64(...)\n"},
+    {"bound_float_default",
      "param x = 1.5;\n"
      "grid G = [0 .. x], 1;\n",
-     "2:16: error: a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 "
-     "* N - 1\n"},
-    {"bound_division",
-     "param N = 3;\n"
-     "grid G = [0 .. N / 2], 1;\n",
-     "2:18: error: a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 "
-     "* N - 1\n"},
+     "2:16: error: a bound must be an integer, but the param 'x' is f32, as its default is; give it an integer "
+     "default\n"},
+    {"bound_float_param",
+     "param N : real = 10;\n"
+     "grid G = [0 .. N], 1;\n",
+     "2:16: error: a bound must be an integer, but the param 'N' is f32; leave out ': real' where it is declared\n"},
+    {"bound_division_by_float",
+     "param N = 10, h : real = 2;\n"
+     "grid G = [0 .. real(N) / h], 1;\n",
+     "2:24: error: a bound must be an integer, but this is f32; convert it: i64(...)\n"},
+    {"bound_division", "param N = 3;\ngrid G = [0 .. N / 2], 1;\nfield A : f32;\nstencil s(A)[0 .. N/2] = A;\n", ""},
+    {"bound_of_a_let",
+     "param N = 3;\nlet H = N / 2;\ngrid G = [0 .. H + 3], 1;\nfield A : f32 outside 0;\n"
+     "stencil s(A) { [0 .. N/2] = A[1]; [H+1 .. N/2+3] = A[-1]; }\n",
+     ""},
     {"bound_field", GRID1 "stencil s(A)[0 .. A] = A;\n",
      "4:19: error: a bound is computed once at launch, so 'A' cannot be part of it\n"},
     {"bound_large",
      "param N = 3;\n"
      "grid G = [0 .. 100000000000000000 * N], 1;\n",
-     "2:35: error: a bound must be a sum of integer params with constant factors and a constant below 2^56, such as 2 "
-     "* N - 1\n"},
+     "2:35: error: a bound must be an integer such as 2 * N - 1 or N / 2, with factors and constants below 2^56; the "
+     "product of two params, which may exceed 64 bits, needs a param of its own\n"},
     {"empty", GRID1 "stencil s(A)[5 .. 3] = A;\n", "4:13: warning: the region [5 .. 3] is empty\n"},
     {"overlap", GRID1 "stencil s(A) { [0 .. 3] = A; [3 .. 5] = A; }\n",
      "4:30: error: the pieces [0 .. 3] and [3 .. 5] of 's' overlap, or may for some params; make one end before the "

@@ -179,8 +179,8 @@ static const FrontendCase cases[] = {
     {"array_empty", "param src[0] : f32;\n" GRID1 HERE,
      "1:11: error: the launch-time array 'src' has length 0; it needs at least one element\n"},
     {"array_length", "param n = 4, src[n * n] : f32;\n" GRID1 HERE,
-     "1:20: error: the length of a launch-time array must be a sum of integer params with constant factors and a "
-     "constant below 2^56, such as 2 * N - 1\n"},
+     "1:20: error: the length of a launch-time array must be an integer such as 2 * N - 1 or N / 2, with factors and "
+     "constants below 2^56; the product of two params, which may exceed 64 bits, needs a param of its own\n"},
     {"array_bare", "param src[4] : f32;\n" GRID1 INNER1 "src;\n",
      "5:26: error: 'src' is a launch-time array; its elements are 'src[i]' with an i64 index\n"},
     {"array_two_indices", "param src[4] : f32;\n" GRID1 INNER1 "src[0, 1];\n",

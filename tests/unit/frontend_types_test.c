@@ -96,7 +96,13 @@ static const FrontendCase cases[] = {
     {"steps_of_param",
      "param T = 3;\n"
      "grid G = [0 .. 3], T;\n",
-     "2:20: error: the number of time steps must be a constant, but 'T' is known only when the program runs\n"},
+     ""},
+    {"steps_of_a_float_param",
+     "param T : f64 = 3;\n"
+     "grid G = [0 .. 3], T;\n",
+     "2:20: error: the number of time steps must be an integer, but the param 'T' is f64; leave out ': f64' where it "
+     "is "
+     "declared\n"},
     {"negative_steps", "grid G = [0 .. 3], -1;\n",
      "1:20: error: the number of time steps is -1; it cannot be negative\n"},
     {"outside_of_param",
