@@ -92,6 +92,9 @@ static StcStatus emit_artifact(const Command *c, StcProgram *p) {
   const char *suffix = stc_program_suffix(p);
   if (!suffix)
     return STC_USAGE;
+  if (!c->out && strcmp(c->file, "-") == 0)
+    return context_error(c->context, "the program comes from the standard input: name the artifact with -o FILE"),
+           STC_USAGE;
   const char *out = c->out ? c->out : arena_printf(c->arena, "%s.%s", stc_program_name(p), suffix);
   if (strcmp(out, "-") == 0)
     return context_error(c->context,

@@ -210,7 +210,7 @@ static const char *set_T(Command *c, const char *v) {
 
 /* --steps=N. */
 static const char *set_steps(Command *c, const char *v) {
-  return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0";
+  return parse_int(v, 0, INT64_MAX, &c->steps) ? NULL : "a number of time steps from 0, in digits (1000, not 1e3)";
 }
 
 /* --every=N. */
@@ -530,6 +530,20 @@ static StcStatus read_plan(Command *c) {
   return c->options.schedule ? STC_OK : STC_IO;
 }
 
+/* Reports that there are two files; the first, the first word, may have been meant for a command. */
+static StcStatus two_files(Command *c, const char *first, const char *second) {
+  static const char *const commands[] = {"run", "tune", "explain", "bench", "devices", "fmt", "help", NULL};
+  bool word = strcmp(c->file, first) == 0 && !strpbrk(first, "./-");
+  const char *near = word ? near_match(first, commands) : NULL;
+  if (near)
+    context_error(c->context, "there is no command `stc %s`; is `stc %s` meant?", first, near);
+  else if (word)
+    context_error(c->context, "there is no command `stc %s`; `stc help` lists what there is", first);
+  else
+    context_error(c->context, "two files, %s and %s: one at a time", c->file, second);
+  return STC_USAGE;
+}
+
 StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
   c->steps = -1;
@@ -552,7 +566,7 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
       c->file = argv[i];
       ARENA_PUSH(c->arena, c->files, c->nfiles, c->file);
     } else if (c->file) {
-      return context_error(c->context, "two files, %s and %s: one at a time", c->file, argv[i]), STC_USAGE;
+      return two_files(c, argv[1], argv[i]);
     } else {
       c->file = argv[i];
     }

@@ -405,7 +405,7 @@ void symbols_add(Symbols *s, Symbol *sym);
 /* The symbol or reserved word nearest to `name` by few changed letters, of those `fits` accepts (NULL: all; it gets
  * NULL for a reserved word); NULL if there is none near. */
 const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *));
-const char *symbol_kind_name(SymbolKind k); /* "a field" */
+const char *symbol_words(const Symbol *s); /* what it is: "a field" */
 
 /* ---------------------------------------------------------------- checked program: check*.c */
 

@@ -10,7 +10,7 @@ static Symbol *declare(Checker *c, SymbolKind kind, const Decl *d) {
   if (old) {
     if (kind != SYM_BAD || old->kind != SYM_BAD) {
       diag_error(c->d, d->loc, "the name '%s' is taken; all names of a program differ", d->name);
-      diag_note(c->d, old->loc, "'%s' is %s declared here", d->name, symbol_kind_name(old->kind));
+      diag_note(c->d, old->loc, "'%s' is %s declared here", d->name, symbol_words(old));
     }
     return NULL;
   }
@@ -311,11 +311,23 @@ static bool outside_value(Checker *c, const Decl *d, Type t, Const *out) {
   return outside_parts(c, d, t, out);
 }
 
+/* Does a name that is no constant's stand where field `d` says what is beyond its edges? Reports that. */
+static bool is_no_rule(Checker *c, const Decl *d) {
+  if (d->outside != OUTSIDE_CONST || d->value->kind != EXPR_NAME || symbols_find(&c->syms, d->value->name) ||
+      is_reserved(d->value->name))
+    return false;
+  check_error(c, NULL, d->value->loc,
+              "'%.60s' is no rule for what is beyond the edges; there are clamp, mirror and periodic, or it is a "
+              "constant, such as 0",
+              d->value->name);
+  return true;
+}
+
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
   Field f = {.name = d->name, .outside = d->outside, .input = d->input, .temp = d->temp, .loc = d->loc};
   bool ok = have_grid(c, d) && check_type_expr(c, d->type, TYPE_STORED, &f.type) && field_box(c, d, &f.box) &&
-            outside_value(c, d, f.type, &f.outside_value);
+            !is_no_rule(c, d) && outside_value(c, d, f.type, &f.outside_value);
   if (ok && d->input && d->temp) {
     diag_error(c->d, d->loc, "field '%s' cannot be both input (never written) and temp (always written)", d->name);
     ok = false;
@@ -339,7 +351,7 @@ static void check_op(Checker *c, const Decl *d) {
     const Symbol *taken = symbols_find(&c->syms, d->names[i].s);
     if (taken && taken->kind != SYM_BAD) {
       diag_error(c->d, d->names[i].loc, "the parameter '%s' has the name of %s; names are not shadowed, choose another",
-                 d->names[i].s, symbol_kind_name(taken->kind));
+                 d->names[i].s, symbol_words(taken));
       diag_note(c->d, taken->loc, "'%s' is declared here", taken->name);
     }
     for (int j = 0; j < i; j++)
@@ -377,7 +389,7 @@ static Symbol *target_field(Checker *c, Name name, bool is_init) {
   if (s->kind == SYM_BAD)
     return NULL;
   if (s->kind != SYM_FIELD)
-    check_error(c, NULL, name.loc, "'%s' is %s; only fields can be targets", name.s, symbol_kind_name(s->kind));
+    check_error(c, NULL, name.loc, "'%s' is %s; only fields can be targets", name.s, symbol_words(s));
   else if (c->m->fields[s->index].input && !is_init)
     check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
   else if (name.level && !is_init)
@@ -427,7 +439,7 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
     check_undefined(c, NULL, st->loc, st->name, is_field);
   } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
     check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')",
-                st->name, symbol_kind_name(f->kind));
+                st->name, symbol_words(f));
   } else if (f->kind == SYM_FIELD && (!is_target(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
     const char *text = st->level ? arena_printf(c->arena, "%s@%d", st->name, st->level) : st->name;
     check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text,

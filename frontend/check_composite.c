@@ -62,6 +62,33 @@ static Type with_base(Checker *c, Type t, Type base) {
 
 static bool is_struct(const Symbol *s) { return s && s->kind == SYM_STRUCT; }
 
+/* What a type of C is here, NULL for other names. */
+static const char *type_of_c(const char *name) {
+  static const char *const rows[][2] = {{"float", "f32, or real for f32 that -freal=f64 makes f64"},
+                                        {"double", "f64"},
+                                        {"half", "f16"},
+                                        {"int", "i32"},
+                                        {"long", "i64"},
+                                        {"short", "i16"},
+                                        {"char", "i8"},
+                                        {"int8_t", "i8"},
+                                        {"int16_t", "i16"},
+                                        {"int32_t", "i32"},
+                                        {"int64_t", "i64"},
+                                        {"float16", "f16"},
+                                        {"float32", "f32"},
+                                        {"float64", "f64"},
+                                        {"int8", "i8"},
+                                        {"int16", "i16"},
+                                        {"int32", "i32"},
+                                        {"int64", "i64"},
+                                        {"bfloat16", "bf16"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (!strcmp(rows[i][0], name))
+      return rows[i][1];
+  return NULL;
+}
+
 /* The type that the name of `t` stands for; TY_NONE after reporting. */
 static Type named_type(Checker *c, const TypeExpr *t) {
   Type scalar = type_of_word(t->name, c->real);
@@ -69,14 +96,17 @@ static Type named_type(Checker *c, const TypeExpr *t) {
   if (scalar != TY_NONE)
     return scalar;
   if (!s) {
-    const char *near = symbols_nearest(&c->syms, NULL, t->name, is_struct);
-    check_error(c, NULL, t->loc, "expected " EXPECTED_TYPE ", found '%.60s'%s", t->name,
-                near ? arena_printf(c->arena, "; did you mean '%s'?", near) : "");
+    const char *near = symbols_nearest(&c->syms, NULL, t->name, is_struct), *here = type_of_c(t->name);
+    if (here)
+      check_error(c, NULL, t->loc, "there is no type '%s'; write %s", t->name, here);
+    else
+      check_error(c, NULL, t->loc, "expected " EXPECTED_TYPE ", found '%.60s'%s", t->name,
+                  near ? arena_printf(c->arena, "; did you mean '%s'?", near) : "");
     return TY_NONE;
   }
   s->used = true;
   if (s->kind != SYM_STRUCT && s->kind != SYM_BAD)
-    check_error(c, NULL, t->loc, "'%s' is %s, not a type", s->name, symbol_kind_name(s->kind));
+    check_error(c, NULL, t->loc, "'%s' is %s, not a type", s->name, symbol_words(s));
   return s->kind == SYM_STRUCT ? s->type : TY_NONE;
 }
 

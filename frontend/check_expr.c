@@ -174,8 +174,7 @@ static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, con
     return check_error(c, env, loc,
                        "'%s' is %s, which has a value at the point in hand only; a macro cannot read it at a neighbour "
                        "or at an older level",
-                       sym->name,
-                       c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_kind_name(sym->kind));
+                       sym->name, c->function && sym->kind == SYM_VALUE ? "a let of a function" : symbol_words(sym));
   if (c->allowed == ALLOW_CONST && (sym->current->kind == EXPR_LOCAL || sym->current->kind == EXPR_SCALAR))
     return not_allowed(c, env, loc, sym->name);
   Expr *e = ARENA_NEW(c->arena, Expr);
@@ -244,7 +243,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
     return check_error(c, env, loc, "'%s' is a macro and needs its arguments: '%s(...)'", sym->name, sym->name);
   case SYM_FN:
     return check_error(c, env, loc, "'%s' is a function and needs its arguments: '%s(...)'", sym->name, sym->name);
-  default: return check_error(c, env, loc, "'%s' is %s, not a value", sym->name, symbol_kind_name(sym->kind));
+  default: return check_error(c, env, loc, "'%s' is %s, not a value", sym->name, symbol_words(sym));
   }
 }
 
@@ -270,6 +269,45 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   return check_undefined(c, env, e->loc, e->name, NULL);
 }
 
+/* The offset that is meant by an index of C such as i, i - 1 or j + 2, into *out. False if `e` is none. */
+static bool index_of_c(Checker *c, const Expr *e, int64_t *out) {
+  Const k;
+  bool sum = e->kind == EXPR_OP && e->n == 2 && (e->op == OP_ADD || e->op == OP_SUB);
+  const Expr *name = sum ? e->kids[0] : e;
+  *out = 0;
+  if (name->kind != EXPR_NAME || name->level || symbols_find(&c->syms, name->name) || is_reserved(name->name))
+    return false;
+  if (sum && (e->kids[1]->kind != EXPR_INT || !fold_literal(e->kids[1], TY_I64, &k)))
+    return false;
+  *out = !sum ? 0 : e->op == OP_ADD ? k.i : -k.i;
+  return true;
+}
+
+/* Are the offsets of the access `e` indices as in C, of names that nobody declared? Reports that. */
+static bool are_indices(Checker *c, const Expr *e, const Env *env) {
+  Str s = {.arena = c->arena};
+  bool found = false;
+  for (int d = 0; d < e->n; d++) {
+    int64_t k;
+    const Expr *x = e->kids[d], *name = x->kind == EXPR_OP && x->n ? x->kids[0] : x;
+    bool bound = name->kind == EXPR_NAME && (check_find_index(env, name->name) || argument(macro_of(env), name->name) ||
+                                             find_local(c, env, name->name));
+    bool is = !bound && index_of_c(c, x, &k);
+    if (!is && x->kind != EXPR_INT)
+      return false;
+    found = found || is;
+    str_addf(&s, "%s%s", d ? "," : "", is ? arena_printf(c->arena, "%lld", (long long)k) : x->name);
+  }
+  if (found)
+    check_error(c, env, e->loc,
+                "offsets are relative to the point that is computed: write %s[%s]; its coordinates are idx(0)%s",
+                e->name, s.s,
+                e->n > 2   ? ", idx(1) and idx(2)"
+                : e->n > 1 ? " and idx(1)"
+                           : "");
+  return found;
+}
+
 /* The constant offsets of the access `e` added to `shift`. */
 static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t *out) {
   int rank = c->m->grid.rank;
@@ -287,6 +325,8 @@ static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return false;
   }
   memcpy(out, shift, sizeof nowhere);
+  if (are_indices(c, e, env))
+    return false;
   for (int d = 0; d < rank; d++) {
     int64_t k;
     if (!check_const_int(c, e->kids[d], env, "an offset", &k))
@@ -341,7 +381,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     return local_component(c, e, env, shift, sym);
   if (sym->kind != SYM_FIELD)
     return check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters take offsets", sym->name,
-                       symbol_kind_name(sym->kind));
+                       symbol_words(sym));
   return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : check_bad(c, e->loc);
 }
 
@@ -358,7 +398,7 @@ static bool has_levels(Checker *c, const Expr *e, const Env *env) {
     check_undefined(c, env, e->loc, e->name, NULL);
   } else if (!sym || (sym->kind != SYM_FIELD && sym->kind != SYM_BAD)) {
     check_error(c, env, e->loc, "'%s' is %s; only fields and a macro's parameters have older levels", e->name,
-                sym ? symbol_kind_name(sym->kind) : "no field");
+                sym ? symbol_words(sym) : "no field");
   } else if (sym->kind == SYM_FIELD && c->m->fields[sym->index].input) {
     sym->used = true;
     check_error(c, env, e->loc, "'%s' is an input field, which is the same in all steps; leave out the '@'", e->name);
@@ -451,7 +491,7 @@ static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_
     return check_call(c, e, env, shift, sym);
   if (!sym || (sym->kind != SYM_OP && sym->kind != SYM_BAD))
     return check_error(c, env, e->loc, "'%s' is %s, not a function; offsets stand in square brackets: '%s[...]'",
-                       e->name, sym ? symbol_kind_name(sym->kind) : "a value", e->name);
+                       e->name, sym ? symbol_words(sym) : "a value", e->name);
   return sym->kind == SYM_BAD ? check_bad(c, e->loc) : expand(c, e, env, shift, sym);
 }
 

@@ -249,7 +249,7 @@ static bool point_is_free(Checker *c, const Decl *d) {
   const Symbol *s = symbols_find(&c->syms, "point");
   if (s)
     check_error(c, NULL, d->loc, "'point' is the number of the point in an inject, and here also %s; rename that",
-                symbol_kind_name(s->kind));
+                symbol_words(s));
   return !s;
 }
 

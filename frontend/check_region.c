@@ -109,7 +109,7 @@ const Box *check_region_name(Checker *c, Loc loc, const char *name) {
   if (is_region(s))
     return &s->box;
   if (s->kind != SYM_BAD)
-    check_error(c, NULL, loc, "'%s' is %s, not a region", name, symbol_kind_name(s->kind));
+    check_error(c, NULL, loc, "'%s' is %s, not a region", name, symbol_words(s));
   return NULL;
 }
 

@@ -26,7 +26,7 @@ bool check_local_name(Checker *c, const Env *env, const char *name, Loc loc, con
   if (!taken || taken->kind == SYM_BAD)
     return true;
   diag_error(c->d, loc, "the name '%s' is taken; %s cannot have the name of anything declared before", name, what);
-  diag_note(c->d, taken->loc, "'%s' is %s declared here", name, index ? "an index" : symbol_kind_name(taken->kind));
+  diag_note(c->d, taken->loc, "'%s' is %s declared here", name, index ? "an index" : symbol_words(taken));
   return false;
 }
 
@@ -164,8 +164,7 @@ static void assign(Checker *c, const Env *env, const Stmt *st) {
     if (!s)
       check_undefined(c, env, st->loc, st->name, is_var);
     else if (s->kind != SYM_BAD)
-      check_error(c, env, st->loc, "'%s' is %s; a function assigns only to its own vars", st->name,
-                  symbol_kind_name(s->kind));
+      check_error(c, env, st->loc, "'%s' is %s; a function assigns only to its own vars", st->name, symbol_words(s));
   }
 }
 

@@ -39,7 +39,7 @@ bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *
   check_error(c, env, name->loc, "the name '%s' is taken; an index cannot have the name of anything declared before",
               name->name);
   diag_note(c->d, taken->loc, "'%s' is %s declared here", name->name,
-            env && check_find_index(env, name->name) ? "an index" : symbol_kind_name(taken->kind));
+            env && check_find_index(env, name->name) ? "an index" : symbol_words(taken));
   return false;
 }
 

@@ -134,6 +134,24 @@ static Tok mark(const char *p, int *n) {
   return TOK_EOF;
 }
 
+/* Reports a line of C's preprocessor, which begins at x->p, and steps over it. */
+static void directive(Lexer *x) {
+  const char *word = x->p + 1 + strspn(x->p + 1, " \t");
+  int n = 0;
+  while (is_letter(word[n]))
+    n++;
+  if (n == 6 && !strncmp(word, "define", 6))
+    diag_error(x->d, place(x, x->p),
+               "there is no preprocessor: write const NAME = VALUE; or a macro, op NAME(X) = ...;");
+  else if (n == 7 && !strncmp(word, "include", 7))
+    diag_error(x->d, place(x, x->p),
+               "there is no preprocessor, and nothing to include: functions such as sqrt are part of the language, and "
+               "a program is one file");
+  else
+    diag_error(x->d, place(x, x->p), "there is no preprocessor: leave out '#%.*s'", n < 20 ? n : 20, word);
+  x->p += strcspn(x->p, "\n");
+}
+
 /* Reports the character at x->p that begins no token, steps over it and over those like it that follow. */
 static void bad_character(Lexer *x) {
   unsigned char c = (unsigned char)*x->p;
@@ -166,6 +184,8 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
       number(&x);
     else if (kind != TOK_EOF)
       add(&x, kind, n);
+    else if (*x.p == '#' && x.first)
+      directive(&x);
     else
       bad_character(&x);
   }

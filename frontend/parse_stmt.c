@@ -45,6 +45,20 @@ static bool path(Parse *p, Stmt *s) {
   return true;
 }
 
+/* Reports an operator of C at p->t that assigns to the name of `s`, as in A += 1 and A++. */
+static bool is_compound(Parse *p, const Stmt *s) {
+  bool sign = parse_is(p, TOK_PLUS) || parse_is(p, TOK_MINUS);
+  bool factor = parse_is(p, TOK_STAR) || parse_is(p, TOK_SLASH) || parse_is(p, TOK_PERCENT);
+  const char *op = p->t->text;
+  if (sign && p->t[1].kind == p->t->kind)
+    diag_error(p->d, p->t->loc, "there is no '%s%s'; write %s = %s %s 1", op, op, s->name, s->name, op);
+  else if ((sign || factor) && p->t[1].kind == TOK_ASSIGN)
+    diag_error(p->d, p->t->loc, "there is no '%s='; write %s = %s %s ...", op, s->name, s->name, op);
+  else
+    return false;
+  return true;
+}
+
 /* NAME = EXPR; with what part of it is assigned. */
 static bool assignment(Parse *p, Stmt *s) {
   Name name;
@@ -53,7 +67,8 @@ static bool assignment(Parse *p, Stmt *s) {
     return false;
   s->name = name.s;
   s->loc = name.loc;
-  return parse_target_level(p, &s->level) && path(p, s) && (s->value = parse_initializer(p)) && parse_end(p, false);
+  return parse_target_level(p, &s->level) && path(p, s) && !is_compound(p, s) && (s->value = parse_initializer(p)) &&
+         parse_end(p, false);
 }
 
 /* After an error in the head of a for or if: steps over its block, or the rest of the statement. */
@@ -82,12 +97,26 @@ static bool nested(Parse *p, int32_t *n, Stmt **body) {
   return ok;
 }
 
+/* Is a loop as C has it, for (i = 0; ...; ...), at p->t behind its bracket? Reports it and steps over the head. */
+static bool is_loop_of_c(Parse *p) {
+  const Token *t = p->t, *name = t->kind == TOK_NAME && t[1].kind == TOK_NAME && strcmp(t[1].text, "in") ? t + 1 : t;
+  if (name->kind != TOK_NAME || name[1].kind != TOK_ASSIGN)
+    return false;
+  diag_error(p->d, t->loc,
+             "a loop is written for (%s in 0 .. 3) { ... }, with constants and both ends included; over the points of "
+             "its region a stencil runs by itself",
+             name->text);
+  for (int depth = 1; depth && !parse_is(p, TOK_EOF) && !parse_is(p, TOK_LBRACE); p->t++)
+    depth += parse_is(p, TOK_LPAREN) - parse_is(p, TOK_RPAREN);
+  return true;
+}
+
 /* for (NAME in LO .. HI) { ... }; the word is the next token. */
 static bool loop(Parse *p, Stmt *s) {
   Name name;
   s->kind = STMT_FOR;
   p->t++;
-  bool ok = parse_expect(p, TOK_LPAREN, "'(' as in 'for (i in 0 .. 2) { ... }'") &&
+  bool ok = parse_expect(p, TOK_LPAREN, "'(' as in 'for (i in 0 .. 2) { ... }'") && !is_loop_of_c(p) &&
             parse_new_name(p, "the index's name", &name);
   if (ok && !parse_is_word(p, "in")) {
     parse_error(p, "'in' as in 'for (i in 0 .. 2) { ... }'");

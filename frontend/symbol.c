@@ -83,8 +83,8 @@ const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *
   return out;
 }
 
-const char *symbol_kind_name(SymbolKind k) {
-  switch (k) {
+const char *symbol_words(const Symbol *s) {
+  switch (s->kind) {
   case SYM_PARAM: return "a param";
   case SYM_CONST: return "a constant";
   case SYM_TABLE: return "a table";
@@ -99,7 +99,7 @@ const char *symbol_kind_name(SymbolKind k) {
   case SYM_REGION: return "a region";
   case SYM_FIELD: return "a field";
   case SYM_OP: return "a macro (op)";
-  case SYM_STENCIL: return "a stencil";
+  case SYM_STENCIL: return s->decl && s->decl->kind == DECL_INIT ? "an init" : "a stencil";
   case SYM_ARRAY: return "a launch-time array";
   case SYM_REDUCTION: return "a reduction";
   case SYM_PROBE: return "a probe";

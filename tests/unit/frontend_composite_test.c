@@ -11,9 +11,9 @@
 static const FrontendCase cases[] = {
     {"all_well",
      TYPED "stencil s(V, P)[G] { V = {A, 1, P.c[1]} + V * 2 - {1, 2, 3}; P = {b = 1, c = 0, a = V[0][2]}; }\n", ""},
-    {"no_type", "grid G = [0 .. 9], 4;\nfield A : float;\n",
+    {"no_type", "grid G = [0 .. 9], 4;\nfield A : quad;\n",
      "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
-     "'float'\n"},
+     "'quad'\n"},
     {"near_type", "struct Cell { a : f32 }\ngrid G = [0 .. 9], 4;\nfield A : Cel;\n",
      "3:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
      "'Cel'; did you mean 'Cell'?\n"},

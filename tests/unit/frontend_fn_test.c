@@ -56,7 +56,8 @@ static const FrontendCase cases[] = {
     {"loop_without_bracket", FN("for i in 0 .. 1 { } return a;"),
      "4:27: error: expected '(' as in 'for (i in 0 .. 2) { ... }', found 'i'\n"},
     {"loop_without_in", FN("for (i = 0 .. 1) { } return a;"),
-     "4:30: error: expected 'in' as in 'for (i in 0 .. 2) { ... }', found '='\n"},
+     "4:28: error: a loop is written for (i in 0 .. 3) { ... }, with constants and both ends included; over the points "
+     "of its region a stencil runs by itself\n"},
     {"loop_without_end", FN("for (i in 0) { } return a;"),
      "4:34: error: expected '..' and the last value, found ')'\n"},
     {"loop_without_block", FN("for (i in 0 .. 1) a = 1; return a;"), "4:41: error: expected '{', found 'a'\n"},

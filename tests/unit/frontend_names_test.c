@@ -2,6 +2,28 @@
 #include "frontend_cases.h"
 
 static const FrontendCase cases[] = {
+    {"float_of_c", "grid G = [0 .. 3], 1;\nfield A : float;\n",
+     "2:11: error: there is no type 'float'; write f32, or real for f32 that -freal=f64 makes f64\n"},
+    {"double_of_c", "param a : double = 1;\ngrid G = [0 .. 3], 1;\n",
+     "1:11: error: there is no type 'double'; write f64\n"},
+    {"int_of_c", "grid G = [0 .. 3], 1;\nfield A : int[2];\n", "2:11: error: there is no type 'int'; write i32\n"},
+    {"outside_of_another_name", "grid G = [0 .. 3], 1;\nfield A : f32 on G outside reflect;\n",
+     "2:28: error: 'reflect' is no rule for what is beyond the edges; there are clamp, mirror and periodic, or it is a "
+     "constant, such as 0\n"},
+    {"indices_of_c", GRID2 INNER2 "A[i-1,j] + A[0,j+1];\n",
+     "4:36: error: offsets are relative to the point that is computed: write A[-1,0]; its coordinates are idx(0) and "
+     "idx(1)\n4:47: error: offsets are relative to the point that is computed: write A[0,1]; its coordinates are "
+     "idx(0) and idx(1)\n"},
+    {"index_of_c", GRID1 INNER1 "A[i];\n",
+     "4:26: error: offsets are relative to the point that is computed: write A[0]; its coordinates are idx(0)\n"},
+    {"offset_of_no_name_and_no_index", GRID2 INNER2 "A[i*2,0];\n",
+     "4:38: error: 'i' is not declared; names are declared before they are used\n"},
+    {"name_of_an_init", GRID1 "init start(A)[G] = 0;\nstencil start(A)[G] = A;\n",
+     "5:9: error: the name 'start' is taken; all names of a program differ\n4:6: note: 'start' is an init declared "
+     "here\n"},
+    {"let_with_the_name_of_an_init", GRID1 "init start(A)[G] = 0;\nstencil s(A)[G] { let start = A; A = start; }\n",
+     "5:23: error: the name 'start' is taken; a let cannot have the name of anything declared before\n4:6: note: "
+     "'start' is an init declared here\n"},
     {"undeclared", GRID1 INNER1 "A + B;\n",
      "4:30: error: 'B' is not declared; names are declared before they are used\n"},
     {"near_name", GRID1 "param viscosity : f32 = 1;\n" INNER1 "A + viscosty;\n",

@@ -2,6 +2,27 @@
 #include "frontend_cases.h"
 
 static const FrontendCase cases[] = {
+    {"include_of_c", "#include <math.h>\n" GRID1 INNER1 "A;\n",
+     "1:1: error: there is no preprocessor, and nothing to include: functions such as sqrt are part of the language, "
+     "and a program is one file\n"},
+    {"define_of_c", "#define R 2\n" GRID1 INNER1 "A;\n",
+     "1:1: error: there is no preprocessor: write const NAME = VALUE; or a macro, op NAME(X) = ...;\n"},
+    {"pragma_of_c", "#  pragma once\n" GRID1 INNER1 "A;\n",
+     "1:1: error: there is no preprocessor: leave out '#pragma'\n"},
+    {"compound_assignment", GRID1 "stencil s(A)[G] { A += 1; }\n",
+     "4:21: error: there is no '+='; write A = A + ...\n"},
+    {"compound_assignment_of_a_product", GRID1 "stencil s(A)[G] { A *= 2; }\n",
+     "4:21: error: there is no '*='; write A = A * ...\n"},
+    {"increment", GRID1 "stencil s(A)[G] { var x = 1.0; x++; A = x; }\n",
+     "4:33: error: there is no '++'; write x = x + 1\n"},
+    {"for_of_c", GRID1 "stencil s(A)[G] { var x = A; for (int i = 0; i < 4; i++) { x = x + 1; } A = x; }\n",
+     "4:35: error: a loop is written for (i in 0 .. 3) { ... }, with constants and both ends included; over the points "
+     "of its region a stencil runs by itself\n"},
+    {"for_of_c_without_a_type",
+     GRID1 "fn f(a : f32) : f32 { var x = a; for (i = 0; i < (2); i = i + 1) { x = x * i; } "
+           "return x; }\nstencil s(A)[G] = f(A);\n",
+     "4:39: error: a loop is written for (i in 0 .. 3) { ... }, with constants and both ends included; over the points "
+     "of its region a stencil runs by itself\n"},
     {"character", GRID1 INNER1 "A # 2;\n",
      "4:28: error: unexpected character '#'\n"
      "4:30: error: expected ';', found '2'\n"},
@@ -48,9 +69,9 @@ static const FrontendCase cases[] = {
     {"keyword_name", "param if = 3;\n",
      "1:7: error: expected a param's name, but 'if' is a word of the language; choose another name\n"},
     {"missing_name", "param = 3;\n", "1:7: error: expected a param's name, found '='\n"},
-    {"unknown_type", "param x : float = 3;\n",
+    {"unknown_type", "param x : quad = 3;\n",
      "1:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
-     "'float'\n"},
+     "'quad'\n"},
     {"missing_type",
      "param N = 10;\n"
      "grid G = [0 .. N-1], 4;\n"

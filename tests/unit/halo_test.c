@@ -123,9 +123,22 @@ static void test_overwritten(void **state) {
   assert_extent(&r.st[0].extent, 0, 0, 1);
 }
 
+/* Two fields that take turns, and read themselves too. */
+static const char TURNS[] =
+    "stencil module \"turns\" {\n  grid [0 .. 99] steps 8\n  field @A : f32 on [0 .. 99]\n  field @B : f32 on [0 .. "
+    "99]\n"
+    "  stencil @f (@A) {\n    piece [1 .. 98] (@A) {\n"
+    "      %0 = access @A[-1] : f32\n      %1 = access @A[1] : f32\n      %2 = access @B[-1] : f32\n      %3 = access "
+    "@B[0] : f32\n"
+    "      %4 = add %0, %1 : f32\n      %5 = add %2, %3 : f32\n      %6 = add %4, %5 : f32\n      yield %6\n    }\n  "
+    "}\n"
+    "  stencil @g (@B) {\n    piece [1 .. 98] (@B) {\n"
+    "      %0 = access @B[0] : f32\n      %1 = access @A[0] : f32\n      %2 = access @A[1] : f32\n"
+    "      %3 = add %0, %1 : f32\n      %4 = add %3, %2 : f32\n      yield %4\n    }\n  }\n}\n";
+
 /* What a launch reads, keeps and pairs. */
 static void test_launch(void **state) {
-  Found r = analyse(*state, FIGURE_5, 2);
+  Found r = analyse(*state, TURNS, 2);
   Launch *l = launch_new(r.m, r.n, r.st, r.st, r.st + r.n);
   assert_null(l->illegal);
   assert_int_equal(l->steps, 2);
