@@ -22,12 +22,13 @@ class Generator(Statements):
     # ---------------------------------------------------------------- regions
 
     def low(self, d, a):
-        """The coordinate a points from the lower end. A param that is a may stand there, so that some comparisons are left to the launch."""
-        name = self.bounds.get(a) if self.r.random() < 0.3 else None
+        """The coordinate a points from the lower end. A param that is a, or what launching computes of params, may stand there, so that some comparisons are left to
+        the launch."""
+        name = self.r.choice(self.bounds[a]) if a in self.bounds and self.r.random() < 0.3 else None
         return f"{self.origin[d]} + {name}" if name else str(self.origin[d] + a)
 
     def high(self, d, b):
-        name = self.bounds.get(b) if self.r.random() < 0.3 else None
+        name = self.r.choice(self.bounds[b]) if b in self.bounds and self.r.random() < 0.3 else None
         c = self.origin[d] - 1 - (0 if name else b)
         return EXTENT[d] + (f" - {-c}" if c < 0 else f" + {c}" if c else "") + (f" - {name}" if name else "")
 
@@ -581,12 +582,16 @@ class Generator(Statements):
         """The tree of the whole program."""
         lines = [Node("param " + ", ".join(f"{EXTENT[d]} = 20" for d in range(self.rank)) + ";")]
         if self.r.random() < 0.1:
-            self.bounds = {1: "k1", 2: "k2"}
+            self.bounds = {1: ["k1", "k1", "k2 / 2", "min(k1, k2)", "3 % k2"], 2: ["k2", "k2", "max(k1, k2)", "5 / k2"]}
             lines.append(Node("param k1 = 1, k2 = 2;", declares=["k1", "k2"]))
         self.mix = self.r.choice(MIXES)
         lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
         lines += list(self.array_lines())
-        lines.append(Node(f"grid G = $, {[8, 9, 200][self.seed % 3]};", self.region([("all", 0, 0)] * self.rank, False)))
+        steps = [8, 9, 200][self.seed % 3]
+        if self.r.random() < 0.1:
+            lines.append(Node(f"param nt = {steps};", declares=["nt"]))
+            steps = self.r.choice(["nt", "max(nt, 1)"])
+        lines.append(Node(f"grid G = $, {steps};", self.region([("all", 0, 0)] * self.rank, False)))
         self.regions.append(("G", [("all", 0, 0)] * self.rank))
         lines += list(self.region_lines())
         lines += [self.table() for _ in range(self.r.choice([0, 0, 1, 2]))]
