@@ -15,6 +15,7 @@
  *   plan-run.c      the time loop of Algorithm 5, reductions between its steps
  *   plan-state.c    what else a run needs that goes on elsewhere
  *   plan-watch.c    who looks at fields while a plan runs
+ *   plan-steps.c    going on from a later step, arrays with an element a step
  *   plan-replay.c   launches recorded once and made in one go
  *   device.c        the table of devices
  *   device-ref.c    the interpreter of stencil IR
@@ -348,10 +349,12 @@ struct StcPlan {
   bool *given;             /* field set from outside */
   bool *component_given;   /* the same for each component of the declared fields */
   bool *array_given;
+  bool *array_warned; /* of launch-time arrays too short for the steps; NULL: none yet */
   bool inits_done;
   Recording *recordings;
   bool no_replay; /* the device cannot */
-  int64_t done;   /* steps run so far */
+  int64_t first;  /* the number of the first step: what was run before, elsewhere */
+  int64_t done;   /* that and the steps run so far */
   int64_t launches;
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   const Reduction *met; /* whose condition ended this run; NULL none */
@@ -442,6 +445,10 @@ StcStatus plan_randomize(StcPlan *p, uint64_t seed);
 enum { RANDOM_PERIOD = 1048573 };
 /* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
+/* Do the steps of the program depend on their numbers? *what is the word that says so: "step" or "every". */
+bool program_counts_steps(const StcProgram *p, const char **what);
+/* Warns of launch-time arrays indexed by `step` that have too few elements for `steps` more steps. */
+void plan_check_steps(StcPlan *p, int64_t steps);
 /* Which fields have an init (module_fields places). */
 void fields_with_init(const Module *m, bool *has);
 /* "overlap T=4 block=8x32 elems=4x1": the schedule `s`, or if its family is NULL what the kernels of `m` look like. */
@@ -585,6 +592,7 @@ typedef struct Command {
   bool limited;
   double limits[2];
   int contours;
+  int64_t first_step; /* -1: not said */
   bool check, time, time_kernels, quiet;
   const char *tolerance; /* NULL: the default */
   int nin, nout, npng;

@@ -278,6 +278,11 @@ static const char *set_compress(Command *c, const char *v) {
   return parse_int(v, 0, 9, &n) ? (c->compress = (int)n, NULL) : "a level from 0 (not at all) to 9";
 }
 
+/* --first-step=N. */
+static const char *set_first_step(Command *c, const char *v) {
+  return parse_int(v, 0, INT64_MAX, &c->first_step) ? NULL : "the number of steps made before, from 0";
+}
+
 /* --time[=kernels]. */
 static const char *set_time(Command *c, const char *v) {
   c->time = true;
@@ -316,6 +321,8 @@ static const OptionRow rows[] = {
     {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV",
      "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N", "time steps, default the program's"},
+    {"first-step", TAKES_VALUE, CMD_RUN, set_first_step, "--first-step=N",
+     "go on after N steps, from the fields that they gave: what `step` is"},
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE",
@@ -546,7 +553,7 @@ static StcStatus two_files(Command *c, const char *first, const char *second) {
 
 StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
-  c->steps = -1;
+  c->steps = c->first_step = -1;
   c->compress = 1;
   int i = 1;
   if (argc > 1 && command_word(c, argv[1]))

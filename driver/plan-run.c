@@ -379,8 +379,8 @@ static int64_t next_count(int64_t count, double took) {
 static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->done, end = first + steps, count = 1;
-  bool begins = first == 0 && !p->evaluated;
-  StcStatus s = begins ? plan_probe_before(p) : STC_OK;
+  bool begins = first == p->first && !p->evaluated;
+  StcStatus s = begins && first == 0 ? plan_probe_before(p) : STC_OK;
   if (!s && begins)
     s = evaluate(p);
   p->evaluated |= !s;
@@ -457,6 +457,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .param_arrays = arrays,
                .first_step = p->done,
                .evaluated = p->evaluated,
+               .begins = p->done == p->first,
                .reduced = take_value,
                .probed = p->probes ? plan_take_row : NULL,
                .user = p};
@@ -579,6 +580,8 @@ static StcStatus run_guarded(void *arg) {
   StcStatus s = check_given(p);
   if (!s)
     s = plan_fill_lists(p);
+  if (!s)
+    plan_check_steps(p, steps);
   p->met = NULL;
   p->wrong = false;
   if (!s)

@@ -374,7 +374,7 @@ static StcStatus reset_guarded(void *arg) {
   p->points = grid_points(p);
   p->inits_done = p->evaluated = false;
   p->watches = NULL;
-  p->done = p->launches = 0;
+  p->first = p->done = p->launches = 0;
   for (int i = 0; p->build && i < p->build->code.module->nkernels && !s; i++) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);

@@ -193,6 +193,8 @@ StcStatus check_run(const Job *j, const StcRunInfo *made) {
   stc_plan_probes(reference, series_add_row, &series);
   int64_t steps;
   s = start_plan(j, reference, &series, &steps);
+  if (!s && j->c->first_step > 0)
+    s = stc_plan_first_step(reference, j->c->first_step);
   if (!s)
     s = stc_plan_run(reference, steps, &info);
   progress_end(&progress);

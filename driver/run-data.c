@@ -169,6 +169,28 @@ static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o) {
   return s;
 }
 
+/* Is --in number `i` a file with values of a field that steps change? */
+static bool continues(const Job *j, int i) {
+  const FieldOption *o = &j->c->in[i];
+  Place at;
+  if (!is_file(o->value) || !find_place(j, "--in", o->field, true, &at) || at.array >= 0)
+    return false;
+  return !j->program->module->fields[j->program->declared[at.field].field].input;
+}
+
+/* Warns where fields are read that an earlier run may have written, and the steps depend on their numbers. */
+static void warn_of_first_step(const Job *j) {
+  const char *what;
+  for (int i = 0; i < j->c->nin && j->c->first_step < 0; i++)
+    if (continues(j, i) && program_counts_steps(j->program, &what)) {
+      diag_warning(j->program->w.diags, no_loc(),
+                   "the program uses `%s`, and %s is read from a file: if an earlier run wrote it after N steps, go on "
+                   "with --first-step=N; --first-step=0 says that it is a start",
+                   what, j->c->in[i].field);
+      return;
+    }
+}
+
 /* Whole fields first, so that a component given beside them counts. */
 StcStatus give_fields(const Job *j, StcPlan *plan) {
   StcStatus s = STC_OK;
@@ -210,5 +232,9 @@ StcStatus check_names(const Job *j) {
            STC_USAGE;
   if (c->log && !file_probe(c->context, c->log))
     return STC_IO;
-  return named_once(j, "--in", c->in, c->nin) ? STC_OK : STC_USAGE;
+  if (!named_once(j, "--in", c->in, c->nin))
+    return STC_USAGE;
+  if (!c->restart)
+    warn_of_first_step(j);
+  return STC_OK;
 }

@@ -78,6 +78,10 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   printf(", \"points\": %" PRId64 ", \"steps\": %" PRId64 ", \"launches\": %" PRId64
          ", \"seconds\": %.9g, \"gpts\": %.6g, \"compile_seconds\": %.6g",
          info->points, info->steps, info->launches, info->seconds, info->gpts, stc_plan_compile_seconds(j->plan));
+  if (j->tuned) {
+    printf(", \"schedule_from\": ");
+    print_string(j->tuned);
+  }
   if (j->series.n) {
     printf(", \"reductions\": {");
     series_print_json(stdout, &j->series);
@@ -114,6 +118,8 @@ static StcStatus run_plan(Job *j, int64_t *written) {
   int64_t steps;
   outputs_facts(j);
   StcStatus s = start_plan(j, j->plan, &j->series, &steps);
+  if (!s && j->c->first_step > 0)
+    s = stc_plan_first_step(j->plan, j->c->first_step);
   if (s)
     return s;
   j->progress.start = j->progress.drawn = clock_seconds();
@@ -164,6 +170,8 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   if (s)
     return s;
   s = tune_use(c, device, &j.program, &j.tuned);
+  if (!s && j.tuned && c->options.remarks)
+    fprintf(stderr, "stc: remark: the schedule is from %s\n", j.tuned);
   j.series.program = j.program;
   if (!s)
     s = check_names(&j);

@@ -255,6 +255,10 @@ StcStatus stc_plan_stream(StcPlan *plan, void *stream);
 StcStatus stc_plan_wait_event(StcPlan *plan, void *event);
 StcStatus stc_plan_record_event(StcPlan *plan, void *event);
 
+/* Says before the first run that `step` steps were made before, perhaps by another plan whose fields were saved: `step`
+ * starts there, and reductions are evaluated after as many steps as if it had gone on. Error if a reduction whose value
+ * the steps use was last evaluated before. */
+StcStatus stc_plan_first_step(StcPlan *plan, int64_t step);
 /* The value of a `reduce` or `until` after `step` steps: f of type STC_F64, i of type STC_I64. */
 typedef struct StcReduction {
   const char *name;

@@ -154,7 +154,10 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
 static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodies, int64_t steps) {
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;
-  if (in->step == 0 && !in->b->evaluated && !(interp_probe(in) && interp_reduce(in, bodies, &stop)))
+  bool begins = !in->b->evaluated && (in->step == 0 || in->b->begins);
+  if (begins && in->step == 0 && !interp_probe(in))
+    return false;
+  if (begins && !interp_reduce(in, bodies, &stop))
     return false;
   for (int64_t s = 0; s < steps && !stop; s++) {
     interp_keep_start(in);

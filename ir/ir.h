@@ -864,6 +864,7 @@ typedef struct Binding {
   void **param_arrays; /* the elements of each launch-time array (may be NULL if there are none) */
   int64_t first_step;  /* steps done before this run: what `step` is in its first step */
   bool evaluated;      /* the reductions of that moment have been evaluated: not before the first step again */
+  bool begins;         /* the run begins after these steps, and has evaluated nothing yet; not asked where they are 0 */
   void (*reduced)(void *user, const Reduction *r, int64_t step,
                   Const value); /* called after each evaluation, `step` steps being done; may be NULL */
   /* Called with what probe `p` sees when `step` steps are done: an element of its type for each point of its list, in
@@ -936,8 +937,8 @@ int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK
 /* The reference: runs inits (if run_inits; those of fields in skip_init, a nfields array of bool or NULL, are left out:
  * their values come from outside) and `steps` time steps on the arrays in `b`, in place. After the inits, a field's
  * past that neither an init nor skip_init names becomes what the field is. Reductions are evaluated when due (before
- * the first step only if b->first_step is 0). The definition of right: no tiling, every stencil into fresh arrays.
- * False after an error. */
+ * the first step only if b->first_step is 0 or b->begins). The definition of right: no tiling, every stencil into fresh
+ * arrays. False after an error. */
 bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
 
 /* What the simulator found, apart from the results. */

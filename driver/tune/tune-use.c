@@ -2,6 +2,7 @@
  * says nothing of one. */
 #include "driver/tune/tune.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What looking an entry up needs. */
@@ -95,7 +96,12 @@ static StcStatus recompile(Lookup *l, StcProgram **p) {
 StcStatus tune_use(const Command *c, const char *device, StcProgram **p, const char **from) {
   Lookup l = {.c = c, .program = *p, .device = device};
   *from = NULL;
-  if (c->scheduled || c->no_tune_db || (*p)->kind == SOURCE_KIR || strcmp(c->file, "-") == 0)
+  const char *usual = getenv("STC_TUNE_DB");
+  if (usual && strcmp(usual, "off") != 0)
+    return context_error(c->context, "STC_TUNE_DB=%s: the one value there is is off; --db FILE names a database",
+                         usual),
+           STC_USAGE;
+  if (c->scheduled || c->no_tune_db || (usual && !c->db) || (*p)->kind == SOURCE_KIR || strcmp(c->file, "-") == 0)
     return STC_OK;
   if (device && (strcmp(device, "ref") == 0 || strcmp(device, "sim") == 0))
     return STC_OK;

@@ -293,7 +293,7 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   s->seen = begins ? -1 : first;
   if (!s->stop && begins)
     probe_before(s);
-  if (!s->stop && begins && !reduce_due(s, 0, &stop))
+  if (!s->stop && !s->b->evaluated && (first == 0 || s->b->begins) && !reduce_due(s, first, &stop))
     return false;
   while (s->b->done < steps && !s->stop && !stop) {
     int64_t at = first + s->b->done, left = steps - s->b->done, due = module_steps_to_reduction(s->m, at),
