@@ -449,6 +449,8 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
 bool program_counts_steps(const StcProgram *p, const char **what);
 /* Warns of launch-time arrays indexed by `step` that have too few elements for `steps` more steps. */
 void plan_check_steps(StcPlan *p, int64_t steps);
+/* Notes that another plan of the same run has said so. */
+void plan_warned(StcPlan *p);
 /* Which fields have an init (module_fields places). */
 void fields_with_init(const Module *m, bool *has);
 /* "overlap T=4 block=8x32 elems=4x1": the schedule `s`, or if its family is NULL what the kernels of `m` look like. */

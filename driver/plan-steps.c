@@ -2,6 +2,8 @@
  * arrays with an element a step. */
 #include "driver/driver.h"
 
+#include <string.h>
+
 /* What is looked for in the bodies of a module: uses of `step`, or of the value of scalar `scalar` (-1: of none). */
 typedef struct StepUse {
   int scalar;
@@ -130,6 +132,11 @@ static void note_element(void *user, Op *op) {
       "array %s has %lld elements, but the last step takes number %lld, and gets the array's last: give it more "
       "or make fewer steps",
       array->name, (long long)n, (long long)(a->last + c));
+}
+
+void plan_warned(StcPlan *p) {
+  p->array_warned = ARENA_ARRAY(p->w.arena, bool, p->program->module->nparam_arrays + 1);
+  memset(p->array_warned, 1, (size_t)p->program->module->nparam_arrays);
 }
 
 void plan_check_steps(StcPlan *p, int64_t steps) {

@@ -18,6 +18,15 @@ static void print_place(FILE *to, const StcFieldInfo *f, int64_t at) {
   fputs("]", to);
 }
 
+/* A check under way: the run, the reference, and the reference from values whose last bits were changed, made when it
+ * is first needed (NULL: not yet, or it failed, which `tried` tells apart). told: a tolerance was exceeded that may be
+ * so because products and sums were fused. */
+typedef struct CheckRun {
+  const Job *j;
+  StcPlan *reference, *shaken;
+  bool tried, told;
+} CheckRun;
+
 /* What came of comparing a field: the component that is farthest off for its tolerance. */
 typedef struct Verdict {
   bool good;
@@ -31,8 +40,100 @@ static double tolerance(const Job *j, StcType t) {
   return j->c->tolerance ? strtod(j->c->tolerance, NULL) : default_tolerance(t, stc_program_is_exact(j->program));
 }
 
+/* Changes the last bit of every finite number of a component that is no zero. */
+static StcStatus shake_component(StcPlan *p, int field, int component) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  if (s || f.temp || !type_is_float((Type)f.type))
+    return s;
+  int64_t size = type_size((Type)f.type);
+  char *data = malloc((size_t)f.bytes + 1);
+  if (!data)
+    return STC_MEMORY;
+  s = stc_plan_get_component(p, field, component, data, (size_t)f.bytes);
+  for (int64_t i = 0; i < f.bytes / size && !s; i++) {
+    double v = field_value(&f, data, i);
+    if (isfinite(v) && v * v > 0)
+      data[i * size] ^= 1;
+  }
+  if (!s)
+    s = stc_plan_set_component(p, field, component, data, (size_t)f.bytes);
+  free(data);
+  return s;
+}
+
+/* A plan on the reference with the job's fields, or what it restarts from; *steps are those to make. */
+static StcStatus make_reference(const Job *j, Series *series, StcPlan **out, int64_t *steps) {
+  StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, out);
+  if (!s)
+    plan_warned(*out);
+  if (!s)
+    s = start_plan(j, *out, series, steps);
+  if (!s && j->c->first_step > 0)
+    s = stc_plan_first_step(*out, j->c->first_step);
+  return s;
+}
+
+/* Runs the reference from values whose last bits are changed, for c->shaken. */
+static void make_shaken(CheckRun *c, int64_t steps) {
+  StcPlan *p = NULL;
+  Series series = {.context = c->j->c->context, .program = c->j->program};
+  int64_t all;
+  Progress progress = c->j->progress;
+  c->tried = true;
+  StcStatus s = make_reference(c->j, &series, &p, &all);
+  series_free(&series);
+  if (!s)
+    s = stc_plan_run(p, 0, NULL);
+  for (int f = 0; f < c->j->program->ndeclared && !s; f++)
+    for (int k = 0; k < c->j->program->declared[f].ncomponents && !s; k++)
+      s = shake_component(p, f, k);
+  progress.start = progress.drawn = clock_seconds();
+  if (!s) {
+    stc_plan_progress(p, progress_step, &progress);
+    s = stc_plan_run(p, steps, NULL);
+    progress_end(&progress);
+  }
+  if (s)
+    stc_plan_free(p);
+  else
+    c->shaken = p;
+}
+
+/* How far the reference's component comes out elsewhere where the last bits of all values were changed before the first
+ * step, relative to its largest magnitude. 0 if that is not known. */
+static double sensitivity(CheckRun *c, int field, int component, int64_t steps) {
+  StcFieldInfo f;
+  double error = 0;
+  if (!c->tried)
+    make_shaken(c, steps);
+  if (!c->shaken || stc_plan_component(c->shaken, field, component, &f))
+    return 0;
+  void *got = malloc((size_t)f.bytes + 1), *want = malloc((size_t)f.bytes + 1);
+  if (got && want && !stc_plan_get_component(c->shaken, field, component, got, (size_t)f.bytes) &&
+      !stc_plan_get_component(c->reference, field, component, want, (size_t)f.bytes))
+    error = field_compare(&f, got, want).error;
+  free(got);
+  free(want);
+  return isfinite(error) ? error : 0;
+}
+
+/* The tolerance for a component of type `t` that missed `limit`, that of its type: what the program makes of errors in
+ * last bits, 32 times (steps make one each), if that is more, and at most 5 %. As it is if the user or -fno-contract
+ * says how exact it must be. */
+static double own_tolerance(CheckRun *c, int field, int component, StcType t, double limit, int64_t steps) {
+  if (c->j->c->tolerance || !type_is_float((Type)t) || stc_program_is_exact(c->j->program))
+    return limit;
+  double own = 32 * sensitivity(c, field, component, steps);
+  c->told = true;
+  own = own < 0.05 ? own : 0.05;
+  return own > limit ? own : limit;
+}
+
 /* Compares one component on the two plans, into *v if it is worse than what is there. */
-static StcStatus compare_component(const Job *j, StcPlan *reference, int field, int component, Verdict *v) {
+static StcStatus compare_component(CheckRun *c, int field, int component, int64_t steps, Verdict *v) {
+  const Job *j = c->j;
+  StcPlan *reference = c->reference;
   StcFieldInfo f;
   StcStatus s = stc_plan_component(j->plan, field, component, &f);
   if (s)
@@ -48,6 +149,8 @@ static StcStatus compare_component(const Job *j, StcPlan *reference, int field, 
   if (!s) {
     double limit = tolerance(j, f.type);
     FieldError e = field_compare(&f, got, want);
+    if (e.error > limit)
+      limit = own_tolerance(c, field, component, f.type, limit, steps);
     bool good = e.error <= limit;
     if (component == 0 || (v->good && !good) || (v->good == good && e.error > v->error.error))
       *v = (Verdict){good, limit, e, f};
@@ -58,12 +161,12 @@ static StcStatus compare_component(const Job *j, StcPlan *reference, int field, 
 }
 
 /* Compares one field on the two plans and prints a line. */
-static StcStatus compare_field(const Job *j, StcPlan *reference, int field) {
-  const Declared *d = &j->program->declared[field];
+static StcStatus compare_field(CheckRun *check, int field, int64_t steps) {
+  const Declared *d = &check->j->program->declared[field];
   Verdict v = {.good = true};
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++)
-    s = compare_component(j, reference, field, c, &v);
+    s = compare_component(check, field, c, steps, &v);
   if (s)
     return s;
   printf("check: %s: largest error %g", d->name, v.error.error);
@@ -165,13 +268,13 @@ static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRun
 }
 
 /* Compares everything after both have run. */
-static StcStatus compare_all(const Job *j, StcPlan *reference) {
+static StcStatus compare_all(CheckRun *c, int64_t steps) {
   StcStatus worst = STC_OK;
-  for (int f = 0; f < stc_program_field_count(j->program); f++) {
+  for (int f = 0; f < stc_program_field_count(c->j->program); f++) {
     StcFieldInfo info;
-    StcStatus s = stc_plan_field(reference, f, &info);
+    StcStatus s = stc_plan_field(c->reference, f, &info);
     if (!s && !info.temp && !info.input)
-      s = compare_field(j, reference, f);
+      s = compare_field(c, f, steps);
     if (s && s != STC_CHECK_FAILED)
       return s;
     worst = s ? s : worst;
@@ -180,28 +283,27 @@ static StcStatus compare_all(const Job *j, StcPlan *reference) {
 }
 
 StcStatus check_run(const Job *j, const StcRunInfo *made) {
-  StcPlan *reference;
   StcRunInfo info;
   Progress progress = j->progress;
   Series series = {.context = j->c->context, .program = j->program};
-  StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, &reference);
-  if (s)
-    return s;
+  CheckRun check = {.j = j};
+  int64_t steps = 0;
+  StcStatus s = make_reference(j, &series, &check.reference, &steps);
   progress.start = progress.drawn = clock_seconds();
-  stc_plan_progress(reference, progress_step, &progress);
-  stc_plan_series(reference, series_add, &series);
-  stc_plan_probes(reference, series_add_row, &series);
-  int64_t steps;
-  s = start_plan(j, reference, &series, &steps);
-  if (!s && j->c->first_step > 0)
-    s = stc_plan_first_step(reference, j->c->first_step);
-  if (!s)
-    s = stc_plan_run(reference, steps, &info);
-  progress_end(&progress);
+  if (!s) {
+    stc_plan_progress(check.reference, progress_step, &progress);
+    stc_plan_series(check.reference, series_add, &series);
+    stc_plan_probes(check.reference, series_add_row, &series);
+    s = stc_plan_run(check.reference, steps, &info);
+    progress_end(&progress);
+  }
   StcStatus runs = s ? s : compare_runs(j, made, &info, &series);
   if (!s && made->steps == info.steps)
-    s = compare_all(j, reference);
-  stc_plan_free(reference);
+    s = compare_all(&check, made->steps);
+  if (s == STC_CHECK_FAILED && check.told)
+    printf("check: sums of products may be fused, and round once: -fno-contract compares bit for bit\n");
+  stc_plan_free(check.shaken);
+  stc_plan_free(check.reference);
   series_free(&series);
   return s ? s : runs;
 }
