@@ -59,6 +59,16 @@ void context_error(StcContext *c, const char *fmt, ...) {
   context_send(c, &d);
 }
 
+void context_warning(StcContext *c, const char *fmt, ...) {
+  char text[2048];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  Diag d = {DIAG_WARNING, NULL, 0, 0, NULL, text};
+  context_send(c, &d);
+}
+
 /* The sink of a workspace's diagnostics. */
 static void workspace_message(void *user, const Diag *d) {
   Workspace *w = user;

@@ -73,6 +73,8 @@ void workspace_close(Workspace *w);
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
 /* Reports an error without a place. */
 void context_error(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a warning. */
+void context_warning(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Seconds on a clock that only goes forward. */
 double clock_seconds(void);
 

@@ -74,9 +74,22 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
   return file_probe(c, path_of_step(j->c->arena, o->value, 0)) ? STC_OK : STC_IO;
 }
 
-/* The format of output `i`. */
+/* The format of a picture in the file `path`; NULL after reporting. */
+static const Format *picture_format(const Command *c, const char *path) {
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  if (dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".apng") == 0))
+    return format_of(dot);
+  if (path_is_special(path))
+    return format_of(".png");
+  context_error(c->context,
+                "--png %s: a picture's name ends in .png, a film's in .apng; --out takes names of other formats", path);
+  return NULL;
+}
+
+/* The format of output `i`; NULL after reporting. */
 static const Format *output_format(const Command *c, int i) {
-  return i < c->nout ? format_find(c->context, "--out", output(c, i)->value) : format_of(".png");
+  const char *path = output(c, i)->value;
+  return i < c->nout ? format_find(c->context, "--out", path) : picture_format(c, path);
 }
 
 /* The writer of output `i`, whose format is `f`: a new one, or, where a file holds many fields, one that is there.

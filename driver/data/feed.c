@@ -34,6 +34,8 @@ struct Feed {
   Snapshot ring[DEPTH];
   int head, count; /* of the ring: the step that is written first, and how many there are */
   StcStatus status;
+  const Source *nan; /* the first that had a NaN, NULL: none; at which point, behind how many steps */
+  int64_t nan_point, nan_step;
 };
 
 /* Keeps the first message. */
@@ -80,12 +82,27 @@ static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s) {
   return status;
 }
 
+/* Notes the first NaN among what writer `w` has of the snapshot: fields, not launch-time arrays or a checkpoint. */
+static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s) {
+  for (int i = 0; i < w->nsources && !f->nan && w->format->ending; i++) {
+    const Source *from = w->sources[i];
+    int64_t point = from->copy || from->at.array >= 0 ? -1 : first_nan(&from->info, s->data[from - f->sources]);
+    if (point < 0)
+      continue;
+    f->nan = from;
+    f->nan_point = point;
+    f->nan_step = s->step;
+  }
+}
+
 /* Writes the snapshot for all who want it. */
 static StcStatus write_snapshot(Feed *f, const Snapshot *s) {
   StcStatus status = STC_OK;
   for (int i = 0; i < f->nwriters && !status; i++)
-    if (s->wanted[i] && !f->writers[i].failed)
+    if (s->wanted[i] && !f->writers[i].failed) {
       status = write_one(f, &f->writers[i], s);
+      look_for_nan(f, &f->writers[i], s);
+    }
   return status;
 }
 
@@ -271,6 +288,16 @@ static void feed_free(Feed *f) {
   free(f);
 }
 
+/* Warns of the first NaN that was written. */
+static void warn_of_nan(const Feed *f) {
+  char at[96];
+  if (f->nan)
+    context_warning(f->context,
+                    "field %s is NaN at %s after %lld steps, which was written; -fcheck=finite stops at the first "
+                    "such value",
+                    f->nan->info.name, point_text(&f->nan->info, f->nan_point, at, sizeof at), (long long)f->nan_step);
+}
+
 StcStatus feed_close(Feed *f, int64_t *steps) {
   StcStatus status = f->started ? wait_for_room(f, 0) : STC_OK;
   pthread_mutex_lock(&f->lock);
@@ -287,6 +314,7 @@ StcStatus feed_close(Feed *f, int64_t *steps) {
     if (steps)
       *steps += f->writers[i].steps;
   }
+  warn_of_nan(f);
   feed_free(f);
   return status;
 }

@@ -53,8 +53,7 @@ const Format *format_of(const char *ending) {
   return NULL;
 }
 
-/* Is it something that can only be written in place, as a device or a pipe? */
-static bool is_special(const char *path) {
+bool path_is_special(const char *path) {
   struct stat st;
   return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
@@ -71,7 +70,7 @@ const Format *format_find(StcContext *c, const char *option, const char *path) {
   char endings[256];
   const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
   const Format *f = dot ? format_of(dot) : NULL;
-  if (!f && is_special(path))
+  if (!f && path_is_special(path))
     f = formats;
   list_endings(endings, sizeof endings);
   if (!f && dot)

@@ -9,6 +9,7 @@
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
  *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
  *   parts.c     fields as files of named arrays hold them xml.c   text in XML
+ *   nan.c       what is written and is no number
  *
  * The table's formats are all that the command and the feed know. A format sees a writer: a name, fields, and what all
  * files of the run say about it; it is opened before the first step, gets the steps in rising order, and is closed or,
@@ -101,6 +102,7 @@ struct Format {
 extern const Format formats[];
 /* The format of the file `path`, which must have the ending of one; what is no regular file, and "-", is an .npy. NULL
  * after an error, which lists the endings. */
+bool path_is_special(const char *path);
 const Format *format_find(StcContext *c, const char *option, const char *path);
 /* The row with that ending. */
 const Format *format_of(const char *ending);
@@ -194,6 +196,14 @@ typedef struct Restart {
  * checkpoint must be of the same program and params (f). */
 StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out);
 
+/* ---------------------------------------------------------------- no numbers: nan.c */
+
+/* The first point (in C order) of the values `data` of field `f` at which a number, or a component's, is NaN; -1: none.
+ */
+int64_t first_nan(const StcFieldInfo *f, const void *data);
+/* "[3, 5]": point number `point` in the coordinates of the grid, into `to`, which it returns. */
+const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t size);
+
 /* ---------------------------------------------------------------- the feed: feed.c */
 
 typedef struct Feed Feed;
@@ -206,7 +216,7 @@ StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const S
  * unwritten. An error of the thread is reported and returned here. */
 StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every);
 /* Waits until all is written, closes the files and ends the thread. Series with no step are not left behind. *files:
- * how many steps were written, by all. */
+ * how many steps were written, by all. One warning names the first NaN that was written, if there was one. */
 StcStatus feed_close(Feed *f, int64_t *steps);
 
 #endif

@@ -1,0 +1,58 @@
+/* driver/data/nan.c: what is written out and is no number. */
+#include "driver/data/writer.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The first of `n` numbers of the float type `t`, `stride` bytes from one to the next, that is NaN; -1: none. f16 and
+ * bf16 are NaN where all bits of the exponent are set and any of the mantissa. */
+static int64_t first_of(StcType t, const char *data, int64_t n, int64_t stride) {
+  for (int64_t i = 0; i < n; i++, data += stride) {
+    float single = 0;
+    double number = 0;
+    uint16_t bits = 0;
+    memcpy(t == STC_F32   ? (void *)&single
+           : t == STC_F64 ? (void *)&number
+                          : (void *)&bits,
+           data,
+           t == STC_F32   ? sizeof single
+           : t == STC_F64 ? sizeof number
+                          : sizeof bits);
+    unsigned exponent = t == STC_F16 ? 0x7c00 : 0x7f80;
+    if (single != single || number != number || (bits & 0x7fff) > exponent)
+      return i;
+  }
+  return -1;
+}
+
+static bool is_float(StcType t) { return t == STC_F16 || t == STC_BF16 || t == STC_F32 || t == STC_F64; }
+
+int64_t first_nan(const StcFieldInfo *f, const void *data) {
+  int64_t points = 1, first = -1;
+  for (int d = 0; d < f->rank; d++)
+    points *= f->shape[d];
+  int64_t stride = points ? f->bytes / points : 0;
+  if (f->type != STC_COMPOSITE)
+    return is_float(f->type) ? first_of(f->type, data, points, stride) : -1;
+  for (int c = 0; c < f->ncomponents; c++) {
+    const StcComponent *part = &f->components[c];
+    int64_t at = is_float(part->type) ? first_of(part->type, (const char *)data + part->offset, points, stride) : -1;
+    if (at >= 0 && (first < 0 || at < first))
+      first = at;
+  }
+  return first;
+}
+
+const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t size) {
+  int64_t at[3] = {0};
+  for (int d = f->rank - 1; d >= 0; d--) {
+    at[d] = f->first[d] + point % f->shape[d];
+    point /= f->shape[d];
+  }
+  size_t n = 0;
+  for (int d = 0; d < f->rank && n < size; d++)
+    n += (size_t)snprintf(to + n, size - n, "%s%lld", d ? ", " : "[", (long long)at[d]);
+  if (n < size)
+    snprintf(to + n, size - n, "]");
+  return to;
+}
