@@ -67,7 +67,7 @@ struct Schedule {
   EdgesKind edges;
   BarriersKind barriers;
   const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass
-                       fuse); resolved: the cut */
+                       fuse); resolved: the cut, every stencil of it named */
   int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */
   const Schedule *groups; /* and the schedule of each */
   const Schedule *rest;   /* resolved, stream: overlapped tiles for single steps behind the last tile; its block is that

@@ -3,6 +3,8 @@
  * launch. */
 #include "passes/lower/lower.h"
 
+#include <string.h>
+
 int stencil_target(const Stencil *st, int field) {
   for (int i = 0; i < st->ntargets; i++)
     if (st->targets[i] == field)
@@ -142,15 +144,27 @@ bool is_probe_stencil(const Module *m, const Stencil *st) {
   return st->ntargets == 1 && m->fields[st->targets[0]].series;
 }
 
+bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
+  int next = i;
+  while (next < n && is_history_stencil(m, &st[next]))
+    next++;
+  return next == i || next == n || is_probe_stencil(m, &st[next]);
+}
+
+const char *said_name(Arena *a, const Stencil *st) {
+  Str s = {.arena = a};
+  for (const char *c = st->name; *c; c++)
+    str_addf(&s, strchr("+,/%\"\\", *c) || (unsigned char)*c <= ' ' ? "%%%02X" : "%c", (unsigned char)*c);
+  return s.s ? s.s : "";
+}
+
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st) {
   Str s = {.arena = a};
-  for (int i = 0; i < n; i++) {
-    if (is_history_stencil(m, &st[i]) || is_probe_stencil(m, &st[i]))
+  for (int i = 0, last = -1; i < n; i++) {
+    if (!is_said_stencil(m, n, st, i))
       continue;
-    bool first = true;
-    for (int k = i - 1; k >= 0 && st[k].group == st[i].group; k--)
-      first = first && is_history_stencil(m, &st[k]);
-    str_addf(&s, "%s%s", !s.n ? "" : first ? "," : "+", st[i].name);
+    str_addf(&s, "%s%s", last < 0 ? "" : st[last].group == st[i].group ? "+" : ",", said_name(a, &st[i]));
+    last = i;
   }
   return s.s ? s.s : "";
 }

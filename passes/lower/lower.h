@@ -167,8 +167,14 @@ void groups_halo(const Module *m, int n, Stencil *st);
 /* The launches of the step of `n` instances at `st`, one for each group; their number is *count. The instances' extents
  * must be known. */
 Launch **group_launches(const Module *m, int n, const Stencil *st, int *count);
-/* "gauss+st,dt,pde": the groups of the `n` stencils at `st`. Those that pass history made are left out. */
+/* "gauss+st,dt,pde+history,probe": the groups of the `n` stencils at `st`, each of which is said by its name but for
+ * those that pass history made and that stay with a stencil of the program. It says any cut that can be, so that
+ * plan_cut reads it back. */
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);
+/* Is stencil number `i` of the `n` at `st` said in such a text? */
+bool is_said_stencil(const Module *m, int n, const Stencil *st, int i);
+/* The name by which it is said: that of `st`, what would not be read as a part of a name being %XX in hexadecimal. */
+const char *said_name(Arena *a, const Stencil *st);
 /* Is it one that pass history made? It stays with the stencil after it. */
 bool is_history_stencil(const Module *m, const Stencil *st);
 /* Is it one that pass probes made? Users do not name it. */

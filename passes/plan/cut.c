@@ -48,17 +48,27 @@ static const Group *group_of(const Fuse *f, int i, int j) {
 /* May the step be cut before stencil `i`? */
 static bool may_cut(const Fuse *f, int i) { return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]); }
 
-/* Is stencil `i` one that users name? */
-static bool is_named(const Fuse *f, int i) {
-  return !is_history_stencil(f->m, &f->st[i]) && !is_probe_stencil(f->m, &f->st[i]);
+/* The number of the first of the stencils at the step's end that the program has no name for: they move time levels on
+ * that no stencil writes, or are of probes. n: there are none. */
+static int tail_of(const Fuse *f) {
+  int tail = f->n;
+  while (tail > 0 && (is_history_stencil(f->m, &f->st[tail - 1]) || is_probe_stencil(f->m, &f->st[tail - 1])))
+    tail--;
+  return tail;
+}
+
+/* The next stencil from number `i` on that a cut in words says. */
+static int next_said(const Fuse *f, int i) {
+  while (i < f->n && !is_said_stencil(f->m, f->n, f->st, i))
+    i++;
+  return i;
 }
 
 /* The names of the step's stencils, ", " between them. */
 static const char *step_text(const Fuse *f) {
   Str s = {.arena = f->c->arena};
-  for (int i = 0; i < f->n; i++)
-    if (is_named(f, i))
-      str_addf(&s, "%s%s", s.n ? ", " : "", f->st[i].name);
+  for (int i = next_said(f, 0); i < f->n; i = next_said(f, i + 1))
+    str_addf(&s, "%s%s", s.n ? ", " : "", said_name(f->c->arena, &f->st[i]));
   return s.s ? s.s : "none";
 }
 
@@ -192,65 +202,39 @@ static void apply(const Fuse *f, const bool *before) {
   }
 }
 
-/* The next stencil from number `i` on that users name. */
-static int next_named(const Fuse *f, int i) {
-  while (i < f->n && !is_named(f, i))
-    i++;
-  return i;
+/* Is stencil number `i` said by `name`? */
+static bool has_name(const Fuse *f, int i, const char *name) {
+  return strcmp(said_name(f->c->arena, &f->st[i]), name) == 0;
 }
 
-/* Is `name` a stencil of the step? */
-static bool is_stencil(const Fuse *f, const char *name) {
-  for (int i = 0; i < f->n; i++)
-    if (is_named(f, i) && strcmp(f->st[i].name, name) == 0)
-      return true;
-  return false;
+/* The number of the first stencil of the step that is said by `name`, n: none is. */
+static int find_stencil(const Fuse *f, const char *name) {
+  int i = next_said(f, 0);
+  while (i < f->n && !has_name(f, i, name))
+    i = next_said(f, i + 1);
+  return i;
 }
 
 /* Reports that `name` stands where stencil number `i` should in `cuts` (i == n: nothing). */
 static bool wrong_name(const Fuse *f, const char *cuts, const char *name, int i) {
+  int place = find_stencil(f, name);
   if (!*name)
     diag_error(f->c->diags, no_loc(), "-fuse=%s: expected the name of a stencil between '+' and ','; the step has %s",
                cuts, step_text(f));
-  else if (!is_stencil(f, name))
+  else if (place == f->n)
     diag_error(f->c->diags, no_loc(), "-fuse=%s: there is no stencil '%s' in a time step; it has %s", cuts, name,
                step_text(f));
-  else if (i == f->n)
+  else if (i == f->n || (i == tail_of(f) && place < i))
     diag_error(f->c->diags, no_loc(), "-fuse=%s: stencil '%s' is named again; each stencil runs once: %s", cuts, name,
                step_text(f));
   else
     diag_error(f->c->diags, no_loc(),
                "-fuse=%s: '%s' stands where stencil '%s' comes; name all of them in the order of the program: %s", cuts,
-               name, f->st[i].name, step_text(f));
+               name, said_name(f->c->arena, &f->st[i]), step_text(f));
   return false;
 }
 
-/* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) */
-static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
-  int i = next_named(f, 0), start = 0;
-  bool cut = false;
-  for (const char *p = cuts;;) {
-    size_t n = strcspn(p, "+,/");
-    const char *name = arena_strndup(f->c->arena, p, n);
-    if (i == f->n || strcmp(name, f->st[i].name) != 0)
-      return wrong_name(f, cuts, name, i);
-    before[start] = cut;
-    start = i + 1;
-    i = next_named(f, start);
-    cut = p[n] != '+';
-    if (!p[n])
-      break;
-    p += n + 1;
-  }
-  if (i < f->n)
-    diag_error(f->c->diags, no_loc(),
-               "-fuse=%s: stencil '%s' is missing; name all of them in the order of the program: %s", cuts,
-               f->st[i].name, step_text(f));
-  return i == f->n;
-}
-
-/* Lets the step's probes, which users do not name, be a launch of their own if they cannot share that of the stencil
- * before them. */
+/* Lets the step's probes be a launch of their own if they cannot share that of the stencil before them. */
 static void part_probes(const Fuse *f, bool *before) {
   int first = f->n, start;
   while (first > 0 && is_probe_stencil(f->m, &f->st[first - 1]))
@@ -259,6 +243,36 @@ static void part_probes(const Fuse *f, bool *before) {
     start--;
   if (first > 0 && first < f->n && part_launch(f->m, f->n, f->st, start, f->n)->illegal)
     before[first] = true;
+}
+
+/* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) What the
+ * program has no name for at the step's end is said as a whole, or left out: then it goes with the stencil before it if
+ * it can. */
+static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
+  int i = next_said(f, 0), start = 0;
+  bool cut = false;
+  for (const char *p = cuts;;) {
+    size_t n = strcspn(p, "+,/");
+    const char *name = arena_strndup(f->c->arena, p, n);
+    if (i == f->n || !has_name(f, i, name))
+      return wrong_name(f, cuts, name, i);
+    before[start] = cut;
+    start = i + 1;
+    i = next_said(f, start);
+    cut = p[n] != '+';
+    if (!p[n])
+      break;
+    p += n + 1;
+  }
+  if (i < f->n && i != tail_of(f)) {
+    diag_error(f->c->diags, no_loc(),
+               "-fuse=%s: stencil '%s' is missing; name all of them in the order of the program: %s", cuts,
+               said_name(f->c->arena, &f->st[i]), step_text(f));
+    return false;
+  }
+  if (i < f->n)
+    part_probes(f, before);
+  return true;
 }
 
 /* Reports the first group of the cut made that cannot be a launch; `cuts` is how it was asked for. */
@@ -278,26 +292,8 @@ static bool check_groups(const Fuse *f, const char *cuts) {
 /* Is stencil `i` the first of those at the step's end that only move time levels on, and may it share the launch of the
  * stencil before? */
 static bool goes_along(const Fuse *f, int i) {
-  return next_named(f, i) == f->n && !is_history_stencil(f->m, &f->st[i - 1]) &&
+  return i >= tail_of(f) && !is_history_stencil(f->m, &f->st[i - 1]) &&
          !part_launch(f->m, f->n, f->st, i - 1, f->n)->illegal;
-}
-
-/* Are the stencils at the step's end that no name stands for, which move time levels on or are of probes, launches of
- * their own in a plan of `launches` launches? Then these are more than names tell. Cuts before them. */
-static void cut_tail(const Fuse *f, bool *before, int launches) {
-  int more = launches - 1, probes = f->n, tail;
-  while (probes > 0 && is_probe_stencil(f->m, &f->st[probes - 1]))
-    probes--;
-  for (tail = probes; tail > 0 && is_history_stencil(f->m, &f->st[tail - 1]);)
-    tail--;
-  for (int i = 1; i < f->n; i++)
-    more -= before[i];
-  if (more > 0 && probes > 0 && probes < f->n && !before[probes]) {
-    before[probes] = true;
-    more--;
-  }
-  if (more > 0 && tail > 0 && tail < probes)
-    before[tail] = true;
 }
 
 /* Makes the cut that `cuts` asks for: "all", "none", or names. */
@@ -310,9 +306,6 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
     return false;
   LaunchCost whole;
   bool one = whole_cost(f, &whole);
-  if (!none && strcmp(cuts, "all"))
-    part_probes(f, before);
-  cut_tail(f, before, f->c->schedule->ngroups);
   apply(f, before);
   if (!check_groups(f, cuts))
     return false;
@@ -399,7 +392,6 @@ bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p) {
     return true;
   if (!read_cuts(&f, p->fuse, before))
     return false;
-  cut_tail(&f, before, p->ngroups);
   apply(&f, before);
   return true;
 }

@@ -40,7 +40,7 @@ Module *plan_tiled_copy(const Module *m, int T);
 /* ---------------------------------------------------------------- cut.c */
 
 /* Cuts the step of `m` into groups (Stencil.group) as `cuts` says: "all", "none", "auto", the cut that is expected to
- * run fastest, or names, "a+b,c". Reports errors, and notes figures. */
+ * run fastest, or names, "a+b,c", as cut_text (lower.h) writes them. Reports errors, and notes figures. */
 bool plan_cut(PassContext *c, Module *m, const char *cuts);
 /* Cuts the step of `m` as plan `p` says. */
 bool plan_cut_apply(PassContext *c, Module *m, const Schedule *p);
