@@ -130,7 +130,8 @@ static void *feed_main(void *arg) {
 
 /* ---------------------------------------------------------------- taking copies */
 
-/* Waits until no more than `most` steps are unwritten; the first error of the thread, with its message. */
+/* Waits until no more than `most` steps are unwritten; the first error of the thread, with its message. As long as
+ * there is none the message is left alone: the thread may just be writing it. */
 static StcStatus wait_for_room(Feed *f, int most) {
   pthread_mutex_lock(&f->lock);
   while (f->count > most)
@@ -139,7 +140,8 @@ static StcStatus wait_for_room(Feed *f, int most) {
   pthread_mutex_unlock(&f->lock);
   if (s && f->letters.text[0])
     context_error(f->context, "%s", f->letters.text);
-  f->letters.text[0] = 0;
+  if (s)
+    f->letters.text[0] = 0;
   return s;
 }
 
