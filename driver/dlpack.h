@@ -1,4 +1,5 @@
-/* driver/dlpack.h: the structures by which libraries hand arrays to each other in memory, as DLPack's specification lays
+/* driver/dlpack.h: the structures by which libraries hand arrays to each other in memory, as DLPack's specification
+ * lays
  * them out (the form without version numbers, which all libraries know). The names are the specification's. */
 #ifndef STC_DLPACK_H
 #define STC_DLPACK_H

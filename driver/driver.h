@@ -17,20 +17,19 @@
  *   plan-watch.c    who looks at fields while a plan runs
  *   plan-steps.c    going on from a later step, arrays with an element a step
  *   plan-replay.c   launches recorded once and made in one go
- *   device.c        the table of devices
- *   device-ref.c    the interpreter of stencil IR
- *   device-sim.c    the simulator of kernel IR
- *   device-host.c   this CPU: JIT and a pool of threads that pull tiles
- *   device-cuda.c   NVIDIA: libcuda.so.1 by dlopen
- *   device-hip.c    AMD: libamdhip64.so by dlopen
- *   trial.h         a program under one schedule, verified and timed; bench.h: `stc bench`; tune.h: `stc tune`;
- *                   explain.h: `stc explain`
+ *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
+ *                   simulator; device-host.c this CPU, crew.c its threads; device-cuda.c libcuda.so.1 by dlopen;
+ *                   device-hip.c libamdhip64.so by dlopen
+ *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`
+ *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   shared-object.c the host artifact as a shared object, fortran.c a Fortran module for it
  *   expression.c    launch-time expressions as C text and as a JSON tree
- *   files.c         files written whole or not at all   npy.c  png.c  random.c  values.c  fields in and out
- *   check.c         comparing with the reference        series.c  reductions' values, as text and as a file
- *   data/writer.h   files that are written while a program runs: their formats, the thread that writes them
+ *   check.c         comparing with the reference
+ *   data/           files.c files written whole or not at all; npy.c png.c random.c values.c fields in and out;
+ *                   series.c reductions' values, as text and as a file; writer.h files that are written while a
+ *                   program runs: their formats, the thread that writes them
+ *   shared/         libstc.so, and the packages for CMake and pkg-config
  *   options.c       the command's options as a table    command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make
  *   entry.c         the command as a function, main.c  as a program

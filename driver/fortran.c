@@ -1,4 +1,5 @@
-/* driver/fortran.c: -emit=fortran, a module with interfaces to the functions of the host artifact's header, which the shared object of
+/* driver/fortran.c: -emit=fortran, a module with interfaces to the functions of the host artifact's header, which the
+ * shared object of
  * -emit=so has. */
 #include "driver/driver.h"
 

@@ -1,4 +1,5 @@
-/* driver/plan-async.c: runs that the caller does not wait for, in a stream where the device has such, else in a thread of
+/* driver/plan-async.c: runs that the caller does not wait for, in a stream where the device has such, else in a
+ * thread of
  * their own; the caller's streams and events. */
 #include "driver/driver.h"
 

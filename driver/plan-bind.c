@@ -1,4 +1,5 @@
-/* driver/plan-bind.c: fields that live in memory of the caller's, and tensors that show a plan's fields. Kernels exchange
+/* driver/plan-bind.c: fields that live in memory of the caller's, and tensors that show a plan's fields. Kernels
+ * exchange
  * buffers from step to step; behind each run a field whose place is fixed is brought back there. */
 #include "driver/dlpack.h"
 #include "driver/driver.h"

@@ -1,4 +1,5 @@
-/* driver/shared-object.c: -emit=so, the host artifact and the functions of its header in a shared object, for callers that have no C
+/* driver/shared-object.c: -emit=so, the host artifact and the functions of its header in a shared object, for callers
+ * that have no C
  * compiler: ctypes, Julia, Fortran. A C compiler makes it, which CC names, or cc. */
 #include "driver/driver.h"
 

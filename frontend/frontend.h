@@ -3,6 +3,8 @@
  *   lex.c           characters to tokens
  *   parse.c         tokens to declarations (ast.h), recovering from errors
  *   parse_expr.c    tokens to expressions
+ *   parse_stmt.c    tokens to statements and functions
+ *   parse_point.c   probes and injects: tokens to declarations    check_point.c  and these checked
  *   symbol.c        names and what they stand for
  *   check.c         declarations: every name resolved, constants computed
  *   check_expr.c    expressions: names resolved, op macros expanded

@@ -5,12 +5,13 @@
  *   types, affine bounds  type.c   decimal.c (numbers from text)   composite.c (vectors and structs)   affine.c
  *   modules               module.c (construction, cloning, verified edits)
  *   text                  print.c  parse.c        what is printed parses back to the same module
- *   verifier              verify.c
+ *   verifier              verify.c   verify-code.c
  *   launching             bind.c (params, checks)   covered.c (one kind of check)
- *   execution             eval.c (one op on scalars)  interp.c (stencil IR, the definition of right)  simulate.c
- *                         (kernel IR)  reduce.c
+ *   execution             eval.c (one op on scalars)  interp.h (stencil IR, the definition of right)  reduce.c
+ *                         sim/simulate.h (kernel IR)
+ *   schedules             plan.h, families.def
  *   probes, lists of points   points.c
- *   targets               target.c (what passes may ask about a target)
+ *   targets               below: what passes may ask about a target
  *
  * ir/ includes nothing of the other folders. There is no global mutable state; two threads may work on two arenas at
  * once.

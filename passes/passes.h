@@ -5,18 +5,19 @@
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   plan/plan.h       the choice of a schedule, and its table of contents
  *
- *   stencil IR -> stencil IR
+ *   stencil IR -> stencil IR (stencil/; simplify.c stands beside the folders)
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   history.c         the moving on of time levels written out
- *   plan.c            how the program is to be run, decided once (plan/plan.h): the passes behind it obey
+ *   probes.c          what probes see as stencils
+ *   plan/plan.c       how the program is to be run, decided once (plan/plan.h): the passes behind it obey
  *   simplify.c        constants folded, common values merged, dead ops removed (both levels)
  *   fuse.c            the step cut into groups of stencils that share a launch
  *   time-tile.c       the time step unrolled T times: one stencil instance for each time level
  *   halo.c            Algorithm 2: the region each instance must compute, backwards from the output tile
  *
- *   stencil IR -> kernel IR, one for each schedule family
+ *   stencil IR -> kernel IR, one for each schedule family (lower/)
  *   lower-naive.c     a thread a point, one launch a stencil a step
  *   lower-overlap.c   Algorithms 1, 3, 4, 5: overlapped tiles for targets with threads
  *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
@@ -24,7 +25,8 @@
  *   lower-walk.c      tiles that are walked, rows in the cache, for targets without (loops-*.c: what the two share)
  *   (lower.c: what they share: buffers, accesses with outside rules, bodies, host part; lower-reduce.c: reductions)
  *
- *   kernel IR -> kernel IR
+ *   kernel IR -> kernel IR (kernel/)
+ *   series.c          what probes see is stored at their points alone
  *   shared-alloc.c    versions of an array that are never alive at once share storage
  *   barriers.c        a barrier where a dependence crosses threads, and nowhere else; between neighbouring warps
  *                     where that will do
@@ -36,13 +38,12 @@
  *   ranges.c          linear forms, intervals and uniformity of index arithmetic
  *   fold.c            what one op comes to by itself (for simplify)
  *   squares.c         which way around differences are that are squared (for simplify)
- *   estimate.h        what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c,
+ *   plan/estimate.h   what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c,
  *                     kernel-live.c, launch-work.c, model.c
- *   crossing.c        whether two accesses meet in one cell from two threads (for barriers)
+ *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)
  *
  * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for
- * stencil computations
- * on GPU architectures", ICS 2012.
+ * stencil computations on GPU architectures", ICS 2012.
  */
 #ifndef STC_PASSES_H
 #define STC_PASSES_H

@@ -1,4 +1,5 @@
-/* driver/data/film.c: pictures of many steps as an animated PNG, .apng, which browsers show. libpng as distributions have
+/* driver/data/film.c: pictures of many steps as an animated PNG, .apng, which browsers show. libpng as distributions
+ * have
  * it does not write these, so the few chunks are written here, and compressed by zlib. The number of frames stands in
  * front and is put there at the end. */
 #include "driver/data/writer.h"

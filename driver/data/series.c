@@ -1,4 +1,5 @@
-/* driver/data/series.c: the values that `reduce` and `until` had while a program ran, and what probes saw: kept, printed,
+/* driver/data/series.c: the values that `reduce` and `until` had while a program ran, and what probes saw: kept,
+ * printed,
  * saved. */
 #include "driver/driver.h"
 

@@ -1,4 +1,5 @@
-/* driver/data/xdmf.c: the XDMF beside an HDF5 file: XML that tells ParaView and VisIt where the steps' arrays lie in the
+/* driver/data/xdmf.c: the XDMF beside an HDF5 file: XML that tells ParaView and VisIt where the steps' arrays lie in
+ * the
  * file, and where their points lie in space. */
 #include "driver/data/writer.h"
 

@@ -1,4 +1,5 @@
-/* driver/shared/streams.c: the archives of jansson, libpng and HDF5 may hold code for programs alone, which names libc's stdin, stdout and
+/* driver/shared/streams.c: the archives of jansson, libpng and HDF5 may hold code for programs alone, which names
+ * libc's stdin, stdout and
  * stderr in a way that a shared library cannot. Linked with --wrap, all of libstc.so takes these copies of the pointers
  * in their place. */
 #include <stdio.h>
