@@ -10,6 +10,7 @@
  *   schedule-walk.c   tiles that one thread walks
  *   schedule-size.c   tiles for small grids
  *   schedule-rounds.c rows of a walk for a grid of known size
+ *   complete.c        knobs that were left open, where the usual choice does not fit
  *
  *   what each is expected to take (estimate.h):
  *   weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c   what it does
@@ -36,6 +37,19 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
 /* A copy of stencil IR module `m`, whose step is not repeated, that is, T times, with its instances' regions. Its
  * bodies are those of `m`. */
 Module *plan_tiled_copy(const Module *m, int T);
+
+/* ---------------------------------------------------------------- complete.c */
+
+/* A knob that is open: where in a schedule it stands, and what it may be, all above 0, ended by 0. */
+enum { KNOB_VALUES = 12 };
+typedef struct Knob {
+  int32_t *at;
+  int32_t values[KNOB_VALUES];
+} Knob;
+/* Gives the `n` open knobs of *s the values for which `cost` is least, the first of those that are equally good; an
+ * infinite cost means that a tile is not legal. False if none is; *s is as before then. */
+bool plan_complete(Schedule *s, int n, const Knob *k, double (*cost)(const void *user, const Schedule *s),
+                   const void *user);
 
 /* ---------------------------------------------------------------- cut.c */
 

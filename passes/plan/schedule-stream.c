@@ -1,15 +1,16 @@
 /* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults
  * for what was left open. */
-#include "passes/plan/estimate.h"
+#include "passes/plan/plan.h"
 #include "passes/lower/walk.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
-enum { MOST_WORDS = 1024, FEW_THREADS = 256 };
+enum { MOST_WORDS = 1024, MOST_REGISTERS = 255, FEW_THREADS = 256 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
 /* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in
  * rank 3 of one point of a step. Found by measuring (docs/performance.md). */
@@ -390,6 +391,59 @@ static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
   }
 }
 
+/* ---- what was left open, where the usual block does not fit */
+
+/* Has the user given a number of the tile? */
+static bool is_asked(const Schedule *want) {
+  bool asked = want->T || want->chunk || want->ahead;
+  for (int d = 0; d < MAX_RANK; d++)
+    asked = asked || want->block[d] || want->elems[d];
+  return asked;
+}
+
+/* A walk to be completed. */
+typedef struct Completion {
+  const Chooser *r;
+  const Stream *p;
+} Completion;
+
+/* Points computed for each given out by tile `s`, more where a thread has not the registers for its windows or waits
+ * for its loads; infinite where it is not legal (what plan_complete asks). */
+static double completed_cost(const void *user, const Schedule *s) {
+  const Completion *x = user;
+  const TargetInfo *t = x->r->c->target;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  if (wrong_shape(x->r, s) || !stream_fits(t, x->p, s))
+    return INFINITY;
+  double registers = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MOST_REGISTERS,
+         lacking = stream_registers(x->p, s) - fmin(registers, MOST_REGISTERS);
+  return redundancy(x->p, s) * (1 + fmax(0, lacking) / 32) * (s->ahead == 1 && t->async_copy ? 1.5 : 1);
+}
+
+/* The open knobs of walk `s`, at most four; their number. */
+static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
+  const Schedule *w = r->want;
+  int rank = r->rank, x = rank - 1, n = 0;
+  if (rank > 1 && !w->ahead && r->c->target->async_copy)
+    k[n++] = (Knob){&s->ahead, {4, 3, 2, 1}};
+  if (rank == 1 && !w->block[0])
+    k[n++] = (Knob){&s->block[0], {128, 32, 64, 256, 512, 1024}};
+  if (rank > 1 && !w->block[rank - 2])
+    k[n++] = (Knob){&s->block[rank - 2], {8, 1, 2, 4, 6, 12, 16, 24, 32}};
+  if (rank > 2 && !w->elems[1])
+    k[n++] = (Knob){&s->elems[1], {4, 1, 2, 3, 5, 6, 8}};
+  if (!w->elems[x])
+    k[n++] = (Knob){&s->elems[x], {2, 1, 4, 8, 16, 32, 64}};
+  return n;
+}
+
+/* Completes walk `s` of pipeline `p`, which does not fit, from what is open. False if nothing is legal. */
+static bool complete_walk(const Chooser *r, const Stream *p, Schedule *s) {
+  Knob k[4];
+  Completion x = {r, p};
+  return r->c->target->simt && is_asked(r->want) && plan_complete(s, open_knobs(r, s, k), k, completed_cost, &x);
+}
+
 /* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
 static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedule *out) {
   const char *why = why_not(r, l);
@@ -402,7 +456,10 @@ static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedul
   if (why)
     return why;
   fit_walk(r, p, out);
-  return why_too_large(r, p, out);
+  why = why_too_large(r, p, out);
+  if (!why || complete_walk(r, p, out))
+    return NULL;
+  return is_asked(r->want) ? arena_printf(r->c->arena, "%s; no choice of what was left open fits", why) : why;
 }
 
 const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out) {

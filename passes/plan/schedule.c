@@ -1,10 +1,11 @@
 /* schedule.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a
  * tile gives out W = B
  * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
-#include "passes/plan/estimate.h"
 #include "passes/plan/fuse.h"
+#include "passes/plan/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* The state of a resolution: what is wanted, and what is chosen so far. `where` is in front of messages: which group it
@@ -268,6 +269,54 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
   }
   if (!l->illegal)
     fit_tile(r, l, s);
+}
+
+/* A tile of launch `l` to be completed. */
+typedef struct Completion {
+  const Resolve *r;
+  const Launch *l;
+} Completion;
+
+/* Points computed for each given out by tile `s`, more where a thread has not the registers for what it keeps; infinite
+ * where it is not legal (what plan_complete asks). */
+static double completed_cost(const void *user, const Schedule *s) {
+  const Completion *x = user;
+  const TargetInfo *t = x->r->target;
+  int64_t threads = 1;
+  for (int d = 0; d < x->r->rank; d++) {
+    threads *= s->block[d];
+    if (s->block[d] > t->max_block[x->r->rank - 1 - d])
+      return INFINITY;
+  }
+  if (threads > t->max_threads || threads < t->lanes || !is_legal(x->r, x->l, s))
+    return INFINITY;
+  double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
+         room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
+  return launch_redundancy(x->l, s) * (1 + fmax(0, words + 32 - room) / 32);
+}
+
+/* Has the user given a number of the tile? */
+static bool is_asked(const Resolve *r) {
+  bool asked = r->want.T > 1;
+  for (int d = 0; d < r->rank; d++)
+    asked = asked || r->want.block[d] || r->want.elems[d];
+  return asked;
+}
+
+/* Completes tile `s` of launch `l` from what is open, if it is not legal as it is and something is. */
+static void complete_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  Knob k[2 * MAX_RANK];
+  Completion x = {r, l};
+  int n = 0;
+  if (!r->target->simt || !is_asked(r) || is_legal(r, l, s))
+    return;
+  for (int d = r->rank - 1; d >= 0; d--)
+    if (!r->want.elems[d])
+      k[n++] = (Knob){&s->elems[d], {1, 2, 3, 4, 6, 8}};
+  for (int d = r->rank - 1; d >= 0; d--)
+    if (!r->want.block[d])
+      k[n++] = d == r->rank - 1 ? (Knob){&s->block[d], {32, 16, 64, 128}} : (Knob){&s->block[d], {4, 1, 2, 8, 16, 32}};
+  plan_complete(s, n, k, completed_cost, &x);
 }
 
 /* Chooses block and elements for T steps. */
@@ -604,6 +653,7 @@ static bool resolve_launch(Resolve *r) {
   if (l->illegal)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
   choose_tile(r, l, s->T, s);
+  complete_tile(r, l, s);
   if (r->part)
     search_tile(r, l, s);
   return check_threads(r) && check_width(r, l) && check_shared(r, l);
