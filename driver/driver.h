@@ -32,7 +32,7 @@
  *   shared/         libstc.so, and the packages for CMake and pkg-config
  *   options.c       the command's options as a table    command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make
- *   entry.c         the command as a function, main.c  as a program
+ *   entry.c         the command as a function, main.c  as a program     commit.c  which commit it was made from
  */
 #ifndef STC_DRIVER_H
 #define STC_DRIVER_H
@@ -48,6 +48,10 @@
 #include <stdatomic.h>
 
 /* ---------------------------------------------------------------- contexts: context.c */
+
+/* The commit that this was made from, "6e65149c2a01" or "6e65149c2a01-dirty"; "" if it was made from a tarball. Tests
+ * are linked without it: its address is NULL there. */
+extern const char commit_made_from[] __attribute__((weak));
 
 struct StcContext {
   ReallocFn realloc;

@@ -22,6 +22,13 @@ static void catch_signals(void) {
     signal(SIGTERM, SIG_IGN);
 }
 
+/* --version: a line with the versions of stc and LLVM, and the commit if it is known. */
+static StcStatus print_version(void) {
+  const char *commit = commit_made_from;
+  bool known = commit && commit[0];
+  return printf("%s%s%s\n", stc_version(), known ? ", commit " : "", known ? commit : "") < 0 ? STC_IO : STC_OK;
+}
+
 /* Carries out the command. */
 static StcStatus command(Command *c) {
   switch (c->kind) {
@@ -32,7 +39,7 @@ static StcStatus command(Command *c) {
   case CMD_EXPLAIN: return command_explain(c);
   case CMD_FORMAT: return command_format(c);
   case CMD_DEVICES: return stc_devices(c->context, stdout);
-  case CMD_VERSION: return puts(stc_version()) < 0 ? STC_IO : STC_OK;
+  case CMD_VERSION: return print_version();
   case CMD_HELP: {
     StcStatus s = help_print(stdout, c->topic);
     if (s)

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Version of this interface and of the compiler. */
-#define STC_VERSION "0.1.0"
+#define STC_VERSION "0.2.0"
 
 /* What a call came to; also the command's exit code. */
 typedef enum StcStatus {
@@ -325,7 +325,7 @@ const char *stc_plan_schedule(const StcPlan *plan);
 /* Writes one line about each device there is, and about each that is not why, to `to`. */
 StcStatus stc_devices(StcContext *c, FILE *to);
 
-/* The versions of stc and of LLVM, "stc 0.1.0 (LLVM 22.1.0)". */
+/* The versions of stc and of LLVM, "stc 0.2.0 (LLVM 22.1.0)". */
 const char *stc_version(void);
 
 /* The stc command with these words, argv[0] among them; its exit code, an StcStatus. Unlike all else here it prints,

@@ -4,7 +4,7 @@ set(shared_objects)
 foreach(part ir frontend passes backend driver)
   list(APPEND shared_objects $<FILTER:$<TARGET_OBJECTS:stc_${part}>,EXCLUDE,/libclc[-a-z]*\\.c\\.o$>)
 endforeach()
-add_library(libstc_shared SHARED ${shared_objects} backend/libclc.c backend/libclc-embedded.c driver/shared/streams.c driver/shared/libstc.map)
+add_library(libstc_shared SHARED ${shared_objects} $<TARGET_OBJECTS:stc_commit> backend/libclc.c backend/libclc-embedded.c driver/shared/streams.c driver/shared/libstc.map)
 set_property(SOURCE backend/libclc-embedded.c APPEND PROPERTY OBJECT_DEPENDS
   "${STC_LIBCLC_DIR}/nvptx64--.bc;${STC_LIBCLC_DIR}/amdgcn-amd-amdhsa.bc")
 target_include_directories(libstc_shared PRIVATE ${CMAKE_SOURCE_DIR})

@@ -1,7 +1,7 @@
 /* driver/tune/tune-db.c: the database of `stc tune`: a JSON file
  *
  *   {"stc_tune": 1, "entries": [{"program": "3f...", "size": "large", "device": "cuda NVIDIA H200", "arch": "nvptx",
- *   "cpu": "sm_90", "version": "stc 0.1.0 (LLVM 22.1.8)",
+ *   "cpu": "sm_90", "version": "stc 0.2.0 (LLVM 22.1.8)",
  *                                "name": "heat", "real": "f32", "schedule": "plan overlap T=8 ...", "gpts":
  *                                1246.1, "date": "2026-11-21"}]}
  */

@@ -5,7 +5,7 @@ import ctypes as c
 import os
 from pathlib import Path
 
-SONAME = "libstc.so.0.1"
+SONAME = "libstc.so.0.2"
 
 
 def _find() -> str:
@@ -108,7 +108,7 @@ for _name, (_result, _arguments) in _FUNCTIONS.items():
 
 
 def version() -> str:
-    """"stc 0.1.0 (LLVM 22.1.0)"."""
+    """"stc 0.2.0 (LLVM 22.1.0)"."""
     return lib.stc_version().decode()
 
 

@@ -42,7 +42,7 @@ def check_find_package(cmake, prefix, work):
 
 def check_pkg_config(prefix, work):
     environment = dict(os.environ, PKG_CONFIG_PATH=f"{prefix}/lib/pkgconfig:{prefix}/lib/x86_64-linux-gnu/pkgconfig")
-    for package, needs in ("stc", "libstc.so.0.1"), ("stc-static", "libLLVM"):
+    for package, needs in ("stc", "libstc.so.0.2"), ("stc-static", "libLLVM"):
         words = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
         program = work / package
         run("cc", PROJECT / "library.c", *words, "-o", program)
