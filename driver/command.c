@@ -6,8 +6,8 @@
 
 /* What -emit= takes: the rows of StcEmit by name, then manifest and header, and what callers of the host artifact in
  * other languages need, and the plan. */
-static const char *const emit_names[] = {"ast",      "sir",    "kir",     "llvm", "asm",  "obj",
-                                         "manifest", "header", "fortran", "so",   "plan", NULL};
+const char *const emit_names[] = {"ast",      "sir",    "kir",     "llvm", "asm",  "obj",
+                                  "manifest", "header", "fortran", "so",   "plan", NULL};
 enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_FORTRAN, EMIT_SO, EMIT_PLAN, EMIT_UNKNOWN };
 
 /* The number of the name, EMIT_UNKNOWN if there is none such. */

@@ -30,7 +30,8 @@
  *                   series.c reductions' values, as text and as a file; writer.h files that are written while a
  *                   program runs: their formats, the thread that writes them
  *   shared/         libstc.so, and the packages for CMake and pkg-config
- *   options.c       the command's options as a table    command.c  format.c  run.c  run-*.c  its commands
+ *   options.h       the command's options as tables: options.c parsing, help.c, man.c the manual page, completion.c
+ *                   for shells                          command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make
  *   entry.c         the command as a function, main.c  as a program     commit.c  which commit it was made from
  */
@@ -573,7 +574,9 @@ typedef enum CommandKind {
   CMD_BENCH = 32,
   CMD_TUNE = 64,
   CMD_EXPLAIN = 128,
-  CMD_FORMAT = 256
+  CMD_FORMAT = 256,
+  CMD_MAN = 512,
+  CMD_COMPLETION = 1024
 } CommandKind;
 
 /* The command line, parsed. */
@@ -582,7 +585,8 @@ typedef struct Command {
   Arena *arena;
   StcContext *context;
   StcOptions options;
-  const char *file, *out, *emit, *device, *topic, *log;
+  const char *file, *out, *emit, *device, *log;
+  const char *topic;   /* of help; completion: the shell */
   const char *plan;    /* the file that -plan names */
   bool depend;         /* -MD */
   const char *depfile; /* -MF; NULL: by the output's name */
@@ -633,6 +637,8 @@ StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptio
 StcStatus help_print(FILE *to, const char *topic);
 /* What the commands do; *stop becomes nonzero when the user wants to end. */
 StcStatus command_compile(const Command *c);
+/* What -emit= takes; the last is NULL. */
+extern const char *const emit_names[];
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);

@@ -1,5 +1,5 @@
 /* driver/entry.c: the stc command as a function: its signals, its commands, its exit code. */
-#include "driver/driver.h"
+#include "driver/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +39,14 @@ static StcStatus command(Command *c) {
   case CMD_EXPLAIN: return command_explain(c);
   case CMD_FORMAT: return command_format(c);
   case CMD_DEVICES: return stc_devices(c->context, stdout);
+  case CMD_MAN: return man_print(stdout);
+  case CMD_COMPLETION: return completion_print(c->context, stdout, c->topic);
   case CMD_VERSION: return print_version();
   case CMD_HELP: {
     StcStatus s = help_print(stdout, c->topic);
     if (s)
-      context_error(c->context, "no help on `%s`; there are compile, run, tune, explain, bench, fmt and devices",
+      context_error(c->context,
+                    "no help on `%s`; there are compile, run, tune, explain, bench, fmt, devices, completion and man",
                     c->topic);
     return s;
   }

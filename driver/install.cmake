@@ -29,3 +29,17 @@ configure_package_config_file(driver/shared/stc-config.cmake.in ${CMAKE_BINARY_D
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/stc-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/stc-config.cmake ${CMAKE_BINARY_DIR}/stc-config-version.cmake driver/shared/stc-add-program.cmake
   DESTINATION ${STC_CMAKE_DIR})
+
+# The manual page and the shells' completion, as the program itself writes them.
+set(habits ${CMAKE_BINARY_DIR}/habits)
+file(MAKE_DIRECTORY ${habits})
+add_custom_command(OUTPUT ${habits}/stc.1 ${habits}/stc.bash ${habits}/_stc ${habits}/stc.fish DEPENDS stc VERBATIM
+  COMMAND stc man > ${habits}/stc.1
+  COMMAND stc completion bash > ${habits}/stc.bash
+  COMMAND stc completion zsh > ${habits}/_stc
+  COMMAND stc completion fish > ${habits}/stc.fish)
+add_custom_target(stc_habits ALL DEPENDS ${habits}/stc.1)
+install(FILES ${habits}/stc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${habits}/stc.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME stc)
+install(FILES ${habits}/_stc DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${habits}/stc.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

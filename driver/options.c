@@ -1,24 +1,11 @@
-/* driver/options.c: the command line. The table below is all there is to it: parsing, help and near matches are made
- * from it. */
-#include "driver/bench/bench.h"
+/* driver/options.c: the command line. The tables of commands and options are all there is to it: parsing and near matches
+ * are made from them here, help in help.c, the manual in man.c, completion for shells in completion.c. */
+#include "driver/options.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* How an option takes its value: not at all, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2).
- */
-typedef enum Takes { TAKES_NOTHING, TAKES_VALUE, TAKES_OPTIONAL, TAKES_ATTACHED } Takes;
-
-/* A row: `set` stores the value (NULL if it has none) and returns NULL, or what would have been right. */
-typedef struct OptionRow {
-  const char *name;
-  Takes takes;
-  int commands;
-  const char *(*set)(Command *c, const char *value);
-  const char *usage, *help; /* help NULL: not in the help text */
-} OptionRow;
 
 /* ---------------------------------------------------------------- setters */
 
@@ -170,13 +157,7 @@ static const char *set_seconds(Command *c, const char *v) {
   return NULL;
 }
 static const char *set_help(Command *c, const char *v) {
-  c->topic = c->kind == CMD_RUN       ? "run"
-             : c->kind == CMD_TUNE    ? "tune"
-             : c->kind == CMD_EXPLAIN ? "explain"
-             : c->kind == CMD_BENCH   ? "bench"
-             : c->kind == CMD_DEVICES ? "devices"
-             : c->kind == CMD_FORMAT  ? "fmt"
-                                      : NULL;
+  c->topic = c->kind == CMD_COMPILE ? NULL : command_row(c->kind)->word;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
@@ -298,15 +279,30 @@ static const char *set_check(Command *c, const char *v) {
   return !v || (strtod(v, &end) >= 0 && end != v && !*end) ? NULL : "a relative error from 0, such as 1e-6";
 }
 
-/* ---------------------------------------------------------------- the table */
+/* ---------------------------------------------------------------- the tables */
 
-enum {
-  BOTH = CMD_COMPILE | CMD_RUN,
-  ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT,
-  PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN
+const CommandRow command_rows[] = {
+    {"", CMD_COMPILE, "[options] FILE", "compile to .ptx, .hsaco or .o, with a manifest (.json) beside it"},
+    {"run", CMD_RUN, "[options] FILE", "compile and run (`stc help run`)"},
+    {"tune", CMD_TUNE, "[options] FILE", "find the fastest schedule on a device (`stc help tune`)"},
+    {"explain", CMD_EXPLAIN, "[options] FILE", "what its schedule comes to on a card (`stc help explain`)"},
+    {"bench", CMD_BENCH, "[options]", "measure the bench programs on a device (`stc help bench`)"},
+    {"fmt", CMD_FORMAT, "[--check] FILE..", "put programs into the one style (`stc help fmt`)"},
+    {"devices", CMD_DEVICES, "", "list what there is to run on"},
+    {"completion", CMD_COMPLETION, "SHELL", "completion for bash, zsh or fish; `stc man`: the manual page"},
+    {"man", CMD_MAN, NULL, "print the manual page, as man(1) reads it"},
+    {"help", CMD_HELP, "[COMMAND]", "this text, or that on a command"},
+    {NULL, 0, NULL, NULL},
 };
 
-static const OptionRow rows[] = {
+const CommandRow *command_row(CommandKind kind) {
+  const CommandRow *row = command_rows;
+  while (row->word && row->kind != kind)
+    row++;
+  return row;
+}
+
+const OptionRow option_rows[] = {
     {"march", TAKES_VALUE, BOTH | CMD_EXPLAIN, set_march, "-march=ARCH",
      "host (default), nvptx or amdgpu; with --device=sim: whose kernels to run"},
     {"mcpu", TAKES_VALUE, PROGRAM, set_mcpu, "-mcpu=CPU",
@@ -317,12 +313,13 @@ static const OptionRow rows[] = {
      "ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so, plan; to stdout"},
     {"MD", TAKES_NOTHING, CMD_COMPILE, set_depend, "-MD",
      "write what the output was made from, as a rule for make, to OUT's name with .d"},
-    {"MF", TAKES_VALUE, CMD_COMPILE, set_depfile, "-MF FILE", "... to FILE"},
+    {"MF", TAKES_VALUE, CMD_COMPILE, set_depfile, "-MF FILE", "the same, to FILE"},
     {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV",
      "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N",
      "time steps, default the program's (--first-step=N: after so many)"},
-    {"first-step", TAKES_VALUE, CMD_RUN, set_first_step, NULL, NULL},
+    {"first-step", TAKES_VALUE, CMD_RUN | MORE, set_first_step, "--first-step=N",
+     "go on from fields that so many steps were made of"},
     {"in", TAKES_VALUE, CMD_RUN, set_in, "--in F=FILE.npy",
      "start field F (or F@1, F.x, an array) from a file, random:SEED, a number"},
     {"out", TAKES_VALUE, CMD_RUN, set_outs, "--out F=FILE",
@@ -330,19 +327,24 @@ static const OptionRow rows[] = {
     {"every", TAKES_VALUE, CMD_RUN, set_every, "--every=N", "and every N steps; a_%06d.npy has the step's number"},
     {"checkpoint", TAKES_VALUE, CMD_RUN, set_checkpoint, "--checkpoint=FILE",
      "save the state every N steps (--checkpoint-every=N, --every)"},
-    {"checkpoint-every", TAKES_VALUE, CMD_RUN, set_checkpoint_every, NULL, NULL},
+    {"checkpoint-every", TAKES_VALUE, CMD_RUN | MORE, set_checkpoint_every, "--checkpoint-every=N",
+     "save the state every N steps; default --every, else at the end"},
     {"restart", TAKES_VALUE, CMD_RUN, set_restart, "--restart=FILE", "go on from such a file, also on another device"},
     {"spacing", TAKES_VALUE, CMD_RUN, set_spacing, "--spacing=A,B,C",
      "from point to point, slowest first (--origin=A,B,C)"},
-    {"origin", TAKES_VALUE, CMD_RUN, set_origin, NULL, NULL},
+    {"origin", TAKES_VALUE, CMD_RUN | MORE, set_origin, "--origin=A,B,C",
+     "where the first point lies, slowest dimension first"},
     {"colors", TAKES_VALUE, CMD_RUN, set_colors, "--colors=MAP",
      "viridis, gray, coolwarm, hot, bluered (--limits=LO,HI)"},
-    {"limits", TAKES_VALUE, CMD_RUN, set_limits, NULL, NULL},
+    {"limits", TAKES_VALUE, CMD_RUN | MORE, set_limits, "--limits=LO,HI",
+     "the values that have the first and the last colour; default the least and greatest"},
     {"slice", TAKES_VALUE, CMD_RUN, set_slice, "--slice=D:PLACE", "what a picture shows in 3-D (--contours=N: lines)"},
-    {"contours", TAKES_VALUE, CMD_RUN, set_contours, NULL, NULL},
+    {"contours", TAKES_VALUE, CMD_RUN | MORE, set_contours, "--contours=N",
+     "draw N lines of equal value into pictures"},
     {"unit", TAKES_VALUE, CMD_RUN, set_unit, "--unit F=TEXT",
      "what F, or `grid`, is measured in (--compress=0 .. 9: of .h5, .vti)"},
-    {"compress", TAKES_VALUE, CMD_RUN, set_compress, NULL, NULL},
+    {"compress", TAKES_VALUE, CMD_RUN | MORE, set_compress, "--compress=N",
+     "how much .h5 and .vti files are compressed, 0 (not at all) to 9; default 1"},
     {"log", TAKES_VALUE, CMD_RUN | CMD_TUNE, set_log, "--log FILE.csv",
      "save the values of `reduce`, `until` and `probe`; tune: all that was tried"},
     {"png", TAKES_VALUE, CMD_RUN, set_png, "--png F=FILE.png", "draw field F after the last step"},
@@ -368,7 +370,8 @@ static const OptionRow rows[] = {
      "do not ask ptxas for registers, or to compile candidates, where it is found"},
     {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, set_db, "--db FILE",
      "the database of `stc tune`: FILE.tune.json and the user's (--no-tune-db: none)"},
-    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH | CMD_EXPLAIN, set_no_tune_db, NULL, NULL},
+    {"no-tune-db", TAKES_NOTHING, BOTH | CMD_BENCH | CMD_EXPLAIN | MORE, set_no_tune_db, "--no-tune-db",
+     "look into no database of schedules"},
     {"seconds", TAKES_VALUE, CMD_BENCH | CMD_TUNE, set_seconds, "--seconds=N", "start nothing more after N seconds"},
     {"quick", TAKES_NOTHING, CMD_BENCH, set_quick, "--quick", "one size a program, short samples"},
     {"quiet", TAKES_NOTHING, CMD_RUN | CMD_BENCH | CMD_TUNE, set_quiet, "--quiet", "no progress bar"},
@@ -404,18 +407,20 @@ static const OptionRow rows[] = {
      "take passes from this shared object, for -passes to name"},
     {"print-before", TAKES_VALUE, BOTH, set_print_before, "-print-before=A,B",
      "print the IR before these passes (-print-after= after them)"},
-    {"print-after", TAKES_VALUE, BOTH, set_print_after, NULL, NULL},
-    {"print-after-all", TAKES_NOTHING, BOTH, set_print_all, "-print-after-all", "... after every pass"},
+    {"print-after", TAKES_VALUE, BOTH | MORE, set_print_after, "-print-after=A,B", "print the IR after these passes"},
+    {"print-after-all", TAKES_NOTHING, BOTH, set_print_all, "-print-after-all", "print the IR after every pass"},
     {"verify-each", TAKES_NOTHING, BOTH, set_verify, "-verify-each", "verify the IR after every pass"},
     {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes",
      "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
-    {"stats", TAKES_NOTHING, BOTH, set_stats, NULL, NULL},
-    {"Rpass", TAKES_NOTHING, BOTH, set_remarks, NULL, NULL},
-    {"help", TAKES_NOTHING, ALL, set_help, NULL, NULL},
-    {"h", TAKES_NOTHING, ALL, set_help, NULL, NULL},
-    {"version", TAKES_NOTHING, ALL, set_version, NULL, NULL},
+    {"stats", TAKES_NOTHING, BOTH | MORE, set_stats, "-stats", "print what each pass did, in numbers"},
+    {"Rpass", TAKES_NOTHING, BOTH | MORE, set_remarks, "-Rpass", "print the remarks of passes"},
+    {"help", TAKES_NOTHING, ALL | MORE, set_help, "--help", "print what options there are"},
+    {"h", TAKES_NOTHING, ALL | MORE, set_help, "-h", "the same"},
+    {"version", TAKES_NOTHING, ALL | MORE, set_version, "--version",
+     "print the versions of stc and LLVM, and the commit"},
 };
-enum { NROWS = sizeof rows / sizeof rows[0] };
+enum { NROWS = sizeof option_rows / sizeof option_rows[0] };
+const int noption_rows = NROWS;
 
 /* ---------------------------------------------------------------- parsing */
 
@@ -426,13 +431,14 @@ static const OptionRow *find_row(const char *text, const char **value) {
   size_t n = equals ? (size_t)(equals - text) : strlen(text);
   *value = equals ? equals + 1 : NULL;
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].takes != TAKES_ATTACHED && strlen(rows[i].name) == n && memcmp(rows[i].name, text, n) == 0)
-      return &rows[i];
+    if (option_rows[i].takes != TAKES_ATTACHED && strlen(option_rows[i].name) == n &&
+        memcmp(option_rows[i].name, text, n) == 0)
+      return &option_rows[i];
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].takes == TAKES_ATTACHED && rows[i].name[0] == text[0] &&
+    if (option_rows[i].takes == TAKES_ATTACHED && option_rows[i].name[0] == text[0] &&
         (text[0] == 'D' || (text[1] >= '0' && text[1] <= '9') || !text[1])) {
       *value = text[1] ? text + 1 : NULL;
-      return &rows[i];
+      return &option_rows[i];
     }
   return NULL;
 }
@@ -444,28 +450,36 @@ static StcStatus unknown_option(Command *c, const char *arg) {
   snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
   int n = 0;
   for (int i = 0; i < NROWS; i++)
-    if (rows[i].commands & c->kind)
-      names[n++] = rows[i].name;
+    if (option_rows[i].commands & c->kind)
+      names[n++] = option_rows[i].name;
   names[n] = NULL;
   const char *near = near_match(name, names);
   if (near)
     context_error(c->context, "unknown option %s; is %s%s meant?", arg, arg[1] == '-' ? "--" : "-", near);
   else
-    context_error(c->context, "unknown option %s; `stc help%s` lists what there is", arg,
-                  c->kind == CMD_RUN       ? " run"
-                  : c->kind == CMD_BENCH   ? " bench"
-                  : c->kind == CMD_EXPLAIN ? " explain"
-                                           : "");
+    context_error(c->context, "unknown option %s; `stc help%s%s` lists what there is", arg,
+                  c->kind == CMD_COMPILE ? "" : " ", command_row(c->kind)->word);
   return STC_USAGE;
 }
 
-/* Does an option say something of the schedule, so that none is taken from a database? */
-static bool is_about_schedule(const OptionRow *row) {
+bool option_is_about_schedule(const OptionRow *row) {
   static const char *const names[] = {"plan", "schedule", "T", "block", "elems", "chunk", "ahead", "fuse", "passes"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strcmp(row->name, names[i]) == 0)
       return true;
   return false;
+}
+
+/* Reports an option of another command: the first of the table that has it. */
+static StcStatus wrong_command(Command *c, const char *arg, const OptionRow *row) {
+  const CommandRow *owner = command_rows;
+  while (!(owner->kind & row->commands))
+    owner++;
+  if (owner->kind == CMD_COMPILE)
+    context_error(c->context, "%s belongs to compiling (stc FILE); see `stc help`", arg);
+  else
+    context_error(c->context, "%s belongs to `stc %s`; see `stc help %s`", arg, owner->word, owner->word);
+  return STC_USAGE;
 }
 
 /* Handles the option argv[*i], stepping over a value of its own. */
@@ -475,18 +489,7 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   if (!row)
     return unknown_option(c, arg);
   if (!(row->commands & c->kind))
-    return context_error(c->context, "%s belongs to %s; see `stc help%s`", arg,
-                         row->commands & CMD_COMPILE ? "compiling (stc FILE)"
-                         : row->commands & CMD_RUN   ? "`stc run`"
-                         : row->commands & CMD_BENCH ? "`stc bench`"
-                         : row->commands & CMD_TUNE  ? "`stc tune`"
-                                                     : "`stc explain`",
-                         row->commands & CMD_COMPILE ? ""
-                         : row->commands & CMD_RUN   ? " run"
-                         : row->commands & CMD_BENCH ? " bench"
-                         : row->commands & CMD_TUNE  ? " tune"
-                                                     : " explain"),
-           STC_USAGE;
+    return wrong_command(c, arg, row);
   if (row->takes == TAKES_NOTHING && value)
     return context_error(c->context, "%s: -%s takes no value", arg, row->name), STC_USAGE;
   if ((row->takes == TAKES_VALUE || row->takes == TAKES_ATTACHED) && !value && *i + 1 < argc)
@@ -495,29 +498,16 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
     return context_error(c->context, "%s needs a value: %s", arg, row->usage ? row->usage : "-print-after=PASS"),
            STC_USAGE;
   const char *right = row->set(c, value);
-  c->scheduled |= is_about_schedule(row);
+  c->scheduled |= option_is_about_schedule(row);
   return right ? (context_error(c->context, "%s: expected %s", arg, right), STC_USAGE) : STC_OK;
 }
 
 /* The command that the first word names, and whether it does. */
 static bool command_word(Command *c, const char *word) {
-  if (strcmp(word, "run") == 0)
-    c->kind = CMD_RUN;
-  else if (strcmp(word, "bench") == 0)
-    c->kind = CMD_BENCH;
-  else if (strcmp(word, "tune") == 0)
-    c->kind = CMD_TUNE;
-  else if (strcmp(word, "explain") == 0)
-    c->kind = CMD_EXPLAIN;
-  else if (strcmp(word, "devices") == 0)
-    c->kind = CMD_DEVICES;
-  else if (strcmp(word, "fmt") == 0)
-    c->kind = CMD_FORMAT;
-  else if (strcmp(word, "help") == 0)
-    c->kind = CMD_HELP;
-  else
-    return false;
-  return true;
+  for (const CommandRow *row = command_rows; row->word; row++)
+    if (row->word[0] && strcmp(row->word, word) == 0)
+      return c->kind = row->kind, true;
+  return false;
 }
 
 /* Reads the plan that -plan names. */
@@ -538,7 +528,12 @@ static StcStatus read_plan(Command *c) {
 
 /* Reports that there are two files; the first, the first word, may have been meant for a command. */
 static StcStatus two_files(Command *c, const char *first, const char *second) {
-  static const char *const commands[] = {"run", "tune", "explain", "bench", "devices", "fmt", "help", NULL};
+  const char *commands[16];
+  int n = 0;
+  for (const CommandRow *row = command_rows; row->word; row++)
+    if (row->word[0])
+      commands[n++] = row->word;
+  commands[n] = NULL;
   bool word = strcmp(c->file, first) == 0 && !strpbrk(first, "./-");
   const char *near = word ? near_match(first, commands) : NULL;
   if (near)
@@ -557,16 +552,17 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   int i = 1;
   if (argc > 1 && command_word(c, argv[1]))
     i = 2;
-  if (c->kind == CMD_HELP) {
+  if (c->kind == CMD_HELP || c->kind == CMD_COMPLETION) {
     c->topic = argc > 2 ? argv[2] : NULL;
-    return STC_OK;
+    if (!c->topic || c->topic[0] != '-' || c->kind == CMD_HELP)
+      return STC_OK;
   }
   for (; i < argc && c->kind != CMD_HELP && c->kind != CMD_VERSION; i++) {
     if (argv[i][0] == '-' && argv[i][1]) {
       StcStatus s = take_option(c, argc, argv, &i);
       if (s)
         return s;
-    } else if (c->kind == CMD_DEVICES || c->kind == CMD_BENCH) {
+    } else if (!(c->kind & WITH_FILE)) {
       return context_error(c->context, "%s: `stc %s` takes no file", argv[i], argv[1]), STC_USAGE;
     } else if (c->kind == CMD_FORMAT) {
       c->file = argv[i];
@@ -584,14 +580,10 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   c->options.defines = c->defines;
   c->options.nload = c->nload;
   c->options.load_passes = c->load_passes;
-  int with_file = CMD_COMPILE | CMD_RUN | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT;
-  if ((c->kind & with_file) && !c->file)
-    return context_error(c->context, "no input file: %s FILE.stn (`stc --help` tells more)",
-                         c->kind == CMD_RUN       ? "stc run [options]"
-                         : c->kind == CMD_TUNE    ? "stc tune [options]"
-                         : c->kind == CMD_EXPLAIN ? "stc explain [options]"
-                         : c->kind == CMD_FORMAT  ? "stc fmt [--check]"
-                                                  : "stc [options]"),
+  if ((c->kind & WITH_FILE) && !c->file)
+    return context_error(c->context, "no input file: stc%s%s %s (`stc --help` tells more)",
+                         c->kind == CMD_COMPILE ? "" : " ", command_row(c->kind)->word,
+                         c->kind == CMD_FORMAT ? "[--check] FILE.stn" : "[options] FILE.stn"),
            STC_USAGE;
   return STC_OK;
 }
@@ -618,120 +610,5 @@ StcStatus options_add(StcContext *context, Arena *a, const char *words, StcOptio
       return s;
   }
   *o = c.options;
-  return STC_OK;
-}
-
-/* ---------------------------------------------------------------- help */
-
-/* The rows that have help for all of the commands `with` and none of `without`, one a line. */
-static void print_rows(FILE *to, int with, int without) {
-  for (int i = 0; i < NROWS; i++)
-    if ((rows[i].commands & with) == with && !(rows[i].commands & without) && rows[i].help)
-      fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
-}
-
-/* The help on compiling. */
-static void print_main_help(FILE *to) {
-  fputs("stc: a compiler for stencil programs (.stn) on GPUs and CPUs\n\n"
-        "  stc [options] FILE       compile to .ptx, .hsaco or .o, with a manifest (.json) beside it\n"
-        "  stc run [options] FILE   compile and run (`stc help run`)\n"
-        "  stc tune [options] FILE  find the fastest schedule on a device (`stc help tune`)\n"
-        "  stc explain [options] FILE  what its schedule comes to on a card (`stc help explain`)\n"
-        "  stc bench [options]      measure the bench programs on a device (`stc help bench`)\n"
-        "  stc fmt [--check] FILE.. put programs into the one style (`stc help fmt`)\n"
-        "  stc devices              list what there is to run on\n"
-        "  stc help [COMMAND]       this text, or that on a command\n"
-        "  stc --version            the versions of stc and LLVM\n\n"
-        "FILE is a program (.stn) or IR text (.sir, .kir). Options:\n",
-        to);
-  print_rows(to, CMD_COMPILE, CMD_RUN);
-  print_rows(to, BOTH, 0);
-  fputs("\nExit codes: 0 done, 1 --check failed, 2 usage, 3 input, 4 device, 5 file, 6 memory, 7 stc's own\n"
-        "mistake, 130 Ctrl-C\n",
-        to);
-}
-
-/* The help on running. */
-static void print_run_help(FILE *to) {
-  fputs("stc run [options] FILE: compile a stencil program and run it\n\n"
-        "  stc run examples/gray_scott.stn --png V=v.png\n"
-        "  stc run --device=cuda -DN=8192 --in A=random:1 --check --time jacobi.stn\n\n",
-        to);
-  print_rows(to, CMD_RUN, CMD_COMPILE);
-  fputs("\nCompiling, as for `stc FILE`:\n", to);
-  print_rows(to, BOTH, 0);
-}
-
-/* The help on the tuner. */
-static void print_tune_help(FILE *to) {
-  fputs("stc tune [options] FILE: try schedules for a stencil program on a device, and put the fastest into a\n"
-        "database that `stc` and `stc run` look into when no option says anything of a schedule\n\n"
-        "  stc tune --device=cuda -DN=16384 -DM=16384 --log tried.csv --plot tried.svg heat.stn\n\n",
-        to);
-  print_rows(to, CMD_TUNE, CMD_COMPILE);
-  fputs("\nCompiling, as for `stc FILE`:\n", to);
-  for (int i = 0; i < NROWS; i++)
-    if ((rows[i].commands & PROGRAM) == PROGRAM && rows[i].help && !is_about_schedule(&rows[i]))
-      fprintf(to, "  %-18s %s\n", rows[i].usage, rows[i].help);
-}
-
-/* The help on explaining. */
-static void print_explain_help(FILE *to) {
-  fputs("stc explain [options] FILE: what a stencil program's schedule comes to on a card, without any device: halos,\n"
-        "work done twice, shared memory, registers, occupancy, limits, expected GPts/s\n\n"
-        "  stc explain -DN=16384 -DM=16384 --card=a100 -o tiles.svg heat.stn\n\n",
-        to);
-  print_rows(to, CMD_EXPLAIN, CMD_COMPILE | CMD_RUN);
-  fputs("\nCompiling, as for `stc FILE`, but that -o names a drawing:\n", to);
-  print_rows(to, CMD_EXPLAIN | CMD_COMPILE, 0);
-}
-
-/* The help on the bench. */
-static void print_bench_help(FILE *to) {
-  fputs("stc bench [options]: measure a set of programs on a device under each family of schedules, beside\n"
-        "what copying takes there; every configuration is verified first. GPts/s, median of five\n\n"
-        "  stc bench --device=cuda --json bench.json\n"
-        "  stc bench --device=host --quick --programs=star2d1r,star3d1r\n\n",
-        to);
-  print_rows(to, CMD_BENCH, CMD_COMPILE);
-  fputs("\nThe programs:", to);
-  for (const BenchProgram *p = bench_programs; p->name; p++)
-    fprintf(to, "%s%s", (p - bench_programs) % 8 ? " " : "\n  ", p->name);
-  fputs("\n", to);
-}
-
-/* The help on formatting. */
-static void print_format_help(FILE *to) {
-  fputs("stc fmt [--check] FILE...: put stencil programs into the one style, in place; - is from stdin to stdout\n\n"
-        "  --check            change nothing, print the files that are not in it; exit 1 if there are any\n\n"
-        "Lines break where they did; blanks, indentation and the columns of comments are set. The program stays the\n"
-        "same, and a file that is in the style is not touched.\n",
-        to);
-}
-
-/* The help on devices. */
-static void print_devices_help(FILE *to) {
-  fputs("stc devices: list what `stc run --device=` can name here, and why the rest cannot be used\n\n", to);
-  for (int i = 0; device_table[i]; i++)
-    fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
-}
-
-StcStatus help_print(FILE *to, const char *topic) {
-  if (!topic || strcmp(topic, "compile") == 0 || strcmp(topic, "help") == 0)
-    print_main_help(to);
-  else if (strcmp(topic, "run") == 0)
-    print_run_help(to);
-  else if (strcmp(topic, "tune") == 0)
-    print_tune_help(to);
-  else if (strcmp(topic, "explain") == 0)
-    print_explain_help(to);
-  else if (strcmp(topic, "bench") == 0)
-    print_bench_help(to);
-  else if (strcmp(topic, "devices") == 0)
-    print_devices_help(to);
-  else if (strcmp(topic, "fmt") == 0)
-    print_format_help(to);
-  else
-    return STC_USAGE;
   return STC_OK;
 }

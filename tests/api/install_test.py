@@ -51,6 +51,13 @@ def check_pkg_config(prefix, work):
         assert run(program, PROJECT / "heat.stn", env=paths) == "right\n", package
 
 
+def check_habits(prefix):
+    """The manual page and the completion of bash, where man and bash look for them."""
+    assert ".TH STC 1" in (prefix / "share/man/man1/stc.1").read_text()
+    assert "complete -F _stc stc" in (prefix / "share/bash-completion/completions/stc").read_text()
+    assert (prefix / "share/zsh/site-functions/_stc").exists() and (prefix / "share/fish/vendor_completions.d/stc.fish").exists()
+
+
 def check_depfile(prefix, work):
     stc = prefix / "bin/stc"
     source = work / "a b.stn"
@@ -76,6 +83,7 @@ def main(build, source, cmake):
         run(cmake, "--install", build, "--prefix", work / "first", "--strip")
         prefix = (work / "first").rename(work / "moved")
         run("cp", "-r", PROJECT, work / "project")
+        check_habits(prefix)
         check_pkg_config(prefix, work)
         check_depfile(prefix, work)
         check_find_package(cmake, prefix, work)

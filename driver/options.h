@@ -1,0 +1,62 @@
+/* driver/options.h: the tables of the command line. Parsing (options.c), help (help.c), the manual page (man.c) and the
+ * shells' completion (completion.c) are made from them, so that none of these can know of an option that the others do
+ * not. */
+#ifndef STC_OPTIONS_H
+#define STC_OPTIONS_H
+
+#include "driver/driver.h"
+
+/* How an option takes its value: not at all, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2).
+ */
+typedef enum Takes { TAKES_NOTHING, TAKES_VALUE, TAKES_OPTIONAL, TAKES_ATTACHED } Takes;
+
+/* A row: `set` stores the value (NULL if it has none) and returns NULL, or what would have been right. */
+typedef struct OptionRow {
+  const char *name;
+  Takes takes;
+  int commands;
+  const char *(*set)(Command *c, const char *value);
+  const char *usage, *help;
+} OptionRow;
+extern const OptionRow option_rows[];
+extern const int noption_rows;
+
+/* A command: its word ("" of compiling), and what follows it; NULL: not in the help text. The last row has no word. */
+typedef struct CommandRow {
+  const char *word;
+  CommandKind kind;
+  const char *usage, *help;
+} CommandRow;
+extern const CommandRow command_rows[];
+/* The command's row. */
+const CommandRow *command_row(CommandKind kind);
+
+/* Sets of commands: those that compile to files or run; those with options; those about one program; those that take
+ * files. MORE: the row is in the manual, not in the help text. */
+enum {
+  BOTH = CMD_COMPILE | CMD_RUN,
+  ALL =
+      CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT | CMD_MAN | CMD_COMPLETION,
+  PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN,
+  WITH_FILE = PROGRAM | CMD_FORMAT,
+  MORE = 1 << 30
+};
+
+/* Does an option say something of the schedule, so that none is taken from a database? */
+bool option_is_about_schedule(const OptionRow *row);
+
+/* What the exit codes mean, in few words and in a sentence; the last has no text. */
+typedef struct ExitCode {
+  int code;
+  const char *brief, *text;
+} ExitCode;
+extern const ExitCode exit_codes[];
+
+/* Writes the manual page stc(1). */
+StcStatus man_print(FILE *to);
+/* Writes what `shell` (bash, zsh, fish) reads to complete the command. STC_USAGE after a message if it is none of
+ * these.
+ */
+StcStatus completion_print(StcContext *c, FILE *to, const char *shell);
+
+#endif
