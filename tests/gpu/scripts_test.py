@@ -117,5 +117,28 @@ class Profile(unittest.TestCase):
         self.assertIn("# star2d1r f32: the profiler gave nothing, status 0: ==ERROR== no permission", text)
 
 
+class Paper(unittest.TestCase):
+    def test_a_figure_and_its_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data, page = os.path.join(folder, "paper.json"), os.path.join(folder, "page.md")
+            text, status = script("paper.py", "--device=sim", "--small", "--figures=7", "--seconds=1", "--json=" + data, STC)
+            self.assertEqual(status, 0, text)
+            self.assertRegex(text, r"figure 7: the best of \d+: \{'T': \d+, 'elements': \d+, 'gpts': ")
+            with open(page, "w", encoding="utf-8") as f:
+                f.write("before\n<!-- table figure7 -->\n<!-- end -->\nbehind\n")
+            text, status = script("paper.py", "--check=" + page, "--json=" + data)
+            self.assertEqual(status, 1)
+            self.assertIn("tests/gpu/paper.py --page=", text)
+            self.assertEqual(script("paper.py", "--page=" + page, "--json=" + data)[1], 0)
+            self.assertEqual(script("paper.py", "--check=" + page, "--json=" + data)[1], 0)
+            with open(page, encoding="utf-8") as f:
+                self.assertRegex(f.read(), r"before\n<!-- table figure7 -->\n\| T \| 1 elements \|[^\n]*\n[-|]*\n\| 1 \| [0-9.e-]+ \|")
+
+    def test_nothing_measured_is_a_failure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text, status = script("paper.py", "--device=cuda", "--small", "--figures=7", "--seconds=0", "--json=" + os.path.join(folder, "paper.json"), STC)
+            self.assertEqual(status, 1, text)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[4:])
