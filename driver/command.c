@@ -38,63 +38,96 @@ static const char *with_ending(Arena *a, const char *path, const char *ending) {
   return arena_printf(a, "%.*s.%s", (int)n, path, ending);
 }
 
-/* -MD: the rule for the `n` files that were written, the first of which gives it its name, unless -MF does. */
-static StcStatus write_depfile(const Command *c, const char *const *outputs, int n) {
+/* What a command writes: a file and its bytes; kind: of emit_names, or EMIT_RULE. */
+enum { EMIT_RULE = EMIT_UNKNOWN + 1, MOST_FILES = 4 };
+typedef struct Output {
+  int kind;
+  const char *path;
+} Output;
+
+/* All files of a command, in order; those before a rule are what it is about. */
+typedef struct OutputList {
+  int n;
+  Output file[MOST_FILES];
+} OutputList;
+
+/* Adds a file. */
+static void add_output(OutputList *l, int kind, const char *path) { l->file[l->n++] = (Output){kind, path}; }
+
+/* Adds the rule for make, if one is asked for: beside the first file, unless -MF names it. */
+static StcStatus add_rule(const Command *c, OutputList *l) {
   if (!c->depend && !c->depfile)
     return STC_OK;
-  const char *path = c->depfile ? c->depfile : with_ending(c->arena, outputs[0], "d"),
-             *text = depfile_text(c, outputs, n);
-  for (int i = 0; i < n; i++)
-    if (strcmp(outputs[i], path) == 0)
+  const char *path = c->depfile ? c->depfile : with_ending(c->arena, l->file[0].path, "d");
+  for (int i = 0; i < l->n; i++)
+    if (strcmp(l->file[i].path, path) == 0)
       return context_error(c->context, "-MD: %s is the name of an output; name the rule's file with -MF FILE", path),
              STC_USAGE;
-  return file_write(c->context, path, text, strlen(text)) ? STC_OK : STC_IO;
+  add_output(l, EMIT_RULE, path);
+  return STC_OK;
 }
 
-/* -emit=so. */
-static StcStatus emit_shared_object(const Command *c, StcProgram *p) {
-  if (!c->out || strcmp(c->out, "-") == 0)
-    return context_error(c->context, "-emit=so: a shared object needs a name; use -o FILE.so"), STC_USAGE;
-  StcStatus s = shared_object_write(p, c->out);
-  return s ? s : write_depfile(c, &c->out, 1);
+/* The bytes of output number `i`. */
+static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList *l, int i, const char **bytes,
+                              size_t *size) {
+  const char *paths[MOST_FILES];
+  if (l->file[i].kind != EMIT_RULE)
+    return emit_bytes(p, l->file[i].kind, bytes, size);
+  for (int k = 0; k < i; k++)
+    paths[k] = l->file[k].path;
+  *bytes = depfile_text(c, paths, i);
+  *size = strlen(*bytes);
+  return STC_OK;
 }
 
-/* -emit=WHAT: one output to stdout or -o. */
-static StcStatus emit_one(const Command *c, StcProgram *p) {
-  const char *bytes, *to = c->out ? c->out : "-";
-  size_t size;
+/* Writes all files, or none: they are put in place when each is whole. */
+static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l) {
+  OutFile files[MOST_FILES];
+  StcStatus s = STC_OK;
+  int open = 0, placed = 0;
+  for (int i = 0; i < l->n && !s; i++) {
+    const char *bytes;
+    size_t size;
+    s = output_bytes(c, p, l, i, &bytes, &size);
+    if (!s && !file_create(c->context, l->file[i].path, &files[i]))
+      s = STC_IO;
+    open += !s;
+    if (!s && size)
+      fwrite(bytes, 1, size, files[i].to);
+  }
+  for (; placed < open && !s; placed++)
+    s = file_commit(c->context, &files[placed]) ? STC_OK : STC_IO;
+  for (; placed < open; placed++)
+    file_abandon(&files[placed]);
+  return s;
+}
+
+/* Can all files be written? Asked before code is made. */
+static StcStatus probe_all(const Command *c, const OutputList *l) {
+  for (int i = 0; i < l->n; i++)
+    if (!file_probe(c->context, l->file[i].path))
+      return STC_IO;
+  return STC_OK;
+}
+
+/* The files of -emit=WHAT: one, to stdout or -o, and a rule. */
+static StcStatus list_one(const Command *c, OutputList *l) {
   int what = find_emit(c->emit);
-  if (what == EMIT_SO)
-    return emit_shared_object(c, p);
-  StcStatus s = emit_bytes(p, what, &bytes, &size);
-  if (s)
-    return s;
-  if (strcmp(to, "-") == 0 && isatty(STDOUT_FILENO) && memchr(bytes, 0, size))
-    return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit),
-           STC_USAGE;
-  if ((c->depend || c->depfile) && strcmp(to, "-") == 0)
+  const char *to = c->out ? c->out : "-";
+  bool standard = strcmp(to, "-") == 0;
+  if (what == EMIT_SO && standard)
+    return context_error(c->context, "-emit=so: a shared object needs a name; use -o FILE.so"), STC_USAGE;
+  if ((c->depend || c->depfile) && standard)
     return context_error(c->context, "-MD: the rule needs the name of the file that it makes; use -o FILE"), STC_USAGE;
-  if (!file_write(c->context, to, bytes, size))
-    return STC_IO;
-  return write_depfile(c, &to, 1);
-}
-
-/* Writes one file beside the artifact. */
-static StcStatus write_beside(const Command *c, StcProgram *p, int what, const char *path) {
-  const char *bytes;
-  size_t size;
-  StcStatus s = emit_bytes(p, what, &bytes, &size);
-  return s ? s : file_write(c->context, path, bytes, size) ? STC_OK : STC_IO;
+  add_output(l, what, to);
+  return add_rule(c, l);
 }
 
 /* The artifact, its manifest, and on the host its header. */
-static StcStatus emit_artifact(const Command *c, StcProgram *p) {
+static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
   const char *suffix = stc_program_suffix(p);
   if (!suffix)
     return STC_USAGE;
-  if (!c->out && strcmp(c->file, "-") == 0)
-    return context_error(c->context, "the program comes from the standard input: name the artifact with -o FILE"),
-           STC_USAGE;
   const char *out = c->out ? c->out : arena_printf(c->arena, "%s.%s", stc_program_name(p), suffix);
   if (strcmp(out, "-") == 0)
     return context_error(c->context,
@@ -108,13 +141,38 @@ static StcStatus emit_artifact(const Command *c, StcProgram *p) {
                "-o %s: that is the name of the %s beside the artifact; give the artifact another ending, such as .%s",
                out, strcmp(json, out) == 0 ? "manifest" : "header", suffix),
            STC_USAGE;
-  StcStatus s = write_beside(c, p, STC_EMIT_OBJ, out);
-  if (!s)
-    s = write_beside(c, p, EMIT_MANIFEST, json);
-  if (!s && host)
-    s = write_beside(c, p, EMIT_HEADER, header);
-  const char *const outputs[] = {out, json, header};
-  return s ? s : write_depfile(c, outputs, host ? 3 : 2);
+  add_output(l, STC_EMIT_OBJ, out);
+  add_output(l, EMIT_MANIFEST, json);
+  if (host)
+    add_output(l, EMIT_HEADER, header);
+  return add_rule(c, l);
+}
+
+/* Is this the standard output, a terminal, and `bytes` no text? */
+static StcStatus check_terminal(const Command *c, StcProgram *p, const OutputList *l) {
+  const char *bytes;
+  size_t size;
+  if (!c->emit || strcmp(l->file[0].path, "-") != 0 || !isatty(STDOUT_FILENO))
+    return STC_OK;
+  StcStatus s = emit_bytes(p, l->file[0].kind, &bytes, &size);
+  if (!s && memchr(bytes, 0, size))
+    return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit),
+           STC_USAGE;
+  return s;
+}
+
+/* Makes and writes the files. */
+static StcStatus emit(const Command *c, StcProgram *p, OutputList *l) {
+  if (l->file[0].kind != EMIT_SO) {
+    StcStatus s = check_terminal(c, p, l);
+    return s ? s : write_all(c, p, l);
+  }
+  const char *text;
+  size_t size;
+  StcStatus s = shared_object_write(p, l->file[0].path);
+  if (!s && l->n > 1)
+    s = output_bytes(c, p, l, 1, &text, &size);
+  return !s && l->n > 1 && !file_write(c->context, l->file[1].path, text, size) ? STC_IO : s;
 }
 
 StcStatus command_compile(const Command *c) {
@@ -127,16 +185,23 @@ StcStatus command_compile(const Command *c) {
                c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
            STC_USAGE;
   }
+  if (!c->out && !c->emit && strcmp(c->file, "-") == 0)
+    return context_error(c->context, "the program comes from the standard input: name the artifact with -o FILE"),
+           STC_USAGE;
   StcStatus s = stc_compile_file(c->context, c->file, &c->options, &p);
   if (s)
     return s;
   const char *tuned = NULL;
-  if (!c->emit || find_emit(c->emit) > STC_EMIT_SIR)
+  OutputList files = {0};
+  s = c->emit ? list_one(c, &files) : list_artifact(c, p, &files);
+  if (!s)
+    s = probe_all(c, &files);
+  if (!s && (!c->emit || find_emit(c->emit) > STC_EMIT_SIR))
     s = tune_use(c, NULL, &p, &tuned);
   if (!s && tuned && c->options.remarks)
     fprintf(stderr, "stc: remark: the schedule is from %s\n", tuned);
   if (!s)
-    s = c->emit ? emit_one(c, p) : emit_artifact(c, p);
+    s = emit(c, p, &files);
   stc_program_free(p);
   return s;
 }

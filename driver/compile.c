@@ -270,8 +270,9 @@ static StcStatus program_copy(void *arg) {
   CopyArgs *c = arg;
   StcProgram *p = c->p;
   Arena *a = p->w.arena;
-  p->file = arena_strdup(a, c->name);
-  p->name = stem(a, c->name);
+  bool standard = c->path && strcmp(c->path, "-") == 0;
+  p->file = standard ? "<stdin>" : arena_strdup(a, c->name);
+  p->name = standard ? "stdin" : stem(a, c->name);
   p->kind = source_kind(c->name);
   p->options = options_copy(a, c->o);
   diags_enable_remarks(p->w.diags, p->options.remarks);
@@ -281,7 +282,7 @@ static StcStatus program_copy(void *arg) {
     if (!p->text)
       return STC_IO;
     if (strlen(p->text) != size)
-      return context_error(p->w.context, "%s: holds a NUL byte; a program is text", c->path), STC_INPUT;
+      return context_error(p->w.context, "%s: holds a NUL byte; a program is text", p->file), STC_INPUT;
   } else {
     p->text = arena_strdup(a, c->text);
   }
@@ -316,7 +317,7 @@ StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, 
 }
 
 StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out) {
-  return compile(c, strcmp(path, "-") == 0 ? "stdin.stn" : path, path, NULL, o, out);
+  return compile(c, path, path, NULL, o, out);
 }
 
 void stc_program_free(StcProgram *p) {

@@ -61,6 +61,16 @@ static void declare(const Module *m, Declared *d, const char *name, Type t, int 
   }
 }
 
+/* Does `m` have an init for one of the fields of `d`? */
+static bool has_init(const Module *m, const Declared *d) {
+  bool *init = ARENA_ARRAY(m->arena, bool, m->nfields + 1), any = false;
+  int n = type_composite(m, m->fields[d->field].type) ? 1 : d->ncomponents;
+  fields_with_init(m, init);
+  for (int i = 0; i < n; i++)
+    any |= init[d->field + i];
+  return any;
+}
+
 void program_declare(StcProgram *p) {
   const Module *m = p->module;
   int first = 0;
@@ -73,9 +83,62 @@ void program_declare(StcProgram *p) {
     const Record *r = record_of(m, f);
     Declared *d = &p->declared[p->ndeclared++];
     declare(m, d, r ? r->name : m->fields[f].name, r ? r->type : m->fields[f].type, f, first);
+    d->has_init = has_init(m, d);
     first += d->ncomponents;
     f += r ? d->ncomponents : 1;
   }
+}
+
+/* ---------------------------------------------------------------- under params */
+
+void declared_info(const StcProgram *p, int field, const Module *m, int home, const Const *scalars, StcFieldInfo *out) {
+  const Declared *d = &p->declared[field];
+  const Field *f = &m->fields[home];
+  *out = (StcFieldInfo){.name = d->name,
+                        .rank = f->box.rank,
+                        .input = f->input,
+                        .temp = f->temp,
+                        .has_init = d->has_init,
+                        .type_name = d->type_name,
+                        .ncomponents = d->ncomponents,
+                        .components = d->components,
+                        .dtype = d->dtype,
+                        .naxes = d->naxes,
+                        .axes = d->axes};
+  out->type = d->type < TY_COMPOSITE ? (StcType)d->type : STC_COMPOSITE;
+  out->bytes = field_shape(f, scalars, out->shape) * d->point_bytes;
+  for (int k = 0; k < f->box.rank; k++)
+    out->first[k] = affine_eval(f->box.lo[k], scalars, NULL);
+}
+
+/* The one component of a field of scalar type. */
+static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0},
+                                                 {"", STC_I16, 0},       {"", STC_I32, 0},  {"", STC_I64, 0},
+                                                 {"", STC_F16, 0},       {"", STC_BF16, 0}, {"", STC_F32, 0},
+                                                 {"", STC_F64, 0}};
+
+/* Makes `f`, of `points` points, one of scalar type `t`. */
+static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
+  f->type = t;
+  f->type_name = type_name((Type)t);
+  f->bytes = points * type_size((Type)t);
+  f->ncomponents = 1;
+  f->components = &scalar_components[t];
+  f->dtype = NULL;
+  f->naxes = 0;
+}
+
+void component_info(const Declared *d, int component, StcFieldInfo *f) {
+  if (!declared_has_parts(d))
+    return;
+  f->name = d->names[component];
+  make_scalar(f, d->components[component].type, f->bytes / d->point_bytes);
+}
+
+void array_info(const ParamArray *a, const Const *scalars, StcFieldInfo *out) {
+  *out = (StcFieldInfo){.name = a->name, .rank = 1, .input = true};
+  out->shape[0] = param_array_extent(a, scalars);
+  make_scalar(out, (StcType)a->type, out->shape[0]);
 }
 
 int stc_program_field_count(const StcProgram *p) { return p->ndeclared; }
@@ -100,3 +163,51 @@ const char *stc_program_array_name(const StcProgram *p, int array) {
   return array >= 0 && array < stc_program_array_count(p) ? p->module->param_arrays[array].name : NULL;
 }
 int stc_program_find_array(const StcProgram *p, const char *name) { return module_find_param_array(p->module, name); }
+
+/* ---------------------------------------------------------------- values to start from */
+
+/* Does declared field `i` need a value from outside? Reports if it got only some of its components. */
+static bool is_missing(const StcProgram *p, Diags *diags, int i, const bool *components, StcStatus *s) {
+  const Declared *d = &p->declared[i];
+  const Field *field = &p->module->fields[d->field];
+  const bool *given = &components[d->first];
+  int n = 0, missing = 0;
+  for (int c = 0; c < d->ncomponents; c++) {
+    n += given[c];
+    missing = given[missing] ? missing + 1 : missing;
+  }
+  if (n && n < d->ncomponents) {
+    diag_error(diags, field->loc,
+               "field %s was given some of its components, but not %s: give it all of them, or the whole field first",
+               d->name, d->names[missing]);
+    *s = STC_INPUT;
+  }
+  return !n && !field->temp && !field->past && !d->has_init;
+}
+
+StcStatus program_check_given(const StcProgram *p, Arena *a, Diags *diags, const Const *scalars, const bool *components,
+                              const bool *arrays, bool options) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < p->ndeclared; i++) {
+    const char *name = p->declared[i].name;
+    const Field *field = &p->module->fields[p->declared[i].field];
+    if (!is_missing(p, diags, i, components, &s))
+      continue;
+    const char *cure =
+        options ? arena_printf(a, "give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0", name, name, name)
+                : "set it with stc_plan_set";
+    diag_error(diags, field->loc, "field %s has no value to start from: %s%s", name, cure,
+               field->input ? "" : ", or write an `init` for it");
+    s = STC_INPUT;
+  }
+  for (int i = 0; i < stc_program_array_count(p); i++) {
+    const ParamArray *of = &p->module->param_arrays[i];
+    if (arrays[i])
+      continue;
+    diag_error(diags, of->loc, "launch-time array %s has no values: give it %lld of type %s with %s", of->name,
+               (long long)param_array_extent(of, scalars), type_name(of->type),
+               options ? arena_printf(a, "--in %s=FILE.npy", of->name) : "stc_plan_set_array");
+    s = STC_INPUT;
+  }
+  return s;
+}

@@ -19,7 +19,7 @@
  *   plan-replay.c   launches recorded once and made in one go
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
  *                   simulator; device-host.c this CPU, crew.c its threads; device-cuda.c libcuda.so.1 by dlopen;
- *                   device-hip.c libamdhip64.so by dlopen
+ *                   device-hip.c libamdhip64.so by dlopen; memory.c how much memory there is, and asking for it
  *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
@@ -122,6 +122,7 @@ typedef struct Declared {
   int naxes;
   int64_t *axes;
   int64_t point_bytes;
+  bool has_init;
 } Declared;
 /* Is it of vectors or structs, of one component perhaps, so that its components have names of their own? */
 static inline bool declared_has_parts(const Declared *d) { return d->type >= TY_COMPOSITE; }
@@ -195,6 +196,16 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
 StcStatus build_artifact(StcProgram *p, Build *b);
 /* Fills p->declared from p->module. */
 void program_declare(StcProgram *p);
+/* What stc_plan_field says of declared field number `field`, whose region is that of field `home` of `m`, which has
+ * these scalars; narrows it to a component of `d`, if that has parts; the same of an array. */
+void declared_info(const StcProgram *p, int field, const Module *m, int home, const Const *scalars, StcFieldInfo *out);
+void component_info(const Declared *d, int component, StcFieldInfo *f);
+void array_info(const ParamArray *a, const Const *scalars, StcFieldInfo *out);
+/* Names every field of the program, and every array, that has no value to start from, neither an init nor from outside:
+ * by component (Declared.first) and by array. The scalars are those of the program's module. options: is the command to
+ * be told what to do, or a caller of the interface? */
+StcStatus program_check_given(const StcProgram *p, Arena *a, Diags *d, const Const *scalars, const bool *components,
+                              const bool *arrays, bool options);
 /* Does kernel argument `a` write a buffer of field `field`? */
 bool argument_writes(const Module *m, const KArg *a, int field);
 /* Splits "NAME=VALUE" into *out (strings in `a`). False if it is malformed. */
@@ -241,8 +252,9 @@ typedef struct DeviceKind {
   void (*close)(Device *d);
   StcStatus (*load)(Device *d, StcProgram *p, Build *b);     /* ref: b is NULL */
   StcStatus (*run)(Device *d, WholeRun *r);                  /* whole only */
-  StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole */
+  StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole. *memory NULL: no room */
   void (*release)(Device *d, void *memory, size_t size);
+  bool (*room)(Device *d, double *left, double *total); /* bytes of its memory; NULL: it is this computer's */
   StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
   StcStatus (*copy)(Device *d, void *to, const void *from, size_t size); /* within its memory, in order with launches */
@@ -284,6 +296,31 @@ extern const DeviceKind device_ref, device_sim, device_host, device_cuda, device
 extern const DeviceKind *const device_table[];
 /* Finds "name" or "name:INDEX" and opens it into *out. */
 StcStatus device_open(Workspace *w, const char *name, Device *out);
+
+/* memory.c: */
+
+/* So many bytes for people: "512 MiB", "1.46 TiB". Returns `to`. */
+enum { MEMORY_TEXT = 32 };
+char *memory_text(char to[MEMORY_TEXT], double bytes);
+/* How many bytes this process may still have of this computer's memory, swap counted, and how many there are; the same
+ * of a device's. Limits of control groups and of `ulimit -v` count. */
+void computer_room(double *left, double *total);
+void device_room(Device *d, double *left, double *total);
+/* Memory on the device (of whole ones: here, zeros) for `what`, "field A"; a report says that it does not fit. all: the
+ * bytes that all of the plan takes, 0: not to be said. */
+StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory);
+/* That report. STC_DEVICE or STC_MEMORY, by whose memory it is. */
+StcStatus device_no_room(Device *d, const char *what, double bytes, double all);
+/* Something that needs memory, "field A"; checks that the `n` fit into what is left together. */
+typedef struct Need {
+  const char *what;
+  double bytes;
+} Need;
+StcStatus needs_check(Device *d, int n, const Need *needs);
+/* What a plan of the program, whose module's scalars are `scalars`, needs at least: fields that last, and arrays, into
+ * a new array *out in `a`; their number. Its kernels may need more. */
+int program_needs(const StcProgram *p, Arena *a, const Const *scalars, Need **out);
+
 /* Has the host part of `m` launches beside others? */
 bool launches_beside(const Module *m);
 /* The name among `names` (NULL-terminated) that looks most like `name`, or NULL if none is near. */
@@ -532,6 +569,8 @@ const char *npy_descr(StcType t);
  * `what`: "field A". */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
+/* Would npy_read find the right header and as many elements as that promises? */
+StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
 
 /* Fills the field, of scalar type, with numbers that depend on seed and element alone: floats uniform in [0, 1),
  * integers 0..99, bools. */
@@ -545,6 +584,8 @@ void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v);
 /* Reads a PNG into a field of two dimensions, of scalars or vectors of three: floats from 0 to 1, integers as they are.
  */
 StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
+/* Would it find a picture of the field's extents and values that fit? Reads the header only. */
+StcStatus png_check_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
 
 /* The largest error of a field against the reference, relative to the largest magnitude in the reference; `at` is its
  * element. */
@@ -692,6 +733,8 @@ typedef struct Place {
 /* The files that a run writes: run-out.c. */
 typedef struct Outputs Outputs;
 
+struct Facts; /* data/writer.h */
+
 /* One run on one device. tuned: the database that its schedule is from, NULL: none. */
 typedef struct Job {
   const Command *c;
@@ -701,6 +744,7 @@ typedef struct Job {
   Series series;
   const char *tuned;
   Outputs *outputs;
+  const Const *scalars; /* of the program's module; set by ready_check */
 } Job;
 
 /* What `name` stands for in the option; `arrays`: launch-time arrays too. False after an error. */
@@ -714,8 +758,16 @@ StcStatus give_fields(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
  * command's arena. */
 StcStatus outputs_check(Job *j);
-/* Notes what files say of j->plan. */
-void outputs_facts(Job *j);
+/* What files say of the run, as far as it is known: before there is a plan, without device and schedule. */
+const struct Facts *outputs_facts(Job *j);
+/* Checks what can be known before code is made: params, the values and files of --in by their headers, fields without a
+ * value, the checkpoint. */
+StcStatus ready_check(Job *j);
+/* Is the value of --in a file's name? That of a picture? Is it else a value that the field, of scalar type, may have?
+ */
+bool is_file(const char *value);
+bool is_picture(const char *path);
+StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value);
 /* Opens them for j->plan, whose runs write them from then on: after every so many steps. */
 StcStatus outputs_open(Job *j);
 /* Writes what wants the last step, unless the run ended with an error, `s`, and ends all files. *files: how many steps

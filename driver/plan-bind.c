@@ -34,7 +34,7 @@ static StcStatus exchange_values(StcPlan *p, const Slot *a, const Slot *b) {
   StcStatus s = STC_OK;
   if (spare->size < a->size) {
     plan_release_slot(p, spare);
-    s = p->device.kind->alloc(&p->device, a->size, &spare->memory);
+    s = device_alloc(&p->device, "exchanging fields", a->size, 0, &spare->memory);
     spare->size = s ? 0 : a->size;
   }
   Slot aside = {.memory = spare->memory, .size = a->size};
@@ -169,11 +169,7 @@ static int32_t fix_slot(StcPlan *p, int field, int component, int *module_field)
 /* Memory of the plan's own for slot `slot`, with the values that it has. */
 static StcStatus own_slot(StcPlan *p, Slot *slot) {
   Slot own = {.size = slot->size};
-  StcStatus s = STC_OK;
-  if (p->device.kind->whole)
-    s = (own.memory = calloc(slot->size + 1, 1)) ? STC_OK : STC_MEMORY;
-  else
-    s = p->device.kind->alloc(&p->device, slot->size ? slot->size : 16, &own.memory);
+  StcStatus s = device_alloc(&p->device, "a field that was bound", slot->size ? slot->size : 16, 0, &own.memory);
   if (!s)
     s = copy_slot(p, &own, slot);
   if (!s && !p->device.kind->whole)

@@ -15,76 +15,26 @@ const Declared *plan_find_declared(const StcPlan *p, int field, int component) {
   return d;
 }
 
-/* Does `m` have an init for one of the `n` fields from `first` on? */
-static bool has_init(Arena *a, const Module *m, int first, int n) {
-  bool *init = ARENA_ARRAY(a, bool, m->nfields + 1), any = false;
-  fields_with_init(m, init);
-  for (int i = 0; i < n; i++)
-    any |= init[first + i];
-  return any;
-}
-
 StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
-  const Declared *d = plan_find_declared(p, field, 0);
-  if (!d)
+  if (!plan_find_declared(p, field, 0))
     return STC_USAGE;
-  const Module *source = p->program->module;
-  const Field *f = &p->module->fields[p->homes[field].field];
-  int split = type_composite(source, source->fields[d->field].type) ? 1 : d->ncomponents;
-  *out = (StcFieldInfo){.name = d->name,
-                        .rank = f->box.rank,
-                        .input = f->input,
-                        .temp = f->temp,
-                        .type_name = d->type_name,
-                        .ncomponents = d->ncomponents,
-                        .components = d->components,
-                        .dtype = d->dtype,
-                        .naxes = d->naxes,
-                        .axes = d->axes};
-  out->type = d->type < TY_COMPOSITE ? (StcType)d->type : STC_COMPOSITE;
-  out->bytes = field_shape(f, p->scalars, out->shape) * d->point_bytes;
-  for (int k = 0; k < f->box.rank; k++)
-    out->first[k] = affine_eval(f->box.lo[k], p->scalars, NULL);
-  out->has_init = has_init(p->w.arena, source, d->field, split);
+  declared_info(p->program, field, p->module, p->homes[field].field, p->scalars, out);
   return STC_OK;
-}
-
-/* The one component of a field of scalar type. */
-static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0},
-                                                 {"", STC_I16, 0},       {"", STC_I32, 0},  {"", STC_I64, 0},
-                                                 {"", STC_F16, 0},       {"", STC_BF16, 0}, {"", STC_F32, 0},
-                                                 {"", STC_F64, 0}};
-
-/* Makes `f`, of `points` points, one of scalar type `t`. */
-static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
-  f->type = t;
-  f->type_name = type_name((Type)t);
-  f->bytes = points * type_size((Type)t);
-  f->ncomponents = 1;
-  f->components = &scalar_components[t];
-  f->dtype = NULL;
-  f->naxes = 0;
 }
 
 StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo *out) {
   const Declared *d = plan_find_declared(p, field, component);
   if (!d)
     return STC_USAGE;
-  StcStatus s = stc_plan_field(p, field, out);
-  if (s || !declared_has_parts(d))
-    return s;
-  out->name = d->names[component];
-  make_scalar(out, d->components[component].type, out->bytes / d->point_bytes);
+  declared_info(p->program, field, p->module, p->homes[field].field, p->scalars, out);
+  component_info(d, component, out);
   return STC_OK;
 }
 
 StcStatus stc_plan_array(StcPlan *p, int array, StcFieldInfo *out) {
   if (array < 0 || array >= stc_program_array_count(p->program))
     return context_error(p->w.context, "there is no launch-time array number %d", array), STC_USAGE;
-  const ParamArray *a = &p->module->param_arrays[array];
-  *out = (StcFieldInfo){.name = a->name, .rank = 1, .input = true};
-  out->shape[0] = param_array_extent(a, p->scalars);
-  make_scalar(out, (StcType)a->type, out->shape[0]);
+  array_info(&p->module->param_arrays[array], p->scalars, out);
   return STC_OK;
 }
 
@@ -368,11 +318,8 @@ typedef struct RandomArgs {
 /* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value
  * suits? */
 static bool keeps_init(const StcPlan *p, int f) {
-  const Declared *d = &p->program->declared[f];
   const Field *field = &p->module->fields[p->homes[f].field];
-  bool split = type_composite(p->program->module, p->program->module->fields[d->field].type) == NULL;
-  return field->temp ||
-         (field->input && has_init(p->w.arena, p->program->module, d->field, split ? d->ncomponents : 1));
+  return field->temp || (field->input && p->program->declared[f].has_init);
 }
 
 /* Sets everything. */

@@ -501,54 +501,6 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
 
 /* ---------------------------------------------------------------- the interface */
 
-/* Does declared field `i` need a value from outside? Reports if it got only some of its components. */
-static bool is_missing(StcPlan *p, int i, const bool *init, StcStatus *s) {
-  const Declared *d = &p->program->declared[i];
-  const Field *field = &p->module->fields[p->homes[i].field];
-  const bool *given = &p->component_given[d->first];
-  int n = 0, missing = 0;
-  for (int c = 0; c < d->ncomponents; c++) {
-    n += given[c];
-    missing = given[missing] ? missing + 1 : missing;
-  }
-  if (n && n < d->ncomponents) {
-    diag_error(p->w.diags, field->loc,
-               "field %s was given some of its components, but not %s: give it all of them, or the whole field first",
-               d->name, d->names[missing]);
-    *s = STC_INPUT;
-  }
-  return !n && !field->temp && !field->past && !init[p->homes[i].field];
-}
-
-/* Names every field and array that has no value yet. */
-static StcStatus check_given(StcPlan *p) {
-  bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
-  StcStatus s = STC_OK;
-  if (p->inits_done)
-    return STC_OK;
-  fields_with_init(p->module, init);
-  for (int i = 0; i < p->program->ndeclared; i++) {
-    const char *name = p->program->declared[i].name;
-    const Field *field = &p->module->fields[p->homes[i].field];
-    if (!is_missing(p, i, init, &s))
-      continue;
-    diag_error(
-        p->w.diags, field->loc,
-        "field %s has no value to start from: give it one with --in %s=FILE.npy, --in %s=random:1 or --in %s=0%s", name,
-        name, name, name, field->input ? "" : ", or write an `init` for it");
-    s = STC_INPUT;
-  }
-  for (int i = 0; i < stc_program_array_count(p->program); i++) {
-    const ParamArray *a = &p->module->param_arrays[i];
-    if (p->array_given[i])
-      continue;
-    diag_error(p->w.diags, a->loc, "launch-time array %s has no values: give it %lld of type %s with --in %s=FILE.npy",
-               a->name, (long long)param_array_extent(a, p->scalars), type_name(a->type), a->name);
-    s = STC_INPUT;
-  }
-  return s;
-}
-
 /* What plan_run_steps hands to its guarded part. */
 typedef struct RunArgs {
   StcPlan *p;
@@ -577,7 +529,9 @@ static StcStatus run_guarded(void *arg) {
   double seconds = 0;
   if (p->done > INT64_MAX - steps)
     return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
-  StcStatus s = check_given(p);
+  StcStatus s = STC_OK;
+  if (!p->inits_done)
+    s = program_check_given(p->program, p->w.arena, p->w.diags, p->scalars, p->component_given, p->array_given, false);
   if (!s)
     s = plan_fill_lists(p);
   if (!s)

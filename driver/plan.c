@@ -92,21 +92,43 @@ void fields_with_init(const Module *m, bool *has) {
 
 /* ---------------------------------------------------------------- making a plan */
 
+/* A slot that is to be made: what it is for, the bytes to allocate at least, and whether it is to start as zeros. */
+typedef struct Wanted {
+  const char *what;
+  size_t least;
+  bool zero;
+} Wanted;
+
+/* What making slots goes by: one Wanted a slot. */
+typedef struct SlotMaker {
+  StcPlan *p;
+  Wanted *wanted;
+} SlotMaker;
+
+/* Notes a new slot of `size` bytes; its number. */
+static int32_t add_slot(SlotMaker *k, size_t size, Wanted w) {
+  StcPlan *p = k->p;
+  k->wanted[p->nslots] = w;
+  p->slots[p->nslots] = (Slot){.size = size};
+  return p->nslots++;
+}
+
 /* The bytes of field `field`, or false after an error if they do not fit an address. */
 static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   const Field *f = &p->module->fields[field];
-  int64_t shape[MAX_RANK] = {1, 1, 1}, n = 1, size;
+  int64_t shape[MAX_RANK] = {1, 1, 1}, size = type_bytes(p->module, f->type);
+  bool fits = true;
+  double all = (double)size;
   field_shape(f, p->scalars, shape);
-  for (int d = 0; d < f->box.rank; d++)
-    if (__builtin_mul_overflow(n, shape[d], &n))
-      n = -1;
-  if (n < 0 || __builtin_mul_overflow(n, type_bytes(p->module, f->type), &size) || size > INT64_MAX / 2) {
-    diag_error(p->w.diags, f->loc, "field %s would take more bytes than an address can name; choose smaller params",
-               declared_name(p->module, field));
-    return false;
+  for (int d = 0; d < f->box.rank; d++) {
+    all *= (double)shape[d];
+    fits = fits && !__builtin_mul_overflow(size, shape[d], &size);
   }
   *bytes = (size_t)size;
-  return true;
+  if (fits && size <= INT64_MAX / 2)
+    return true;
+  device_no_room(&p->device, arena_printf(p->w.arena, "field %s", declared_name(p->module, field)), all, 0);
+  return false;
 }
 
 /* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use
@@ -120,63 +142,63 @@ static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   return bytes ? bytes : n;
 }
 
-/* Memory for a new slot of `size` bytes, of which at least `least` are allocated; `what` is for messages. */
-static StcStatus add_slot(StcPlan *p, const char *what, size_t size, size_t least, int32_t *slot) {
-  void *memory = NULL;
-  StcStatus s = STC_OK;
-  if (!p->device.kind->whole) {
-    s = p->device.kind->alloc(&p->device, size > least ? size : least, &memory);
-  } else {
-    memory = calloc((size > least ? size : least) + 1, 1);
-    if (!memory)
-      s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for %s of %zu bytes", what, size), STC_MEMORY);
-  }
-  if (s)
-    return s;
-  *slot = p->nslots;
-  p->slots[p->nslots++] = (Slot){.memory = memory, .size = size};
-  return STC_OK;
-}
-
 /* A new slot for field `field`. */
-static StcStatus add_field_slot(StcPlan *p, int field, int32_t *slot) {
+static StcStatus add_field_slot(SlotMaker *k, int field, int32_t *slot) {
+  StcPlan *p = k->p;
   const Field *f = &p->module->fields[field];
   size_t size;
   if (!field_bytes(p, field, &size))
-    return STC_INPUT;
-  return add_slot(p, arena_printf(p->w.arena, "field %s", declared_name(p->module, field)), size,
-                  layout_bytes(p, f, size), slot);
+    return STC_MEMORY;
+  const char *what = arena_printf(p->w.arena, "field %s", declared_name(p->module, field));
+  *slot = add_slot(k, size, (Wanted){what, layout_bytes(p, f, size), false});
+  return STC_OK;
 }
 
 /* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty
  * array. It starts as zeros. */
-static StcStatus add_array_slot(StcPlan *p, int array, int32_t *slot) {
-  static const char zeros[16];
+static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
+  StcPlan *p = k->p;
   const ParamArray *a = &p->module->param_arrays[array];
-  int64_t size;
-  if (__builtin_mul_overflow(param_array_extent(a, p->scalars), (int64_t)type_size(a->type), &size) ||
-      size > INT64_MAX / 2)
-    return diag_error(p->w.diags, a->loc,
-                      "array %s would take more bytes than an address can name; choose smaller params", a->name),
-           STC_INPUT;
-  StcStatus s =
-      add_slot(p, arena_printf(p->w.arena, "array %s", a->name), (size_t)size, (size_t)type_size(a->type), slot);
-  if (s || size > 0 || p->device.kind->whole)
-    return s;
-  return p->device.kind->put(&p->device, p->slots[*slot].memory, zeros, (size_t)type_size(a->type));
+  const char *what = arena_printf(p->w.arena, "array %s", a->name);
+  int64_t n = param_array_extent(a, p->scalars), size;
+  if (__builtin_mul_overflow(n, (int64_t)type_size(a->type), &size) || size > INT64_MAX / 2)
+    return device_no_room(&p->device, what, (double)n * (double)type_size(a->type), 0);
+  *slot = add_slot(k, (size_t)size, (Wanted){what, (size_t)type_size(a->type), size == 0});
+  return STC_OK;
 }
 
 /* A slot for buffer `b` of the kernels. */
-static StcStatus add_buffer_slot(StcPlan *p, const Buffer *b, int32_t *slot) {
+static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
+  StcPlan *p = k->p;
   if (b->kind == BUFFER_SCRATCH) {
-    size_t size = (size_t)b->cells * (size_t)type_size(b->type);
-    return add_slot(p, "scratch memory", size, 16, slot);
+    *slot = add_slot(k, (size_t)b->cells * (size_t)type_size(b->type), (Wanted){"scratch memory", 16, false});
+    return STC_OK;
   }
-  StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(p, b->field, slot) : add_field_slot(p, b->field, slot);
+  StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(k, b->field, slot) : add_field_slot(k, b->field, slot);
   if (!s && b->kind == BUFFER_PARAM)
     p->slot_of_array[b->field] = *slot;
   if (!s && b->kind == BUFFER_FIELD && b->copy == 0)
     p->slot_of_field[b->field] = *slot;
+  return s;
+}
+
+/* Memory for all slots, if there is enough for all. */
+static StcStatus allocate_slots(SlotMaker *k) {
+  static const char zeros[16];
+  StcPlan *p = k->p;
+  Need *needs = ARENA_ARRAY(p->w.arena, Need, p->nslots + 1);
+  double all = 0;
+  for (int i = 0; i < p->nslots; i++) {
+    size_t size = p->slots[i].size > k->wanted[i].least ? p->slots[i].size : k->wanted[i].least;
+    needs[i] = (Need){k->wanted[i].what, (double)size};
+    all += needs[i].bytes;
+  }
+  StcStatus s = needs_check(&p->device, p->nslots, needs);
+  for (int i = 0; i < p->nslots && !s; i++) {
+    s = device_alloc(&p->device, needs[i].what, (size_t)needs[i].bytes, all, &p->slots[i].memory);
+    if (!s && k->wanted[i].zero && !p->device.kind->whole)
+      s = p->device.kind->put(&p->device, p->slots[i].memory, zeros, k->wanted[i].least);
+  }
   return s;
 }
 
@@ -188,6 +210,7 @@ static StcStatus make_slots(StcPlan *p) {
   int nbuffers = k && !whole ? k->nbuffers : 0;
   StcStatus s = STC_OK;
   p->slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + m->nparam_arrays + 1);
+  SlotMaker maker = {p, ARENA_ARRAY(p->w.arena, Wanted, nbuffers + m->nfields + m->nparam_arrays + 1)};
   p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
   p->slot_of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
   p->slot_of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
@@ -197,14 +220,14 @@ static StcStatus make_slots(StcPlan *p) {
   for (int i = 0; i < m->nparam_arrays; i++)
     p->slot_of_array[i] = -1;
   for (int b = 0; b < nbuffers && !s; b++)
-    s = add_buffer_slot(p, &k->buffers[b], &p->slot_of_buffer[b]);
+    s = add_buffer_slot(&maker, &k->buffers[b], &p->slot_of_buffer[b]);
   for (int f = 0; f < m->nfields && !s; f++)
     if (!m->fields[f].temp && p->slot_of_field[f] < 0)
-      s = add_field_slot(p, f, &p->slot_of_field[f]);
+      s = add_field_slot(&maker, f, &p->slot_of_field[f]);
   for (int i = 0; i < m->nparam_arrays && !s; i++)
     if (whole || (p->slot_of_array[i] < 0 && m->nlists + m->nprobes))
-      s = add_array_slot(p, i, &p->slot_of_array[i]);
-  return s;
+      s = add_array_slot(&maker, i, &p->slot_of_array[i]);
+  return s ? s : allocate_slots(&maker);
 }
 
 /* Finds the declared fields in the plan's module. */
@@ -337,19 +360,32 @@ typedef struct PlanArgs {
   const char *device;
   int n;
   const char *const *defines;
+  bool first; /* are these the params of the first run? */
 } PlanArgs;
 
-/* The program's defines, then the plan's. */
-static StcStatus bind(StcPlan *p, int n, const char *const *texts) {
+/* The values of the scalars of `m` with the program's defines, then the plan's, into *out. */
+static StcStatus bind(StcPlan *p, const Module *m, int n, const char *const *texts, Const **out) {
   const StcProgram *g = p->program;
   Define *defines = ARENA_ARRAY(p->w.arena, Define, g->options.ndefines + n + 1);
   for (int i = 0; i < g->options.ndefines; i++)
     defines[i] = g->defines[i];
   for (int i = 0; i < n; i++)
     if (!define_parse(p->w.arena, texts[i], &defines[g->options.ndefines + i]))
-      return diag_error(p->w.diags, no_loc(), "-D%s: write -DNAME=VALUE", texts[i]), STC_USAGE;
-  p->scalars = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
-  return module_bind(p->module, g->options.ndefines + n, defines, p->scalars, p->w.diags) ? STC_OK : STC_INPUT;
+      return diag_error(p->w.diags, no_loc(), "stc_plan_new: \"%s\" defines no param; write NAME=VALUE", texts[i]),
+             STC_USAGE;
+  *out = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);
+  return module_bind(m, g->options.ndefines + n, defines, *out, p->w.diags) ? STC_OK : STC_INPUT;
+}
+
+/* Checks the params, and that there is memory for the fields at least: making code may take long. */
+static StcStatus check_first(const PlanArgs *args) {
+  StcPlan *p = args->p;
+  const StcProgram *g = p->program;
+  Need *needs;
+  Const *values;
+  StcStatus s = bind(p, g->module, args->n, args->defines, &values);
+  int n = s ? 0 : program_needs(g, p->w.arena, values, &needs);
+  return s ? s : needs_check(&p->device, n, needs);
 }
 
 /* Opens the device, makes and loads the code. */
@@ -357,6 +393,8 @@ static StcStatus prepare_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
   StcStatus s = device_open(&p->w, args->device, &p->device);
+  if (!s && args->first)
+    s = check_first(args);
   if (!s)
     s = make_code(p, args->n, args->defines);
   if (!s)
@@ -368,7 +406,7 @@ static StcStatus prepare_guarded(void *arg) {
 static StcStatus reset_guarded(void *arg) {
   PlanArgs *args = arg;
   StcPlan *p = args->p;
-  StcStatus s = bind(p, args->n, args->defines);
+  StcStatus s = bind(p, p->module, args->n, args->defines, &p->scalars);
   if (s)
     return s;
   p->points = grid_points(p);
@@ -386,7 +424,9 @@ static StcStatus reset_guarded(void *arg) {
   return s ? s : make_slots(p);
 }
 
-StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
+/* plan_prepare; `first`: checks first what can be known of the params. */
+static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
+                         StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -398,13 +438,17 @@ StcStatus plan_prepare(StcProgram *program, const char *device, int n, const cha
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }
-  PlanArgs args = {p, device ? device : "host", n, defines};
+  PlanArgs args = {p, device ? device : "host", n, defines, first};
   StcStatus s = workspace_guard(&p->w, prepare_guarded, &args);
   if (s)
     stc_plan_free(p);
   else
     *out = p;
   return s;
+}
+
+StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
+  return prepare(program, device, n, defines, false, out);
 }
 
 void plan_release(StcPlan *p) {
@@ -424,7 +468,7 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
 }
 
 StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  StcStatus s = plan_prepare(program, device, n, defines, out);
+  StcStatus s = prepare(program, device, n, defines, true, out);
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {

@@ -104,25 +104,44 @@ static bool looks_like_value(const char *v) {
   return end != v && !*end;
 }
 
-/* Fills `data` as the value of --in says; `what` is "field" or "array", for messages. */
-static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f, const char *value, void *data) {
-  uint64_t seed;
-  if (strncmp(value, "random:", 7) == 0) {
-    if (!parse_seed(value + 7, &seed))
-      return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value),
-             STC_USAGE;
+bool is_file(const char *value) { return strncmp(value, "random:", 7) != 0 && !looks_like_value(value); }
+
+bool is_picture(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && strcmp(dot, ".png") == 0;
+}
+
+/* Fills `data` with random numbers or the value that --in says. */
+static StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
+  uint64_t seed = 0;
+  bool random = strncmp(value, "random:", 7) == 0;
+  if (random && !parse_seed(value + 7, &seed))
+    return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value),
+           STC_USAGE;
+  if (random)
     random_fill(f, seed, data);
-    return STC_OK;
-  }
-  const char *dot = strrchr(value, '.');
-  if (!looks_like_value(value) && dot && strcmp(dot, ".png") == 0)
-    return png_read_field(c->context, value, arena_printf(c->arena, "%s %s", what, f->name), f, data);
-  if (!looks_like_value(value))
-    return npy_read(c->context, value, arena_printf(c->arena, "%s %s", what, f->name), f, data);
-  if (value_fill(f, value, data))
+  if (random || value_fill(f, value, data))
     return STC_OK;
   return context_error(c->context, "--in %s=%s: that is no value of type %s", f->name, value, type_name((Type)f->type)),
          STC_USAGE;
+}
+
+StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value) {
+  StcFieldInfo one = *f;
+  char room[16];
+  one.rank = 1;
+  one.shape[0] = 1;
+  one.bytes = type_size((Type)f->type);
+  return fill_value(c, &one, value, room);
+}
+
+/* Fills `data` as the value of --in says; `what` is "field" or "array", for messages. */
+static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f, const char *value, void *data) {
+  if (!is_file(value))
+    return fill_value(c, f, value, data);
+  what = arena_printf(c->arena, "%s %s", what, f->name);
+  return is_picture(value) ? png_read_field(c->context, value, what, f, data)
+                           : npy_read(c->context, value, what, f, data);
 }
 
 /* Copies the elements of a place to the plan. */
@@ -138,10 +157,6 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, P
   StcFieldInfo f;
   void *data;
   StcStatus s = place_memory(j, plan, at, &f, &data);
-  if (!s && f.temp)
-    s = (context_error(j->c->context, "--in %s: field %s is temp, it holds nothing before the first step", o->field,
-                       f.name),
-         STC_USAGE);
   if (!s)
     s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", &f, o->value, data);
   if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
@@ -151,9 +166,6 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, P
   free(data);
   return s;
 }
-
-/* Is the value of --in a file's name? */
-static bool is_file(const char *value) { return strncmp(value, "random:", 7) != 0 && !looks_like_value(value); }
 
 /* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
 static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o) {

@@ -250,15 +250,15 @@ static StcStatus take_units(const Job *j, Outputs *out) {
   return STC_OK;
 }
 
-/* Takes the plan's params, and what made and ran the program. */
+/* Takes the params, and what made and runs the program. */
 static void take_params(const Job *j, Facts *f) {
-  const Module *m = j->plan->module;
+  const Module *m = j->program->module;
   ParamFact *params = NULL;
   f->nparams = 0;
   for (int i = 0; i < m->nscalars; i++) {
     if (!m->scalars[i].is_param)
       continue;
-    Const v = j->plan->scalars[i];
+    Const v = j->scalars[i];
     bool real = type_is_float(m->scalars[i].type);
     ParamFact p = {m->scalars[i].name, real ? STC_F64 : STC_I64, real ? 0 : v.i, real ? v.f : 0};
     ARENA_PUSH(j->c->arena, params, f->nparams, p);
@@ -269,8 +269,8 @@ static void take_params(const Job *j, Facts *f) {
   f->program = stc_program_name(j->program);
   f->text = j->program->text;
   f->version = stc_version();
-  f->device = stc_plan_device(j->plan);
-  f->schedule = stc_plan_schedule(j->plan);
+  f->device = j->plan ? stc_plan_device(j->plan) : NULL;
+  f->schedule = j->plan ? stc_plan_schedule(j->plan) : NULL;
 }
 
 StcStatus outputs_check(Job *j) {
@@ -349,7 +349,10 @@ static StcStatus watch(const Job *j, Outputs *out) {
   return s;
 }
 
-void outputs_facts(Job *j) { take_params(j, &j->outputs->facts); }
+const Facts *outputs_facts(Job *j) {
+  take_params(j, &j->outputs->facts);
+  return &j->outputs->facts;
+}
 
 StcStatus outputs_open(Job *j) {
   Outputs *out = j->outputs;

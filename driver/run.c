@@ -177,6 +177,8 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
     s = check_names(&j);
   if (!s)
     s = outputs_check(&j);
+  if (!s)
+    s = ready_check(&j);
   if (!s) {
     s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
     if (s && j.tuned)

@@ -17,14 +17,31 @@ static bool open_special(StcContext *c, const char *path, OutFile *f) {
   return f->to != NULL;
 }
 
+/* The folder of `path`, into `to`. */
+static void folder_of(const char *path, char to[4096]) {
+  const char *slash = strrchr(path, '/');
+  int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
+  snprintf(to, 4096, "%.*s", n, slash ? path : ".");
+}
+
+/* Reports that `path` cannot be written, because of `why` (errno). */
+static bool cannot_write(StcContext *c, const char *path, int why) {
+  char folder[4096];
+  struct stat st;
+  folder_of(path, folder);
+  if (why == ENOENT && stat(folder, &st) != 0)
+    context_error(c, "cannot write %s: there is no folder %s", path, folder);
+  else
+    context_error(c, "cannot write %s: %s", path, strerror(why));
+  return false;
+}
+
 /* Opens a file without a name in the folder of `path`, with the mode of new files; -1 if the system cannot, or could
  * not give it a name later. If the process ends in whatever way before that, nothing is left. */
 static int open_unnamed(const char *path) {
 #ifdef O_TMPFILE
   char folder[4096];
-  const char *slash = strrchr(path, '/');
-  int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
-  snprintf(folder, sizeof folder, "%.*s", n, slash ? path : ".");
+  folder_of(path, folder);
   if (access("/proc/self/fd", X_OK) == 0)
     return open(folder, O_TMPFILE | O_WRONLY, 0666);
 #endif
@@ -79,7 +96,7 @@ bool file_create(StcContext *c, const char *path, OutFile *f) {
     fd = open_temporary(c, path, f);
   f->to = fd < 0 ? NULL : fdopen(fd, "wb");
   if (!f->to) {
-    context_error(c, "cannot write %s: %s", path, strerror(errno));
+    cannot_write(c, path, errno);
     if (fd >= 0)
       close(fd);
     return false;
@@ -138,6 +155,7 @@ bool file_write(StcContext *c, const char *path, const void *bytes, size_t size)
 char *file_read(Workspace *w, const char *path, size_t *size) {
   bool standard = strcmp(path, "-") == 0;
   FILE *from = standard ? stdin : fopen(path, "rb");
+  path = standard ? "<stdin>" : path;
   if (!from) {
     context_error(w->context, "cannot read %s: %s", path, strerror(errno));
     return NULL;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The longest header that is read; NumPy's own limit is 10000. */
 enum { MAX_HEADER = 65536, MAX_DIMS = 64 };
@@ -257,6 +258,9 @@ static const char *file_dtype(const StcFieldInfo *f, char text[8]) {
   return f->dtype ? f->dtype : text;
 }
 
+/* Are these complex numbers, 'c8' or 'c16' of some byte order? */
+static bool is_complex(const char *descr) { return descr[0] == '\'' && descr[1] && descr[2] == 'c'; }
+
 /* Checks the header against the field. */
 static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
                               const NpyHeader *h) {
@@ -264,6 +268,13 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
   const char *want = file_dtype(f, scalar);
   int64_t shape[MAX_DIMS];
   int rank = file_shape(f, shape);
+  if (is_complex(h->descr)) {
+    context_error(c,
+                  "%s: its type is %s, complex numbers, which %s does not have; give it one part, in NumPy: "
+                  "a.real.astype(%s), or declare two fields, or one of vectors of two",
+                  path, h->descr, what, want);
+    return STC_INPUT;
+  }
   if (strcmp(h->descr, want) != 0) {
     context_error(c, "%s: its type is %s, but %s needs %s; in NumPy: a.astype(%s)", path, h->descr, what, want, want);
     return STC_INPUT;
@@ -301,19 +312,36 @@ static void normalize_bools(const StcFieldInfo *f, void *data) {
       ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
 }
 
-/* Reads the elements behind a header. */
-static StcStatus read_elements(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, void *data) {
-  size_t got = f->bytes == 0 ? 0 : fread(data, 1, (size_t)f->bytes, from);
-  if (got != (size_t)f->bytes)
-    return context_error(c, "%s: it has %zu bytes of elements, but its header promises %lld", path, got,
+/* Checks that there are as many bytes of elements as the field has: `got`, and perhaps `more`. */
+static StcStatus check_length(StcContext *c, const char *path, const StcFieldInfo *f, int64_t got, bool more) {
+  if (got < f->bytes)
+    return context_error(c, "%s: it has %lld bytes of elements, but its header promises %lld", path, (long long)got,
                          (long long)f->bytes),
            STC_INPUT;
-  if (fgetc(from) != EOF)
+  if (more)
     return context_error(c, "%s: it goes on after the %lld bytes of elements that its header promises", path,
                          (long long)f->bytes),
            STC_INPUT;
-  normalize_bools(f, data);
   return STC_OK;
+}
+
+/* Reads the elements behind a header, or, without `data`, looks how many the regular file has. */
+static StcStatus read_elements(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, void *data) {
+  struct stat st;
+  int64_t at = data ? 0 : ftello(from);
+  if (!data && at >= 0 && fstat(fileno(from), &st) == 0)
+    return check_length(c, path, f, st.st_size - at, st.st_size - at > f->bytes);
+  if (!data)
+    return STC_OK;
+  int64_t got = f->bytes == 0 ? 0 : (int64_t)fread(data, 1, (size_t)f->bytes, from);
+  StcStatus s = check_length(c, path, f, got, got == f->bytes && fgetc(from) != EOF);
+  if (!s)
+    normalize_bools(f, data);
+  return s;
+}
+
+StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
+  return npy_read(c, path, what, f, NULL);
 }
 
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {

@@ -76,19 +76,8 @@ static int field_channels(const StcFieldInfo *f) {
   return f->rank != 2 ? 0 : f->ncomponents == 1 ? 1 : f->ncomponents == 3 && f->naxes == 1 ? 3 : 0;
 }
 
-/* Decodes the file for a field of `channels`: palettes, transparency and less than 8 bits are made plain, colours grey
- * where one channel is wanted. False on an error. */
-static bool decode(FILE *from, int channels, Photo *out) {
-  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
-  png_infop info = png ? png_create_info_struct(png) : NULL;
-  png_bytep *volatile rows = NULL;
-  if (!info || setjmp(png_jmpbuf(png))) {
-    png_destroy_read_struct(&png, &info, NULL);
-    free(rows);
-    return false;
-  }
-  png_init_io(png, from);
-  png_read_info(png, info);
+/* Has libpng make what it reads plain, for a field of `channels`. */
+static void make_plain(png_structp png, png_infop info, int channels) {
   png_set_expand(png);
   png_set_strip_alpha(png);
   int kind = png_get_color_type(png, info);
@@ -99,11 +88,31 @@ static bool decode(FILE *from, int channels, Photo *out) {
     png_set_gray_to_rgb(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
+}
+
+/* Decodes the file for a field of `channels`: palettes, transparency and less than 8 bits are made plain, colours grey
+ * where one channel is wanted. Without `pixels` the header alone. False on an error. */
+static bool decode(FILE *from, int channels, bool pixels, Photo *out) {
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
+  png_infop info = png ? png_create_info_struct(png) : NULL;
+  png_bytep *volatile rows = NULL;
+  if (!info || setjmp(png_jmpbuf(png))) {
+    png_destroy_read_struct(&png, &info, NULL);
+    free(rows);
+    return false;
+  }
+  png_init_io(png, from);
+  png_read_info(png, info);
+  make_plain(png, info, channels);
   out->width = (int)png_get_image_width(png, info);
   out->height = (int)png_get_image_height(png, info);
   out->channels = png_get_channels(png, info);
   out->depth = png_get_bit_depth(png, info);
   size_t row = png_get_rowbytes(png, info);
+  if (!pixels) {
+    png_destroy_read_struct(&png, &info, NULL);
+    return true;
+  }
   out->pixels = malloc(row * (size_t)out->height + 1);
   rows = malloc(sizeof *rows * (size_t)out->height + 1);
   if (!out->pixels || !rows)
@@ -149,7 +158,8 @@ static StcStatus check_photo(StcContext *c, const char *path, const char *what, 
   return STC_OK;
 }
 
-StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
+/* Reads the picture, or, without `data`, checks its header. */
+static StcStatus read_photo(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
   Photo p = {0};
   int channels = field_channels(f);
   if (!channels)
@@ -160,11 +170,19 @@ StcStatus png_read_field(StcContext *c, const char *path, const char *what, cons
   FILE *from = fopen(path, "rb");
   if (!from)
     return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), STC_IO;
-  bool ok = decode(from, channels, &p);
+  bool ok = decode(from, channels, data != NULL, &p);
   fclose(from);
   StcStatus s = ok ? check_photo(c, path, what, f, &p) : (context_error(c, "%s: it is no whole PNG", path), STC_INPUT);
-  if (!s)
+  if (!s && data)
     take_pixels(&p, f, data);
   free(p.pixels);
   return s;
+}
+
+StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
+  return read_photo(c, path, what, f, data);
+}
+
+StcStatus png_check_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
+  return read_photo(c, path, what, f, NULL);
 }

@@ -208,32 +208,44 @@ static StcStatus restore(const Reader *r, Series *series) {
   return s ? s : restore_series(r, series);
 }
 
-/* Reads the open file. */
-static StcStatus read_file(const Reader *r, const Facts *f, Series *series, Restart *out) {
+/* Checks the open file, and reads what it says of itself. */
+static StcStatus read_head(const Reader *r, const Facts *f, Restart *out) {
   StcStatus s = check_program(r, f);
   if (s)
     return s;
   out->until = get_text(r, "until");
   if (!get_number(r->file, "steps", H5T_NATIVE_INT64, &out->step) || out->step < 0 || !out->until)
     return bad_file(r, "it does not say how many steps were done");
-  s = restore(r, series);
-  if (!s)
+  return STC_OK;
+}
+
+/* Reads the file: all of it for a plan, or without one its head. */
+static StcStatus read_file(Reader *r, const Facts *f, Series *series, Restart *out) {
+  char reason[256] = "";
+  hdf5_take();
+  r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (r->file < 0)
+    hdf5_reason(reason);
+  StcStatus s = r->file >= 0 ? read_head(r, f, out) : STC_IO;
+  if (!s && r->plan)
+    s = restore(r, series);
+  if (!s && r->plan)
     plan_begin(r->plan, out->step);
+  if (r->file < 0)
+    context_error(r->j->c->context, "--restart=%s: cannot read it: %s", r->path, reason);
+  else
+    H5Fclose(r->file);
+  hdf5_give();
   return s;
 }
 
 StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out) {
   Reader r = {j, path, plan, -1};
-  char reason[256] = "";
-  hdf5_take();
-  r.file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (r.file < 0)
-    hdf5_reason(reason);
-  StcStatus s = r.file >= 0 ? read_file(&r, f, series, out) : STC_IO;
-  if (r.file < 0)
-    context_error(j->c->context, "--restart=%s: cannot read it: %s", path, reason);
-  else
-    H5Fclose(r.file);
-  hdf5_give();
-  return s;
+  return read_file(&r, f, series, out);
+}
+
+StcStatus restart_check(const Job *j, const char *path, const Facts *f) {
+  Reader r = {j, path, NULL, -1};
+  Restart from;
+  return read_file(&r, f, NULL, &from);
 }

@@ -195,6 +195,8 @@ typedef struct Restart {
 /* Sets fields, arrays, reductions and step of `plan` from the checkpoint, and appends the series until then. The
  * checkpoint must be of the same program and params (f). */
 StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out);
+/* Checks that, and nothing more. */
+StcStatus restart_check(const Job *j, const char *path, const Facts *f);
 
 /* ---------------------------------------------------------------- no numbers: nan.c */
 

@@ -358,19 +358,23 @@ static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   return st;
 }
 
-/* Device memory; not enough of it is said in bytes. */
+/* How much memory the device has. */
+static bool cuda_room(Device *d, double *left, double *total) {
+  CudaState *s = d->state;
+  size_t l = 0, t = 0;
+  bool known = s->cu.memory_info(&l, &t) == 0;
+  *left = (double)l;
+  *total = (double)t;
+  return known;
+}
+
+/* Device memory; NULL if there is not enough of it. */
 static StcStatus cuda_alloc(Device *d, size_t size, void **memory) {
   CudaState *s = d->state;
   CuPointer p = 0;
   CuResult e = s->cu.memory_alloc(&p, size ? size : 1);
-  if (e == CU_OUT_OF_MEMORY) {
-    size_t left = 0, total = 0;
-    s->cu.memory_info(&left, &total);
-    diag_error(d->w->diags, no_loc(),
-               "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
-               d->description, size, left, total);
-    return STC_DEVICE;
-  }
+  if (e == CU_OUT_OF_MEMORY)
+    return *memory = NULL, STC_OK;
   *memory = (void *)(uintptr_t)p;
   return check(d, e, "allocating memory");
 }
@@ -597,6 +601,7 @@ const DeviceKind device_cuda = {
     .close = cuda_close,
     .load = cuda_load,
     .alloc = cuda_alloc,
+    .room = cuda_room,
     .release = cuda_release,
     .put = cuda_put,
     .fetch = cuda_fetch,

@@ -279,18 +279,22 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   return st;
 }
 
-/* Device memory; not enough of it is said in bytes. */
+/* How much memory the device has. */
+static bool hip_room(Device *d, double *left, double *total) {
+  size_t l = 0, t = 0;
+  bool known = ((HipState *)d->state)->hip.memory_info(&l, &t) == 0;
+  *left = (double)l;
+  *total = (double)t;
+  return known;
+}
+
+/* Device memory; NULL if there is not enough of it. */
 static StcStatus hip_alloc(Device *d, size_t size, void **memory) {
   HipState *s = d->state;
   HipError e = s->hip.memory_alloc(memory, size ? size : 1);
-  if (e != HIP_OUT_OF_MEMORY)
-    return check(d, e, "allocating memory");
-  size_t left = 0, total = 0;
-  s->hip.memory_info(&left, &total);
-  diag_error(d->w->diags, no_loc(),
-             "%s: no memory for %zu bytes: %zu of the device's %zu bytes are free; choose smaller params with -D",
-             d->description, size, left, total);
-  return STC_DEVICE;
+  if (e == HIP_OUT_OF_MEMORY)
+    return *memory = NULL, STC_OK;
+  return check(d, e, "allocating memory");
 }
 
 /* Gives device memory back. */
@@ -469,6 +473,7 @@ const DeviceKind device_hip = {
     .close = hip_close,
     .load = hip_load,
     .alloc = hip_alloc,
+    .room = hip_room,
     .release = hip_release,
     .put = hip_put,
     .fetch = hip_fetch,

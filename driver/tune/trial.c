@@ -448,9 +448,9 @@ StcStatus device_copy_rate(StcPlan *plan, size_t bytes, double *rate) {
     return STC_OK;
   StcFieldInfo chunk = {.name = "copy", .type = STC_F32, .bytes = CHUNK};
   void *data = malloc(CHUNK);
-  StcStatus s = data ? d->kind->alloc(d, bytes, &a) : STC_MEMORY;
+  StcStatus s = data ? device_alloc(d, "copying", bytes, 0, &a) : STC_MEMORY;
   if (!s)
-    s = d->kind->alloc(d, bytes, &b);
+    s = device_alloc(d, "copying", bytes, 0, &b);
   if (!s)
     random_fill(&chunk, 1, data);
   for (size_t at = 0; at + CHUNK <= bytes && !s; at += CHUNK)

@@ -508,7 +508,7 @@ static void test_missing(void **state) {
     assert_string_equal(
         w->messages,
         "field S was given some of its components, but not S.c.0: give it all of them, or the whole field first\n"
-        "launch-time array src has no values: give it 5 of type f64 with --in src=FILE.npy\n");
+        "launch-time array src has no values: give it 5 of type f64 with stc_plan_set_array\n");
     stc_plan_free(q);
   }
   stc_program_free(p);

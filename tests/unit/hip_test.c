@@ -441,8 +441,9 @@ static void test_failures(void **state) {
   w->messages[0] = 0;
   setenv("STC_STANDIN_MEMORY", "50000", 1);
   assert_int_equal(run(w, p, 1), STC_DEVICE);
-  assert_non_null(
-      strstr(w->messages, "hip:0, Stand-in 0: no memory for 18816 bytes: 10000 of the device's 50000 bytes are free"));
+  assert_string_equal(w->messages,
+                      "no memory for field P of 19.5 KiB: all fields and arrays need 57.4 KiB, hip:0, Stand-in 0 has "
+                      "48.8 KiB free of 48.8 KiB; choose smaller params\n");
   unsetenv("STC_STANDIN_MEMORY");
   w->messages[0] = 0;
   setenv("STC_STANDIN_FAIL", "hipModuleLaunchKernel", 1);
