@@ -6,9 +6,9 @@
 
 /* What -emit= takes: the rows of StcEmit by name, then manifest and header, and what callers of the host artifact in
  * other languages need, and the plan. */
-const char *const emit_names[] = {"ast",      "sir",    "kir",     "llvm", "asm",  "obj",
-                                  "manifest", "header", "fortran", "so",   "plan", NULL};
-enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_FORTRAN, EMIT_SO, EMIT_PLAN, EMIT_UNKNOWN };
+const char *const emit_names[] = {"ast",    "sir",     "kir", "llvm", "asm",      "obj", "manifest",
+                                  "header", "fortran", "so",  "plan", "launcher", NULL};
+enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_FORTRAN, EMIT_SO, EMIT_PLAN, EMIT_LAUNCHER, EMIT_UNKNOWN };
 
 /* The number of the name, EMIT_UNKNOWN if there is none such. */
 static int find_emit(const char *name) {
@@ -23,10 +23,11 @@ static StcStatus emit_bytes(StcProgram *p, int what, const char **bytes, size_t 
   StcStatus s;
   if (what <= STC_EMIT_OBJ)
     return stc_program_emit(p, (StcEmit)what, bytes, size);
-  s = what == EMIT_MANIFEST  ? stc_program_manifest(p, bytes)
-      : what == EMIT_FORTRAN ? fortran_text(p, bytes)
-      : what == EMIT_PLAN    ? stc_program_plan(p, bytes)
-                             : stc_program_header(p, bytes);
+  s = what == EMIT_MANIFEST   ? stc_program_manifest(p, bytes)
+      : what == EMIT_FORTRAN  ? fortran_text(p, bytes)
+      : what == EMIT_PLAN     ? stc_program_plan(p, bytes)
+      : what == EMIT_LAUNCHER ? program_launcher(p, bytes)
+                              : stc_program_header(p, bytes);
   *size = s ? 0 : strlen(*bytes);
   return s;
 }
@@ -179,10 +180,10 @@ StcStatus command_compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
     const char *near = near_match(c->emit, emit_names);
-    return context_error(
-               c->context,
-               "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so and plan%s%s%s",
-               c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
+    return context_error(c->context,
+                         "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so, plan and "
+                         "launcher%s%s%s",
+                         c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
            STC_USAGE;
   }
   if (!c->out && !c->emit && strcmp(c->file, "-") == 0)

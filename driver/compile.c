@@ -3,7 +3,7 @@
  *   .stn -> frontend -> stencil IR -> passes -> kernel IR -> codegen -> PTX, code object, object
  *   .sir -> module_parse ---^            .kir -> module_parse ---^
  */
-#include "driver/driver.h"
+#include "driver/header.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -649,13 +649,8 @@ static StcStatus header_guarded(void *arg) {
   Module *m = program_kernels(e->p);
   if (!m)
     return STC_INPUT;
-  if (strcmp(target_arch(e->p->target), "host") != 0) {
-    context_error(e->p->w.context,
-                  "a C header is made for -march=host only; %s artifacts are launched from their manifest",
-                  target_arch(e->p->target));
-    return STC_USAGE;
-  }
-  e->text = header_text(&e->p->w, e->p, m);
+  bool host = strcmp(target_arch(e->p->target), "host") == 0;
+  e->text = host ? header_text(&e->p->w, e->p, m) : launcher_header_text(&e->p->w, e->p, m, e->p->target);
   return STC_OK;
 }
 
@@ -664,6 +659,43 @@ StcStatus stc_program_header(StcProgram *p, const char **text) {
   StcStatus s = workspace_guard(&p->w, header_guarded, &args);
   *text = args.text;
   return s;
+}
+
+/* Writes the launcher. */
+static StcStatus launcher_guarded(void *arg) {
+  EmitArgs *e = arg;
+  StcProgram *p = e->p;
+  Module *m = program_kernels(p);
+  if (!m)
+    return STC_INPUT;
+  e->text = launcher_text(&p->w, p, m, p->target, p->bytes[STC_EMIT_OBJ], p->sizes[STC_EMIT_OBJ]);
+  return STC_OK;
+}
+
+StcStatus program_launcher(StcProgram *p, const char **text) {
+  const char *bytes, *arch = stc_program_arch(p);
+  EmitArgs args = {p, 0, NULL};
+  if (!arch)
+    return STC_USAGE;
+  if (strcmp(arch, "host") == 0)
+    return context_error(p->w.context, "-emit=launcher is for GPUs, with -march=nvptx or amdgpu; on the host the "
+                                       "artifact's header has the same functions"),
+           STC_USAGE;
+  StcStatus s = stc_program_emit(p, STC_EMIT_OBJ, &bytes, NULL);
+  if (!s)
+    s = workspace_guard(&p->w, launcher_guarded, &args);
+  *text = args.text;
+  return s;
+}
+
+StcStatus program_for_host(StcProgram *p, const char *what) {
+  const char *arch = stc_program_arch(p);
+  if (!arch)
+    return STC_USAGE;
+  if (strcmp(arch, "host") != 0)
+    return context_error(p->w.context, "-emit=%s is for -march=host; -emit=launcher makes C functions for GPUs", what),
+           STC_USAGE;
+  return STC_OK;
 }
 
 const char *stc_program_name(const StcProgram *p) { return p->name; }

@@ -23,6 +23,8 @@
  *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
+ *   header.h        what header.c and launcher.c share: a GPU's artifact as a C file that runs it (launcher-runtime.c
+ *                   what is the same in all of them); outside.c their functions for callers in other files
  *   shared-object.c the host artifact as a shared object, fortran.c a Fortran module for it
  *   expression.c    launch-time expressions as C text and as a JSON tree
  *   check.c         comparing with the reference
@@ -514,6 +516,11 @@ HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m);
  * module. Both have the header's functions. Only for the host. */
 StcStatus shared_object_write(StcProgram *p, const char *path);
 StcStatus fortran_text(StcProgram *p, const char **text);
+/* The launcher of a GPU's artifact as C text (header.h). Only for GPUs. */
+StcStatus program_launcher(StcProgram *p, const char **text);
+/* STC_OK if the program is compiled for the host, else an error that says that `what`, a value of -emit=, is for that.
+ */
+StcStatus program_for_host(StcProgram *p, const char *what);
 /* The params' defaults, those that the program's -D changed included, and the lets; known[i] is false for a param
  * without a default and what depends on one. */
 void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *known);

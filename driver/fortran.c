@@ -177,7 +177,9 @@ static StcStatus fortran_guarded(void *arg) {
 StcStatus fortran_text(StcProgram *p, const char **text) {
   const char *header;
   FortranArgs args = {p, NULL};
-  StcStatus s = stc_program_header(p, &header);
+  StcStatus s = program_for_host(p, "fortran");
+  if (!s)
+    s = stc_program_header(p, &header);
   if (!s)
     s = workspace_guard(&p->w, fortran_guarded, &args);
   *text = args.text;

@@ -1,21 +1,10 @@
-/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline
- * function, so that a C
- * program needs the object and this header only. */
-#include "driver/driver.h"
+/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline function,
+ * so that a C program needs the object and this header only. A GPU's launcher (launcher.c) is made of the same text but
+ * for memory and launches. */
+#include "driver/header.h"
 
 #include <ctype.h>
 #include <string.h>
-
-/* What every part of the header is made from. `p` is the program's name as a C identifier, fields and arrays are the
- * names of fields and launch-time arrays as such. */
-typedef struct Writer {
-  Str s;
-  Arena *arena;
-  const StcProgram *program;
-  const Module *m;
-  const char *p;
-  const char **fields, **arrays;
-} Writer;
 
 /* `name` with what C does not allow in identifiers replaced. */
 static char *identifier(Arena *a, const char *name) {
@@ -26,8 +15,7 @@ static char *identifier(Arena *a, const char *name) {
   return s;
 }
 
-/* The C type of a field's elements. */
-static const char *element(const Writer *w, int field) { return c_type(w->m->fields[field].type); }
+const char *header_element(const Writer *w, int field) { return c_type(w->m->fields[field].type); }
 
 /* Is `name` among the `n` names? */
 static bool is_taken(const char *const *names, int n, const char *name) {
@@ -66,8 +54,7 @@ static void choose_names(Writer *w) {
   w->arrays = names + m->nfields;
 }
 
-/* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
-static bool is_given(const Module *m, int b) {
+bool header_is_given(const Module *m, int b) {
   const Buffer *buffer = &m->buffers[b];
   return buffer->kind == BUFFER_PARAM ||
          (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && !m->fields[buffer->field].temp);
@@ -77,7 +64,7 @@ static bool is_given(const Module *m, int b) {
 static void field_parameters(Writer *w) {
   for (int f = 0; f < w->m->nfields; f++)
     if (!w->m->fields[f].temp)
-      str_addf(&w->s, ", %s *field_%s", element(w, f), w->fields[f]);
+      str_addf(&w->s, ", %s *field_%s", header_element(w, f), w->fields[f]);
   for (int i = 0; i < w->m->nparam_arrays; i++)
     str_addf(&w->s, ", %s%s *array_%s", w->m->param_arrays[i].role == ARRAY_SERIES ? "" : "const ",
              c_type(w->m->param_arrays[i].type), w->arrays[i]);
@@ -99,14 +86,19 @@ static void begin(Writer *w) {
                  "Functions return NULL, or what is wrong.\n */\n");
   str_addf(&w->s,
            "#ifndef STC_%s_H\n#define STC_%s_H\n\n#include <math.h>\n#include <stdbool.h>\n#include "
-           "<stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n%s\n",
-           w->p, w->p, c_helpers);
+           "<stdint.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
+           w->p, w->p);
+  header_helpers(w);
+  str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+}
+
+void header_helpers(Writer *w) {
+  str_addf(&w->s, "%s\n", c_helpers);
   for (int i = 0; i < w->m->nchecks; i++)
     if (w->m->checks[i].covered) {
       str_addf(&w->s, "%s\n", c_covered);
       break;
     }
-  str_add(&w->s, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
 
 /* A prototype for each kernel. */
@@ -118,8 +110,7 @@ static void prototypes(Writer *w) {
   str_add(&w->s, "\n#ifdef __cplusplus\n}\n#endif\n\n");
 }
 
-/* The params, their defaults, and the computed scalars behind them. */
-static void scalars(Writer *w) {
+void header_params(Writer *w) {
   const Module *m = w->m;
   str_addf(&w->s,
            "/* The program's params, and behind them what is computed from them (set by %s_bind). */\ntypedef struct "
@@ -131,6 +122,11 @@ static void scalars(Writer *w) {
              : m->scalars[i].is_reduction ? "   /* set by runs: the last value */"
                                           : "   /* computed */");
   str_addf(&w->s, "%s} %s_params;\n\n", m->nscalars ? "" : "  int unused;\n", w->p);
+}
+
+/* The params' defaults, and the computed scalars behind them. */
+static void scalars(Writer *w) {
+  const Module *m = w->m;
   for (int i = 0; i < m->nscalars; i++) {
     const char *define = scalar_define(w->program, m, i);
     if (!m->scalars[i].expr || define)
@@ -158,12 +154,15 @@ static void scalars(Writer *w) {
   str_add(&w->s, "  return params;\n}\n\n");
 }
 
-/* A condition that the box is not empty, as C text. */
+/* A condition that the box is not empty, as C text; of a dimension with one point for all params nothing is said. */
 static const char *not_empty(Writer *w, const Box *b) {
   Str s = {w->arena, NULL, 0, 0};
-  for (int d = 0; d < b->rank; d++)
-    str_addf(&s, " && %s <= %s", affine_c_text(w->arena, w->m, b->lo[d], "p->"),
-             affine_c_text(w->arena, w->m, b->hi[d], "p->"));
+  for (int d = 0; d < b->rank; d++) {
+    const char *lo = affine_c_text(w->arena, w->m, b->lo[d], "p->"),
+               *hi = affine_c_text(w->arena, w->m, b->hi[d], "p->");
+    if (strcmp(lo, hi) != 0)
+      str_addf(&s, " && %s <= %s", lo, hi);
+  }
   return s.s ? s.s : "";
 }
 
@@ -261,13 +260,15 @@ static void extents(Writer *w) {
 static void state(Writer *w) {
   str_addf(&w->s,
            "/* The memory of a run: a pointer for each buffer. */\ntypedef struct %s_state {\n  const %s_params *p;\n  "
-           "int64_t step;\n  char *scratch;\n  void *buffer[%d];\n} %s_state;\n\n",
-           w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1, w->p);
+           "int64_t step;\n  char *scratch;\n  void *buffer[%d];\n",
+           w->p, w->p, w->m->nbuffers ? w->m->nbuffers : 1);
+  if (w->gpu)
+    str_addf(&w->s, "  void *home[%d];   /* where the caller's arrays are on the device */\n",
+             w->m->nbuffers ? w->m->nbuffers : 1);
+  str_addf(&w->s, "} %s_state;\n\n", w->p);
 }
 
-/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's
- * is not aligned as it needs, the one launched instead runs. */
-static void choose(Writer *w, const Kernel *k) {
+void header_choose(Writer *w, const Kernel *k) {
   const char *other = k->instead ? arena_printf(w->arena, "%s_launch_%s(s)", w->p, w->m->kernels[k->instead - 1].name)
                                  : arena_printf(w->arena, "\"an array is not aligned as kernel %s needs it\"", k->name);
   for (int i = 0; i < k->nmultiples && k->instead; i++)
@@ -293,32 +294,41 @@ static void leave_out(Writer *w, const Kernel *k) {
            k->rank - 1);
 }
 
-/* One launch function a kernel. */
-static void launch(Writer *w, const Kernel *k) {
-  const Module *m = w->m;
-  long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
-  str_addf(&w->s,
-           "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params "
-           "*p = s->p;\n  void *args[%d] = {",
-           k->name, w->p, k->name, w->p, w->p, k->nargs + 1);
+void header_arguments(Writer *w, const Kernel *k) {
+  str_addf(&w->s, "  void *args[%d] = {", k->nargs + 1);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER)
       str_addf(&w->s, "&s->buffer[%d], ", (int)a->index);
     if (a->kind == KARG_SCALAR)
-      str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, m->scalars[a->index].name));
+      str_addf(&w->s, "(void *)&p->%s, ", c_name(w->arena, w->m->scalars[a->index].name));
     if (a->kind == KARG_STEP)
       str_add(&w->s, "&s->step, ");
   }
-  str_add(&w->s, "NULL};\n  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
-  choose(w, k);
+  str_add(&w->s, "NULL};\n");
+}
+
+void header_blocks(Writer *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
-    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, m, k->extent[d], "p->"),
+    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, w->m, k->extent[d], "p->"),
              (int)k->tile[d]);
   if (k->hollow)
     leave_out(w, k);
-  str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n"
-                 "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
+  str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n");
+}
+
+/* One launch function a kernel. */
+static void launch(Writer *w, const Kernel *k) {
+  long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
+  str_addf(&w->s,
+           "/* All blocks of kernel %s. */\nstatic inline const char *%s_launch_%s(%s_state *s) {\n  const %s_params "
+           "*p = s->p;\n",
+           k->name, w->p, k->name, w->p, w->p);
+  header_arguments(w, k);
+  str_add(&w->s, "  int64_t blocks[3] = {1, 1, 1}, total;\n  int failed = 0;\n  (void)p;\n");
+  header_choose(w, k);
+  header_blocks(w, k);
+  str_add(&w->s, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
                  "    int64_t i;\n");
   str_addf(&w->s,
            "    char *memory = (char *)malloc(%lld), *scratch = memory ? memory + (64 - (uintptr_t)memory %% 64) : "
@@ -346,7 +356,7 @@ static void launches(Writer *w) {
   for (int later = 0; later < 2; later++)
     for (int i = 0; i < w->m->nkernels; i++)
       if ((w->m->kernels[i].nmultiples > 0) == later)
-        launch(w, &w->m->kernels[i]);
+        w->gpu ? launcher_launch(w, &w->m->kernels[i], i) : launch(w, &w->m->kernels[i]);
 }
 
 /* The statements of one sequence, `indent` deep; `state` is the state's address. */
@@ -372,11 +382,15 @@ static void open_array(Writer *w, int b, int array) {
 /* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
 static void open_buffer(Writer *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
+  if (w->gpu) {
+    launcher_open_buffer(w, b);
+    return;
+  }
   if (buffer->kind == BUFFER_PARAM) {
     open_array(w, b, buffer->field);
     return;
   }
-  if (is_given(w->m, b)) {
+  if (header_is_given(w->m, b)) {
     str_addf(&w->s, "  s.buffer[%d] = field_%s;\n", b, w->fields[buffer->field]);
     return;
   }
@@ -395,6 +409,8 @@ static void open_state(Writer *w) {
            "  %s_params bound = *params;\n  const %s_params *p = &bound;\n  %s_state s;\n  const char *e = "
            "%s_bind(&bound);\n  if (e) return e;\n  memset(&s, 0, sizeof s);\n  s.p = p;\n",
            w->p, w->p, w->p, w->p);
+  if (w->gpu)
+    str_addf(&w->s, "  e = %s_open();\n", w->p);
   for (int b = 0; b < m->nbuffers; b++)
     open_buffer(w, b);
   for (int i = 0; i < m->nparam_arrays; i++)
@@ -419,15 +435,21 @@ static void close_state(Writer *w) {
     int b = module_field_buffer(m, f, 0);
     if (m->fields[f].temp)
       continue;
-    if (b >= 0 && is_swapped(m, b))
+    if (b >= 0 && w->gpu)
+      launcher_close_buffer(w, b, is_swapped(m, b));
+    else if (b >= 0 && is_swapped(m, b))
       str_addf(&w->s, "  if (!e) stc_settle(s.buffer, %d, %d, field_%s, sizeof(%s) * (size_t)%s_size_%s(p));\n",
-               (int)m->nbuffers, b, w->fields[f], element(w, f), w->p, w->fields[f]);
+               (int)m->nbuffers, b, w->fields[f], header_element(w, f), w->p, w->fields[f]);
     if (b < 0)
       str_addf(&w->s, "  (void)field_%s;\n", w->fields[f]);
   }
   for (int b = 0; b < m->nbuffers; b++)
-    if (!is_given(m, b))
+    if (w->gpu && m->buffers[b].kind == BUFFER_PARAM)
+      launcher_close_buffer(w, b, false);
+    else if (!w->gpu && !header_is_given(m, b))
       str_addf(&w->s, "  free(own%d);\n", b);
+  if (w->gpu)
+    str_addf(&w->s, "  if (!e) e = stc_gpu_finish(&%s_gpu.gpu);\n", w->p);
   str_add(&w->s, "  return e;\n}\n\n");
 }
 
@@ -446,9 +468,11 @@ static void init(Writer *w) {
   bool *has = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
   fields_with_init(w->m, has);
   for (int f = 0; f < w->m->nfields; f++)
-    if (has[f] && !w->m->fields[f].temp)
-      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f], element(w, f), w->p,
-               w->fields[f]);
+    if (has[f] && !w->m->fields[f].temp && w->gpu)
+      launcher_clear(w, f);
+    else if (has[f] && !w->m->fields[f].temp)
+      str_addf(&w->s, "  memset(field_%s, 0, sizeof(%s) * (size_t)%s_size_%s(p));\n", w->fields[f],
+               header_element(w, f), w->p, w->fields[f]);
   sequence(w, &w->m->host.init, "  ", "&s");
   close_state(w);
 }
@@ -563,7 +587,11 @@ static void reductions(Writer *w) {
     const char *name = c_name(w->arena, m->scalars[r->scalar].name);
     str_addf(&w->s, "  if (!e && s->step %% INT64_C(%lld) == 0) {\n", (long long)r->every);
     sequence(w, &r->seq, "    ", "s");
-    str_addf(&w->s, "    if (!e) memcpy(&p->%s, s->buffer[%d], sizeof p->%s);\n", name, (int)r->result, name);
+    if (w->gpu)
+      str_addf(&w->s, "    if (!e) e = stc_gpu_read(&%s_gpu.gpu, &p->%s, s->buffer[%d], sizeof p->%s);\n", w->p, name,
+               (int)r->result, name);
+    else
+      str_addf(&w->s, "    if (!e) memcpy(&p->%s, s->buffer[%d], sizeof p->%s);\n", name, (int)r->result, name);
     judge(w, r, name);
     str_add(&w->s, "  }\n");
   }
@@ -628,27 +656,40 @@ static void run(Writer *w) {
   close_state(w);
 }
 
-HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m) {
-  Writer w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL};
+Writer header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
+  Writer w = {{a, NULL, 0, 0}, a, p, m, identifier(a, p->name), NULL, NULL, gpu, NULL};
   choose_names(&w);
+  return w;
+}
+
+HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m) {
+  Writer w = header_writer(a, p, m, NULL);
   return (HeaderNames){w.p, w.fields, w.arrays};
 }
 
+void header_scalars(Writer *w) {
+  scalars(w);
+  bind(w);
+  extents(w);
+  for (int i = 0; i < w->m->nlists; i++)
+    fill_list(w, &w->m->lists[i]);
+}
+
+void header_runs(Writer *w) {
+  state(w);
+  launches(w);
+  init(w);
+  reductions(w);
+  run(w);
+}
+
 char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
-  Writer w = {{ws->arena, NULL, 0, 0}, ws->arena, p, m, identifier(ws->arena, p->name), NULL, NULL};
-  choose_names(&w);
+  Writer w = header_writer(ws->arena, p, m, NULL);
   begin(&w);
   prototypes(&w);
-  scalars(&w);
-  bind(&w);
-  extents(&w);
-  for (int i = 0; i < m->nlists; i++)
-    fill_list(&w, &m->lists[i]);
-  state(&w);
-  launches(&w);
-  init(&w);
-  reductions(&w);
-  run(&w);
+  header_params(&w);
+  header_scalars(&w);
+  header_runs(&w);
   str_add(&w.s, "#endif\n");
   return w.s.s;
 }

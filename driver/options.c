@@ -310,7 +310,7 @@ const OptionRow option_rows[] = {
     {"o", TAKES_VALUE, CMD_COMPILE | CMD_EXPLAIN, set_out, "-o OUT",
      "write there, - is stdout; default: FILE's name with .ptx, .hsaco or .o"},
     {"emit", TAKES_VALUE, CMD_COMPILE, set_emit, "-emit=WHAT",
-     "ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so, plan; to stdout"},
+     "ast, sir, kir, llvm, asm, obj, manifest, header, launcher, fortran, so, plan"},
     {"MD", TAKES_NOTHING, CMD_COMPILE, set_depend, "-MD",
      "write what the output was made from, as a rule for make, to OUT's name with .d"},
     {"MF", TAKES_VALUE, CMD_COMPILE, set_depfile, "-MF FILE", "the same, to FILE"},

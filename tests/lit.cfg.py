@@ -22,6 +22,8 @@ config.substitutions.append(("%stc", config.stc))
 config.substitutions.append(("%examples", os.path.join(config.stc_source_root, "examples")))
 config.substitutions.append(("%programs", os.path.join(config.test_source_root, "programs")))
 config.substitutions.append(("%standin", os.path.join(config.test_exec_root, "standin")))
+sanitized = " -fsanitize=address,undefined" if config.stc_sanitize else ""
+config.substitutions.append(("%cc", "cc -std=c11 -Wall -Wextra -Werror" + sanitized))
 config.substitutions.append(("%plugin", os.path.join(config.test_exec_root, "plugin")))
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%objdump", os.path.join(config.llvm_tools, "llvm-objdump")))

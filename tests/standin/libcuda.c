@@ -260,6 +260,14 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
   return SUCCESS;
 }
 
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream) {
+  call("%sclear %zu", stream ? "user " : "", size);
+  if (!is_main(stream) || !find(to, size) || rt.capturing)
+    return fault("cuMemsetD8Async of %zu bytes", size);
+  memset((void *)(uintptr_t)to, value, size);
+  return SUCCESS;
+}
+
 /* Memory is the device's if cuMemAlloc gave it; the driver does not know any other. */
 int cuPointerGetAttribute(void *value, int attribute, uint64_t p) {
   ALONE;
