@@ -485,9 +485,10 @@ static bool is_identifier(const char *name) {
 
 /* Is `name` that of a mathematical function the target's code may call? */
 static bool is_library_name(const Emit *e, const char *name) {
-  for (int code = OP_EXP; code <= OP_TANH; code++)
-    if (strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F32)) == 0 ||
-        strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F64)) == 0)
+  for (int code = 0; code < OP_COUNT; code++)
+    if ((op_info[code].flags & OPF_INEXACT) &&
+        (strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F32)) == 0 ||
+         strcmp(name, e->target->math_name(e->arena, (Opcode)code, TY_F64)) == 0))
       return true;
   return strncmp(name, "fmod", 4) == 0 && (name[4] == 0 || strcmp(name + 4, "f") == 0);
 }

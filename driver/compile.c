@@ -721,16 +721,8 @@ int64_t stc_program_steps(const StcProgram *p) {
 
 /* Clears the bool at `user` if `op` is one whose result differs between devices. */
 static void check_exact(void *user, Op *op) {
-  switch (op->code) {
-  case OP_EXP:
-  case OP_LOG:
-  case OP_POW:
-  case OP_SIN:
-  case OP_COS:
-  case OP_TAN:
-  case OP_TANH: *(bool *)user = false; break;
-  default: break;
-  }
+  if (op_info[op->code].flags & OPF_INEXACT)
+    *(bool *)user = false;
 }
 
 /* Clears *exact if `op` is floating-point arithmetic that contraction or reassociation may change. */

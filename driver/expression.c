@@ -191,8 +191,6 @@ static const char *binary_name(Opcode code, bool integer) {
   case OP_REM: return integer ? "stc_rem" : "fmod";
   case OP_MIN: return integer ? "stc_imin" : "stc_min";
   case OP_MAX: return integer ? "stc_imax" : "stc_max";
-  case OP_POW: return "pow";
-  case OP_COPYSIGN: return "copysign";
   case OP_EQ: return " ==";
   case OP_NE: return " !=";
   case OP_LT: return " <";
@@ -201,22 +199,6 @@ static const char *binary_name(Opcode code, bool integer) {
   case OP_GE: return " >=";
   case OP_AND: return " &&";
   case OP_OR: return " ||";
-  default: return NULL;
-  }
-}
-
-/* The C function of one float operand. */
-static const char *unary_name(Opcode code) {
-  switch (code) {
-  case OP_SQRT: return "sqrt";
-  case OP_EXP: return "exp";
-  case OP_LOG: return "log";
-  case OP_SIN: return "sin";
-  case OP_COS: return "cos";
-  case OP_TAN: return "tan";
-  case OP_TANH: return "tanh";
-  case OP_FLOOR: return "floor";
-  case OP_CEIL: return "ceil";
   default: return NULL;
   }
 }
@@ -231,11 +213,20 @@ static char *convert_text(Arena *a, Type from, Type to, const char *x) {
   return arena_printf(a, "(%s)stc_int(%s, %s_MIN, %s_MAX)", c_type(to), x, name, name);
 }
 
+/* The C text of a call of the function of floats that the language and C have under the same name; NULL if `code` is
+ * none. */
+static char *function_text(Arena *a, Opcode code, const char *x, const char *y) {
+  const OpInfo *info = &op_info[code];
+  if (!(info->flags & OPF_FUNCTION) || info->operands != OPERANDS_FLOATS)
+    return NULL;
+  return arena_printf(a, info->noperands == 2 ? "%s(%s, %s)" : "%s(%s)", info->name, x, y);
+}
+
 /* The C text of `op` on operands named x, y, z. */
 static char *op_text(Arena *a, const Op *op, const char *x, const char *y, const char *z) {
   Type t = op->results[0]->type, from = op->noperands ? op->operands[0]->type : t;
   bool integer = !type_is_float(from);
-  const char *binary = binary_name(op->code, integer), *unary = unary_name(op->code);
+  const char *binary = binary_name(op->code, integer), *function = function_text(a, op->code, x, y);
   if (op->code == OP_CONVERT)
     return convert_text(a, from, t, x);
   if (op->code == OP_SELECT)
@@ -250,11 +241,11 @@ static char *op_text(Arena *a, const Op *op, const char *x, const char *y, const
     return arena_printf(a, t == TY_F32 ? "fmaf(%s, %s, %s)" : "fma(%s, %s, %s)", x, y, z);
   if (op->code == OP_RSQRT)
     return arena_printf(a, t == TY_F32 ? "1.0f / (float)sqrt(%s)" : "1.0 / sqrt(%s)", x);
-  if (unary)
-    return arena_printf(a, "%s(%s)", unary, x);
   if (binary && binary[0] == ' ')
     return arena_printf(a, "%s%s %s", x, binary, y);
-  return binary ? arena_printf(a, "%s(%s, %s)", binary, x, y) : arena_strdup(a, "0 /* not expressible */");
+  if (binary)
+    return arena_printf(a, "%s(%s, %s)", binary, x, y);
+  return function ? arena_strdup(a, function) : arena_strdup(a, "0 /* not expressible */");
 }
 
 /* The name of the C variable that holds the value of `v`: its op's place in the block. */

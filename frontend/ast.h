@@ -77,6 +77,8 @@ Token *lex(Arena *a, Diags *d, int file, const char *text);
 bool is_keyword(const char *s);
 /* Is it a keyword, a type or a built-in function, so that no program may declare it? */
 bool is_reserved(const char *s);
+/* The op that is the built-in function of that name; OP_COUNT if there is none. */
+Opcode builtin_function(const char *s);
 /* Of the keywords and built-ins, number i; NULL beyond the last. */
 const char *reserved_word(int i);
 

@@ -448,27 +448,6 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
   return moved(c, x, shift[d]);
 }
 
-/* A built-in function: the op it is and its number of arguments. */
-typedef struct Builtin {
-  const char *name;
-  Opcode op;
-  int n;
-} Builtin;
-
-/* The built-in function of that name, NULL if there is none. */
-static const Builtin *find_builtin(const char *s) {
-  static const Builtin table[] = {{"min", OP_MIN, 2},           {"max", OP_MAX, 2},      {"abs", OP_ABS, 1},
-                                  {"sqrt", OP_SQRT, 1},         {"rsqrt", OP_RSQRT, 1},  {"exp", OP_EXP, 1},
-                                  {"log", OP_LOG, 1},           {"pow", OP_POW, 2},      {"sin", OP_SIN, 1},
-                                  {"cos", OP_COS, 1},           {"tan", OP_TAN, 1},      {"tanh", OP_TANH, 1},
-                                  {"floor", OP_FLOOR, 1},       {"ceil", OP_CEIL, 1},    {"fma", OP_FMA, 3},
-                                  {"copysign", OP_COPYSIGN, 2}, {"select", OP_SELECT, 3}};
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (!strcmp(s, table[i].name))
-      return &table[i];
-  return NULL;
-}
-
 /* The macro `sym` applied. */
 static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
   sym->used = true;
@@ -512,17 +491,17 @@ static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env 
 /* name(...). */
 static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Type to = type_of_word(e->name, c->real);
-  const Builtin *f = find_builtin(e->name);
+  Opcode f = builtin_function(e->name);
   if (!strcmp(e->name, "idx"))
     return index_value(c, e, env, shift);
   if (!strcmp(e->name, "step"))
     return check_error(c, env, e->loc, "'step' takes no arguments");
-  if (to == TY_NONE && !f)
+  if (to == TY_NONE && f == OP_COUNT)
     return call_symbol(c, e, env, shift);
-  int want = f ? f->n : 1;
+  int want = f != OP_COUNT ? op_info[f].noperands : 1;
   if (e->n != want)
     return wrong_count(c, e, env, want);
-  return operation(c, e, f ? f->op : OP_CONVERT, to, env, shift);
+  return operation(c, e, f != OP_COUNT ? f : OP_CONVERT, to, env, shift);
 }
 
 /* {a, b} or {xx = a, yy = b}: open, see check_composite.c. */

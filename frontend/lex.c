@@ -193,16 +193,30 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
   return x.tokens;
 }
 
-/* Keywords first, then types, then functions. */
-static const char *const words[] = {"param",  "const", "grid",   "region",   "field",  "stencil", "init", "op",  "let",
-                                    "if",     "then",  "else",   "true",     "false",  "struct",  "fn",   "var", "for",
-                                    "return", "until", "reduce", "real",     "f16",    "bf16",    "f32",  "f64", "i8",
-                                    "i16",    "i32",   "i64",    "bool",     "idx",    "step",    "min",  "max", "abs",
-                                    "sqrt",   "rsqrt", "exp",    "log",      "pow",    "sin",     "cos",  "tan", "tanh",
-                                    "floor",  "ceil",  "fma",    "copysign", "select", "sum",     "prod"};
+/* Keywords first, then types, then what else is part of the language; functions are ops, in ir/ops.def. */
+static const char *const words[] = {"param",  "const", "grid",   "region", "field", "stencil", "init", "op",  "let",
+                                    "if",     "then",  "else",   "true",   "false", "struct",  "fn",   "var", "for",
+                                    "return", "until", "reduce", "real",   "f16",   "bf16",    "f32",  "f64", "i8",
+                                    "i16",    "i32",   "i64",    "bool",   "idx",   "step",    "sum",  "prod"};
 enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 21 };
 
-const char *reserved_word(int i) { return i < NWORDS ? words[i] : NULL; }
+/* Is op `code` a function of the language? */
+static bool is_function(int code) { return op_info[code].flags & OPF_FUNCTION; }
+
+Opcode builtin_function(const char *s) {
+  Opcode code = opcode_from_name(s);
+  return code < OP_COUNT && is_function((int)code) ? code : OP_COUNT;
+}
+
+const char *reserved_word(int i) {
+  if (i < NWORDS)
+    return words[i];
+  i -= NWORDS;
+  for (int code = 0; code < OP_COUNT; code++)
+    if (is_function(code) && i-- == 0)
+      return op_info[code].name;
+  return NULL;
+}
 
 /* Is s among the first n words? */
 static bool among(const char *s, int n) {
@@ -213,4 +227,4 @@ static bool among(const char *s, int n) {
 }
 
 bool is_keyword(const char *s) { return among(s, NKEYWORDS); }
-bool is_reserved(const char *s) { return among(s, NWORDS); }
+bool is_reserved(const char *s) { return among(s, NWORDS) || builtin_function(s) != OP_COUNT; }

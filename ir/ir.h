@@ -204,13 +204,26 @@ typedef struct Op Op;
 typedef struct Block Block;
 
 typedef enum Opcode {
-#define OP(ID, name, level, nops, result, form, flags) OP_##ID,
+#define OP(ID, name, level, nops, operands, result, form, flags) OP_##ID,
 #include "ops.def"
 #undef OP
   OP_COUNT
 } Opcode;
 
 typedef enum OpLevel { LEVEL_SIR = 1, LEVEL_KIR = 2, LEVEL_BOTH = 3 } OpLevel;
+/* What an op's operands may be, as ops.def says. */
+typedef enum OpOperands {
+  OPERANDS_NONE,
+  OPERANDS_ANY,
+  OPERANDS_ALIKE,
+  OPERANDS_NUMBERS,
+  OPERANDS_FLOATS,
+  OPERANDS_WIDE,
+  OPERANDS_BOOLS,
+  OPERANDS_INDICES,
+  OPERANDS_CHOICE,
+  OPERANDS_FORM
+} OpOperands;
 typedef enum OpResult {
   RESULT_SAME,
   RESULT_OP1,
@@ -240,19 +253,23 @@ typedef enum OpForm {
   FORM_FOR,
   FORM_IF
 } OpForm;
-enum { OPF_PURE = 1, OPF_TERM = 2, OPF_COMM = 4, OPF_READ = 8, OPF_WRITE = 16 };
+enum { OPF_PURE = 1, OPF_TERM = 2, OPF_COMM = 4, OPF_READ = 8, OPF_WRITE = 16, OPF_FUNCTION = 32, OPF_INEXACT = 64 };
 
 /* A row of the op table. */
 typedef struct OpInfo {
   const char *name;
   OpLevel level;
   int noperands;
+  OpOperands operands;
   OpResult result;
   OpForm form;
   int flags;
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
 Opcode opcode_from_name(const char *s); /* OP_COUNT if it names no op */
+/* May an op whose table row asks for `class` have an operand of type `t`, the others having it too? Not for ANY, CHOICE
+ * and FORM, whose operands differ. */
+bool operands_allow(OpOperands class, Type t);
 
 /* An SSA value: result `index` of op `def`, or argument `index` of block `block` (then def is NULL). `id` is the number
  * it prints as, unique in its apply or kernel after module_renumber. */

@@ -3,10 +3,19 @@
 
 #include <string.h>
 
-enum { PURE = OPF_PURE, TERM = OPF_TERM, COMM = OPF_COMM, READ = OPF_READ, WRITE = OPF_WRITE };
+enum {
+  PURE = OPF_PURE,
+  TERM = OPF_TERM,
+  COMM = OPF_COMM,
+  READ = OPF_READ,
+  WRITE = OPF_WRITE,
+  FUNCTION = OPF_FUNCTION,
+  INEXACT = OPF_INEXACT
+};
 
 const OpInfo op_info[OP_COUNT] = {
-#define OP(ID, name, level, nops, result, form, flags) {name, LEVEL_##level, nops, RESULT_##result, FORM_##form, flags},
+#define OP(ID, name, level, nops, operands, result, form, flags) \
+  {name, LEVEL_##level, nops, OPERANDS_##operands, RESULT_##result, FORM_##form, flags},
 #include "ops.def"
 #undef OP
 };
@@ -16,6 +25,18 @@ Opcode opcode_from_name(const char *s) {
   while (code < OP_COUNT && strcmp(op_info[code].name, s))
     code++;
   return (Opcode)code;
+}
+
+bool operands_allow(OpOperands class, Type t) {
+  switch (class) {
+  case OPERANDS_ALIKE: return type_is_scalar(t);
+  case OPERANDS_NUMBERS: return type_is_int(t) || type_is_float(t);
+  case OPERANDS_FLOATS: return type_is_float(t);
+  case OPERANDS_WIDE: return t == TY_F32 || t == TY_F64;
+  case OPERANDS_BOOLS: return t == TY_BOOL;
+  case OPERANDS_INDICES: return t == TY_I32 || t == TY_I64;
+  default: return false;
+  }
 }
 
 Module *module_new(Arena *a, const char *name, OpLevel level) {

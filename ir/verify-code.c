@@ -109,33 +109,48 @@ static void expect_type(Verifier *v, const Op *op, int i, Type t, const char *wh
     fail_op(v, op, "%s (operand %d) is %s, must be %s", what, i, type_text(v->m, is), type_text(v->m, t));
 }
 
-/* Have all operands of `op` the type of operand 0? */
-static void expect_same(Verifier *v, const Op *op) {
-  for (int i = 1; i < op->noperands; i++)
-    if (op->operands[i]->type != op->operands[0]->type)
-      fail_op(v, op, "operand %d is %s, operand 0 is %s; they must agree", i, type_name(op->operands[i]->type),
-              type_name(op->operands[0]->type));
+/* Have the operands of `op` from number `first` on one type? */
+static void expect_same(Verifier *v, const Op *op, int first) {
+  for (int i = first + 1; i < op->noperands; i++)
+    if (op->operands[i]->type != op->operands[first]->type)
+      fail_op(v, op, "operand %d is %s, operand %d is %s; they must agree", i, type_name(op->operands[i]->type), first,
+              type_name(op->operands[first]->type));
 }
 
-/* Is operand `i` a 32 or 64 bit integer? */
-static void expect_index(Verifier *v, const Op *op, int i) {
+/* What operands of the class are, in words. */
+static const char *class_words(OpOperands class) {
+  switch (class) {
+  case OPERANDS_NUMBERS: return "an integer or a float";
+  case OPERANDS_FLOATS: return "a float";
+  case OPERANDS_WIDE: return "f32 or f64";
+  case OPERANDS_BOOLS: return "bool";
+  case OPERANDS_INDICES: return "i32 or i64";
+  default: return "a scalar";
+  }
+}
+
+/* Is operand `i` of `op` one that the class allows? */
+static void expect_class(Verifier *v, const Op *op, int i, OpOperands class) {
   Type t = op->operands[i]->type;
-  if (t != TY_I32 && t != TY_I64)
-    fail_op(v, op, "operand %d is %s, must be i32 or i64", i, type_name(t));
+  if (!operands_allow(class, t))
+    fail_op(v, op, "operand %d is %s, must be %s", i, type_name(t), class_words(class));
 }
 
-/* Are the operands of `op` of one numeric type (floats only, if so asked)? */
-static void expect_numeric(Verifier *v, const Op *op, bool floats_only) {
-  Type t = op->operands[0]->type;
-  if (!type_is_float(t) && (floats_only || !type_is_int(t)))
-    fail_op(v, op, "operand 0 is %s, must be %s", type_name(t), floats_only ? "a float" : "an integer or a float");
-  expect_same(v, op);
-}
-
-/* Are all operands of `op` bool? */
-static void expect_bool(Verifier *v, const Op *op) {
-  for (int i = 0; i < op->noperands; i++)
-    expect_type(v, op, i, TY_BOOL, "an operand of logic");
+/* Are the types of the operands those that the table asks for? Those of a form are for its check. */
+static void check_operand_types(Verifier *v, const Op *op) {
+  OpOperands class = op_info[op->code].operands;
+  bool each = class == OPERANDS_BOOLS || class == OPERANDS_INDICES;
+  if (class == OPERANDS_NONE || class == OPERANDS_ANY || class == OPERANDS_FORM)
+    return;
+  if (class == OPERANDS_CHOICE) {
+    expect_type(v, op, 0, TY_BOOL, "the condition");
+    expect_same(v, op, 1);
+    return;
+  }
+  for (int i = 0; i < (each ? op->noperands : 1); i++)
+    expect_class(v, op, i, class);
+  if (!each)
+    expect_same(v, op, 0);
 }
 
 /* Has the result of `op` the type `t` of the `what` called `name`? */
@@ -152,32 +167,6 @@ static void check_offsets(Verifier *v, const Op *op, int n, int64_t limit) {
   for (int d = 0; d < n && d < MAX_RANK; d++)
     if (op->off[d] > limit || op->off[d] < -limit)
       fail_op(v, op, "offset %lld is out of range", (long long)op->off[d]);
-}
-
-/* Operands and result of arithmetic, comparison and logic. */
-static void check_arithmetic(Verifier *v, const Op *op) {
-  if (op->code == OP_CONVERT)
-    return;
-  if (op->code == OP_SELECT) {
-    expect_type(v, op, 0, TY_BOOL, "the condition");
-    if (op->operands[1]->type != op->operands[2]->type)
-      fail_op(v, op, "operand 1 is %s, operand 2 is %s; they must agree", type_name(op->operands[1]->type),
-              type_name(op->operands[2]->type));
-  } else if (op->code >= OP_ADD && op->code <= OP_MAX) {
-    expect_numeric(v, op, false);
-  } else if (op->code >= OP_FMA && op->code <= OP_COPYSIGN) {
-    expect_numeric(v, op, true);
-  } else if (op->code == OP_EQ || op->code == OP_NE) {
-    expect_same(v, op);
-  } else if (op->code >= OP_LT && op->code <= OP_GE) {
-    expect_numeric(v, op, false);
-  } else if (op->code >= OP_AND && op->code <= OP_NOT) {
-    expect_bool(v, op);
-  } else if (op->code >= OP_RANGED && op->code <= OP_SQRT_RANGED) {
-    expect_same(v, op);
-    if (op->operands[0]->type != TY_F32 && op->operands[0]->type != TY_F64)
-      fail_op(v, op, "operand 0 is %s, must be f32 or f64", type_name(op->operands[0]->type));
-  }
 }
 
 static void check_const(Verifier *v, const Op *op) {
@@ -256,10 +245,8 @@ static void check_dim(Verifier *v, const Op *op) {
     fail_op(v, op, "dimension %d, but the grid has rank %d", op->sym, v->m->grid.rank);
 }
 
-/* inside and idx.*: integer coordinates and a box of as many dimensions. */
+/* inside and idx.*: a box of as many dimensions as there are coordinates. */
 static void check_boxed(Verifier *v, const Op *op) {
-  for (int i = 0; i < op->noperands; i++)
-    expect_index(v, op, i);
   if (!op->box) {
     fail_op(v, op, "the box is missing");
     return;
@@ -377,7 +364,7 @@ static void check_for(Verifier *v, const Op *op) {
     fail_op(v, op, "%d operands, %d results, %d blocks do not make a loop", op->noperands, op->nresults, op->nblocks);
     return;
   }
-  expect_index(v, op, 0);
+  expect_class(v, op, 0, OPERANDS_INDICES);
   expect_type(v, op, 1, op->operands[0]->type, "the upper bound");
   if (op->blocks[0]->args[0]->type != op->operands[0]->type)
     fail_op(v, op, "the induction variable is not of the bounds' type");
@@ -391,7 +378,6 @@ static void check_for(Verifier *v, const Op *op) {
 }
 
 static void check_if(Verifier *v, const Op *op) {
-  expect_type(v, op, 0, TY_BOOL, "the condition");
   if (op->nblocks != 2)
     fail_op(v, op, "%d blocks, must be 2", op->nblocks);
   for (int i = 0; i < op->nblocks; i++)
@@ -418,8 +404,6 @@ static void check_form(Verifier *v, const Op *op) {
       check_construct(v, op);
     else if (op->code == OP_BARRIER_NEAR)
       check_near(v, op);
-    else
-      check_arithmetic(v, op);
     break;
   case FORM_MEMBER: check_extract(v, op); break;
   case FORM_ELEMENT: check_element(v, op); break;
@@ -544,6 +528,7 @@ static void check_op(Verifier *v, const Op *op) {
   }
   bool sound = check_level(v, op) && check_operands(v, op) && check_results(v, op) && check_blocks(v, op);
   if (sound && check_composite_use(v, op)) {
+    check_operand_types(v, op);
     check_form(v, op);
     check_nested(v, op);
   }

@@ -15,7 +15,7 @@ static bool is_reciprocal(const Op *op) {
 }
 
 /* The row of an op. Times are for GPUs, roots and quotients rounding correctly, and fit measurements on one H200
- * (docs/performance.md). */
+ * (docs/performance.md). Functions of a library that have no row of their own take what exp and log do. */
 static OpWeight weight_of(const Op *op) {
   switch (op->code) {
   case OP_CONST:
@@ -32,14 +32,11 @@ static OpWeight weight_of(const Op *op) {
   case OP_RANGED: return (OpWeight){1, 1, 1, 0, 0};
   case OP_REM: return (OpWeight){20, 1, 1, 38, 1};
   case OP_RSQRT: return (OpWeight){20, 72, 8, 13, 2};
-  case OP_EXP:
-  case OP_LOG:
-  case OP_TANH: return (OpWeight){16, 24, 24, 30, 1};
   case OP_SIN:
   case OP_COS:
   case OP_TAN: return (OpWeight){30, 24, 24, 58, 1};
   case OP_POW: return (OpWeight){45, 60, 60, 88, 1};
-  default: return (OpWeight){1, 1, 1, 1, 1};
+  default: return op_info[op->code].flags & OPF_INEXACT ? (OpWeight){16, 24, 24, 30, 1} : (OpWeight){1, 1, 1, 1, 1};
   }
 }
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import ctypes.util
 import math
 from typing import Any, Dict, List, Mapping
 
@@ -47,6 +48,16 @@ def _of_numpy(name):
     return call
 
 
+def _of_library(name):
+    """The function of floats that C's mathematics has under that name, from NumPy or the C library; None if there is none."""
+    if isinstance(getattr(np, name, None), np.ufunc):
+        return _of_numpy(name)
+    f = getattr(c.CDLL(ctypes.util.find_library("m")), name, None)
+    if f is not None:
+        f.restype = c.c_double
+    return f and (lambda *x: f(*(c.c_double(v) for v in x)))
+
+
 def _least(x, y):
     return float(np.fmin(x, y)) if isinstance(x, float) else min(x, y)
 
@@ -68,9 +79,7 @@ def _rsqrt(x):
 
 
 _OPS = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": _divide, "rem": _remainder, "neg": lambda x: -x,
-        "abs": abs, "min": _least, "max": _most, "fma": _fma, "sqrt": _of_numpy("sqrt"), "rsqrt": _rsqrt, "exp": _of_numpy("exp"),
-        "log": _of_numpy("log"), "pow": _of_numpy("power"), "sin": _of_numpy("sin"), "cos": _of_numpy("cos"), "tan": _of_numpy("tan"),
-        "tanh": _of_numpy("tanh"), "floor": _of_numpy("floor"), "ceil": _of_numpy("ceil"), "copysign": _of_numpy("copysign"),
+        "abs": abs, "min": _least, "max": _most, "fma": _fma, "rsqrt": _rsqrt, "pow": _of_numpy("power"),
         "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y,
         "ge": lambda x, y: x >= y, "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x,
         "select": lambda p, x, y: x if p else y, "convert": lambda x: x}
@@ -85,10 +94,11 @@ def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any]) -> Any:
             v = float(op["value"]) if op["type"][0] == "f" else op["value"]
         elif kind == "scalar":
             v = env[op["scalar"]]
-        elif kind in _OPS:
-            v = _OPS[kind](*(values[i] for i in op["arguments"]))
         else:
-            raise NotImplementedError(f"the manifest has an expression with the operation {kind!r}, which this package does not know")
+            f = _OPS.get(kind) or _of_library(kind)
+            if f is None:
+                raise NotImplementedError(f"the manifest has an expression with the operation {kind!r}, which this package does not know")
+            v = f(*(values[i] for i in op["arguments"]))
         values.append(rounded(v, op["type"]))
     return values[-1]
 

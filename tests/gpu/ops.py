@@ -16,29 +16,30 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from optable import arithmetic, inexact
+
 REALS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.75, 2.0, 3.0, -7.0, 10.0, 1e-3, -1e-5, 100.25, -1234.5, 65504.0, 1e10, -1e20, 3e38, 1e-40, -1e-42, 4.9e-324, 1.7e308,
          math.inf, -math.inf, math.nan, 0.1]
 INTS = [0, 1, -1, 2, -2, 3, -3, 7, 10, 63, 64, 100, -100, 127, -128, 255, 32767, -32768, 65535, 2**31 - 1, -2**31, 1000000007, 2**63 - 1, -2**63, 2**40, -2**53 - 1]
 COUNT = len(REALS) ** 2
 CODE = {"bool": "b", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 NPY = {"bool": "|b1", "i32": "<i4", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
-BINARY, UNARY = "add sub mul div rem min max".split(), "neg abs".split()
 # Of f16 and bf16: binary digits, the exponent of the least number, bits of the fraction, all as bits of the exponent and none of the fraction.
 NARROW = {"f16": (11, -24, 10, 0x7c00), "bf16": (8, -133, 7, 0x7f80)}
 WIDE = {"bool": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
-COMPARISONS = "eq ne lt le gt ge".split()
-FUNCTIONS = "exp log sin cos tan tanh pow".split()
+FUNCTIONS = inexact()
 
 
 def ops_of(t):
     """(name, operand types, result type) of all ops on type `t`."""
     ops = [("convert", [t], u) for u in CODE] + [("select", ["bool", t, t], t)]
     if t == "bool":
-        return ops + [(o, [t, t], t) for o in ("and", "or", "eq", "ne")] + [("not", [t], t)]
-    ops += [(o, [t, t], t) for o in BINARY] + [(o, [t], t) for o in UNARY] + [(o, [t, t], "bool") for o in COMPARISONS]
+        return ops + [(o, [t] * n, t) for o, n in arithmetic("BOOLS", True) + arithmetic("ALIKE", True)]
+    ops += [(o, [t] * n, t) for o, n in arithmetic("NUMBERS")]
+    ops += [(o, [t] * n, "bool") for o, n in arithmetic("ALIKE", True) + arithmetic("NUMBERS", True)]
     if t[0] == "f":
-        ops += [(o, [t], t) for o in "sqrt rsqrt floor ceil exp log sin cos tan tanh".split()]
-        ops += [(o, [t, t], t) for o in ("pow", "copysign")] + [("fma", [t, t, t], t)]
+        ops += [(o, [t] * n, t) for o, n in arithmetic("FLOATS")]
     return ops
 
 

@@ -39,14 +39,9 @@ static void test_quick_arithmetic(void **state) {
   Builder b = builder_at_end(w->arena, block_new(w->arena, NULL));
   for (int t = 0; t < 5; t++) {
     Value *x = build_const(&b, types[t], sample(types[t], 0)), *c = build_const(&b, TY_BOOL, exec_i(1));
-    for (int code = OP_ADD; code <= OP_NOT; code++) {
-      bool logic = code >= OP_AND, mathematics = code >= OP_FMA && code <= OP_COPYSIGN, arithmetic = code <= OP_MAX;
-      if (logic != (types[t] == TY_BOOL) && (logic || arithmetic || mathematics))
-        continue;
-      if (mathematics && !type_is_float(types[t]))
-        continue;
-      compare_op(build_op(&b, (Opcode)code, TY_NONE, op_info[code].noperands, (Value *[]){x, x, x}));
-    }
+    for (int code = 0; code < OP_COUNT; code++)
+      if (op_info[code].level == LEVEL_BOTH && operands_allow(op_info[code].operands, types[t]))
+        compare_op(build_op(&b, (Opcode)code, TY_NONE, op_info[code].noperands, (Value *[]){x, x, x}));
     compare_op(build_op(&b, OP_SELECT, TY_NONE, 3, (Value *[]){c, x, x}));
     for (int to = 0; to < 5; to++)
       compare_op(build_op(&b, OP_CONVERT, types[to], 1, (Value *[]){x}));

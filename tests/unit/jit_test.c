@@ -123,7 +123,7 @@ static double ulps(Const x, Const y, Type t) {
 }
 
 /* Is the op rounded correctly by everybody? Otherwise 4 units in the last place are allowed. */
-static bool exact(Opcode code) { return !((code >= OP_EXP && code <= OP_TANH)); }
+static bool exact(Opcode code) { return !(op_info[code].flags & OPF_INEXACT); }
 
 /* Result `got` is what eval_op says, for the operands `x`. */
 static void check_value(const Op *op, Type result, const Const *x, Const got, const char *how) {
@@ -198,29 +198,42 @@ static void try_op(World *w, const Target *target, Opcode code, Type t, Type res
 
 static const char *const loops[] = {"", " parallel"};
 
-/* All ops from `first` to `last` on the types, results of `result` (TY_NONE: the operands' type). */
-static void try_ops(void **state, Opcode first, Opcode last, const Type *types, int ntypes, Type result) {
-  World *w = *state;
+/* Op `code` on the types, results of `result` (TY_NONE: the operands' type). */
+static void try_types(World *w, Opcode code, const Type *types, int ntypes, Type result) {
   const Target *target = target_find(w->arena, w->diags, "host", NULL);
-  for (int code = (int)first; code <= (int)last; code++)
-    for (int i = 0; i < ntypes; i++)
-      for (int l = 0; l < 2; l++)
-        try_op(w, target, (Opcode)code, types[i], result ? result : types[i], op_info[code].noperands, loops[l]);
+  for (int i = 0; i < ntypes; i++)
+    for (int l = 0; l < 2; l++)
+      try_op(w, target, code, types[i], result ? result : types[i], op_info[code].noperands, loops[l]);
+}
+
+/* All ops of both levels whose operands are of that class, and whose results are bool or not, on the types; and how
+ * many there were. */
+static void try_class(void **state, OpOperands class, bool compares, const Type *types, int ntypes) {
+  int n = 0;
+  for (int code = 0; code < OP_COUNT; code++) {
+    const OpInfo *info = &op_info[code];
+    if (info->level == LEVEL_BOTH && info->operands == class && (info->result == RESULT_BOOL) == compares) {
+      try_types(*state, (Opcode)code, types, ntypes, compares ? TY_BOOL : TY_NONE);
+      n++;
+    }
+  }
+  assert_true(n >= 2);
 }
 
 static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64}, floats[] = {TY_F32, TY_F64},
                   truth[] = {TY_BOOL};
 
-static void arithmetic(void **state) { try_ops(state, OP_ADD, OP_MAX, numbers, 6, TY_NONE); }
-static void mathematics(void **state) { try_ops(state, OP_FMA, OP_COPYSIGN, floats, 2, TY_NONE); }
-static void comparison(void **state) { try_ops(state, OP_EQ, OP_GE, numbers, 6, TY_BOOL); }
-static void logic(void **state) { try_ops(state, OP_AND, OP_NOT, truth, 1, TY_NONE); }
-static void selection(void **state) { try_ops(state, OP_SELECT, OP_SELECT, numbers, 6, TY_NONE); }
+static void arithmetic(void **state) { try_class(state, OPERANDS_NUMBERS, false, numbers, 6); }
+static void mathematics(void **state) { try_class(state, OPERANDS_FLOATS, false, floats, 2); }
+static void order(void **state) { try_class(state, OPERANDS_NUMBERS, true, numbers, 6); }
+static void equality(void **state) { try_class(state, OPERANDS_ALIKE, true, numbers, 6); }
+static void logic(void **state) { try_class(state, OPERANDS_BOOLS, true, truth, 1); }
+static void selection(void **state) { try_types(*state, OP_SELECT, numbers, 6, TY_NONE); }
 
 static void conversion(void **state) {
   static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL};
   for (int i = 0; i < 7; i++)
-    try_ops(state, OP_CONVERT, OP_CONVERT, types, 7, types[i]);
+    try_types(*state, OP_CONVERT, types, 7, types[i]);
 }
 
 /* A box of coordinates and a constant offset for idx.*. */
@@ -294,7 +307,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(arithmetic, make_world, free_world),
       cmocka_unit_test_setup_teardown(mathematics, make_world, free_world),
-      cmocka_unit_test_setup_teardown(comparison, make_world, free_world),
+      cmocka_unit_test_setup_teardown(order, make_world, free_world),
+      cmocka_unit_test_setup_teardown(equality, make_world, free_world),
       cmocka_unit_test_setup_teardown(logic, make_world, free_world),
       cmocka_unit_test_setup_teardown(coordinates, make_world, free_world),
       cmocka_unit_test_setup_teardown(selection, make_world, free_world),

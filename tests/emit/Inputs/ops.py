@@ -1,19 +1,18 @@
 # ops.py KIND FAST: kernel IR with a kernel for every op on every type; KIND simt or host, FAST fast or exact.
-import sys
+import os,sys
+sys.path.insert(0,os.path.join(os.path.dirname(os.path.abspath(__file__)),'..','..'))
+from optable import arithmetic
 types=['bool','i8','i16','i32','i64','f16','bf16','f32','f64']
 num=types[1:]; flt=types[5:]
-ar2=['add','sub','mul','div','rem','min','max']; ar1=['neg','abs']
-fl1='sqrt rsqrt exp log sin cos tan tanh floor ceil'.split(); fl2=['pow','copysign']
-cmp='eq ne lt le gt ge'.split()
 ops=[]
 for t in num:
-    ops+=[(o,[t,t],t) for o in ar2]+[(o,[t],t) for o in ar1]+[(o,[t,t],'bool') for o in cmp]
+    ops+=[(o,[t]*n,t) for o,n in arithmetic('NUMBERS')]+[(o,[t]*n,'bool') for o,n in arithmetic('ALIKE',True)+arithmetic('NUMBERS',True)]
 for t in flt:
-    ops+=[(o,[t],t) for o in fl1]+[(o,[t,t],t) for o in fl2]+[('fma',[t,t,t],t)]
+    ops+=[(o,[t]*n,t) for o,n in arithmetic('FLOATS')]
 for a in types:
     for b in types: ops.append(('convert',[a],b))
     ops.append(('select',['bool',a,a],a))
-ops+=[('eq',['bool']*2,'bool'),('ne',['bool']*2,'bool'),('and',['bool']*2,'bool'),('or',['bool']*2,'bool'),('not',['bool'],'bool')]
+ops+=[(o,['bool']*n,'bool') for o,n in arithmetic('ALIKE',True)+arithmetic('BOOLS',True)]
 def gen(simt, fast):
     o='kernel module "ops" {\n'+('  contract\n  fast_math\n' if fast else '')+'  param @N : i64 = { %n = const 1000 : i64 yield %n }\n  grid [0 .. N - 1] steps 1\n'
     bufs=[]
