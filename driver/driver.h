@@ -20,6 +20,7 @@
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
  *                   simulator; device-host.c this CPU, crew.c its threads; device-cuda.c libcuda.so.1 by dlopen;
  *                   device-hip.c libamdhip64.so by dlopen; memory.c how much memory there is, and asking for it
+ *   lsp/lsp.h       `stc lsp`, what editors ask
  *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
@@ -624,7 +625,8 @@ typedef enum CommandKind {
   CMD_EXPLAIN = 128,
   CMD_FORMAT = 256,
   CMD_MAN = 512,
-  CMD_COMPLETION = 1024
+  CMD_COMPLETION = 1024,
+  CMD_LSP = 2048
 } CommandKind;
 
 /* The command line, parsed. */
@@ -692,6 +694,7 @@ StcStatus command_bench(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_tune(const Command *c, const volatile sig_atomic_t *stop);
 StcStatus command_explain(const Command *c);
 StcStatus command_format(const Command *c);
+StcStatus command_lsp(void);
 
 /* The values that reductions had while a program ran, in order of evaluation, and what its probes saw (malloc). */
 typedef struct Series {

@@ -37,6 +37,7 @@ static StcStatus command(Command *c) {
   case CMD_BENCH: catch_signals(); return command_bench(c, &interrupted);
   case CMD_TUNE: catch_signals(); return command_tune(c, &interrupted);
   case CMD_EXPLAIN: return command_explain(c);
+  case CMD_LSP: return command_lsp();
   case CMD_FORMAT: return command_format(c);
   case CMD_DEVICES: return stc_devices(c->context, stdout);
   case CMD_MAN: return man_print(stdout);
@@ -45,9 +46,10 @@ static StcStatus command(Command *c) {
   case CMD_HELP: {
     StcStatus s = help_print(stdout, c->topic);
     if (s)
-      context_error(c->context,
-                    "no help on `%s`; there are compile, run, tune, explain, bench, fmt, devices, completion and man",
-                    c->topic);
+      context_error(
+          c->context,
+          "no help on `%s`; there are compile, run, tune, explain, bench, fmt, lsp, devices, completion and man",
+          c->topic);
     return s;
   }
   }

@@ -103,6 +103,14 @@ static void print_format_help(FILE *to) {
         to);
 }
 
+/* The help on the language server. */
+static void print_lsp_help(FILE *to) {
+  fputs("stc lsp: a language server (LSP 3.17) over standard input and output, for editors to start: messages as one\n"
+        "types, types, halos and regions on hover, definitions, completion, symbols, formatting\n\n"
+        "  :lua vim.lsp.start({name = \"stc\", cmd = {\"stc\", \"lsp\"}})\n",
+        to);
+}
+
 /* The help on completion, and on the manual. */
 static void print_completion_help(FILE *to) {
   fputs("stc completion bash|zsh|fish: print what the shell reads to complete stc's commands, options and their\n"
@@ -133,7 +141,8 @@ StcStatus help_print(FILE *to, const char *topic) {
                 {"run", print_run_help},         {"tune", print_tune_help},
                 {"explain", print_explain_help}, {"bench", print_bench_help},
                 {"fmt", print_format_help},      {"devices", print_devices_help},
-                {"man", print_man_help},         {"completion", print_completion_help}};
+                {"man", print_man_help},         {"completion", print_completion_help},
+                {"lsp", print_lsp_help}};
   for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
     if (strcmp(topic ? topic : "compile", topics[i].word) == 0)
       return topics[i].print(to), STC_OK;

@@ -131,6 +131,7 @@ StcStatus man_print(FILE *to) {
   shared_options(to, CMD_EXPLAIN, COMPILING | CMD_TUNE);
   options(to, "stc bench", CMD_BENCH, COMPILING | CMD_TUNE);
   shared_options(to, CMD_BENCH, COMPILING | CMD_TUNE);
+  options(to, "stc lsp", CMD_LSP, CMD_COMPILE);
   fputs(".SS stc fmt\n", to);
   item(to, "--check", "change nothing, print the files that are not in the one style; exit 1 if there are any");
   end(to);

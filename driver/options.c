@@ -160,6 +160,8 @@ static const char *set_help(Command *c, const char *v) {
   c->topic = c->kind == CMD_COMPILE ? NULL : command_row(c->kind)->word;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
+/* --stdio, which editors' clients say. */
+static const char *set_stdio(Command *c, const char *v) { return (void)c, (void)v, NULL; }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
 
 /* -DNAME=VALUE. */
@@ -288,6 +290,7 @@ const CommandRow command_rows[] = {
     {"explain", CMD_EXPLAIN, "[options] FILE", "what its schedule comes to on a card (`stc help explain`)"},
     {"bench", CMD_BENCH, "[options]", "measure the bench programs on a device (`stc help bench`)"},
     {"fmt", CMD_FORMAT, "[--check] FILE..", "put programs into the one style (`stc help fmt`)"},
+    {"lsp", CMD_LSP, "", "a language server, for editors (`stc help lsp`)"},
     {"devices", CMD_DEVICES, "", "list what there is to run on"},
     {"completion", CMD_COMPLETION, "SHELL", "completion for bash, zsh or fish; `stc man`: the manual page"},
     {"man", CMD_MAN, NULL, "print the manual page, as man(1) reads it"},
@@ -414,6 +417,7 @@ const OptionRow option_rows[] = {
      "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
     {"stats", TAKES_NOTHING, BOTH | MORE, set_stats, "-stats", "print what each pass did, in numbers"},
     {"Rpass", TAKES_NOTHING, BOTH | MORE, set_remarks, "-Rpass", "print the remarks of passes"},
+    {"stdio", TAKES_NOTHING, CMD_LSP | MORE, set_stdio, "--stdio", "by standard input and output, as always"},
     {"help", TAKES_NOTHING, ALL | MORE, set_help, "--help", "print what options there are"},
     {"h", TAKES_NOTHING, ALL | MORE, set_help, "-h", "the same"},
     {"version", TAKES_NOTHING, ALL | MORE, set_version, "--version",

@@ -35,8 +35,8 @@ const CommandRow *command_row(CommandKind kind);
  * files. MORE: the row is in the manual, not in the help text. */
 enum {
   BOTH = CMD_COMPILE | CMD_RUN,
-  ALL =
-      CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT | CMD_MAN | CMD_COMPLETION,
+  ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT | CMD_MAN |
+        CMD_COMPLETION | CMD_LSP,
   PROGRAM = BOTH | CMD_TUNE | CMD_EXPLAIN,
   WITH_FILE = PROGRAM | CMD_FORMAT,
   MORE = 1 << 30

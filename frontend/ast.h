@@ -19,6 +19,7 @@
  *   fold.c                          constant expressions and affine bounds
  *   lower.c                         Checked to a stencil IR module
  *   dump.c                          Checked as text
+ *   outline.c                       what editors want to know
  */
 #ifndef STC_AST_H
 #define STC_AST_H
@@ -699,6 +700,10 @@ int shared_values(Arena *a, const Expr *e, const void *place, Symbol ***out);
 
 /* ---------------------------------------------------------------- lower.c, dump.c */
 
+/* Text to checked program, as far as errors, which are reported, let it come; *parsed is what was parsed, *tokens all
+ * tokens. */
+Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o, Parse *parsed,
+                       const Token **tokens);
 /* Fills scalars' expressions, inits and stencils of c->m. */
 void lower_program(Checker *c);
 /* The checked program as an indented tree. */

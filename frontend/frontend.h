@@ -14,6 +14,7 @@
  *   lower.c         checked program to a stencil IR module; the two functions below
  *   dump.c          the checked program as text (-emit=ast)
  *   format.c        the program's text in the one style (stc fmt)
+ *   outline.c       what editors want to know of its names (stc lsp)
  *
  * The language is described in docs/language.md.
  */
@@ -37,5 +38,49 @@ char *frontend_dump_ast(Arena *a, Diags *d, const char *file, const char *text, 
 /* The program `text` in the one style: blanks, indentation, columns of comments; lines break where they did, comments
  * stay, and the tokens are the same. What comes out comes out of itself. NULL after an error of syntax. */
 char *frontend_format(Arena *a, Diags *d, const char *file, const char *text);
+
+/* ---------------------------------------------------------------- for editors: outline.c */
+
+typedef enum OutlineKind {
+  OUTLINE_PARAM, /* params, lets, arrays, reductions, probes */
+  OUTLINE_CONSTANT,
+  OUTLINE_FIELD,
+  OUTLINE_REGION,   /* and the grid */
+  OUTLINE_FUNCTION, /* and macros */
+  OUTLINE_STENCIL,  /* and inits */
+  OUTLINE_STRUCT,
+  OUTLINE_MEMBER, /* of a struct; stands behind a dot */
+  OUTLINE_LOCAL   /* of a block, a function, a macro */
+} OutlineKind;
+/* A name: what it is in few words ("a field"), all that there is to say of it as Markdown (its declaration, type and
+ * region; which stencils read it, and how far around), where it is declared, and from where to before where it is seen
+ * (from_line 0: everywhere). Lines and columns are from 1, in bytes. */
+typedef struct OutlineName {
+  OutlineKind kind;
+  const char *name, *words, *text;
+  int line, col, from_line, from_col, to_line, to_col;
+} OutlineName;
+/* A place in the text where a name stands, or a keyword. */
+typedef struct OutlineWord {
+  const char *name;
+  int line, col;
+  bool behind_dot;
+} OutlineWord;
+typedef struct Outline {
+  int n, nwords;
+  OutlineName *names;
+  OutlineWord *words;
+} Outline;
+
+/* The outline of the program, also of one with errors, all of which are reported to `d`. */
+Outline *frontend_outline(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o);
+/* The word at, or ending at, the place; NULL if there is none. */
+const OutlineWord *outline_word(const Outline *o, int line, int col);
+/* The name that the word stands for; NULL if it is none of the program's. */
+const OutlineName *outline_name(const Outline *o, const OutlineWord *w);
+/* Is the name seen at the place? */
+bool outline_sees(const OutlineName *n, int line, int col);
+/* Of the language's own words number i, NULL beyond the last. */
+const char *outline_reserved(int i);
 
 #endif

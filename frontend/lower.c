@@ -232,8 +232,8 @@ static const char *program_name(Arena *a, const char *file) {
   return arena_strndup(a, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
 }
 
-/* Text to checked program. NULL after an error. */
-static Checker *front(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {
+Checker *front_program(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o, Parse *parsed,
+                       const Token **tokens) {
   int before = diags_errors(d), source = diags_add_source(d, file, text);
   Checker *c = ARENA_NEW(a, Checker);
   c->arena = a;
@@ -243,10 +243,20 @@ static Checker *front(Arena *a, Diags *d, const char *file, const char *text, co
   c->m->contract = o && o->contract;
   c->m->fast_math = o && o->fast_math;
   c->real = o && o->real != TY_NONE ? o->real : TY_F32;
-  Parse p = {.arena = a, .d = d, .t = lex(a, d, source, text)};
-  parse_program(&p);
+  *tokens = lex(a, d, source, text);
+  *parsed = (Parse){.arena = a, .d = d, .t = *tokens};
+  parse_program(parsed);
   c->incomplete = diags_errors(d) != before;
-  check_program(c, p.ndecls, p.decls);
+  check_program(c, parsed->ndecls, parsed->decls);
+  return c;
+}
+
+/* The same; NULL after an error. */
+static Checker *front(Arena *a, Diags *d, const char *file, const char *text, const FrontendOptions *o) {
+  int before = diags_errors(d);
+  Parse parsed;
+  const Token *tokens;
+  Checker *c = front_program(a, d, file, text, o, &parsed, &tokens);
   return diags_errors(d) == before ? c : NULL;
 }
 

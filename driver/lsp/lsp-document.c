@@ -1,0 +1,190 @@
+/* driver/lsp/lsp-document.c: the open programs: their text, what the front end says of it, places in it. */
+#include "driver/lsp/lsp.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- places */
+
+/* The text of line `line`, from 1; the empty end of the text beyond the last. */
+static const char *line_text(const char *text, int line) {
+  for (; line > 1 && text; line--) {
+    text = strchr(text, '\n');
+    text = text ? text + 1 : NULL;
+  }
+  return text ? text : "";
+}
+
+/* Bytes of the character at `s`, and how many units of UTF-16 it takes. What is not UTF-8 counts a unit a byte. */
+static int character(const char *s, int *units) {
+  unsigned char c = (unsigned char)*s;
+  int n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+  for (int i = 1; i < n; i++)
+    if (((unsigned char)s[i] & 0xc0) != 0x80)
+      n = 1;
+  *units = n == 4 ? 2 : 1;
+  return n;
+}
+
+json_t *document_position(const Document *d, int line, int col) {
+  const char *s = line_text(d->text, line), *start = s;
+  int at = 0, units;
+  for (; *s && *s != '\n' && s - start < col - 1; at += units)
+    s += character(s, &units);
+  return json_pack("{s:i, s:i}", "line", line > 0 ? line - 1 : 0, "character", at);
+}
+
+bool document_place(const Document *d, json_t *position, int *line, int *col) {
+  json_t *l = json_object_get(position, "line"), *c = json_object_get(position, "character");
+  if (!json_is_integer(l) || !json_is_integer(c) || json_integer_value(l) < 0 || json_integer_value(l) > 1 << 28)
+    return false;
+  *line = (int)json_integer_value(l) + 1;
+  const char *s = line_text(d->text, *line), *start = s;
+  int units;
+  for (json_int_t at = 0; *s && *s != '\n' && at < json_integer_value(c); at += units)
+    s += character(s, &units);
+  *col = (int)(s - start) + 1;
+  return true;
+}
+
+json_t *document_range(const Document *d, int line, int col, int bytes) {
+  return json_pack("{s:o, s:o}", "start", document_position(d, line, col), "end",
+                   document_position(d, line, col + bytes));
+}
+
+/* Bytes of what stands at a place: of a word or number, else 1. */
+static int extent(const Document *d, int line, int col) {
+  const char *s = line_text(d->text, line);
+  int length = (int)strcspn(s, "\n"), n = 0;
+  if (line < 1 || col > length)
+    return 0;
+  for (s += col - 1; isalnum((unsigned char)s[n]) || s[n] == '_'; n++)
+    ;
+  return n ? n : 1;
+}
+
+/* ---------------------------------------------------------------- messages */
+
+/* A message's text, which may have a byte of a character in it, as a string. */
+static json_t *string(const char *text) {
+  json_t *s = json_string(text);
+  if (s)
+    return s;
+  char copy[2048];
+  snprintf(copy, sizeof copy, "%s", text);
+  for (char *c = copy; *c; c++)
+    *c = (unsigned char)*c < 0x80 ? *c : '?';
+  return json_string(copy);
+}
+
+/* A note: beside the message before it, if it has a place, else in its text. */
+static void add_note(Document *d, const StcMessage *m) {
+  json_t *last = json_array_get(d->messages, json_array_size(d->messages) - 1);
+  if (!last)
+    return;
+  if (m->line > 0) {
+    json_t *related = json_object_get(last, "relatedInformation");
+    if (!related)
+      json_object_set_new(last, "relatedInformation", related = json_array());
+    json_array_append_new(related, json_pack("{s:{s:s, s:o}, s:o}", "location", "uri", d->uri, "range",
+                                             document_range(d, m->line, m->column, extent(d, m->line, m->column)),
+                                             "message", string(m->text)));
+    return;
+  }
+  const char *before = json_string_value(json_object_get(last, "message"));
+  json_t *text = string(m->text);
+  json_object_set_new(last, "message", json_sprintf("%s\n%s", before, json_string_value(text)));
+  json_decref(text);
+}
+
+void document_message(void *user, const StcMessage *m) {
+  Document *d = ((Server *)user)->current;
+  if (!d)
+    return;
+  if (m->kind == STC_NOTE) {
+    add_note(d, m);
+    return;
+  }
+  int line = m->line > 0 ? m->line : 1, col = m->line > 0 ? m->column : 1;
+  json_array_append_new(d->messages, json_pack("{s:o, s:i, s:s, s:o}", "range",
+                                               document_range(d, line, col, extent(d, line, col)), "severity",
+                                               m->kind == STC_ERROR     ? 1
+                                               : m->kind == STC_WARNING ? 2
+                                                                        : 3,
+                                               "source", "stc", "message", string(m->text)));
+}
+
+/* ---------------------------------------------------------------- documents */
+
+Document *document_find(Server *s, const char *uri) {
+  for (Document *d = s->documents; d && uri; d = d->next)
+    if (strcmp(d->uri, uri) == 0)
+      return d;
+  return NULL;
+}
+
+/* Forgets what the front end said. */
+static void forget(Document *d) {
+  workspace_close(&d->w);
+  json_decref(d->messages);
+  d->messages = NULL;
+  d->outline = NULL;
+}
+
+void document_close(Server *s, Document *d) {
+  Document **at = &s->documents;
+  while (*at != d)
+    at = &(*at)->next;
+  *at = d->next;
+  forget(d);
+  free(d->uri);
+  free(d->text);
+  free(d);
+}
+
+/* What looking at a document takes. */
+typedef struct LookArgs {
+  Server *s;
+  Document *d;
+} LookArgs;
+
+static StcStatus look_guarded(void *arg) {
+  LookArgs *l = arg;
+  const char *slash = strrchr(l->d->uri, '/');
+  l->d->outline =
+      frontend_outline(l->d->w.arena, l->d->w.diags, slash ? slash + 1 : l->d->uri, l->d->text, &l->s->options);
+  return STC_OK;
+}
+
+/* Has the front end look at the document. */
+static void look(Server *s, Document *d) {
+  LookArgs args = {s, d};
+  d->messages = json_array();
+  s->current = d;
+  if (workspace_open(&d->w, s->context, NULL) && workspace_guard(&d->w, look_guarded, &args) != STC_OK)
+    d->outline = NULL;
+  s->current = NULL;
+}
+
+Document *document_set(Server *s, const char *uri, const char *text, int64_t version) {
+  Document *d = document_find(s, uri);
+  char *copy = strdup(text);
+  if (!d && copy) {
+    d = calloc(1, sizeof *d);
+    if (d && !(d->uri = strdup(uri)))
+      free(d), d = NULL;
+    if (d) {
+      d->next = s->documents;
+      s->documents = d;
+    }
+  }
+  if (!d || !copy)
+    return free(copy), NULL;
+  forget(d);
+  free(d->text);
+  d->text = copy;
+  d->version = version;
+  look(s, d);
+  return d;
+}

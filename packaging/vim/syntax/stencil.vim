@@ -1,0 +1,31 @@
+" Stencil programs (stc).
+if exists("b:current_syntax")
+  finish
+endif
+syntax keyword stencilStatement if then else for in return until every over
+syntax keyword stencilDeclaration param const grid region field stencil init op let struct fn var reduce probe inject
+syntax keyword stencilModifier on outside history temp input at up to clamp mirror periodic
+syntax keyword stencilType real f16 bf16 f32 f64 i8 i16 i32 i64 bool
+syntax keyword stencilFunction min max abs sqrt rsqrt exp log pow sin cos tan tanh floor ceil fma copysign select sum prod
+syntax keyword stencilVariable idx step
+syntax keyword stencilBoolean true false
+syntax match stencilNumber "\<\d\+\>"
+syntax match stencilFloat "\<\d\+\(\.\d\+\([eE][-+]\?\d\+\)\?\|[eE][-+]\?\d\+\)"
+syntax match stencilDirective "^\s*#.*$"
+syntax match stencilComment "//.*$" contains=stencilTodo
+syntax region stencilComment start="/\*" end="\*/" contains=stencilTodo
+syntax keyword stencilTodo TODO FIXME contained
+
+highlight default link stencilStatement Statement
+highlight default link stencilDeclaration Structure
+highlight default link stencilModifier StorageClass
+highlight default link stencilType Type
+highlight default link stencilFunction Function
+highlight default link stencilVariable Special
+highlight default link stencilBoolean Boolean
+highlight default link stencilNumber Number
+highlight default link stencilFloat Float
+highlight default link stencilDirective PreProc
+highlight default link stencilComment Comment
+highlight default link stencilTodo Todo
+let b:current_syntax = "stencil"
