@@ -14,7 +14,8 @@ LLVMValueRef emit_const(Emit *e, Type t, Const c) {
   LLVMTypeRef type = emit_type(e, t);
   if (t == TY_BF16 && e->target->bfloat_is_bits)
     return LLVMConstBitCast(LLVMConstReal(LLVMBFloatTypeInContext(e->context), c.f), type);
-  return type_is_float(t) ? LLVMConstReal(type, c.f) : LLVMConstInt(type, (unsigned long long)c.i, 1);
+  return type_is_float(t) ? LLVMConstReal(type, c.f)
+                          : LLVMConstInt(type, (unsigned long long)c.i, !type_is_unsigned(t));
 }
 
 /* Gives the instruction `v` (if it is one) the module's fast-math flags; `contract` if the operation may become part of
@@ -149,10 +150,34 @@ static LLVMValueRef int_division(Emit *e, LLVMOpcode op, LLVMValueRef x, LLVMVal
   return LLVMBuildSelect(b, is_zero, zero, v, "");
 }
 
-/* Integer arithmetic on the operands `x`. */
-static LLVMValueRef int_arith(Emit *e, Opcode code, LLVMValueRef *x) {
+/* x / y or x % y of unsigned integers: 0 for y == 0. */
+static LLVMValueRef unsigned_division(Emit *e, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMTypeRef t = LLVMTypeOf(x);
+  LLVMValueRef zero = LLVMConstInt(t, 0, 0), is_zero = LLVMBuildICmp(b, LLVMIntEQ, y, zero, "");
+  LLVMValueRef safe = LLVMBuildSelect(b, is_zero, LLVMConstInt(t, 1, 0), y, "");
+  return LLVMBuildSelect(b, is_zero, zero, LLVMBuildBinOp(b, op, x, safe, ""), "");
+}
+
+/* Arithmetic of unsigned integers, where it is not that of signed ones. */
+static LLVMValueRef unsigned_arith(Emit *e, Opcode code, LLVMValueRef *x) {
+  LLVMTypeRef t = LLVMTypeOf(x[0]);
+  switch (code) {
+  case OP_DIV: return unsigned_division(e, LLVMUDiv, x[0], x[1]);
+  case OP_REM: return unsigned_division(e, LLVMURem, x[0], x[1]);
+  case OP_ABS: return x[0];
+  case OP_MIN: return emit_intrinsic(e, e->here.b, "llvm.umin", 1, &t, 2, x);
+  default: return emit_intrinsic(e, e->here.b, "llvm.umax", 1, &t, 2, x);
+  }
+}
+
+/* Integer arithmetic on the operands `x` of type `of`. */
+static LLVMValueRef int_arith(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   LLVMTypeRef t = LLVMTypeOf(x[0]);
   LLVMBuilderRef b = e->here.b;
+  bool same = code == OP_ADD || code == OP_SUB || code == OP_MUL || code == OP_NEG;
+  if (type_is_unsigned(of) && !same)
+    return unsigned_arith(e, code, x);
   switch (code) {
   case OP_ADD: return emit_int(e, &e->here, LLVMAdd, x[0], x[1]);
   case OP_SUB: return emit_int(e, &e->here, LLVMSub, x[0], x[1]);
@@ -166,7 +191,7 @@ static LLVMValueRef int_arith(Emit *e, Opcode code, LLVMValueRef *x) {
   }
 }
 
-/* The predicates of a comparison on floats, on integers and on bool (false < true). */
+/* The predicates of a comparison on floats, on signed integers, and on bool (false < true) and unsigned ones. */
 static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
   static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
                                            LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
@@ -175,7 +200,7 @@ static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMVa
   int i = code == OP_EQ ? 0 : code == OP_NE ? 1 : code == OP_LT ? 2 : code == OP_LE ? 3 : code == OP_GT ? 4 : 5;
   if (type_is_float(t))
     return flagged(e, LLVMBuildFCmp(e->here.b, real[i], x, y, ""), false);
-  return LLVMBuildICmp(e->here.b, t == TY_BOOL ? truth[i] : sign[i], x, y, "");
+  return LLVMBuildICmp(e->here.b, t == TY_BOOL || type_is_unsigned(t) ? truth[i] : sign[i], x, y, "");
 }
 
 /* The bits of the f64 `x` as f32, where it lies between two of them those of the odd one: so rounded once more, to
@@ -235,7 +260,8 @@ static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   if (to == TY_BOOL)
     return LLVMBuildFCmp(b, LLVMRealUNE, x, LLVMConstReal(LLVMTypeOf(x), 0), "");
   if (type_is_int(to))
-    return emit_intrinsic(e, b, "llvm.fptosi.sat", 2, (LLVMTypeRef[]){type, LLVMTypeOf(x)}, 1, &x);
+    return emit_intrinsic(e, b, type_is_unsigned(to) ? "llvm.fptoui.sat" : "llvm.fptosi.sat", 2,
+                          (LLVMTypeRef[]){type, LLVMTypeOf(x)}, 1, &x);
   if (is_half(to) && from == TY_F64 && !narrows_at_once(e, to))
     return convert_float(e, LLVMBuildBitCast(b, round_to_odd(e, x), emit_type(e, TY_F32), ""), TY_F32, to);
   if (to == TY_BF16 && e->target->bfloat_is_bits)
@@ -269,12 +295,26 @@ static LLVMValueRef convert_to_bfloat(Emit *e, LLVMValueRef x, Type from) {
   return convert_float(e, sticky_float(e, x, TY_F64, 53, 64), TY_F64, TY_BF16);
 }
 
+static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to);
+
+/* `x` of the unsigned type `from` as `to`, by way of an i32, which has all its values; the 16-bit floats by way of f32
+ * too. */
+static LLVMValueRef convert_unsigned(Emit *e, LLVMValueRef x, Type from, Type to) {
+  LLVMValueRef wide = LLVMBuildZExt(e->here.b, x, e->i32, "");
+  emit_set_range(e, wide, 0, type_most(from));
+  if (is_half(to))
+    return convert_float(e, convert_int(e, wide, TY_I32, TY_F32), TY_F32, to);
+  return convert_int(e, wide, TY_I32, to);
+}
+
 /* `x` of the integer type or bool `from` as `to`. */
 static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
   if (to == TY_BOOL)
     return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstInt(LLVMTypeOf(x), 0, 0), "");
+  if (type_is_unsigned(from) && (!type_is_int(to) || type_size(to) > type_size(from)))
+    return convert_unsigned(e, x, from, to);
   if (to == TY_BF16 && (from == TY_I32 || from == TY_I64))
     return convert_to_bfloat(e, x, from);
   if (to == TY_BF16 && e->target->bfloat_is_bits)
@@ -306,7 +346,7 @@ static LLVMValueRef scalar_arith(Emit *e, const Op *op, Type t, LLVMValueRef *x)
   case OP_AND: return LLVMBuildAnd(e->here.b, x[0], x[1], "");
   case OP_OR: return LLVMBuildOr(e->here.b, x[0], x[1], "");
   case OP_NOT: return LLVMBuildNot(e->here.b, x[0], "");
-  default: return type_is_float(t) ? float_arith(e, op->code, t, op->noperands, x) : int_arith(e, op->code, x);
+  default: return type_is_float(t) ? float_arith(e, op->code, t, op->noperands, x) : int_arith(e, op->code, t, x);
   }
 }
 

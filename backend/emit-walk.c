@@ -98,7 +98,7 @@ static bool is_exact(Emit *e, const Walk *w, const Value *v) {
     return true;
   Range r = emit_range(e, emit_value(e, v));
   int64_t most = (INT64_C(1) << (8 * type_size(v->type) - 1)) - 1;
-  return r.lo > -most - 1 || r.hi < most;
+  return type_is_unsigned(v->type) ? r.lo >= 0 : r.lo > -most - 1 || r.hi < most;
 }
 
 /* How much `v` grows from one round of loop `w` to the next, as a multiple of what the loop's number does. False if

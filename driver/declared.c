@@ -115,7 +115,7 @@ void declared_info(const StcProgram *p, int field, const Module *m, int home, co
 static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", STC_BOOL, 0}, {"", STC_I8, 0},
                                                  {"", STC_I16, 0},       {"", STC_I32, 0},  {"", STC_I64, 0},
                                                  {"", STC_F16, 0},       {"", STC_BF16, 0}, {"", STC_F32, 0},
-                                                 {"", STC_F64, 0}};
+                                                 {"", STC_F64, 0},       {"", STC_U8, 0},   {"", STC_U16, 0}};
 
 /* Makes `f`, of `points` points, one of scalar type `t`. */
 static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {

@@ -85,6 +85,8 @@ const char *c_type(Type t) {
   case TY_BOOL: return "bool";
   case TY_I8: return "int8_t";
   case TY_I16: return "int16_t";
+  case TY_U8: return "uint8_t";
+  case TY_U16: return "uint16_t";
   case TY_I32: return "int32_t";
   case TY_I64: return "int64_t";
   case TY_F16:
@@ -209,6 +211,8 @@ static char *convert_text(Arena *a, Type from, Type to, const char *x) {
     return arena_printf(a, "%s != 0", x);
   if (!type_is_float(from) || type_is_float(to))
     return arena_printf(a, "(%s)%s", c_type(to), x);
+  if (type_is_unsigned(to))
+    return arena_printf(a, "(%s)stc_int(%s, 0, %lld)", c_type(to), x, (long long)type_most(to));
   const char *name = to == TY_I64 ? "INT64" : to == TY_I32 ? "INT32" : to == TY_I16 ? "INT16" : "INT8";
   return arena_printf(a, "(%s)stc_int(%s, %s_MIN, %s_MAX)", c_type(to), x, name, name);
 }

@@ -30,12 +30,14 @@ static const char *fresh(Module90 *f, const char *name) {
   return s;
 }
 
-/* The type of iso_c_binding for a scalar type; the 16-bit floats as bits. */
+/* The type of iso_c_binding for a scalar type; the 16-bit floats and the unsigned integers as bits. */
 static const char *fortran_type(Type t) {
   switch (t) {
   case TY_BOOL: return "logical(c_bool)";
-  case TY_I8: return "integer(c_int8_t)";
+  case TY_I8:
+  case TY_U8: return "integer(c_int8_t)";
   case TY_I16:
+  case TY_U16:
   case TY_F16:
   case TY_BF16: return "integer(c_int16_t)";
   case TY_I32: return "integer(c_int32_t)";
@@ -159,7 +161,8 @@ static StcStatus fortran_guarded(void *arg) {
   str_addf(&f.s,
            "! The stencil program %s for Fortran, by stc %s: interfaces to the functions of %s.h, which `stc -emit=so` "
            "puts into\n"
-           "! a shared object. The program's slowest dimension is the last of a Fortran array. f16 and bf16 are their "
+           "! a shared object. The program's slowest dimension is the last of a Fortran array. f16, bf16, u8 and u16 "
+           "are their "
            "bits.\n"
            "module %s\n  use, intrinsic :: iso_c_binding\n  implicit none\n\n",
            p->name, STC_VERSION, f.names.program, module);

@@ -151,7 +151,9 @@ typedef enum StcType {
   STC_F16,
   STC_BF16,
   STC_F32,
-  STC_F64
+  STC_F64,
+  STC_U8,
+  STC_U16
 } StcType;
 /* A scalar part of a field's value. path: ".xx", ".c.2" (member 2 of the vector c); "" where the field is a scalar
  * itself. offset: bytes from the start of a point. */

@@ -330,7 +330,7 @@ const TypeExpr *parse_type(Parse *p);
 /* The scalar type that the name stands for; TY_NONE if it is none. */
 Type type_of_word(const char *s, Type real);
 /* What stands where a type should, as messages have it. */
-#define EXPECTED_TYPE "a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct)"
+#define EXPECTED_TYPE "a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a struct)"
 
 /* ---------------------------------------------------------------- names: symbol.c */
 
@@ -549,8 +549,8 @@ typedef enum TypeUse { TYPE_SCALAR, TYPE_VALUE, TYPE_STORED } TypeUse;
 bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out);
 /* The members of struct `d` into *out. False after reporting. */
 bool check_members(Checker *c, const Decl *d, Member **out);
-/* What is computed with if a value of type `t` is read: f32 for f16 and bf16, i32 for i8 and i16, vectors of these for
- * vectors; else t. */
+/* What is computed with if a value of type `t` is read: f32 for f16 and bf16, i32 for i8, i16, u8 and u16, vectors of
+ * these for vectors; else t. */
 Type check_value_type(Checker *c, Type t);
 /* The type of a vector's components, however deep: t itself unless it is a vector; TY_NONE of structs and vectors of
  * them. */

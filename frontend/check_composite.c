@@ -2,8 +2,8 @@
  *
  * Values in braces are open (TY_BRACES) until they meet a type: a target's, a let's, the other operand's. Those that
  * meet none are vectors if their
- * members are of one type. f16, bf16, i8 and i16 are types of storage: a value of one widens to f32 or i32 when
- * something is computed with it. */
+ * members are of one type. f16, bf16, i8, i16, u8 and u16 are types of storage: a value of one widens to f32 or i32
+ * when something is computed with it. */
 #include "frontend/ast.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 Type check_value_type(Checker *c, Type t) {
   if (t == TY_F16 || t == TY_BF16)
     return TY_F32;
-  if (t == TY_I8 || t == TY_I16)
+  if (t == TY_I8 || t == TY_I16 || type_is_unsigned(t))
     return TY_I32;
   if (!type_is_vector(c->m, t))
     return t;
@@ -72,6 +72,10 @@ static const char *type_of_c(const char *name) {
                                         {"short", "i16"},
                                         {"char", "i8"},
                                         {"int8_t", "i8"},
+                                        {"uint8_t", "u8"},
+                                        {"uint16_t", "u16"},
+                                        {"uint8", "u8"},
+                                        {"uint16", "u16"},
                                         {"int16_t", "i16"},
                                         {"int32_t", "i32"},
                                         {"int64_t", "i64"},
@@ -208,10 +212,10 @@ static bool literal_value(const Expr *e, int64_t *out) {
   return ok;
 }
 
-/* Is the literal one that an i8 or i16 (`t`) holds? */
+/* Is the literal one that the storage type `t` of integers holds? */
 static bool literal_fits(const Expr *e, Type t) {
   int64_t i;
-  return (t == TY_I8 || t == TY_I16) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
+  return (t == TY_I8 || t == TY_I16 || type_is_unsigned(t)) && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
 /* Is `e` a literal or a constant of literals, with signs or without, that may still take another float type? */

@@ -194,10 +194,11 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
 }
 
 /* Keywords first, then types, then what else is part of the language; functions are ops, in ir/ops.def. */
-static const char *const words[] = {"param",  "const", "grid",   "region", "field", "stencil", "init", "op",  "let",
-                                    "if",     "then",  "else",   "true",   "false", "struct",  "fn",   "var", "for",
-                                    "return", "until", "reduce", "real",   "f16",   "bf16",    "f32",  "f64", "i8",
-                                    "i16",    "i32",   "i64",    "bool",   "idx",   "step",    "sum",  "prod"};
+static const char *const words[] = {"param", "const", "grid",   "region", "field",  "stencil", "init",   "op",
+                                    "let",   "if",    "then",   "else",   "true",   "false",   "struct", "fn",
+                                    "var",   "for",   "return", "until",  "reduce", "real",    "f16",    "bf16",
+                                    "f32",   "f64",   "i8",     "i16",    "i32",    "i64",     "u8",     "u16",
+                                    "bool",  "idx",   "step",   "sum",    "prod"};
 enum { NWORDS = sizeof words / sizeof *words, NKEYWORDS = 21 };
 
 /* Is op `code` a function of the language? */

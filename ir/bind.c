@@ -57,9 +57,7 @@ static int read_value(const char *text, Type t, Const *out) {
   }
   if (type_is_float(t))
     return read_float(text, t, out);
-  int bits = type_size(t) * 8;
-  int64_t hi = (int64_t)(UINT64_MAX >> (65 - bits));
-  return read_int(text, -hi - 1, hi, &out->i);
+  return read_int(text, type_least(t), type_most(t), &out->i);
 }
 
 /* What a value of type `t` looks like, for messages. */

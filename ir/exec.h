@@ -139,6 +139,8 @@ static inline Const exec_get(Type t, const void *p, int64_t i) {
   case TY_I32: return exec_i(((const int32_t *)p)[i]);
   case TY_I16: return exec_i(((const int16_t *)p)[i]);
   case TY_I8: return exec_i(((const int8_t *)p)[i]);
+  case TY_U16: return exec_i(((const uint16_t *)p)[i]);
+  case TY_U8: return exec_i(((const uint8_t *)p)[i]);
   case TY_F16:
   case TY_BF16: return const_load(t, (const uint16_t *)p + i);
   default: return exec_i(((const uint8_t *)p)[i] != 0);
@@ -154,6 +156,8 @@ static inline void exec_put(Type t, void *p, int64_t i, Const v) {
   case TY_I32: ((int32_t *)p)[i] = (int32_t)v.i; break;
   case TY_I16: ((int16_t *)p)[i] = (int16_t)v.i; break;
   case TY_I8: ((int8_t *)p)[i] = (int8_t)v.i; break;
+  case TY_U16: ((uint16_t *)p)[i] = (uint16_t)v.i; break;
+  case TY_U8: ((uint8_t *)p)[i] = (uint8_t)v.i; break;
   case TY_F16:
   case TY_BF16: const_store(t, (uint16_t *)p + i, v); break;
   default: ((uint8_t *)p)[i] = v.i != 0; break;

@@ -240,7 +240,8 @@ const char *reader_expect_kind(Reader *r, TokenKind kind, const char *what) {
 Type reader_type(Reader *r) {
   Type t = r->tok.kind == TOK_WORD ? type_from_name(r->tok.text) : TY_NONE;
   if (t == TY_NONE)
-    reader_error(r, r->tok.loc, "expected a type (bool i8 i16 i32 i64 f16 bf16 f32 f64), found %s", token_name(r));
+    reader_error(r, r->tok.loc, "expected a type (bool i8 i16 i32 i64 u8 u16 f16 bf16 f32 f64), found %s",
+                 token_name(r));
   else
     reader_next(r);
   return t;
@@ -330,6 +331,6 @@ Const reader_const(Reader *r, Type t) {
   }
   if (type_is_float(t))
     return float_const(r, t);
-  int64_t max = t == TY_I64 || !type_is_int(t) ? INT64_MAX : (INT64_C(1) << (type_size(t) * 8 - 1)) - 1;
-  return (Const){.i = reader_int(r, -max - 1, max)};
+  Type int_type = type_is_int(t) ? t : TY_I64;
+  return (Const){.i = reader_int(r, type_least(int_type), type_most(int_type))};
 }

@@ -13,7 +13,7 @@ static const TypeRow rows[TY_COMPOSITE] = {
     [TY_NONE] = {"none", 0, 0, 0, 0},       [TY_BOOL] = {"bool", 1, 0, 0, 0},      [TY_I8] = {"i8", 1, 0, 0, 0},
     [TY_I16] = {"i16", 2, 0, 0, 0},         [TY_I32] = {"i32", 4, 0, 0, 0},        [TY_I64] = {"i64", 8, 0, 0, 0},
     [TY_F16] = {"f16", 2, 11, -13, 16},     [TY_BF16] = {"bf16", 2, 8, -125, 128}, [TY_F32] = {"f32", 4, 24, -125, 128},
-    [TY_F64] = {"f64", 8, 53, -1021, 1024},
+    [TY_F64] = {"f64", 8, 53, -1021, 1024}, [TY_U8] = {"u8", 1, 0, 0, 0},          [TY_U16] = {"u16", 2, 0, 0, 0},
 };
 
 const char *type_name(Type t) { return t < TY_COMPOSITE ? rows[t].name : "composite"; }
@@ -26,13 +26,22 @@ Type type_from_name(const char *s) {
   return TY_NONE;
 }
 
-/* The integer `i` cut to the width of `t` and sign-extended again. */
+int64_t type_most(Type t) {
+  int bits = type_size(t) * 8 - !type_is_unsigned(t);
+  return (int64_t)(UINT64_MAX >> (64 - bits));
+}
+
+int64_t type_least(Type t) { return type_is_unsigned(t) ? 0 : -type_most(t) - 1; }
+
+/* The integer `i` cut to the width of `t` and extended again, by its sign or by zeros. */
 static int64_t wrap_int(int64_t i, Type t) {
   uint64_t u = (uint64_t)i;
   switch (t) {
   case TY_I8: return (int64_t)(((u & 0xff) ^ 0x80) - 0x80);
   case TY_I16: return (int64_t)(((u & 0xffff) ^ 0x8000) - 0x8000);
   case TY_I32: return (int64_t)(((u & 0xffffffff) ^ 0x80000000) - 0x80000000);
+  case TY_U8: return (int64_t)(u & 0xff);
+  case TY_U16: return (int64_t)(u & 0xffff);
   default: return i;
   }
 }
@@ -50,14 +59,12 @@ static double round_narrow(long double x, Type t) {
 
 /* `x` truncated to an integer of type `t`; beyond its range the nearest end, 0 for NaN. */
 static int64_t saturate(double x, Type t) {
-  int bits = type_size(t) * 8;
-  double limit = ldexp(1, bits - 1);
-  int64_t max = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+  double limit = ldexp(1, type_size(t) * 8 - !type_is_unsigned(t));
   if (isnan(x))
     return 0;
   if (x >= limit)
-    return max;
-  return x < -limit ? -max - 1 : (int64_t)x;
+    return type_most(t);
+  return x < (double)type_least(t) ? type_least(t) : (int64_t)x;
 }
 
 /* The float `x` as type `to`. */
@@ -139,6 +146,8 @@ Const const_load(Type t, const void *p) {
   case TY_I32: return (Const){.i = u.i32};
   case TY_I16: return (Const){.i = u.i16};
   case TY_I8: return (Const){.i = u.i8};
+  case TY_U16: return (Const){.i = u.u16};
+  case TY_U8: return (Const){.i = u.b};
   default: return (Const){.i = u.b != 0};
   }
 }
@@ -163,6 +172,8 @@ void const_store(Type t, void *p, Const x) {
   case TY_I32: u.i32 = (int32_t)x.i; break;
   case TY_I16: u.i16 = (int16_t)x.i; break;
   case TY_I8: u.i8 = (int8_t)x.i; break;
+  case TY_U16: u.u16 = (uint16_t)x.i; break;
+  case TY_U8: u.b = (uint8_t)x.i; break;
   default: u.b = x.i != 0; break;
   }
   memcpy(p, &u, (size_t)type_size(t));

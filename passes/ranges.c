@@ -116,7 +116,7 @@ static Interval type_interval(Type t) {
     return (Interval){true, 0, 1};
   if (!type_is_int(t) || bits >= 64)
     return unknown;
-  return (Interval){true, -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1};
+  return (Interval){true, type_least(t), type_most(t)};
 }
 
 static bool interval_within(Interval x, Interval y) { return x.known && y.known && y.lo <= x.lo && x.hi <= y.hi; }

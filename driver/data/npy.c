@@ -21,6 +21,8 @@ const char *npy_descr(StcType t) {
   case STC_BOOL: return "|b1";
   case STC_I8: return "|i1";
   case STC_I16: return "<i2";
+  case STC_U8: return "|u1";
+  case STC_U16: return "<u2";
   case STC_I32: return "<i4";
   case STC_I64: return "<i8";
   case STC_F16: return "<f2";

@@ -148,8 +148,8 @@ static StcStatus check_photo(StcContext *c, const char *path, const char *what, 
                          "with -D",
                          path, p->height, p->width, what, (long long)f->shape[0], (long long)f->shape[1]),
            STC_INPUT;
-  int bits = 8 * type_size((Type)type);
-  if (type == STC_BOOL || (type_is_int((Type)type) && bits <= p->depth))
+  int64_t most = p->depth == 16 ? UINT16_MAX : UINT8_MAX;
+  if (type == STC_BOOL || (type_is_int((Type)type) && type_most((Type)type) < most))
     return context_error(c,
                          "%s: its values have %d bits, which do not fit the type %s of %s; take a wider integer, or a "
                          "float, which goes from 0 to 1",

@@ -47,9 +47,7 @@ static bool parse_value(const char *text, StcType t, Const *out) {
   }
   if (type_is_int((Type)t)) {
     out->i = strtoll(text, &end, 10);
-    int bits = 8 * type_size((Type)t);
-    bool fits = bits == 64 || (out->i >= -(INT64_C(1) << (bits - 1)) && out->i < INT64_C(1) << (bits - 1));
-    return end != text && !*end && !errno && fits;
+    return end != text && !*end && !errno && out->i >= type_least((Type)t) && out->i <= type_most((Type)t);
   }
   double x = strtod(text, &end);
   if (end == text || *end)

@@ -59,6 +59,8 @@ static bool pack(const unsigned char *from, size_t n, int level, Packed *p) {
 static const char *vtk_type(StcType t) {
   return t == STC_I8    ? "Int8"
          : t == STC_I16 ? "Int16"
+         : t == STC_U8  ? "UInt8"
+         : t == STC_U16 ? "UInt16"
          : t == STC_I32 ? "Int32"
          : t == STC_I64 ? "Int64"
          : t == STC_F32 ? "Float32"

@@ -10,6 +10,8 @@ static void print_number(FILE *to, StcType t) {
   fprintf(to, "NumberType=\"%s\" Precision=\"%d\"",
           type_is_float((Type)t) ? "Float"
           : t == STC_I8          ? "Char"
+          : t == STC_U8          ? "UChar"
+          : t == STC_U16         ? "UInt"
                                  : "Int",
           type_size((Type)t));
 }

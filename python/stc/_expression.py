@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping
 import numpy as np
 
 CTYPES = {"bool": c.c_bool, "i8": c.c_int8, "i16": c.c_int16, "i32": c.c_int32, "i64": c.c_int64, "f32": c.c_float, "f64": c.c_double,
-          "f16": c.c_uint16, "bf16": c.c_uint16}
+          "f16": c.c_uint16, "bf16": c.c_uint16, "u8": c.c_uint8, "u16": c.c_uint16}
 
 
 def bound(b: Mapping[str, Any], env: Mapping[str, Any]) -> int:
@@ -24,7 +24,7 @@ def rounded(x: Any, type: str) -> Any:
     if type[0] == "f":
         return float(np.float32(x)) if type == "f32" else float(x)
     bits = int(type[1:])
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    low, high = (0, (1 << bits) - 1) if type[0] == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     if isinstance(x, float):
         return 0 if math.isnan(x) else low if x <= low else high if x >= high else int(x)
     return (int(x) - low) % (1 << bits) + low

@@ -37,6 +37,18 @@ def test_file_and_params(tmp_path, heat_text):
         program.emit("exe")
 
 
+@pytest.mark.parametrize("device", ["ref", "host:2"])
+def test_unsigned(device):
+    text = "grid G = [0 .. 9], 3; field P : u8 on G; field Q : u16[2] on G; stencil s(P, Q)[G] { P = u8(P + 100); Q = {u16(Q[0][0] - 1), u16(Q[0][1] + P)}; }"
+    run = stc.compile(text).plan(device=device)
+    p, q = np.arange(10, dtype="u1") * 20, np.stack([np.arange(10), 65500 + np.arange(10)], axis=-1).astype("u2")
+    run["P"], run["Q"] = p, q
+    run(1)
+    assert run.dtype("P") == np.uint8 and run.dtype("Q") == np.uint16
+    np.testing.assert_array_equal(run["P"], p + np.uint8(100))
+    np.testing.assert_array_equal(run["Q"], q + np.stack([np.full(10, 65535, "u2"), p.astype("u2")], axis=-1))
+
+
 def test_views_are_live(heat_text, heat_numpy):
     a = rng.random((64, 48), np.float32)
     run = stc.compile(heat_text, schedule="overlap", T=3).plan(device="host:1")

@@ -34,7 +34,7 @@ def run(stc, folder, program, outputs, *options):
     subprocess.run([stc, "run", "--quiet", *options, *words, str(INPUTS / program)], check=True)
 
 
-FIELDS = ["u", "x", "params", "w", "s", "h", "b"]
+FIELDS = ["u", "x", "params", "w", "s", "h", "b", "p", "q", "r"]
 SPACING, ORIGIN = (0.5, 0.25, 2.0), (-1.0, 0.0, 3.0)
 PLACE = ["--spacing=0.5,0.25,2", "--origin=-1,0,3", "--unit", "u=K", "--unit", "grid=m"]
 
@@ -54,11 +54,14 @@ def expected(np, name, step):
         "s.v.2": i.astype("f4"),
         "h": (0.5 * k).astype("f4"),
         "b": (j > 3).astype("i1"),
+        "p": (200 + i + 4 * j).astype("u1"),
+        "q": (65530 + k - step).astype("u2"),
+        "r": np.stack([250 + j, i, k], axis=-1).astype("u1"),
     }
     return values[name]
 
 
-PARTS = ["u", "x", "params", "w", "s.a", "s.n", "s.v.0", "s.v.1", "s.v.2", "h", "b"]
+PARTS = ["u", "x", "params", "w", "s.a", "s.n", "s.v.0", "s.v.1", "s.v.2", "h", "b", "p", "q", "r"]
 
 
 def check_h5py(np, path):
@@ -232,6 +235,8 @@ def check_photo(np, folder, stc):
     reals = (values / 255.0).astype("f4")
     cases = [("f", "grey.png", reals[..., 0]), ("f", "palette.png", reals[..., 0]), ("v", "rgb.png", reals), ("v", "rgba.png", reals),
              ("v", "grey.png", np.repeat(reals[..., :1], 3, axis=-1)), ("i", "grey.png", values[..., 0].astype("i2")),
+             ("p", "grey.png", values[..., 0]), ("p", "palette.png", values[..., 0]), ("q", "grey.png", values[..., 0].astype("u2")),
+             ("q", "deep.png", values[..., 0].astype("u2") * 300), ("r", "rgb.png", values), ("r", "rgba.png", values),
              ("j", "deep.png", values[..., 0].astype("i4") * 300), ("f", "deep.png", (values[..., 0].astype("f8") * 300 / 65535).astype("f4"))]
     for field, name, want in cases:
         run(stc, folder, "photo.stn", [(field, "back.npy")], "--steps=0", "--in", f"{field}={folder / name}")
@@ -242,7 +247,7 @@ def check_photo(np, folder, stc):
     assert (abs(grey - values @ np.array([0.2126, 0.7152, 0.0722])) < 2).all()
     (folder / "half.png").write_bytes((folder / "rgb.png").read_bytes()[:60])
     errors = [("f", "half.png", "it is no whole PNG"), ("i", "deep.png", "its values have 16 bits, which do not fit the type i16 of field i"),
-              ("k", "grey.png", "its values have 8 bits, which do not fit the type i8"), ("f", "none.png", "cannot read"),
+              ("p", "deep.png", "its values have 16 bits, which do not fit the type u8 of field p"), ("k", "grey.png", "its values have 8 bits, which do not fit the type i8"), ("f", "none.png", "cannot read"),
               ("o", "grey.png", "a picture is for a field of two dimensions"), ("w", "grey.png", "it is 5 pixels high and 7 wide, but field w has the shape (4, 7)")]
     for field, name, message in errors:
         words = [stc, "run", "--steps=0", "--in", f"{field}={folder / name}", str(INPUTS / "photo.stn")]

@@ -27,7 +27,7 @@ CODE = {"bool": "b", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 NPY = {"bool": "|b1", "i32": "<i4", "i64": "<i8", "f32": "<f4", "f64": "<f8"}
 # Of f16 and bf16: binary digits, the exponent of the least number, bits of the fraction, all as bits of the exponent and none of the fraction.
 NARROW = {"f16": (11, -24, 10, 0x7c00), "bf16": (8, -133, 7, 0x7f80)}
-WIDE = {"bool": "b", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
+WIDE = {"bool": "b", "i8": "b", "i16": "h", "u8": "B", "u16": "H", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 FUNCTIONS = inexact()
 
 
@@ -124,8 +124,8 @@ def as_type(x, t):
 
 def narrow_operands(t, u):
     """Numbers of type `t` to convert to `u`: all of the small integer types; else edges, and what is about the middles of neighbours of type `u`."""
-    if t in ("bool", "i8", "i16"):
-        low, high = (0, 2) if t == "bool" else (-(1 << int(t[1:]) - 1), 1 << int(t[1:]) - 1)
+    if t in ("bool", "i8", "i16", "u8", "u16"):
+        low, high = (0, 2) if t == "bool" else (0, 1 << int(t[1:])) if t[0] == "u" else (-(1 << int(t[1:]) - 1), 1 << int(t[1:]) - 1)
         return array.array(WIDE[t], range(low, high))
     values = [rounded(v, t) for v in (REALS if t[0] == "f" else INTS)]
     for bits in range(0, NARROW[u][3], 3 if t[0] == "f" else 1):
@@ -171,7 +171,7 @@ def narrow_program(t, u, count, threads):
 
 def check_narrow(stc, device, folder, t, u, threads):
     """Converts from `t` to `u` on `device`; prints the first that is wrong. Are there any?"""
-    values, descr = narrow_operands(t, u), {"i8": "|i1", "i16": "<i2"}
+    values, descr = narrow_operands(t, u), {"i8": "|i1", "i16": "<i2", "u8": "|u1", "u16": "<u2"}
     want = [narrow_bits(v, u) for v in values]
     path, source, result = (os.path.join(folder, name) for name in ("narrow.kir", "A.npy", "R.npy"))
     with open(path, "w") as f:

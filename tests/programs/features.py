@@ -4,7 +4,7 @@ import re
 
 from model import EXTENT
 
-TYPES = ["f16", "bf16", "f32", "f64", "real", "i8", "i16", "i32", "i64", "bool"]
+TYPES = ["f16", "bf16", "f32", "f64", "real", "i8", "i16", "u8", "u16", "i32", "i64", "bool"]
 
 # Name of the feature: what is found in the text of a program that has it.
 TEXT = {
@@ -13,7 +13,7 @@ TEXT = {
     "vector of vectors or structs": r"field \w+ : (\w+\[\d\]|S\d+)\[\d\]",
     "struct": r"field \w+ : S\d+ ",
     "struct in a struct": r"struct S\d+ \{[^}]*: S\d+",
-    "stored member": r"struct S\d+ \{[^}]*: (f16|bf16|i8|i16)",
+    "stored member": r"struct S\d+ \{[^}]*: (f16|bf16|i8|i16|u8|u16)",
     **{f"outside {rule}": f"outside {rule}" for rule in ("clamp", "mirror", "periodic")},
     "outside a constant": r"outside [-\d]",
     "no outside": r"(?m)^field (?!.*outside)",
@@ -49,8 +49,8 @@ TEXT = {
     "fn": r"(?m)^fn ",
     "fn with statements": r"(?m)^fn [^{]*\{ *(var|let)",
     "fn of vectors or structs": r"(?m)^fn \w+\([^)]*(\]|S\d+)",
-    "var": r"var u\d+",
-    "part of a var": r"; u\d+(\[|\.)[^;=]* = ",
+    "var": r"var y\d+",
+    "part of a var": r"; y\d+(\[|\.)[^;=]* = ",
     "for": r"for \(j\d+ in",
     "if": r"if [^{;]* \{",
     "else": r"\} else \{",

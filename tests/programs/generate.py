@@ -4,13 +4,15 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 """
 import random
 
-from model import EXTENT, LARGE_SIZES, LITERAL, MIXES, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
+from model import EXTENT, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from statements import Statements
 from tree import List, Node
 
 class Generator(Statements):
-    def __init__(self, seed):
-        self.r = random.Random(seed)
+    """Makes the case of a seed. points: with probes in every program, and injects in most."""
+
+    def __init__(self, seed, points=False):
+        self.r, self.points = random.Random(seed), points
         self.types, self.mix, self.functions, self.regions, self.bounds, self.movable = [], None, [], [], {}, set()
         self.seed = seed
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
@@ -283,13 +285,13 @@ class Generator(Statements):
 
     def value(self, type, place, depth):
         """An expression that can be assigned to something of that type and keeps floats in bounds; also a NaN becomes a number."""
-        if is_plain(type) and type.of not in ("i8", "i16"):
+        if is_plain(type) and type.of not in SHORT:
             e = self.vector(computed(type), place, depth)
             return Node("max(-4.0, min(4.0, $))", e, type=computed(type)) if computed(type.of)[0] == "f" else e
         if isinstance(type, (Vector, Struct)):
             return self.braces(type, place, depth) if is_plain(type) or computed(type) != type else self.vector(type, place, depth)
         e = self.expr(computed(type), place, depth)
-        if type in ("i8", "i16"):
+        if type in SHORT:
             return Node(f"{type}($)", e)
         return Node(f"max({computed(type)}(-4.0), min({computed(type)}(4.0), $))", e, type=computed(type)) if computed(type)[0] == "f" else e
 
@@ -316,6 +318,10 @@ class Generator(Statements):
         self.demand(d, a + b + n + m)
         r.shuffle(parts)
         return [box[:d] + [x] + box[d + 1:] for x in parts]
+
+    def constants_of(self, type):
+        """Literals that may stand beyond the edges of a field of that type or of vectors of it."""
+        return [x for x in LITERAL.get(computed(type), ["2"]) if type[0] != "u" or x[0] != "-"]
 
     def new_name(self, letter):
         self.named += 1
@@ -416,7 +422,7 @@ class Generator(Statements):
 
     def probe_lines(self):
         r = self.r
-        for _ in range(r.choice([1, 1, 2, 3]) if r.random() < 0.3 else 0):
+        for _ in range(r.choice([1, 1, 2, 3]) if r.random() < 0.3 or self.points else 0):
             lines, type = [], r.choice(["f32", "f64", "i32", "i64"])
             at, box, _ = self.places([], lines)
             e = self.value(type, Place(box), r.choice([0, 1, 2, 3]))
@@ -426,7 +432,7 @@ class Generator(Statements):
     def inject_lines(self, targets):
         """An inject of one of the fields, now and then."""
         r, lines = self.r, []
-        if not targets or r.random() > 0.15:
+        if not targets or r.random() > (0.6 if self.points else 0.15):
             return
         f = r.choice(targets)
         at, box, n = self.places([f.box], lines)
@@ -434,7 +440,7 @@ class Generator(Statements):
         place.values.append(("point", "i64"))
         self.names.append(self.new_name("s"))
         add = not isinstance(f.type, Struct) and (not isinstance(f.type, Vector) or is_plain(f.type)) and computed(getattr(f.type, "of", f.type)) != "bool" and r.random() < 0.6
-        add = add and f.type not in ("i8", "i16", "f16", "bf16") and getattr(f.type, "of", "") not in ("i8", "i16")
+        add = add and f.type not in STORED and getattr(f.type, "of", "") not in SHORT
         e = self.value(f.type, place, r.choice([1, 2, 3]))
         yield from lines
         yield Node(f"inject {self.names[-1]}({f.name}) {'+=' if add else '='} $ $" + (f" up to {n}" if n > 1 else "") + ";", e, at, declares=[self.names[-1]])
@@ -488,7 +494,7 @@ class Generator(Statements):
         for d in range(self.rank):
             self.demand(d, sum(box[d]) + 1 if rule not in ("", "constant") else 1)
         attributes = [self.on(f)] if staggered or r.random() < 0.5 else []
-        attributes += [Node(f"outside {r.choice(LITERAL.get(computed(getattr(type, 'of', type)), ['2']))}" if rule == "constant" else f"outside {rule}")] if rule else []
+        attributes += [Node(f"outside {r.choice(self.constants_of(getattr(type, 'of', type)))}" if rule == "constant" else f"outside {rule}")] if rule else []
         attributes += [Node(kind)] if kind else []
         if kind == "" and r.random() < 0.3:
             attributes.append(self.history(f, r.choice([1, 1, 1, 2, 2, 3, 5])))

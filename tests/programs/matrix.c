@@ -179,8 +179,10 @@ static void fill_random(StcType type, char *data, int64_t n, uint64_t *seed) {
     case STC_I64: memcpy(data + i * 8, &r, 8); break;
     case STC_I32: memcpy(data + i * 4, &w, 4); break;
     case STC_I16:
+    case STC_U16:
     case STC_F16:
     case STC_BF16: memcpy(data + i * 2, &h, 2); break;
+    case STC_U8:
     case STC_I8: data[i] = (char)w; break;
     default: data[i] = (char)(r >> 63); break;
     }

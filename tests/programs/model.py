@@ -8,7 +8,8 @@ LITERAL = {"f32": ["0.5", "-0.75", "0.1", "3.0"], "f64": ["0.25", "-1.5", "0.1",
            "bool": ["true", "false"]}
 SIMPLEST = {"f32": "0.5", "f64": "0.5", "i32": "2", "i64": "2", "bool": "true"}
 MIXES = [["f32"], ["f64"], ["f32", "f64"], ["i32", "i64"], ["f32", "f64", "i32", "i64", "bool"]]
-STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32"}
+STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "i32", "u16": "i32"}
+SHORT = [t for t, c in STORED.items() if c == "i32"]
 SIZES = [[1, 2, 3, 5, 17, 40, 100], [1, 2, 3, 7, 11, 19, 33], [1, 2, 5, 7, 9, 12]]
 # On real devices, where tiles that touch no edge are quickly had.
 LARGE_SIZES = [[3, 100, 1000, 5000], [3, 33, 70, 150, 260, 400], [2, 12, 21, 40, 70]]

@@ -55,7 +55,7 @@ class Statements:
 
     def var(self, place):
         """A var. From there on lets may hang on it, so that they do not move."""
-        name, type = self.new_name("u"), self.some_type()
+        name, type = self.new_name("y"), self.some_type()
         if self.r.random() < 0.1 and "bool" not in type and (not isinstance(type, (Struct, Vector)) or is_plain(type)):
             node = Node(f"var {name} : {type};", declares=[name])
         else:

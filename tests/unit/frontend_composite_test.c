@@ -12,17 +12,21 @@ static const FrontendCase cases[] = {
     {"all_well",
      TYPED "stencil s(V, P)[G] { V = {A, 1, P.c[1]} + V * 2 - {1, 2, 3}; P = {b = 1, c = 0, a = V[0][2]}; }\n", ""},
     {"no_type", "grid G = [0 .. 9], 4;\nfield A : quad;\n",
-     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
+     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "struct), found "
      "'quad'\n"},
     {"near_type", "struct Cell { a : f32 }\ngrid G = [0 .. 9], 4;\nfield A : Cel;\n",
-     "3:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
+     "3:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "struct), found "
      "'Cel'; did you mean 'Cell'?\n"},
     {"no_type_at_all", "grid G = [0 .. 9], 4;\nfield A : 3;\n",
-     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
+     "2:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "struct), found "
      "'3'\n"},
     {"field_as_type", GRID1 "field B : A on G;\n", "4:11: error: 'A' is a field, not a type\n"},
     {"struct_in_itself", "struct S { a : S }\n",
-     "1:16: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
+     "1:16: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "struct), found "
      "'S'\n"},
     {"struct_without_members", "struct S { }\n", "1:12: error: expected a member's name, found '}'\n"},
     {"member_twice", "struct S { a, b : f32; a : f64 }\n" GRID1 TO_A "A;\n",
@@ -198,6 +202,20 @@ static const FrontendCase cases[] = {
      "5:23: error: the value 200 does not fit the type i8\n"},
     {"conversion_beyond_byte", GRID1 "field I : i8 on G;\nstencil s(I)[G] = i8(-129);\n",
      "5:22: error: the value -129 does not fit the type i8\n"},
+    {"beyond_unsigned_byte", GRID1 "field I : u8 on G;\nstencil s(I)[G] = 256;\n",
+     "5:19: error: the value 256 does not fit the type u8\n"},
+    {"below_unsigned_short", GRID1 "field I : u16 on G;\nstencil s(I)[G] = -1;\n",
+     "5:19: error: the value -1 does not fit the type u16\n"},
+    {"unsigned_param", "param n : u8 = 1;\n" GRID1,
+     "1:11: error: u8 is a type for fields, members of structs and launch-time arrays; computations are in i32, write "
+     "that\n"},
+    {"unsigned_from_int", GRID1 "field I : u8 on G;\nfield J : u16 on G;\nstencil s(I, J)[G] { I = I + 1; J = I; }\n",
+     "6:28: error: field 'I' is u8, but this value is i32; convert it: u8(...)\n6:37: error: field 'J' is u16, but "
+     "this "
+     "value is u8; convert it: u16(I)\n"},
+    {"unsigned_outside", GRID1 "field I : u8 on G outside -1;\nstencil s(I)[G] = I[1];\n",
+     "4:27: error: the value -1 does not fit the type u8\n"},
+    {"unsigned_of_c", GRID1 "field I : uint8_t on G;\n", "4:11: error: there is no type 'uint8_t'; write u8\n"},
     {"literal_beyond_half", GRID1 "field H : f16 on G;\nstencil s(H)[G] = 65520.0;\n",
      "5:19: error: the value 6.552e+04 does not fit the type f16\n"},
     {"byte_of_unknown", GRID1 "field I : i8 on G;\nstencil s(I)[G] = (if A > 0 then 1 else 2) + 1;\n",
@@ -205,8 +223,10 @@ static const FrontendCase cases[] = {
     {"float_literal_to_byte", GRID1 "field I : i8 on G;\nstencil s(I)[G] = 0.5;\n",
      "5:19: error: a floating-point literal cannot become i32; write an integer literal, or convert the other side\n"},
     {"storage_well",
-     GRID1 "field H : f16 on G;\nfield B : bf16 on G;\nfield I : i8 on G;\nfield J : i16 on G;\nfield K : i32 on G;\n"
-           "stencil s(A, H, B, I, J, K)[G] { A = H * B; H = B; B = A + 0.1; I = if I > -128 then -128 else I; J = "
+     GRID1 "field H : f16 on G;\nfield B : bf16 on G;\nfield I : i8 on G;\nfield J : i16 on G;\nfield K : i32 on "
+           "G;\nfield P : u8 on G;\nfield Q : u16[2] on G;\n"
+           "stencil s(A, H, B, I, J, K, P, Q)[G] { P = 255; Q = 65535; A = H * B; H = B; B = A + 0.1; I = if I > -128 "
+           "then -128 else I; J = "
            "i16(I); K = I * J + 300; }\n",
      ""},
     {"choice_of_numbers_and_bools",

@@ -70,7 +70,8 @@ static const FrontendCase cases[] = {
      "1:7: error: expected a param's name, but 'if' is a word of the language; choose another name\n"},
     {"missing_name", "param = 3;\n", "1:7: error: expected a param's name, found '='\n"},
     {"unknown_type", "param x : quad = 3;\n",
-     "1:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, i32, i64, bool or the name of a struct), found "
+     "1:11: error: expected a type (real, f16, bf16, f32, f64, i8, i16, u8, u16, i32, i64, bool or the name of a "
+     "struct), found "
      "'quad'\n"},
     {"missing_type",
      "param N = 10;\n"

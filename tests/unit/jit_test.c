@@ -51,7 +51,9 @@ static void put(void *p, Type t, Const c) {
   float f = (float)c.f;
   switch (t) {
   case TY_BOOL:
+  case TY_U8:
   case TY_I8: *(int8_t *)p = (int8_t)c.i; break;
+  case TY_U16:
   case TY_I16: *(int16_t *)p = (int16_t)c.i; break;
   case TY_I32: *(int32_t *)p = (int32_t)c.i; break;
   case TY_I64: *(int64_t *)p = c.i; break;
@@ -68,6 +70,8 @@ static Const get(const void *p, Type t) {
   switch (t) {
   case TY_BOOL:
   case TY_I8: c.i = *(const int8_t *)p; break;
+  case TY_U8: c.i = *(const uint8_t *)p; break;
+  case TY_U16: c.i = *(const uint16_t *)p; break;
   case TY_I16: c.i = *(const int16_t *)p; break;
   case TY_I32: c.i = *(const int32_t *)p; break;
   case TY_I64: c.i = *(const int64_t *)p; break;
@@ -220,20 +224,20 @@ static void try_class(void **state, OpOperands class, bool compares, const Type 
   assert_true(n >= 2);
 }
 
-static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64}, floats[] = {TY_F32, TY_F64},
-                  truth[] = {TY_BOOL};
+static const Type numbers[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_U8, TY_U16},
+                  floats[] = {TY_F32, TY_F64}, truth[] = {TY_BOOL};
 
-static void arithmetic(void **state) { try_class(state, OPERANDS_NUMBERS, false, numbers, 6); }
+static void arithmetic(void **state) { try_class(state, OPERANDS_NUMBERS, false, numbers, 8); }
 static void mathematics(void **state) { try_class(state, OPERANDS_FLOATS, false, floats, 2); }
-static void order(void **state) { try_class(state, OPERANDS_NUMBERS, true, numbers, 6); }
-static void equality(void **state) { try_class(state, OPERANDS_ALIKE, true, numbers, 6); }
+static void order(void **state) { try_class(state, OPERANDS_NUMBERS, true, numbers, 8); }
+static void equality(void **state) { try_class(state, OPERANDS_ALIKE, true, numbers, 8); }
 static void logic(void **state) { try_class(state, OPERANDS_BOOLS, true, truth, 1); }
-static void selection(void **state) { try_types(*state, OP_SELECT, numbers, 6, TY_NONE); }
+static void selection(void **state) { try_types(*state, OP_SELECT, numbers, 8, TY_NONE); }
 
 static void conversion(void **state) {
-  static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL};
-  for (int i = 0; i < 7; i++)
-    try_types(*state, OP_CONVERT, types, 7, types[i]);
+  static const Type types[] = {TY_F32, TY_F64, TY_I8, TY_I16, TY_I32, TY_I64, TY_BOOL, TY_U8, TY_U16};
+  for (int i = 0; i < 9; i++)
+    try_types(*state, OP_CONVERT, types, 9, types[i]);
 }
 
 /* A box of coordinates and a constant offset for idx.*. */

@@ -1,5 +1,5 @@
 # narrow.py: kernel IR with a kernel TYPE_NARROW for each conversion to f16 and bf16.
-types = ['bool', 'i8', 'i16', 'i32', 'i64', 'f32', 'f64']
+types = ['bool', 'i8', 'i16', 'u8', 'u16', 'i32', 'i64', 'f32', 'f64']
 pairs = [(t, u) for u in ('f16', 'bf16') for t in types]
 print('kernel module "narrow" {\n  grid [0 .. 63] steps 1')
 for t in types:

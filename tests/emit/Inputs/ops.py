@@ -2,8 +2,8 @@
 import os,sys
 sys.path.insert(0,os.path.join(os.path.dirname(os.path.abspath(__file__)),'..','..'))
 from optable import arithmetic
-types=['bool','i8','i16','i32','i64','f16','bf16','f32','f64']
-num=types[1:]; flt=types[5:]
+types=['bool','u8','u16','i8','i16','i32','i64','f16','bf16','f32','f64']
+num=types[1:]; flt=types[7:]
 ops=[]
 for t in num:
     ops+=[(o,[t]*n,t) for o,n in arithmetic('NUMBERS')]+[(o,[t]*n,'bool') for o,n in arithmetic('ALIKE',True)+arithmetic('NUMBERS',True)]
