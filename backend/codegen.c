@@ -3,7 +3,6 @@
 
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
-#include <time.h>
 
 /* One generation of code: what was asked, and LLVM's objects (disposed by codegen_end). */
 typedef struct Codegen {
@@ -17,15 +16,9 @@ typedef struct Codegen {
   double start; /* of the stage being timed, seconds */
 } Codegen;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Ends the stage called `name`: its time, if times are wanted. */
 static void stage(Codegen *c, const char *name) {
-  double t = now();
+  double t = clock_seconds();
   if (c->options->time)
     fprintf(c->options->to ? c->options->to : stderr, "%10.3f ms  llvm: %s\n", 1e3 * (t - c->start), name);
   c->start = t;
@@ -69,7 +62,7 @@ static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
 /* Emits the module and links what it calls. */
 static bool codegen_begin(Codegen *c, const Module *m) {
   bool libm = false;
-  c->start = now();
+  c->start = clock_seconds();
   c->context = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(c->context, on_llvm_message, c->diags);
   static const int most[] = {[QUICK_NOT] = 3, [QUICK_PASSES] = 1, [QUICK_ALL] = 0};

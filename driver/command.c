@@ -81,6 +81,13 @@ static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList 
   return STC_OK;
 }
 
+/* -v: what kernels there are, if any were made. */
+static void remark_kernels(const Command *c, StcProgram *p) {
+  if (p->kernels)
+    context_remark(c->context, "kernels for %s %s: %s", target_info(p->target)->name, target_info(p->target)->cpu,
+                   schedule_describe(p->w.arena, p->kernels, &p->resolved));
+}
+
 /* Writes all files, or none: they are put in place when each is whole. */
 static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l) {
   OutFile files[MOST_FILES];
@@ -96,6 +103,8 @@ static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l)
     if (!s && size)
       fwrite(bytes, 1, size, files[i].to);
   }
+  if (!s)
+    remark_kernels(c, p);
   for (; placed < open && !s; placed++)
     s = file_commit(c->context, &files[placed]) ? STC_OK : STC_IO;
   for (; placed < open; placed++)
@@ -171,6 +180,8 @@ static StcStatus emit(const Command *c, StcProgram *p, OutputList *l) {
   const char *text;
   size_t size;
   StcStatus s = shared_object_write(p, l->file[0].path);
+  if (!s)
+    remark_kernels(c, p);
   if (!s && l->n > 1)
     s = output_bytes(c, p, l, 1, &text, &size);
   return !s && l->n > 1 && !file_write(c->context, l->file[1].path, text, size) ? STC_IO : s;
@@ -199,8 +210,8 @@ StcStatus command_compile(const Command *c) {
     s = probe_all(c, &files);
   if (!s && (!c->emit || find_emit(c->emit) > STC_EMIT_SIR))
     s = tune_use(c, NULL, &p, &tuned);
-  if (!s && tuned && c->options.remarks)
-    fprintf(stderr, "stc: remark: the schedule is from %s\n", tuned);
+  if (!s)
+    tune_remark(c, tuned);
   if (!s)
     s = emit(c, p, &files);
   stc_program_free(p);

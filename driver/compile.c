@@ -84,7 +84,7 @@ static StcStatus plan_take(StcProgram *p) {
   for (int d = 0; d < MAX_RANK; d++)
     more = more || o->block[d] || o->elems[d];
   if (more || p->kind == SOURCE_KIR)
-    return context_error(p->w.context, "-plan: %s",
+    return context_error(p->w.context, "%s: %s", option_name(p->w.context, "-plan", "schedule"),
                          p->kind == SOURCE_KIR ? "this is kernel IR, which was made by a plan already"
                                                : "the plan says all of the schedule; leave -schedule, -T, "
                                                  "-block and other options about it and -passes out"),
@@ -100,41 +100,50 @@ static StcStatus plan_take(StcProgram *p) {
 static StcStatus options_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
+  const char *schedule = option_name(c, "-schedule", "schedule");
   if (!one_of(o->real, "f32", "f64"))
-    return context_error(c, "-freal=%s: `real` is f32 or f64", o->real), STC_USAGE;
+    return context_error(c, "%s=%s: `real` is f32 or f64", option_name(c, "-freal", "real"), o->real), STC_USAGE;
   if (o->schedule && !plan_is_text(o->schedule) && !family_find(o->schedule))
-    return context_error(c, "-schedule=%s: the schedules are auto, %s", o->schedule, family_names(p->w.arena)),
+    return context_error(c, "%s=%s: the schedules are auto, %s", schedule, o->schedule, family_names(p->w.arena)),
            STC_USAGE;
   if (o->check_finite < 0)
-    return context_error(c, "-fcheck=finite=%lld: the number is that of steps, from 1", (long long)o->check_finite),
+    return context_error(c, "%s=%lld: the number is that of steps, from 1",
+                         option_name(c, "-fcheck=finite", "check_finite"), (long long)o->check_finite),
            STC_USAGE;
   if ((o->check_finite || o->check_bounds) && (p->kind == SOURCE_KIR || o->passes))
     return context_error(c,
-                         "-fcheck: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front "
+                         "%s: the checks are passes on stencil IR, %s; put check-finite or check-bounds in front "
                          "of the passes",
-                         o->passes ? "and -passes runs what it names and nothing else" : "and this is kernel IR"),
+                         option_name(c, "-fcheck", "check_finite or check_bounds"),
+                         o->passes ? option_name(c, "and -passes runs what it names and nothing else",
+                                                 "and `passes` is run and nothing else")
+                                   : "and this is kernel IR"),
            STC_USAGE;
   if (o->opt_level < 0 || o->opt_level > 4)
-    return context_error(c, "no such optimisation level; -O0 to -O3 are there"), STC_USAGE;
+    return context_error(c, "there is no such optimisation level; %s",
+                         option_name(c, "-O0 to -O3 are there", "opt_level is 0 to 4")),
+           STC_USAGE;
   if (o->T < 0)
-    return context_error(c, "-T=%d: a tile advances by at least one time step", o->T), STC_USAGE;
+    return context_error(c, "%s=%d: a tile advances by at least one time step", option_name(c, "-T", "T"), o->T),
+           STC_USAGE;
   if (o->T > 1 && !(family_row(family_of(o))->knobs & KNOB_T) && family_of(o) > FAMILY_AUTO)
-    return context_error(c,
-                         "-T=%d with -schedule=%s: %s makes one step a launch; use -schedule=overlap, or leave -T out",
-                         o->T, o->schedule, o->schedule),
+    return context_error(c, "%s=%d with %s=%s: %s makes one step a launch; use %s=overlap, or leave %s out",
+                         option_name(c, "-T", "T"), o->T, schedule, o->schedule, o->schedule, schedule,
+                         option_name(c, "-T", "T")),
            STC_USAGE;
   p->language =
       (FrontendOptions){o->real && strcmp(o->real, "f64") == 0 ? TY_F64 : TY_F32, !o->no_contract, o->fast_math};
   if (o->chunk < 0 || o->ahead < 0)
-    return context_error(c, "-chunk and -ahead take numbers from 1"), STC_USAGE;
+    return context_error(c, "%s take numbers from 1", option_name(c, "-chunk and -ahead", "chunk and ahead")),
+           STC_USAGE;
   if (!one_of(o->edges, edges_name(EDGES_APART), edges_name(EDGES_ALONG)))
-    return context_error(c, "-edges=%s: tiles at edges are apart, in a kernel of their own, or along with the others",
-                         o->edges),
+    return context_error(c, "%s=%s: tiles at edges are apart, in a kernel of their own, or along with the others",
+                         option_name(c, "-edges", "edges"), o->edges),
            STC_USAGE;
   if (!one_of(o->barriers, barriers_name(BARRIERS_NEIGHBOURS), barriers_name(BARRIERS_BLOCK)))
-    return context_error(
-               c, "-barriers=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
-               o->barriers),
+    return context_error(c,
+                         "%s=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
+                         option_name(c, "-barriers", "barriers"), o->barriers),
            STC_USAGE;
   p->schedule = (Schedule){.family = family_of(o),
                            .T = o->T,
@@ -145,7 +154,8 @@ static StcStatus options_take(StcProgram *p) {
                            .barriers = barriers_find(o->barriers)};
   for (int d = 0; d < MAX_RANK; d++) {
     if (o->block[d] < 0 || o->elems[d] < 0)
-      return context_error(c, "-block and -elems take numbers from 1"), STC_USAGE;
+      return context_error(c, "%s take numbers from 1", option_name(c, "-block and -elems", "block and elems")),
+             STC_USAGE;
     p->schedule.block[d] = o->block[d];
     p->schedule.elems[d] = o->elems[d];
   }
@@ -155,7 +165,9 @@ static StcStatus options_take(StcProgram *p) {
   p->defines = ARENA_ARRAY(p->w.arena, Define, o->ndefines + 1);
   for (int i = 0; i < o->ndefines; i++)
     if (!define_parse(p->w.arena, o->defines[i], &p->defines[i]))
-      return context_error(c, "-D%s: write -DNAME=VALUE", o->defines[i]), STC_USAGE;
+      return context_error(c, c->command ? "-D%s: write -DNAME=VALUE" : "\"%s\" in defines: write NAME=VALUE",
+                           o->defines[i]),
+             STC_USAGE;
   return STC_OK;
 }
 
@@ -227,7 +239,9 @@ static StcStatus check_rank(const StcProgram *p) {
   return context_error(
              p->w.context,
              "%s has %d number%s, but the program's grid has rank %d: give one for each dimension, slowest first",
-             wrong_grid ? "-for-grid" : "-block or -elems", given, given > 1 ? "s" : "", rank),
+             wrong_grid ? option_name(p->w.context, "-for-grid", "grid")
+                        : option_name(p->w.context, "-block or -elems", "block or elems"),
+             given, given > 1 ? "s" : "", rank),
          STC_USAGE;
 }
 
@@ -437,8 +451,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
     return STC_INPUT;
   if (m->level != LEVEL_KIR) {
     diag_error(w->diags, no_loc(),
-               "-passes=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
-               p->options.passes);
+               "%s=%s ends in stencil IR: kernels need a lowering pass at its end, such as lower-overlap",
+               option_name(p->w.context, "-passes", "passes"), p->options.passes);
     return STC_USAGE;
   }
   for (int i = 0; i < m->nkernels; i++)

@@ -4,7 +4,6 @@
 #include <llvm/Config/llvm-config.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The C heap as a ReallocFn. */
@@ -22,7 +21,7 @@ StcContext *stc_context_new(const StcConfig *config) {
   void *user = config ? config->user : NULL;
   StcContext *c = fn(user, NULL, sizeof *c);
   if (c)
-    *c = (StcContext){fn, config ? config->message : NULL, user};
+    *c = (StcContext){fn, config ? config->message : NULL, user, false, false};
   return c;
 }
 
@@ -32,12 +31,6 @@ void stc_context_free(StcContext *c) {
 }
 
 const char *stc_version(void) { return "stc " STC_VERSION " (LLVM " LLVM_VERSION_STRING ")"; }
-
-double clock_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Hands the message to the context's callback, or prints it. */
 static void context_send(StcContext *c, const Diag *d) {
@@ -49,24 +42,34 @@ static void context_send(StcContext *c, const Diag *d) {
   c->message(c->user, &m);
 }
 
-void context_error(StcContext *c, const char *fmt, ...) {
+/* Sends a message without a place. */
+static void send_text(StcContext *c, DiagKind kind, const char *fmt, va_list ap) {
   char text[2048];
-  va_list ap;
-  va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
-  va_end(ap);
-  Diag d = {DIAG_ERROR, NULL, 0, 0, NULL, text};
+  Diag d = {kind, NULL, 0, 0, NULL, text};
   context_send(c, &d);
 }
 
-void context_warning(StcContext *c, const char *fmt, ...) {
-  char text[2048];
+void context_error(StcContext *c, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
+  send_text(c, DIAG_ERROR, fmt, ap);
   va_end(ap);
-  Diag d = {DIAG_WARNING, NULL, 0, 0, NULL, text};
-  context_send(c, &d);
+}
+
+void context_warning(StcContext *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  send_text(c, DIAG_WARNING, fmt, ap);
+  va_end(ap);
+}
+
+void context_remark(StcContext *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  if (c->verbose)
+    send_text(c, DIAG_REMARK, fmt, ap);
+  va_end(ap);
 }
 
 /* The sink of a workspace's diagnostics. */
@@ -88,6 +91,7 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent) {
     return false;
   }
   w->diags = parent ? parent->diags : diags_new(w->arena, workspace_message, w);
+  diags_speak_of_options(w->diags, c->command);
   arena_on_oom(w->arena, NULL);
   return true;
 }

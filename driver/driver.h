@@ -61,6 +61,8 @@ struct StcContext {
   ReallocFn realloc;
   void (*message)(void *user, const StcMessage *m);
   void *user;
+  bool command; /* the stc command's: messages name its options */
+  bool verbose; /* -v: context_remark is heard */
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. A plan's
@@ -80,10 +82,13 @@ void workspace_close(Workspace *w);
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
 /* Reports an error without a place. */
 void context_error(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a warning. */
+/* The same for a warning, and for what is done, which only -v shows. */
 void context_warning(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Seconds on a clock that only goes forward. */
-double clock_seconds(void);
+void context_remark(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What a message calls an option: "-T" in the command, the member of StcOptions, "T", to callers of the interface. */
+static inline const char *option_name(const StcContext *c, const char *option, const char *member) {
+  return c->command ? option : member;
+}
 
 /* ---------------------------------------------------------------- programs: compile.c */
 
@@ -326,8 +331,6 @@ int program_needs(const StcProgram *p, Arena *a, const Const *scalars, Need **ou
 
 /* Has the host part of `m` launches beside others? */
 bool launches_beside(const Module *m);
-/* The name among `names` (NULL-terminated) that looks most like `name`, or NULL if none is near. */
-const char *near_match(const char *name, const char *const *names);
 
 /* ---------------------------------------------------------------- plans: plan.c plan-data.c plan-run.c */
 

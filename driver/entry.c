@@ -67,6 +67,8 @@ typedef struct MainArgs {
 static StcStatus parse_and_run(void *arg) {
   MainArgs *m = arg;
   StcStatus s = command_parse(&m->c, m->argc, m->argv);
+  if (!s)
+    context_remark(m->c.context, "%s", stc_version());
   return s ? s : command(&m->c);
 }
 

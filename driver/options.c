@@ -69,6 +69,7 @@ static const char *set_print_all(Command *c, const char *v) { return (void)v, c-
 static const char *set_verify(Command *c, const char *v) { return (void)v, c->options.verify_each = true, NULL; }
 static const char *set_time_passes(Command *c, const char *v) { return (void)v, c->options.time_passes = true, NULL; }
 static const char *set_stats(Command *c, const char *v) { return (void)v, c->options.stats = true, NULL; }
+static const char *set_verbose(Command *c, const char *v) { return (void)v, c->context->verbose = true, NULL; }
 static const char *set_remarks(Command *c, const char *v) { return (void)v, c->options.remarks = true, NULL; }
 static const char *set_no_contract(Command *c, const char *v) { return (void)v, c->options.no_contract = true, NULL; }
 static const char *set_fast_math(Command *c, const char *v) { return (void)v, c->options.fast_math = true, NULL; }
@@ -412,9 +413,11 @@ const OptionRow option_rows[] = {
      "print the IR before these passes (-print-after= after them)"},
     {"print-after", TAKES_VALUE, BOTH | MORE, set_print_after, "-print-after=A,B", "print the IR after these passes"},
     {"print-after-all", TAKES_NOTHING, BOTH, set_print_all, "-print-after-all", "print the IR after every pass"},
-    {"verify-each", TAKES_NOTHING, BOTH, set_verify, "-verify-each", "verify the IR after every pass"},
+    {"verify-each", TAKES_NOTHING, BOTH, set_verify, "-verify-each",
+     "verify the IR after every pass (-v: say what is done)"},
     {"time-passes", TAKES_NOTHING, BOTH, set_time_passes, "-time-passes",
      "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
+    {"v", TAKES_NOTHING, PROGRAM | CMD_BENCH | MORE, set_verbose, "-v", "say what is done, a line each, on stderr"},
     {"stats", TAKES_NOTHING, BOTH | MORE, set_stats, "-stats", "print what each pass did, in numbers"},
     {"Rpass", TAKES_NOTHING, BOTH | MORE, set_remarks, "-Rpass", "print the remarks of passes"},
     {"stdio", TAKES_NOTHING, CMD_LSP | MORE, set_stdio, "--stdio", "by standard input and output, as always"},
@@ -551,6 +554,7 @@ static StcStatus two_files(Command *c, const char *first, const char *second) {
 
 StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
+  c->context->command = true;
   c->steps = c->first_step = -1;
   c->compress = 1;
   int i = 1;
@@ -577,6 +581,12 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
       c->file = argv[i];
     }
   }
+  if (c->restart && c->first_step >= 0)
+    return context_error(c->context,
+                         "--first-step=%lld with --restart=%s: the checkpoint says how many steps are done; leave "
+                         "--first-step out",
+                         (long long)c->first_step, c->restart),
+           STC_USAGE;
   StcStatus s = read_plan(c);
   if (s)
     return s;

@@ -22,26 +22,25 @@ static const char *name_twice(const Pass *table, const Pass *const *others, int 
 /* Takes the passes of plugin number `i`, which is open. */
 static StcStatus take_passes(StcProgram *p, int i) {
   StcContext *c = p->w.context;
-  const char *path = p->options.load_passes[i];
+  const char *path = p->options.load_passes[i], *option = option_name(c, "-load-pass", "load_passes");
   union {
     void *object;
     PassPluginFn *entry;
   } symbol = {dlsym(p->plugins[i], "stc_pass_plugin")};
   const PassPlugin *plugin = symbol.object ? symbol.entry() : NULL;
   if (!plugin)
-    return context_error(
-               c, "-load-pass=%s: it has no stc_pass_plugin; passes/plugin.h defines it with STC_PASS_PLUGIN(passes)",
-               path),
+    return context_error(c, "%s=%s: it has no stc_pass_plugin; passes/plugin.h defines it with STC_PASS_PLUGIN(passes)",
+                         option, path),
            STC_INPUT;
   if (plugin->layout != PASS_LAYOUT)
     return context_error(c,
-                         "-load-pass=%s: it was made from the headers of another version of stc; make it again from "
+                         "%s=%s: it was made from the headers of another version of stc; make it again from "
                          "those of stc %s",
-                         path, STC_VERSION),
+                         option, path, STC_VERSION),
            STC_INPUT;
   const char *twice = name_twice(plugin->passes, p->loaded, i);
   if (twice)
-    return context_error(c, "-load-pass=%s: there is a pass '%s' already; give it another name", path, twice),
+    return context_error(c, "%s=%s: there is a pass '%s' already; give it another name", option, path, twice),
            STC_INPUT;
   p->loaded[i] = plugin->passes;
   return STC_OK;
@@ -54,7 +53,8 @@ StcStatus plugins_open(StcProgram *p) {
   for (int i = 0; i < n; i++) {
     p->plugins[i] = dlopen(p->options.load_passes[i], RTLD_NOW | RTLD_LOCAL);
     if (!p->plugins[i])
-      return context_error(p->w.context, "-load-pass=%s: it cannot be loaded: %s", p->options.load_passes[i],
+      return context_error(p->w.context, "%s=%s: it cannot be loaded: %s",
+                           option_name(p->w.context, "-load-pass", "load_passes"), p->options.load_passes[i],
                            dlerror()),
              STC_IO;
     StcStatus s = take_passes(p, i);

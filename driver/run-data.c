@@ -140,6 +140,7 @@ static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f,
   if (!is_file(value))
     return fill_value(c, f, value, data);
   what = arena_printf(c->arena, "%s %s", what, f->name);
+  context_remark(c->context, "read: %s, for %s", value, what);
   return is_picture(value) ? png_read_field(c->context, value, what, f, data)
                            : npy_read(c->context, value, what, f, data);
 }

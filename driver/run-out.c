@@ -301,6 +301,7 @@ StcStatus outputs_check(Job *j) {
 static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *steps) {
   Restart from = {0, ""};
   int64_t all = j->c->steps < 0 ? stc_program_steps(j->program) : j->c->steps;
+  context_remark(j->c->context, "read: %s, the state of the run", j->c->restart);
   StcStatus s = restart_read(j, j->c->restart, plan, &j->outputs->facts, series, &from);
   if (s)
     return s;
@@ -381,5 +382,9 @@ StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
     feed_step(out->feed, j->plan, j->plan->done, EVERY_STOPPED);
   StcStatus closed = feed_close(out->feed, written);
   out->feed = NULL;
+  for (int i = 0; i < out->nwriters && !closed; i++)
+    if (out->writers[i].steps)
+      context_remark(j->c->context, "written: %s, %" PRId64 " time%s", out->writers[i].path, out->writers[i].steps,
+                     out->writers[i].steps == 1 ? "" : "s");
   return s ? s : closed;
 }

@@ -158,6 +158,13 @@ static StcStatus check_march(const Command *c, const char *device) {
   return STC_OK;
 }
 
+/* -v: where it runs, and how. */
+static void remark_plan(const Job *j) {
+  context_remark(j->c->context, "device: %s", stc_plan_device(j->plan));
+  context_remark(j->c->context, "schedule: %s; made in %.3g s", stc_plan_schedule(j->plan),
+                 stc_plan_compile_seconds(j->plan));
+}
+
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   Job j = {.c = c,
            .progress = {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false},
@@ -170,8 +177,8 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   if (s)
     return s;
   s = tune_use(c, device, &j.program, &j.tuned);
-  if (!s && j.tuned && c->options.remarks)
-    fprintf(stderr, "stc: remark: the schedule is from %s\n", j.tuned);
+  if (!s)
+    tune_remark(c, j.tuned);
   j.series.program = j.program;
   if (!s)
     s = check_names(&j);
@@ -184,6 +191,8 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
     if (s && j.tuned)
       context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j.tuned);
   }
+  if (!s)
+    remark_plan(&j);
   if (!s && c->time_kernels)
     stc_plan_time_kernels(j.plan);
   if (!s)

@@ -50,6 +50,14 @@ static bool compile(const char *const *words, bool quiet) {
   return started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* -v: the words, as a shell has them. */
+static void remark_words(StcProgram *p, const char *const *words) {
+  Str s = {p->w.arena, NULL, 0, 0};
+  for (int i = 0; words[i]; i++)
+    str_addf(&s, i ? " %s" : "%s", words[i]);
+  context_remark(p->w.context, "running: %s", s.s);
+}
+
 /* Makes the shared object in `folder`, which has the files; with OpenMP if the compiler has it. */
 static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
   Arena *a = p->w.arena;
@@ -69,6 +77,7 @@ static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
                          "-fopenmp",
                          NULL};
   size_t size, last = sizeof words / sizeof words[0] - 2;
+  remark_words(p, words);
   bool ok = compile(words, true);
   if (!ok) {
     words[last] = NULL;

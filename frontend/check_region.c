@@ -113,9 +113,23 @@ const Box *check_region_name(Checker *c, Loc loc, const char *name) {
   return NULL;
 }
 
+/* The first param in `x`, an expression of operators; NULL: there is none, or something is converted. */
+static const Symbol *float_param(const Expr *x) {
+  const Symbol *first = NULL;
+  if (x->kind == EXPR_SCALAR)
+    return x->sym->kind == SYM_PARAM ? x->sym : NULL;
+  for (int i = 0; i < x->n; i++) {
+    const Symbol *s = float_param(x->kids[i]);
+    if (!s && x->kids[i]->n)
+      return NULL;
+    first = first ? first : s;
+  }
+  return x->op == OP_CONVERT ? NULL : first;
+}
+
 /* Reports that the bound `x` (`what`) is of a float type; returns false. */
 static bool float_bound(Checker *c, const Expr *x, const char *what) {
-  const Symbol *s = x->kind == EXPR_SCALAR ? x->sym : NULL;
+  const Symbol *s = float_param(x);
   if (s && s->kind == SYM_PARAM && s->decl->type)
     check_error(c, NULL, x->loc,
                 "%s must be an integer, but the param '%s' is %s; leave out ': %s' where it is declared", what, s->name,

@@ -74,10 +74,14 @@ static bool array(Parse *p, Decl *d) {
       !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") || !(d->type = parse_type(p)))
     return false;
   if (parse_is(p, TOK_ASSIGN)) {
-    diag_error(p->d, p->t->loc,
-               "a launch-time array has no default; it is given when the program runs, with --in %s=FILE (a const has "
-               "its values here)",
-               d->name);
+    diag_error(
+        p->d, p->t->loc,
+        diags_speaks_of_options(p->d)
+            ? "a launch-time array has no default; it is given when the program runs, with --in %s=FILE (a const "
+              "has its values here)"
+            : "a launch-time array has no default; it is set for each plan, %s with stc_plan_set_array (a const "
+              "has its values here)",
+        d->name);
     return false;
   }
   d->kind = DECL_ARRAY;

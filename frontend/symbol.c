@@ -29,36 +29,11 @@ void symbols_add(Symbols *s, Symbol *sym) {
   s->last = sym;
 }
 
-enum { LONGEST = 32 }; /* longer names are not compared */
-
-static int min3(int a, int b, int c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
-
-/* Letters inserted, removed, changed or exchanged with their neighbour to make b of a (optimal string alignment);
- * LONGEST for long names. */
-static int distance(const char *a, const char *b) {
-  int m = (int)strlen(a), n = (int)strlen(b);
-  int row[3][LONGEST + 1];
-  if (m > LONGEST || n > LONGEST)
-    return LONGEST;
-  for (int j = 0; j <= n; j++)
-    row[0][j] = j;
-  for (int i = 1; i <= m; i++) {
-    int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
-    now[0] = i;
-    for (int j = 1; j <= n; j++) {
-      now[j] = min3(up[j] + 1, now[j - 1] + 1, up[j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < now[j])
-        now[j] = up2[j - 2] + 1;
-    }
-  }
-  return row[m % 3][n];
-}
-
 /* The nearest of the symbols linked from `x` on, if it beats *best; the names of bad symbols are as good as others. */
 static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const Symbol *), int *best,
                            const char **out) {
   for (; x; x = x->next) {
-    int k = distance(name, x->name);
+    int k = name_distance(name, x->name);
     if (k < *best && (!fits || fits(x))) {
       *best = k;
       *out = x->name;
@@ -67,14 +42,13 @@ static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const
 }
 
 const char *symbols_nearest(const Symbols *s, const Symbol *locals, const char *name, bool (*fits)(const Symbol *)) {
-  size_t length = strlen(name);
-  int best = length <= 1 ? 1 : length <= 3 ? 2 : 3;
+  int best = name_reach(name) + 1;
   const char *out = NULL;
   nearest_symbol(locals, name, fits, &best, &out);
   if (s)
     nearest_symbol(s->first, name, fits, &best, &out);
   for (int i = 0; (!fits || fits(NULL)) && reserved_word(i); i++) {
-    int k = distance(name, reserved_word(i));
+    int k = name_distance(name, reserved_word(i));
     if (k < best) {
       best = k;
       out = reserved_word(i);

@@ -67,15 +67,18 @@ static const char *value_form(Type t) {
                             : "an integer such as 4096";
 }
 
+/* What stands in front of an override, "N=4", where it was given. */
+static const char *mark(const Diags *d) { return diags_speaks_of_options(d) ? "-D" : ""; }
+
 /* Reads the override `def` of scalar `s` into *out. */
 static bool apply_define(const Scalar *s, const Define *def, Const *out, Diags *d) {
   int bad = read_value(def->value, s->type, out);
   if (bad == 1)
-    diag_error(d, no_loc(), "-D%s=%s: '%s' is not %s, which param %s : %s needs", def->name, def->value, def->value,
-               value_form(s->type), s->name, type_name(s->type));
+    diag_error(d, no_loc(), "%s%s=%s: '%s' is not %s, which param %s : %s needs", mark(d), def->name, def->value,
+               def->value, value_form(s->type), s->name, type_name(s->type));
   if (bad == 2)
-    diag_error(d, no_loc(), "-D%s=%s: the value is out of range for param %s : %s", def->name, def->value, s->name,
-               type_name(s->type));
+    diag_error(d, no_loc(), "%s%s=%s: the value is out of range for param %s : %s", mark(d), def->name, def->value,
+               s->name, type_name(s->type));
   return !bad;
 }
 
@@ -88,11 +91,11 @@ static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) 
       continue;
     ok = false;
     if (s >= 0)
-      diag_error(d, no_loc(), "-D%s=%s: '%s' is computed by the program and cannot be set; the params are: %s",
+      diag_error(d, no_loc(), "%s%s=%s: '%s' is computed by the program and cannot be set; the params are: %s", mark(d),
                  defs[i].name, defs[i].value, defs[i].name, param_list(m));
     else
-      diag_error(d, no_loc(), "-D%s=%s: the program has no param '%s'; the params are: %s", defs[i].name, defs[i].value,
-                 defs[i].name, param_list(m));
+      diag_error(d, no_loc(), "%s%s=%s: the program has no param '%s'; the params are: %s", mark(d), defs[i].name,
+                 defs[i].value, defs[i].name, param_list(m));
   }
   return ok;
 }
@@ -129,7 +132,7 @@ static bool bind_scalar(const Module *m, int i, int n, const Define *defs, Const
     return true;
   }
   if (!s->expr) {
-    diag_error(d, s->loc, "param '%s' has no value: give it one with -D%s=VALUE", s->name, s->name);
+    diag_error(d, s->loc, "param '%s' has no value: give it one with %s%s=VALUE", s->name, mark(d), s->name);
     return false;
   }
   out[i] = expression_value(m->arena, s->expr, out);

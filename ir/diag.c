@@ -16,6 +16,7 @@ struct Diags {
   Source *sources;
   int errors;
   bool remarks;
+  bool calls;  /* messages speak of calls, not of options */
   bool hidden; /* the message before was not shown, so its notes are not either */
 };
 
@@ -43,6 +44,8 @@ int diags_errors(const Diags *d) { return d->errors; }
 void diags_enable_remarks(Diags *d, bool on) { d->remarks = on; }
 
 bool diags_remarks_enabled(const Diags *d) { return d->remarks; }
+void diags_speak_of_options(Diags *d, bool on) { d->calls = !on; }
+bool diags_speaks_of_options(const Diags *d) { return !d->calls; }
 
 /* A copy of line `line` (from 1) of `text`, NULL if the text has fewer lines. */
 static const char *source_line(Arena *a, const char *text, int line) {

@@ -1,7 +1,7 @@
 /* ir/ir.h: the two intermediate representations of stc and what they stand on. Read from top to bottom it is the
  * table of contents of this folder:
  *
- *   memory and errors     arena.c  diag.c
+ *   memory and errors     arena.c  diag.c  near.c (names that look alike)  clock.c
  *   types, affine bounds  type.c   decimal.c (numbers from text)   composite.c (vectors and structs)   affine.c
  *   modules               module.c (construction, cloning, verified edits)
  *   text                  print.c  parse.c        what is printed parses back to the same module
@@ -123,7 +123,24 @@ bool diags_remarks_enabled(const Diags *d);
 /* Writes "FILE:LINE:COL: error: MESSAGE", the source line and a caret under the column. Colours if `color`. */
 void diag_print(FILE *to, const Diag *d, bool color);
 
+/* Do messages name the command's options, as at first ("-DN=4"), or what a caller of libstc writes ("N=4")? */
+void diags_speak_of_options(Diags *d, bool on);
+bool diags_speaks_of_options(const Diags *d);
+
 static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }
+
+/* ---------------------------------------------------------------- names and time: near.c clock.c */
+
+/* Letters inserted, removed, changed or exchanged with their neighbour to make b of a (optimal string alignment); a
+ * large number for long names. */
+int name_distance(const char *a, const char *b);
+/* The largest such distance at which a name may have been meant for `name`: 2, less for short names, 0 for letters. */
+int name_reach(const char *name);
+/* The name among `names` (NULL-terminated) that is nearest and within reach; or else the only one that begins with
+ * `name`, or that it begins with. NULL if there is none. */
+const char *near_match(const char *name, const char *const *names);
+/* Seconds on a clock that only goes forward. */
+double clock_seconds(void);
 
 /* ---------------------------------------------------------------- types: type.c */
 

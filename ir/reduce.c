@@ -73,7 +73,8 @@ void module_put_first(Module *m, int n, const Reduction *r) {
 static void report_bounds(const Module *m, const Reduction *r, int64_t v, Diags *d) {
   const char *what = strncmp(r->name, "bounds.", 7) ? r->name : r->name + 7;
   const char *when = v < 0 ? "before the first step" : arena_printf(m->arena, "step %lld", (long long)v);
-  diag_error(d, r->loc, "-fcheck=bounds: an index of a launch-time array is out of range in '%s', %s", what, when);
+  diag_error(d, r->loc, "%s: an index of a launch-time array is out of range in '%s', %s",
+             diags_speaks_of_options(d) ? "-fcheck=bounds" : "check_bounds", what, when);
 }
 
 /* "[3, 4]": point number `position` (row-major) of `b` under the scalars. */
@@ -94,8 +95,9 @@ static const char *position_text(const Module *m, const Box *b, const Const *sca
 bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, int64_t step, bool *stop, Diags *d) {
   Const v = scalars[r->scalar];
   if (r->kind == REDUCE_FINITE && v.i != INT64_MAX) {
-    diag_error(d, r->loc, "-fcheck=finite: field '%s' is not a finite number at %s after %lld steps",
-               declared_name(m, r->field), position_text(m, &r->over, scalars, v.i), (long long)step);
+    diag_error(d, r->loc, "%s: field '%s' is not a finite number at %s after %lld steps",
+               diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite", declared_name(m, r->field),
+               position_text(m, &r->over, scalars, v.i), (long long)step);
     return false;
   }
   if (r->kind == REDUCE_BOUNDS && v.i != INT64_MAX) {
@@ -107,8 +109,8 @@ bool reduction_judge(const Module *m, const Reduction *r, const Const *scalars, 
   if (r->type == TY_F64 && isnan(v.f)) {
     diag_error(d, r->loc,
                "the value that 'until' compares is NaN after %lld steps: a field has a value that is no number "
-               "(-fcheck=finite=1 tells where and when)",
-               (long long)step);
+               "(%s=1 tells where and when)",
+               (long long)step, diags_speaks_of_options(d) ? "-fcheck=finite" : "check_finite");
     return false;
   }
   if (step > 0 && expression_value(m->arena, r->stop, scalars).i)

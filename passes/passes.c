@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "passes/registry.h"
 
@@ -126,13 +125,6 @@ typedef struct Reader {
   PassContext *c;
   const char *pipeline, *at;
 } Reader;
-
-/* Milliseconds on a clock that only goes forward. */
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* The characters up to the next of `ends` or the end of the text, without surrounding blanks, in the arena. */
 static char *read_until(Reader *r, const char *ends) {
@@ -295,10 +287,10 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
   }
   if (list_has(h->print_before, name))
     dump(to, "before", name, NULL, m);
-  double start = now_ms();
+  double start = 1e3 * clock_seconds();
   int errors = diags_errors(c->diags);
   m = s->pass->run(c, m, s->noptions, s->options);
-  s->ms = now_ms() - start;
+  s->ms = 1e3 * clock_seconds() - start;
   if (!m || diags_errors(c->diags) > errors)
     return NULL;
   if (h->print_all || list_has(h->print_after, name))

@@ -116,8 +116,10 @@ bool file_commit(StcContext *c, OutFile *f) {
   int why = errno;
   if (fclose(f->to) != 0 && !bad)
     bad = true, why = errno;
-  if (!bad && (!f->temporary[0] || rename(f->temporary, f->path) == 0))
+  if (!bad && (!f->temporary[0] || rename(f->temporary, f->path) == 0)) {
+    context_remark(c, "written: %s", f->path);
     return true;
+  }
   context_error(c, "cannot write %s: %s", f->path, strerror(bad ? why : errno));
   if (f->temporary[0])
     unlink(f->temporary);

@@ -6,38 +6,6 @@
 
 const DeviceKind *const device_table[] = {&device_ref, &device_sim, &device_host, &device_cuda, &device_hip, NULL};
 
-/* The number of single-character edits between the strings, at most `limit` (at most 31 characters are looked at). */
-static int edit_distance(const char *x, const char *y, int limit) {
-  int n = (int)strlen(x), m = (int)strlen(y), row[33];
-  if (n > 31 || m > 31)
-    return limit;
-  for (int j = 0; j <= m; j++)
-    row[j] = j;
-  for (int i = 1; i <= n; i++) {
-    int diagonal = row[0];
-    row[0] = i;
-    for (int j = 1; j <= m; j++) {
-      int keep = diagonal + (x[i - 1] != y[j - 1]), drop = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-      diagonal = row[j];
-      row[j] = keep < drop ? keep : drop;
-    }
-  }
-  return row[m] < limit ? row[m] : limit;
-}
-
-const char *near_match(const char *name, const char *const *names) {
-  const char *best = NULL;
-  int limit = (int)strlen(name) / 3 + 2, least = limit;
-  for (; *names; names++) {
-    int distance = edit_distance(name, *names, limit);
-    if (distance < least) {
-      least = distance;
-      best = *names;
-    }
-  }
-  return best;
-}
-
 /* The kind called by the first `n` characters of `name`, or NULL. */
 static const DeviceKind *find_kind(const char *name, size_t n) {
   for (int i = 0; device_table[i]; i++)

@@ -115,3 +115,8 @@ StcStatus tune_use(const Command *c, const char *device, StcProgram **p, const c
   workspace_close(&l.w);
   return s;
 }
+
+void tune_remark(const Command *c, const char *from) {
+  if (from && (c->options.remarks || c->context->verbose))
+    fprintf(stderr, "stc: remark: the schedule is from %s\n", from);
+}

@@ -192,5 +192,7 @@ const char *tune_path_user(Arena *a);
 /* If the command line says nothing of a schedule and a database has one for the program on `device` (NULL: for the
  * program's target), compiles it again with that. *from is then the database's path, else NULL. */
 StcStatus tune_use(const Command *c, const char *device, StcProgram **p, const char **from);
+/* Says so under -v and -Rpass. */
+void tune_remark(const Command *c, const char *from);
 
 #endif

@@ -622,6 +622,36 @@ static void test_watch(void **state) {
   stc_program_free(p);
 }
 
+/* What a program made of `text` with these options, or a plan of it with the define, is told. */
+static const char *told(World *w, const StcOptions *o, const char *text, const char *define) {
+  StcProgram *p;
+  StcPlan *q;
+  w->messages[0] = 0;
+  if (stc_compile_string(w->c, "a.stn", text, o, &p))
+    return w->messages;
+  assert_int_not_equal(stc_plan_new(p, "ref", define != NULL, &define, &q), STC_OK);
+  stc_program_free(p);
+  return w->messages;
+}
+
+/* Messages name what a caller wrote, members of StcOptions and calls, and no option of the command. */
+static void test_calls(void **state) {
+  World *w = *state;
+  const StcOptions real = {.real = "f16"}, T = {.T = 3, .schedule = "naive"}, shape = {.block = {1, 2, 3}};
+  assert_string_equal(told(w, &real, two, NULL), "real=f16: `real` is f32 or f64\n");
+  assert_string_equal(told(w, &T, two, NULL),
+                      "T=3 with schedule=naive: naive makes one step a launch; use schedule=overlap, or leave T out\n");
+  assert_string_equal(told(w, &shape, two, NULL),
+                      "block or elems has 3 numbers, but the program's grid has rank 1: give one for each dimension, "
+                      "slowest first\n");
+  assert_non_null(strstr(told(w, NULL, two, "X=1"), "X=1: the program has no param 'X'"));
+  assert_null(strstr(w->messages, "-D"));
+  assert_string_equal(told(w, NULL, two, "N"), "stc_plan_new: \"N\" defines no param; write NAME=VALUE\n");
+  assert_non_null(strstr(told(w, NULL, "param N : i64;\ngrid G = [0 .. N], 1;\nfield A : f32 on G;\n", NULL),
+                         "param 'N' has no value: give it one with N=VALUE"));
+  assert_non_null(strstr(told(w, NULL, "param a[3] : f32 = 1;", NULL), "with stc_plan_set_array"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_program, make_world, free_world),
@@ -636,6 +666,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_kernels, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_components, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_missing, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_calls, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_reductions, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_watch, make_world, free_world),
       cmocka_unit_test(test_threads),

@@ -65,6 +65,9 @@ static const FrontendCase cases[] = {
      "param N : real = 10;\n"
      "grid G = [0 .. N], 1;\n",
      "2:16: error: a bound must be an integer, but the param 'N' is f32; leave out ': real' where it is declared\n"},
+    {"bound_with_float_param",
+     "param N : real = 20;\ngrid G = [0 .. 2 * (N - 1)], 1;\nfield A : f32 on G;\nstencil s(A)[G] = A;",
+     "2:18: error: a bound must be an integer, but the param 'N' is f32; leave out ': real' where it is declared\n"},
     {"bound_division_by_float",
      "param N = 10, h : real = 2;\n"
      "grid G = [0 .. real(N) / h], 1;\n",

@@ -266,6 +266,10 @@ static void test_near(void **state) {
   assert_string_equal(near_match("stpes", names), "steps");
   assert_string_equal(near_match("devise", names), "device");
   assert_null(near_match("quiet", names));
+  assert_null(near_match("s", names));
+  assert_string_equal(near_match("dev", names), "device");
+  assert_string_equal(near_match("stepsize", names), "steps");
+  assert_null(near_match("st", names));
 }
 
 /* A field of structs {a : f32; b : bool; c : f64[2]}, shape 2. */
