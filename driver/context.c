@@ -25,6 +25,13 @@ StcContext *stc_context_new(const StcConfig *config) {
   return c;
 }
 
+StcContext *context_of_command(const StcConfig *config) {
+  StcContext *c = stc_context_new(config);
+  if (c)
+    c->command = true;
+  return c;
+}
+
 void stc_context_free(StcContext *c) {
   if (c)
     c->realloc(c->user, c, 0);

@@ -80,6 +80,8 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
 /* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
+/* stc_context_new for the command, whose messages name its options. */
+StcContext *context_of_command(const StcConfig *config);
 /* Reports an error without a place. */
 void context_error(StcContext *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a warning, and for what is done, which only -v shows. */

@@ -74,7 +74,7 @@ static StcStatus parse_and_run(void *arg) {
 
 int stc_main(int argc, char **argv) {
   Workspace w;
-  StcContext *context = stc_context_new(NULL);
+  StcContext *context = context_of_command(NULL);
   if (!context || !workspace_open(&w, context, NULL))
     return fputs("stc: out of memory\n", stderr), STC_MEMORY;
   MainArgs args = {{.arena = w.arena, .context = context}, argc, argv};

@@ -554,7 +554,6 @@ static StcStatus two_files(Command *c, const char *first, const char *second) {
 
 StcStatus command_parse(Command *c, int argc, char **argv) {
   c->kind = CMD_COMPILE;
-  c->context->command = true;
   c->steps = c->first_step = -1;
   c->compress = 1;
   int i = 1;

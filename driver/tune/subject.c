@@ -228,7 +228,7 @@ StcStatus subject_open(Subject *s, StcContext *c, Arena *a, const char *name, co
                        bool small, const volatile sig_atomic_t *stop) {
   *s = (Subject){.arena = a, .name = name, .text = text, .options = *o, .stop = stop};
   StcConfig config = messages_config(&s->messages);
-  s->context = stc_context_new(&config);
+  s->context = context_of_command(&config);
   if (!s->context)
     return STC_MEMORY;
   StcStatus st = read_program(s, c);

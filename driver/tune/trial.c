@@ -11,7 +11,7 @@
 StcStatus trial_open(Trial *t, Subject *s, const char *device, const char *schedule) {
   *t = (Trial){.subject = s, .device = device, .asked = arena_strdup(s->arena, schedule), .options = s->options};
   StcConfig config = messages_config(&t->messages);
-  t->context = stc_context_new(&config);
+  t->context = context_of_command(&config);
   snprintf(t->schedule, sizeof t->schedule, "%s", schedule);
   return t->context ? options_add(t->context, s->arena, schedule, &t->options) : STC_MEMORY;
 }
@@ -403,7 +403,7 @@ bool device_works(Device *d) {
   Workspace quiet, *own = d->w;
   if (!d->kind->wait)
     return true;
-  StcContext *c = stc_context_new(&config);
+  StcContext *c = context_of_command(&config);
   if (!c || !workspace_open(&quiet, c, NULL))
     return stc_context_free(c), true;
   d->w = &quiet;

@@ -79,7 +79,7 @@ static StcStatus parse_and_run(void *arg) {
 static StcStatus run_command(Batch *b, const char *kind, const char *options) {
   char *argv[MAX_ARGS];
   StcConfig config = {.message = keep_error, .user = b};
-  StcContext *context = stc_context_new(&config);
+  StcContext *context = context_of_command(&config);
   Workspace w;
   if (!context || !workspace_open(&w, context, NULL))
     return STC_MEMORY;
