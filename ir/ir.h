@@ -3,7 +3,7 @@
  *
  *   memory and errors     arena.c  diag.c  near.c (names that look alike)  clock.c
  *   types, affine bounds  type.c   decimal.c (numbers from text)   composite.c (vectors and structs)   affine.c
- *   modules               module.c (construction, cloning, verified edits)
+ *   modules               module.c (construction, cloning, verified edits)   uniform.c (what is alike in a block)
  *   text                  print.c  parse.c        what is printed parses back to the same module
  *   verifier              verify.c   verify-code.c
  *   launching             bind.c (params, checks)   covered.c (one kind of check)
@@ -302,7 +302,10 @@ struct Value {
   Block *block;
 };
 
-enum { FOR_UNROLL = 1, FOR_PARALLEL = 2 }; /* Op.flags of a for: replicate the body; iterations are independent */
+/* Op.flags. Of a for: replicate the body; iterations are independent; the rounds of a walk at edges, or those between
+ * (pass split-walks). Of an if: its first block is for tiles that touch no edge, the second for the others (pass
+ * specialize). */
+enum { FOR_UNROLL = 1, FOR_PARALLEL = 2, FOR_EDGES = 4, FOR_MIDDLE = 8, IF_INTERIOR = 16 };
 
 /* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
 enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };
@@ -317,12 +320,13 @@ struct Op {
   Block **blocks; /* nested code of for and if */
   int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
   int32_t ver;    /* version, FORM_ARRAY and FORM_COPY */
-  int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves */
+  int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
+                     rounds of the walk that a for runs in parts, 0: it does not */
   int32_t from;   /* the buffer that async.copy reads */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
                             shuffle */
   int64_t from_off[MAX_RANK]; /* those of buffer `from` */
-  int32_t flags;              /* of a for */
+  int32_t flags;              /* of a for or if */
   Const cval;                 /* of a const, of results[0]->type */
   const Box *box;
   Op *prev, *next;
@@ -822,6 +826,9 @@ int op_array(const Op *op);
  * array). */
 int op_elements(const Op *op);
 int op_first_index(const Op *op);
+/* Have all threads of a block that reach `v`'s definition together the same value there? Loaded values and loop-carried
+ * ones count as not: uniform.c. */
+bool value_is_uniform(const Value *v);
 /* A barrier, of the whole block or between neighbouring warps? */
 bool op_is_barrier(const Op *op);
 

@@ -514,6 +514,8 @@ static Op *parse_for(Parser *p, Builder *b) {
   int64_t stride = reader_int(&p->r, 1, INT64_MAX);
   int flags = reader_accept_word(&p->r, "unroll") ? FOR_UNROLL : 0;
   flags |= reader_accept_word(&p->r, "parallel") ? FOR_PARALLEL : 0;
+  flags |= reader_accept_word(&p->r, "edges") ? FOR_EDGES : reader_accept_word(&p->r, "middle") ? FOR_MIDDLE : 0;
+  int64_t rounds = reader_accept_word(&p->r, "parts") ? reader_int(&p->r, 1, INT32_MAX) : 0;
   if (reader_accept_word(&p->r, "with")) {
     do {
       ARENA_PUSH(p->arena, names.t, names.n, parse_new_value(p));
@@ -524,6 +526,7 @@ static Op *parse_for(Parser *p, Builder *b) {
   if (p->r.failed)
     return NULL;
   Op *op = build_for(b, lo, hi, stride, flags, init.n, init.v);
+  op->count = (int32_t)rounds;
   NamedValue *mark = p->newest;
   for (int i = 0; i < names.n; i++)
     define_value(p, names.t[i], op->blocks[0]->args[i]);
@@ -532,13 +535,15 @@ static Op *parse_for(Parser *p, Builder *b) {
   return op;
 }
 
-/* "%c : T, U { } else { }" with `n` results. */
+/* "%c interior : T, U { } else { }" with `n` results. */
 static Op *parse_if(Parser *p, Builder *b, int n) {
   Value *cond = parse_value(p);
+  int flags = reader_accept_word(&p->r, "interior") ? IF_INTERIOR : 0;
   Type *types = parse_types(p, n);
   if (p->r.failed)
     return NULL;
   Op *op = build_if(b, cond, n, types);
+  op->flags = flags;
   text_block(p, op->blocks[0]);
   reader_expect_word(&p->r, "else");
   text_block(p, op->blocks[1]);

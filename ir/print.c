@@ -267,6 +267,9 @@ static void print_for_head(Printer *p, const Op *op) {
   str_addf(p->s, " step %lld", (long long)op->off[0]);
   str_add(p->s, op->flags & FOR_UNROLL ? " unroll" : "");
   str_add(p->s, op->flags & FOR_PARALLEL ? " parallel" : "");
+  str_add(p->s, op->flags & FOR_EDGES ? " edges" : op->flags & FOR_MIDDLE ? " middle" : "");
+  if (op->count)
+    str_addf(p->s, " parts %d", (int)op->count);
   for (int i = 2; i < op->noperands; i++) {
     str_add(p->s, i == 2 ? " with " : ", ");
     print_value(p->s, b && i - 1 < b->nargs ? b->args[i - 1] : NULL);
@@ -310,6 +313,11 @@ static void print_attributes(Printer *p, const Op *op) {
   case FORM_BOX:
   case FORM_MAP: print_boxed(p, op); break;
   case FORM_FOR: print_for_head(p, op); break;
+  case FORM_IF:
+    str_add(p->s, op->noperands ? " " : "");
+    print_values(p->s, op->noperands, op->operands);
+    str_add(p->s, op->flags & IF_INTERIOR ? " interior" : "");
+    break;
   default: str_add(p->s, op->noperands ? " " : ""); print_values(p->s, op->noperands, op->operands);
   }
 }

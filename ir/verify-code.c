@@ -357,6 +357,22 @@ static void check_copy(Verifier *v, const Op *op) {
       fail_op(v, op, "offset %lld is out of range", (long long)op->from_off[d]);
 }
 
+/* A for of rounds at edges, or of those between: one of each stands directly in a for of parts, that at edges first. */
+static void check_part(Verifier *v, const Op *op) {
+  int part = op->flags & (FOR_EDGES | FOR_MIDDLE);
+  const Op *parts = op->parent->parent;
+  if (part == (FOR_EDGES | FOR_MIDDLE))
+    fail_op(v, op, "its rounds are either edges or middle");
+  if (part && (!parts || parts->code != OP_FOR || !parts->count))
+    fail_op(v, op, "%s stands for a part of a walk, directly in a for of parts",
+            part == FOR_EDGES ? "edges" : "middle");
+  for (const Op *before = op->prev; part && before; before = before->prev)
+    if (before->code == OP_FOR && (before->flags & (part | FOR_MIDDLE)))
+      fail_op(v, op, "a for of parts has one for of edges, and behind it one of middle");
+  if (op->count < 0 || (op->count && op->nresults))
+    fail_op(v, op, "parts has the rounds of a walk without results");
+}
+
 /* A for's operands, block arguments and results. */
 static void check_for(Verifier *v, const Op *op) {
   if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 ||
@@ -373,13 +389,29 @@ static void check_for(Verifier *v, const Op *op) {
       fail_op(v, op, "initial value, argument and result %d differ in type", i);
   if (op->off[0] <= 0)
     fail_op(v, op, "the step is %lld, must be at least 1", (long long)op->off[0]);
-  if (op->flags & ~(FOR_UNROLL | FOR_PARALLEL))
+  if (op->flags & ~(FOR_UNROLL | FOR_PARALLEL | FOR_EDGES | FOR_MIDDLE))
     fail_op(v, op, "unknown flags %d", op->flags);
+  check_part(v, op);
+}
+
+/* The choice between the versions for tiles at no edge and the others: the block's, and the kernel's only one. */
+static void check_interior(Verifier *v, const Op *op) {
+  if (op->parent->parent || op->nresults)
+    fail_op(v, op, "interior chooses between versions of a kernel: directly in its body, without results");
+  if (!value_is_uniform(op->operands[0]))
+    fail_op(v, op, "interior needs a condition that is the same for all threads of a block");
+  for (const Op *before = op->prev; before; before = before->prev)
+    if (before->code == OP_IF && (before->flags & IF_INTERIOR))
+      fail_op(v, op, "a kernel has one choice of versions");
 }
 
 static void check_if(Verifier *v, const Op *op) {
   if (op->nblocks != 2)
     fail_op(v, op, "%d blocks, must be 2", op->nblocks);
+  if (op->flags & ~IF_INTERIOR)
+    fail_op(v, op, "unknown flags %d", op->flags);
+  if (op->flags & IF_INTERIOR)
+    check_interior(v, op);
   for (int i = 0; i < op->nblocks; i++)
     if (op->blocks[i]->nargs)
       fail_op(v, op, "its blocks take no arguments");

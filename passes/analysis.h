@@ -1,6 +1,6 @@
 /* passes/analysis.h: what the kernel passes know about index arithmetic.
  *
- *   ranges.c      linear forms and intervals of integers, uniformity over the block
+ *   ranges.c      linear forms and intervals of integers
  *   simplify.c    simplify_kernel
  *   fold.c        what one op comes to by itself (for simplify.c)
  *   squares.c     which way around differences are that are squared (for simplify.c)
@@ -67,10 +67,6 @@ Interval linear_interval(Ranges *r, Linear x);
 Interval value_interval(Ranges *r, const Value *v);
 /* Is the constant integer, whose value goes to *c? */
 bool value_is_int(const Value *v, int64_t *c);
-
-/* Have all threads of a block that reach `v`'s definition together the same value there? Loaded values and loop-carried
- * ones count as not. */
-bool value_is_uniform(const Value *v);
 
 /* ---------------------------------------------------------------- simplify.c */
 

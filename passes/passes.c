@@ -16,7 +16,6 @@ enum { VERIFY_ALWAYS = 1 };
 
 static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
-static const char *const specialize_options[] = {"walks", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
@@ -60,10 +59,12 @@ const Pass pass_table[] = {
      LEVEL_KIR, LEVEL_KIR, barriers_options, pass_barriers},
     {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR,
      NULL, pass_range_guards},
-    {"specialize",
-     "add a version without tests for the tiles that touch no edge\nof any region; walks=1: and have long loops of the "
-     "others do without\nthe tests that hold in most of their rounds",
-     LEVEL_KIR, LEVEL_KIR, specialize_options, pass_specialize},
+    {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR,
+     NULL, pass_specialize},
+    {"split-walks",
+     "have long loops of the tiles at edges do without the tests that hold in most\nof their rounds; behind "
+     "specialize",
+     LEVEL_KIR, LEVEL_KIR, NULL, pass_split_walks},
     {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others",
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
     {NULL, NULL, 0, 0, NULL, NULL},

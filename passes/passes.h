@@ -32,14 +32,16 @@
  *                     where that will do
  *   range-guards.c    one test for many roots and quotients, that a short sequence will do
  *   specialize.c      a version without tests for the tiles that touch no edge of any region
+ *   split-walks.c     long loops of the other tiles without the tests that hold in most of their rounds
  *   split-edges.c     the tiles at edges in a kernel of their own
  *
  *   shared by them
- *   ranges.c          linear forms, intervals and uniformity of index arithmetic
+ *   ranges.c          linear forms and intervals of index arithmetic
  *   fold.c            what one op comes to by itself (for simplify)
  *   squares.c         which way around differences are that are squared (for simplify)
  *   plan/estimate.h   what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c,
  *                     kernel-live.c, launch-work.c, model.c
+ *   kernel/assume.h   what tests come to where a condition on the block holds (for specialize and split-walks)
  *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)
  *
  * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for

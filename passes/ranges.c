@@ -5,7 +5,7 @@
 #include "passes/analysis.h"
 
 /* Forms with more terms are not kept; expressions and intervals are followed this deep. */
-enum { MAX_TERMS = 8, MAX_DEPTH = 200, MAX_INTERVAL_DEPTH = 4, UNIFORM_FUEL = 2000, UNIFORM_DEPTH = 100 };
+enum { MAX_TERMS = 8, MAX_DEPTH = 200, MAX_INTERVAL_DEPTH = 4 };
 
 static Linear form_of(Ranges *r, const Value *v, int depth);
 static Interval interval_of_value(Ranges *r, const Value *v, int depth);
@@ -324,29 +324,3 @@ Interval linear_interval(Ranges *r, Linear x) { return interval_of_form(r, x, MA
 
 /* Bounds of a value; see analysis.h. */
 Interval value_interval(Ranges *r, const Value *v) { return interval_of_value(r, v, MAX_INTERVAL_DEPTH); }
-
-/* ---------------------------------------------------------------- uniformity */
-
-/* Is `v` uniform, as far as `depth` ops deep and `*fuel` ops in all tell? */
-static bool uniform_to(const Value *v, int depth, int *fuel) {
-  const Op *op = v->def;
-  if (depth == 0 || --*fuel < 0)
-    return false;
-  if (!op) {
-    const Op *loop = v->block ? v->block->parent : NULL;
-    return loop && loop->code == OP_FOR && v->index == 0 && uniform_to(loop->operands[0], depth - 1, fuel) &&
-           uniform_to(loop->operands[1], depth - 1, fuel);
-  }
-  if (op->code == OP_THREAD || !(op_info[op->code].flags & OPF_PURE))
-    return false;
-  for (int i = 0; i < op->noperands; i++)
-    if (!uniform_to(op->operands[i], depth - 1, fuel))
-      return false;
-  return true;
-}
-
-/* See analysis.h. */
-bool value_is_uniform(const Value *v) {
-  int fuel = UNIFORM_FUEL;
-  return uniform_to(v, UNIFORM_DEPTH, &fuel);
-}

@@ -78,7 +78,7 @@ static Split find_split(Ranges *r, const Kernel *k) {
   for (Op *op = k->body->first; op && !s.versions; op = op->next) {
     for (int d = 0; d < k->rank; d++)
       s.inner[d] = (Inner){0, k->extent[d]};
-    if (op->code == OP_IF && !op->nresults && restrict_by(r, op->operands[0], s.inner))
+    if ((op->flags & IF_INTERIOR) && restrict_by(r, op->operands[0], s.inner))
       s.versions = op;
   }
   for (int d = 0; d < k->rank; d++)

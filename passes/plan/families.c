@@ -8,7 +8,7 @@ static void add_thread_passes(Str *p, const Family *f, const Schedule *s, int ra
     str_addf(p, ",shared-alloc,barriers%s", near ? "(near=1)" : "");
   str_add(p, ",range-guards");
   if (f->tiled)
-    str_addf(p, ",specialize%s%s,simplify", walks ? "(walks=1)" : "", apart ? ",split-edges" : "");
+    str_addf(p, ",specialize%s,simplify%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "");
 }
 
 const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool whole) {

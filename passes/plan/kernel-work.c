@@ -322,36 +322,14 @@ static void count_wait(Count *c) {
   c->loading = false;
 }
 
-/* Is `v` a choice between something and a constant integer, its operand number `at`? */
-static bool chooses_int(const Count *c, const Value *v, int at, int64_t *x) {
-  return v->def && v->def->code == OP_SELECT && known_int(c, v->def->operands[at], x);
-}
-
-/* Is `op` one of the two loops for the rounds at edges and those between that pass specialize makes of a walk: that for
- * edges, or the other? Puts the walk's rounds into *rounds, half of them for the middle one, which runs twice; those at
- * edges are few. */
-static bool is_part_of_walk(const Count *c, const Op *op, double *rounds) {
-  int64_t lo, hi;
-  const Op *edges = op;
-  *rounds = 0;
-  if (chooses_int(c, op->operands[0], 2, &lo) && chooses_int(c, op->operands[1], 1, &hi))
-    return true;
-  while (edges && (edges == op || edges->code != OP_FOR))
-    edges = edges->prev;
-  if (!edges || op->operands[1]->def == NULL || op->operands[1]->def->code != OP_SELECT ||
-      op->operands[1]->def->operands[1] != op->operands[0] || !chooses_int(c, edges->operands[0], 2, &lo) ||
-      !chooses_int(c, edges->operands[1], 1, &hi))
-    return false;
-  *rounds = (double)((hi - lo + op->off[0] - 1) / op->off[0]) / 2;
-  return true;
-}
-
-/* The rounds of a loop. */
+/* The rounds of a loop. Of the parts of a walk those at edges are few, and the one between, which is come to twice, has
+ * half of all each time. */
 static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
-  double rounds;
-  if (is_part_of_walk(c, op, &rounds))
-    return rounds;
+  if (op->flags & FOR_EDGES)
+    return 0;
+  if (op->flags & FOR_MIDDLE)
+    return op->parent->parent->count / 2.0;
   if (!known_int(c, op->operands[0], &lo) || !known_int(c, op->operands[1], &hi))
     return 1;
   return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
@@ -377,16 +355,9 @@ static void count_for(Count *c, const Op *op) {
   c->rounds = outer;
 }
 
-/* Is `op` the choice between the version for blocks at no edge and the one for the others, which pass specialize makes?
- * In kernels for edges: at none along dimension 0. */
-static bool is_version(const Kernel *k, const Op *op) {
-  const Op *test = op->code == OP_IF ? op->operands[0]->def : NULL;
-  return test && test->code == OP_INSIDE && op->parent == k->body && value_is_uniform(op->operands[0]);
-}
-
 bool kernel_has_versions(const Kernel *k) {
   for (const Op *op = k->body->first; op; op = op->next)
-    if (is_version(k, op))
+    if (op->flags & IF_INTERIOR)
       return true;
   return false;
 }
@@ -394,7 +365,7 @@ bool kernel_has_versions(const Kernel *k) {
 /* Counts a choice: one version, what comes of a guard that holds, or the arm that takes more. */
 static void count_if(Count *c, const Op *op) {
   KernelWork before = *c->w, first;
-  bool version = is_version(c->k, op);
+  bool version = op->flags & IF_INTERIOR;
   count_block(c, op->blocks[version && c->edge]);
   if (version)
     return;

@@ -142,11 +142,12 @@ static void test_functions(void **state) {
 static void test_version(void **state) {
   Module *m;
   Fixture *f = *state;
-  const char *body = "    %4 = inside %0 in [1 .. N - 2] : bool\n    if %4 {\n      %5 = load @A[%3] : f32\n      "
-                     "store %5, @A.next[%3]\n    } else {\n"
-                     "      %6 = load @A[%3] : f32\n      %7 = load @A[%3] + [1] : f32\n      %8 = load @A[%3] + [2] : "
-                     "f32\n      %9 = add %6, %7 : f32\n      %10 = add %9, %8 : f32\n"
-                     "      store %10, @A.next[%3]\n    }\n";
+  const char *body =
+      "    %4 = inside %0 in [1 .. N - 2] : bool\n    if %4 interior {\n      %5 = load @A[%3] : f32\n      "
+      "store %5, @A.next[%3]\n    } else {\n"
+      "      %6 = load @A[%3] : f32\n      %7 = load @A[%3] + [1] : f32\n      %8 = load @A[%3] + [2] : "
+      "f32\n      %9 = add %6, %7 : f32\n      %10 = add %9, %8 : f32\n"
+      "      store %10, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "", arena_printf(f->arena, "%s%s", place, body), &m);
   assert_true(kernel_has_versions(k));
   assert_float_equal(kernel_work(m, k, NULL, false).global, 2, 0);

@@ -1,0 +1,358 @@
+/* assume.c: what to assume of a kernel's tests, the condition that it takes, and what is left of the ops; see assume.h.
+ */
+#include "passes/kernel/assume.h"
+
+/* No tile is wider than MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are
+ * not reasoned about. */
+enum { MAX_WIDTH = 1 << 24 };
+static const int64_t MAX_CONST = (int64_t)1 << 40;
+
+/* One coordinate that must lie in [lo, hi] at all points of the tile: `block` is its block part, `rest` its params and
+ * constants, and [least, most] the bounds of what varies inside the tile; varies: is there anything of that kind? */
+typedef struct Coordinate {
+  int64_t block[PART_AXES];
+  Affine rest;
+  int64_t least, most;
+  bool varies;
+} Coordinate;
+
+typedef enum Decision { UNDECIDED, ASSUMED, KEPT } Decision;
+
+/* ---------------------------------------------------------------- conditions */
+
+static bool is_moderate(int64_t x) { return x > -MAX_CONST && x < MAX_CONST; }
+
+/* Adds the bound x to the `*n` at v, or makes the one that differs by a constant stronger: the larger is (sign 1), or
+ * the smaller (sign -1). False if there is no room. */
+static bool add_bound(Affine *v, int32_t *n, Affine x, int sign) {
+  for (int i = 0; i < *n; i++) {
+    int64_t diff;
+    if (!affine_diff(x, v[i], &diff))
+      continue;
+    if (sign > 0 ? diff > 0 : diff < 0)
+      v[i] = x;
+    return true;
+  }
+  if (*n == MAX_BOUNDS)
+    return false;
+  v[(*n)++] = x;
+  return true;
+}
+
+/* The part of `c` with these block coefficients, made if it is not there; NULL if there is no room. */
+static Part *find_part(Condition *c, const int64_t *coef) {
+  for (int i = 0; i < c->n; i++) {
+    bool same = true;
+    for (int d = 0; d < PART_AXES; d++)
+      same &= c->part[i].coef[d] == coef[d];
+    if (same)
+      return &c->part[i];
+  }
+  if (c->n == MAX_PARTS)
+    return NULL;
+  Part *p = &c->part[c->n++];
+  *p = (Part){0};
+  for (int d = 0; d < PART_AXES; d++)
+    p->coef[d] = coef[d];
+  return p;
+}
+
+/* Does `p` not depend on the block? Then u is 0. */
+static bool is_blockless(const Part *p) { return !p->coef[0] && !p->coef[1] && !p->coef[2] && !p->coef[ROUND]; }
+
+/* Can the bounds of `p` hold together, as far as constants tell? */
+static bool part_is_satisfiable(const Part *p) {
+  int64_t width;
+  for (int i = 0; i < p->nlo; i++)
+    for (int j = 0; j < p->nhi; j++)
+      if (affine_diff(p->hi[j], p->lo[i], &width) && width < 0)
+        return false;
+  for (int i = 0; i < p->nlo && is_blockless(p); i++)
+    if (p->lo[i].n == 0 && p->lo[i].c > 0)
+      return false;
+  for (int i = 0; i < p->nhi && is_blockless(p); i++)
+    if (p->hi[i].n == 0 && p->hi[i].c < 0)
+      return false;
+  return true;
+}
+
+/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if that can never hold with the rest, or there is
+ * no room. */
+static bool require(Assumptions *s, Condition *c, const Coordinate *x, Affine lo, Affine hi) {
+  Part *p = find_part(c, x->block);
+  return p && add_bound(p->lo, &p->nlo, affine_add_const(affine_sub(s->arena, lo, x->rest), -x->least), 1) &&
+         add_bound(p->hi, &p->nhi, affine_add_const(affine_sub(s->arena, hi, x->rest), -x->most), -1) &&
+         part_is_satisfiable(p);
+}
+
+/* ---------------------------------------------------------------- coordinates */
+
+/* Takes v + off apart; false if it is not of the form that can be tested by block. */
+static bool analyse_coordinate(Assumptions *s, const Value *v, int64_t off, Coordinate *x) {
+  Linear f = linear_of(s->ranges, v), inner = {0, 0, NULL};
+  LinearTerm *t = ARENA_ARRAY(s->arena, LinearTerm, f.n + 1);
+  *x = (Coordinate){.rest = affine_const(f.c)};
+  bool ok = is_moderate(f.c) && is_moderate(off);
+  for (int i = 0; i < f.n && ok; i++) {
+    Atom a = f.t[i].atom;
+    int64_t k = f.t[i].coef;
+    ok = is_moderate(k) && (type_size(v->type) == 8 || (a.kind != ATOM_BLOCK && a.kind != ATOM_SCALAR));
+    if (a.kind == ATOM_BLOCK)
+      x->block[a.index] = k;
+    else if (s->loop && a.kind == ATOM_VALUE && a.v == s->loop->blocks[0]->args[0])
+      x->block[ROUND] = k;
+    else if (a.kind == ATOM_SCALAR)
+      x->rest = affine_add(s->arena, x->rest, affine_scale(s->arena, affine_scalar(s->arena, a.index), k));
+    else
+      t[inner.n++] = f.t[i];
+  }
+  inner.t = t;
+  Interval r = linear_interval(s->ranges, inner);
+  if (!ok || !r.known || !is_moderate(r.lo) || !is_moderate(r.hi) || r.hi - r.lo > MAX_WIDTH)
+    return false;
+  if (type_size(v->type) < 8) {
+    Interval value = value_interval(s->ranges, v);
+    ok = value.lo == r.lo + f.c && value.hi == r.hi + f.c;
+  }
+  x->rest = affine_add_const(x->rest, off);
+  x->least = r.lo;
+  x->most = r.hi;
+  x->varies = inner.n > 0 || x->block[ROUND];
+  return ok;
+}
+
+/* May the condition be about `x`? In a loop: does it go on by one with its number, and is the same for all blocks of
+ * the other dimensions? */
+static bool is_subject(const Assumptions *s, const Coordinate *x) {
+  bool even = !s->loop || x->block[ROUND] == 1;
+  for (int d = 1; d < MAX_RANK; d++)
+    even = even && (!s->loop || !x->block[d]);
+  return even;
+}
+
+/* Adds what assuming coordinate `d` of `op` requires to `c`; false, with `c` as it was, if it cannot be assumed.
+ * *varies is set if it is not the same for the whole tile. */
+static bool require_coordinate(Assumptions *s, Condition *c, const Op *op, int d, bool *varies) {
+  Coordinate x;
+  Condition with = *c;
+  int64_t off = op->code == OP_INSIDE ? 0 : op->off[0];
+  if (!analyse_coordinate(s, op->operands[d], off, &x) || !is_subject(s, &x) ||
+      !require(s, &with, &x, op->box->lo[d], op->box->hi[d]))
+    return false;
+  *varies |= x.varies;
+  *c = with;
+  return true;
+}
+
+/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be
+ * assumed, of a version of the kernel all or none; 0 for an inside that is the same for the whole tile anyway. */
+static unsigned require_op(Assumptions *s, Condition *c, const Op *op) {
+  bool varies = op->code != OP_INSIDE;
+  unsigned taken = 0;
+  for (int d = 0; d < op->noperands; d++)
+    if (require_coordinate(s, c, op, d, &varies))
+      taken |= 1u << d;
+    else if (!s->loop)
+      return 0;
+  return varies ? taken : 0;
+}
+
+/* Is block `b` in `loop`? */
+static bool is_within(const Block *b, const Op *loop) {
+  while (b && b->parent && b->parent != loop)
+    b = b->parent->parent;
+  return b && b->parent;
+}
+
+/* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops
+ * in them are decided too, and then the requirements are added anew to the condition that includes theirs. */
+static bool assume(Assumptions *s, const Op *op) {
+  uint8_t *d = &s->decision[op->results[0]->id];
+  if (*d == UNDECIDED && s->loop && !is_within(op->parent, s->loop))
+    *d = KEPT;
+  if (*d != UNDECIDED)
+    return *d == ASSUMED;
+  *d = KEPT;
+  Condition *with = ARENA_NEW(s->arena, Condition), *before;
+  unsigned taken, all = (1u << op->noperands) - 1;
+  do {
+    before = s->condition;
+    *with = *before;
+    taken = require_op(s, with, op);
+  } while (s->condition != before);
+  if (taken)
+    s->condition = with;
+  if (taken == all)
+    *d = ASSUMED;
+  s->dropped[op->results[0]->id] = (uint8_t)taken;
+  *(*d == ASSUMED ? &s->assumed : &s->kept) += 1;
+  return *d == ASSUMED;
+}
+
+/* The hook of Ranges. */
+static bool assume_identity(void *user, const Op *map) { return assume(user, map); }
+
+/* ---------------------------------------------------------------- what is live */
+
+/* Is the condition true by assumption? */
+static bool is_assumed_true(Assumptions *s, const Value *v) {
+  if (!v->def)
+    return false;
+  if (v->def->code == OP_INSIDE)
+    return assume(s, v->def);
+  if (v->def->code != OP_AND)
+    return v->def->code == OP_CONST && v->def->cval.i;
+  bool x = is_assumed_true(s, v->def->operands[0]), y = is_assumed_true(s, v->def->operands[1]);
+  return x && y;
+}
+
+static void mark(Assumptions *s, const Value *v) { s->live[v->id] = true; }
+
+static void mark_operands(Assumptions *s, const Op *op) {
+  for (int i = 0; i < op->noperands; i++)
+    mark(s, op->operands[i]);
+}
+
+/* Is `op` needed, given what was seen to be live after it? */
+static bool is_live(const Assumptions *s, const Op *op) {
+  bool live = op->nresults == 0 || op->nblocks > 0;
+  for (int i = 0; i < op->nresults; i++)
+    live |= s->live[op->results[i]->id];
+  return live;
+}
+
+/* Marks what the live ops of `b` need under the assumptions, last op first, making assumptions on the way. */
+static void mark_block(Assumptions *s, const Block *b) {
+  for (const Op *op = b->last; op; op = op->prev) {
+    if (!is_live(s, op))
+      continue;
+    bool decides = op->code == OP_SELECT || op->code == OP_IF;
+    bool taken = decides && is_assumed_true(s, op->operands[0]);
+    if (op->code == OP_SELECT && taken)
+      mark(s, op->operands[1]);
+    else if (!taken && !(op->code == OP_INSIDE && assume(s, op)))
+      mark_operands(s, op);
+    if (op_info[op->code].form == FORM_MAP)
+      assume(s, op);
+    for (int i = 0; i < op->nblocks && !(taken && i); i++)
+      mark_block(s, op->blocks[i]);
+  }
+}
+
+/* ---------------------------------------------------------------- rewriting */
+
+/* Makes `op` a constant true. */
+static void make_true(Op *op) {
+  op->code = OP_CONST;
+  op->noperands = 0;
+  op->box = NULL;
+  op->cval.i = 1;
+}
+
+/* Makes the idx.* op a sum. */
+static void make_sum(Arena *a, Op *op) {
+  Builder b = builder_before(a, op);
+  Value *x = op->operands[0];
+  Value **operands = ARENA_ARRAY(a, Value *, 2);
+  operands[0] = x;
+  operands[1] = build_int(&b, x->type, op->off[0]);
+  operands[1]->id = -1;
+  op->code = OP_ADD;
+  op->operands = operands;
+  op->noperands = 2;
+  op->off[0] = 0;
+  op->box = NULL;
+}
+
+/* Takes those coordinates out of the inside `op` that have a bit in `dropped`. */
+static void drop_coordinates(Arena *a, Op *op, unsigned dropped) {
+  Value **operands = ARENA_ARRAY(a, Value *, op->noperands);
+  Box *box = ARENA_NEW(a, Box);
+  for (int d = 0; d < op->noperands; d++) {
+    if (dropped >> d & 1)
+      continue;
+    operands[box->rank] = op->operands[d];
+    box->lo[box->rank] = op->box->lo[d];
+    box->hi[box->rank++] = op->box->hi[d];
+  }
+  op->operands = operands;
+  op->noperands = box->rank;
+  op->box = box;
+}
+
+void assumptions_apply(const Assumptions *s, Block *b) {
+  for (Op *op = b->first; op; op = op->next) {
+    OpForm form = op_info[op->code].form;
+    if (form == FORM_BOX && s->decision[op->results[0]->id] == KEPT && s->dropped[op->results[0]->id])
+      drop_coordinates(s->arena, op, s->dropped[op->results[0]->id]);
+    if ((form == FORM_BOX || form == FORM_MAP) && s->decision[op->results[0]->id] == ASSUMED) {
+      if (form == FORM_BOX)
+        make_true(op);
+      else
+        make_sum(s->arena, op);
+    }
+    for (int i = 0; i < op->nblocks; i++)
+      assumptions_apply(s, op->blocks[i]);
+  }
+}
+
+/* Puts the parts in the order of their block dimensions, and takes away bounds that hold always. */
+static void tidy_condition(Condition *c) {
+  Condition old = *c;
+  c->n = 0;
+  for (int d = 0; d <= MAX_RANK; d++)
+    for (int i = 0; i < old.n; i++) {
+      int first = 0;
+      while (first < MAX_RANK && !old.part[i].coef[first])
+        first++;
+      if (first == d)
+        c->part[c->n++] = old.part[i];
+    }
+  if (c->n == 0 || !is_blockless(&c->part[c->n - 1]))
+    return;
+  Part *p = &c->part[c->n - 1], all = *p;
+  p->nlo = p->nhi = 0;
+  for (int i = 0; i < all.nlo; i++)
+    if (all.lo[i].n)
+      p->lo[p->nlo++] = all.lo[i];
+  for (int i = 0; i < all.nhi; i++)
+    if (all.hi[i].n)
+      p->hi[p->nhi++] = all.hi[i];
+  if (!p->nlo && !p->nhi)
+    c->n--;
+  else if (!p->nlo)
+    p->lo[p->nlo++] = affine_const(0);
+  else if (!p->nhi)
+    p->hi[p->nhi++] = affine_const(0);
+}
+
+/* ---------------------------------------------------------------- what others ask */
+
+Value *part_value(Builder *b, const Part *p) {
+  Value *sum = NULL;
+  for (int d = 0; d < MAX_RANK; d++) {
+    if (!p->coef[d])
+      continue;
+    Value *u = build_dim(b, OP_BLOCK, d);
+    if (p->coef[d] != 1)
+      u = build2(b, OP_MUL, u, build_int(b, TY_I64, p->coef[d]));
+    sum = sum ? build2(b, OP_ADD, sum, u) : u;
+  }
+  return sum ? sum : build_int(b, TY_I64, 0);
+}
+
+Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *loop) {
+  Assumptions *s = ARENA_NEW(c->arena, Assumptions);
+  Ranges *r = ranges_new(c->arena, m, k, k->body);
+  *s = (Assumptions){.arena = c->arena, .ranges = r, .loop = loop, .condition = ARENA_NEW(c->arena, Condition)};
+  s->decision = ARENA_ARRAY(c->arena, uint8_t, r->n);
+  s->dropped = ARENA_ARRAY(c->arena, uint8_t, r->n);
+  s->live = ARENA_ARRAY(c->arena, bool, r->n);
+  r->identity = assume_identity;
+  r->user = s;
+  r->memo = ARENA_ARRAY(c->arena, Linear *, r->cap);
+  mark_block(s, loop ? loop->blocks[0] : k->body);
+  if (!loop)
+    tidy_condition(s->condition);
+  return s->condition->n > 0 ? s : NULL;
+}

@@ -1,0 +1,162 @@
+/* split-walks.c: long loops of tiles at edges in three parts. In the version for the tiles at edges that pass
+ * specialize made, a loop whose rounds go along a dimension is run in three parts, and the one in the middle does
+ * without the tests that hold in all its rounds, those along that dimension. Its bounds are computed by the block from
+ * the same conditions (assume.h), solved for the loop's number:
+ *
+ *   if interior { ... } else {
+ *     for part = 0 to 2 parts 9 {
+ *       for (part ? last : lo) to (part ? hi : first) edges { B }
+ *       for first to (part ? first : last) middle { B without }
+ *     }
+ *   } */
+#include "passes/kernel/assume.h"
+#include "passes/lower/lower.h"
+
+/* A loop from lo to hi that is to be split, and what is known of its rounds. */
+typedef struct Walk {
+  Op *loop;
+  int64_t lo, hi;
+  Assumptions *rounds;
+} Walk;
+
+/* Short names for the numbers of a loop's rounds, which are made by `b`. */
+static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
+static Value *clamp(Builder *b, Value *x, Value *lo, Value *hi) {
+  return build2(b, OP_MIN, build2(b, OP_MAX, x, lo), hi);
+}
+
+/* The least (sign -1) or greatest (sign 1) of `*all` and x; `*all` may be NULL. */
+static void build_extreme(Builder *b, int sign, Value **all, Value *x) {
+  *all = *all ? build2(b, sign < 0 ? OP_MIN : OP_MAX, *all, x) : x;
+}
+
+/* In *first and *last the least and greatest number of the loop for which the condition holds, NULL if there is no such
+ * bound. */
+static void build_rounds(Assumptions *s, Builder *b, Value **first, Value **last) {
+  *first = *last = NULL;
+  for (int i = 0; i < s->condition->n; i++) {
+    const Part *p = &s->condition->part[i];
+    Value *u = part_value(b, p);
+    for (int j = 0; j < p->nlo; j++)
+      build_extreme(b, 1, first, build2(b, OP_SUB, build_affine(b, s->ranges->m, p->lo[j]), u));
+    for (int j = 0; j < p->nhi; j++)
+      build_extreme(b, -1, last, build2(b, OP_SUB, build_affine(b, s->ranges->m, p->hi[j]), u));
+  }
+}
+
+/* The number that the loop of `w` has after so many rounds. */
+static Value *build_number(Builder *b, const Walk *w, Value *rounds) {
+  Value *x = build2(b, OP_ADD, build2(b, OP_MUL, rounds, number(b, w->loop->off[0])), number(b, w->lo));
+  return build_convert(b, w->loop->operands[0]->type, x);
+}
+
+/* A copy of `loop`, which goes from lo to hi, where `b` is; `mark`: which part of it. */
+static Op *build_part_of_walk(Builder *b, const Op *loop, Value *lo, Value *hi, int mark) {
+  Op *part = build_for(b, lo, hi, loop->off[0], loop->flags | mark, 0, NULL);
+  part->blocks[0] = block_clone(b->arena, loop->blocks[0], part, NULL);
+  return part;
+}
+
+/* How many rounds of walk `w` come before those for which the condition holds, given the least number `first` for which
+ * it does (NULL: any). */
+static Value *build_before(Builder *b, const Walk *w, Value *first, Value *most) {
+  int64_t by = w->loop->off[0];
+  if (!first)
+    return number(b, 0);
+  first = clamp(b, build2(b, OP_SUB, first, number(b, w->lo)), number(b, 0), most);
+  return build2(b, OP_DIV, build2(b, OP_ADD, first, number(b, by - 1)), number(b, by));
+}
+
+/* And how many it has up to the last of those, `before` at least, given the greatest number `last`. */
+static Value *build_until(Builder *b, const Walk *w, Value *last, Value *most, Value *before) {
+  int64_t by = w->loop->off[0];
+  last = last ? clamp(b, build2(b, OP_ADD, last, number(b, by - w->lo)), number(b, 0), most) : most;
+  return build2(b, OP_MAX, build2(b, OP_DIV, last, number(b, by)), before);
+}
+
+/* Puts in the place of walk `w` a loop of two rounds: in the first the rounds of the walk before those for which the
+ * condition holds, and then those; in the second the rest. So there are two copies of the walk's body, not three, and
+ * few values that only the last part needs wait in registers during the middle. */
+static void split_walk(const Walk *w) {
+  Op *loop = w->loop;
+  Assumptions *s = w->rounds;
+  Builder b = builder_before(s->arena, loop);
+  int64_t by = loop->off[0];
+  Type t = loop->operands[0]->type;
+  Value *first, *last, *most = number(&b, (w->hi - w->lo + by - 1) / by * by);
+  b.loc = loop->loc;
+  build_rounds(s, &b, &first, &last);
+  first = build_before(&b, w, first, most);
+  last = build_number(&b, w, build_until(&b, w, last, most, first));
+  first = build_number(&b, w, first);
+  Op *parts = build_for(&b, build_int(&b, t, 0), build_int(&b, t, 2), 1, 0, 0, NULL);
+  parts->count = (int32_t)((w->hi - w->lo + by - 1) / by);
+  Builder in = builder_at_end(s->arena, parts->blocks[0]);
+  in.loc = loop->loc;
+  Value *rest = build2(&in, OP_NE, parts->blocks[0]->args[0], parts->operands[0]);
+  build_part_of_walk(&in, loop, build3(&in, OP_SELECT, rest, last, loop->operands[0]),
+                     build3(&in, OP_SELECT, rest, loop->operands[1], first), FOR_EDGES);
+  Op *middle = build_part_of_walk(&in, loop, first, build3(&in, OP_SELECT, rest, first, last), FOR_MIDDLE);
+  assumptions_apply(s, middle->blocks[0]);
+  op_unlink(loop);
+}
+
+/* Values of a body beyond which its code is long enough as it is; rounds of a loop from which on it is worthwhile to
+ * split. */
+enum { LONG_BODY = 20000, MANY_ROUNDS = 4 };
+
+/* The walks of a kernel that are to be split. */
+typedef struct Walks {
+  Walk *all;
+  int32_t n;
+} Walks;
+
+/* Is `op` a loop whose rounds can be parted: a long one that goes on by itself, between constants? */
+static bool is_walk(Op *op, Walk *w) {
+  *w = (Walk){.loop = op};
+  return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) &&
+         value_is_int(op->operands[1], &w->hi) && (w->hi - w->lo) / op->off[0] >= MANY_ROUNDS &&
+         (w->hi - w->lo) / op->off[0] < INT32_MAX;
+}
+
+/* The version of `k` for tiles at edges; NULL if there is none. */
+static Block *edge_version(const Kernel *k) {
+  for (const Op *op = k->body->first; op; op = op->next)
+    if (op->flags & IF_INTERIOR)
+      return op->blocks[1];
+  return NULL;
+}
+
+/* The walks among the ops of `b`, of `k`, that have tests which hold in some rounds and not in others. */
+static Walks find_walks(PassContext *c, Module *m, Kernel *k, const Block *b) {
+  Walks walks = {0};
+  for (Op *op = b->first; op; op = op->next) {
+    Walk w;
+    if (is_walk(op, &w) && (w.rounds = assumptions_find(c, m, k, op)))
+      ARENA_PUSH(c->arena, walks.all, walks.n, w);
+  }
+  return walks;
+}
+
+/* Splits the walks of kernel `k` at edges; true if there are any. */
+static bool split_walks(PassContext *c, Module *m, Kernel *k) {
+  Block *edge = edge_version(k);
+  Walks walks = {0};
+  if (edge && block_renumber(edge, 0) <= LONG_BODY) {
+    block_renumber(k->body, 0);
+    walks = find_walks(c, m, k, edge);
+  }
+  for (int i = 0; i < walks.n; i++)
+    split_walk(&walks.all[i]);
+  pass_stat(c, walks.n, "split-walks", "walks of kernel %s in three parts", k->name);
+  return walks.n > 0;
+}
+
+/* The pass: every kernel of the module that has a version for tiles at edges. */
+Module *pass_split_walks(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)n, (void)o;
+  for (int i = 0; i < m->nkernels; i++)
+    if (split_walks(c, m, &m->kernels[i]))
+      simplify_kernel(c, m, &m->kernels[i]);
+  return m;
+}
