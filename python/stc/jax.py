@@ -1,49 +1,157 @@
-"""Stencil programs in JAX: functions that jax.jit takes. They call back to the host, where the program runs on `device`; arrays of a GPU are
-copied there and back."""
+"""Stencil programs in JAX: functions that jax.jit takes. They run where their arrays are, on the arrays' memory and in JAX's stream."""
 from __future__ import annotations
 
+import ctypes as c
+import itertools
 import json
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+import threading
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 import jax
 import numpy as np
 
+try:
+    import jax.ffi as ffi
+except ImportError:
+    raise ImportError(f"stc.jax needs jax.ffi, which JAX has from 0.4.38 on; this is {jax.__version__}") from None
+
+from . import _xla
+from ._arrays import NUMPY, type_name
+from ._driver import Cuda
 from ._expression import params_of_shapes
 from ._program import Plan, Program, compile
 
+_count = itertools.count()
+_alive: List[Any] = []
 
-def function(program: Union[Program, str], *, steps: Optional[int] = None, outputs: Optional[Sequence[str]] = None, device: str = "host",
+
+def _keep(*owners: Any) -> None:
+    """Has what these own stay when Python ends: calls may be under way until JAX ends, which is later."""
+    for owner in owners:
+        owner._finalizer.atexit = False
+
+
+class _Memory:
+    """An array of a call's on a GPU, as a plan takes it."""
+
+    def __init__(self, b: _xla.Buffer):
+        self.__cuda_array_interface__ = {"shape": b.shape, "typestr": NUMPY[b.type].str, "data": (b.address, False), "strides": None, "version": 3}
+
+
+def _array(b: _xla.Buffer) -> np.ndarray:
+    """An array of a call's in the host's memory."""
+    memory = (c.c_char * (int(np.prod(b.shape)) * NUMPY[b.type].itemsize)).from_address(b.address)
+    return np.frombuffer(memory, NUMPY[b.type]).reshape(b.shape)
+
+
+class _Function:
+    """What the function does. fields: those that it takes; changed: those that steps change, which are its results."""
+
+    def __init__(self, program: Program, steps: Optional[int], device: Optional[str], params: Dict[str, Any]):
+        self.program, self.steps, self.device, self.params = program, steps, device, params
+        self.manifest = json.loads(program.emit("manifest"))
+        self.about = {f["name"]: f for f in self.manifest["fields"]}
+        if self.manifest["records"]:
+            raise ValueError("fields of vectors and structs cannot be arguments; declare a field for each component")
+        self.fields = [f for f in program.fields if not self.about[f]["temp"]]
+        self.changed = [f for f in self.fields if not self.about[f]["input"]]
+        self.arrays = program.arrays
+        self.types = {**{f: self.about[f]["type"] for f in self.fields}, **{a["name"]: a["type"] for a in self.manifest["arrays"]}}
+        self.plans: Dict[Any, Any] = {}
+        self.lock = threading.Lock()
+        self.name = f"stc_{next(_count)}"
+        self.register()
+
+    def register(self) -> None:
+        """Makes the function known to XLA, for CPUs and NVIDIA's GPUs."""
+        for platform in "cpu", "CUDA":
+            handle = _xla.handler(self.on_host if platform == "cpu" else self.on_gpu, platform != "cpu")
+            _alive.append((handle, self))
+            ffi.register_ffi_target(self.name, ffi.pycapsule(handle), platform=platform)
+
+    def plan(self, device: str, call: _xla.Call):
+        """The plan for arrays of these shapes, which is kept, and a lock that who uses it holds."""
+        shapes = {f: b.shape for f, b in zip(self.fields, call.arguments)}
+        bound = {**params_of_shapes(self.manifest, shapes), **self.params}
+        key = (device, tuple(sorted(bound.items())))
+        with self.lock:
+            if key not in self.plans:
+                self.plans[key] = (self.program.plan(device=device, **bound), threading.Lock())
+                _keep(self.plans[key][0], self.program)
+            return self.plans[key]
+
+    def bind(self, plan: Plan, call: _xla.Call, as_array: Callable[[_xla.Buffer], Any]) -> None:
+        """Has the plan work on the call's memory. XLA has made each result a copy of its argument, or the argument itself."""
+        given, made = dict(zip(self.fields, call.arguments)), dict(zip(self.changed, call.results))
+        for f in self.fields:
+            plan.bind(f, as_array(made.get(f, given[f])))
+
+    def on_host(self, call: _xla.Call) -> None:
+        plan, lock = self.plan(self.device or "host", call)
+        with lock:
+            plan.restart()
+            for f, b in zip(self.changed, call.results):
+                given = call.arguments[self.fields.index(f)]
+                if given.address != b.address:
+                    _array(b)[...] = _array(given)
+            self.bind(plan, call, _array)
+            for a, b in zip(self.arrays, call.arguments[len(self.fields):]):
+                plan[a] = _array(b)
+            plan(self.steps)
+
+    def on_gpu(self, call: _xla.Call) -> None:
+        device = f"cuda:{call.device}"
+        if self.device not in (None, "cuda", device):
+            raise ValueError(f"the arrays are on {device}, but the function is for {self.device}: put them there with jax.device_put")
+        plan, lock = self.plan(device, call)
+        with lock:
+            plan.restart()
+            plan.stream = call.stream
+            self.bind(plan, call, _Memory)
+            for a, b in zip(self.arrays, call.arguments[len(self.fields):]):
+                plan[a] = self.fetch(call, b)
+            plan(self.steps, wait=False)
+
+    def fetch(self, call: _xla.Call, b: _xla.Buffer) -> np.ndarray:
+        """A launch-time array from the device: the call waits for it."""
+        out = np.empty(b.shape, NUMPY[b.type])
+        driver = Cuda(call.device)
+        driver.stream = call.stream
+        driver.fetch(out.ctypes.data, b.address, out.nbytes)
+        return out
+
+    def call(self, *values):
+        names = self.fields + self.arrays
+        if len(values) != len(names):
+            raise TypeError(f"{self.program.name} takes {', '.join(names)}, but {len(values)} arrays were given")
+        values = [jax.numpy.asarray(v) for v in values]
+        for name, v in zip(names, values):
+            if type_name(v.dtype) != self.types[name]:
+                raise TypeError(f"{name} is of type {self.types[name]}, but the array is of {v.dtype}; convert it first: a.astype(...)")
+        at = {self.fields.index(f): i for i, f in enumerate(self.changed)}
+        shapes = [jax.ShapeDtypeStruct(values[i].shape, values[i].dtype) for i in at]
+        return ffi.ffi_call(self.name, shapes, input_output_aliases=at, vmap_method="sequential")(*values)
+
+
+def function(program: Union[Program, str], *, steps: Optional[int] = None, outputs: Optional[Sequence[str]] = None, device: Optional[str] = None,
              **params: Any) -> Callable[..., Any]:
     """f(A, ...): takes an array for each field that is not temp, in the order of Program.fields, then the launch-time arrays; runs `steps` time steps
-    (None: the program's) from step 0, and gives new arrays of the fields in `outputs` (default: all that steps change). Params come from the
-    shapes, or from `params`."""
-    p = compile(program) if isinstance(program, str) else program
-    manifest = json.loads(p.emit("manifest"))
-    about = {f["name"]: f for f in manifest["fields"]}
-    if manifest["records"]:
-        raise ValueError("fields of vectors and structs cannot be arguments; declare a field for each component")
-    fields = [f for f in p.fields if not about[f]["temp"]]
-    gives = list(outputs) if outputs is not None else [f for f in fields if not about[f]["input"]]
-    plans: Dict[Any, Plan] = {}
+    (None: the program's) from step 0, and gives arrays of the fields in `outputs` (default: all that steps change). Params come from the shapes, or
+    from `params`.
 
-    def on_host(*values):
-        bound = {**params_of_shapes(manifest, {f: np.shape(v) for f, v in zip(fields, values)}), **params}
-        key = tuple(sorted(bound.items()))
-        if key not in plans:
-            plans[key] = p.plan(device=device, **bound)
-        plan = plans[key]
-        plan.restart()
-        for name, v in zip(fields + p.arrays, values):
-            plan[name] = np.asarray(v)
-        plan(steps)
-        made = tuple(np.array(plan[f]) for f in gives)
-        return made if len(made) > 1 else made[0]
+    It runs where the arrays are, on their own memory: XLA copies an argument that is used again, and none that is not (or is donated to jax.jit).
+    On an NVIDIA GPU the call puts its launches into XLA's stream and waits for nothing but inits, reductions and launch-time arrays. device: on a
+    CPU "host" (default), "sim" or "ref".
+    """
+    f = _Function(compile(program) if isinstance(program, str) else program, steps, device, params)
+    gives = list(outputs) if outputs is not None else f.changed
+    for name in gives:
+        if name not in f.fields:
+            raise ValueError(f"there is no field {name!r} to give; there are {', '.join(f.fields)}")
 
     def call(*values):
-        if len(values) != len(fields) + len(p.arrays):
-            raise TypeError(f"{p.name} takes {', '.join(fields + p.arrays)}, but {len(values)} arrays were given")
-        given = dict(zip(fields, values))
-        shapes = [jax.ShapeDtypeStruct(given[f].shape, given[f].dtype) for f in gives]
-        return jax.pure_callback(on_host, tuple(shapes) if len(shapes) > 1 else shapes[0], *values)
+        changed = dict(zip(f.changed, f.call(*values)))
+        made = tuple(changed[name] if name in changed else values[f.fields.index(name)] for name in gives)
+        return made if len(made) != 1 else made[0]
 
     return call

@@ -1,4 +1,7 @@
 """Programs as functions that jax.jit takes."""
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -7,14 +10,88 @@ jax = pytest.importorskip("jax")
 import stc
 import stc.jax
 
+LEVELS = """
+param N = 20, n = 8;
+param kick[n] : f32;
+grid  G = [0 .. N-1, 0 .. N-1], 6;
+field U : f32 on G outside 0 history 1;
+field c : f32 on G input;
+field work : f32 on G temp;
+stencil a(work)[G] = c * (U[-1,0] + U[1,0] + U[0,-1] + U[0,1] - 4 * U);
+stencil b(U)[G] = 2 * U - U@1 + work + (if idx(0) == 3 && idx(1) == 4 then kick[step] else 0);
+"""
+
+
+def levels_numpy(u, past, c, kick, steps):
+    for t in range(steps):
+        p = np.pad(u, 1)
+        new = 2 * u - past + c * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * u)
+        new[3, 4] += kick[t]
+        u, past = new, u
+    return u, past
+
 
 def test_jit(heat_text, heat_numpy):
     f = stc.jax.function(heat_text, steps=5)
     a = jax.random.uniform(jax.random.key(1), (40, 30))
+    before = np.array(a)
     got = jax.jit(lambda x: f(2 * x) + 1)(a)
     np.testing.assert_allclose(got, heat_numpy(np.asarray(2 * a), 5) + 1, rtol=1e-5)
+    np.testing.assert_allclose(f(a), heat_numpy(before, 5), rtol=1e-5)
+    np.testing.assert_array_equal(a, before)
     with pytest.raises(TypeError, match="takes A"):
         f(a, a)
+    with pytest.raises(TypeError, match="A is of type f32, but the array is of int32"):
+        f(a.astype(int))
+    with pytest.raises(ValueError, match="no field 'B'"):
+        stc.jax.function(heat_text, outputs=["B"])
+
+
+def test_loops_and_shapes(heat_text, heat_numpy):
+    f = stc.jax.function(heat_text, steps=2)
+    a = jax.random.uniform(jax.random.key(2), (24, 33))
+    got = jax.jit(lambda x: jax.lax.fori_loop(0, 5, lambda _, y: f(y), x))(a)
+    np.testing.assert_allclose(got, heat_numpy(np.asarray(a), 10), rtol=1e-5)
+    many = jax.random.uniform(jax.random.key(3), (3, 16, 16))
+    got = jax.jit(jax.vmap(f))(many)
+    for x, y in zip(many, got):
+        np.testing.assert_allclose(y, heat_numpy(np.asarray(x), 2), rtol=1e-5)
+
+
+def test_buffers_are_aliased(heat_text):
+    """A donated argument is where the result is."""
+    f = jax.jit(stc.jax.function(heat_text, steps=1), donate_argnums=0)
+    a = f(jax.random.uniform(jax.random.key(1), (64, 48)))
+    at = a.unsafe_buffer_pointer()
+    b = f(a)
+    assert b.unsafe_buffer_pointer() == at and a.is_deleted()
+
+
+def test_levels_arrays_inputs_and_outputs():
+    r = np.random.default_rng(4)
+    u, past, c = (r.random((16, 16), np.float32) for _ in range(3))
+    kick = r.random(8, np.float32)
+    want = levels_numpy(u, past, 0.1 * c, kick, 6)
+    f = stc.jax.function(LEVELS)
+    values = {"U": u, "U@1": past, "c": 0.1 * c}
+    assert set(f_fields := stc.compile(LEVELS).fields) >= set(values)
+    order = [values[n] for n in f_fields if n in values] + [kick]
+    got = dict(zip([n for n in f_fields if n in ("U", "U@1")], jax.jit(f)(*order)))
+    np.testing.assert_allclose(got["U"], want[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(got["U@1"], want[1], rtol=1e-4, atol=1e-6)
+    only = stc.jax.function(LEVELS, outputs=["U"])(*order)
+    np.testing.assert_allclose(only, want[0], rtol=1e-4, atol=1e-6)
+
+
+def test_errors_and_the_end():
+    """What fails within a call is JAX's error; a call may be under way when Python ends."""
+    text = "param N = 8; grid G = [0 .. N-1], 5; field A : f32 on G; stencil s(A)[G] = A / 0 * 0; until max(A) over G < 0.0 every 1;"
+    f = stc.jax.function(text)
+    with pytest.raises(Exception, match="NaN"):
+        jax.block_until_ready(f(jax.numpy.ones(8)))
+    code = f"import jax, stc.jax; f = stc.jax.function({text.replace('until max(A) over G < 0.0 every 1;', '')!r}, steps=300000); f(jax.numpy.ones(8))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_arrays_are_copied(heat_text):
