@@ -153,6 +153,29 @@ static const char *outside_name(OutsideRule r) {
   return names[r];
 }
 
+/* When a field of a part of a grid is exchanged, into its object `o`. */
+static void set_exchange(const Writer *w, const Field *f, json_t *o) {
+  static const char *const when[] = {"never", "once", "steps"};
+  set(o, "exchange", json_string(when[f->exchange]));
+  set(o, "whole", box(w, f->whole));
+  set(o, "ring", json_boolean(f->ring));
+}
+
+/* The part of a grid that the module is for. */
+static json_t *part(const Writer *w, const GridPart *p) {
+  json_t *o = json_object(), *lo = json_array(), *hi = json_array();
+  for (int d = 0; d < p->own.rank; d++) {
+    json_array_append_new(lo, json_integer(p->reach.lo[d]));
+    json_array_append_new(hi, json_integer(p->reach.hi[d]));
+  }
+  set(o, "own", box(w, &p->own));
+  set(o, "whole", box(w, &p->whole));
+  set(o, "reach_lower", lo);
+  set(o, "reach_upper", hi);
+  set(o, "steps", json_string(w->m->scalars[p->steps].name));
+  return o;
+}
+
 /* Field number `i`. */
 static json_t *field(const Writer *w, int i, bool has_init) {
   const Module *m = w->m;
@@ -184,6 +207,8 @@ static json_t *field(const Writer *w, int i, bool has_init) {
   if (f->derived)
     set(o, "derived", json_true());
   set(o, "init", json_boolean(has_init));
+  if (f->whole)
+    set_exchange(w, f, o);
   return o;
 }
 
@@ -642,6 +667,8 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   set(o, "arrays", arrays(&w));
   if (m->nlists)
     set(o, "points", lists(&w));
+  if (m->part)
+    set(o, "part", part(&w, m->part));
   set(o, "fields", fields(&w));
   set(o, "buffers", buffers(&w));
   set(o, "kernels", kernels(&w));

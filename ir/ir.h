@@ -383,7 +383,17 @@ typedef struct Composite {
 /* At most so many components has a type. */
 enum { MAX_COMPONENTS = 256 };
 
+/* Constant distances of a box from the tile it belongs to, in grid points: [tile.lo - lo[d], tile.hi + hi[d]]; all >= 0
+ * for compute regions. */
+typedef struct Extent {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+} Extent;
+
 typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_PERIODIC, OUTSIDE_CONST } OutsideRule;
+
+/* When the ghost cells of a field of a part are brought up to date: never (temp), before the first step, or then and
+ * after every so many steps. */
+typedef enum Exchange { EXCHANGE_NONE, EXCHANGE_ONCE, EXCHANGE_STEPS } Exchange;
 
 /* A field: a dense array over `box`, C order, last dimension contiguous.
  * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is
@@ -403,9 +413,24 @@ typedef struct Field {
                             memory: pass series takes it away */
   int32_t history;       /* older time levels kept, at most MAX_HISTORY */
   int32_t past, present; /* past k > 0: level k of field `present` */
+  Exchange exchange;     /* in the program for a part of the grid (GridPart) */
+  bool ring;             /* likewise: beyond the edges of `whole` its ghost cells go on with the other side's */
+  const Box *whole;      /* likewise: the field's region in the whole grid; NULL elsewhere */
   Loc loc;
 } Field;
 enum { MAX_HISTORY = 16 };
+
+/* The part of a grid that a module is for (pass distribute; Module.part). All its parts run one program, each with
+ * other values of the hidden params. A part has fields on `own` and `reach` times as many cells about it as scalar
+ * `steps` says, as far as there are points: ghost cells, of which other parts are the owners. After so many steps at
+ * most all fields whose Field.exchange says so must be brought up to date: each cell of field f in f.box that is not in
+ * `own` gets the value that the part has whose `own` it lies in; of a ring, once it is brought into f.whole, modulo. So
+ * corners are parts of the boxes. */
+typedef struct GridPart {
+  Box own, whole; /* of the grid; they differ in the dimensions that are cut */
+  Extent reach;   /* cells that steps need on each side, a step */
+  int32_t steps;
+} GridPart;
 
 /* A declared field of composite type after pass scalarize: its components, in order, are the fields first .. first + n
  * - 1 (n = type_components), a structure of arrays. Files and the programs that use the artifact see one field `name`.
@@ -425,12 +450,6 @@ typedef struct Piece {
   Block *body;
   Loc loc;
 } Piece;
-
-/* Constant distances of a box from the tile it belongs to, in grid points: [tile.lo - lo[d], tile.hi + hi[d]]; all >= 0
- * for compute regions. */
-typedef struct Extent {
-  int64_t lo[MAX_RANK], hi[MAX_RANK];
-} Extent;
 
 /* A stencil: all pieces read the old values, pieces do not overlap, points in none keep theirs. */
 typedef struct Stencil {
@@ -671,6 +690,7 @@ typedef struct Module {
   PointList *lists;
   int32_t nprobes;
   Probe *probes;
+  const GridPart *part; /* NULL: the module is for the whole grid */
   /* stencil IR */
   int32_t time_tile;    /* steps one run through `stencils` makes; 1 at first */
   const Schedule *plan; /* what pass plan decided; NULL: nothing */

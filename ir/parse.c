@@ -62,6 +62,19 @@ static void parse_record(Parser *p) {
   ARENA_PUSH(p->arena, p->m->records, p->m->nrecords, r);
 }
 
+/* "[-1 .. 1, 0 .. 2]" */
+static void parse_extent(Parser *p, Extent *x) {
+  reader_expect(&p->r, "[");
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    if (d)
+      reader_expect(&p->r, ",");
+    x->lo[d] = -reader_int(&p->r, -INT64_MAX, INT64_MAX);
+    reader_expect(&p->r, "..");
+    x->hi[d] = reader_int(&p->r, -INT64_MAX, INT64_MAX);
+  }
+  reader_expect(&p->r, "]");
+}
+
 static void parse_grid(Parser *p, Loc at) {
   if (p->has_grid)
     reader_error(&p->r, at, "there is already a grid");
@@ -72,6 +85,34 @@ static void parse_grid(Parser *p, Loc at) {
     p->m->steps_by = 1 + text_ref(p, module_find_scalar, "scalar");
   else
     p->m->steps = reader_int(&p->r, 0, INT64_MAX);
+}
+
+/* Reads which part of the grid the module is for, after the word. */
+static void parse_part(Parser *p, Loc at) {
+  GridPart *part = ARENA_NEW(p->arena, GridPart);
+  if (p->m->part || !p->has_grid)
+    reader_error(&p->r, at, p->m->part ? "there is already a part" : "the part of a grid stands behind the grid");
+  part->own = text_box(p);
+  reader_expect_word(&p->r, "of");
+  part->whole = text_grid_box(p);
+  reader_expect_word(&p->r, "reach");
+  parse_extent(p, &part->reach);
+  reader_expect_word(&p->r, "steps");
+  part->steps = text_ref(p, module_find_scalar, "scalar");
+  p->m->part = part;
+}
+
+/* Reads how a field of a part is exchanged, if it is said. */
+static void parse_exchange(Parser *p, Field *f) {
+  bool local = reader_accept_word(&p->r, "local");
+  if (!local && !reader_accept_word(&p->r, "exchange"))
+    return;
+  f->exchange = local ? EXCHANGE_NONE : reader_accept_word(&p->r, "once") ? EXCHANGE_ONCE : EXCHANGE_STEPS;
+  f->ring = reader_accept_word(&p->r, "ring");
+  reader_expect_word(&p->r, "of");
+  Box *whole = ARENA_NEW(p->arena, Box);
+  *whole = text_grid_box(p);
+  f->whole = whole;
 }
 
 /* Reads a field's outside rule, after the word. */
@@ -113,6 +154,7 @@ static void parse_field(Parser *p, Loc at) {
     reader_expect_word(&p->r, "of");
     f.present = text_ref(p, module_find_field, "field");
   }
+  parse_exchange(p, &f);
   ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
 }
 
@@ -174,19 +216,6 @@ static int parse_fields(Parser *p, int32_t **out) {
   return n;
 }
 
-static void parse_extent(Parser *p, Stencil *st) {
-  st->has_extent = true;
-  reader_expect(&p->r, "[");
-  for (int d = 0; d < p->m->grid.rank; d++) {
-    if (d)
-      reader_expect(&p->r, ",");
-    st->extent.lo[d] = -reader_int(&p->r, -INT64_MAX, INT64_MAX);
-    reader_expect(&p->r, "..");
-    st->extent.hi[d] = reader_int(&p->r, -INT64_MAX, INT64_MAX);
-  }
-  reader_expect(&p->r, "]");
-}
-
 static void parse_piece(Parser *p, Stencil *st) {
   Piece piece = {.loc = p->r.tok.loc};
   reader_expect_word(&p->r, "piece");
@@ -209,8 +238,9 @@ static Stencil parse_stencil(Parser *p, Loc at) {
     st.level = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   if (reader_accept_word(&p->r, "group"))
     st.group = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
-  if (reader_accept_word(&p->r, "extent"))
-    parse_extent(p, &st);
+  st.has_extent = reader_accept_word(&p->r, "extent");
+  if (st.has_extent)
+    parse_extent(p, &st.extent);
   reader_expect(&p->r, "{");
   while (!reader_at(&p->r, "}") && !p->r.failed)
     parse_piece(p, &st);
@@ -575,6 +605,8 @@ static bool parse_declaration(Parser *p, const char *word, Loc at) {
     parse_probe(p, at);
   else if (!strcmp(word, "grid"))
     parse_grid(p, at);
+  else if (!strcmp(word, "part"))
+    parse_part(p, at);
   else if (!strcmp(word, "field"))
     parse_field(p, at);
   else if (!strcmp(word, "check"))

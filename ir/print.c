@@ -407,6 +407,7 @@ static void print_record(Str *s, const Module *m, const Record *r) {
 
 static void print_field(Str *s, const Module *m, const Field *f) {
   static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside const "};
+  static const char *const exchanges[] = {" local", " exchange once", " exchange"};
   str_add(s, "  field ");
   print_symbol(s, f->name);
   str_add(s, " : ");
@@ -426,6 +427,11 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   if (f->past) {
     str_addf(s, " past %d of ", (int)f->past);
     print_symbol(s, field_name(m, f->present));
+  }
+  if (f->whole) {
+    str_add(s, exchanges[f->exchange]);
+    str_add(s, f->ring ? " ring of " : " of ");
+    box_print(s, m, f->whole);
   }
   str_add(s, "\n");
 }
@@ -465,7 +471,7 @@ static void print_check(Str *s, const Module *m, const Check *c) {
 }
 
 static void print_extent(Str *s, int rank, const Extent *e) {
-  str_add(s, " extent [");
+  str_add(s, " [");
   for (int d = 0; d < rank; d++)
     str_addf(s, "%s%lld .. %lld", d ? ", " : "", (long long)(0 - (unsigned long long)e->lo[d]), (long long)e->hi[d]);
   str_add(s, "]");
@@ -480,8 +486,10 @@ static void print_stencil(Str *s, const Module *m, const Stencil *st, const char
     str_addf(s, " level %d", (int)st->level);
   if (st->group)
     str_addf(s, " group %d", (int)st->group);
-  if (st->has_extent)
+  if (st->has_extent) {
+    str_add(s, " extent");
     print_extent(s, m->grid.rank, &st->extent);
+  }
   str_add(s, " {\n");
   for (int i = 0; i < st->npieces; i++) {
     const Piece *p = &st->pieces[i];
@@ -685,6 +693,18 @@ static void print_probe(Str *s, const Module *m, const Probe *p) {
 
 /* ---- modules */
 
+static void print_part(Str *s, const Module *m, const GridPart *p) {
+  str_add(s, "  part ");
+  box_print(s, m, &p->own);
+  str_add(s, " of ");
+  box_print(s, m, &p->whole);
+  str_add(s, " reach");
+  print_extent(s, m->grid.rank, &p->reach);
+  str_add(s, " steps ");
+  print_symbol(s, scalar_name(m, p->steps));
+  str_add(s, "\n");
+}
+
 /* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
 static void print_declarations(Str *s, const Module *m) {
   str_add(s, m->contract ? "  contract\n" : "");
@@ -700,6 +720,8 @@ static void print_declarations(Str *s, const Module *m) {
   } else {
     str_addf(s, " steps %lld\n", (long long)m->steps);
   }
+  if (m->part)
+    print_part(s, m, m->part);
   for (int i = 0; i < m->ncomposites; i++)
     print_composite(s, m, &m->composites[i]);
   for (int i = 0; i < m->nparam_arrays; i++)

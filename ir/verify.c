@@ -145,6 +145,30 @@ static void check_fields(Verifier *v) {
   }
 }
 
+/* What makes the module one for a part of the grid, and what it says of the fields. */
+static void check_part(Verifier *v) {
+  const GridPart *p = v->m->part;
+  int rank = v->m->grid.rank;
+  set_where(v, no_loc(), "part", NULL);
+  for (int i = 0; i < v->m->nfields; i++) {
+    const Field *f = &v->m->fields[i];
+    if (f->whole)
+      verify_box(v, f->loc, f->whole, rank);
+    if (f->exchange > EXCHANGE_STEPS || (f->exchange && (!f->whole || f->temp)) || (f->whole && !p))
+      verify_fail(v, f->loc, "field '%s' cannot be exchanged so", f->name);
+    if (p && !f->temp && !f->series && !f->exchange)
+      verify_fail(v, f->loc, "nothing says when field '%s' is exchanged", f->name);
+  }
+  if (!p)
+    return;
+  verify_box(v, no_loc(), &p->own, rank);
+  verify_box(v, no_loc(), &p->whole, rank);
+  verify_affine(v, no_loc(), affine_scalar(v->m->arena, p->steps));
+  for (int d = 0; d < rank; d++)
+    if (p->reach.lo[d] < 0 || p->reach.hi[d] < 0 || p->reach.lo[d] > MAX_OFFSET || p->reach.hi[d] > MAX_OFFSET)
+      verify_fail(v, no_loc(), "the reach is out of range in dimension %d", d);
+}
+
 /* What a check says of boxes that cover others. */
 static void verify_covered(Verifier *v, Loc at, const Covered *c) {
   if (!c)
@@ -656,6 +680,7 @@ bool module_verify(const Module *m, Diags *d) {
   if (v.errors)
     return false;
   check_fields(&v);
+  check_part(&v);
   check_records(&v);
   if (v.errors)
     return false;

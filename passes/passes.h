@@ -8,6 +8,7 @@
  *   stencil IR -> stencil IR (stencil/; simplify.c stands beside the folders)
  *   check-finite.c    reductions that look for NaN and infinities (-fcheck=finite)
  *   check-bounds.c    indices of launch-time arrays watched (-fcheck=bounds)
+ *   distribute.c      the program for one part of a grid (distribute.h)
  *   scalarize.c       vectors and structs taken apart: a structure of arrays
  *   history.c         the moving on of time levels written out
  *   probes.c          what probes see as stencils

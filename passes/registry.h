@@ -9,10 +9,12 @@
 
 #include "passes/passes.h"
 
-/* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), fuse the option cuts (default the
+/* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), distribute the
+ * option cut (dimensions, default 0), fuse the option cuts (default the
  * schedule's), time-tile the option t (levels, default 1). */
 Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);

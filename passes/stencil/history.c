@@ -120,6 +120,7 @@ static int32_t last_level_of(History *h, int f) {
   for (int i = 2; module_find_field(m, x.name) >= 0; i++)
     x.name = arena_printf(m->arena, "%s@%d.%d", m->fields[f].name, K + 1, i);
   x.temp = true;
+  x.exchange = EXCHANGE_NONE;
   x.history = 0;
   x.past = K + 1;
   x.present = f;

@@ -1,0 +1,116 @@
+/* distribute-reach.c: how many ghost cells a step needs about the points of a part, and how deep among them a stencil
+ * computes. Both go by the offsets of accesses, to each side by itself, and never take one side's for the other's: so
+ * for every stencil there are as many cells as its depth and what is needed of it come to. */
+#include "passes/stencil/distribute.h"
+
+/* The larger of two. */
+static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+
+/* How far points of the piece may lie beyond the region of field `field` in dimension `d`, into *out: by its own
+ * bounds, or, where these cannot be compared, by those of the grid. False if that is not known. */
+static bool distance(const Parts *p, const Piece *piece, int field, int d, int64_t *out) {
+  const Field *f = &p->m->fields[field];
+  const Box *box = &piece->box, *grid = &p->m->grid;
+  int64_t below, above;
+  bool inside = (f->outside != OUTSIDE_CLAMP && f->outside != OUTSIDE_MIRROR) || is_around(p, &f->box, d);
+  *out = 0;
+  for (int t = 0; t < piece->ntargets; t++)
+    inside |= piece->targets[t] == field;
+  if (inside)
+    return true;
+  if (!affine_diff(f->box.lo[d], box->lo[d], &below) && !affine_diff(f->box.lo[d], grid->lo[d], &below))
+    return false;
+  if (!affine_diff(box->hi[d], f->box.hi[d], &above) && !affine_diff(grid->hi[d], f->box.hi[d], &above))
+    return false;
+  *out = larger(0, larger(below, above));
+  return true;
+}
+
+/* How many cells below and above a point the access leads in dimension `d`. False after an error. */
+static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi) {
+  const Field *f = &p->m->fields[op->sym];
+  int64_t beyond;
+  *lo = larger(0, -op->off[d]);
+  *hi = larger(0, op->off[d]);
+  if (!distance(p, piece, op->sym, d, &beyond)) {
+    diag_error(p->c->diags, op->loc,
+               "a grid cannot yet be cut along dimension %d where '%s' is read at points that may lie far from its "
+               "region: cut another dimension",
+               d, declared_name(p->m, op->sym));
+    return false;
+  }
+  if (f->outside == OUTSIDE_MIRROR)
+    *lo = *hi = larger(*lo, *hi);
+  *lo += 2 * beyond;
+  *hi += 2 * beyond;
+  return true;
+}
+
+/* Must an access to the field find a cell of the part, whatever comes of it? Beyond the cells of a field with a rule,
+ * other than a temp, which has values only where it was computed, there is what the rule says: not the right thing next
+ * to a part, but no more wrong than other ghost cells that are too far out. */
+static bool must_be_there(const Field *f) { return f->temp || f->outside == OUTSIDE_NONE; }
+
+/* Calls access_reach for all accesses of `st` and raises `out[field]` (if `back`: the reach of the reader's extent `x`)
+ * or `x` (by the depth of fields, where they must be there). False after an error. */
+static bool walk_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back) {
+  for (int k = 0; k < st->npieces; k++)
+    for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+      for (int d = 0; op->code == OP_ACCESS && d < p->m->grid.rank; d++) {
+        Extent *f = &fields[op->sym];
+        int64_t lo, hi;
+        if (!p->cut[d])
+          continue;
+        if (!access_reach(p, &st->pieces[k], op, d, &lo, &hi))
+          return false;
+        if (back) {
+          f->lo[d] = larger(f->lo[d], x->lo[d] + lo);
+          f->hi[d] = larger(f->hi[d], x->hi[d] + hi);
+        } else if (must_be_there(&p->m->fields[op->sym])) {
+          x->lo[d] = larger(x->lo[d], f->lo[d] + lo);
+          x->hi[d] = larger(x->hi[d], f->hi[d] + hi);
+        }
+      }
+  return true;
+}
+
+/* Raises `x` to `y`. */
+static void join(Extent *x, const Extent *y) {
+  for (int d = 0; d < MAX_RANK; d++) {
+    x->lo[d] = larger(x->lo[d], y->lo[d]);
+    x->hi[d] = larger(x->hi[d], y->hi[d]);
+  }
+}
+
+/* The cells that a step needs, found backwards from its last stencil. */
+static bool find_reach(Parts *p) {
+  Module *m = p->m;
+  Extent *need = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);
+  for (int i = m->nstencils - 1; i >= 0; i--) {
+    Extent x = {{0}, {0}};
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      join(&x, &need[m->stencils[i].targets[t]]);
+    if (!walk_reach(p, &m->stencils[i], &x, need, true))
+      return false;
+  }
+  for (int f = 0; f < m->nfields; f++)
+    join(&p->part->reach, &need[f]);
+  return true;
+}
+
+/* The depth of each stencil: temps are there as deep as they were computed. */
+static bool find_depths(Parts *p) {
+  Module *m = p->m;
+  Extent *fields = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);
+  p->depth = ARENA_ARRAY(m->arena, Extent, m->nstencils + 1);
+  for (int i = 0; i < m->nstencils; i++) {
+    if (!walk_reach(p, &m->stencils[i], &p->depth[i], fields, false))
+      return false;
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      if (m->fields[m->stencils[i].targets[t]].temp)
+        join(&fields[m->stencils[i].targets[t]], &p->depth[i]);
+  }
+  return true;
+}
+
+bool distribute_reach(Parts *p) { return find_reach(p) && find_depths(p); }

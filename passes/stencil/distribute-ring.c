@@ -1,0 +1,201 @@
+/* distribute-ring.c: periodic fields in a grid that is cut. Beyond the edges of the grid a part has ghost cells of such
+ * a field that stand for the other side's points, and computes them along as it does others. All that it needs for that
+ * must go on there, too: these fields are rings. Others end at the edges. */
+#include "passes/stencil/distribute.h"
+
+bool is_around(const Parts *p, const Box *box, int d) {
+  const Box *grid = p->part->whole.rank ? &p->part->whole : &p->m->grid;
+  return affine_equal(box->lo[d], grid->lo[d]) && affine_equal(box->hi[d], grid->hi[d]);
+}
+
+/* ---------------------------------------------------------------- which fields */
+
+/* Marks in `used`, by Value.id, what the targets of the piece need that are rings (`ring`) or that are not. */
+static void mark_used(const Parts *p, const Piece *piece, bool ring, bool *used) {
+  for (const Op *op = piece->body->last; op; op = op->prev) {
+    bool needed = op->code == OP_YIELD;
+    for (int i = 0; i < op->nresults; i++)
+      needed |= used[op->results[i]->id];
+    for (int i = 0; i < op->noperands && needed; i++)
+      if (op->code != OP_YIELD || p->ring[piece->targets[i]] == ring)
+        used[op->operands[i]->id] = true;
+  }
+}
+
+/* How many values the body of the piece has, at most. */
+static int32_t count_values(const Piece *piece) {
+  int32_t n = 1;
+  for (const Op *op = piece->body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      n = op->results[i]->id >= n ? op->results[i]->id + 1 : n;
+  return n;
+}
+
+/* Makes all fields rings that the targets of the piece need which are. True if that is news. */
+static bool spread_ring(Parts *p, const Piece *piece) {
+  bool *used = ARENA_ARRAY(p->m->arena, bool, count_values(piece)), news = false;
+  mark_used(p, piece, true, used);
+  for (const Op *op = piece->body->first; op; op = op->next)
+    if (op->code == OP_ACCESS && used[op->results[0]->id] && !p->ring[op->sym])
+      p->ring[op->sym] = news = true;
+  for (int t = 0; t < piece->ntargets; t++)
+    if (p->m->fields[piece->targets[t]].past && p->ring[p->m->fields[piece->targets[t]].present])
+      p->ring[piece->targets[t]] = true;
+  return news;
+}
+
+/* A field and its pasts are of one kind. True if that is news. */
+static bool spread_history(Parts *p) {
+  bool news = false;
+  for (int i = 0; i < p->m->nfields; i++) {
+    const Field *f = &p->m->fields[i];
+    if (!f->past || p->ring[i] == p->ring[f->present])
+      continue;
+    p->ring[i] = p->ring[f->present] = news = true;
+  }
+  return news;
+}
+
+/* Finds all rings. False if there are none. */
+static bool find_rings(Parts *p) {
+  Module *m = p->m;
+  bool any = false, news = true;
+  p->ring = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  for (int f = 0; f < m->nfields; f++)
+    any |= p->ring[f] = m->fields[f].outside == OUTSIDE_PERIODIC;
+  while (any && news) {
+    news = spread_history(p);
+    for (int i = 0; i < m->nstencils; i++)
+      for (int k = 0; k < m->stencils[i].npieces; k++)
+        news |= spread_ring(p, &m->stencils[i].pieces[k]);
+  }
+  return any;
+}
+
+/* ---------------------------------------------------------------- may they be */
+
+/* Does the access at `off` from the points of `box` stay in the field's region in dimension `d`? */
+static bool stays(const Field *f, const Box *box, int64_t off, int d) {
+  int64_t below, above;
+  return f->outside == OUTSIDE_NONE ||
+         (affine_diff(box->lo[d], f->box.lo[d], &below) && affine_diff(f->box.hi[d], box->hi[d], &above) &&
+          below + off >= 0 && above - off >= 0);
+}
+
+/* Reports an access to a ring that has another rule at an edge which is cut. */
+static bool check_access(const Parts *p, const Piece *piece, const Op *op) {
+  static const char *const rules[] = {"no rule", "clamp", "mirror", "periodic", "a constant"};
+  const Field *f = &p->m->fields[op->sym];
+  for (int d = 0; d < p->m->grid.rank; d++) {
+    bool periodic = f->outside == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
+    if (!p->cut[d] || !p->ring[op->sym] || periodic || stays(f, &piece->box, op->off[d], d))
+      continue;
+    if (f->outside == OUTSIDE_PERIODIC)
+      diag_error(p->c->diags, op->loc,
+                 "a grid cannot yet be cut along dimension %d where a periodic field, here '%s', does not go from one "
+                 "end of the grid to the other: cut another dimension",
+                 d, declared_name(p->m, op->sym));
+    else
+      diag_error(p->c->diags, op->loc,
+                 "a grid cannot yet be cut along dimension %d where a periodic field is computed from what is beyond "
+                 "the edge of '%s', which has another rule there (%s): cut another dimension",
+                 d, declared_name(p->m, op->sym), rules[f->outside]);
+    return false;
+  }
+  return true;
+}
+
+/* Checks all accesses. */
+static bool check_accesses(const Parts *p) {
+  for (int i = 0; i < p->m->nstencils; i++)
+    for (int k = 0; k < p->m->stencils[i].npieces; k++) {
+      const Piece *piece = &p->m->stencils[i].pieces[k];
+      for (const Op *op = piece->body->first; op; op = op->next)
+        if (op->code == OP_ACCESS && !check_access(p, piece, op))
+          return false;
+    }
+  return true;
+}
+
+/* ---------------------------------------------------------------- stencils of both kinds */
+
+/* Takes out what the targets do not need. */
+static void drop_unused(const Parts *p, const Piece *piece, bool ring) {
+  bool *used = ARENA_ARRAY(p->m->arena, bool, count_values(piece));
+  mark_used(p, piece, ring, used);
+  for (Op *op = piece->body->last, *before; op; op = before) {
+    before = op->prev;
+    bool needed = op->code == OP_YIELD;
+    for (int i = 0; i < op->nresults; i++)
+      needed |= used[op->results[i]->id];
+    if (!needed)
+      op_unlink(op);
+  }
+}
+
+/* The piece with those targets that are rings, or that are not. */
+static Piece piece_of_kind(const Parts *p, const Piece *piece, bool ring) {
+  Arena *a = p->m->arena;
+  Piece x = *piece;
+  Block *numbered = piece->body;
+  block_renumber(numbered, 0);
+  x.body = block_clone(a, numbered, NULL, NULL);
+  block_renumber(x.body, 0);
+  drop_unused(p, &x, ring);
+  Op *yield = x.body->last;
+  Value **operands = ARENA_ARRAY(a, Value *, x.ntargets + 1);
+  x.targets = ARENA_ARRAY(a, int32_t, x.ntargets + 1);
+  x.ntargets = 0;
+  for (int t = 0; t < piece->ntargets; t++)
+    if (p->ring[piece->targets[t]] == ring) {
+      operands[x.ntargets] = yield->operands[t];
+      x.targets[x.ntargets++] = piece->targets[t];
+    }
+  yield->operands = operands;
+  yield->noperands = x.ntargets;
+  return x;
+}
+
+/* The stencil with those targets that are rings, or that are not. */
+static Stencil stencil_of_kind(const Parts *p, const Stencil *st, bool ring) {
+  Arena *a = p->m->arena;
+  Stencil x = *st;
+  x.targets = ARENA_ARRAY(a, int32_t, st->ntargets + 1);
+  x.ntargets = x.npieces = 0;
+  x.pieces = NULL;
+  for (int t = 0; t < st->ntargets; t++)
+    if (p->ring[st->targets[t]] == ring)
+      x.targets[x.ntargets++] = st->targets[t];
+  for (int k = 0; k < st->npieces; k++) {
+    Piece piece = piece_of_kind(p, &st->pieces[k], ring);
+    if (piece.ntargets)
+      ARENA_PUSH(a, x.pieces, x.npieces, piece);
+  }
+  return x;
+}
+
+/* Puts two stencils in place of one with targets of both kinds: first what are no rings, which may read rings, while
+ * rings read nothing else. */
+static void part_stencils(Parts *p) {
+  Module *m = p->m;
+  Stencil *all = NULL;
+  int32_t n = 0;
+  for (int i = 0; i < m->nstencils; i++)
+    for (int ring = 0; ring < 2; ring++) {
+      Stencil x = stencil_of_kind(p, &m->stencils[i], ring);
+      if (x.ntargets)
+        ARENA_PUSH(m->arena, all, n, x);
+    }
+  m->stencils = all;
+  m->nstencils = n;
+}
+
+bool distribute_rings(Parts *p) {
+  module_renumber(p->m);
+  if (!find_rings(p))
+    return true;
+  if (!check_accesses(p))
+    return false;
+  part_stencils(p);
+  return true;
+}

@@ -1,0 +1,240 @@
+/* distribute.c: the program for one part of a grid that is cut into several (ir/ir.h, GridPart). Where the part lies is
+ * in hidden params, so that all parts run one program, at the grid's own coordinates: bodies, outside rules and regions
+ * mean what they mean in the whole grid, and a region is met with the points that the part can compute.
+ *
+ * A part computes its ghost cells along, as far as steps up to the next exchange need them. How far from the outermost
+ * ghost cell a stencil must stay is its depth: there its accesses stay among the cells that the part has. Inits,
+ * reductions and probes are left to whoever has the whole grid. */
+#include "passes/stencil/distribute.h"
+#include "passes/registry.h"
+
+/* ---------------------------------------------------------------- hidden params and lets */
+
+/* The number of a new scalar. */
+static int32_t add_scalar(Parts *p, const char *name, bool is_param, Block *expr) {
+  Module *m = p->m;
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars,
+             ((Scalar){.name = name, .type = TY_I64, .is_param = is_param, .expr = expr}));
+  return m->nscalars - 1;
+}
+
+/* A hidden param that is `x` unless it is given. */
+static Affine add_param(Parts *p, const char *name, Affine x) {
+  Module *m = p->m;
+  Block *expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, expr);
+  build_yield(&b, 1, (Value *[]){build_affine(&b, m, x)});
+  return affine_scalar(m->arena, add_scalar(p, name, true, expr));
+}
+
+/* A let that is the smaller (OP_MIN) or larger (OP_MAX) of two bounds. */
+static Affine add_let(Parts *p, const char *name, Opcode code, Affine x, Affine y) {
+  Module *m = p->m;
+  Block *expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, expr);
+  Value *first = build_affine(&b, m, x), *second = build_affine(&b, m, y);
+  build_yield(&b, 1, (Value *[]){build2(&b, code, first, second)});
+  return affine_scalar(m->arena, add_scalar(p, name, false, expr));
+}
+
+/* Declares where the part is, and the outermost ghost cells that points may lie on. */
+static void add_place(Parts *p) {
+  Module *m = p->m;
+  Arena *a = m->arena;
+  p->part->whole = p->part->own = m->grid;
+  for (int d = 0; d < m->grid.rank; d++) {
+    if (!p->cut[d])
+      continue;
+    p->part->own.lo[d] = add_param(p, arena_printf(a, "part.lo.%d", d), m->grid.lo[d]);
+    p->part->own.hi[d] = add_param(p, arena_printf(a, "part.hi.%d", d), m->grid.hi[d]);
+  }
+  Affine steps = add_param(p, "part.steps", affine_const(1));
+  p->part->steps = m->nscalars - 1;
+  for (int d = 0; d < m->grid.rank; d++) {
+    p->from[d] = affine_sub(a, p->part->own.lo[d], affine_scale(a, steps, p->part->reach.lo[d]));
+    p->to[d] = affine_add(a, p->part->own.hi[d], affine_scale(a, steps, p->part->reach.hi[d]));
+  }
+}
+
+/* The bounds [lo .. hi] of dimension `d` met with the part's cells, empty by one point if they do not meet. */
+static const Bounds *meet(Parts *p, int d, Affine lo, Affine hi) {
+  for (int i = 0; i < p->nbounds; i++)
+    if (p->bounds[i].d == d && affine_equal(p->bounds[i].lo, lo) && affine_equal(p->bounds[i].hi, hi))
+      return &p->bounds[i];
+  Arena *a = p->m->arena;
+  Affine from = add_let(p, arena_printf(a, "part.from.%d.%d", d, p->nbounds), OP_MAX, lo, p->from[d]);
+  Affine to = add_let(p, arena_printf(a, "part.min.%d.%d", d, p->nbounds), OP_MIN, hi, p->to[d]);
+  to = add_let(p, arena_printf(a, "part.to.%d.%d", d, p->nbounds), OP_MAX, affine_add_const(from, -1), to);
+  ARENA_PUSH(a, p->bounds, p->nbounds, ((Bounds){d, lo, hi, from, to}));
+  return &p->bounds[p->nbounds - 1];
+}
+
+/* `box` met, in the dimensions that are cut, with the part's cells `depth` in from the outermost ones. Of a ring, what
+ * goes around all of `whole` goes on beyond its edges. */
+static Box clip(Parts *p, Box box, const Extent *depth, bool ring) {
+  for (int d = 0; d < box.rank; d++) {
+    int64_t below = depth ? depth->lo[d] : 0, above = depth ? depth->hi[d] : 0;
+    if (!p->cut[d])
+      continue;
+    bool around = ring && is_around(p, &box, d);
+    const Bounds *b =
+        around ? NULL : meet(p, d, affine_add_const(box.lo[d], -below), affine_add_const(box.hi[d], above));
+    box.lo[d] = affine_add_const(around ? p->from[d] : b->from, below);
+    box.hi[d] = affine_add_const(around ? p->to[d] : b->to, -above);
+  }
+  return box;
+}
+
+/* ---------------------------------------------------------------- rings: pieces beyond the edges */
+
+/* Makes `index`, the op of that coordinate, give where the point is in the whole grid: `turns` times around in this
+ * piece, or (`around`) as often as it takes. */
+static void turn_index(Parts *p, Op *index, bool around, int turns) {
+  const Box *grid = &p->part->whole;
+  Module *m = p->m;
+  int d = index->sym;
+  Value *old = index->results[0];
+  Affine extent = box_extent(m->arena, grid, d);
+  if (!around && !turns)
+    return;
+  Builder b = builder_before(m->arena, index->next);
+  Affine first = around ? affine_sub(m->arena, grid->lo[d], extent) : affine_scale(m->arena, extent, turns);
+  Value *from = build_affine(&b, m, first), *at = build2(&b, OP_SUB, old, from);
+  Op *use = at->def;
+  if (around) {
+    at = build2(&b, OP_REM, at, build_affine(&b, m, extent));
+    at = build2(&b, OP_ADD, at, build_affine(&b, m, grid->lo[d]));
+  }
+  block_replace_uses(index->parent, old, at);
+  use->operands[0] = old;
+}
+
+/* A copy of the piece, `turns` times around each dimension, met with the part's cells. */
+static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring, const int *turns) {
+  Piece x = *piece;
+  Arena *a = p->m->arena;
+  block_renumber(piece->body, 0);
+  x.body = block_clone(a, piece->body, NULL, NULL);
+  for (Op *op = x.body->first; op; op = op->next)
+    if (ring && op->code == OP_INDEX && p->cut[op->sym])
+      turn_index(p, op, is_around(p, &piece->box, op->sym), turns[op->sym]);
+  for (int d = 0; d < x.box.rank; d++) {
+    Affine by = affine_scale(a, box_extent(a, &p->part->whole, d), turns[d]);
+    bool around = ring && p->cut[d] && is_around(p, &piece->box, d);
+    x.box.lo[d] = around ? x.box.lo[d] : affine_add(a, x.box.lo[d], by);
+    x.box.hi[d] = around ? x.box.hi[d] : affine_add(a, x.box.hi[d], by);
+  }
+  x.box = clip(p, x.box, depth, ring);
+  return x;
+}
+
+/* Adds to `out` what the part computes of the piece: itself, and if its targets go around what lies beyond the edges.
+ */
+static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, Stencil *out) {
+  bool ring = piece->ntargets && p->ring[piece->targets[0]];
+  int first[MAX_RANK] = {0}, turns[MAX_RANK];
+  for (int d = 0; d < p->m->grid.rank; d++)
+    first[d] = ring && p->cut[d] && !is_around(p, &piece->box, d) ? -1 : 0;
+  for (turns[0] = first[0]; turns[0] <= -first[0]; turns[0]++)
+    for (turns[1] = first[1]; turns[1] <= -first[1]; turns[1]++)
+      for (turns[2] = first[2]; turns[2] <= -first[2]; turns[2]++) {
+        Piece x = turned(p, piece, depth, ring, turns);
+        ARENA_PUSH(p->m->arena, out->pieces, out->npieces, x);
+      }
+}
+
+/* ---------------------------------------------------------------- the module */
+
+/* The stencils, each with what the part computes of it. */
+static void distribute_stencils(Parts *p) {
+  Module *m = p->m;
+  for (int i = 0; i < m->nstencils; i++) {
+    Stencil *st = &m->stencils[i], out = *st;
+    out.pieces = NULL;
+    out.npieces = 0;
+    for (int k = 0; k < st->npieces; k++)
+      distribute_piece(p, &st->pieces[k], &p->depth[i], &out);
+    *st = out;
+  }
+}
+
+/* Is `field` a target of a stencil? */
+static bool is_written(const Module *m, int field) {
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      if (m->stencils[i].targets[t] == field)
+        return true;
+  return false;
+}
+
+/* The fields, with the cells that the part has of them. */
+static void distribute_fields(Parts *p) {
+  Module *m = p->m;
+  for (int i = 0; i < m->nfields; i++) {
+    Field *f = &m->fields[i];
+    Box *whole = ARENA_NEW(m->arena, Box);
+    *whole = f->box;
+    f->whole = whole;
+    f->ring = p->ring[i];
+    bool changes = f->past || is_written(m, i);
+    f->exchange = f->temp ? EXCHANGE_NONE : changes ? EXCHANGE_STEPS : EXCHANGE_ONCE;
+    f->derived = false;
+    f->box = clip(p, f->ring ? p->part->whole : f->box, NULL, f->ring);
+    for (int d = 0; d < f->box.rank; d++)
+      if (!p->cut[d]) {
+        f->box.lo[d] = whole->lo[d];
+        f->box.hi[d] = whole->hi[d];
+      }
+  }
+}
+
+/* The grid is what holds all of the fields' cells. What belongs to the whole grid goes. */
+static void distribute_rest(Parts *p) {
+  Module *m = p->m;
+  bool ring = false;
+  for (int i = 0; i < m->nfields; i++)
+    ring |= p->ring[i];
+  m->grid = clip(p, m->grid, NULL, ring);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    m->param_arrays[i].role = ARRAY_GIVEN;
+  m->ninits = m->nreductions = m->nprobes = m->nlists = 0;
+  m->part = p->part;
+}
+
+/* Reads the option cut: the numbers of the dimensions, "0+2". */
+static bool read_cut(Parts *p, int n, const PassOption *o) {
+  const char *text = "0";
+  for (int i = 0; i < n; i++)
+    text = o[i].value;
+  for (const char *s = text; *s; s++) {
+    int d = *s - '0';
+    if (d < 0 || d >= p->m->grid.rank || (s[1] && s[1] != '+')) {
+      diag_error(p->c->diags, no_loc(),
+                 "pass 'distribute': option cut=%s is not a list of dimensions from 0 to %d, such as cut=0 or cut=0+1",
+                 text, p->m->grid.rank - 1);
+      return false;
+    }
+    p->cut[d] = true;
+    s += s[1] == '+';
+  }
+  return true;
+}
+
+/* The pass. It must be the first that changes stencils. */
+Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
+  Parts p = {.c = c, .m = m, .part = ARENA_NEW(m->arena, GridPart)};
+  if (m->part || m->time_tile > 1 || m->plan) {
+    diag_error(c->diags, no_loc(), "pass 'distribute': the module %s; run it before all other passes",
+               m->part ? "is for a part already" : "has a plan or a time tile");
+    return NULL;
+  }
+  if (!read_cut(&p, n, o) || !distribute_rings(&p) || !distribute_reach(&p))
+    return NULL;
+  add_place(&p);
+  distribute_stencils(&p);
+  distribute_fields(&p);
+  distribute_rest(&p);
+  for (int d = 0; d < m->grid.rank; d++)
+    pass_stat(c, p.part->reach.lo[d] + p.part->reach.hi[d], "distribute", "ghost cells a step in dimension %d", d);
+  return m;
+}

@@ -1,0 +1,41 @@
+/* passes/stencil/distribute.h: what the files of pass distribute share.
+ *
+ *   distribute.c        the pass: hidden params, regions, fields
+ *   distribute-ring.c   which fields go around, stencils taken apart by that
+ *   distribute-reach.c  how many ghost cells a step needs, how deep a stencil computes
+ */
+#ifndef STC_DISTRIBUTE_H
+#define STC_DISTRIBUTE_H
+
+#include "passes/lower/lower.h"
+
+/* Bounds [lo .. hi] of dimension `d` and what of them lies among the part's cells, [from .. to]. */
+typedef struct Bounds {
+  int d;
+  Affine lo, hi, from, to;
+} Bounds;
+
+/* The state of the pass. ring[f]: beyond the edges of the grid field f goes on with the other side's values, and
+ * stencils compute it there. depth[i]: how far in from the outermost cells stencil number i stays. from, to: where the
+ * outermost cells are. */
+typedef struct Parts {
+  PassContext *c;
+  Module *m;
+  GridPart *part;
+  bool cut[MAX_RANK];
+  bool *ring;
+  Extent *depth;
+  Affine from[MAX_RANK], to[MAX_RANK];
+  int nbounds;
+  Bounds *bounds;
+} Parts;
+
+/* Does `box` go from one end of the whole grid to the other in dimension `d`? */
+bool is_around(const Parts *p, const Box *box, int d);
+/* Finds the fields that go around: those that are periodic, and all that stencils need to compute them beyond the
+ * edges. Stencils with targets of both kinds are taken apart. False after an error: such a field has another rule. */
+bool distribute_rings(Parts *p);
+/* Fills part->reach and depth. False after an error: an access leads nobody knows how far. */
+bool distribute_reach(Parts *p);
+
+#endif
