@@ -194,15 +194,16 @@ Module *program_read(StcProgram *p, Workspace *w) {
   return m;
 }
 
-/* The passes that -fcheck stands for; they come first on all devices, the reference included. NULL if there are none.
- */
+/* The passes that -fcheck stands for, and the one that cuts the grid; they come first on all devices, the reference
+ * included. NULL if there are none. */
 static const char *check_pipeline(const StcProgram *p, Arena *a) {
   const StcOptions *o = &p->options;
+  const char *cut = p->cut ? arena_printf(a, "distribute(cut=%s)", p->cut) : "";
   if (!o->check_finite && !o->check_bounds)
-    return NULL;
+    return p->cut ? cut : NULL;
   const char *finite = o->check_finite ? arena_printf(a, "check-finite(every=%lld)", (long long)o->check_finite) : "";
-  return arena_printf(a, "%s%s%s", finite, o->check_finite && o->check_bounds ? "," : "",
-                      o->check_bounds ? "check-bounds" : "");
+  return arena_printf(a, "%s%s%s%s%s", finite, o->check_finite && o->check_bounds ? "," : "",
+                      o->check_bounds ? "check-bounds" : "", p->cut ? "," : "", cut);
 }
 
 /* Reads the program again into `w`, its messages but errors left out, and adds the checks that were asked for. NULL
@@ -221,6 +222,8 @@ static Module *read_checked(StcProgram *p, Workspace *w, const TargetInfo *t, co
 static StcStatus make_reference(StcProgram *p) {
   static const TargetInfo none;
   p->reference = check_pipeline(p, p->w.arena) ? read_checked(p, &p->w, &none, NULL) : p->module;
+  if (p->cut && p->reference)
+    p->module = p->reference;
   return p->reference ? STC_OK : STC_INPUT;
 }
 
@@ -263,7 +266,7 @@ static StcStatus program_fill(void *arg) {
   if ((s = check_rank(p)) || (s = make_reference(p)))
     return s;
   program_declare(p);
-  if (p->options.time_passes)
+  if (p->options.time_passes && !p->cut)
     fprintf(stderr, "%10.3f ms  frontend\n", p->frontend_seconds * 1e3);
   Const *values = ARENA_ARRAY(p->w.arena, Const, p->module->nscalars + 1);
   if (p->options.ndefines && !module_bind(p->module, p->options.ndefines, p->defines, values, p->w.diags))
@@ -303,9 +306,10 @@ static StcStatus program_copy(void *arg) {
   return STC_OK;
 }
 
-/* Makes the program from `text`, or from the file `path` if that is not NULL. */
-static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const StcOptions *o,
-                         StcProgram **out) {
+/* Makes the program from `text`, or from the file `path` if that is not NULL; with `cut` for a part of its grid,
+ * without saying again what has been said of the whole one. */
+static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const char *cut,
+                         const StcOptions *o, StcProgram **out) {
   *out = NULL;
   StcProgram *p = c->realloc(c->user, NULL, sizeof *p);
   if (!p)
@@ -315,6 +319,8 @@ static StcStatus compile(StcContext *c, const char *name, const char *path, cons
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
   }
+  p->cut = cut;
+  p->w.muted = cut != NULL;
   CopyArgs args = {p, name, path, text, o};
   StcStatus s = workspace_guard(&p->w, program_copy, &args);
   if (!s)
@@ -327,11 +333,15 @@ static StcStatus compile(StcContext *c, const char *name, const char *path, cons
 }
 
 StcStatus stc_compile_string(StcContext *c, const char *name, const char *text, const StcOptions *o, StcProgram **out) {
-  return compile(c, name ? name : "program.stn", NULL, text, o, out);
+  return compile(c, name ? name : "program.stn", NULL, text, NULL, o, out);
 }
 
 StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o, StcProgram **out) {
-  return compile(c, path, path, NULL, o, out);
+  return compile(c, path, path, NULL, NULL, o, out);
+}
+
+StcStatus program_distribute(const StcProgram *p, const char *cut, StcProgram **out) {
+  return compile(p->w.context, p->file, NULL, p->text, cut, &p->options, out);
 }
 
 void stc_program_free(StcProgram *p) {

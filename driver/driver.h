@@ -21,6 +21,7 @@
  *                   simulator; device-host.c this CPU, crew.c its threads; device-cuda.c libcuda.so.1 by dlopen;
  *                   device-hip.c libamdhip64.so by dlopen; memory.c how much memory there is, and asking for it
  *   lsp/lsp.h       `stc lsp`, what editors ask
+ *   split/split.h   plans whose grid is cut into parts
  *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
@@ -149,6 +150,7 @@ struct StcProgram {
   const Pass **loaded; /* their passes (PassContext.loaded) */
   Define *defines;     /* options.ndefines of them */
   Module *module;      /* as read: stencil IR before any pass; kernel IR for a .kir */
+  const char *cut;     /* it is for a part of a grid that is cut along these dimensions; NULL: for the whole one */
   Module *reference;   /* what ref runs: `module`, with the checks of -fcheck */
   int ndeclared;
   Declared *declared;
@@ -161,6 +163,8 @@ struct StcProgram {
   size_t sizes[STC_EMIT_OBJ + 1];
 };
 
+/* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them. */
+StcStatus program_distribute(const StcProgram *p, const char *cut, StcProgram **out);
 /* Opens what options.load_passes names; closes it. */
 StcStatus plugins_open(StcProgram *p);
 void plugins_close(StcProgram *p);
@@ -369,6 +373,9 @@ typedef struct Home {
   bool packed;
 } Home;
 
+/* The parts of a plan whose grid is cut: split/split.h. */
+typedef struct Split Split;
+
 /* A run that nobody waited for yet. On devices without streams `thread` makes it. */
 typedef struct Background {
   bool pending, threaded;
@@ -424,7 +431,18 @@ struct StcPlan {
   int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
   void (*probes)(void *user, const StcProbe *row);
   void *probes_user;
+  Split *split; /* NULL: the grid is whole */
 };
+
+/* Steps of a plan with parts; *seconds is what they took. Gives its parts back. (split/) */
+StcStatus split_run(StcPlan *p, int64_t steps, double *seconds);
+void split_close(StcPlan *p);
+/* For such a plan: inits, unless they have been run, and what is to be seen before the first step; the reductions that
+ * are due now, and the watches. (plan-run.c) */
+StcStatus plan_run_whole_grid(StcPlan *p);
+StcStatus plan_evaluate(StcPlan *p);
+/* Is a watch to be called now? (plan-watch.c) */
+bool plan_watch_is_due(const StcPlan *p);
 
 /* Moves each field whose slot is fixed there. (plan-bind.c) */
 StcStatus plan_settle(StcPlan *p);
@@ -642,6 +660,7 @@ typedef struct Command {
   StcOptions options;
   const char *file, *out, *emit, *device, *log;
   const char *topic;   /* of help; completion: the shell */
+  const char *split;   /* how the grid is to be cut; NULL: not */
   const char *plan;    /* the file that -plan names */
   bool depend;         /* -MD */
   const char *depfile; /* -MF; NULL: by the output's name */

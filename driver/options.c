@@ -119,6 +119,7 @@ static const char *set_ahead(Command *c, const char *v) {
   int64_t n;
   return parse_int(v, 1, INT32_MAX, &n) ? (c->options.ahead = (int)n, NULL) : "a number of rows from 1";
 }
+static const char *set_split(Command *c, const char *v) { return c->split = v, NULL; }
 static const char *set_device(Command *c, const char *v) { return c->device = v, NULL; }
 static const char *set_in(Command *c, const char *v) { return add_field(c, &c->in, &c->nin, v); }
 static const char *set_outs(Command *c, const char *v) { return add_field(c, &c->outs, &c->nout, v); }
@@ -319,7 +320,9 @@ const OptionRow option_rows[] = {
      "write what the output was made from, as a rule for make, to OUT's name with .d"},
     {"MF", TAKES_VALUE, CMD_COMPILE, set_depfile, "-MF FILE", "the same, to FILE"},
     {"device", TAKES_VALUE, CMD_RUN | CMD_BENCH | CMD_TUNE, set_device, "--device=DEV",
-     "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I]"},
+     "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I] (--split=AxB: in parts)"},
+    {"split", TAKES_VALUE, CMD_RUN | MORE, set_split, "--split=AxB",
+     "cut the grid into so many parts along each dimension"},
     {"steps", TAKES_VALUE, CMD_RUN, set_steps, "--steps=N",
      "time steps, default the program's (--first-step=N: after so many)"},
     {"first-step", TAKES_VALUE, CMD_RUN | MORE, set_first_step, "--first-step=N",

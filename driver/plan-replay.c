@@ -28,7 +28,7 @@ static bool is_steady(const StcPlan *p, const HostSeq *seq) {
       continue;
     const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, p->scalars)];
     for (int a = 0; a < k->nargs; a++)
-      if (k->args[a].kind == KARG_STEP)
+      if (k->args[a].kind == KARG_STEP || (k->args[a].kind == KARG_SCALAR && m->scalars[k->args[a].index].is_reduction))
         return false;
   }
   return true;

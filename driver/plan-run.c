@@ -501,6 +501,26 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   return s;
 }
 
+/* ---------------------------------------------------------------- grids that are cut */
+
+StcStatus plan_run_whole_grid(StcPlan *p) {
+  double seconds;
+  bool (*progress)(void *user, int64_t done, int64_t of) = p->progress;
+  p->progress = NULL;
+  StcStatus s = p->device.kind->whole ? run_whole(p, 0, &seconds) : run_kernels(p, 0, true, &seconds);
+  p->progress = progress;
+  return s;
+}
+
+StcStatus plan_evaluate(StcPlan *p) {
+  int64_t first = p->first;
+  p->evaluated = false;
+  p->first = p->done;
+  StcStatus s = plan_run_whole_grid(p);
+  p->first = first;
+  return s;
+}
+
 /* ---------------------------------------------------------------- the interface */
 
 /* What plan_run_steps hands to its guarded part. */
@@ -541,7 +561,9 @@ static StcStatus run_guarded(void *arg) {
   p->met = NULL;
   p->wrong = false;
   if (!s)
-    s = p->device.kind->whole ? run_whole(p, steps, &seconds) : run_kernels(p, steps, r->wait, &seconds);
+    s = p->split                ? split_run(p, steps, &seconds)
+        : p->device.kind->whole ? run_whole(p, steps, &seconds)
+                                : run_kernels(p, steps, r->wait, &seconds);
   if (!s && r->info)
     *r->info = plan_run_info(p, first, launches, seconds);
   return s;

@@ -13,6 +13,13 @@ int64_t plan_steps_to_watch(const StcPlan *p, int64_t left) {
 /* Is `w` to be called now? */
 static bool is_due(const StcPlan *p, const Watch *w) { return p->done % w->every == 0 && w->shown != p->done; }
 
+bool plan_watch_is_due(const StcPlan *p) {
+  for (const Watch *w = p->watches; w; w = w->next)
+    if (is_due(p, w))
+      return true;
+  return false;
+}
+
 StcStatus plan_show(StcPlan *p) {
   StcStatus s = STC_OK;
   for (Watch *w = p->watches; w && !s; w = w->next) {

@@ -483,6 +483,11 @@ void stc_plan_free(StcPlan *p) {
     return;
   StcContext *c = p->w.context;
   plan_join(p);
+  if (p->split) {
+    Split *split = p->split;
+    split_close(p);
+    c->realloc(c->user, split, 0);
+  }
   plan_release(p);
   if (p->device.kind)
     p->device.kind->close(&p->device);

@@ -187,13 +187,17 @@ StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   if (!s)
     s = ready_check(&j);
   if (!s) {
-    s = stc_plan_new(j.program, device, 0, NULL, &j.plan);
+    s = stc_plan_new_split(j.program, device, c->split, 0, NULL, &j.plan);
     if (s && j.tuned)
       context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j.tuned);
   }
   if (!s)
     remark_plan(&j);
-  if (!s && c->time_kernels)
+  if (!s && c->time_kernels && j.plan->split)
+    s = (context_error(c->context,
+                       "--time=kernels cannot look into the parts of a grid yet: leave =kernels or --split out"),
+         STC_USAGE);
+  else if (!s && c->time_kernels)
     stc_plan_time_kernels(j.plan);
   if (!s)
     s = run_plan(&j, &written);

@@ -139,6 +139,12 @@ int64_t stc_program_steps(const StcProgram *p);
  * overridden by the n strings "NAME=VALUE". A program compiled for another architecture than the device's, or with a
  * schedule chosen for a grid of another size, about, is compiled again. */
 StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *const *defines, StcPlan **out);
+/* The same with the grid cut into parts, whose results are the same bits. device: also several, "cuda:0-3" or
+ * "cuda:0,2", over which parts are dealt out in order. split: how many parts along each dimension, slowest first,
+ * "2x2", and behind a slash the steps from one exchange of ghost cells to the next, "4/8"; NULL: as many as devices
+ * along the slowest one. What cannot be cut yet is an error. */
+StcStatus stc_plan_new_split(StcProgram *p, const char *device, const char *split, int n, const char *const *defines,
+                             StcPlan **out);
 void stc_plan_free(StcPlan *plan);
 
 typedef enum StcType {

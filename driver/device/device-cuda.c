@@ -358,6 +358,12 @@ static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   return st;
 }
 
+/* Makes the device's context the thread's: another plan's may be. */
+static StcStatus enter(Device *d) {
+  CudaState *s = d->state;
+  return check(d, s->cu.context_set(s->context), "using the context");
+}
+
 /* How much memory the device has. */
 static bool cuda_room(Device *d, double *left, double *total) {
   CudaState *s = d->state;
@@ -372,6 +378,9 @@ static bool cuda_room(Device *d, double *left, double *total) {
 static StcStatus cuda_alloc(Device *d, size_t size, void **memory) {
   CudaState *s = d->state;
   CuPointer p = 0;
+  StcStatus st = enter(d);
+  if (st)
+    return st;
   CuResult e = s->cu.memory_alloc(&p, size ? size : 1);
   if (e == CU_OUT_OF_MEMORY)
     return *memory = NULL, STC_OK;
@@ -383,7 +392,7 @@ static StcStatus cuda_alloc(Device *d, size_t size, void **memory) {
 static void cuda_release(Device *d, void *memory, size_t size) {
   CudaState *s = d->state;
   (void)size;
-  if (memory)
+  if (memory && !enter(d))
     s->cu.memory_free((CuPointer)(uintptr_t)memory);
 }
 
@@ -391,7 +400,8 @@ static void cuda_release(Device *d, void *memory, size_t size) {
  * its end. */
 static StcStatus finish_user(Device *d) {
   CudaState *s = d->state;
-  return s->user ? check(d, s->cu.stream_synchronize(s->user), "running the kernels") : STC_OK;
+  StcStatus st = enter(d);
+  return st ? st : s->user ? check(d, s->cu.stream_synchronize(s->user), "running the kernels") : STC_OK;
 }
 
 /* Host to device. */
@@ -500,14 +510,15 @@ static void cuda_forget(Device *d, void *kept) { ((CudaState *)d->state)->cu.exe
 /* Marks the start in the stream. */
 static StcStatus cuda_start(Device *d) {
   CudaState *s = d->state;
-  StcStatus st = check(d, s->cu.context_set(s->context), "using the context");
+  StcStatus st = enter(d);
   return st ? st : check(d, s->cu.event_record(s->begin, s->user), "recording an event");
 }
 
 /* Waits for all launches; an error in a kernel shows here. */
 static StcStatus cuda_wait(Device *d) {
-  if (((CudaState *)d->state)->user)
-    return finish_user(d);
+  StcStatus st = finish_user(d);
+  if (st || ((CudaState *)d->state)->user)
+    return st;
   return check(d, ((CudaState *)d->state)->cu.synchronize(), "running the kernels");
 }
 
@@ -515,7 +526,9 @@ static StcStatus cuda_wait(Device *d) {
 static StcStatus cuda_stop(Device *d, double *seconds) {
   CudaState *s = d->state;
   float milliseconds = 0;
-  StcStatus st = check(d, s->cu.event_record(s->end, s->user), "recording an event");
+  StcStatus st = enter(d);
+  if (!st)
+    st = check(d, s->cu.event_record(s->end, s->user), "recording an event");
   if (!st)
     st = check(d, s->cu.event_synchronize(s->end), "running the kernels");
   if (!st)

@@ -279,6 +279,12 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   return st;
 }
 
+/* Makes the device the thread's: another plan's may be. */
+static StcStatus enter(Device *d) {
+  HipState *s = d->state;
+  return check(d, s->hip.set_device(s->device), "using the device");
+}
+
 /* How much memory the device has. */
 static bool hip_room(Device *d, double *left, double *total) {
   size_t l = 0, t = 0;
@@ -291,6 +297,9 @@ static bool hip_room(Device *d, double *left, double *total) {
 /* Device memory; NULL if there is not enough of it. */
 static StcStatus hip_alloc(Device *d, size_t size, void **memory) {
   HipState *s = d->state;
+  StcStatus st = enter(d);
+  if (st)
+    return st;
   HipError e = s->hip.memory_alloc(memory, size ? size : 1);
   if (e == HIP_OUT_OF_MEMORY)
     return *memory = NULL, STC_OK;
@@ -300,7 +309,7 @@ static StcStatus hip_alloc(Device *d, size_t size, void **memory) {
 /* Gives device memory back. */
 static void hip_release(Device *d, void *memory, size_t size) {
   (void)size;
-  if (memory)
+  if (memory && !enter(d))
     ((HipState *)d->state)->hip.memory_free(memory);
 }
 
@@ -308,7 +317,8 @@ static void hip_release(Device *d, void *memory, size_t size) {
  * its end. */
 static StcStatus finish_user(Device *d) {
   HipState *s = d->state;
-  return s->stream ? check(d, s->hip.stream_synchronize(s->stream), "running the kernels") : STC_OK;
+  StcStatus st = enter(d);
+  return st ? st : s->stream ? check(d, s->hip.stream_synchronize(s->stream), "running the kernels") : STC_OK;
 }
 
 /* Host to device. */
@@ -392,14 +402,15 @@ static StcStatus hip_join(Device *d) {
 /* Marks the start in the stream. */
 static StcStatus hip_start(Device *d) {
   HipState *s = d->state;
-  StcStatus st = check(d, s->hip.set_device(s->device), "using the device");
+  StcStatus st = enter(d);
   return st ? st : check(d, s->hip.event_record(s->begin, s->stream), "recording an event");
 }
 
 /* Waits for all launches; an error in a kernel shows here. */
 static StcStatus hip_wait(Device *d) {
-  if (((HipState *)d->state)->stream)
-    return finish_user(d);
+  StcStatus st = finish_user(d);
+  if (st || ((HipState *)d->state)->stream)
+    return st;
   return check(d, ((HipState *)d->state)->hip.synchronize(), "running the kernels");
 }
 
@@ -407,7 +418,9 @@ static StcStatus hip_wait(Device *d) {
 static StcStatus hip_stop(Device *d, double *seconds) {
   HipState *s = d->state;
   float milliseconds = 0;
-  StcStatus st = check(d, s->hip.event_record(s->end, s->stream), "recording an event");
+  StcStatus st = enter(d);
+  if (!st)
+    st = check(d, s->hip.event_record(s->end, s->stream), "recording an event");
   if (!st)
     st = check(d, s->hip.event_synchronize(s->end), "running the kernels");
   if (!st)

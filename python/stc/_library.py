@@ -86,6 +86,7 @@ _FUNCTIONS = {
     "stc_program_array_name": (c.c_char_p, [P, c.c_int]), "stc_program_find_array": (c.c_int, [P, c.c_char_p]),
     "stc_program_rank": (c.c_int, [P]), "stc_program_steps": (c.c_int64, [P]),
     "stc_plan_new": (c.c_int, [P, c.c_char_p, c.c_int, STRINGS, OUT]), "stc_plan_free": (None, [P]),
+    "stc_plan_new_split": (c.c_int, [P, c.c_char_p, c.c_char_p, c.c_int, STRINGS, OUT]),
     "stc_plan_field": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_component": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_array": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),

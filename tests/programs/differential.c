@@ -173,10 +173,16 @@ static bool walk_refused(const char *message) {
   return strncmp(message, "-schedule=stream: ", 18) == 0 && known;
 }
 
+/* Does the message say that the grid cannot be cut as asked for? */
+static bool split_refused(const char *message) {
+  return strstr(message, "cannot yet be cut") || strstr(message, "cannot be cut") ||
+         strstr(message, "exchange after fewer steps");
+}
+
 /* Does the message say that the schedule asked for is not legal for the program? */
 static bool schedule_refused(StcStatus s, const char *message) {
-  bool refused = strstr(message, "legal") || strstr(message, "share a launch") || strstr(message, "go one a launch") ||
-                 walk_refused(message);
+  bool refused = strstr(message, "legal") || split_refused(message) || strstr(message, "share a launch") ||
+                 strstr(message, "go one a launch") || walk_refused(message);
   return (s == STC_USAGE || s == STC_INPUT) && refused;
 }
 

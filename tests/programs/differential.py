@@ -1,10 +1,10 @@
 """differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
-                         [--print=SEED] [--no-shrink] [--points]
+                         [--print=SEED] [--no-shrink] [--points] [--splits]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
@@ -134,11 +134,19 @@ class Campaign:
             self.told = now
             print(f"{now - self.start:.0f} s: {self.count['programs']} of {self.options['programs']} programs, {self.count['runs']} runs, {self.count['failures']} failures", flush=True)
 
+    def case(self, seed):
+        """The case of the seed, with --splits nothing of it but runs whose grid is cut."""
+        if not self.options["splits"]:
+            return Generator(seed, self.options["points"]).case(self.options["device"])
+        case = Generator(seed, self.options["points"]).case(None, 1)
+        case.runs = case.runs[-1:]
+        return case
+
     def make_and_run(self, first, last):
         """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
         if self.end and time.time() > self.end:
             return []
-        cases = [Generator(seed, self.options["points"]).case(self.options["device"]) for seed in range(first, last)]
+        cases = [self.case(seed) for seed in range(first, last)]
         return list(zip(range(first, last), cases, run_batch(self.harness, cases, self.end)))
 
     def run(self):
@@ -172,7 +180,7 @@ class Campaign:
     def all_features(self):
         """Did each feature occur? Prints those that did not, or the rarest; in a run of few programs, or of one that was cut short, some may be missing."""
         missing = [name for name in FEATURES if not self.features[name]]
-        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"]
+        few = self.count["programs"] < ENOUGH or self.options["device"] or self.options["points"] or self.options["splits"]
         print(f"{len(FEATURES)} features; " + ", ".join(f"{self.features[name]} {name}" for name in sorted(FEATURES, key=lambda name: self.features[name])[:12]))
         if missing and not few:
             print(f"FAIL: no program has: {', '.join(missing)}")
@@ -180,7 +188,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:

@@ -2,6 +2,7 @@
 
 A seed makes one Case. Only operations that all devices round alike are used, and no field gets values that are infinite or no numbers, so that results are equal byte for byte.
 """
+import math
 import random
 
 from model import EXTENT, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
@@ -670,6 +671,18 @@ class Generator(Statements):
         if not device:
             yield ["--device=host:2", "-O" + r.choice("0" * 22 + "13" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None), self.walked_alone() if rank > 1 else []])
 
+    def splits(self, sizes, often):
+        """Options of a run, or none, whose grid is cut into up to 12 parts, that exchange after so many steps as they choose or a number. These have chances of their own: the rest of the case stays what it is."""
+        r = random.Random(self.seed * 2 + 1)
+        if r.random() > often:
+            return
+        parts = [1] * self.rank
+        for _ in range(r.choice([1, 1, 2, 3])):
+            d = r.randrange(self.rank)
+            parts[d] = max(1, min(r.choice([2, 2, 3, 4, 5, 12]), 12 * parts[d] // math.prod(parts), sizes[d]))
+        split = "--split=" + "x".join(str(n) for n in parts) + r.choice(["", "", "/1", "/2", "/3", "/5"])
+        yield r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]]) + [split]
+
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
         r, inits = self.r, {i.parts[0].items[0].form for i in tree.parts[0].items if i.form.startswith("init")}
@@ -683,8 +696,8 @@ class Generator(Statements):
                 found.append((f.name + path.replace("[", ".").replace("]", ""), f"random:{self.seed + 1}"))
         return found
 
-    def case(self, device=None):
-        """The case, for `device` alone if it is not None."""
+    def case(self, device=None, often=0.2):
+        """The case, for `device` alone if it is not None; one of so many has a run whose grid is cut."""
         r = self.r
         self.options, self.finite = [], r.choice([1, 1, 2, 3, 5]) if r.random() < 0.12 else 0
         tree = self.program()
@@ -697,4 +710,4 @@ class Generator(Statements):
         self.options += ["-fcheck=" + ",".join(checks)] if checks else []
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
-        return Case(tree, sizes, steps, self.given(tree), stored, self.options, list(self.schedules(tree, device)))
+        return Case(tree, sizes, steps, self.given(tree), stored, self.options, list(self.schedules(tree, device)) + ([] if device else list(self.splits(sizes, often))))

@@ -1,0 +1,93 @@
+/* exchange.c: which cells go from which part to which: for each ghost cell the one part that owns its point. A ghost
+ * box is made of what it has in common with each part, so that its corners come from those that own them. */
+#include "driver/split/split.h"
+
+bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]) {
+  const StcPlan *q = part->plan;
+  const Box *box = &q->module->fields[field].box;
+  bool any = true;
+  for (int d = 0; d < box->rank; d++) {
+    lo[d] = affine_eval(box->lo[d], q->scalars, NULL);
+    hi[d] = affine_eval(box->hi[d], q->scalars, NULL);
+    any &= lo[d] <= hi[d];
+  }
+  return any;
+}
+
+Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to) {
+  int64_t step[2] = {1, 1};
+  int level = 0;
+  bool whole = true;
+  Runs r = {.n = 1, .count = {1, 1}};
+  for (int d = rank - 1; d >= 0; d--) {
+    int64_t n = hi[d] - lo[d] + 1, x = from->hi[d] - from->lo[d] + 1, y = to->hi[d] - to->lo[d] + 1;
+    r.from += (lo[d] - from->shift[d] - from->lo[d]) * step[0];
+    r.to += (lo[d] - to->shift[d] - to->lo[d]) * step[1];
+    if (whole) {
+      r.n *= n;
+    } else {
+      r.count[level] = n;
+      r.from_stride[level] = step[0];
+      r.to_stride[level++] = step[1];
+    }
+    whole = whole && n == x && n == y;
+    step[0] *= x;
+    step[1] *= y;
+  }
+  return r;
+}
+
+StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user) {
+  StcStatus s = STC_OK;
+  for (int64_t i = 0; i < r->count[1] && !s; i++)
+    for (int64_t j = 0; j < r->count[0] && !s; j++)
+      s = fn(user, r->from + i * r->from_stride[1] + j * r->from_stride[0],
+             r->to + i * r->to_stride[1] + j * r->to_stride[0], r->n);
+  return s;
+}
+
+/* The transfer of field `field` from part `from`, `turns` times around, to part `to`. False if they have nothing in
+ * common. */
+static bool find_transfer(const StcPlan *p, int from, int to, int field, const int *turns, Transfer *out) {
+  const Split *s = p->split;
+  const PartPlan *x = &s->part[from], *y = &s->part[to];
+  const Field *f = &y->plan->module->fields[field];
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  bool any = part_cells(y, field, lo, hi);
+  *out = (Transfer){.from = from, .to = to, .field = field};
+  for (int d = 0; d < s->rank && any; d++) {
+    int64_t by = turns[d] * (s->hi[d] - s->lo[d] + 1), first = affine_eval(f->whole->lo[d], y->plan->scalars, NULL),
+            last = affine_eval(f->whole->hi[d], y->plan->scalars, NULL);
+    first = (first > x->lo[d] ? first : x->lo[d]) + by;
+    last = (last < x->hi[d] ? last : x->hi[d]) + by;
+    out->lo[d] = lo[d] > first ? lo[d] : first;
+    out->hi[d] = hi[d] < last ? hi[d] : last;
+    out->shift[d] = by;
+    any = out->lo[d] <= out->hi[d];
+  }
+  return any;
+}
+
+/* Adds the transfers of field `field` from part `from` to part `to`: as often around as there are cells for. */
+static void add_transfers(StcPlan *p, int from, int to, int field) {
+  Split *s = p->split;
+  bool ring = s->part[to].plan->module->fields[field].ring;
+  int most[MAX_RANK] = {0}, turns[MAX_RANK];
+  Transfer t;
+  for (int d = 0; d < s->rank; d++)
+    most[d] = ring ? 1 : 0;
+  for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)
+    for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
+      for (turns[2] = -most[2]; turns[2] <= most[2]; turns[2]++)
+        if ((from != to || turns[0] || turns[1] || turns[2]) && find_transfer(p, from, to, field, turns, &t))
+          ARENA_PUSH(p->w.arena, s->transfers, s->ntransfers, t);
+}
+
+void split_find_transfers(StcPlan *p) {
+  Split *s = p->split;
+  const Module *m = s->part[0].plan->module;
+  for (int f = 0; f < m->nfields; f++)
+    for (int to = 0; to < s->nparts && m->fields[f].exchange == EXCHANGE_STEPS; to++)
+      for (int from = 0; from < s->nparts; from++)
+        add_transfers(p, from, to, f);
+}

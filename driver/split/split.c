@@ -1,0 +1,308 @@
+/* split.c: a plan whose grid is cut: how, on which devices its parts are, the program for a part. */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* At most so many parts, and devices. */
+enum { MOST_PARTS = 4096, MOST_DEVICES = 64 };
+
+/* What making the parts hands to its guarded part. devices: where they are to be, `ndevices` of them in turn. */
+typedef struct SplitArgs {
+  StcPlan *plan;
+  const char *cut;
+  const char *const *devices;
+  int ndevices, n;
+  const char *const *defines;
+} SplitArgs;
+
+/* ---------------------------------------------------------------- what was asked for */
+
+/* Says how it is written. */
+static StcStatus bad_split(StcPlan *p, const char *text) {
+  diag_error(
+      p->w.diags, no_loc(),
+      "--split=%s: write how many parts the grid is to have along each dimension, slowest first, such as 4 or 2x2, "
+      "and behind a slash after how many steps they are to exchange",
+      text);
+  return STC_USAGE;
+}
+
+/* Reads "2x2" or "4x1/8" into the numbers of parts and of steps between exchanges (0: not said). Without it there are
+ * as many parts as devices, along the slowest dimension. */
+static StcStatus read_parts(StcPlan *p, const char *text, int ndevices) {
+  Split *s = p->split;
+  const char *at = text;
+  int d = 0;
+  for (int k = 0; k < MAX_RANK; k++)
+    s->parts[k] = 1;
+  if (!text)
+    return s->parts[0] = ndevices, STC_OK;
+  for (bool more = true; more && d < MAX_RANK; d++) {
+    char *end;
+    long n = strtol(at, &end, 10);
+    if (end == at || n < 1 || n > MOST_PARTS)
+      return bad_split(p, text);
+    s->parts[d] = n;
+    more = *end == 'x';
+    at = end + more;
+  }
+  if (*at == '/' && at[1] >= '1' && at[1] <= '9') {
+    char *end;
+    s->every = strtol(at + 1, &end, 10);
+    at = end;
+  }
+  if (*at)
+    return bad_split(p, text);
+  for (int k = s->rank; k < MAX_RANK; k++)
+    if (s->parts[k] > 1)
+      return diag_error(p->w.diags, no_loc(), "--split=%s: the grid has %d dimension%s", text, s->rank,
+                        s->rank > 1 ? "s" : ""),
+             STC_USAGE;
+  return STC_OK;
+}
+
+/* Checks that each part gets a point in every dimension, and that there are not too many. */
+static StcStatus check_parts(StcPlan *p) {
+  Split *s = p->split;
+  s->nparts = 1;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t extent = s->hi[d] - s->lo[d] + 1;
+    if (s->parts[d] > extent)
+      return diag_error(p->w.diags, no_loc(),
+                        "the grid has %lld point%s in dimension %d, which cannot be cut into %lld parts: at most %lld",
+                        (long long)extent, extent > 1 ? "s" : "", d, (long long)s->parts[d], (long long)extent),
+             STC_USAGE;
+    if (s->nparts * s->parts[d] > MOST_PARTS)
+      return diag_error(p->w.diags, no_loc(), "there can be at most %d parts", MOST_PARTS), STC_USAGE;
+    s->nparts *= (int)s->parts[d];
+  }
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- parts */
+
+/* The points of dimension `d` that the part in place `i` of that dimension owns: the first ones have one more where
+ * they cannot all have as many. */
+static void part_range(const Split *s, int d, int64_t i, int64_t *lo, int64_t *hi) {
+  int64_t extent = s->hi[d] - s->lo[d] + 1, each = extent / s->parts[d], more = extent % s->parts[d];
+  *lo = s->lo[d] + i * each + (i < more ? i : more);
+  *hi = *lo + each - (i < more ? 0 : 1);
+}
+
+/* Fills where the parts are. */
+static void place_parts(StcPlan *p) {
+  Split *s = p->split;
+  s->part = ARENA_ARRAY(p->w.arena, PartPlan, s->nparts);
+  for (int i = 0; i < s->nparts; i++) {
+    int64_t rest = i;
+    for (int d = s->rank - 1; d >= 0; d--) {
+      s->part[i].at[d] = rest % s->parts[d];
+      rest /= s->parts[d];
+      part_range(s, d, s->part[i].at[d], &s->part[i].lo[d], &s->part[i].hi[d]);
+    }
+  }
+}
+
+/* The dimensions that are cut, as pass distribute has them: at least one, perhaps into one part. */
+static const char *cut_text(Arena *a, const Split *s) {
+  Str text = {.arena = a};
+  for (int d = 0; d < s->rank; d++)
+    if (s->parts[d] > 1)
+      str_addf(&text, "%s%d", text.n ? "+" : "", d);
+  return text.n ? text.s : "0";
+}
+
+/* The plan's params and those that say where part `i` is, as "NAME=VALUE"; *n is their number. */
+static const char *const *part_defines(const SplitArgs *a, int i, int64_t every, int *n) {
+  Arena *arena = a->plan->w.arena;
+  const Split *s = a->plan->split;
+  const char **all = ARENA_ARRAY(arena, const char *, a->n + 2 * MAX_RANK + 1);
+  for (*n = 0; *n < a->n; ++*n)
+    all[*n] = a->defines[*n];
+  for (const char *d = a->cut; *d; d++)
+    if (*d != '+') {
+      all[(*n)++] = arena_printf(arena, "part.lo.%c=%lld", *d, (long long)s->part[i].lo[*d - '0']);
+      all[(*n)++] = arena_printf(arena, "part.hi.%c=%lld", *d, (long long)s->part[i].hi[*d - '0']);
+    }
+  all[(*n)++] = arena_printf(arena, "part.steps=%lld", (long long)every);
+  return all;
+}
+
+/* Checks that no ring is longer than its ghost cells know, and gives up steps between exchanges for that, unless they
+ * were asked for. */
+static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
+  Split *s = p->split;
+  bool ring = false;
+  for (int f = 0; f < m->nfields; f++)
+    ring |= m->fields[f].ring;
+  for (int d = 0; d < s->rank && ring; d++) {
+    const Extent *x = &m->part->reach;
+    int64_t reach = x->lo[d] > x->hi[d] ? x->lo[d] : x->hi[d], extent = s->hi[d] - s->lo[d] + 1;
+    if (!reach || affine_equal(m->part->own.lo[d], m->part->whole.lo[d]) || reach * s->every <= extent)
+      continue;
+    if (asked || reach > extent)
+      return diag_error(p->w.diags, no_loc(),
+                        "%lld step%s reach %lld points around a grid that has %lld in dimension %d, where it is "
+                        "periodic: %s",
+                        (long long)s->every, s->every > 1 ? "s" : "", (long long)(reach * s->every), (long long)extent,
+                        d, reach > extent ? "it cannot be cut there" : "exchange after fewer steps"),
+             STC_USAGE;
+    s->every = extent / reach;
+  }
+  return STC_OK;
+}
+
+/* Makes the plan of part `i`, whose code is that of the first and largest one. */
+static StcStatus make_part(const SplitArgs *a, int i) {
+  Split *s = a->plan->split;
+  const char *device = a->devices[(int64_t)i * a->ndevices / s->nparts];
+  int n;
+  const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
+  bool asked = s->every > 0;
+  StcStatus st = plan_prepare(s->program, device, n, first, &s->part[i].plan);
+  if (st)
+    return st;
+  StcPlan *q = s->part[i].plan;
+  if (!asked)
+    s->every = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
+  if (i == 0)
+    st = fit_rings(a->plan, q->module, asked);
+  if (!st)
+    st = plan_reset(q, n, part_defines(a, i, s->every, &n));
+  q->inits_done = true;
+  if (!st)
+    plan_warned(q);
+  return st;
+}
+
+/* Probes are seen within steps, and only of the whole grid yet. */
+static StcStatus check_program(StcPlan *p) {
+  if (p->program->kind == SOURCE_KIR)
+    return diag_error(p->w.diags, no_loc(),
+                      "%s is kernel IR, made for the whole grid: a grid is cut from a .stn or .sir", p->program->file),
+           STC_USAGE;
+  if (p->program->options.passes)
+    return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
+           STC_USAGE;
+  if (p->program->module->nprobes)
+    return diag_error(p->w.diags, p->program->module->probes[0].loc,
+                      "a grid with probes cannot yet be cut: leave --split out, or the probes"),
+           STC_USAGE;
+  return STC_OK;
+}
+
+/* Cuts the grid of the plan and makes its parts. */
+static StcStatus open_guarded(void *arg) {
+  SplitArgs *a = arg;
+  StcPlan *p = a->plan;
+  Split *s = p->split;
+  StcStatus st = check_program(p);
+  const char *text = a->cut;
+  s->rank = p->module->grid.rank;
+  for (int d = 0; d < s->rank; d++) {
+    s->lo[d] = affine_eval(p->module->grid.lo[d], p->scalars, NULL);
+    s->hi[d] = affine_eval(p->module->grid.hi[d], p->scalars, NULL);
+  }
+  if (!st)
+    st = read_parts(p, text, a->ndevices);
+  if (!st)
+    st = check_parts(p);
+  if (st)
+    return st;
+  place_parts(p);
+  a->cut = cut_text(p->w.arena, s);
+  st = program_distribute(p->program, a->cut, &s->program);
+  for (int i = 0; i < s->nparts && !st; i++)
+    st = make_part(a, i);
+  if (st)
+    return st;
+  split_find_transfers(p);
+  s->transport = &transport_copy;
+  Str shape = {.arena = p->w.arena};
+  for (int d = 0; d < s->rank; d++)
+    str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
+  p->schedule = arena_printf(p->w.arena, "%s, %s parts, exchange by %s after %lld step%s", s->part[0].plan->schedule,
+                             shape.s, s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
+  return s->transport->open ? s->transport->open(p) : STC_OK;
+}
+
+void split_close(StcPlan *p) {
+  Split *s = p->split;
+  if (!s)
+    return;
+  if (s->transport && s->transport->close)
+    s->transport->close(p);
+  for (int i = 0; i < s->nparts && s->part; i++)
+    stc_plan_free(s->part[i].plan);
+  stc_program_free(s->program);
+  p->split = NULL;
+}
+
+/* ---------------------------------------------------------------- devices */
+
+/* What reading the names of devices hands to its guarded part. */
+typedef struct DeviceList {
+  StcProgram *program;
+  const char *text;
+  int n;
+  const char *names[MOST_DEVICES];
+} DeviceList;
+
+/* Splits "cuda:0-3" or "cuda:0,2,2" into names; any other is one. */
+static StcStatus read_devices(void *arg) {
+  DeviceList *l = arg;
+  Arena *a = l->program->w.arena;
+  const char *colon = strchr(l->text, ':'), *at = colon ? colon + 1 : "";
+  l->n = 0;
+  l->names[l->n++] = l->text;
+  if (!strpbrk(at, ",-"))
+    return STC_OK;
+  l->n = 0;
+  for (bool more = true; more;) {
+    char *end;
+    long first = strtol(at, &end, 10), last = first;
+    bool good = end != at && first >= 0;
+    if (good && *end == '-') {
+      at = end + 1;
+      last = strtol(at, &end, 10);
+      good = end != at && last >= first && last < 65536;
+    }
+    more = *end == ',';
+    good = good && (more || !*end) && l->n + last - first < MOST_DEVICES;
+    if (!good)
+      return diag_error(l->program->w.diags, no_loc(),
+                        "device `%s`: several devices are written as cuda:0-3 or cuda:0,2, at most %d of them", l->text,
+                        MOST_DEVICES),
+             STC_USAGE;
+    for (long i = first; i <= last; i++)
+      l->names[l->n++] = arena_printf(a, "%.*s%ld", (int)(colon + 1 - l->text), l->text, i);
+    at = end + 1;
+  }
+  return STC_OK;
+}
+
+StcStatus stc_plan_new_split(StcProgram *program, const char *device, const char *split, int n,
+                             const char *const *defines, StcPlan **out) {
+  DeviceList l = {.program = program, .text = device ? device : "host"};
+  *out = NULL;
+  StcStatus s = workspace_guard(&program->w, read_devices, &l);
+  if (!s)
+    s = stc_plan_new(program, l.names[0], n, defines, out);
+  if (s || (!split && l.n == 1))
+    return s;
+  StcPlan *p = *out;
+  SplitArgs args = {p, split, l.names, l.n, n, defines};
+  p->split = program->w.context->realloc(program->w.context->user, NULL, sizeof *p->split);
+  if (!p->split)
+    s = (context_error(program->w.context, "out of memory"), STC_MEMORY);
+  else
+    memset(p->split, 0, sizeof *p->split);
+  if (!s)
+    s = workspace_guard(&p->w, open_guarded, &args);
+  if (s) {
+    stc_plan_free(p);
+    *out = NULL;
+  }
+  return s;
+}

@@ -1,0 +1,80 @@
+/* driver/split/split.h: a plan whose grid is cut into parts, each with a plan of its own (docs/cluster.md). Table of
+ * contents of this folder:
+ *
+ *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
+ *   exchange.c      which cells go from which part to which
+ *   whole.c         fields of the whole grid to the parts and back
+ *   split-run.c     the time loop over parts
+ *   transport-*.c   how cells get from one part's memory to another's
+ *
+ * The plan that users see has the whole grid. It runs inits, evaluates reductions and watches, and is what files are
+ * read into and written from; the parts make the steps. */
+#ifndef STC_SPLIT_H
+#define STC_SPLIT_H
+
+#include "driver/driver.h"
+
+/* A part: where it lies among the parts, and the points of the grid that it owns. levels[f], on the simulator: for each
+ * cell of field f of the part's module, the number of steps after which it held that value when it was last exchanged;
+ * -1: never. */
+typedef struct PartPlan {
+  StcPlan *plan;
+  int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
+  int64_t **levels;
+} PartPlan;
+
+/* Cells of field `field` (of the parts' module) that part `from` owns and part `to` has as ghost cells: the box [lo ..
+ * hi] in the coordinates of `to`; in those of `from` it is `shift` lower. */
+typedef struct Transfer {
+  int from, to, field;
+  int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
+} Transfer;
+
+typedef struct Transport Transport;
+
+/* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
+ * brought up to date; age: steps made since. inputs: those that no step changes have been sent. */
+struct Split {
+  StcProgram *program;
+  int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
+  int rank, nparts;
+  PartPlan *part;
+  int64_t every, age;
+  int ntransfers;
+  Transfer *transfers;
+  const Transport *transport;
+  void *state;
+};
+
+/* How cells get from part to part. All report errors to the plan `p`, which has the parts. */
+struct Transport {
+  const char *name;
+  StcStatus (*open)(StcPlan *p);     /* NULL: nothing to do */
+  StcStatus (*exchange)(StcPlan *p); /* all transfers of fields that steps change; waits for what is under way */
+  void (*close)(StcPlan *p);         /* NULL: nothing to do */
+};
+extern const Transport transport_copy;
+
+/* The cells of a box in two arrays as runs of memory: `n` cells each, the first at cells from and to of the arrays, and
+ * so for each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] cells apart. */
+typedef struct Runs {
+  int64_t n, from, to, count[2], from_stride[2], to_stride[2];
+} Runs;
+/* An array over the points [lo .. hi], and where they begin in those of the box. */
+typedef struct CellArray {
+  int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
+} CellArray;
+/* The points [lo .. hi] of the box, which lie `shift` lower in an array, as runs. */
+Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to);
+/* Calls fn with the places, in cells, of each run, until one fails. */
+StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
+
+/* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
+bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
+/* Fills split->transfers. */
+void split_find_transfers(StcPlan *p);
+/* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
+StcStatus split_scatter(StcPlan *p);
+StcStatus split_gather(StcPlan *p);
+
+#endif

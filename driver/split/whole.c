@@ -1,0 +1,169 @@
+/* whole.c: fields and launch-time arrays of the whole grid to its parts and back, by way of this process' memory. */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All bytes of a slot to (`in`) or from memory of this process. */
+static StcStatus move_slot(StcPlan *p, const Slot *slot, void *memory, bool in) {
+  Device *d = &p->device;
+  if (!slot->size)
+    return STC_OK;
+  if (d->kind->whole)
+    return memcpy(in ? slot->memory : memory, in ? memory : slot->memory, slot->size), STC_OK;
+  return in ? d->kind->put(d, slot->memory, memory, slot->size) : d->kind->fetch(d, memory, slot->memory, slot->size);
+}
+
+/* Memory for a slot (malloc), with its values if `fetch`. NULL after an error, with *s. */
+static void *slot_values(StcPlan *p, const Slot *slot, bool fetch, StcStatus *s) {
+  void *memory = *s ? NULL : calloc(slot->size + 1, 1);
+  if (!*s && !memory)
+    *s = (diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", slot->size), STC_MEMORY);
+  if (!*s && fetch)
+    *s = move_slot(p, slot, memory, false);
+  return memory;
+}
+
+/* The number in the whole grid's module of field `field` of the parts', -1: it has none, or no memory. */
+static int whole_field(const StcPlan *p, const StcPlan *q, int field) {
+  int f = q->module->fields[field].temp ? -1 : module_find_field(p->module, q->module->fields[field].name);
+  return f >= 0 && p->slot_of_field[f] >= 0 && q->slot_of_field[field] >= 0 ? f : -1;
+}
+
+/* Cells on their way between two arrays of this process, `size` bytes each. */
+typedef struct Moving {
+  char *from, *to;
+  int64_t size;
+} Moving;
+
+/* One run (a runs_each callback). */
+static StcStatus move_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const Moving *m = user;
+  memcpy(m->to + to * m->size, m->from + from * m->size, (size_t)(n * m->size));
+  return STC_OK;
+}
+
+/* The field's points in the whole grid. */
+static CellArray whole_array(const StcPlan *p, int field) {
+  CellArray a = {0};
+  const Box *box = &p->module->fields[field].box;
+  for (int d = 0; d < box->rank; d++) {
+    a.lo[d] = affine_eval(box->lo[d], p->scalars, NULL);
+    a.hi[d] = affine_eval(box->hi[d], p->scalars, NULL);
+  }
+  return a;
+}
+
+/* Copies what the part has of the field (`inner`: of its own points) and lies `turns` times around the whole grid:
+ * from `whole` to the part's array (`in`) or back. */
+static void move_box(const StcPlan *p, const PartPlan *part, int field, int whole, const int *turns, bool in,
+                     Moving *m) {
+  const Split *s = p->split;
+  CellArray all = whole_array(p, whole), mine = {0};
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  if (!part_cells(part, field, mine.lo, mine.hi))
+    return;
+  for (int d = 0; d < s->rank; d++) {
+    all.shift[d] = turns[d] * (s->hi[d] - s->lo[d] + 1);
+    int64_t first = all.lo[d] + all.shift[d], last = all.hi[d] + all.shift[d];
+    if (!in) {
+      first = first > part->lo[d] ? first : part->lo[d];
+      last = last < part->hi[d] ? last : part->hi[d];
+    }
+    lo[d] = first > mine.lo[d] ? first : mine.lo[d];
+    hi[d] = last < mine.hi[d] ? last : mine.hi[d];
+    if (lo[d] > hi[d])
+      return;
+  }
+  Runs r = in ? runs_of(s->rank, lo, hi, &all, &mine) : runs_of(s->rank, lo, hi, &mine, &all);
+  runs_each(&r, move_run, m);
+}
+
+/* One field to part `part`, from the values of the whole one at `values`. */
+static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values) {
+  StcPlan *q = part->plan;
+  const Slot *slot = &q->slots[q->slot_of_field[field]];
+  StcStatus s = STC_OK;
+  char *memory = slot_values(p, slot, false, &s);
+  bool ring = q->module->fields[field].ring;
+  Moving m = {values, memory, type_bytes(q->module, q->module->fields[field].type)};
+  int turns[MAX_RANK], most[MAX_RANK] = {0};
+  for (int d = 0; d < p->split->rank; d++)
+    most[d] = ring ? 1 : 0;
+  for (turns[0] = -most[0]; turns[0] <= most[0] && !s; turns[0]++)
+    for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
+      for (turns[2] = -most[2]; turns[2] <= most[2]; turns[2]++)
+        move_box(p, part, field, whole, turns, true, &m);
+  if (!s)
+    s = move_slot(q, slot, memory, true);
+  free(memory);
+  return s;
+}
+
+/* One field from part `part` into the values of the whole one at `values`. */
+static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values) {
+  StcPlan *q = part->plan;
+  static const int none[MAX_RANK];
+  StcStatus s = STC_OK;
+  char *memory = slot_values(q, &q->slots[q->slot_of_field[field]], true, &s);
+  Moving m = {memory, values, type_bytes(q->module, q->module->fields[field].type)};
+  if (!s)
+    move_box(p, part, field, whole, none, false, &m);
+  free(memory);
+  return s;
+}
+
+/* Field `field` of all parts, to them or from them. */
+static StcStatus move_field(StcPlan *p, int field, bool in) {
+  Split *split = p->split;
+  int whole = whole_field(p, split->part[0].plan, field);
+  StcStatus s = STC_OK;
+  if (whole < 0)
+    return STC_OK;
+  const Slot *slot = &p->slots[p->slot_of_field[whole]];
+  char *values = slot_values(p, slot, in, &s);
+  for (int i = 0; i < split->nparts && !s; i++)
+    s = (in ? scatter_field : gather_field)(p, &split->part[i], field, whole, values);
+  if (!s && !in)
+    s = move_slot(p, slot, values, true);
+  free(values);
+  return s;
+}
+
+/* Launch-time array `array` of the parts' module to all of them. */
+static StcStatus scatter_array(StcPlan *p, int array) {
+  Split *split = p->split;
+  const StcPlan *first = split->part[0].plan;
+  int whole = module_find_param_array(p->module, first->module->param_arrays[array].name);
+  StcStatus s = STC_OK;
+  if (whole < 0 || p->slot_of_array[whole] < 0)
+    return STC_OK;
+  void *values = slot_values(p, &p->slots[p->slot_of_array[whole]], true, &s);
+  for (int i = 0; i < split->nparts && !s; i++) {
+    StcPlan *q = split->part[i].plan;
+    if (q->slot_of_array[array] >= 0)
+      s = move_slot(q, &q->slots[q->slot_of_array[array]], values, true);
+  }
+  free(values);
+  return s;
+}
+
+StcStatus split_scatter(StcPlan *p) {
+  const Module *m = p->split->part[0].plan->module;
+  StcStatus s = STC_OK;
+  for (int f = 0; f < m->nfields && !s; f++)
+    s = move_field(p, f, true);
+  for (int i = 0; i < m->nparam_arrays && !s; i++)
+    s = scatter_array(p, i);
+  p->split->age = 0;
+  return s;
+}
+
+StcStatus split_gather(StcPlan *p) {
+  const Module *m = p->split->part[0].plan->module;
+  StcStatus s = STC_OK;
+  for (int f = 0; f < m->nfields && !s; f++)
+    if (m->fields[f].exchange == EXCHANGE_STEPS)
+      s = move_field(p, f, false);
+  return s;
+}
