@@ -59,6 +59,14 @@ static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
+/* Are there warps that work apart in a kernel of `m`, on a target that has them? */
+static bool uses_signals(const Module *m, const Target *t) {
+  bool any = false;
+  for (int i = 0; i < m->nkernels && t->warps; i++)
+    any = any || block_has_signals(m->kernels[i].body);
+  return any;
+}
+
 /* Emits the module and links what it calls. */
 static bool codegen_begin(Codegen *c, const Module *m) {
   bool libm = false;
@@ -67,7 +75,10 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   LLVMContextSetDiagnosticHandler(c->context, on_llvm_message, c->diags);
   static const int most[] = {[QUICK_NOT] = 3, [QUICK_PASSES] = 1, [QUICK_ALL] = 0};
   int level = c->options->opt_level & 3, limit = most[c->options->quick];
-  c->machine = target_machine(c->arena, c->diags, c->target, level < limit ? level : limit);
+  Target target = *c->target;
+  if (uses_signals(m, &target))
+    target.features = target.warp_features;
+  c->machine = target_machine(c->arena, c->diags, &target, level < limit ? level : limit);
   if (!c->machine)
     return false;
   c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, &libm);

@@ -287,29 +287,33 @@ void emit_store(Emit *e, const Op *op) {
   store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off, true), true);
 }
 
-/* The address of the cell of an array that `op` goes to. Indices are 32 bit: no block has more cells. Without threads
- * they are summed in 64 bit, so that LLVM sees that the addresses of a loop go up evenly. */
-static LLVMValueRef array_address(Emit *e, const Op *op) {
-  const Array *a = &e->k->arrays[op->sym];
-  int first = op_first_index(op);
+/* The address of the cell of array number `array` at the indices plus `off`. Indices are 32 bit: no block has more
+ * cells. Without threads they are summed in 64 bit, so that LLVM sees that the addresses of a loop go up evenly. */
+static LLVMValueRef cell_address(Emit *e, int array, Value *const *indices, const int64_t *off) {
+  const Array *a = &e->k->arrays[array];
   LLVMTypeRef t = emit_memory_type(e, a->type);
   LLVMTypeRef wide = e->target->info.simt ? e->i32 : e->i64;
   LLVMValueRef index = LLVMConstInt(wide, 0, 0);
   uint64_t c = 0, stride = 1;
   for (int d = a->rank - 1; d >= 0; d--) {
-    LLVMValueRef v = emit_value(e, op->operands[first + d]);
+    LLVMValueRef v = emit_value(e, indices[d]);
     Linear x = emit_linear(e, v);
     if (!x.exact)
       x = (Linear){v, 0, true};
-    c += ((uint64_t)x.c + (uint64_t)op->off[d]) * stride;
+    c += ((uint64_t)x.c + (uint64_t)off[d]) * stride;
     index = emit_int(e, &e->here, LLVMAdd, index,
                      emit_int(e, &e->here, LLVMMul, emit_int_cast(e, &e->here, x.base, wide),
                               LLVMConstInt(wide, stride, 0)));
     stride *= (uint64_t)a->shape[d];
   }
   Linear l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));
-  LLVMValueRef p = element(e, &e->here, t, e->arrays[op->sym], l.base);
+  LLVMValueRef p = element(e, &e->here, t, e->arrays[array], l.base);
   return element(e, &e->here, t, p, emit_i64(e, (int64_t)((uint64_t)l.c + c)));
+}
+
+/* The address of the cell of an array that `op` goes to. */
+static LLVMValueRef array_address(Emit *e, const Op *op) {
+  return cell_address(e, op->sym, op->operands + op_first_index(op), op->off);
 }
 
 LLVMValueRef emit_aload(Emit *e, const Op *op) {
@@ -375,4 +379,35 @@ void emit_async_copy(Emit *e, const Op *op) {
   LLVMValueRef to = array_address(e, op),
                from = buffer_address(e, op->from, op->operands + a->rank, op->from_off, true);
   e->target->async_copy(e, to, from, op->count * type_size(a->type));
+}
+
+/* The bytes of the operand `n`, a number of elements of type `t`. */
+static LLVMValueRef bytes_of(Emit *e, const Value *n, Type t) {
+  return emit_int(e, &e->here, LLVMMul, emit_value(e, n), LLVMConstInt(e->i32, (unsigned)type_size(t), 0));
+}
+
+void emit_bulk(Emit *e, const Op *op) {
+  static const int64_t none[MAX_RANK] = {0};
+  const Array *a = &e->k->arrays[op->sym];
+  int count = op_bulk_count(e->m, e->k, op);
+  LLVMValueRef cells = cell_address(e, op->sym, op->operands, op->off),
+               points = buffer_address(e, op->from, op->operands + a->rank, op->from_off, false),
+               bytes = bytes_of(e, op->operands[count], a->type);
+  if (op->code == OP_BULK_STORE)
+    e->target->warps->bulk_store(e, points, cells, bytes);
+  else
+    e->target->warps->bulk_load(e, cells, points, bytes, cell_address(e, op->signal, op->operands + count + 1, none));
+}
+
+void emit_signal(Emit *e, const Op *op) {
+  const WarpOps *w = e->target->warps;
+  int n = op_signal_values(op);
+  LLVMValueRef signal = cell_address(e, op->sym, op->operands + n, op->off),
+               value = n ? emit_value(e, op->operands[0]) : NULL;
+  switch (op->code) {
+  case OP_SIGNAL_INIT: w->init(e, signal, value); break;
+  case OP_SIGNAL_ARRIVE: w->arrive(e, signal); break;
+  case OP_SIGNAL_EXPECT: w->expect(e, signal, value); break;
+  default: w->wait(e, signal, value);
+  }
 }

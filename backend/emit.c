@@ -427,6 +427,18 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_ASYNC_COPY: emit_async_copy(e, op); return NULL;
   case OP_ASYNC_COMMIT: e->target->async_commit(e); return NULL;
   case OP_ASYNC_WAIT: e->target->async_wait(e, op->count); return NULL;
+  case OP_SIGNAL_INIT:
+  case OP_SIGNAL_ARRIVE:
+  case OP_SIGNAL_EXPECT:
+  case OP_SIGNAL_WAIT: emit_signal(e, op); return NULL;
+  case OP_BULK_LOAD:
+  case OP_BULK_STORE: emit_bulk(e, op); return NULL;
+  case OP_BULK_COMMIT: e->target->warps->bulk_commit(e); return NULL;
+  case OP_BULK_WAIT: e->target->warps->bulk_wait(e, op->count); return NULL;
+  case OP_FENCE_ASYNC: e->target->warps->fence(e); return NULL;
+  case OP_BARRIER_WARP: e->target->warps->barrier(e); return NULL;
+  case OP_ELECT: return e->target->warps->elect(e);
+  case OP_UNIFORM:
   case OP_SHUFFLE:
   case OP_SHUFFLE_UP:
   case OP_SHUFFLE_DOWN: return emit_shuffle(e, op);
@@ -507,9 +519,9 @@ static bool check_name(Emit *e, const Kernel *k) {
   return false;
 }
 
-/* The first shuffle and the first op of asynchronous copies in a kernel, NULL if there is none. */
+/* The first shuffle, op of asynchronous copies and op of warps that work apart in a kernel, NULL if there is none. */
 typedef struct Special {
-  const Op *shuffle, *async;
+  const Op *shuffle, *async, *warps;
 } Special;
 
 static void find_special(void *user, Op *op) {
@@ -518,12 +530,15 @@ static void find_special(void *user, Op *op) {
     s->shuffle = op;
   if ((op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_COMMIT || op->code == OP_ASYNC_WAIT) && !s->async)
     s->async = op;
+  bool bulk = op_info[op->code].form == FORM_BULK;
+  if (!s->warps && (op_is_signal(op) || op_meets_warp(op) || bulk))
+    s->warps = op;
 }
 
 /* Can the target do what kernel `k` asks of it? */
 static bool check_ops(Emit *e, const Kernel *k) {
   const Target *t = e->target;
-  Special s = {NULL, NULL};
+  Special s = {NULL, NULL, NULL};
   block_walk(k->body, find_special, &s);
   if (s.shuffle && !t->shuffle)
     diag_error(e->diags, s.shuffle->loc,
@@ -534,7 +549,13 @@ static bool check_ops(Emit *e, const Kernel *k) {
     diag_error(e->diags, s.async->loc,
                "kernel '%s' uses asynchronous copies, which %s %s does not have; lower the program for %s anew",
                k->name, t->arch, t->cpu, t->cpu);
-  return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy);
+  if (s.warps && !t->warps)
+    diag_error(
+        e->diags, s.warps->loc,
+        "kernel '%s' uses signals between warps or bulk copies, which %s %s does not have; lower the program for "
+        "%s anew, or take a later one",
+        k->name, t->arch, t->cpu, t->cpu);
+  return (!s.shuffle || t->shuffle) && (!s.async || t->async_copy) && (!s.warps || t->warps);
 }
 
 /* Kernel `k` as a function of the module. */

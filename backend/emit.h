@@ -217,11 +217,30 @@ void emit_astore(Emit *e, const Op *op);
 void emit_vload(Emit *e, const Op *op, LLVMValueRef *values);
 void emit_vstore(Emit *e, const Op *op);
 void emit_async_copy(Emit *e, const Op *op);
+/* Bulk copies and ops on signals. */
+void emit_bulk(Emit *e, const Op *op);
+void emit_signal(Emit *e, const Op *op);
 
 /* The distinct, empty metadata node that names a group of memory accesses. */
 LLVMMetadataRef emit_access_group(Emit *e);
 
 /* ---------------------------------------------------------------- targets */
+
+/* What a target has for warps that work apart: signals, which are addresses in shared memory, bulk copies and their
+ * groups, and ops on whole warps, as in ir/ops.def. Values are i32, but elect gives an i1. */
+typedef struct WarpOps {
+  void (*init)(Emit *e, LLVMValueRef signal, LLVMValueRef arrivals);
+  void (*arrive)(Emit *e, LLVMValueRef signal);
+  void (*expect)(Emit *e, LLVMValueRef signal, LLVMValueRef bytes);
+  void (*wait)(Emit *e, LLVMValueRef signal, LLVMValueRef parity);
+  void (*bulk_load)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes, LLVMValueRef signal);
+  void (*bulk_store)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes);
+  void (*bulk_commit)(Emit *e);
+  void (*bulk_wait)(Emit *e, int groups);
+  void (*fence)(Emit *e);
+  void (*barrier)(Emit *e);
+  LLVMValueRef (*elect)(Emit *e);
+} WarpOps;
 
 /* A machine that kernels are made for: data, and functions for what is not data. The emitter asks nothing else. */
 struct Target {
@@ -259,6 +278,8 @@ struct Target {
   void (*async_copy)(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes);
   void (*async_commit)(Emit *e);
   void (*async_wait)(Emit *e, int groups);
+  const WarpOps *warps;      /* NULL: there are none */
+  const char *warp_features; /* for LLVM's target machine where they are used */
   /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not
    * take for a select; NULL: there is none. */
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
@@ -294,6 +315,8 @@ extern const Arch arch_nvptx, arch_amdgpu, arch_host;
 /* The `shuffle` of amdgpu with waves of 64 lanes, with wave shifts, and of 32, with v_permlanex16: amdgpu-lanes.c. */
 LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by);
 LLVMValueRef amdgpu_shuffle_32(Emit *e, Opcode code, LLVMValueRef x, int by);
+/* The `warps` of nvptx: nvptx-warps.c. */
+extern const WarpOps nvptx_warps;
 /* The `resources` of amdgpu: amdgpu-resources.c. */
 bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
 /* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */

@@ -123,7 +123,7 @@ static void near_barrier(Emit *e) {
 
 /* The last argument is the lane that the source may not pass: the first for up, else the last. */
 static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
-  const char *how = code == OP_SHUFFLE ? "bfly" : code == OP_SHUFFLE_UP ? "up" : "down";
+  const char *how = code == OP_UNIFORM ? "idx" : code == OP_SHUFFLE ? "bfly" : code == OP_SHUFFLE_UP ? "up" : "down";
   LLVMValueRef end = LLVMConstInt(e->i32, code == OP_SHUFFLE_UP ? 0 : 31, 0);
   LLVMValueRef args[] = {LLVMConstInt(e->i32, UINT32_MAX, 0), x, LLVMConstInt(e->i32, (unsigned)by, 0), end};
   return emit_intrinsic(e, e->here.b, arena_printf(e->arena, "llvm.nvvm.shfl.sync.%s.i32", how), 0, NULL, 4, args);
@@ -183,6 +183,8 @@ static void begin(Emit *e) {
   emit_string_attribute(e, e->fn, "nvvm.maxntid",
                         arena_printf(e->arena, "%d,%d,%d", k->threads[x], x > 0 ? k->threads[x - 1] : 1,
                                      x > 1 ? k->threads[x - 2] : 1));
+  if (k->per_core)
+    emit_string_attribute(e, e->fn, "nvvm.minctasm", arena_printf(e->arena, "%d", k->per_core));
   if (e->m->fast_math && !e->reduces)
     emit_string_attribute(e, e->fn, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
   for (int i = 0; i < k->nargs; i++)
@@ -252,12 +254,17 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                          .issue_rate = 128 * l->cores * clock_of(l),
                          .shared_rate = 32 * l->cores * clock_of(l),
                          .async_copy = atoi(cpu + strlen("sm_")) >= 80,
+                         .bulk_copy = atoi(cpu + strlen("sm_")) >= 90,
                          .near_warps = NAMED_BARRIERS,
                          .range_guards = true};
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;
     t->async_wait = async_wait;
+  }
+  if (t->info.bulk_copy) {
+    t->warps = &nvptx_warps;
+    t->warp_features = atoi(cpu + strlen("sm_")) == 90 ? "+ptx80" : "";
   }
   return true;
 }

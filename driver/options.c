@@ -385,7 +385,7 @@ const OptionRow option_rows[] = {
     {"D", TAKES_ATTACHED, PROGRAM, set_define, "-DNAME=VALUE", "set a param"},
     {"freal", TAKES_VALUE, PROGRAM, set_real, "-freal=f64", "what the type `real` means, default f32"},
     {"O", TAKES_ATTACHED, PROGRAM, set_level, "-O0 .. -O3", "how much LLVM optimises, default -O3"},
-    {"schedule", TAKES_VALUE, PROGRAM, set_schedule, "-schedule=S", "auto, naive, overlap or stream"},
+    {"schedule", TAKES_VALUE, PROGRAM, set_schedule, "-schedule=S", "auto, naive, overlap, stream or warps"},
     {"T", TAKES_VALUE, PROGRAM, set_T, "-T=N", "time steps a tile"},
     {"block", TAKES_VALUE, PROGRAM, set_block, "-block=AxBxC",
      "threads a block (host: points a tile), slowest dimension first"},

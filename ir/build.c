@@ -260,6 +260,30 @@ Op *build_async_wait(Builder *b, int groups) {
   return op;
 }
 
+Op *build_signal(Builder *b, Opcode code, int array, Value *value, int rank, Value *const *idx, const int64_t *off) {
+  Op *op = build_op(b, code, TY_NONE, rank + (value != NULL), join(b->arena, value != NULL, &value, rank, idx));
+  op->sym = array;
+  set_offsets(op, rank, off);
+  return op;
+}
+
+Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buffer, Value *n, BulkPlace signal) {
+  int places = array.rank + buffer.rank;
+  Value **of = join(b->arena, array.rank, array.at, buffer.rank, buffer.at);
+  Value **all = join(b->arena, places + 1, join(b->arena, places, of, 1, &n), signal.rank, signal.at);
+  Op *op = build_op(b, code, TY_NONE, places + 1 + signal.rank, all);
+  op->sym = array.of;
+  op->ver = ver;
+  op->from = buffer.of;
+  op->signal = signal.of;
+  set_offsets(op, array.rank, array.off);
+  for (int d = 0; buffer.off && d < buffer.rank; d++)
+    op->from_off[d] = buffer.off[d];
+  return op;
+}
+
+Op *build_bare(Builder *b, Opcode code) { return build_op(b, code, TY_NONE, 0, NULL); }
+
 /* Gives `op` `n` empty nested blocks. */
 static void set_blocks(Arena *a, Op *op, int n) {
   op->nblocks = n;

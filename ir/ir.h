@@ -269,6 +269,8 @@ typedef enum OpForm {
   FORM_ARRAY,
   FORM_COPY,
   FORM_COUNT,
+  FORM_SIGNAL,
+  FORM_BULK,
   FORM_BOX,
   FORM_MAP,
   FORM_FOR,
@@ -319,10 +321,11 @@ struct Op {
   Value **results, **operands;
   Block **blocks; /* nested code of for and if */
   int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
-  int32_t ver;    /* version, FORM_ARRAY and FORM_COPY */
+  int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
                      rounds of the walk that a for runs in parts, 0: it does not */
-  int32_t from;   /* the buffer that async.copy reads */
+  int32_t from;   /* the buffer that async.copy and bulk.load read, and bulk.store writes */
+  int32_t signal; /* the array with the signal of a bulk.load */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
                             shuffle */
   int64_t from_off[MAX_RANK]; /* those of buffer `from` */
@@ -638,7 +641,8 @@ typedef struct Kernel {
   int32_t tile[MAX_RANK];    /* points a block covers */
   bool hollow;
   Affine without[MAX_RANK];
-  int32_t steps; /* time steps a launch advances; 0 for an init */
+  int32_t steps;    /* time steps a launch advances; 0 for an init */
+  int32_t per_core; /* blocks that a core must have room for at once; 0: nothing is said */
   int32_t nmultiples;
   Multiple *multiples;
   int32_t instead;
@@ -821,6 +825,18 @@ Op *build_async_copy(Builder *b, int array, int ver, int rank, Value *const *idx
                      int buffer_rank, Value *const *coords, const int64_t *from_off);
 Op *build_async_commit(Builder *b);
 Op *build_async_wait(Builder *b, int groups);
+/* An op on the signal of array `array` at the indices plus offsets; `value`: what stands before it, NULL: nothing. */
+Op *build_signal(Builder *b, Opcode code, int array, Value *value, int rank, Value *const *idx, const int64_t *off);
+/* An end of a bulk copy: the indices `at` plus `off` (NULL: 0) in array, buffer or array of signals number `of`. */
+typedef struct BulkPlace {
+  int of, rank;
+  Value *const *at;
+  const int64_t *off;
+} BulkPlace;
+/* bulk.load or bulk.store (then `signal` is empty) of `n` elements, an i32, of version `ver` of the array. */
+Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buffer, Value *n, BulkPlace signal);
+/* An op without operands and results. */
+Op *build_bare(Builder *b, Opcode code);
 /* A for with its block (induction variable of lo's type, then one argument for each of the n initial values; results
  * likewise), still empty. */
 Op *build_for(Builder *b, Value *lo, Value *hi, int64_t stride, int flags, int n, Value *const *init);
@@ -849,6 +865,17 @@ int op_first_index(const Op *op);
 /* Have all threads of a block that reach `v`'s definition together the same value there? Loaded values and loop-carried
  * ones count as not: uniform.c. */
 bool value_is_uniform(const Value *v);
+/* Of an op on a signal: the values before its place. */
+int op_signal_values(const Op *op);
+/* The operand of bulk copy `op` of kernel `k` that is the number of elements. Before it stand the indices of the array
+ * and those of the buffer, behind it those of the signal. */
+int op_bulk_count(const Module *m, const Kernel *k, const Op *op);
+/* Are there ops on signals in `b` or below? */
+bool block_has_signals(const Block *b);
+/* An op that orders warps, or copies beside them: on a signal, bulk.commit, bulk.wait, fence.async or barrier.warp? */
+bool op_is_signal(const Op *op);
+/* barrier.warp, elect or uniform: must all threads of the warp be there? */
+bool op_meets_warp(const Op *op);
 /* A barrier, of the whole block or between neighbouring warps? */
 bool op_is_barrier(const Op *op);
 
@@ -1046,6 +1073,7 @@ typedef struct TargetInfo {
    * shared memories move, in 1e9/s; bytes of the largest cache. */
   double clock, issue_rate, shared_rate, cache_bytes;
   bool async_copy;    /* it has async.copy, async.commit and async.wait */
+  bool bulk_copy;     /* it has signals and bulk copies, and ops on whole warps */
   int32_t near_warps; /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at
                          most; 0: it never is */
   bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */

@@ -306,18 +306,47 @@ static bool touches(const Op *op, OpForm form, int flag) {
 }
 
 int op_buffer_read(const Op *op) {
-  return op->code == OP_ASYNC_COPY ? op->from : touches(op, FORM_GLOBAL, OPF_READ) ? op->sym : -1;
+  return op->code == OP_ASYNC_COPY || op->code == OP_BULK_LOAD ? op->from
+         : touches(op, FORM_GLOBAL, OPF_READ)                  ? op->sym
+                                                               : -1;
 }
-int op_buffer_written(const Op *op) { return touches(op, FORM_GLOBAL, OPF_WRITE) ? op->sym : -1; }
-int op_array_read(const Op *op) { return touches(op, FORM_ARRAY, OPF_READ) ? op->sym : -1; }
+int op_buffer_written(const Op *op) {
+  return op->code == OP_BULK_STORE ? op->from : touches(op, FORM_GLOBAL, OPF_WRITE) ? op->sym : -1;
+}
+int op_array_read(const Op *op) {
+  return op->code == OP_BULK_STORE || touches(op, FORM_ARRAY, OPF_READ) ? op->sym : -1;
+}
 int op_array_written(const Op *op) {
-  return op->code == OP_ASYNC_COPY || touches(op, FORM_ARRAY, OPF_WRITE) ? op->sym : -1;
+  bool copies = op->code == OP_ASYNC_COPY || op->code == OP_BULK_LOAD;
+  return copies || touches(op, FORM_ARRAY, OPF_WRITE) ? op->sym : -1;
 }
 int op_array(const Op *op) { return op_array_read(op) >= 0 ? op_array_read(op) : op_array_written(op); }
 int op_elements(const Op *op) { return op->count ? op->count : 1; }
 bool op_is_barrier(const Op *op) { return op->code == OP_BARRIER || op->code == OP_BARRIER_NEAR; }
 int op_first_index(const Op *op) {
-  return (op_info[op->code].flags & OPF_WRITE) && op->code != OP_ASYNC_COPY ? op_elements(op) : 0;
+  OpForm form = op_info[op->code].form;
+  return (op_info[op->code].flags & OPF_WRITE) && form != FORM_COPY && form != FORM_BULK ? op_elements(op) : 0;
+}
+bool block_has_signals(const Block *b) {
+  for (const Op *op = b->first; op; op = op->next) {
+    bool any = op_info[op->code].form == FORM_SIGNAL;
+    for (int i = 0; i < op->nblocks && !any; i++)
+      any = block_has_signals(op->blocks[i]);
+    if (any)
+      return true;
+  }
+  return false;
+}
+bool op_is_signal(const Op *op) {
+  return op_info[op->code].form == FORM_SIGNAL || op->code == OP_BULK_COMMIT || op->code == OP_BULK_WAIT ||
+         op->code == OP_FENCE_ASYNC || op->code == OP_BARRIER_WARP;
+}
+bool op_meets_warp(const Op *op) {
+  return op->code == OP_BARRIER_WARP || op->code == OP_ELECT || op->code == OP_UNIFORM;
+}
+int op_signal_values(const Op *op) { return op->code != OP_SIGNAL_ARRIVE; }
+int op_bulk_count(const Module *m, const Kernel *k, const Op *op) {
+  return k->arrays[op->sym].rank + buffer_rank(m, op->from);
 }
 
 /* ---- kernels */
@@ -420,8 +449,9 @@ typedef struct Widest {
 /* Notes how much `op` moves (a block_walk callback). */
 static void note_width(void *user, Op *op) {
   Widest *w = user;
-  if ((op_buffer_read(op) == w->buffer || op_buffer_written(op) == w->buffer) && op_elements(op) > w->elements)
-    w->elements = op_elements(op);
+  int n = op_info[op->code].form == FORM_BULK ? VECTOR_BYTES : op_elements(op);
+  if ((op_buffer_read(op) == w->buffer || op_buffer_written(op) == w->buffer) && n > w->elements)
+    w->elements = n;
 }
 
 int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer) {

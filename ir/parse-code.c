@@ -470,6 +470,53 @@ static Op *parse_copy(Parser *p, Builder *b) {
   return op;
 }
 
+/* "%p, @full[%i] + [1]" */
+static Op *parse_signal(Parser *p, Builder *b, Opcode code) {
+  int64_t off[MAX_RANK] = {0};
+  Values operands = {0, NULL};
+  if (code != OP_SIGNAL_ARRIVE) {
+    push_value(p, &operands);
+    reader_expect(&p->r, ",");
+  }
+  int array = parse_array_ref(p);
+  parse_place(p, &operands, off);
+  Op *op = finish_op(p, b, code, operands);
+  if (!op)
+    return NULL;
+  op->sym = array;
+  memcpy(op->off, off, sizeof off);
+  return op;
+}
+
+/* "@sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n %n on @full[%m]"; of a store "to @A[%k, %l] + [0, 4] n %n" */
+static Op *parse_bulk(Parser *p, Builder *b, Opcode code) {
+  int64_t off[MAX_RANK] = {0}, from_off[MAX_RANK] = {0}, none[MAX_RANK];
+  Values operands = {0, NULL};
+  int array = parse_array_ref(p), signal = 0;
+  parse_place(p, &operands, off);
+  int32_t ver = parse_version(p);
+  reader_expect_word(&p->r, code == OP_BULK_LOAD ? "from" : "to");
+  int buffer = text_ref(p, module_find_buffer, "buffer");
+  parse_place(p, &operands, from_off);
+  reader_expect_word(&p->r, "n");
+  push_value(p, &operands);
+  if (code == OP_BULK_LOAD) {
+    reader_expect_word(&p->r, "on");
+    signal = parse_array_ref(p);
+    parse_place(p, &operands, none);
+  }
+  Op *op = finish_op(p, b, code, operands);
+  if (!op)
+    return NULL;
+  op->sym = array;
+  op->ver = ver;
+  op->from = buffer;
+  op->signal = signal;
+  memcpy(op->off, off, sizeof off);
+  memcpy(op->from_off, from_off, sizeof from_off);
+  return op;
+}
+
 /* "2" */
 static Op *parse_count(Parser *p, Builder *b, Opcode code) {
   int64_t n = reader_int(&p->r, 0, MAX_GROUPS);
@@ -564,6 +611,8 @@ static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   case FORM_ARRAY: return parse_memory(p, b, code, n);
   case FORM_COPY: return parse_copy(p, b);
   case FORM_COUNT: return parse_count(p, b, code);
+  case FORM_SIGNAL: return parse_signal(p, b, code);
+  case FORM_BULK: return parse_bulk(p, b, code);
   case FORM_BOX:
   case FORM_MAP: return parse_boxed(p, b, code);
   case FORM_FOR: return parse_for(p, b);

@@ -427,6 +427,7 @@ static void parse_kernel(Parser *p, Loc at) {
   parse_cover(p, &k);
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+  k.per_core = reader_accept_word(&p->r, "core") ? (int32_t)reader_int(&p->r, 1, MAX_SIZE) : 0;
   Token instead = parse_multiples(p, &k);
   reader_expect(&p->r, "{");
   parse_args(p, &k);

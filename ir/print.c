@@ -235,6 +235,45 @@ static void print_copy(Printer *p, const Op *op) {
   str_addf(p->s, " n %d", (int)op->count);
 }
 
+/* The rank of array number `i` of the kernel, but at most `n`. */
+static int rank_within(const Printer *p, int i, int n) {
+  int rank = p->k && i >= 0 && i < p->k->narrays ? p->k->arrays[i].rank : 0;
+  return rank < n ? rank : n;
+}
+
+/* An op on a signal: " %p, @full[%i] + [1]". */
+static void print_signal(Printer *p, const Op *op) {
+  int n = op_signal_values(op) < op->noperands ? op_signal_values(op) : op->noperands;
+  str_add(p->s, " ");
+  print_values(p->s, n, op->operands);
+  str_add(p->s, n ? ", " : "");
+  print_symbol(p->s, array_name(p->k, op->sym));
+  print_place(p->s, op->noperands - n, op->operands + n, op->off);
+}
+
+/* A bulk copy: " @sA[%i] + [4] v2 from @A[%k] + [4] n %n on @full[%m]", or " @sA[%i] v2 to @A[%k] n %n". */
+static void print_bulk(Printer *p, const Op *op) {
+  bool loads = op->code == OP_BULK_LOAD;
+  int array = rank_within(p, op->sym, op->noperands), signal = rank_within(p, op->signal, loads ? op->noperands : 0);
+  int buffer = op->noperands - 1 - array - signal;
+  buffer = buffer < 0 ? 0 : buffer;
+  str_add(p->s, " ");
+  print_symbol(p->s, array_name(p->k, op->sym));
+  print_place(p->s, array, op->operands, op->off);
+  str_addf(p->s, " v%d %s ", (int)op->ver, loads ? "from" : "to");
+  print_symbol(p->s, buffer_name(p->m, op->from));
+  print_place(p->s, buffer, op->operands + array, op->from_off);
+  str_add(p->s, " n ");
+  print_values(p->s, array + buffer < op->noperands, op->operands + array + buffer);
+  if (!loads)
+    return;
+  str_add(p->s, " on ");
+  print_symbol(p->s, array_name(p->k, op->signal));
+  str_add(p->s, "[");
+  print_values(p->s, op->noperands - array - buffer - 1, op->operands + array + buffer + 1);
+  str_add(p->s, "]");
+}
+
 /* An op between lanes: " %a xor 16", " %a by 1". */
 static void print_lane(Printer *p, const Op *op) {
   str_add(p->s, " ");
@@ -310,6 +349,8 @@ static void print_attributes(Printer *p, const Op *op) {
   case FORM_ARRAY: print_memory(p, op, array_name(p->k, op->sym)); break;
   case FORM_COPY: print_copy(p, op); break;
   case FORM_COUNT: str_addf(p->s, " %d", (int)op->count); break;
+  case FORM_SIGNAL: print_signal(p, op); break;
+  case FORM_BULK: print_bulk(p, op); break;
   case FORM_BOX:
   case FORM_MAP: print_boxed(p, op); break;
   case FORM_FOR: print_for_head(p, op); break;
@@ -577,6 +618,8 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
     print_extents(s, m, k->rank, k->without);
   }
   str_addf(s, " steps %d", (int)k->steps);
+  if (k->per_core)
+    str_addf(s, " core %d", (int)k->per_core);
   print_multiples(s, m, k);
   str_add(s, " {\n");
   print_args(s, m, k);

@@ -373,6 +373,63 @@ static void check_part(Verifier *v, const Op *op) {
     fail_op(v, op, "parts has the rounds of a walk without results");
 }
 
+/* The array of signals number `i` that `op` names; NULL, reported, if it is none. */
+static const Array *signal_array(Verifier *v, const Op *op, int i) {
+  if (i < 0 || i >= v->k->narrays) {
+    fail_op(v, op, "there is no array number %d", i);
+    return NULL;
+  }
+  const Array *a = &v->k->arrays[i];
+  if (a->space == SPACE_SHARED && a->type == TY_I64)
+    return a;
+  fail_op(v, op, "array '%s' is %s %s, but signals are in shared arrays of i64", a->name,
+          a->space == SPACE_SHARED ? "shared" : "private", type_name(a->type));
+  return NULL;
+}
+
+/* An op on a signal: a value before the place, of type i32, or none. */
+static void check_signal(Verifier *v, const Op *op) {
+  const Array *a = signal_array(v, op, op->sym);
+  int n = op_signal_values(op);
+  if (!a)
+    return;
+  if (op->noperands != n + a->rank) {
+    fail_op(v, op, "%d indices, but '%s' has rank %d", op->noperands - n, a->name, a->rank);
+    return;
+  }
+  for (int i = 0; i < op->noperands; i++)
+    expect_type(v, op, i, TY_I32, i < n ? "the value before the signal" : "an index");
+  check_offsets(v, op, a->rank, INT32_MAX);
+}
+
+/* A bulk copy: both places, elements of one type, how many, and the signal of a load. */
+static void check_bulk(Verifier *v, const Op *op) {
+  const Array *a = named_array(v, op), *s = op->code == OP_BULK_LOAD ? signal_array(v, op, op->signal) : NULL;
+  if (!a || (!s && op->code == OP_BULK_LOAD))
+    return;
+  if (op->from < 0 || op->from >= v->m->nbuffers) {
+    fail_op(v, op, "there is no buffer number %d", op->from);
+    return;
+  }
+  const Buffer *b = &v->m->buffers[op->from];
+  int rank = buffer_rank(v->m, op->from), at = a->rank + rank, signal = s ? s->rank : 0;
+  if (op->noperands != at + 1 + signal) {
+    fail_op(v, op, "%d operands, must be %d", op->noperands, at + 1 + signal);
+    return;
+  }
+  check_indices(v, op, 0, a->rank, TY_I32);
+  check_indices(v, op, a->rank, rank, TY_I64);
+  check_indices(v, op, at + 1, signal, TY_I32);
+  expect_type(v, op, at, TY_I32, "the number of elements");
+  if (buffer_type(v->m, op->from) != a->type)
+    fail_op(v, op, "'%s' is %s, but '%s' is %s", a->name, type_name(a->type), b->name,
+            type_name(buffer_type(v->m, op->from)));
+  if (op->code == OP_BULK_STORE &&
+      (b->kind == BUFFER_PARAM || (b->kind == BUFFER_FIELD && v->m->fields[b->field].input)))
+    fail_op(v, op, "'%s' cannot be written", b->name);
+  check_offsets(v, op, a->rank, INT32_MAX);
+}
+
 /* A for's operands, block arguments and results. */
 static void check_for(Verifier *v, const Op *op) {
   if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 ||
@@ -434,7 +491,7 @@ static void check_form(Verifier *v, const Op *op) {
   case FORM_PLAIN:
     if (op->code == OP_CONSTRUCT)
       check_construct(v, op);
-    else if (op->code == OP_BARRIER_NEAR)
+    else if (op->code == OP_BARRIER_NEAR || op_meets_warp(op))
       check_near(v, op);
     break;
   case FORM_MEMBER: check_extract(v, op); break;
@@ -451,6 +508,8 @@ static void check_form(Verifier *v, const Op *op) {
     if (op->count < 0 || op->count > MAX_GROUPS)
       fail_op(v, op, "%d groups, must be 0 to %d", op->count, MAX_GROUPS);
     break;
+  case FORM_SIGNAL: check_signal(v, op); break;
+  case FORM_BULK: check_bulk(v, op); break;
   case FORM_BOX:
   case FORM_MAP: check_boxed(v, op); break;
   case FORM_FOR: check_for(v, op); break;

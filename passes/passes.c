@@ -47,6 +47,8 @@ const Pass pass_table[] = {
      LEVEL_KIR, NULL, pass_lower_overlap},
     {"lower-stream", "to kernels whose tiles are walked, all stencils and time steps in flight,\nrows in registers",
      LEVEL_SIR, LEVEL_KIR, NULL, pass_lower_stream},
+    {"lower-warps", "to kernels whose strips are walked by a pipeline of warps in time", LEVEL_SIR, LEVEL_KIR, NULL,
+     pass_lower_warps},
     {"lower-loops", "to kernels of one thread that loop over cache-sized tiles", LEVEL_SIR, LEVEL_KIR, NULL,
      pass_lower_loops},
     {"lower-walk",

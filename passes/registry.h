@@ -27,6 +27,7 @@ Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o);
 

@@ -303,7 +303,7 @@ static void release_uses(Simplifier *s, const Op *op) {
 /* Does `op` do what other threads, or other ops, notice, whatever its results are used for? */
 static bool has_effect(const Op *op) {
   return (op_info[op->code].flags & OPF_WRITE) || op_is_barrier(op) || op->code == OP_ASYNC_COMMIT ||
-         op->code == OP_ASYNC_WAIT;
+         op->code == OP_ASYNC_WAIT || op_is_signal(op);
 }
 
 /* Does nothing in `b` do more than compute its values? */
@@ -405,8 +405,10 @@ static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, Sim
 /* Marks the arrays that `b` touches. */
 static void mark_arrays(bool *used, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
-    if (op_array(op) >= 0)
+    if (op_array(op) >= 0 || op_info[op->code].form == FORM_SIGNAL)
       used[op->sym] = true;
+    if (op->code == OP_BULK_LOAD)
+      used[op->signal] = true;
     for (int i = 0; i < op->nblocks; i++)
       mark_arrays(used, op->blocks[i]);
   }
@@ -415,8 +417,10 @@ static void mark_arrays(bool *used, const Block *b) {
 /* Renames the arrays in `b`: number i is to[i] from now on. */
 static void rename_arrays(const int32_t *to, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
-    if (op_array(op) >= 0)
+    if (op_array(op) >= 0 || op_info[op->code].form == FORM_SIGNAL)
       op->sym = to[op->sym];
+    if (op->code == OP_BULK_LOAD)
+      op->signal = to[op->signal];
     for (int i = 0; i < op->nblocks; i++)
       rename_arrays(to, op->blocks[i]);
   }

@@ -162,11 +162,48 @@ static void compile_meeting(Compiler *c, const Op *op) {
   p->loops = ARENA_ARRAY(c->s->arena, int32_t, c->nloops + 1);
   for (int i = 0; i < c->nloops; i++)
     p->loops[i] = c->loops[i];
-  bool trades = op_info[op->code].form == FORM_LANE;
-  int at = trades ? emit(c, SIM_SHUFFLE, op, define(c, op->results[0]), sim_slot(op->operands[0]), 0, 0)
-                  : emit(c, SIM_BARRIER, op, 0, 0, 0, 0);
+  bool trades = op_info[op->code].form == FORM_LANE || op_meets_warp(op);
+  int dst = op->nresults ? define(c, op->results[0]) : 0, a = op->noperands ? sim_slot(op->operands[0]) : 0;
+  int at = emit(c, trades ? SIM_SHUFFLE : SIM_BARRIER, op, dst, a, 0, 0);
   c->k->insns[at].place = p;
   c->k->near |= op->code == OP_BARRIER_NEAR;
+}
+
+/* An op on a signal; and others that act at once, without a place. */
+static void compile_signal(Compiler *c, const Op *op) {
+  bool placed = op_info[op->code].form == FORM_SIGNAL;
+  int n = placed ? op_signal_values(op) : 0;
+  int at = emit(c, op->code == OP_SIGNAL_WAIT ? SIM_AWAIT : SIM_SIGNAL, op, 0, n ? sim_slot(op->operands[0]) : 0, 0, 0);
+  c->k->insns[at].place = placed ? array_place(c, op->sym, op->operands + n, op->off) : NULL;
+  c->k->signals |= placed;
+}
+
+/* A bulk copy: SIM_BULK; jump end; what loads an element; what stores it; end. The two are done for each element, by
+ * SIM_BULK, which moves their places on; a load's signal is the place of the jump. */
+static void compile_bulk(Compiler *c, const Op *op) {
+  static const int64_t none[MAX_RANK] = {0};
+  bool loads = op->code == OP_BULK_LOAD;
+  int count = op_bulk_count(c->s->m, c->k->kernel, op);
+  const Array *a = c->k->arrays[op->sym].array;
+  SimPlace *cells = array_place(c, op->sym, op->operands, op->off),
+           *points = buffer_place(c, op->from, op->operands + a->rank, op->from_off);
+  int32_t value = new_slot(c);
+  int at = emit(c, SIM_SALIGN, op, 0, 0, 0, 0);
+  c->k->insns[at].place = cells;
+  at = emit(c, SIM_ALIGN, op, 0, 0, 0, 0);
+  c->k->insns[at].place = points;
+  cells->align = points->align = VECTOR_BYTES / type_size(a->type);
+  emit(c, SIM_BULK, op, value, sim_slot(op->operands[count]), 0, 0);
+  int jump = emit(c, SIM_JUMP, op, 0, 0, 0, 0);
+  if (loads)
+    c->k->insns[jump].place = array_place(c, op->signal, op->operands + count + 1, none);
+  at = emit(c, loads ? SIM_LOAD : SIM_SLOAD, op, value, 0, 0, 0);
+  c->k->insns[at].place = loads ? points : cells;
+  at = emit(c, loads ? SIM_SSTORE : SIM_STORE, op, 0, value, 0, 0);
+  c->k->insns[at].place = loads ? cells : points;
+  c->k->insns[jump].target = c->k->ninsns;
+  c->k->writes[op->from] = c->k->writes[op->from] || !loads;
+  c->k->signals = true;
 }
 
 /* The yield that ends `b`, or NULL. */
@@ -344,7 +381,19 @@ static void compile_op(Compiler *c, const Op *op) {
   case OP_BARRIER_NEAR:
   case OP_SHUFFLE:
   case OP_SHUFFLE_UP:
-  case OP_SHUFFLE_DOWN: compile_meeting(c, op); break;
+  case OP_SHUFFLE_DOWN:
+  case OP_BARRIER_WARP:
+  case OP_ELECT:
+  case OP_UNIFORM: compile_meeting(c, op); break;
+  case OP_SIGNAL_INIT:
+  case OP_SIGNAL_ARRIVE:
+  case OP_SIGNAL_EXPECT:
+  case OP_SIGNAL_WAIT:
+  case OP_BULK_COMMIT:
+  case OP_BULK_WAIT:
+  case OP_FENCE_ASYNC: compile_signal(c, op); break;
+  case OP_BULK_LOAD:
+  case OP_BULK_STORE: compile_bulk(c, op); break;
   case OP_IF: compile_if(c, op); break;
   case OP_FOR: compile_for(c, op); break;
   case OP_YIELD: break;
@@ -438,7 +487,7 @@ static bool place_grid(Sim *s, SimKernel *k) {
 /* The threads, their values and the shared memory of a block must be few enough to hold at once. */
 static bool check_size(Sim *s, const SimKernel *k) {
   const double thread = sizeof(SimThread) + 12.0 * k->nslots + (double)sizeof(SimCell) * (double)k->private_cells;
-  const double granule = (double)sizeof(SimGranule) + (k->near ? (double)sizeof(SimRead) * k->nwarps : 0);
+  const double granule = (double)sizeof(SimGranule) + (double)sizeof(SimRead) * sim_readers(k);
   const double bytes = thread * k->nthreads + granule * (double)k->shared_bytes + 8.0 * (double)k->nblocks;
   if (bytes < 8e9)
     return true;

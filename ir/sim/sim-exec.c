@@ -131,6 +131,9 @@ static void run_thread(Sim *s, SimThread *t) {
     case SIM_ITERATION: t->actor++; break;
     case SIM_BARRIER: t->state = SIM_WAITING; break;
     case SIM_SHUFFLE: t->state = SIM_TRADING; break;
+    case SIM_SIGNAL: sim_signal(s, t, i); break;
+    case SIM_BULK: sim_bulk(s, t, i); break;
+    case SIM_AWAIT: t->state = sim_await(s, t, i) ? SIM_RUNNING : SIM_BLOCKED; break;
     case SIM_END:
       sim_check_copies(s, t);
       t->state = SIM_DONE;
@@ -165,8 +168,11 @@ static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *meetin
     return "has finished";
   if (i == meeting)
     return "is at it in another iteration of the loop around it";
-  return arena_printf(s->arena, "waits at the %s of line %d", i->code == SIM_BARRIER ? "barrier" : "shuffle",
-                      i->op->loc.line);
+  const char *what = i->code == SIM_BARRIER ? "barrier"
+                     : i->code == SIM_AWAIT ? "signal"
+                     : op_meets_warp(i->op) ? op_info[i->op->code].name
+                                            : "shuffle";
+  return arena_printf(s->arena, "waits at the %s of line %d", what, i->op->loc.line);
 }
 
 /* ---- shuffles */
@@ -199,10 +205,31 @@ static int partner_of(const Op *op, int k, int n) {
   return lane < n ? lane : -1;
 }
 
+/* The `n` threads at `lanes` meet as a warp at `i`, which is no shuffle; a value that is to be the same in all and is
+ * not is a fault. */
+static void meet_warp(Sim *s, SimThread *lanes, int n, const SimInsn *i) {
+  uint32_t first = (s->block_epoch * 7 + lanes->number / SIM_WARP) % (uint32_t)n;
+  if (i->op->code == OP_BARRIER_WARP && s->k->signals)
+    sim_clocks_meet(s, lanes, n);
+  for (int k = 0; k < n && i->op->nresults; k++) {
+    if (i->op->code == OP_ELECT)
+      lanes[k].slot[i->dst].i = (uint32_t)k == first;
+    else if (!const_same(lanes[k].slot[i->a], lanes[0].slot[i->a], i->op->results[0]->type))
+      sim_fault(s, &lanes[k], i, "uniform: the value is not the same in all threads of the warp");
+    else
+      lanes[k].slot[i->dst] = lanes[k].slot[i->a];
+    lanes[k].stale[i->dst] = i->op->code == OP_ELECT ? 0 : lanes[k].stale[i->a];
+  }
+}
+
 /* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value; one without a partner its
  * own, stale from now on. */
-static void trade(const Sim *s, SimThread *lanes, int n) {
+static void trade(Sim *s, SimThread *lanes, int n) {
   const SimInsn *i = meeting_of(s, lanes);
+  if (op_info[i->op->code].form != FORM_LANE) {
+    meet_warp(s, lanes, n, i);
+    return;
+  }
   Const value[SIM_WARP];
   uint32_t stale[SIM_WARP];
   for (int k = 0; k < n; k++) {
@@ -224,23 +251,64 @@ static bool is_trading(const SimThread *lanes, int n) {
   return false;
 }
 
-/* Runs the threads of each warp through their shuffles to the next barrier or the end; false after a fault at a
- * shuffle. */
-static bool run_shuffles(Sim *s) {
-  for (int w = 0; w < s->k->nthreads; w += SIM_WARP) {
-    SimThread *lanes = &s->k->threads[w];
-    int n = s->k->nthreads - w < SIM_WARP ? s->k->nthreads - w : SIM_WARP;
-    while (is_trading(lanes, n) && !s->stop) {
-      if (!check_shuffle(s, lanes, n)) {
-        sim_settle(s);
+/* Runs those of the `n` threads at `lanes` on that wait for signals which have come. True if there was one. */
+static bool wake(Sim *s, SimThread *lanes, int n) {
+  bool any = false;
+  for (int k = 0; k < n && !s->stop; k++)
+    if (lanes[k].state == SIM_BLOCKED && sim_await(s, &lanes[k], meeting_of(s, &lanes[k]))) {
+      run_thread(s, &lanes[k]);
+      any = true;
+    }
+  return any;
+}
+
+/* Does one of the `n` threads at `lanes` wait for a signal? */
+static bool is_blocked(const SimThread *lanes, int n) {
+  for (int k = 0; k < n; k++)
+    if (lanes[k].state == SIM_BLOCKED)
+      return true;
+  return false;
+}
+
+/* Runs the `n` threads at `lanes`, a warp, as far as they come by themselves: through shuffles and signals that have
+ * come to the next barrier, the end, or a signal that has not. Sets *moved if they came anywhere; false after a fault
+ * at a shuffle. */
+static bool run_warp(Sim *s, SimThread *lanes, int n, bool *moved) {
+  for (bool on = true; on && !s->stop;) {
+    on = wake(s, lanes, n);
+    if (!is_blocked(lanes, n) && is_trading(lanes, n)) {
+      if (!check_shuffle(s, lanes, n))
         return false;
-      }
       trade(s, lanes, n);
       for (int k = 0, first = (int)sim_random(s, (uint64_t)n); k < n; k++)
         run_thread(s, &lanes[(first + k) % n]);
+      on = true;
     }
+    *moved |= on;
   }
   return true;
+}
+
+/* Runs all warps to the next barrier or the end, in turns as they wait for each other's signals; false after a fault,
+ * which is also if one waits for ever. */
+static bool run_warps(Sim *s) {
+  int warps = s->k->nwarps;
+  bool moved = true, ok = true;
+  while (moved && ok && !s->stop) {
+    moved = false;
+    for (int k = 0, first = (int)sim_random(s, (uint64_t)warps); k < warps && ok && !s->stop; k++) {
+      int w = (first + k) % warps * SIM_WARP;
+      ok = run_warp(s, &s->k->threads[w], s->k->nthreads - w < SIM_WARP ? s->k->nthreads - w : SIM_WARP, &moved);
+    }
+  }
+  for (int n = 0; n < s->k->nthreads && ok && !s->stop && !s->npending; n++)
+    if (s->k->threads[n].state == SIM_BLOCKED) {
+      sim_deadlock(s, &s->k->threads[n]);
+      ok = false;
+    }
+  if (!ok)
+    sim_settle(s);
+  return ok;
 }
 
 /* ---- barriers */
@@ -263,6 +331,8 @@ static bool meet(Sim *s) {
   }
   if (first->state == SIM_WAITING && meeting_of(s, first)->op->code == OP_BARRIER)
     s->met = s->interval + 1;
+  if (first->state == SIM_WAITING && s->k->signals)
+    sim_clocks_meet(s, s->k->threads, s->k->nthreads);
   return first->state == SIM_WAITING && !s->stop;
 }
 
@@ -325,12 +395,14 @@ static void run_block(Sim *s, int64_t number) {
     s->k->threads[n].commits = 0;
   }
   s->met = s->interval + 1;
+  if (k->signals)
+    sim_clocks_begin(s);
   do {
     s->interval++;
     mix_threads(s);
     for (int n = 0; n < k->nthreads && !s->stop; n++)
       run_thread(s, &s->k->threads[s->k->order[n]]);
-    if (!run_shuffles(s))
+    if (!run_warps(s))
       return;
     sim_settle(s);
     s->stats.barriers += s->k->threads[0].state == SIM_WAITING;
@@ -355,8 +427,10 @@ static void prepare(Sim *s) {
   }
   k->shared = arena_alloc(s->arena, (size_t)k->shared_bytes + 16);
   k->granules = ARENA_ARRAY(s->arena, SimGranule, (size_t)k->shared_bytes / (size_t)k->granule + 2);
-  if (k->near)
-    k->reads = ARENA_ARRAY(s->arena, SimRead, ((size_t)k->shared_bytes / (size_t)k->granule + 2) * (size_t)k->nwarps);
+  if (sim_readers(k))
+    k->reads =
+        ARENA_ARRAY(s->arena, SimRead, ((size_t)k->shared_bytes / (size_t)k->granule + 2) * (size_t)sim_readers(k));
+  k->signal = k->signals ? ARENA_ARRAY(s->arena, SimSignal, (size_t)k->shared_bytes / 8 + 1) : NULL;
   k->block_order = ARENA_ARRAY(s->arena, int64_t, k->nblocks + 1);
   fill_presets(s, k->nlaunch_presets, k->npresets);
 }

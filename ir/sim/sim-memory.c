@@ -24,6 +24,11 @@ static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const cha
   return true;
 }
 
+bool sim_cell(Sim *s, const SimThread *t, const SimInsn *i, const char *what, int64_t *cell) {
+  uint32_t stale;
+  return find_element(s, t, i, what, s->k->kernel->arrays[i->place->sym].name, cell, &stale);
+}
+
 /* Gives the load `i` its value. */
 static void give(SimThread *t, const SimInsn *i, Const v, uint32_t stale) {
   t->slot[i->dst] = v;
@@ -251,10 +256,37 @@ typedef struct Racer {
   uint32_t who, when;
 } Racer;
 
+/* "warp 2" or "a bulk copy of warp 2": an actor of a kernel with signals. */
+static const char *actor_text(Sim *s, uint32_t who) {
+  uint32_t n = (uint32_t)s->k->nthreads;
+  return arena_printf(s->arena, who < n ? "warp %u" : "a bulk copy of warp %u", who % n / SIM_WARP);
+}
+
+/* The same between warps that signals order. */
+static void fault_disorder(Sim *s, const SimThread *t, const SimInsn *i, bool reads, Racer r) {
+  const char *name = s->k->kernel->arrays[i->place->sym].name, *me = actor_text(s, t->actor),
+             *other = actor_text(s, r.who), *at = sim_place_text(s, t, i);
+  if (reads)
+    sim_race(s, t, i,
+             "ring '%s' at %s: %s reads the row before it is full: %s wrote it, and no signal or barrier that "
+             "this thread waited for stands behind that",
+             name, at, me, other);
+  else if (r.how == 2)
+    sim_race(s, t, i,
+             "ring '%s' at %s: %s overwrites the row before it is empty: %s reads it, and no signal, barrier or "
+             "bulk.wait stands between",
+             name, at, me, other);
+  else
+    sim_race(s, t, i, "ring '%s' at %s: %s overwrites the row that %s wrote, and no signal or barrier stands between",
+             name, at, me, other);
+}
+
 /* A race of `t` at `i` with `r`. */
 static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, Racer r) {
   const char *name = s->k->kernel->arrays[i->place->sym].name, *theirs = r.how == 1 ? "writes" : "reads";
-  if (s->k->nthreads == 1)
+  if (s->k->signals)
+    fault_disorder(s, t, i, *mine == 'r', r);
+  else if (s->k->nthreads == 1)
     sim_race(s, t, i,
              "race on shared array '%s' at %s: this iteration %s what another iteration of the parallel loop %s", name,
              sim_place_text(s, t, i), mine, theirs);
@@ -291,9 +323,18 @@ static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
   return (Racer){0};
 }
 
+/* The same in a kernel with signals. */
+static Racer touch_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes) {
+  Racer r = {.when = s->interval};
+  r.how = sim_ordered(s, g, me, writes, &r.who);
+  return r;
+}
+
 /* Notes that `me` reads granule `g`; with whom it races. */
-static inline Racer read_granule(const Sim *s, SimGranule *g, uint32_t me) {
+static inline Racer read_granule(Sim *s, SimGranule *g, uint32_t me) {
   uint32_t other;
+  if (s->k->signals)
+    return touch_ordered(s, g, me, false);
   touch_read(&g->touch, s->interval, me, &other);
   if (s->k->near) {
     SimRead *r = s->k->reads + (g - s->k->granules) * s->k->nwarps + me / SIM_WARP;
@@ -304,7 +345,9 @@ static inline Racer read_granule(const Sim *s, SimGranule *g, uint32_t me) {
 }
 
 /* Notes that `me` writes granule `g`; with whom it races. */
-static inline Racer write_granule(const Sim *s, SimGranule *g, uint32_t me) {
+static inline Racer write_granule(Sim *s, SimGranule *g, uint32_t me) {
+  if (s->k->signals)
+    return touch_ordered(s, g, me, true);
   Racer r = find_writer(s, &g->touch, me);
   if (!r.how)
     r = find_reader(s, g, me);

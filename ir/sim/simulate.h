@@ -4,6 +4,7 @@
  *   sim-compile.c   a kernel to a flat list of instructions with jumps, so that a thread can stop at a barrier
  *   sim-exec.c      threads, blocks, barriers
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
+ *   sim-signal.c    signals between warps, bulk copies, and what they order
  *   sim-fault.c     the words of a fault
  *
  * Every value carries its origin of staleness: 0 for a true value, else 1 + the number of the instruction that first
@@ -30,6 +31,10 @@ typedef enum SimCode {
   SIM_PSTORE,    /* private arrays */
   SIM_BARRIER,   /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
   SIM_SHUFFLE,   /* dst = a of the lane that the op leads to */
+  SIM_SIGNAL,    /* signal.init, arrive, expect with the value a; fence.async, bulk.commit, bulk.wait */
+  SIM_AWAIT,     /* until the signal's phase of parity a has ended */
+  SIM_BULK,      /* a bulk copy of a elements; the load and the store of one of them are the second and the third
+                    instruction behind it */
   SIM_PARALLEL,  /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
   SIM_ITERATION, /* an iteration of it begins */
   SIM_MOVE,      /* dst = a, stale also if b or c is */
@@ -120,6 +125,16 @@ typedef struct SimGranule {
   SimTouch touch;
 } SimGranule;
 
+/* A signal, of block number `block`: what ends a phase; the phases ended, arrivals and bytes missing of the present
+ * one; who made it ready, and when; what is done behind the phases ended, and what will be behind the present one, as
+ * clocks (SimThread). */
+typedef struct SimSignal {
+  uint32_t block, by, since;
+  int32_t arrivals, missing;
+  int64_t bytes, phase;
+  uint32_t *done, *next;
+} SimSignal;
+
 /* A copy on its way: the instruction that began it, the cell, and the value to come with its staleness; group: which of
  * the thread's commits closes it. */
 typedef struct SimCopy {
@@ -140,12 +155,17 @@ typedef struct SimCell {
 /* Lanes that trade values by shuffles. */
 enum { SIM_WARP = WARP_LANES };
 
-typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_DONE } SimState; /* at a barrier; at a shuffle */
+/* At a barrier; where a warp meets; at a signal. */
+typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_BLOCKED, SIM_DONE } SimState;
 
 /* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost.
  * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's
  * iteration. copies: those on their way, oldest first, with room for `cap`; commits: how many commits the thread has
- * made in this block. */
+ * made in this block.
+ * In kernels with signals: clock[n]: what thread n did at its time clock[n] and before is done for this thread; clock[n
+ * + number of threads]: so for the bulk copies that it began. Times are values of Sim.interval; its own is
+ * clock[number]. fenced: the time since which nothing has passed fence.async. began: the time of the bulk copy at hand;
+ * groups: of the groups of bulk stores that wait, the times of their last ones; stored: that of the group to be. */
 typedef struct SimThread {
   Const *slot;
   uint32_t *stale;
@@ -156,13 +176,18 @@ typedef struct SimThread {
   int32_t ncopies, cap;
   SimCopy *copies;
   int64_t commits;
+  uint32_t *clock, fenced, began, stored;
+  int32_t ngroups;
+  uint32_t groups[MAX_GROUPS + 1];
 } SimThread;
 
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
  * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
  * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
  * block has `nwarps`. What follows is made at its first launch and used in all: the threads of a block and the orders
- * of threads and blocks, both shuffled again and again; reads, if `near`: of each granule, warp by warp. */
+ * of threads and blocks, both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp,
+ * and then the bulk copies of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on.
+ */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -171,8 +196,9 @@ typedef struct SimKernel {
   SimArray *arrays;
   int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
   int granule;
-  bool *writes, near;
+  bool *writes, near, signals;
   int nwarps;
+  SimSignal *signal;
   SimThread *threads;
   int32_t *order;
   int64_t *block_order;
@@ -220,6 +246,9 @@ typedef struct Sim {
   int64_t block[MAX_RANK], block_number;
 } Sim;
 
+/* How many readers are kept of each granule. */
+static inline int sim_readers(const SimKernel *k) { return k->signals ? 2 * k->nwarps : k->near ? k->nwarps : 0; }
+
 /* The slot of a value that sim_compile numbered. */
 static inline int32_t sim_slot(const Value *v) { return v->id + 1; }
 
@@ -246,6 +275,20 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_private_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_private_store(Sim *s, SimThread *t, const SimInsn *i);
+/* SIM_SIGNAL; SIM_AWAIT, which is true when the phase has ended; SIM_BULK. */
+void sim_signal(Sim *s, SimThread *t, const SimInsn *i);
+bool sim_await(Sim *s, SimThread *t, const SimInsn *i);
+void sim_bulk(Sim *s, SimThread *t, const SimInsn *i);
+/* Of a kernel with signals: a block begins; its threads have met; the `n` of a warp at `lanes` have. */
+void sim_clocks_begin(Sim *s);
+void sim_clocks_meet(Sim *s, SimThread *lanes, int n);
+/* Thread `t` waits for a signal whose phase never ends. */
+void sim_deadlock(Sim *s, const SimThread *t);
+/* Actor `me` (a thread, or that number and the number of threads: its bulk copies) reads, or writes, the granule now.
+ * If that is not ordered behind another's write (1) or read (2), these and who in *who; else 0. */
+int sim_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes, uint32_t *who);
+/* Where cell `i` of thread `t` is, as element of its array. False after a fault. */
+bool sim_cell(Sim *s, const SimThread *t, const SimInsn *i, const char *what, int64_t *cell);
 /* SIM_ALIGN and SIM_SALIGN. */
 void sim_align(Sim *s, SimThread *t, const SimInsn *i);
 /* SIM_COPY; SIM_WAIT; the end of the thread, when no copy may be on its way. */

@@ -409,6 +409,6 @@ Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o) {
   bool near = pass_option_int(c, "barriers", n, o, "near", 0, 1, 0, &ok);
   module_renumber(m);
   for (int i = 0; i < m->nkernels; i++)
-    ok &= insert_barriers(c, m, &m->kernels[i], near);
+    ok &= block_has_signals(m->kernels[i].body) || insert_barriers(c, m, &m->kernels[i], near);
   return ok ? m : NULL;
 }

@@ -211,7 +211,8 @@ Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o)
   for (int i = 0; i < m->nkernels; i++) {
     Kernel *k = &m->kernels[i];
     int64_t before = kernel_shared_bytes(k);
-    allocate(c->arena, k);
+    if (!block_has_signals(k->body))
+      allocate(c->arena, k);
     int64_t after = kernel_shared_bytes(k);
     ok &= check_size(c, k, after);
     pass_stat(c, before, "shared-alloc", "shared bytes of kernel %s as lowered", k->name);

@@ -77,7 +77,7 @@ Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   for (int i = 0; i < m->nkernels; i++) {
     block_renumber(m->kernels[i].body, 0);
-    if (specialize(c, m, &m->kernels[i]))
+    if (!block_has_signals(m->kernels[i].body) && specialize(c, m, &m->kernels[i]))
       simplify_kernel(c, m, &m->kernels[i]);
   }
   return m;

@@ -204,6 +204,10 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
  * had. */
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most);
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most);
+/* The same for time over warps (schedule-warps.c). */
+bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
+/* Why there is no such schedule (the end of a sentence), NULL: it is *out. */
+const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
 /* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a
  * part of a sentence). */
 const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);

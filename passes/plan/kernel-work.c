@@ -401,6 +401,10 @@ static void count_op(Count *c, const Op *op) {
     break;
   case OP_ASYNC_WAIT: c->w->instructions += c->rounds; break;
   case OP_ASYNC_COMMIT: c->w->instructions += c->rounds; break;
+  case OP_BULK_LOAD:
+  case OP_BULK_STORE:
+  case OP_ELECT: c->w->instructions += c->rounds; break;
+  case OP_UNIFORM:
   case OP_SHUFFLE:
   case OP_SHUFFLE_UP:
   case OP_SHUFFLE_DOWN:

@@ -444,6 +444,8 @@ static bool check_request(const Resolve *r) {
     return schedule_error(r,
                           "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream",
                           family->name);
+  if (w->chunk && !(family->knobs & KNOB_CHUNK))
+    return schedule_error(r, "-chunk: the %s schedule has no rows of a walk to choose; leave it out", family->name);
   if (w->fuse && !(family->knobs & KNOB_CUT) && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
     return schedule_error(
         r, "-fuse=%s: the %s schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap",
@@ -778,5 +780,7 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
     return false;
   if (r.want.family == FAMILY_STREAM)
     return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
+  if (r.want.family == FAMILY_WARPS)
+    return schedule_warps(c, m, &r.want, m->time_tile > 1 ? m->time_tile : most_levels(m, &by), out);
   return r.want.family == FAMILY_NAIVE ? resolve_naive(&r) : resolve_overlap(&r);
 }

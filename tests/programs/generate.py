@@ -639,6 +639,12 @@ class Generator(Statements):
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
         return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5])}"]
 
+    def over_warps(self):
+        """Options of the warps schedule, which fits few programs: warps, levels a warp, cells a lane, groups a ring. Its choices are of their own, so that those of programs stay as they are."""
+        r = random.Random(self.seed * 2 + 1)
+        warps = r.choice([1, 2, 2, 3, 4])
+        return ["-schedule=warps", f"-T={warps * r.choice([1, 1, 2])}", f"-block={warps}x32", f"-elems=1x{r.choice([4, 4, 8, 12])}", f"-ahead={r.choice([2, 3, 4])}"]
+
     def walked_alone(self):
         """Options of the stream schedule on a target without threads: lines and columns that a tile computes, rows of a walk."""
         r = self.r
@@ -664,6 +670,8 @@ class Generator(Statements):
         if not device or device in ("sim", "cuda"):
             cpu = r.choice(["sm_75", "sm_90", "sm_90"])
             yield [f"--device={device or 'sim'}"] + (self.streamed(True) if device == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
+        if (not device or device in ("sim", "cuda")) and rank == 2 and len(self.names) == 1:
+            yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=sm_90"]) + self.over_warps()
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])
         if not device and r.random() < 0.7:

@@ -1,0 +1,88 @@
+/* backend/nvptx-warps.c: warps that work apart, from sm_90 on: mbarriers, bulk copies, and ops on whole warps. */
+#include "backend/emit.h"
+
+#include <string.h>
+
+/* The place of a pointer to shared memory as the instructions take it: 32 bits. */
+static LLVMValueRef shared_number(Emit *e, LLVMValueRef p) { return LLVMBuildPtrToInt(e->here.b, p, e->i32, ""); }
+
+/* The instruction `text`, which changes memory, on the `n` operands; threads of a warp do not go through it apart that
+ * came together. */
+static void instruction(Emit *e, const char *text, const char *constraints, int n, LLVMValueRef *operands) {
+  LLVMTypeRef types[4];
+  for (int i = 0; i < n; i++)
+    types[i] = LLVMTypeOf(operands[i]);
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), types, (unsigned)n, 0);
+  const char *all = arena_printf(e->arena, "%s%s~{memory}", constraints, n ? "," : "");
+  LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), all, strlen(all), 1, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef call = LLVMBuildCall2(e->here.b, type, code, operands, (unsigned)n, "");
+  unsigned kind = LLVMGetEnumAttributeKindForName("convergent", strlen("convergent"));
+  LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                           LLVMCreateEnumAttribute(e->context, kind, 0));
+}
+
+static void init(Emit *e, LLVMValueRef signal, LLVMValueRef arrivals) {
+  instruction(e, "mbarrier.init.shared::cta.b64 [$0], $1;\n\tfence.mbarrier_init.release.cluster;", "r,r", 2,
+              (LLVMValueRef[]){shared_number(e, signal), arrivals});
+}
+
+static void arrive(Emit *e, LLVMValueRef signal) {
+  LLVMValueRef p = shared_number(e, signal);
+  instruction(e, "mbarrier.arrive.shared::cta.b64 _, [$0];", "r", 1, &p);
+}
+
+static void expect(Emit *e, LLVMValueRef signal, LLVMValueRef bytes) {
+  instruction(e, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r", 2,
+              (LLVMValueRef[]){shared_number(e, signal), bytes});
+}
+
+/* All threads of a warp leave the loop together: bra.uni says so to ptxas. */
+static void wait_for(Emit *e, LLVMValueRef signal, LLVMValueRef parity) {
+  instruction(e,
+              "{\n\t.reg .pred done;\n"
+              "WAIT:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"
+              "@done bra.uni DONE;\n\tbra.uni WAIT;\n"
+              "DONE:\n\t}",
+              "r,r", 2, (LLVMValueRef[]){shared_number(e, signal), parity});
+}
+
+static void bulk_load(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes, LLVMValueRef signal) {
+  instruction(e, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];", "r,l,r,r",
+              4, (LLVMValueRef[]){shared_number(e, to), from, bytes, shared_number(e, signal)});
+}
+
+static void bulk_store(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes) {
+  instruction(e, "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;", "l,r,r", 3,
+              (LLVMValueRef[]){to, shared_number(e, from), bytes});
+}
+
+static void bulk_commit(Emit *e) { instruction(e, "cp.async.bulk.commit_group;", "", 0, NULL); }
+
+static void bulk_wait(Emit *e, int groups) {
+  instruction(e, arena_printf(e->arena, "cp.async.bulk.wait_group.read %d;", groups), "", 0, NULL);
+}
+
+static void fence(Emit *e) { instruction(e, "fence.proxy.async.shared::cta;", "", 0, NULL); }
+
+static void barrier(Emit *e) {
+  LLVMValueRef all = LLVMConstInt(e->i32, UINT32_MAX, 0);
+  emit_intrinsic(e, e->here.b, "llvm.nvvm.bar.warp.sync", 0, NULL, 1, &all);
+}
+
+static LLVMValueRef elect(Emit *e) {
+  LLVMValueRef all = LLVMConstInt(e->i32, UINT32_MAX, 0);
+  LLVMValueRef both = emit_intrinsic(e, e->here.b, "llvm.nvvm.elect.sync", 0, NULL, 1, &all);
+  return LLVMBuildExtractValue(e->here.b, both, 1, "");
+}
+
+const WarpOps nvptx_warps = {.init = init,
+                             .arrive = arrive,
+                             .expect = expect,
+                             .wait = wait_for,
+                             .bulk_load = bulk_load,
+                             .bulk_store = bulk_store,
+                             .bulk_commit = bulk_commit,
+                             .bulk_wait = bulk_wait,
+                             .fence = fence,
+                             .barrier = barrier,
+                             .elect = elect};

@@ -1,0 +1,407 @@
+/* lower-warps.c: time over warps (the paper's tiles, walked by a pipeline of warps). A block's warps are a pipeline in
+ * time, each of which makes C time levels of a strip of columns, row after row; rows pass between neighbouring warps
+ * through rings in shared memory, whose groups of rows are full or empty as signals say, and whole rows come and go by
+ * bulk copies. There is no barrier of the block but one at its beginning. */
+#include "passes/lower/warps.h"
+#include "passes/plan/plan.h"
+#include "passes/registry.h"
+
+/* Where the walk has got to with loads: strip behind that of the segment, groups left of it, row that comes next,
+ * column and columns of its strip; i32. */
+enum { LOAD_STRIP, LOAD_GROUPS, LOAD_Y, LOAD_X, LOAD_COLUMNS, LOADS };
+
+/* ---- small ops */
+
+static Value *small(WarpKernel *k, int x) { return build_int(&k->b, TY_I32, x); }
+
+static Value *plus(WarpKernel *k, Value *x, int y) { return build2(&k->b, OP_ADD, x, small(k, y)); }
+
+/* An op on signal `slot` of those of ring `ring`. */
+static void signal_of(WarpKernel *k, Opcode code, int array, Value *value, Value *ring, Value *slot) {
+  build_signal(&k->b, code, array, value, 2, (Value *[]){ring, slot}, NULL);
+}
+
+/* Goes into arm `arm` of `op`; what the place outside is goes to *outer. */
+static void go_in(WarpKernel *k, const Op *op, int arm, Builder *outer) {
+  *outer = k->b;
+  k->b = builder_at_end(outer->arena, op->blocks[arm]);
+  k->b.loc = outer->loc;
+}
+
+/* Begins what one thread of the warp does. */
+static void go_alone(WarpKernel *k, Builder *outer) {
+  Value *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
+  go_in(k, build_if(&k->b, one, 0, NULL), 0, outer);
+}
+
+/* ---- rows from and to global memory */
+
+/* The place of row `u` of place `slot` of ring `ring`, column `x` (NULL: 0) of the strip. */
+static void cells_of(WarpKernel *k, Value *ring, Value *slot, int u, Value *x, Value **at) {
+  at[0] = ring;
+  at[1] = plus(k, build2(&k->b, OP_MUL, slot, small(k, k->w.U)), u);
+  at[2] = x ? x : small(k, 0);
+}
+
+/* Begins the copies of the group at hand to place `slot` of the first ring. */
+static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
+  const Field *f = &k->e->m->fields[k->e->field];
+  Value *n = load[LOAD_COLUMNS], *x = warps_grid(k, load[LOAD_X], 1), *zero = small(k, 0), *cells[MAX_RANK];
+  Value *signal[] = {zero, slot};
+  signal_of(k, OP_SIGNAL_EXPECT, k->full, build2(&k->b, OP_MUL, n, small(k, k->w.U * type_size(f->type))), zero, slot);
+  for (int u = 0; u < k->w.U; u++) {
+    Value *at[] = {build_map(&k->b, OP_GUARD, warps_grid(k, load[LOAD_Y], 0), u, f->box.lo[0], f->box.hi[0]), x};
+    cells_of(k, zero, slot, u, NULL, cells);
+    build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->ring, 3, cells, NULL},
+               (BulkPlace){load_buffer(k->lo, k->e->field), 2, at, NULL}, n, (BulkPlace){k->full, 2, signal, NULL});
+  }
+}
+
+/* The same for the next group of the block's segments, if there is one; `load` then is where that leads. */
+static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
+  Builder outer;
+  Type types[LOADS] = {TY_I32, TY_I32, TY_I32, TY_I32, TY_I32};
+  Value *none = build2(&k->b, OP_LE, load[LOAD_GROUPS], small(k, 0));
+  Value *more = build2(&k->b, OP_LT, load[LOAD_STRIP], to);
+  Op *op = build_if(&k->b, build2(&k->b, OP_AND, none, more), LOADS, types);
+  go_in(k, op, 0, &outer);
+  WarpSegment s = warps_segment(k, load[LOAD_STRIP]);
+  Value *next[LOADS] = {warps_add(k, load[LOAD_STRIP], 1), s.groups, s.y, s.x, s.columns};
+  build_yield(&k->b, LOADS, next);
+  k->b = builder_at_end(outer.arena, op->blocks[1]);
+  build_yield(&k->b, LOADS, load);
+  k->b = outer;
+  for (int i = 0; i < LOADS; i++)
+    load[i] = op->results[i];
+  Op *any = build_if(&k->b, build2(&k->b, OP_GT, load[LOAD_GROUPS], small(k, 0)), 0, NULL);
+  Builder one;
+  go_in(k, any, 0, &outer);
+  go_alone(k, &one);
+  start_copies(k, load, slot);
+  k->b = outer;
+  load[LOAD_GROUPS] = warps_add(k, load[LOAD_GROUPS], -1);
+  load[LOAD_Y] = warps_add(k, load[LOAD_Y], k->w.U);
+}
+
+/* The same where the warp is the first, `load` being led on there alone. */
+static void load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
+  Type types[LOADS] = {TY_I32, TY_I32, TY_I32, TY_I32, TY_I32};
+  Builder outer;
+  Op *op = build_if(&k->b, k->is_first, LOADS, types);
+  go_in(k, op, 1, &outer);
+  build_yield(&k->b, LOADS, load);
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  load_next(k, load, to, slot);
+  build_yield(&k->b, LOADS, load);
+  k->b = outer;
+  for (int i = 0; i < LOADS; i++)
+    load[i] = op->results[i];
+}
+
+/* Begins the copies of those rows of the group at place `slot` of the last ring that are the segment's; the first is
+ * row `y`. Then waits until the next place is free. */
+static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
+  Builder outer;
+  Value *n = build2(&k->b, OP_SUB, s->to, s->from), *cells[MAX_RANK];
+  Value *x = warps_grid(k, build2(&k->b, OP_ADD, s->x, s->from), 1);
+  for (int u = 0; u < k->w.U; u++) {
+    Value *row = warps_add(k, y, u);
+    Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, row, s->first), build2(&k->b, OP_LT, row, s->end));
+    go_in(k, build_if(&k->b, in, 0, NULL), 0, &outer);
+    Value *at[] = {warps_grid(k, row, 0), x};
+    cells_of(k, small(k, k->w.W), slot, u, s->from, cells);
+    build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->ring, 3, cells, NULL},
+               (BulkPlace){store_buffer(k->lo, k->l, k->e->field), 2, at, NULL}, n, (BulkPlace){0});
+    k->b = outer;
+  }
+  build_bare(&k->b, OP_BULK_COMMIT);
+  build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = k->w.G - 1;
+}
+
+/* ---- a group of rows */
+
+/* Waits until the group's rows have come, and there is room for what becomes of them. */
+static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
+  Value *one = small(k, 1), *other = build2(&k->b, OP_SUB, one, parity);
+  Value *come = k->bulk ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
+  signal_of(k, OP_SIGNAL_WAIT, k->full, come, k->warp, slot);
+  signal_of(k, OP_SIGNAL_WAIT, k->empty, build3(&k->b, OP_SELECT, k->is_final, one, other), plus(k, k->warp, 1), slot);
+}
+
+Box warps_range(const WarpKernel *k, int d) {
+  const Box *in = &k->e->piece->box, *all = &k->e->m->fields[k->e->field].box;
+  Arena *a = k->b.arena;
+  return (Box){.rank = 1, .lo = {affine_sub(a, in->lo[d], all->lo[d])}, .hi = {affine_sub(a, in->hi[d], all->lo[d])}};
+}
+
+/* Are all rows of the group that comes with row `y` in the main piece, as far as that is asked, and all columns? */
+static void find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides) {
+  Builder *b = &k->b;
+  Box down = warps_range(k, 0), across = warps_range(k, 1);
+  Value *first = warps_add(k, y, -(int64_t)k->e->above * k->w.C), *last = warps_add(k, y, k->w.U - 1);
+  Value *right = warps_add(k, s->x, (int64_t)WARP_LANES * k->w.X - 1);
+  Value *wide = build2(b, OP_GE, k->columns, build_int(b, TY_I64, (int64_t)WARP_LANES * k->w.X));
+  *rows = build2(b, OP_AND, build_inside(b, 1, &first, &down), build_inside(b, 1, &last, &down));
+  *rows = build2(b, OP_AND, *rows, wide);
+  *sides = build2(b, OP_AND, build_inside(b, 1, &s->x, &across), build_inside(b, 1, &right, &across));
+}
+
+/* The group's rows through the warp's levels, with tests where there are points outside of the main piece. */
+static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
+  Value *rows, *sides;
+  Builder outer, inner;
+  find_rims(k, s, y, &rows, &sides);
+  Op *whole = build_if(&k->b, build1(&k->b, OP_UNIFORM, rows), 0, NULL);
+  go_in(k, whole, 1, &outer);
+  warps_group(k, RIMS_ANY, s, y, slot);
+  k->b = builder_at_end(outer.arena, whole->blocks[0]);
+  Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, sides), 0, NULL);
+  go_in(k, middle, 0, &inner);
+  warps_group(k, RIMS_NONE, s, y, slot);
+  k->b = builder_at_end(outer.arena, middle->blocks[1]);
+  warps_group(k, RIMS_SIDES, s, y, slot);
+  k->b = outer;
+}
+
+/* Tells the neighbours, or global memory, of the group; row `y` is the first that came to the warp. */
+static void pass_on(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
+  Builder outer, one;
+  Op *op = build_if(&k->b, k->is_first, 0, NULL);
+  go_in(k, op, 1, &outer);
+  go_alone(k, &one);
+  signal_of(k, OP_SIGNAL_ARRIVE, k->empty, NULL, k->warp, slot);
+  k->b = outer;
+  op = build_if(&k->b, k->is_final, 0, NULL);
+  go_in(k, op, 1, &outer);
+  go_alone(k, &one);
+  signal_of(k, OP_SIGNAL_ARRIVE, k->full, NULL, plus(k, k->warp, 1), slot);
+  if (k->bulk) {
+    k->b = builder_at_end(outer.arena, op->blocks[0]);
+    go_alone(k, &one);
+    store_rows(k, s, warps_add(k, y, -(int64_t)k->e->above * k->w.C), slot);
+    k->b = one;
+    build_bare(&k->b, OP_BARRIER_WARP);
+  }
+  k->b = outer;
+}
+
+/* What a loop carries: the place in the rings, the parity of its phases, and where the loads are. */
+enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRIED = CARRY_LOADS + LOADS };
+
+/* A group, whose first row that comes to the warp is `y`; led on in carried. */
+static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
+  Builder outer;
+  Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
+  wait_for_group(k, slot, parity);
+  compute(k, s, y, slot);
+  if (k->bulk) {
+    go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+    build_bare(&k->b, OP_FENCE_ASYNC);
+    k->b = outer;
+  }
+  build_bare(&k->b, OP_BARRIER_WARP);
+  if (k->bulk)
+    load_if_first(k, carried + CARRY_LOADS, to, slot);
+  pass_on(k, s, y, slot);
+  Value *next = plus(k, slot, 1), *around = build2(&k->b, OP_EQ, next, small(k, k->w.G));
+  carried[CARRY_SLOT] = build3(&k->b, OP_SELECT, around, small(k, 0), next);
+  carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, small(k, 1), parity), parity);
+}
+
+/* ---- the kernel */
+
+/* Begins a loop from lo to hi (i32) that carries `carried`, which then are its arguments. */
+static Op *go_round(WarpKernel *k, Value *lo, Value *hi, Value **carried, Builder *outer) {
+  Op *loop = build_for(&k->b, lo, hi, 1, 0, CARRIED, carried);
+  go_in(k, loop, 0, outer);
+  for (int i = 0; i < CARRIED; i++)
+    carried[i] = loop->blocks[0]->args[i + 1];
+  return loop;
+}
+
+/* Ends it; `carried` then is what comes out. */
+static void come_out(WarpKernel *k, const Op *loop, Value **carried, const Builder *outer) {
+  build_yield(&k->b, CARRIED, carried);
+  k->b = *outer;
+  for (int i = 0; i < CARRIED; i++)
+    carried[i] = loop->results[i];
+}
+
+/* All segments of the block, group by group. */
+static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried) {
+  Builder outside, between;
+  Op *segments = go_round(k, from, to, carried, &outside);
+  WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
+  Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->above);
+  Value *y = build2(&k->b, OP_SUB, s.y, lag);
+  Op *groups = go_round(k, small(k, 0), s.groups, carried, &between);
+  Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
+  make_group(k, &s, build2(&k->b, OP_ADD, y, row), to, carried);
+  come_out(k, groups, carried, &between);
+  come_out(k, segments, carried, &outside);
+}
+
+/* Makes the arrays: the rings between warps (before the first and behind the last too), their signals, and what levels
+ * keep. */
+static void make_arrays(WarpKernel *k) {
+  const WarpShape *w = &k->w;
+  const WarpEquation *e = k->e;
+  const Field *f = &e->m->fields[e->field];
+  Arena *a = k->b.arena;
+  int32_t rows[MAX_RANK] = {w->W + 1, w->G * w->U, WARP_LANES * w->X}, signals[MAX_RANK] = {w->W + 1, w->G},
+          cells[MAX_RANK] = {e->last, w->X};
+  const Array ring = {.name = arena_printf(a, "%s.rows", f->name),
+                      .type = f->type,
+                      .space = SPACE_SHARED,
+                      .rank = 3,
+                      .storage = -1,
+                      .shape = {rows[0], rows[1], rows[2]},
+                      .pad_hi = {0, 0, rows[2]}};
+  ARENA_PUSH(a, k->k->arrays, k->k->narrays, ring);
+  k->ring = k->k->narrays - 1;
+  k->full = kernel_array(k->lo, k->k, "full", TY_I64, SPACE_SHARED, signals, NULL, NULL);
+  k->empty = kernel_array(k->lo, k->k, "empty", TY_I64, SPACE_SHARED, signals, NULL, NULL);
+  k->sums = ARENA_ARRAY(a, int32_t, w->C * e->slots + 1);
+  for (int i = 0; i < w->C * e->slots; i++)
+    k->sums[i] = kernel_array(k->lo, k->k, arena_printf(a, "sum%d.%d", i / e->slots, i % e->slots),
+                              e->slot_type[i % e->slots], SPACE_PRIVATE, cells, NULL, NULL);
+}
+
+/* Finds lane and warp, makes the signals ready, and starts the sums with zeros, which nobody needs. */
+static void start_block(WarpKernel *k) {
+  Builder outer;
+  const WarpShape *w = &k->w;
+  Value *thread = build_dim(&k->b, OP_THREAD, 0);
+  k->lane = build_dim(&k->b, OP_THREAD, 1);
+  k->warp = w->W > 1 ? build1(&k->b, OP_UNIFORM, thread) : small(k, 0);
+  k->is_first = build2(&k->b, OP_EQ, k->warp, small(k, 0));
+  k->is_final = build2(&k->b, OP_EQ, k->warp, small(k, w->W - 1));
+  k->in_warp = build2(&k->b, OP_MUL, k->lane, small(k, w->X));
+  k->step = stencils_use_step(1, k->e->st) ? build_step(&k->b) : NULL;
+  Value *flat = build2(&k->b, OP_ADD, build2(&k->b, OP_MUL, thread, small(k, WARP_LANES)), k->lane);
+  go_in(k, build_if(&k->b, build2(&k->b, OP_EQ, flat, small(k, 0)), 0, NULL), 0, &outer);
+  for (int i = 0; i < (w->W + 1) * w->G; i++) {
+    Value *ring = small(k, i / w->G), *slot = small(k, i % w->G), *one = small(k, 1);
+    signal_of(k, OP_SIGNAL_INIT, k->full, one, ring, slot);
+    signal_of(k, OP_SIGNAL_INIT, k->empty, one, ring, slot);
+  }
+  k->b = outer;
+  build_barrier(&k->b);
+  for (int i = 0; i < w->C * k->e->slots; i++)
+    for (int c = 0; c < k->e->last * w->X; c++) {
+      Value *at[] = {small(k, c / w->X), small(k, c % w->X)};
+      build_astore(&k->b, k->sums[i], 0, build_const(&k->b, k->e->slot_type[i % k->e->slots], (Const){0}), 2, at, NULL);
+    }
+}
+
+/* What a block does that has segments: those in strips from `from` to before `to`. */
+static void make_segments(WarpKernel *k, Value *from, Value *to) {
+  Builder outer, one;
+  start_block(k);
+  Value *carried[CARRIED] = {small(k, 0), small(k, 0)};
+  for (int i = 0; i < LOADS; i++)
+    carried[CARRY_LOADS + i] = i == LOAD_STRIP ? from : small(k, 0);
+  for (int g = 0; g < k->w.G && k->bulk; g++)
+    load_if_first(k, carried + CARRY_LOADS, to, small(k, g));
+  walk_segments(k, from, to, carried);
+  if (!k->bulk)
+    return;
+  go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  go_alone(k, &one);
+  build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = 0;
+  k->b = outer;
+}
+
+/* The kernel's body. On small fields some blocks have nothing to do. */
+static void make_body(WarpKernel *k) {
+  Value *from, *to;
+  Builder outer;
+  warps_measure(k);
+  warps_share(k, &from, &to);
+  go_in(k, build_if(&k->b, build2(&k->b, OP_LT, from, to), 0, NULL), 0, &outer);
+  make_segments(k, from, to);
+  k->b = outer;
+}
+
+/* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
+static int warps_kernel(Lowering *lo, const Launch *l, const WarpEquation *e, const Schedule *s, bool bulk,
+                        const char *name) {
+  int index = lowering_kernel(lo, name, l->steps, e->st->loc);
+  WarpKernel k = {.lo = lo, .l = l, .e = e, .w = warps_shape(e, s), .k = &lo->out->kernels[index], .bulk = bulk};
+  Arena *a = lo->out->arena;
+  if (bulk) {
+    const Field *f = &e->m->fields[e->field];
+    kernel_multiple(lo, index, box_extent(a, &f->box, 1), k.w.vector);
+  }
+  k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
+  k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;
+  k.k->threads[0] = k.w.W;
+  k.k->threads[1] = WARP_LANES;
+  k.k->tile[0] = k.k->tile[1] = 1;
+  k.k->extent[0] = affine_const(1);
+  k.k->extent[1] = affine_const(k.blocks);
+  k.b = builder_at_end(a, k.k->body);
+  k.b.loc = k.k->loc;
+  make_arrays(&k);
+  make_body(&k);
+  return index;
+}
+
+/* ---- modules */
+
+/* Rows and columns are counted in 32 bits: launches check that. */
+static void check_extents(Lowering *lo, const Field *f) {
+  for (int d = 0; d < 2; d++) {
+    Affine left = affine_sub(lo->out->arena, affine_const(INT32_MAX / 2), box_extent(lo->out->arena, &f->box, d));
+    if (!left.n && left.c >= 0)
+      continue;
+    Check c = {.value = left,
+               .loc = f->loc,
+               .message = arena_printf(lo->out->arena,
+                                       "field '%s' has more than 2^30 points in dimension %d; use -schedule=stream",
+                                       f->name, d)};
+    ARENA_PUSH(lo->out->arena, lo->out->checks, lo->out->nchecks, c);
+  }
+}
+
+/* The kernel of all steps, one for rows that are not whole 16 bytes, and overlapped tiles for the steps that remain. */
+static Module *lower_warps(PassContext *c, Module *m, const WarpEquation *e, const Schedule *s) {
+  int groups;
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);
+  Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
+  for (int i = 0; i < m->ninits + groups; i++)
+    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
+  all[m->ninits + groups] = tile;
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + 1, all);
+  if (!c->sketch)
+    lower_inits(lo, inits, s->rest->block);
+  HostSeq *seq = host_seq(lo, tile->steps);
+  const char *name = group_name(lo, tile, "warps", false);
+  int index = warps_kernel(lo, tile, e, s, true, name);
+  check_extents(lo, &m->fields[e->field]);
+  host_launch(lo, seq, index);
+  host_swaps(lo, seq, tile);
+  if (lo->out->kernels[index].nmultiples && !c->sketch)
+    kernel_instead(lo, index, warps_kernel(lo, tile, e, s, false, arena_printf(m->arena, "%s_any", name)));
+  if (!c->sketch && m->time_tile > 1)
+    overlap_seq(lo, groups, step, s->rest);
+  return lowering_finish(lo);
+}
+
+Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) {
+  Schedule s;
+  const char *why;
+  (void)n, (void)o;
+  if (!lowering_ready(c, m, "lower-warps") || !plan_obeyed(c, m, "lower-warps", FAMILY_WARPS, &s) ||
+      !extents_ready(c, m, "lower-warps"))
+    return NULL;
+  const WarpEquation *e = warps_equation(m, &why);
+  if (!e) {
+    diag_error(c->diags, no_loc(), "-schedule=warps: %s", why);
+    return NULL;
+  }
+  return lower_warps(c, m, e, &s);
+}

@@ -1,0 +1,133 @@
+/* schedule-warps.c: tiles for time over warps: what is asked for made legal, and what is left open chosen. Rules and
+ * where they come from: docs/passes.md, lower-warps. */
+#include "passes/lower/warps.h"
+#include "passes/plan/estimate.h"
+
+enum { MAX_WARPS_T = 64, MOST_RING = 8, COLUMNS = 1 << 14 };
+
+/* The launch at hand: its equation, and at most so many steps. */
+typedef struct WarpChoice {
+  PassContext *c;
+  const WarpEquation *e;
+  const Schedule *want;
+} WarpChoice;
+
+/* Why the tile of `s`, all of which is chosen, is not legal, NULL: it is. */
+static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
+  Arena *a = x->c->arena;
+  const TargetInfo *t = x->c->target;
+  const WarpEquation *e = x->e;
+  int vector = VECTOR_BYTES / type_size(e->m->fields[e->field].type);
+  int side = e->left > e->right ? e->left : e->right;
+  if (s->block[1] != WARP_LANES || s->elems[0] != 1)
+    return arena_printf(a, "a block is Wx%d threads with 1xX cells each; -block=%dx%d -elems=%dx%d are not", WARP_LANES,
+                        s->block[0], s->block[1], s->elems[0], s->elems[1]);
+  if (s->T % s->block[0] || s->T > MAX_WARPS_T)
+    return arena_printf(a, "-T=%d: %d warps share the time steps evenly, at most %d", s->T, s->block[0], MAX_WARPS_T);
+  if (s->elems[1] % vector || s->elems[1] < side || s->elems[1] > MAX_WARP_CELLS)
+    return arena_printf(a, "-elems=1x%d: a lane has a multiple of %d cells, at least %d and at most %d", s->elems[1],
+                        vector, side, MAX_WARP_CELLS);
+  if (s->ahead < 2 || s->ahead > MOST_RING)
+    return arena_printf(a, "-ahead=%d: rings have 2 to %d groups of rows", s->ahead, MOST_RING);
+  WarpShape w = warps_shape(e, s);
+  if (32 * w.X <= 2 * w.halo)
+    return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
+                        s->T, w.X, 32 * w.X, w.halo);
+  if (32 * w.W > t->max_threads)
+    return arena_printf(a, "-block=%dx32: a block has at most %d threads", w.W, t->max_threads);
+  if (warps_shared_bytes(e, &w) > t->max_shared_bytes)
+    return arena_printf(a, "the rings take %lld bytes of shared memory, and a block has %lld",
+                        (long long)warps_shared_bytes(e, &w), (long long)t->max_shared_bytes);
+  return NULL;
+}
+
+/* What a point costs under `s`: strips' and segments' halos, what shared memory adds to the arithmetic of a level, and
+ * a fill that grows with the registers that are left unused. Any unit. */
+static double cost_of(const WarpChoice *x, const Schedule *s) {
+  WarpShape w = warps_shape(x->e, s);
+  int per = warps_per_core(x->c->target, x->e, &w), cores = x->c->target->cores ? x->c->target->cores : 1;
+  double useful = 32.0 * w.X - 2.0 * w.halo, strips = (COLUMNS - 2.0 * w.halo) / useful;
+  int64_t whole = (int64_t)strips + (strips > (double)(int64_t)strips);
+  double across = (double)whole * 32 * w.X / COLUMNS;
+  double rows = (double)whole * COLUMNS / ((double)cores * per);
+  double along = (rows + w.ends) / rows;
+  int n = warps_operations(x->e) + 1, words = type_size(x->e->m->fields[x->e->field].type) / 4;
+  double pipes = 1 + 8.0 / (w.C * n) * (words > 1 ? 0.5 : 1) * 0.25;
+  double warps = (double)per * w.W, fill = warps >= 12 ? 1 : warps >= 8 ? 1.03 : 1.5 * 8 / warps;
+  bool conflicts = (w.X / w.vector) % 2 == 0;
+  return across * along * pipes * fill * (conflicts ? 1.15 : 1);
+}
+
+/* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
+static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *least) {
+  s.ahead = x->want->ahead;
+  for (int ahead = 3; ahead >= 2 && !x->want->ahead; ahead--) {
+    Schedule one = s;
+    one.ahead = ahead;
+    consider(&(WarpChoice){x->c, x->e, &one}, one, best, least);
+  }
+  if (!s.ahead || why_not_legal(x, &s))
+    return;
+  WarpShape w = warps_shape(x->e, &s);
+  double cost = cost_of(x, &s) * (s.ahead == 2 ? 1.01 : 1);
+  if (warps_registers(x->e, &w) > 255 || cost >= *least)
+    return;
+  *least = cost;
+  *best = s;
+}
+
+/* The best tile of those that `want` leaves open, at most `most` steps; family NONE: none is legal. */
+static Schedule choose(const WarpChoice *x, int64_t most) {
+  const Schedule *want = x->want;
+  Schedule best = {0}, s = {.family = FAMILY_WARPS, .ngroups = 1};
+  int vector = VECTOR_BYTES / type_size(x->e->m->fields[x->e->field].type);
+  double least = 1e30;
+  for (int W = want->block[0] ? want->block[0] : 2; W <= (want->block[0] ? want->block[0] : 8); W *= 2)
+    for (int C = 1; C <= 8; C++)
+      for (int X = want->elems[1] ? want->elems[1] : vector; X <= (want->elems[1] ? want->elems[1] : 28); X += vector) {
+        s.T = C * W;
+        s.block[0] = W;
+        s.block[1] = want->block[1] ? want->block[1] : WARP_LANES;
+        s.elems[0] = want->elems[0] ? want->elems[0] : 1;
+        s.elems[1] = X;
+        s.block[2] = s.elems[2] = 1;
+        if (s.T <= most && (!want->T || want->T == s.T))
+          consider(x, s, &best, &least);
+      }
+  return best;
+}
+
+/* Is all of the tile said? Then *out is it. */
+static bool is_said(const Schedule *want, Schedule *out) {
+  if (!want->T || !want->block[0] || !want->block[1] || !want->elems[1])
+    return false;
+  *out = (Schedule){.family = FAMILY_WARPS, .T = want->T, .ngroups = 1, .ahead = want->ahead ? want->ahead : 3};
+  for (int d = 0; d < MAX_RANK; d++) {
+    out->block[d] = want->block[d] ? want->block[d] : 1;
+    out->elems[d] = want->elems[d] ? want->elems[d] : 1;
+  }
+  return true;
+}
+
+const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  const char *why = NULL;
+  if (!c->target->bulk_copy)
+    return arena_printf(c->arena, "target %s %s has no signals between warps and bulk copies", c->target->name,
+                        c->target->cpu ? c->target->cpu : "");
+  WarpChoice x = {c, warps_equation(m, &why), want};
+  if (!x.e)
+    return why;
+  if (is_said(want, out)) {
+    out->T = out->T > most ? (int32_t)most : out->T;
+    return why_not_legal(&x, out);
+  }
+  *out = choose(&x, most);
+  return out->family ? NULL : "no tile fits the registers and the shared memory, with what is asked for";
+}
+
+bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
+  const char *why = schedule_warps_why(c, m, want, most, out);
+  if (why)
+    diag_error(c->diags, no_loc(), "-schedule=warps: %s; use -schedule=stream", why);
+  return !why;
+}
