@@ -254,6 +254,14 @@ typedef struct KernelInfo {
   int64_t shared;
 } KernelInfo;
 
+/* Runs of bytes from one memory to another: `n` bytes each, count[0] x count[1] of them, which are from_stride[i] and
+ * to_stride[i] bytes apart; of two counts the second's strides are multiples of the first's. */
+typedef struct Sending {
+  const void *from;
+  void *to;
+  int64_t n, count[2], from_stride[2], to_stride[2];
+} Sending;
+
 /* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole
  * (run) on host arrays, or has memory and launches kernels. */
 typedef struct DeviceKind {
@@ -287,9 +295,15 @@ typedef struct DeviceKind {
   StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */
   StcStatus (*record_event)(Device *d, void *event); /* which is recorded behind all there was so far */
   bool (*holds)(Device *d, const void *memory);      /* can its kernels work on that memory? NULL: on all */
-  int dlpack;                                        /* DLPack's number for where its memory is */
-  bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
-  void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
+  /* Between two devices of this kind; NULL: only by way of the host. */
+  bool (*near)(Device *d, Device *other);                     /* can `d` send to the other one? */
+  StcStatus (*mark)(Device *d);                               /* a place behind all there was so far */
+  StcStatus (*follow)(Device *d, Device *other);              /* what follows waits for the other's mark */
+  StcStatus (*send)(Device *d, Device *to, const Sending *x); /* in order with launches of `d`, waits for nothing */
+  int dlpack;                                                 /* DLPack's number for where its memory is */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out);    /* of a loaded kernel; NULL, or false: not known */
+  int (*count)(void);                                         /* how many there are; NULL: one */
+  void (*list)(FILE *to); /* a line for each device there is, or why there is none */
 } DeviceKind;
 
 /* A device in use by one plan. */

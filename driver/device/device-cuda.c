@@ -38,6 +38,21 @@ enum {
   LOG_SIZE = 8192
 };
 
+/* CUDA_MEMCPY3D_PEER: one side of a copy, then how much. x: bytes into a row; pitch: bytes from row to row; height:
+ * rows from sheet to sheet. */
+typedef struct CuPeerSide {
+  size_t x, y, z, lod;
+  int memory_type;
+  const void *host;
+  CuPointer device;
+  void *array, *context;
+  size_t pitch, height;
+} CuPeerSide;
+typedef struct CuPeerCopy {
+  CuPeerSide from, to;
+  size_t width, height, depth;
+} CuPeerCopy;
+
 /* The entry points used. */
 typedef struct Cuda {
   void *library;
@@ -82,6 +97,10 @@ typedef struct Cuda {
   CuResult (*event_elapsed)(float *milliseconds, void *start, void *end);
   CuResult (*stream_synchronize)(void *stream);
   CuResult (*pointer_attribute)(void *value, int attribute, CuPointer p);
+  CuResult (*can_access)(int *can, CuDevice d, CuDevice peer);
+  CuResult (*enable_access)(void *peer, unsigned flags);
+  CuResult (*copy_peer)(CuPointer to, void *to_context, CuPointer from, void *from_context, size_t size, void *stream);
+  CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
 } Cuda;
 
 /* Name and place of each entry point. */
@@ -136,11 +155,20 @@ static const Entry graph_entries[] = {
     {"cuGraphExecDestroy", offsetof(Cuda, executable_destroy)},
 };
 
+/* Those of copies between devices. Where one is missing they go by way of the host. */
+static const Entry peer_entries[] = {
+    {"cuDeviceCanAccessPeer", offsetof(Cuda, can_access)},
+    {"cuCtxEnablePeerAccess", offsetof(Cuda, enable_access)},
+    {"cuMemcpyPeerAsync", offsetof(Cuda, copy_peer)},
+    {"cuMemcpy3DPeerAsync", offsetof(Cuda, copy_peer_3d)},
+};
+
 /* The state of a CUDA device. */
 typedef struct CudaState {
   Cuda cu;
   CuDevice device;
   void *context, *module, *begin, *end;
+  void *marked;                   /* the event of marks, NULL: there was none yet */
   void *capture;                  /* the stream that launches are recorded on */
   void *user;                     /* the caller's stream, NULL: the default one */
   void *stream;                   /* the one that launches go to: the caller's, or while recording that for it */
@@ -170,6 +198,8 @@ static const char *load_library(Cuda *cu) {
     return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
   if (!find_entries(cu, graph_entries, sizeof graph_entries / sizeof graph_entries[0]))
     cu->capture_begin = NULL;
+  if (!find_entries(cu, peer_entries, sizeof peer_entries / sizeof peer_entries[0]))
+    cu->copy_peer = NULL;
   return NULL;
 }
 
@@ -285,6 +315,8 @@ static void cuda_close(Device *d) {
       s->cu.event_destroy(s->forked);
     if (s->joined)
       s->cu.event_destroy(s->joined);
+    if (s->marked)
+      s->cu.event_destroy(s->marked);
     if (s->begin)
       s->cu.event_destroy(s->begin);
     if (s->end)
@@ -572,6 +604,68 @@ static bool cuda_holds(Device *d, const void *memory) {
   return type != MEMORY_HOST && device == s->device;
 }
 
+/* ---------------------------------------------------------------- from device to device */
+
+/* Numbers of the driver's interface: access is enabled already; device memory. */
+enum { CU_ACCESS_ENABLED = 704, CU_MEMORY_DEVICE = 2 };
+
+/* Can it send to the other one? Where the hardware lets them they reach each other's memory, else the driver copies. */
+static bool cuda_near(Device *d, Device *other) {
+  CudaState *s = d->state, *o = other->state;
+  int can = 0;
+  if (!s->cu.copy_peer || !o->cu.copy_peer || enter(d))
+    return false;
+  if (s->context == o->context || s->cu.can_access(&can, s->device, o->device) || !can)
+    return true;
+  CuResult e = s->cu.enable_access(o->context, 0);
+  return e == 0 || e == CU_ACCESS_ENABLED;
+}
+
+/* Records the event. */
+static StcStatus cuda_mark(Device *d) {
+  CudaState *s = d->state;
+  StcStatus st = enter(d);
+  if (!st && !s->marked)
+    st = check(d, s->cu.event_create(&s->marked, EVENT_DISABLE_TIMING), "making an event");
+  return st ? st : check(d, s->cu.event_record(s->marked, s->user), "recording an event");
+}
+
+/* Waits for the other's, unless both work in one stream. */
+static StcStatus cuda_follow(Device *d, Device *other) {
+  CudaState *s = d->state, *o = other->state;
+  bool same = s->context == o->context && s->user == o->user;
+  StcStatus st = same ? STC_OK : enter(d);
+  return st || same ? st : check(d, s->cu.stream_wait(s->user, o->marked, 0), "waiting for an event");
+}
+
+/* A box of memory in one go. */
+static StcStatus cuda_send(Device *d, Device *to, const Sending *x) {
+  CudaState *s = d->state, *t = to->state;
+  CuPointer source = (CuPointer)(uintptr_t)x->from, target = (CuPointer)(uintptr_t)x->to;
+  StcStatus st = enter(d);
+  if (st)
+    return st;
+  if (x->count[0] == 1 && x->count[1] == 1)
+    return check(d, s->cu.copy_peer(target, t->context, source, s->context, (size_t)x->n, s->user),
+                 "copying to another device");
+  int64_t rows[2] = {x->count[1] > 1 ? x->from_stride[1] / x->from_stride[0] : x->count[0],
+                     x->count[1] > 1 ? x->to_stride[1] / x->to_stride[0] : x->count[0]};
+  CuPeerCopy copy = {.from = {.memory_type = CU_MEMORY_DEVICE,
+                              .device = source,
+                              .context = s->context,
+                              .pitch = (size_t)x->from_stride[0],
+                              .height = (size_t)rows[0]},
+                     .to = {.memory_type = CU_MEMORY_DEVICE,
+                            .device = target,
+                            .context = t->context,
+                            .pitch = (size_t)x->to_stride[0],
+                            .height = (size_t)rows[1]},
+                     .width = (size_t)x->n,
+                     .height = (size_t)x->count[0],
+                     .depth = (size_t)x->count[1]};
+  return check(d, s->cu.copy_peer_3d(&copy, s->user), "copying to another device");
+}
+
 /* A line for one device. */
 static void list_device(FILE *to, const Cuda *cu, int i) {
   CuDevice d = 0;
@@ -585,6 +679,17 @@ static void list_device(FILE *to, const Cuda *cu, int i) {
   fprintf(to, "%-8s %s, compute capability %d.%d, %d multiprocessors, %.1f GiB\n", label, name,
           attribute(cu, d, ATTR_CC_MAJOR), attribute(cu, d, ATTR_CC_MINOR), attribute(cu, d, ATTR_CORES),
           (double)bytes / 1073741824.0);
+}
+
+/* How many there are. */
+static int cuda_count(void) {
+  Cuda cu = {0};
+  int n = 0;
+  if (load_library(&cu) || cu.init(0) || cu.device_count(&n))
+    n = 0;
+  if (cu.library)
+    dlclose(cu.library);
+  return n;
 }
 
 /* The lines for `stc devices`. */
@@ -623,6 +728,10 @@ const DeviceKind device_cuda = {
     .wait_event = cuda_wait_event,
     .record_event = cuda_record_event,
     .holds = cuda_holds,
+    .near = cuda_near,
+    .mark = cuda_mark,
+    .follow = cuda_follow,
+    .send = cuda_send,
     .dlpack = 2,
     .record = cuda_record,
     .end_record = cuda_end_record,
@@ -635,5 +744,6 @@ const DeviceKind device_cuda = {
     .start = cuda_start,
     .wait = cuda_wait,
     .stop = cuda_stop,
+    .count = cuda_count,
     .list = cuda_list,
 };

@@ -2,6 +2,8 @@
  * box is made of what it has in common with each part, so that its corners come from those that own them. */
 #include "driver/split/split.h"
 
+#include <string.h>
+
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]) {
   const StcPlan *q = part->plan;
   const Box *box = &q->module->fields[field].box;
@@ -43,6 +45,25 @@ StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int
     for (int64_t j = 0; j < r->count[0] && !s; j++)
       s = fn(user, r->from + i * r->from_stride[1] + j * r->from_stride[0],
              r->to + i * r->to_stride[1] + j * r->to_stride[0], r->n);
+  return s;
+}
+
+Sending split_sending(const StcPlan *p, const Transfer *t) {
+  const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
+  CellArray from = {0}, to = {0};
+  part_cells(x, t->field, from.lo, from.hi);
+  part_cells(y, t->field, to.lo, to.hi);
+  memcpy(from.shift, t->shift, sizeof from.shift);
+  Runs r = runs_of(p->split->rank, t->lo, t->hi, &from, &to);
+  int64_t size = type_bytes(x->plan->module, x->plan->module->fields[t->field].type);
+  Sending s = {.from = (char *)x->plan->slots[x->plan->slot_of_field[t->field]].memory + r.from * size,
+               .to = (char *)y->plan->slots[y->plan->slot_of_field[t->field]].memory + r.to * size,
+               .n = r.n * size};
+  for (int i = 0; i < 2; i++) {
+    s.count[i] = r.count[i];
+    s.from_stride[i] = r.from_stride[i] * size;
+    s.to_stride[i] = r.to_stride[i] * size;
+  }
   return s;
 }
 

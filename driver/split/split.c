@@ -218,7 +218,7 @@ static StcStatus open_guarded(void *arg) {
   if (st)
     return st;
   split_find_transfers(p);
-  s->transport = &transport_copy;
+  s->transport = parts_are_near(p) ? &transport_peer : &transport_copy;
   Str shape = {.arena = p->w.arena};
   for (int d = 0; d < s->rank; d++)
     str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
@@ -249,12 +249,27 @@ typedef struct DeviceList {
   const char *names[MOST_DEVICES];
 } DeviceList;
 
-/* Splits "cuda:0-3" or "cuda:0,2,2" into names; any other is one. */
+/* All devices of the kind that the first `n` characters name; the kind alone if nobody knows how many there are. */
+static void all_devices(DeviceList *l, size_t n) {
+  Arena *a = l->program->w.arena;
+  int count = 0;
+  for (int i = 0; device_table[i]; i++)
+    if (strlen(device_table[i]->name) == n && memcmp(device_table[i]->name, l->text, n) == 0 && device_table[i]->count)
+      count = device_table[i]->count();
+  l->names[l->n++] = arena_strndup(a, l->text, n);
+  for (int i = 0; i < count && i < MOST_DEVICES; i++)
+    l->names[i] = arena_printf(a, "%.*s:%d", (int)n, l->text, i);
+  l->n = count > MOST_DEVICES ? MOST_DEVICES : count > 1 ? count : 1;
+}
+
+/* Splits "cuda:0-3", "cuda:0,2,2" or "cuda:all" into names; any other is one. */
 static StcStatus read_devices(void *arg) {
   DeviceList *l = arg;
   Arena *a = l->program->w.arena;
   const char *colon = strchr(l->text, ':'), *at = colon ? colon + 1 : "";
   l->n = 0;
+  if (strcmp(at, "all") == 0)
+    return all_devices(l, (size_t)(colon - l->text)), STC_OK;
   l->names[l->n++] = l->text;
   if (!strpbrk(at, ",-"))
     return STC_OK;

@@ -5,7 +5,8 @@
  *   exchange.c      which cells go from which part to which
  *   whole.c         fields of the whole grid to the parts and back
  *   split-run.c     the time loop over parts
- *   transport-*.c   how cells get from one part's memory to another's
+ *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
+ *                   transport-peer.c from GPU to GPU
  *
  * The plan that users see has the whole grid. It runs inits, evaluates reductions and watches, and is what files are
  * read into and written from; the parts make the steps. */
@@ -53,7 +54,11 @@ struct Transport {
   StcStatus (*exchange)(StcPlan *p); /* all transfers of fields that steps change; waits for what is under way */
   void (*close)(StcPlan *p);         /* NULL: nothing to do */
 };
-extern const Transport transport_copy;
+extern const Transport transport_copy, transport_peer;
+/* Can all parts that have something for each other send it from device to device? */
+bool parts_are_near(StcPlan *p);
+/* The runs of a transfer between the fields' present memories, in bytes. */
+Sending split_sending(const StcPlan *p, const Transfer *t);
 
 /* The cells of a box in two arrays as runs of memory: `n` cells each, the first at cells from and to of the arrays, and
  * so for each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] cells apart. */

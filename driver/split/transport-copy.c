@@ -5,46 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A transfer under way: between whose memory, bytes a cell, and room for a run. */
-typedef struct Copying {
-  StcPlan *from, *to;
-  char *source, *target;
-  int64_t size;
-  void *room;
-} Copying;
-
-/* One run (a runs_each callback). */
-static StcStatus copy_run(void *user, int64_t from, int64_t to, int64_t n) {
-  Copying *c = user;
-  size_t bytes = (size_t)(n * c->size);
-  char *source = c->source + from * c->size, *target = c->target + to * c->size;
-  if (c->from->device.kind->whole)
-    return memcpy(target, source, bytes), STC_OK;
-  StcStatus s = c->from->device.kind->fetch(&c->from->device, c->room, source, bytes);
-  return s ? s : c->to->device.kind->put(&c->to->device, target, c->room, bytes);
+/* The bytes of a run from one part's memory to another's, by way of `room`. */
+static StcStatus copy_run(StcPlan *x, StcPlan *y, const Sending *s, int64_t from, int64_t to, void *room) {
+  const char *source = (const char *)s->from + from;
+  char *target = (char *)s->to + to;
+  if (x->device.kind->whole)
+    return memcpy(target, source, (size_t)s->n), STC_OK;
+  StcStatus st = x->device.kind->fetch(&x->device, room, source, (size_t)s->n);
+  return st ? st : y->device.kind->put(&y->device, target, room, (size_t)s->n);
 }
 
 /* One transfer. */
 static StcStatus copy_cells(StcPlan *p, const Transfer *t) {
-  const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
-  CellArray from = {0}, to = {0};
-  part_cells(x, t->field, from.lo, from.hi);
-  part_cells(y, t->field, to.lo, to.hi);
-  memcpy(from.shift, t->shift, sizeof from.shift);
-  Runs r = runs_of(p->split->rank, t->lo, t->hi, &from, &to);
-  Copying c = {.from = x->plan,
-               .to = y->plan,
-               .source = x->plan->slots[x->plan->slot_of_field[t->field]].memory,
-               .target = y->plan->slots[y->plan->slot_of_field[t->field]].memory,
-               .size = type_bytes(x->plan->module, x->plan->module->fields[t->field].type)};
-  c.room = malloc((size_t)(r.n * c.size) + 1);
-  if (!c.room)
-    return diag_error(p->w.diags, no_loc(), "no memory on this computer for %lld bytes of ghost cells",
-                      (long long)(r.n * c.size)),
+  StcPlan *x = p->split->part[t->from].plan, *y = p->split->part[t->to].plan;
+  Sending s = split_sending(p, t);
+  void *room = malloc((size_t)s.n + 1);
+  StcStatus st = STC_OK;
+  if (!room)
+    return diag_error(p->w.diags, no_loc(), "no memory on this computer for %lld bytes of ghost cells", (long long)s.n),
            STC_MEMORY;
-  StcStatus s = runs_each(&r, copy_run, &c);
-  free(c.room);
-  return s;
+  for (int64_t i = 0; i < s.count[1] && !st; i++)
+    for (int64_t j = 0; j < s.count[0] && !st; j++)
+      st = copy_run(x, y, &s, i * s.from_stride[1] + j * s.from_stride[0], i * s.to_stride[1] + j * s.to_stride[0],
+                    room);
+  free(room);
+  return st;
 }
 
 /* All transfers, when all parts have made their steps. */

@@ -260,6 +260,60 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
   return SUCCESS;
 }
 
+/* From one device to another, which both are the one there is. */
+int cuDeviceCanAccessPeer(int *can, int device, int peer) {
+  return *can = 1, device == peer ? fault("cuDeviceCanAccessPeer of a device and itself") : SUCCESS;
+}
+int cuCtxEnablePeerAccess(void *context, unsigned flags) {
+  return context == &rt || flags ? fault("cuCtxEnablePeerAccess") : SUCCESS;
+}
+
+int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
+  call("peer %zu", size);
+  if (!is_main(stream) || to_context != &rt || from_context != &rt || !find(to, size) || !find(from, size) ||
+      (to < from + size && from < to + size))
+    return fault("cuMemcpyPeerAsync of %zu bytes", size);
+  memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
+  return SUCCESS;
+}
+
+/* One side of CUDA_MEMCPY3D_PEER. */
+typedef struct PeerSide {
+  size_t x, y, z, lod;
+  int memory_type;
+  const void *host;
+  uint64_t device;
+  void *array, *context;
+  size_t pitch, height;
+} PeerSide;
+typedef struct PeerCopy {
+  PeerSide from, to;
+  size_t width, height, depth;
+} PeerCopy;
+
+/* The bytes that a side of the copy reaches over. */
+static size_t side_bytes(const PeerSide *s, const PeerCopy *c) {
+  return ((c->depth - 1) * s->height + c->height - 1) * s->pitch + c->width;
+}
+
+/* Is the side one of device memory that was handed out, with rows apart? */
+static bool side_is_good(const PeerSide *s, const PeerCopy *c) {
+  return !s->x && !s->y && !s->z && !s->lod && s->memory_type == 2 && s->context == &rt && s->pitch >= c->width &&
+         (c->depth == 1 || s->height >= c->height) && find(s->device, side_bytes(s, c));
+}
+
+int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
+  call("peer %zux%zux%zu", c->depth, c->height, c->width);
+  if (!is_main(stream) || !c->width || !c->height || !c->depth || !side_is_good(&c->from, c) ||
+      !side_is_good(&c->to, c))
+    return fault("cuMemcpy3DPeerAsync of %zu x %zu x %zu", c->depth, c->height, c->width);
+  for (size_t z = 0; z < c->depth; z++)
+    for (size_t y = 0; y < c->height; y++)
+      memcpy((char *)(uintptr_t)c->to.device + (z * c->to.height + y) * c->to.pitch,
+             (char *)(uintptr_t)c->from.device + (z * c->from.height + y) * c->from.pitch, c->width);
+  return SUCCESS;
+}
+
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream) {
   call("%sclear %zu", stream ? "user " : "", size);
   if (!is_main(stream) || !find(to, size) || rt.capturing)
