@@ -414,6 +414,8 @@ struct StcPlan {
   int32_t *slot_of_field;  /* the slot that holds the field's present value; -1 none (temp) */
   int32_t *slot_of_buffer; /* the slot that a buffer of the module stands for now */
   int32_t *slot_of_array;  /* the slot of a launch-time array; -1 if no kernel uses it */
+  bool *with_init;         /* by field: has it an init? Both of these are room for runs, kept from one to the next */
+  void **memory;           /* by field and, behind those, by launch-time array: where it is, on ref and sim */
   int32_t *fixed;          /* the slot that is to hold the field whenever no run is under way; -1: any */
   Slot spare;              /* to exchange the values of two slots by */
   Home *homes;             /* of the program's declared fields */

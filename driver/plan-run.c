@@ -258,7 +258,8 @@ static bool launches_init(const StcPlan *p) { return p->build->code.module->host
 
 /* All that is done before the first step. */
 static StcStatus run_inits(StcPlan *p) {
-  bool *init = ARENA_ARRAY(p->w.arena, bool, p->module->nfields + 1);
+  bool *init = p->with_init;
+  memset(init, 0, sizeof *init * (size_t)p->module->nfields);
   fields_with_init(p->module, init);
   StcStatus s = zero_fields(p, init);
   if (!s)
@@ -479,8 +480,7 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   int64_t first = p->done, end = first + steps, count = 1;
   double start = clock_seconds();
   StcStatus s = STC_OK;
-  void **fields = ARENA_ARRAY(p->w.arena, void *, p->module->nfields + 1),
-       **arrays = ARENA_ARRAY(p->w.arena, void *, p->module->nparam_arrays + 1);
+  void **fields = p->memory, **arrays = p->memory + p->module->nfields;
   for (int f = 0; f < p->module->nfields; f++)
     fields[f] = p->slot_of_field[f] < 0 ? NULL : p->slots[p->slot_of_field[f]].memory;
   for (int i = 0; i < p->module->nparam_arrays; i++)

@@ -212,6 +212,8 @@ static StcStatus make_slots(StcPlan *p) {
   p->slots = ARENA_ARRAY(p->w.arena, Slot, nbuffers + m->nfields + m->nparam_arrays + 1);
   SlotMaker maker = {p, ARENA_ARRAY(p->w.arena, Wanted, nbuffers + m->nfields + m->nparam_arrays + 1)};
   p->slot_of_field = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);
+  p->with_init = ARENA_ARRAY(p->w.arena, bool, m->nfields + 1);
+  p->memory = ARENA_ARRAY(p->w.arena, void *, m->nfields + m->nparam_arrays + 1);
   p->slot_of_buffer = ARENA_ARRAY(p->w.arena, int32_t, nbuffers + 1);
   p->slot_of_array = ARENA_ARRAY(p->w.arena, int32_t, m->nparam_arrays + 1);
   p->fixed = ARENA_ARRAY(p->w.arena, int32_t, m->nfields + 1);

@@ -646,3 +646,19 @@ int cuEventSynchronize(void *e) { return ((Event *)e)->used ? SUCCESS : fault("c
 int cuEventElapsedTime(float *ms, void *begin, void *end) {
   return *ms = 1, ((Event *)begin)->used && ((Event *)end)->used ? SUCCESS : fault("cuEventElapsedTime");
 }
+
+/* How many things are in use: pieces of memory, modules, events, streams, graphs, holds on the context. */
+int standin_live(void) {
+  int n = rt.retained + rt.stream;
+  for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    n += rt.allocations[i].p != NULL;
+  for (int i = 0; i < MAX_MODULES; i++)
+    n += rt.modules[i];
+  for (int i = 0; i < MAX_EVENTS; i++)
+    n += rt.events[i].used;
+  for (int i = 0; i < MAX_STREAMS; i++)
+    n += rt.beside[i].used;
+  for (int i = 0; i < MAX_GRAPHS; i++)
+    n += rt.graphs[i].used;
+  return n;
+}

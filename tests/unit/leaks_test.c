@@ -1,0 +1,199 @@
+/* leaks_test.c: nothing is left behind by many calls: plans made and freed, memory bound, tensors handed out, streams
+ * changed, runs waited for and not, on the host and on the stand-ins for GPUs' drivers. STC_LEAK_CALLS says how many
+ * calls (default 400; 10000 takes a minute under the sanitizers). The test starts itself again with LD_LIBRARY_PATH set
+ * to the stand-ins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dlfcn.h>
+
+#include <cmocka.h>
+
+#include "driver/dlpack.h"
+#include "driver/stc.h"
+
+enum { N = 24, POINTS = N * N };
+
+static const char *const program = "param N = 24;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield A : f32 on G history 1;\n"
+                                   "init a(A)[G] = 1.0;\nreduce most = max(A) over G every 4;\n"
+                                   "stencil s(A)[1 .. N-2, 1 .. N-2] = 0.2 * (A[-1,0] + A@1 + A[1,0] + A[0,-1]);\n";
+
+/* A context that counts the bytes that it has of the heap, and keeps its first message. */
+typedef struct World {
+  size_t live;
+  char message[256];
+  StcContext *c;
+  StcProgram *p;
+} World;
+
+/* Memory with its size in front of it. */
+static void *counted(void *user, void *p, size_t size) {
+  World *w = user;
+  size_t *head = p ? (size_t *)p - 2 : NULL;
+  if (head)
+    w->live -= *head;
+  if (size == 0)
+    return free(head), NULL;
+  size_t *made = realloc(head, size + 2 * sizeof *made);
+  if (!made)
+    return NULL;
+  *made = size;
+  w->live += size;
+  return made + 2;
+}
+
+static void keep(void *user, const StcMessage *m) {
+  World *w = user;
+  if (!w->message[0] && m->kind == STC_ERROR)
+    snprintf(w->message, sizeof w->message, "%s", m->text);
+}
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = {counted, keep, w};
+  StcOptions o = {.schedule = "overlap", .T = 2};
+  w->c = stc_context_new(&config);
+  *state = w;
+  return stc_compile_string(w->c, "p.stn", program, &o, &w->p);
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  stc_program_free(w->p);
+  stc_context_free(w->c);
+  assert_int_equal(w->live, 0);
+  free(w);
+  return 0;
+}
+
+/* Fails with the message if `s` is an error. */
+static void good(World *w, StcStatus s) {
+  if (s)
+    fail_msg("%s", w->message);
+}
+
+/* How many calls each test makes. */
+static int calls(void) {
+  const char *n = getenv("STC_LEAK_CALLS");
+  return n ? atoi(n) : 400;
+}
+
+/* The caller's memory on a device, and what the device has in use. */
+typedef struct Side {
+  const char *device;
+  void *stream[2], *memory[2];
+  int (*live)(void);
+} Side;
+
+/* One call of a caller's: memory bound, in one stream or the other, some steps, waited for or not, a tensor out. */
+static void call(World *w, const Side *s, StcPlan *plan, int i) {
+  static const int64_t shape[] = {N, N};
+  StcArray a = {s->memory[i % 2], STC_F32, 2, shape, NULL};
+  struct DLManagedTensor *t;
+  good(w, stc_plan_restart(plan));
+  if (s->stream[1])
+    good(w, stc_plan_stream(plan, s->stream[i / 2 % 2]));
+  good(w, stc_plan_bind(plan, 0, 0, i % 7 ? &a : NULL, i % 5 == 0));
+  if (i % 3)
+    good(w, stc_plan_run(plan, i % 4, NULL));
+  else
+    good(w, stc_plan_run_async(plan, i % 4));
+  good(w, stc_plan_wait(plan, NULL));
+  good(w, stc_plan_to_dlpack(plan, 0, 0, &t));
+  t->deleter(t);
+}
+
+/* Many calls of one plan: the heap is as large behind them as after the first. */
+static void check_calls(World *w, const Side *s) {
+  StcPlan *plan;
+  int device = s->live ? s->live() : 0;
+  good(w, stc_plan_new(w->p, s->device, 0, NULL, &plan));
+  for (int i = 0; i < 84; i++)
+    call(w, s, plan, i);
+  size_t before = w->live;
+  int used = s->live ? s->live() : 0;
+  for (int i = 0; i < calls() / 84 * 84; i++)
+    call(w, s, plan, i);
+  assert_int_equal(w->live, before);
+  assert_int_equal(s->live ? s->live() : 0, used);
+  stc_plan_free(plan);
+  assert_int_equal(s->live ? s->live() : 0, device);
+}
+
+/* Many plans, one after the other. The program keeps what it compiled. */
+static void check_plans(World *w, const Side *s) {
+  size_t before = 0;
+  int device = s->live ? s->live() : 0;
+  for (int i = 0; i < 10 + calls() / 10; i++) {
+    StcPlan *plan;
+    good(w, stc_plan_new(w->p, s->device, 0, NULL, &plan));
+    for (int k = 0; k < 3; k++)
+      call(w, s, plan, i + k);
+    stc_plan_free(plan);
+    if (i == 9)
+      before = w->live;
+  }
+  assert_int_equal(w->live, before);
+  assert_int_equal(s->live ? s->live() : 0, device);
+}
+
+/* On a device that works in the host's memory. */
+static void check_here(World *w, const char *device) {
+  float *memory[2];
+  for (int i = 0; i < 2; i++) {
+    memory[i] = aligned_alloc(64, sizeof(float) * POINTS);
+    memset(memory[i], 0, sizeof(float) * POINTS);
+  }
+  Side s = {device, {NULL, NULL}, {memory[0], memory[1]}, NULL};
+  check_calls(w, &s);
+  check_plans(w, &s);
+  free(memory[0]);
+  free(memory[1]);
+}
+
+static void test_host(void **state) { check_here(*state, "host:2"); }
+static void test_reference(void **state) { check_here(*state, "ref"); }
+
+/* On the stand-in `library`, whose functions for memory are `alloc` and `release`. */
+static void check_gpu(World *w, const char *device, const char *library, const char *alloc, const char *release) {
+  void *driver = dlopen(library, RTLD_NOW);
+  int (*take)(void **p, size_t size) = NULL, (*give)(void *p) = NULL, (*live)(void) = NULL;
+  Side s = {device, {NULL, dlsym(driver, "standin_stream")}, {NULL, NULL}, NULL};
+  StcPlan *first;
+  *(void **)&take = dlsym(driver, alloc);
+  *(void **)&give = dlsym(driver, release);
+  *(void **)&live = dlsym(driver, "standin_live");
+  s.live = live;
+  good(w, stc_plan_new(w->p, device, 0, NULL, &first));
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(take(&s.memory[i], sizeof(float) * POINTS), 0);
+  check_calls(w, &s);
+  check_plans(w, &s);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(give(s.memory[i]), 0);
+  stc_plan_free(first);
+  assert_int_equal(live(), 0);
+  dlclose(driver);
+}
+
+static void test_cuda(void **state) { check_gpu(*state, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2"); }
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
+
+int main(int argc, char **argv) {
+  (void)argc;
+  const struct CMUnitTest tests[] = {TEST(test_host), TEST(test_reference), TEST(test_cuda)};
+  if (!getenv("STC_STANDIN_STARTED")) {
+    setenv("STC_STANDIN_STARTED", "1", 1);
+    setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
+    execv("/proc/self/exe", argv);
+    return 1;
+  }
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
