@@ -134,6 +134,10 @@ class Paper(unittest.TestCase):
             with open(page, encoding="utf-8") as f:
                 self.assertRegex(f.read(), r"before\n<!-- table figure7 -->\n\| T \| 1 elements \|[^\n]*\n[-|]*\n\| 1 \| [0-9.e-]+ \|")
 
+    def test_the_document_has_the_figures_that_were_measured(self):
+        text, status = script("paper.py", "--check=" + os.path.join(HERE, "..", "..", "docs", "paper.md"))
+        self.assertEqual(status, 0, text)
+
     def test_nothing_measured_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
             text, status = script("paper.py", "--device=cuda", "--small", "--figures=7", "--seconds=0", "--json=" + os.path.join(folder, "paper.json"), STC)
