@@ -218,7 +218,7 @@ static void bind(Writer *w) {
     const Check *c = &m->checks[i];
     str_addf(&w->s, c->covered ? "  if (!%s" : "  if (%s < 0",
              c->covered ? covered_c_text(w->arena, m, c->covered, "p->") : affine_c_text(w->arena, m, c->value, "p->"));
-    for (int j = 0; j < 2; j++)
+    for (int j = 0; j < MAX_UNLESS; j++)
       if (c->unless_empty[j])
         str_add(&w->s, not_empty(w, c->unless_empty[j]));
     str_addf(&w->s, ") return \"%s\";\n", escaped(w->arena, c->message));

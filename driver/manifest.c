@@ -357,7 +357,7 @@ static json_t *checks(const Writer *w) {
       set(o, "text", json_string(arena_printf(w->arena, "%s >= 0", affine_text(w, c->value))));
       set(o, "value", affine(w, c->value));
     }
-    for (int j = 0; j < 2; j++)
+    for (int j = 0; j < MAX_UNLESS; j++)
       if (c->unless_empty[j])
         json_array_append_new(empty, box(w, c->unless_empty[j]));
     set(o, "unless_empty", empty);

@@ -55,7 +55,7 @@ static bool is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
     const Check *o = &c->m->checks[i];
     int64_t more;
     if (affine_diff(value, o->value, &more) && more >= 0 && guards_more(o->unless_empty[0], gx) &&
-        guards_more(o->unless_empty[1], gy))
+        guards_more(o->unless_empty[1], gy) && !o->unless_empty[2])
       return true;
   }
   return false;
@@ -267,11 +267,69 @@ static bool holds_by_default(const Checker *c, Affine x) {
   return affine_eval(x, c->defaults, &overflow) >= 0 && !overflow;
 }
 
-/* Two pieces of `s` have no point in common, by their constants, or by a launch check of one comparison: the first that
- * the params' defaults satisfy, or if there is none the first that large params do. */
+/* Is x >= 0 for no params with which none of the two amounts is negative? Sums of x and a few of each are looked at. */
+static bool never_holds(Checker *c, Affine x, Affine p, Affine q) {
+  enum { FEW = 4 };
+  for (int i = 0; i <= FEW; i++, x = affine_add(c->arena, x, p)) {
+    Affine sum = x;
+    for (int k = 0; k <= FEW; k++, sum = affine_add(c->arena, sum, q))
+      if (!sum.n && sum.c < 0)
+        return true;
+  }
+  return false;
+}
+
+/* Can `gap`, the points between `low` and, above it in dimension d, `high`, be 0 or more, if both have points and these
+ * are in the grid? */
+static bool may_be_above(Checker *c, Affine gap, const Box *low, const Box *high, int d) {
+  const Box *grid = &c->m->grid;
+  Affine in_low = affine_sub(c->arena, low->hi[d], low->lo[d]),
+         in_high = affine_sub(c->arena, high->hi[d], high->lo[d]);
+  int64_t below, above;
+  bool first = affine_diff(high->lo[d], grid->lo[d], &below) && below <= 0;
+  bool last = affine_diff(grid->hi[d], low->hi[d], &above) && above <= 0;
+  return !first && !last && !never_holds(c, gap, in_low, in_high);
+}
+
+/* Has the box no points under the params' defaults? */
+static bool empty_by_default(Checker *c, const Box *b) {
+  for (int d = 0; d < b->rank; d++)
+    if (holds_by_default(c, affine_add_const(affine_sub(c->arena, b->lo[d], b->hi[d]), -1)))
+      return true;
+  return false;
+}
+
+/* The box from where `from` begins to where `to` ends, which has no points where `from` is above `to`. */
+static const Box *between(Checker *c, const Box *from, const Box *to) {
+  Box *b = ARENA_NEW(c->arena, Box);
+  b->rank = from->rank;
+  for (int d = 0; d < b->rank; d++) {
+    b->lo[d] = from->lo[d];
+    b->hi[d] = to->hi[d];
+  }
+  return b;
+}
+
+/* Adds the launch check that x and y have no point in common: value >= 0, or one of them has none, or one is above the
+ * other in some dimension. */
+static void add_apart(Checker *c, Loc loc, Affine value, const Box *x, const Box *y, const char *message) {
+  Check k = {.value = value, .message = message, .loc = loc};
+  int n = 0;
+  k.unless_empty[n++] = between(c, x, y);
+  k.unless_empty[n++] = between(c, y, x);
+  if (guard(c, x))
+    k.unless_empty[n++] = guard(c, x);
+  if (guard(c, y))
+    k.unless_empty[n++] = guard(c, y);
+  ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
+}
+
+/* Two pieces of `s` have no point in common, by their constants, or by a launch check: that one is above the other in
+ * the one dimension and way that are possible, or else in any. The comparison that the params' defaults satisfy, or
+ * that large params do, is the one that the check names. */
 static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *p, const CheckedPiece *q) {
-  Affine unknown = affine_const(-1);
-  int rank = 0;
+  Affine named = affine_const(-1);
+  int best = -1, ways = 0;
   if (has_points(&p->box) < 0 || has_points(&q->box) < 0)
     return;
   for (int side = 0; side < 2 * p->box.rank; side++) {
@@ -279,18 +337,23 @@ static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *
     Affine gap = affine_add_const(affine_sub(c->arena, high->lo[side / 2], low->hi[side / 2]), -1);
     if (!gap.n && gap.c >= 0)
       return;
-    int likely = !gap.n ? 0 : holds_by_default(c, gap) ? 2 : grows(gap);
-    if (likely > rank) {
-      unknown = gap;
-      rank = likely;
+    if (!gap.n || !may_be_above(c, gap, low, high, side / 2))
+      continue;
+    int likely = holds_by_default(c, gap) ? 2 : grows(gap);
+    ways++;
+    if (likely > best) {
+      named = gap;
+      best = likely;
     }
   }
   const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", box_text(c, &p->box),
                                      box_text(c, &q->box), s->name);
-  if (rank)
-    add_check(c, q->loc, unknown, &p->box, &q->box, message);
+  if (!ways && !empty_by_default(c, &p->box) && !empty_by_default(c, &q->box))
+    check_error(c, NULL, q->loc, "%s; make one end before the other begins", message);
+  else if (ways < 2)
+    add_check(c, q->loc, named, &p->box, &q->box, message);
   else
-    check_error(c, NULL, q->loc, "%s, or may for some params; make one end before the other begins", message);
+    add_apart(c, q->loc, named, &p->box, &q->box, message);
 }
 
 void check_overlap(Checker *c, const CheckedStencil *s) {

@@ -200,8 +200,10 @@ static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
     bool overflow = false;
     int64_t v = affine_eval(c->value, scalars, &overflow), missing[MAX_RANK] = {0};
     int covered = c->covered ? covered_holds(c->covered, scalars, missing) : 1;
-    if ((v >= 0 && !overflow && covered > 0) || is_empty(c->unless_empty[0], scalars) ||
-        is_empty(c->unless_empty[1], scalars))
+    bool holds = v >= 0 && !overflow && covered > 0;
+    for (int k = 0; k < MAX_UNLESS && !holds; k++)
+      holds = is_empty(c->unless_empty[k], scalars);
+    if (holds)
       continue;
     ok = false;
     diag_error(d, c->loc, "%s%s", c->message,

@@ -484,12 +484,13 @@ typedef struct Covered {
  * format-free sentence). It concerns the points of the boxes in unless_empty (NULL: none): if one of them is empty
  * under the params the condition holds whatever `value` is. module_bind honours this. Text form: check N - 2 >= 0
  * unless empty [1 .. N - 2] unless empty [M - 1] "message" */
+enum { MAX_UNLESS = 4 };
 typedef struct Check {
   Affine value; /* 0 beside `covered` */
   const Covered *covered;
   const char *message;
   Loc loc;
-  const Box *unless_empty[2];
+  const Box *unless_empty[MAX_UNLESS]; /* those that there are come first */
 } Check;
 
 /* A list of points that launch-time arrays give: coordinate d of point number p is element p of array[d], or at[d] if

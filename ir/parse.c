@@ -189,7 +189,7 @@ static void parse_check(Parser *p, Loc at) {
     reader_expect(&p->r, ">=");
     reader_int(&p->r, 0, 0);
   }
-  for (int i = 0; i < 2 && reader_accept_word(&p->r, "unless"); i++) {
+  for (int i = 0; i < MAX_UNLESS && reader_accept_word(&p->r, "unless"); i++) {
     reader_expect_word(&p->r, "empty");
     Box *box = ARENA_NEW(p->arena, Box);
     *box = text_box(p);

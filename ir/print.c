@@ -501,7 +501,7 @@ static void print_check(Str *s, const Module *m, const Check *c) {
     str_add(s, " >= 0");
   }
   str_add(s, " ");
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < MAX_UNLESS; i++)
     if (c->unless_empty[i]) {
       str_add(s, "unless empty ");
       box_print(s, m, c->unless_empty[i]);

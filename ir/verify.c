@@ -199,7 +199,7 @@ static void check_grid(Verifier *v) {
     set_where(v, m->checks[i].loc, "check", NULL);
     verify_affine(v, m->checks[i].loc, m->checks[i].value);
     verify_covered(v, m->checks[i].loc, m->checks[i].covered);
-    for (int j = 0; j < 2; j++)
+    for (int j = 0; j < MAX_UNLESS; j++)
       if (m->checks[i].unless_empty[j])
         verify_box(v, m->checks[i].loc, m->checks[i].unless_empty[j], m->checks[i].unless_empty[j]->rank);
   }

@@ -248,7 +248,7 @@ bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
 
 /* Must what launch check `k` asks for hold whenever `box` has points? */
 static bool concerns(const Check *k, const Box *box) {
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < MAX_UNLESS; i++)
     if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box))
       return false;
   return true;

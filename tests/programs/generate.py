@@ -5,7 +5,7 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 import math
 import random
 
-from model import EXTENT, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
+from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from statements import Statements
 from tree import List, Node
 
@@ -43,6 +43,12 @@ class Generator(Statements):
         ends = (self.low(d, a), self.low(d, b)) if kind == "low" else (self.high(d, b), self.high(d, a))
         return Node(ends[0] if a == b else " .. ".join(ends))
 
+    def empty_region(self, box):
+        """A part of the box without points, whatever the params are."""
+        d = self.r.randrange(self.rank)
+        ends = [Node(f"{self.origin[e] + 7} .. {self.origin[e] + 6}") if e == d else self.range(e, x) for e, x in enumerate(box)]
+        return Node("[" + ", ".join("$" * self.rank) + "]", *ends)
+
     def region(self, box, name=True):
         """The box in brackets, or if `name` a name of it."""
         written = Node("[" + ", ".join("$" * self.rank) + "]", *[self.range(d, x) for d, x in enumerate(box)])
@@ -61,8 +67,8 @@ class Generator(Statements):
     def room(self, x, field, d):
         """The offsets in dimension d at which points of x may read `field`, on a grid that is large enough."""
         kind, a, b = x
-        below, above = field.box[d]
-        if field.rule:
+        below, above = field.written[d] if field.written else field.box[d]
+        if field.rule and not field.written:
             return -self.reach, self.reach
         least = below - a if kind != "high" else -self.reach
         most = b - above if kind == "all" else a - above if kind == "high" else self.reach
@@ -71,8 +77,8 @@ class Generator(Statements):
     def demand_access(self, place, field, d, lo, hi):
         """An access at total offsets lo to hi: how large the grid must be."""
         kind, a, b = place.box[d]
-        below, above = field.box[d]
-        if field.rule:
+        below, above = field.written[d] if field.written else field.box[d]
+        if field.rule and not field.written:
             return
         if kind == "low":
             self.demand(d, b + hi + above + 1)
@@ -150,6 +156,8 @@ class Generator(Statements):
         if k < 0.95 and place.points:
             d = r.randrange(self.rank)
             return Node(f"(idx({d}) % 3 == 1)" if type == "bool" else f"{type}(idx({d}))", type=type)
+        if type in ("f32", "f64") and place.points and r.random() < self.hard:
+            return self.hard_value(type)
         if place.loops and k < 0.96:
             return Node(f"{type}({r.choice(place.loops)[0]})", type=type)
         if (tables := [t for t in self.tables if t[1] == type]) and k < 0.98:
@@ -157,6 +165,31 @@ class Generator(Statements):
         if place.step and k < 0.99:
             return Node(f"{type}(step)", type=type)
         return self.literal(type)
+
+    def hard_value(self, type):
+        """A number that a narrow type rounds at a place halfway, or beside that, at every point."""
+        narrow, form, large = self.r.choice(HARDER)
+        value = f"f32({narrow}({form.replace('$', f'idx({self.r.randrange(self.rank)})')}))"
+        value = value if large == 1 else f"({value} / {large:.1f})"
+        return Node(value if type == "f32" else f"f64({value})", type=type)
+
+    def narrow(self, type, place):
+        """A value for a field of a narrow float type that is rounded once, from its text or from a wider type."""
+        r, sign = self.r, lambda x: Node(x)
+        k = r.random()
+        if k < 0.3:
+            return sign(r.choice(HARD[type]))
+        if k < 0.5:
+            return Node("if $ then $ else $", self.expr("bool", place, 1), sign(r.choice(HARD[type])), sign(r.choice(HARD[type])))
+        if k < 0.6:
+            return Node(f"{type}($)", sign(r.choice(HARD[type])))
+        found = [(form, large) for narrow, form, large in HARDER if narrow == type and (" h" not in form or ("h1", "f64") in self.params)]
+        if k < 0.85 and place.points:
+            form, large = r.choice(found)
+            value = f"{type}({form.replace('$', f'idx({r.randrange(self.rank)})')})"
+            return Node(value if large == 1 else f"f32({value}) / {large:.1f}")
+        wide = r.choice(["f64", "f64", "i32", "i64"])
+        return Node(f"{type}(max({wide}(-4), min({wide}(4), $)))", self.expr(wide, place, 2))
 
     def array_value(self, name, type, place):
         """An element of a launch-time array at any index."""
@@ -291,6 +324,8 @@ class Generator(Statements):
             return Node("max(-4.0, min(4.0, $))", e, type=computed(type)) if computed(type.of)[0] == "f" else e
         if isinstance(type, (Vector, Struct)):
             return self.braces(type, place, depth) if is_plain(type) or computed(type) != type else self.vector(type, place, depth)
+        if type in HARD and self.r.random() < 0.3:
+            return self.narrow(type, place)
         e = self.expr(computed(type), place, depth)
         if type in SHORT:
             return Node(f"{type}($)", e)
@@ -322,7 +357,7 @@ class Generator(Statements):
 
     def constants_of(self, type):
         """Literals that may stand beyond the edges of a field of that type or of vectors of it."""
-        return [x for x in LITERAL.get(computed(type), ["2"]) if type[0] != "u" or x[0] != "-"]
+        return [x for x in LITERAL.get(computed(type), ["2"]) if type[0] != "u" or x[0] != "-"] + HARD.get(type, [])
 
     def new_name(self, letter):
         self.named += 1
@@ -367,6 +402,9 @@ class Generator(Statements):
         boxes = self.piece_boxes(box) if not whole else [box] if self.r.random() < 0.8 else self.ends_and_middle(box)
         mine = [targets if k == 0 or whole or self.r.random() < 0.5 else [self.r.choice(targets)] for k in range(len(boxes))]
         pieces = [Node("$ $", self.region(b), self.body(t, b, len(targets) == 1, word == "stencil")) for b, t in zip(boxes, mine)]
+        if self.r.random() < 0.05:
+            empty = Node("$ $", self.empty_region(boxes[0]), self.body(targets, boxes[0], len(targets) == 1, word == "stencil"))
+            pieces = [empty] if not whole and self.r.random() < 0.5 else pieces + [empty]
         head = List([Node(t.name) for t in targets], ", ", 1)
         return Node(f"{word} {name}($)" + ("$" if len(pieces) == 1 else " {\n  $\n}"), head, pieces[0] if len(pieces) == 1 else List(pieces, "\n  ", 1), declares=[name])
 
@@ -433,6 +471,7 @@ class Generator(Statements):
     def inject_lines(self, targets):
         """An inject of one of the fields, now and then."""
         r, lines = self.r, []
+        targets = [f for f in targets if not f.written]
         if not targets or r.random() > (0.6 if self.points else 0.15):
             return
         f = r.choice(targets)
@@ -456,7 +495,7 @@ class Generator(Statements):
             e = Node(f"(1.0 + 0.01 * $)", e, type=type)
         if type[0] == "f" and r.random() < 0.2:
             e = Node(f"(if step >= {r.choice([0, 1, 3])} && idx(0) >= {self.origin[0] + r.choice([0, 1, 4])} then {type}(0.0) / {type}(0.0) else $)", e, type=type)
-        return Node(f"{word}($) over $", e, self.region(box))
+        return Node(f"{word}($) over $", e, self.empty_region(box) if r.random() < 0.05 else self.region(box))
 
     def table(self):
         r, name, type, n = self.r, self.new_name("w"), self.r.choice(["f32", "f64", "i32", "i64", "bool"]), self.r.choice([1, 3, 4, 7])
@@ -572,7 +611,7 @@ class Generator(Statements):
         r = self.r
         temps, plain = ([f for f in self.fields.values() if f.kind == kind] for kind in ("temp", ""))
         for t in temps:
-            yield self.named_stencil([t], True)
+            yield from self.temp_lines(t)
             t.readable = True
             yield from self.inject_lines(plain)
         for _ in range(max(1, r.randint(1, 4) - len(temps))):
@@ -581,16 +620,47 @@ class Generator(Statements):
             yield self.named_stencil(sorted(r.sample(plain, 2), key=lambda f: f.name) if pair else [r.choice(plain + temps[:1])])
         yield from self.inject_lines(plain)
 
+    def temp_lines(self, t):
+        """What writes temp field `t`: one stencil all of it; or several, or pieces of one, a part that they cover together, beyond which nothing may read it."""
+        r = self.r
+        if r.random() < 0.6:
+            yield self.named_stencil([t], True)
+            return
+        t.written = [(a + r.choice([0, 0, 1]), b + r.choice([0, 0, 1])) for a, b in t.box]
+        box = [("all", *w) for w in t.written]
+        d = r.randrange(self.rank)
+        n = r.choice([1, 2])
+        a, b = t.written[d]
+        self.demand(d, a + b + n + 1)
+        parts = [box[:d] + [x] + box[d + 1:] for x in (("low", a, a + n - 1), ("all", a + n, b))]
+        r.shuffle(parts)
+        bodies = [Node("$ $", self.region(p), self.body([t], p, True, True)) for p in parts]
+        names = [self.new_name("s") for _ in range(r.choice([1, 2]))]
+        self.names += names
+        head = lambda name: f"stencil {name}({t.name})"
+        if len(names) == 1:
+            yield Node(head(names[0]) + " {\n  $\n}", List(bodies, "\n  ", 1), declares=names)
+        else:
+            for name, body in zip(names, bodies):
+                yield Node(head(name) + "$", body, declares=[name])
+
     def named_stencil(self, targets, whole=False):
         self.names.append(self.new_name("s"))
         return self.stencil(self.names[-1], targets, whole)
 
     def program(self):
         """The tree of the whole program."""
-        lines = [Node("param " + ", ".join(f"{EXTENT[d]} = 20" for d in range(self.rank)) + ";")]
+        default = self.r.choice([" = 20"] * 9 + [" = 0", " = -3", " : i64"])
+        lines = [Node("param " + ", ".join(f"{EXTENT[d]}{default}" for d in range(self.rank)) + ";")]
+        self.hard = self.r.choice([0, 0, 0, 0.3])
+        if self.hard or self.r.random() < 0.2:
+            lines.append(Node("param h1 : f64 = 1.000488281250001, h2 : f64 = 1.003906250000001;", declares=["h1", "h2"]))
+            self.params += [("h1", "f64"), ("h2", "f64")]
         if self.r.random() < 0.1:
             self.bounds = {1: ["k1", "k1", "k2 / 2", "min(k1, k2)", "3 % k2"], 2: ["k2", "k2", "max(k1, k2)", "5 / k2"]}
-            lines.append(Node("param k1 = 1, k2 = 2;", declares=["k1", "k2"]))
+            k1, k2 = self.r.choice([("k1 = 1", "k2 = 2"), ("k1 = 1", "k2 = 2"), ("k1 = 100", "k2 = -7"), ("k1 : i64", "k2 = 0"), ("k1 = -1", "k2 : i64")])
+            lines.append(Node(f"param {k1}, {k2};", declares=["k1", "k2"]))
+            self.options += ["-Dk1=1", "-Dk2=2"]
         self.mix = self.r.choice(MIXES)
         lines += list(self.type_lines(self.mix)) + list(self.scalar_params()) + list(self.scalar_lines())
         lines += list(self.array_lines())

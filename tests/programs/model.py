@@ -11,6 +11,12 @@ MIXES = [["f32"], ["f64"], ["f32", "f64"], ["i32", "i64"], ["f32", "f64", "i32",
 STORED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "u8": "i32", "u16": "i32"}
 SHORT = [t for t, c in STORED.items() if c == "i32"]
 SIZES = [[1, 2, 3, 5, 17, 40, 100], [1, 2, 3, 7, 11, 19, 33], [1, 2, 5, 7, 9, 12]]
+# Literals halfway between two values of a narrow type, or a trifle beside that: what is rounded twice is wrong.
+HARD = {"f16": ["1.00048828125", "-1.00048828125000000000001", "1.00146484375", "1.00048828124999999999999", "0.1", "-2.0009765625000000000001"],
+        "bf16": ["1.00390625", "-1.00390625000000000000001", "1.01171875", "1.00390624999999999999999", "0.1", "-2.0078125000000000000001"]}
+# Of numbers that launching or the point decides, so that nothing is folded: the narrow type, an expression with a place for the point's number, what the value is made small by.
+HARDER = [("f16", "f64($) * 0.0009765625 + h1", 1), ("f16", "i32($) * 2 + 2049", 2000), ("f16", "i64($) * 4 + 4098", 4000), ("f16", "f32($) * 0.0009765625 + 1.00048828125", 1),
+          ("bf16", "f64($) * 0.0078125 + h2", 1), ("bf16", "i32($) * 131072 + 16842753", 1e7), ("bf16", "i64($) * 8589934592 + 1103806595073", 1e12), ("bf16", "f32($) * 0.0078125 + 1.00390625", 1)]
 # On real devices, where tiles that touch no edge are quickly had.
 LARGE_SIZES = [[3, 100, 1000, 5000], [3, 33, 70, 150, 260, 400], [2, 12, 21, 40, 70]]
 
@@ -52,9 +58,10 @@ def computed(type):
 
 class Field:
     """A field: its name, type, box (points left out below and above in each dimension), outside rule or "", kind ("", "temp", "input" or "past"). readable: written before;
-    levels: how many older levels it has behind it."""
+    levels: how many older levels it has behind it. written: of a temp, the points left out of the part that is written; None: all is."""
 
     def __init__(self, name, type, box, rule, kind, levels=0):
+        self.written = None
         self.name, self.type, self.box, self.rule, self.kind, self.readable, self.levels = name, type, box, rule, kind, kind != "temp", levels
 
     def kept(self, older):

@@ -35,6 +35,24 @@ static const LaunchCase cases[] = {
      "param N = 10, M = 3;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0 .. M] = 1; [N-M .. N-1] = 2; "
      "}\n",
      "N=6", "4:30: error: the pieces [0 .. M] and [N - M .. N - 1] of 's' overlap (with N = 6, M = 3)\n"},
+    {"pieces_that_only_a_define_sets_apart",
+     "param N = 10, M = 5;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0 .. M] = 1; [N-M .. N-1] = 2; "
+     "}\n",
+     "M=4", ""},
+    {"pieces_of_a_grid_that_only_a_define_gives_points",
+     "param N = -3;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0] = 1; [N-1] = 3; }\n", "N=3", ""},
+    {"pieces_in_the_other_order",
+     "param N = 20, M = 12;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [5 .. 7] = 1; [M .. M+2] = 2; "
+     "}\n",
+     "M=2", ""},
+    {"pieces_of_which_one_has_no_points",
+     "param N = 20, M = 12;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [0 .. 18] = 1; [2*M .. M+2] = "
+     "2; }\n",
+     "M=4", ""},
+    {"pieces_overlap_in_no_order",
+     "param N = 20, M = 12;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nstencil s(A) { [5 .. 7] = 1; [M .. M+2] = 2; "
+     "}\n",
+     "M=3", "4:30: error: the pieces [5 .. 7] and [M .. M + 2] of 's' overlap (with M = 3)\n"},
     {"temp_written",
      "param N = 10;\ngrid G = [0 .. N-1], 4;\nfield A : f32;\nfield T : f32 temp;\n"
      "stencil t(T)[0 .. N-1] = A;\nstencil s(A)[1 .. N-2] = T[-1] + T[1];\n",
