@@ -62,19 +62,12 @@ static uint64_t array_cells(const Array *a) {
   return n;
 }
 
-/* The array whose memory array `i` of `k` uses in the end. */
-static int storage_root(const Kernel *k, int i) {
-  while (k->arrays[i].storage >= 0)
-    i = k->arrays[i].storage;
-  return i;
-}
-
 /* Bytes of the memory of root array `root`: of the greatest array that uses it. */
 static uint64_t storage_bytes(const Kernel *k, int root) {
   uint64_t bytes = 0;
   for (int i = 0; i < k->narrays; i++) {
     uint64_t n = array_cells(&k->arrays[i]) * (uint64_t)type_size(k->arrays[i].type);
-    if (k->arrays[i].space == k->arrays[root].space && storage_root(k, i) == root && n > bytes)
+    if (k->arrays[i].space == k->arrays[root].space && kernel_storage(k, i) == root && n > bytes)
       bytes = n;
   }
   return bytes;
@@ -113,13 +106,13 @@ static LLVMValueRef shared_array(Emit *e, int i) {
   target_kernel_shared(e->target, e->k, &fixed, &given);
   if (given)
     return element(e, &e->entry, e->i8, dynamic_shared(e), emit_i64(e, kernel_array_offset(e->k, i)));
-  return shared_global(e, storage_root(e->k, i));
+  return shared_global(e, kernel_storage(e->k, i));
 }
 
 /* The first cell of private array `i`: stack memory that becomes registers once unrolled code indexes it by constants.
  */
 static LLVMValueRef private_array(Emit *e, int i) {
-  int root = storage_root(e->k, i);
+  int root = kernel_storage(e->k, i);
   if (root != i && e->arrays[root])
     return e->arrays[root];
   const Array *a = &e->k->arrays[i];

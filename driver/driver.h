@@ -19,7 +19,8 @@
  *   plan-replay.c   launches recorded once and made in one go
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
  *                   simulator; device-host.c this CPU, crew.c its threads; device-cuda.c libcuda.so.1 by dlopen;
- *                   device-hip.c libamdhip64.so by dlopen; memory.c how much memory there is, and asking for it
+ *                   device-hip.c libamdhip64.so by dlopen; gpu.h what these two share; memory.c how much memory there
+ *                   is, and asking for it
  *   lsp/lsp.h       `stc lsp`, what editors ask
  *   split/split.h   plans whose grid is cut into parts
  *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`

@@ -896,6 +896,8 @@ int module_field_buffer(const Module *m, int field, int copy);
  * and up to 16 where vector ops and copies move several at once. Buffers that swaps exchange need the same. */
 int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer);
 int64_t buffer_alignment(const Module *m, int buffer);
+/* The array whose memory array `array` of `k` uses in the end; itself if it has its own. */
+int kernel_storage(const Kernel *k, int array);
 /* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where
  * array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);

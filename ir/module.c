@@ -486,18 +486,17 @@ static int64_t array_bytes(const Array *a) {
   return n < 0 ? 0 : n;
 }
 
-/* The array whose memory array `i` of `k` uses in the end. */
-static int storage_root(const Kernel *k, int i) {
-  for (int hops = 0; hops < k->narrays && k->arrays[i].storage >= 0; hops++)
-    i = k->arrays[i].storage;
-  return i;
+int kernel_storage(const Kernel *k, int array) {
+  for (int hops = 0; hops < k->narrays && k->arrays[array].storage >= 0; hops++)
+    array = k->arrays[array].storage;
+  return array;
 }
 
 /* Bytes of the memory that array `root` owns: those of the largest array in it, rounded up to 16. */
 static int64_t slot_bytes(const Kernel *k, int root) {
   int64_t most = 0;
   for (int i = 0; i < k->narrays; i++)
-    if (storage_root(k, i) == root && array_bytes(&k->arrays[i]) > most)
+    if (kernel_storage(k, i) == root && array_bytes(&k->arrays[i]) > most)
       most = array_bytes(&k->arrays[i]);
   return (most + 15) / 16 * 16;
 }
@@ -513,4 +512,4 @@ static int64_t bytes_before(const Kernel *k, int n) {
 }
 
 int64_t kernel_shared_bytes(const Kernel *k) { return bytes_before(k, k->narrays); }
-int64_t kernel_array_offset(const Kernel *k, int array) { return bytes_before(k, storage_root(k, array)); }
+int64_t kernel_array_offset(const Kernel *k, int array) { return bytes_before(k, kernel_storage(k, array)); }

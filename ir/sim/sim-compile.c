@@ -415,23 +415,16 @@ static int64_t array_cells(const Array *a) {
   return n;
 }
 
-/* The array whose storage array `i` of the kernel lives in, in the end. */
-static int storage_root(const Kernel *k, int i) {
-  for (int hops = 0; k->arrays[i].storage >= 0 && hops < k->narrays; hops++)
-    i = k->arrays[i].storage;
-  return i;
-}
-
 /* Gives each private array its cells; those that share storage start at the same one, and the group has room for its
  * largest. */
 static void place_private(SimKernel *k) {
   const Kernel *kernel = k->kernel;
   for (int i = 0; i < kernel->narrays; i++) {
-    if (kernel->arrays[i].space != SPACE_PRIVATE || storage_root(kernel, i) != i)
+    if (kernel->arrays[i].space != SPACE_PRIVATE || kernel_storage(kernel, i) != i)
       continue;
     int64_t room = 0;
     for (int j = 0; j < kernel->narrays; j++) {
-      if (storage_root(kernel, j) != i)
+      if (kernel_storage(kernel, j) != i)
         continue;
       k->arrays[j].base = k->private_cells;
       room = array_cells(&kernel->arrays[j]) > room ? array_cells(&kernel->arrays[j]) : room;

@@ -579,7 +579,9 @@ int hipDeviceSynchronize(void) {
 
 /* ---------------------------------------------------------------- events */
 
-int hipEventCreate(void **e) {
+int hipEventCreateWithFlags(void **e, unsigned flags) {
+  if (flags & ~2u)
+    return fault("hipEventCreateWithFlags");
   for (int i = 0; i < MAX_EVENTS; i++)
     if (!rt.events[i].used) {
       rt.events[i] = (Event){.used = true};

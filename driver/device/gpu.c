@@ -1,0 +1,202 @@
+/* driver/device/gpu.c: what the drivers of NVIDIA's and AMD's GPUs have in common; see gpu.h. */
+#include "driver/device/gpu.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to) {
+  for (size_t i = 0; i < n; i++) {
+    void *p = dlsym(library, e[i].name);
+    if (!p)
+      return false;
+    memcpy((char *)to + e[i].offset, &p, sizeof p);
+  }
+  return true;
+}
+
+/* ---------------------------------------------------------------- code */
+
+/* Makes what launches beside others need. */
+static StcStatus make_beside(Device *d) {
+  Gpu *g = d->state;
+  StcStatus st = g->check(d, g->call.event_create(&g->forked, GPU_EVENT_DISABLE_TIMING), "making an event");
+  if (!st)
+    st = g->check(d, g->call.event_create(&g->joined, GPU_EVENT_DISABLE_TIMING), "making an event");
+  return st ? st : g->check(d, g->call.stream_create(&g->beside, GPU_STREAM_NON_BLOCKING), "making a stream");
+}
+
+StcStatus gpu_prepare(Device *d, const Compiled *code) {
+  Gpu *g = d->state;
+  StcStatus st = STC_OK;
+  int n = code->module->nkernels;
+  g->functions = ARENA_ARRAY(d->w->arena, void *, n + 1);
+  g->dynamic = ARENA_ARRAY(d->w->arena, unsigned, n + 1);
+  for (int i = 0; i < n && !st; i++) {
+    const Kernel *k = &code->module->kernels[i];
+    g->dynamic[i] = (unsigned)dynamic_shared_bytes(k, code->target);
+    st = g->check(d, g->call.module_function(&g->functions[i], g->module, k->name), k->name);
+  }
+  if (!st)
+    st = g->check(d, g->call.event_create(&g->begin, 0), "making an event");
+  if (!st)
+    st = g->check(d, g->call.event_create(&g->end, 0), "making an event");
+  if (!st && launches_beside(code->module))
+    st = make_beside(d);
+  return st;
+}
+
+void gpu_drop(Device *d) {
+  Gpu *g = d->state;
+  void *const events[] = {g->forked, g->joined, g->begin, g->end};
+  if (g->beside)
+    g->call.stream_destroy(g->beside);
+  for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+    if (events[i])
+      g->call.event_destroy(events[i]);
+  if (g->module)
+    g->call.module_unload(g->module);
+}
+
+bool gpu_inspect(Device *d, int kernel, KernelInfo *out) {
+  Gpu *g = d->state;
+  int shared = 0;
+  if (g->call.function_info(&out->registers, GPU_FUNC_REGISTERS, g->functions[kernel]) ||
+      g->call.function_info(&out->local, GPU_FUNC_LOCAL, g->functions[kernel]) ||
+      g->call.function_info(&shared, GPU_FUNC_SHARED, g->functions[kernel]))
+    return false;
+  out->shared = (int64_t)shared + g->dynamic[kernel];
+  return true;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+bool gpu_room(Device *d, double *left, double *total) {
+  size_t l = 0, t = 0;
+  bool known = ((Gpu *)d->state)->call.memory_info(&l, &t) == 0;
+  *left = (double)l;
+  *total = (double)t;
+  return known;
+}
+
+StcStatus gpu_alloc(Device *d, size_t size, void **memory) {
+  Gpu *g = d->state;
+  StcStatus st = g->use(d);
+  *memory = NULL;
+  if (st)
+    return st;
+  int e = g->call.memory_alloc(memory, size ? size : 1);
+  if (e == GPU_OUT_OF_MEMORY)
+    return *memory = NULL, STC_OK;
+  return g->check(d, e, "allocating memory");
+}
+
+void gpu_release(Device *d, void *memory, size_t size) {
+  Gpu *g = d->state;
+  (void)size;
+  if (memory && !g->use(d))
+    g->call.memory_free(memory);
+}
+
+/* Copies between host and device go by the default stream; those to and from the caller's begin when that has come to
+ * its end. */
+static StcStatus finish_user(Device *d) {
+  Gpu *g = d->state;
+  StcStatus st = g->use(d);
+  return st || !g->user ? st : g->check(d, g->call.stream_synchronize(g->user), "running the kernels");
+}
+
+StcStatus gpu_put(Device *d, void *to, const void *from, size_t size) {
+  Gpu *g = d->state;
+  StcStatus st = finish_user(d);
+  return st || !size ? st : g->check(d, g->call.copy_in(to, from, size), "copying to the device");
+}
+
+StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size) {
+  Gpu *g = d->state;
+  StcStatus st = finish_user(d);
+  return st || !size ? st : g->check(d, g->call.copy_out(to, from, size), "copying from the device");
+}
+
+StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size) {
+  Gpu *g = d->state;
+  return size ? g->check(d, g->call.copy_within(to, from, size, g->user), "copying within the device") : STC_OK;
+}
+
+/* ---------------------------------------------------------------- launches */
+
+StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
+  Gpu *g = d->state;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  for (int i = 0; i < l->kernel->rank; i++) {
+    grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
+    block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
+  }
+  int e = g->call.launch(g->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                         g->dynamic[l->index], l->beside ? g->beside : g->stream, args, extra);
+  return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
+}
+
+/* The stream for launches beside others waits for all there was so far. While recording that makes a branch of the
+ * graph. */
+StcStatus gpu_fork(Device *d) {
+  Gpu *g = d->state;
+  StcStatus st = g->check(d, g->call.event_record(g->forked, g->stream), "recording an event");
+  return st ? st : g->check(d, g->call.stream_wait(g->beside, g->forked, 0), "waiting for an event");
+}
+
+/* And the other one for it. */
+StcStatus gpu_join(Device *d) {
+  Gpu *g = d->state;
+  StcStatus st = g->check(d, g->call.event_record(g->joined, g->beside), "recording an event");
+  return st ? st : g->check(d, g->call.stream_wait(g->stream, g->joined, 0), "waiting for an event");
+}
+
+/* Marks the start in the stream. */
+StcStatus gpu_start(Device *d) {
+  Gpu *g = d->state;
+  StcStatus st = g->use(d);
+  return st ? st : g->check(d, g->call.event_record(g->begin, g->user), "recording an event");
+}
+
+/* Waits for all launches; an error in a kernel shows here. */
+StcStatus gpu_wait(Device *d) {
+  Gpu *g = d->state;
+  StcStatus st = finish_user(d);
+  return st || g->user ? st : g->check(d, g->call.synchronize(), "running the kernels");
+}
+
+/* Marks the end, waits for it, and reads the device's clock. */
+StcStatus gpu_stop(Device *d, double *seconds) {
+  Gpu *g = d->state;
+  float milliseconds = 0;
+  StcStatus st = g->use(d);
+  if (!st)
+    st = g->check(d, g->call.event_record(g->end, g->user), "recording an event");
+  if (!st)
+    st = g->check(d, g->call.event_synchronize(g->end), "running the kernels");
+  if (!st)
+    st = g->check(d, g->call.event_elapsed(&milliseconds, g->begin, g->end), "reading the time");
+  *seconds = (double)milliseconds * 1e-3;
+  return st;
+}
+
+/* All that follows goes to the caller's stream, behind all there was so far. */
+StcStatus gpu_use_stream(Device *d, void *stream) {
+  Gpu *g = d->state;
+  StcStatus st = g->use(d);
+  if (!st && stream != g->user)
+    st = gpu_wait(d);
+  if (!st)
+    g->user = g->stream = stream;
+  return st;
+}
+
+/* The caller's events. */
+StcStatus gpu_wait_event(Device *d, void *event) {
+  Gpu *g = d->state;
+  return g->check(d, g->call.stream_wait(g->user, event, 0), "waiting for an event");
+}
+StcStatus gpu_record_event(Device *d, void *event) {
+  Gpu *g = d->state;
+  return g->check(d, g->call.event_record(event, g->user), "recording an event");
+}

@@ -1,0 +1,96 @@
+/* driver/device/gpu.h: what the drivers of NVIDIA's and AMD's GPUs have in common (private to device-cuda.c and
+ * device-hip.c): memory, streams, events and kernels under other names, with the same arguments and numbers. What
+ * differs, finding a device and launching, is in the files of the two. Functions are those of DeviceKind (driver.h). */
+#ifndef STC_DEVICE_GPU_H
+#define STC_DEVICE_GPU_H
+
+#include "driver/driver.h"
+
+/* Numbers that both interfaces have: results of calls, what to ask of a kernel, a stream that does not wait for the one
+ * that is NULL, an event that takes no time. */
+enum {
+  GPU_OUT_OF_MEMORY = 2,
+  GPU_NO_DEVICE = 100,
+  GPU_FUNC_SHARED = 1,
+  GPU_FUNC_LOCAL = 3,
+  GPU_FUNC_REGISTERS = 4,
+  GPU_STREAM_NON_BLOCKING = 1,
+  GPU_EVENT_DISABLE_TIMING = 2
+};
+
+/* Entry points that differ in nothing but their names. Each returns 0, or the number of an error. Pointers to the
+ * device's memory are 64 bits wide in both. */
+typedef struct GpuCalls {
+  int (*memory_info)(size_t *left, size_t *total);
+  int (*memory_alloc)(void **p, size_t size);
+  int (*memory_free)(void *p);
+  int (*copy_in)(void *to, const void *from, size_t size);
+  int (*copy_out)(void *to, const void *from, size_t size);
+  int (*copy_within)(void *to, const void *from, size_t size, void *stream);
+  int (*module_unload)(void *module);
+  int (*module_function)(void **f, void *module, const char *name);
+  int (*function_info)(int *value, int attribute, void *f);
+  int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                void *stream, void **args, void **extra);
+  int (*synchronize)(void);
+  int (*stream_create)(void **stream, unsigned flags);
+  int (*stream_destroy)(void *stream);
+  int (*stream_synchronize)(void *stream);
+  int (*stream_wait)(void *stream, void *e, unsigned flags);
+  int (*event_create)(void **e, unsigned flags);
+  int (*event_destroy)(void *e);
+  int (*event_record)(void *e, void *stream);
+  int (*event_synchronize)(void *e);
+  int (*event_elapsed)(float *milliseconds, void *start, void *end);
+} GpuCalls;
+
+/* Name of an entry point, and its place in the struct that holds it. */
+typedef struct GpuEntry {
+  const char *name;
+  size_t offset;
+} GpuEntry;
+/* Finds `n` entry points of the library, for the struct at `to`; false if one is missing. */
+bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to);
+
+/* What the state of a GPU begins with. */
+typedef struct Gpu {
+  void *library;
+  GpuCalls call;
+  /* STC_OK if `e` is success, else an error that says what `what` was. */
+  StcStatus (*check)(Device *d, int e, const char *what);
+  /* Makes the device the one that this thread's calls are for: another plan's may be. */
+  StcStatus (*use)(Device *d);
+  void *module, *begin, *end;
+  void *user;                     /* the caller's stream, NULL: the default one */
+  void *stream;                   /* the one that launches go to: the caller's, or while recording that for it */
+  void *beside, *forked, *joined; /* the one for launches that are beside others, NULL if no kernel is launched so, and
+                                     the events that it and the other wait for */
+  void **functions;               /* of the module's kernels */
+  unsigned *dynamic;              /* dynamic shared bytes of each */
+} Gpu;
+
+/* Finds the kernels of the code in the module, which is loaded, and makes events and streams for them. */
+StcStatus gpu_prepare(Device *d, const Compiled *code);
+/* Gives the module, streams and events back. */
+void gpu_drop(Device *d);
+/* Launches with these arguments, in the one or the other way of the interface. Hardware x is the program's last
+ * dimension, the grid is counted in blocks. */
+StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra);
+
+bool gpu_room(Device *d, double *left, double *total);
+StcStatus gpu_alloc(Device *d, size_t size, void **memory);
+void gpu_release(Device *d, void *memory, size_t size);
+StcStatus gpu_put(Device *d, void *to, const void *from, size_t size);
+StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size);
+StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size);
+bool gpu_inspect(Device *d, int kernel, KernelInfo *out);
+StcStatus gpu_fork(Device *d);
+StcStatus gpu_join(Device *d);
+StcStatus gpu_start(Device *d);
+StcStatus gpu_wait(Device *d);
+StcStatus gpu_stop(Device *d, double *seconds);
+StcStatus gpu_use_stream(Device *d, void *stream);
+StcStatus gpu_wait_event(Device *d, void *event);
+StcStatus gpu_record_event(Device *d, void *event);
+
+#endif
