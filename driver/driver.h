@@ -35,8 +35,8 @@
  *                   series.c reductions' values, as text and as a file; writer.h files that are written while a
  *                   program runs: their formats, the thread that writes them
  *   shared/         libstc.so, and the packages for CMake and pkg-config
- *   options.h       the command's options as tables: options.c parsing, help.c, man.c the manual page, completion.c
- *                   for shells                          command.c  format.c  run.c  run-*.c  its commands
+ *   options.h       the command's options as tables (options-table.c): options.c parsing, help.c, man.c the manual
+ *                   page, completion.c for shells       command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make
  *   entry.c         the command as a function, main.c  as a program     commit.c  which commit it was made from
  */

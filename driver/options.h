@@ -1,4 +1,4 @@
-/* driver/options.h: the tables of the command line. Parsing (options.c), help (help.c), the manual page (man.c) and the
+/* driver/options.h: the tables of the command line (options-table.c). Parsing (options.c), help (help.c), the manual page (man.c) and the
  * shells' completion (completion.c) are made from them, so that none of these can know of an option that the others do
  * not. */
 #ifndef STC_OPTIONS_H
@@ -10,12 +10,26 @@
  */
 typedef enum Takes { TAKES_NOTHING, TAKES_VALUE, TAKES_OPTIONAL, TAKES_ATTACHED } Takes;
 
-/* A row: `set` stores the value (NULL if it has none) and returns NULL, or what would have been right. */
+/* Where the value of an option goes: into the member of Command that begins at byte `at`. TEXT: a string; FLAG: a bool,
+ * which becomes true; NUMBER: an int from `least` to `most`; COUNT: an int64_t from `least` on; SHAPE: up to three
+ * ints; WORDS, FIELDS: the end of a list of strings, of "FIELD=VALUE", whose length is the int at byte `number`; BY:
+ * what `set` does. right: what a value must be. */
+typedef struct OptionSlot {
+  enum { SLOT_TEXT, SLOT_FLAG, SLOT_NUMBER, SLOT_COUNT, SLOT_SHAPE, SLOT_WORDS, SLOT_FIELDS, SLOT_BY } kind;
+  size_t at, number;
+  int64_t least, most;
+  const char *right;
+  const char *(*set)(Command *c, const char *value);
+} OptionSlot;
+/* Stores the value (NULL if there is none); returns NULL, or what would have been right. */
+const char *option_store(Command *c, const OptionSlot *slot, const char *value);
+
+/* A row. */
 typedef struct OptionRow {
   const char *name;
   Takes takes;
   int commands;
-  const char *(*set)(Command *c, const char *value);
+  OptionSlot slot;
   const char *usage, *help;
 } OptionRow;
 extern const OptionRow option_rows[];
