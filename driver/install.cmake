@@ -1,16 +1,17 @@
+# Components: command, archive, library, license, manual, habits (completion); python is the Python package's, package that of packaging/deb.
 # What `cmake --install` puts where: the program, the libraries with their header, and what find_package and pkg-config read.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(STC_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/stc)
 file(RELATIVE_PATH STC_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 
-install(TARGETS stc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS libstc ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES driver/stc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(TARGETS stc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+install(TARGETS libstc ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT archive)
+install(FILES driver/stc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 set(pc_files)
 if(STC_SHARED)
-  install(TARGETS libstc_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS libstc_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
   list(APPEND pc_files stc)
   # For the Python package: one file, for wheels have no links.
   install(FILES $<TARGET_FILE:libstc_shared> DESTINATION stc RENAME libstc.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
@@ -21,14 +22,18 @@ if(NOT STC_LLVM_STATIC)
 endif()
 foreach(pc ${pc_files})
   configure_file(driver/shared/${pc}.pc.in ${pc}.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/${pc}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  set(component library)
+  if(pc STREQUAL stc-static)
+    set(component archive)
+  endif()
+  install(FILES ${CMAKE_BINARY_DIR}/${pc}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
 endforeach()
 
 configure_package_config_file(driver/shared/stc-config.cmake.in ${CMAKE_BINARY_DIR}/stc-config.cmake
   INSTALL_DESTINATION ${STC_CMAKE_DIR} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/stc-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/stc-config.cmake ${CMAKE_BINARY_DIR}/stc-config-version.cmake driver/shared/stc-add-program.cmake
-  DESTINATION ${STC_CMAKE_DIR})
+  DESTINATION ${STC_CMAKE_DIR} COMPONENT library)
 
 # The manual page and the shells' completion, as the program itself writes them.
 set(habits ${CMAKE_BINARY_DIR}/habits)
@@ -39,7 +44,11 @@ add_custom_command(OUTPUT ${habits}/stc.1 ${habits}/stc.bash ${habits}/_stc ${ha
   COMMAND stc completion zsh > ${habits}/_stc
   COMMAND stc completion fish > ${habits}/stc.fish)
 add_custom_target(stc_habits ALL DEPENDS ${habits}/stc.1)
-install(FILES ${habits}/stc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${habits}/stc.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME stc)
-install(FILES ${habits}/_stc DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${habits}/stc.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${habits}/stc.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT manual)
+install(FILES ${habits}/stc.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME stc COMPONENT habits)
+install(FILES ${habits}/_stc DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT manual)
+install(FILES ${habits}/stc.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT habits)
+
+if(STC_SHARED)
+  include(packaging/deb/package.cmake)
+endif()
