@@ -448,7 +448,8 @@ struct StcPlan {
   int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
   void (*probes)(void *user, const StcProbe *row);
   void *probes_user;
-  Split *split; /* NULL: the grid is whole */
+  Split *split;   /* NULL: the grid is whole */
+  Ghosts *ghosts; /* of a part, on the simulator; else NULL */
 };
 
 /* Steps of a plan with parts; *seconds is what they took. Gives its parts back. (split/) */

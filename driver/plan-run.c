@@ -463,7 +463,8 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .begins = p->done == p->first,
                .reduced = take_value,
                .probed = p->probes ? plan_take_row : NULL,
-               .user = p};
+               .user = p,
+               .ghosts = p->ghosts};
   WholeRun r = {&b, steps, !p->inits_done, p->given};
   StcStatus s = p->device.kind->run(&p->device, &r);
   if (s && p->wrong)

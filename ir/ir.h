@@ -952,6 +952,15 @@ Const reduce_combine(Opcode op, Type t, Const x, Const y);
 /* The same as ops. */
 Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y);
 
+/* What the simulator knows of the ghost cells of a part (Module.part): its place among the parts and the points that it
+ * owns; after how many steps parts exchange, and how many were made since; for each field (NULL: of none) and each of
+ * its cells the steps that were done when it was exchanged last, -1: it is stale. made: of the run at hand. */
+typedef struct Ghosts {
+  int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
+  int64_t every, age, made;
+  int64_t **levels;
+} Ghosts;
+
 /* Values for a run. */
 typedef struct Binding {
   Const *scalars; /* values of all Module.scalars, see module_bind; those of reductions are set by the run */
@@ -968,7 +977,8 @@ typedef struct Binding {
    * and before the run ends. */
   void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
   void *user;
-  int64_t done; /* out: steps made, fewer than asked for if an `until` was met */
+  int64_t done;   /* out: steps made, fewer than asked for if an `until` was met */
+  Ghosts *ghosts; /* of a part, on the simulator; NULL: all cells are what they should be */
 } Binding;
 /* Number of elements of the array under the scalars. */
 int64_t param_array_extent(const ParamArray *p, const Const *scalars);

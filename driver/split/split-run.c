@@ -26,6 +26,8 @@ static StcStatus run_parts(StcPlan *p, int64_t steps) {
     int64_t launches = q->launches;
     q->first = q->done = p->done;
     q->evaluated = true;
+    if (q->ghosts)
+      q->ghosts->age = split->age;
     s = plan_run_steps(q, steps, false, NULL);
     p->launches += q->launches - launches;
   }
@@ -43,6 +45,7 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
     if (split->age && split->age + n > split->every) {
       s = split->transport->exchange(p);
       split->age = 0;
+      ghosts_exchanged(p);
     }
     if (!s)
       s = run_parts(p, n);

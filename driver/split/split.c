@@ -218,13 +218,14 @@ static StcStatus open_guarded(void *arg) {
   if (st)
     return st;
   split_find_transfers(p);
+  st = ghosts_open(p);
   s->transport = parts_are_near(p) ? &transport_peer : &transport_copy;
   Str shape = {.arena = p->w.arena};
   for (int d = 0; d < s->rank; d++)
     str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
   p->schedule = arena_printf(p->w.arena, "%s, %s parts, exchange by %s after %lld step%s", s->part[0].plan->schedule,
                              shape.s, s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
-  return s->transport->open ? s->transport->open(p) : STC_OK;
+  return st || !s->transport->open ? st : s->transport->open(p);
 }
 
 void split_close(StcPlan *p) {
@@ -233,6 +234,7 @@ void split_close(StcPlan *p) {
     return;
   if (s->transport && s->transport->close)
     s->transport->close(p);
+  ghosts_close(p);
   for (int i = 0; i < s->nparts && s->part; i++)
     stc_plan_free(s->part[i].plan);
   stc_program_free(s->program);

@@ -4,6 +4,7 @@
  *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
  *   exchange.c      which cells go from which part to which
  *   whole.c         fields of the whole grid to the parts and back
+ *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
  *                   transport-peer.c from GPU to GPU
@@ -15,13 +16,10 @@
 
 #include "driver/driver.h"
 
-/* A part: where it lies among the parts, and the points of the grid that it owns. levels[f], on the simulator: for each
- * cell of field f of the part's module, the number of steps after which it held that value when it was last exchanged;
- * -1: never. */
+/* A part: where it lies among the parts, and the points of the grid that it owns. */
 typedef struct PartPlan {
   StcPlan *plan;
   int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
-  int64_t **levels;
 } PartPlan;
 
 /* Cells of field `field` (of the parts' module) that part `from` owns and part `to` has as ghost cells: the box [lo ..
@@ -78,6 +76,12 @@ StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
 /* Fills split->transfers. */
 void split_find_transfers(StcPlan *p);
+/* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it
+ * knows of them, and gives it back; notes that all cells are as they are now, or those of the transfers. */
+StcStatus ghosts_open(StcPlan *p);
+void ghosts_close(StcPlan *p);
+void ghosts_scattered(StcPlan *p);
+void ghosts_exchanged(StcPlan *p);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
 StcStatus split_gather(StcPlan *p);

@@ -156,6 +156,7 @@ StcStatus split_scatter(StcPlan *p) {
   for (int i = 0; i < m->nparam_arrays && !s; i++)
     s = scatter_array(p, i);
   p->split->age = 0;
+  ghosts_scattered(p);
   return s;
 }
 

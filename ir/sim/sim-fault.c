@@ -42,6 +42,8 @@ static const char *line_text(Sim *s, const Op *op) {
 }
 
 const char *sim_origin_text(Sim *s, uint32_t origin) {
+  if (origin & SIM_GHOST)
+    return sim_ghost_text(s, origin);
   const SimInsn *i = &s->k->insns[origin - 1];
   const Op *op = i->op;
   if (i->code == SIM_MAP)

@@ -119,6 +119,8 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
   return *page;
 }
 
+uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) { return &page_of(s, m, i)->stale[i % SIM_PAGE]; }
+
 /* The number of `t` among all threads of the launch. */
 static uint32_t global_number(const Sim *s, const SimThread *t) {
   return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number;
@@ -199,8 +201,14 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
       give_unborn(s, t, i);
       return;
     }
+    stale = stale ? stale : page->stale[element % SIM_PAGE];
   }
   give(t, i, exec_get(m->type, m->data, element), stale);
+}
+
+/* The staleness of what store or astore `i` writes: of its value, its coordinates, or the condition it is under. */
+static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) {
+  return t->stale[i->a] ? t->stale[i->a] : at ? at : t->doubt ? t->doubt_origin : 0;
 }
 
 /* Reports what is stale about the store `i`: its value, its coordinates (`at`), or the condition it is under. */
@@ -225,8 +233,11 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   s->stats.stores++;
   if (!find_element(s, t, i, "store to", buffer->name, &element, &stale))
     return;
-  check_stale_store(s, t, i, stale);
   SimPage *page = page_of(s, m, element);
+  bool ghost = !stale && sim_is_ghost(s, t, i);
+  page->stale[element % SIM_PAGE] = ghost ? sim_ghost_origin(s, buffer->field, element, stored_stale(t, i, 0)) : 0;
+  if (!ghost)
+    check_stale_store(s, t, i, stale);
   int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name,
@@ -425,11 +436,6 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
     give_unwritten(s, t, i, array, owner);
   else
     give(t, i, exec_get(a->array->type, s->k->shared + a->base, cell), right ? stale : origin_of(s, i));
-}
-
-/* The staleness of what astore `i` writes: of its value, its coordinates, or the condition it is under. */
-static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) {
-  return t->stale[i->a] ? t->stale[i->a] : at ? at : t->doubt ? t->doubt_origin : 0;
 }
 
 /* The granules of cell `cell` of `a`. */

@@ -275,6 +275,7 @@ static bool advance(Sim *s, int64_t from, int64_t steps) {
     if (!probes_have_room(s->m, s->seen, from + done + h->seqs[i].steps) && !hand_out_all(s, from + done))
       return false;
     run_sequence(s, &h->seqs[i], from + done);
+    sim_ghosts_age(s, h->seqs[i].steps);
     done += h->seqs[i].steps;
   }
   return !s->stop;
@@ -364,9 +365,17 @@ static bool return_results(Sim *s) {
   return true;
 }
 
+/* The run on a part of a grid, or on all of it. */
+static bool run_part(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
+  sim_ghosts_begin(s);
+  bool ok = run_host(s, steps, run_inits, skip_init);
+  sim_ghosts_end(s);
+  return ok;
+}
+
 /* sim_run with its memory in s->arena and own[i]. */
 static bool run_module(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
-  return probes_ready(s) && compile_kernels(s) && make_memory(s, own) && run_host(s, steps, run_inits, skip_init) &&
+  return probes_ready(s) && compile_kernels(s) && make_memory(s, own) && run_part(s, steps, run_inits, skip_init) &&
          return_results(s);
 }
 

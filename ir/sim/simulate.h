@@ -5,6 +5,7 @@
  *   sim-exec.c      threads, blocks, barriers
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
  *   sim-signal.c    signals between warps, bulk copies, and what they order
+ *   sim-ghost.c     ghost cells of a part of a grid
  *   sim-fault.c     the words of a fault
  *
  * Every value carries its origin of staleness: 0 for a true value, else 1 + the number of the instruction that first
@@ -101,6 +102,7 @@ typedef struct SimRead {
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage {
   uint8_t written[SIM_PAGE];
+  uint32_t stale[SIM_PAGE]; /* in a part: origins of staleness of ghost cells */
   SimTouch touch[SIM_PAGE];
 } SimPage;
 
@@ -213,6 +215,14 @@ typedef struct SimMember {
   uint32_t first;
 } SimMember;
 
+/* A ghost cell of field `field` that was stale from the level after `level` steps on. Origins of staleness with
+ * SIM_GHOST are numbers of these. */
+typedef struct SimGhost {
+  int field;
+  int64_t element, level;
+} SimGhost;
+#define SIM_GHOST (1u << 31)
+
 /* A fault that waits for the end of the interval between barriers. */
 typedef struct SimPending {
   Loc loc;
@@ -243,6 +253,8 @@ typedef struct Sim {
   uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step, seen;
   uint32_t launch, block_epoch, interval, met;
+  int32_t nghosts;
+  SimGhost *ghosts;
   int64_t block[MAX_RANK], block_number;
 } Sim;
 
@@ -297,6 +309,17 @@ void sim_wait(Sim *s, SimThread *t, const SimInsn *i);
 void sim_check_copies(Sim *s, SimThread *t);
 /* Memory for buffer `buffer` on `data`; written: its elements have values. */
 SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
+/* The origin of staleness of element `i`, which may be changed. */
+uint32_t *sim_memory_stale(Sim *s, SimMemory *memory, int64_t i);
+/* In a part: does the store `i` of the thread go to a point that the part does not own? The origin that such a cell has
+ * if what is stored to it has the origin `stale`. Marks ghost cells that are stale at the start; those that are after
+ * `steps` more; keeps for later runs which are. What is stale about one. */
+bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i);
+uint32_t sim_ghost_origin(Sim *s, int field, int64_t element, uint32_t stale);
+void sim_ghosts_begin(Sim *s);
+void sim_ghosts_age(Sim *s, int64_t steps);
+void sim_ghosts_end(Sim *s);
+const char *sim_ghost_text(Sim *s, uint32_t origin);
 /* Was element `i` written? */
 bool sim_memory_has(const SimMemory *memory, int64_t i);
 /* Makes all elements count as never written. */

@@ -1,0 +1,133 @@
+/* sim-ghost.c: the simulator on one part of a grid (GridPart). A ghost cell may hold a stale value, and stale values
+ * may be stored to it: what it is worth is known from the last exchange and from how far from the part's own points
+ * steps are right since. Only to points that the part owns no stale value may come. */
+#include "ir/sim/simulate.h"
+
+/* Is `p` a point that the part does not own? */
+static bool is_outside(const Ghosts *g, int rank, const int64_t *p, int64_t reach_lo[], int64_t reach_hi[]) {
+  for (int d = 0; d < rank; d++)
+    if (p[d] < g->lo[d] - (reach_lo ? reach_lo[d] : 0) || p[d] > g->hi[d] + (reach_hi ? reach_hi[d] : 0))
+      return true;
+  return false;
+}
+
+bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i) {
+  const SimPlace *p = i->place;
+  int64_t at[MAX_RANK];
+  if (!s->b->ghosts || s->m->buffers[p->sym].kind != BUFFER_FIELD)
+    return false;
+  for (int k = 0; k < p->rank; k++)
+    at[k] = t->slot[p->idx[k]].i + p->off[k];
+  return is_outside(s->b->ghosts, p->rank, at, NULL, NULL);
+}
+
+/* The coordinates of element `n` of field `f`. */
+static void place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK]) {
+  int64_t shape[MAX_RANK];
+  field_shape(f, s->b->scalars, shape);
+  for (int k = f->box.rank - 1; k >= 0; k--) {
+    at[k] = n % shape[k] + affine_eval(f->box.lo[k], s->b->scalars, NULL);
+    n /= shape[k];
+  }
+}
+
+/* Makes element `n` of field `field` stale for the steps from `level` on, unless it is. */
+static void make_stale(Sim *s, SimMemory *m, int field, int64_t n, int64_t level) {
+  uint32_t *stale = sim_memory_stale(s, m, n);
+  if (*stale)
+    return;
+  SimGhost g = {field, n, level};
+  ARENA_PUSH(s->arena, s->ghosts, s->nghosts, g);
+  *stale = SIM_GHOST | (uint32_t)(s->nghosts - 1);
+}
+
+uint32_t sim_ghost_origin(Sim *s, int field, int64_t element, uint32_t stale) {
+  if (!stale || (stale & SIM_GHOST))
+    return stale;
+  SimGhost g = {field, element, s->step};
+  ARENA_PUSH(s->arena, s->ghosts, s->nghosts, g);
+  return SIM_GHOST | (uint32_t)(s->nghosts - 1);
+}
+
+/* Calls `mark` for what each exchanged field is now. */
+static void each_field(Sim *s, void (*mark)(Sim *s, SimMemory *m, int field, int64_t *levels)) {
+  for (int i = 0; i < s->m->nbuffers && s->b->ghosts; i++) {
+    const Buffer *b = &s->m->buffers[i];
+    int64_t *levels =
+        b->kind == BUFFER_FIELD && !b->copy && s->b->ghosts->levels ? s->b->ghosts->levels[b->field] : NULL;
+    if (levels)
+      mark(s, s->memory[i], b->field, levels);
+  }
+}
+
+/* Makes stale the cells of the field that lie further out than `left` steps need, and if `levels` is given those that
+ * were not exchanged when the others were. */
+static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, int64_t left, int64_t level) {
+  const Field *f = &s->m->fields[field];
+  int64_t lo[MAX_RANK], hi[MAX_RANK], at[MAX_RANK];
+  for (int d = 0; d < f->box.rank; d++) {
+    lo[d] = s->m->part->reach.lo[d] * left;
+    hi[d] = s->m->part->reach.hi[d] * left;
+  }
+  for (int64_t n = 0; n < m->elements; n++) {
+    place_of(s, f, n, at);
+    if (is_outside(s->b->ghosts, f->box.rank, at, lo, hi) ||
+        (levels && is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL) && levels[n] != level))
+      make_stale(s, m, field, n, s->b->first_step + s->b->ghosts->made);
+  }
+}
+
+/* The cells that are stale before the run. */
+static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
+  const Ghosts *g = s->b->ghosts;
+  mark_field(s, m, field, levels, g->every - g->age, s->b->first_step - g->age);
+}
+
+/* Those that are after so many steps of it. */
+static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
+  const Ghosts *g = s->b->ghosts;
+  (void)levels;
+  mark_field(s, m, field, NULL, g->every - g->age - g->made, 0);
+}
+
+/* Notes for later runs which cells are stale whatever the steps are. */
+static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
+  (void)field;
+  for (int64_t n = 0; n < m->elements; n++)
+    if (m->pages[n / SIM_PAGE] && m->pages[n / SIM_PAGE]->stale[n % SIM_PAGE])
+      levels[n] = -1;
+  (void)s;
+}
+
+void sim_ghosts_begin(Sim *s) {
+  if (s->b->ghosts)
+    s->b->ghosts->made = 0;
+  each_field(s, mark_first);
+}
+
+void sim_ghosts_age(Sim *s, int64_t steps) {
+  if (s->b->ghosts)
+    s->b->ghosts->made += steps;
+  each_field(s, mark_later);
+}
+
+void sim_ghosts_end(Sim *s) { each_field(s, keep_stale); }
+
+const char *sim_ghost_text(Sim *s, uint32_t origin) {
+  const SimGhost *g = &s->ghosts[origin & ~SIM_GHOST];
+  const Field *f = &s->m->fields[g->field];
+  const Ghosts *part = s->b->ghosts;
+  int64_t at[MAX_RANK];
+  place_of(s, f, g->element, at);
+  Str t = {.arena = s->arena}, sides = {.arena = s->arena}, place = {.arena = s->arena};
+  for (int d = 0; d < f->box.rank; d++) {
+    str_addf(&t, "%s%lld", d ? ", " : "", (long long)at[d]);
+    str_addf(&place, "%s%lld", d ? ", " : "", (long long)part->at[d]);
+    if (at[d] < part->lo[d] || at[d] > part->hi[d])
+      str_addf(&sides, "%s%s dimension %d", sides.n ? " and " : "", at[d] < part->lo[d] ? "below in" : "above in", d);
+  }
+  return arena_printf(s->arena,
+                      "the ghost cell [%s] of '%s', of part [%s], %s, was not brought up to date for the level after "
+                      "%lld steps",
+                      t.s, f->name, place.s, sides.s, (long long)g->level);
+}

@@ -1,0 +1,123 @@
+/* split_test.c: mistakes planted in what parts exchange are found by the simulator, which names field, part, side and
+ * level. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "driver/split/split.h"
+#include "driver/tune/trial.h"
+
+/* Corners are needed, two levels, and two cells on each side for two steps. */
+static const char *const text =
+    "param N = 12, M = 14;\ngrid G = [0 .. N-1, 0 .. M-1], 8;\nfield U : f32 on G outside 0 history 1;\n"
+    "init u(U)[G] = f32(idx(0) * 3 + idx(1) * idx(1) % 7);\n"
+    "stencil s(U)[G] = 0.25 * (U[-1,-1] + U[1,1] + U[-1,1] + U[1,-1]) - 0.125 * U@1[0,1];\n";
+
+/* A context that keeps its first message, a program and its plan in four parts. */
+typedef struct World {
+  Messages messages;
+  StcContext *c;
+  StcProgram *p;
+  StcPlan *plan;
+} World;
+
+static int make_world(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  StcOptions o = {.no_contract = true, .march = "nvptx", .schedule = "overlap", .T = 2};
+  w->c = stc_context_new(&config);
+  assert_int_equal(stc_compile_string(w->c, "planted.stn", text, &o, &w->p), STC_OK);
+  assert_int_equal(stc_plan_new_split(w->p, "sim", "2x2/2", 0, NULL, &w->plan), STC_OK);
+  *state = w;
+  return 0;
+}
+
+static int free_world(void **state) {
+  World *w = *state;
+  stc_plan_free(w->plan);
+  stc_program_free(w->p);
+  stc_context_free(w->c);
+  free(w);
+  return 0;
+}
+
+/* Is `t` one to part `to` that is cut off from it in `sides` dimensions, of the field called `name`? */
+static bool is_transfer(const World *w, const Transfer *t, const char *name, int to, int sides) {
+  const PartPlan *y = &w->plan->split->part[t->to];
+  int n = 0;
+  for (int d = 0; d < 2; d++)
+    n += t->lo[d] > y->hi[d] || t->hi[d] < y->lo[d];
+  return t->to == to && n == sides && strcmp(y->plan->module->fields[t->field].name, name) == 0;
+}
+
+/* The number of the transfer. */
+static int find_transfer(const World *w, const char *name, int to, int sides) {
+  const Split *s = w->plan->split;
+  for (int i = 0; i < s->ntransfers; i++)
+    if (is_transfer(w, &s->transfers[i], name, to, sides))
+      return i;
+  fail_msg("there is no such transfer");
+  return -1;
+}
+
+/* Leaves transfer `i` out. */
+static void drop(const World *w, int i) {
+  Split *s = w->plan->split;
+  s->transfers[i] = s->transfers[--s->ntransfers];
+}
+
+/* Runs, and looks for the words in the message. */
+static void must_find(World *w, const char *what) {
+  assert_int_not_equal(stc_plan_run(w->plan, 8, NULL), STC_OK);
+  if (!strstr(w->messages.first, what))
+    fail_msg("'%s' is not in: %s", what, w->messages.first);
+}
+
+static void test_nothing_planted(void **state) {
+  World *w = *state;
+  assert_int_equal(stc_plan_run(w->plan, 8, NULL), STC_OK);
+}
+
+static void test_thin_box(void **state) {
+  World *w = *state;
+  Transfer *t = &w->plan->split->transfers[find_transfer(w, "U", 0, 1)];
+  int d = t->lo[0] > w->plan->split->part[0].hi[0] ? 0 : 1;
+  t->hi[d]--;
+  must_find(w, "of 'U', of part [0, 0], above in dimension");
+}
+
+static void test_version_left_out(void **state) {
+  World *w = *state;
+  drop(w, find_transfer(w, "U@1", 2, 1));
+  must_find(w,
+            "of 'U@1', of part [1, 0], below in dimension 0, was not brought up to date for the level after 2 steps");
+}
+
+static void test_corner_missing(void **state) {
+  World *w = *state;
+  drop(w, find_transfer(w, "U", 3, 2));
+  must_find(w, "of 'U', of part [1, 1], below in dimension 0 and below in dimension 1, was not brought up to date");
+}
+
+static void test_exchange_too_late(void **state) {
+  World *w = *state;
+  w->plan->split->every = 3;
+  must_find(w, "was not brought up to date for the level after");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_nothing_planted, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_thin_box, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_version_left_out, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_corner_missing, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_exchange_too_late, make_world, free_world),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
