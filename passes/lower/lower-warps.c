@@ -48,9 +48,10 @@ static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
   const Field *f = &k->e->m->fields[k->e->field];
   Value *n = load[LOAD_COLUMNS], *x = warps_grid(k, load[LOAD_X], 1), *zero = small(k, 0), *cells[MAX_RANK];
   Value *signal[] = {zero, slot};
+  Affine last = affine_add_const(box_extent(k->b.arena, &f->box, 0), -1);
   signal_of(k, OP_SIGNAL_EXPECT, k->full, build2(&k->b, OP_MUL, n, small(k, k->w.U * type_size(f->type))), zero, slot);
   for (int u = 0; u < k->w.U; u++) {
-    Value *at[] = {build_map(&k->b, OP_GUARD, warps_grid(k, load[LOAD_Y], 0), u, f->box.lo[0], f->box.hi[0]), x};
+    Value *row = build_map(&k->b, OP_GUARD, load[LOAD_Y], u, affine_const(0), last), *at[] = {warps_grid(k, row, 0), x};
     cells_of(k, zero, slot, u, NULL, cells);
     build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->ring, 3, cells, NULL},
                (BulkPlace){load_buffer(k->lo, k->e->field), 2, at, NULL}, n, (BulkPlace){k->full, 2, signal, NULL});
@@ -261,6 +262,7 @@ static void make_arrays(WarpKernel *k) {
   k->ring = k->k->narrays - 1;
   k->full = kernel_array(k->lo, k->k, "full", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   k->empty = kernel_array(k->lo, k->k, "empty", TY_I64, SPACE_SHARED, signals, NULL, NULL);
+  warps_make_share(k);
   k->sums = ARENA_ARRAY(a, int32_t, w->C * e->slots + 1);
   for (int i = 0; i < w->C * e->slots; i++)
     k->sums[i] = kernel_array(k->lo, k->k, arena_printf(a, "sum%d.%d", i / e->slots, i % e->slots),
@@ -285,6 +287,7 @@ static void start_block(WarpKernel *k) {
     signal_of(k, OP_SIGNAL_INIT, k->full, one, ring, slot);
     signal_of(k, OP_SIGNAL_INIT, k->empty, one, ring, slot);
   }
+  warps_put_share(k);
   k->b = outer;
   build_barrier(&k->b);
   for (int i = 0; i < w->C * k->e->slots; i++)

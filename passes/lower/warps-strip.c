@@ -1,6 +1,6 @@
 /* warps-strip.c: how the field is cut into strips and segments. All strips' rows, each strip with as many more as a
- * segment costs at its ends, make one list, which is shared out evenly among the blocks: so all take as long, wherever
- * the cuts are, and one wave of blocks has it all. */
+ * segment costs at its ends, make one list, which is shared out evenly by cost among the blocks: so all take as long,
+ * wherever the cuts are, and one wave of blocks has it all. */
 #include "passes/lower/warps.h"
 
 static Value *number(WarpKernel *k, int64_t x) { return build_int(&k->b, TY_I64, x); }
@@ -43,36 +43,106 @@ void warps_measure(WarpKernel *k) {
   k->length = warps_add(k, k->rows, k->w.ends);
 }
 
+/* What a row of a strip costs, and of one at the left or right rim, whose cells there are tested. */
+enum { ROW_COST = 20, RIM_COST = 23 };
+
+/* Is strip `s` the first or the last? */
+static Value *is_rim(WarpKernel *k, Value *s) {
+  Value *first = build2(&k->b, OP_EQ, s, number(k, 0)), *last = build2(&k->b, OP_EQ, warps_add(k, s, 1), k->strips);
+  return build2(&k->b, OP_OR, first, last);
+}
+
+/* Where strip `s` begins in the list, counted in cost. */
+static Value *start_of(WarpKernel *k, Value *s) {
+  Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, ROW_COST), warps_mul(k, behind, RIM_COST - ROW_COST));
+  return build2(&k->b, OP_MUL, cost, k->length);
+}
+
+/* The strip that has place `at` of the list; the last if it is behind all. */
+static Value *strip_at(WarpKernel *k, Value *at) {
+  Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, RIM_COST - ROW_COST));
+  Value *s = divide(k, inner, warps_mul(k, length, ROW_COST));
+  return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
+}
+
+/* The row of strip `s` that place `at` of the list is at. The two quotients are made uniform each by itself: of a
+ * choice between them LLVM makes one by a number that it does not know, which is a call. */
+static Value *row_at(WarpKernel *k, Value *s, Value *at) {
+  Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
+  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, RIM_COST)));
+  Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, ROW_COST)));
+  return build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner);
+}
+
 /* The block's part of the list: from *from to before *to. No part is so short that it costs more than twice what it
  * gives. */
 static void share_of(WarpKernel *k, Value **from, Value **to) {
-  Value *all = build2(&k->b, OP_MUL, k->strips, k->length);
-  Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), number(k, 2 * (int64_t)k->w.ends));
+  Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
+  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, RIM_COST));
+  all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
+  Value *least = number(k, 2 * (int64_t)k->w.ends * ROW_COST);
+  Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);
   *from = build2(&k->b, OP_MUL, build_dim(&k->b, OP_BLOCK, 1), share);
   *to = build2(&k->b, OP_MIN, build2(&k->b, OP_ADD, *from, share), all);
 }
 
 void warps_share(WarpKernel *k, Value **from, Value **to) {
-  Value *first, *end;
+  Value *first, *end, *one = number(k, 1);
   share_of(k, &first, &end);
-  Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
-  Value *strip = divide(k, first, length);
-  Value *row = build2(&k->b, OP_SUB, first, build2(&k->b, OP_MUL, strip, k->length));
-  Value *past = build_convert(&k->b, TY_I64, build2(&k->b, OP_GE, row, k->rows));
-  *from = build_convert(&k->b, TY_I32, build2(&k->b, OP_ADD, strip, past));
-  *to = build_convert(&k->b, TY_I32, divide_up(k, end, length));
+  Value *begin = strip_at(k, first), *last = strip_at(k, warps_add(k, end, -1));
+  Value *past = build_convert(&k->b, TY_I64, build2(&k->b, OP_GE, row_at(k, begin, first), k->rows));
+  Value *any = build_convert(&k->b, TY_I64, build2(&k->b, OP_GE, row_at(k, last, end), one));
+  *from = build1(&k->b, OP_UNIFORM, build_convert(&k->b, TY_I32, build2(&k->b, OP_ADD, begin, past)));
+  *to = build1(&k->b, OP_UNIFORM, build_convert(&k->b, TY_I32, build2(&k->b, OP_ADD, last, any)));
 }
 
-/* `x`, an i64 that is known to be small, as an i32 that targets see to be the same for all threads. */
+/* ---- segments */
+
+/* What of the block's part of the list is put by in shared memory: kept in registers, it would take them from what is
+ * computed meanwhile. */
+enum { PUT_FIRST, PUT_END, PUT_STRIPS, PUT_LENGTH, PUT };
+
+/* The indices of what is put by as number `i`. */
+static void put_place(WarpKernel *k, int i, Value **at) {
+  at[0] = build_int(&k->b, TY_I32, 0);
+  at[1] = build_int(&k->b, TY_I32, i);
+}
+
+void warps_put_share(WarpKernel *k) {
+  Value *v[PUT] = {[PUT_STRIPS] = k->strips, [PUT_LENGTH] = k->length}, *at[2];
+  share_of(k, &v[PUT_FIRST], &v[PUT_END]);
+  for (int i = 0; i < PUT; i++) {
+    put_place(k, i, at);
+    build_astore(&k->b, k->share, 0, v[i], 2, at, NULL);
+  }
+}
+
+void warps_make_share(WarpKernel *k) {
+  const int32_t cells[MAX_RANK] = {1, PUT};
+  k->share = kernel_array(k->lo, k->k, "share", TY_I64, SPACE_SHARED, cells, NULL, NULL);
+}
+
+/* What was put by as number `i`. */
+static Value *take_back(WarpKernel *k, int i) {
+  Value *at[2];
+  put_place(k, i, at);
+  return build1(&k->b, OP_UNIFORM, build_aload(&k->b, TY_I64, k->share, 0, 2, at, NULL));
+}
+
+/* `x`, an i64 that is known to be small, as an i32. */
 static Value *narrow(WarpKernel *k, Value *x) { return build_convert(&k->b, TY_I32, x); }
 
-WarpSegment warps_segment(WarpKernel *k, Value *strip) {
+WarpSegment warps_segment(WarpKernel *outer, Value *strip) {
+  WarpKernel inner = *outer, *k = &inner;
   Builder *b = &k->b;
-  Value *first, *end, *zero = number(k, 0), *s = build_convert(b, TY_I64, strip);
-  share_of(k, &first, &end);
-  Value *before = build2(b, OP_MUL, s, k->length);
-  Value *from = build2(b, OP_MAX, build2(b, OP_SUB, first, before), zero);
-  Value *to = build2(b, OP_MIN, build2(b, OP_SUB, end, before), k->rows);
+  Value *zero = number(k, 0), *s = build_convert(b, TY_I64, strip);
+  Value *first = take_back(k, PUT_FIRST), *end = take_back(k, PUT_END);
+  k->strips = take_back(k, PUT_STRIPS);
+  k->length = take_back(k, PUT_LENGTH);
+  Value *from = build2(b, OP_MAX, row_at(k, s, first), zero);
+  Value *to = build2(b, OP_MIN, row_at(k, s, end), k->rows);
   Value *begin = warps_mul(k, s, strip_distance(k)), *most = warps_add(k, k->columns, -strip_columns(k));
   Value *x = build2(b, OP_MAX, build2(b, OP_MIN, begin, most), zero);
   Value *own = build2(b, OP_SUB, warps_add(k, begin, k->w.halo), x), *rest = build2(b, OP_SUB, k->columns, x);
@@ -84,5 +154,6 @@ WarpSegment warps_segment(WarpKernel *k, Value *strip) {
   g.to = narrow(k, build3(b, OP_SELECT, is_last, rest, warps_add(k, own, strip_distance(k))));
   g.columns = narrow(k, build2(b, OP_MIN, rest, number(k, strip_columns(k))));
   g.y = warps_add(k, g.first, -(int64_t)k->e->below * k->w.C * k->w.W);
+  outer->b = k->b;
   return g;
 }

@@ -218,14 +218,28 @@ WarpShape warps_shape(const WarpEquation *e, const Schedule *s) {
 
 int64_t warps_shared_bytes(const WarpEquation *e, const WarpShape *w) {
   int64_t row = (int64_t)32 * w->X * type_size(e->m->fields[e->field].type);
-  return (w->W + 1) * (int64_t)w->G * (w->U * row + 2 * 8) + 2 * VECTOR_BYTES;
+  return (w->W + 1) * (int64_t)w->G * (w->U * row + 2 * 8) + 4 * VECTOR_BYTES;
+}
+
+int32_t warps_kept_words(const WarpEquation *e, const WarpShape *w) {
+  int32_t kept = 0;
+  for (int i = 0; i < e->slots; i++)
+    kept += (type_size(e->slot_type[i]) + 3) / 4;
+  return e->last * kept * w->C * w->X;
 }
 
 int32_t warps_registers(const WarpEquation *e, const WarpShape *w) {
-  int32_t words = type_size(e->m->fields[e->field].type) / 4, kept = 0;
-  for (int i = 0; i < e->slots; i++)
-    kept += (type_size(e->slot_type[i]) + 3) / 4;
-  return e->last * kept * w->C * w->X + 2 * w->X * words + 30;
+  return warps_kept_words(e, w) + 2 * w->X * (type_size(e->m->fields[e->field].type) / 4) + 30;
+}
+
+int32_t warps_strips(const WarpShape *w) {
+  int32_t distance = WARP_LANES * w->X - 2 * w->halo;
+  return (WARPS_GRID - 2 * w->halo + distance - 1) / distance;
+}
+
+double warps_segment_rows(const TargetInfo *t, const WarpEquation *e, const WarpShape *w) {
+  double blocks = (double)(t->cores > 0 ? t->cores : 1) * warps_per_core(t, e, w);
+  return warps_strips(w) * (WARPS_GRID + (double)w->ends) / blocks;
 }
 
 int32_t warps_per_core(const TargetInfo *t, const WarpEquation *e, const WarpShape *w) {

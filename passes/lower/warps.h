@@ -43,6 +43,13 @@ typedef struct WarpShape {
   int32_t X, C, W, G, U, vector, halo, ends;
 } WarpShape;
 WarpShape warps_shape(const WarpEquation *e, const Schedule *s);
+/* Columns and rows of the grid that open choices are to suit. */
+enum { WARPS_GRID = 1 << 14 };
+/* Words of registers that what is kept takes; rows of a segment on such a grid. */
+int32_t warps_kept_words(const WarpEquation *e, const WarpShape *w);
+double warps_segment_rows(const TargetInfo *t, const WarpEquation *e, const WarpShape *w);
+/* Strips of such a grid. */
+int32_t warps_strips(const WarpShape *w);
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
 int64_t warps_shared_bytes(const WarpEquation *e, const WarpShape *w);
 int32_t warps_registers(const WarpEquation *e, const WarpShape *w);
@@ -71,15 +78,15 @@ typedef struct WarpKernel {
   Kernel *k;
   Builder b;
   bool bulk;
-  int32_t blocks;             /* of the launch */
-  int ring, full, empty;      /* arrays */
-  int32_t *sums;              /* private arrays: what each level of a warp keeps */
-  Value *lane, *warp;         /* i32 */
-  Value *is_first, *is_final; /* is it the first (last) warp */
-  Value *in_warp;             /* the lane's first column in the strip, i32 */
-  Value *step;                /* the launch's first time step, or NULL */
-  Value *rows, *columns;      /* of the field, i64 */
-  Value *strips, *length;     /* strips; rows of one, with what a segment costs beside */
+  int32_t blocks;               /* of the launch */
+  int ring, full, empty, share; /* arrays */
+  int32_t *sums;                /* private arrays: what each level of a warp keeps */
+  Value *lane, *warp;           /* i32 */
+  Value *is_first, *is_final;   /* is it the first (last) warp */
+  Value *in_warp;               /* the lane's first column in the strip, i32 */
+  Value *step;                  /* the launch's first time step, or NULL */
+  Value *rows, *columns;        /* of the field, i64 */
+  Value *strips, *length;       /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
 
 /* "x + y" and the like of integers and constants. */
@@ -98,6 +105,9 @@ void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, V
 void warps_measure(WarpKernel *k);
 /* The strips from *from to before *to (i32) in which the block has segments. */
 void warps_share(WarpKernel *k, Value **from, Value **to);
+/* Makes the array, and puts into it (by one thread, before a barrier), what warps_segment needs. */
+void warps_make_share(WarpKernel *k);
+void warps_put_share(WarpKernel *k);
 /* The segment in strip `s`. */
 WarpSegment warps_segment(WarpKernel *k, Value *s);
 

@@ -2,16 +2,21 @@
  * from global memory. */
 #include "passes/plan/estimate.h"
 #include "passes/lower/stream.h"
+#include "passes/lower/warps.h"
 
 #include <string.h>
 
 /* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want
- * wait for them in the ring by which they come in. */
+ * wait for them in the ring by which they come in; strip: of time over warps the equation, its tile, and the rows of a
+ * segment on a large grid, else NULL. */
 typedef struct LaunchPlan {
   const Launch *l;
   Schedule schedule;
   const Stream *walk;
   bool ring;
+  const WarpEquation *strip;
+  WarpShape shape;
+  double rows;
 } LaunchPlan;
 
 /* ---- work done twice */
@@ -19,6 +24,8 @@ typedef struct LaunchPlan {
 /* Points of a tile of `p` that are given out in dimension `d`. */
 static double width_of(const LaunchPlan *p, int d) {
   const Schedule *s = &p->schedule;
+  if (p->strip)
+    return d ? WARP_LANES * p->shape.X - 2 * p->shape.halo : p->rows;
   int64_t width = p->walk ? stream_width(p->walk, s, d) : launch_width(p->l, d, (int64_t)s->block[d] * s->elems[d]);
   return width > 1 ? (double)width : 1;
 }
@@ -28,6 +35,8 @@ static double width_of(const LaunchPlan *p, int d) {
 static double cells_of(const LaunchPlan *p, int d) {
   const Schedule *s = &p->schedule;
   int rank = p->l->m->grid.rank;
+  if (p->strip)
+    return d ? WARP_LANES * p->shape.X : p->rows + p->shape.ends;
   if (p->walk && d == 0 && rank > 1)
     return s->chunk + (double)p->walk->halo.lo[0] + p->walk->last;
   return (double)s->block[d] * s->elems[d] * (p->walk && rank == 2 ? s->block[0] : 1);
@@ -182,6 +191,10 @@ static LaunchWork work_of(const LaunchPlan *p) {
       w.loaded_rows = p->walk->w[f][0].rows > w.loaded_rows ? p->walk->w[f][0].rows : w.loaded_rows;
     w.window_words = stream_words(p->walk) * p->schedule.elems[rank - 1] * (rank > 2 ? p->schedule.elems[1] : 1);
   }
+  if (p->strip) {
+    w.unroll = p->shape.U;
+    w.window_words = warps_kept_words(p->strip, &p->shape);
+  }
   return w;
 }
 
@@ -189,6 +202,12 @@ static LaunchWork work_of(const LaunchPlan *p) {
 static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedule *s) {
   LaunchPlan p = {.l = l, .schedule = *s, .walk = family_row(s->family)->walked ? stream_new(l) : NULL};
   p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
+  if (s->family == FAMILY_WARPS) {
+    const char *why;
+    p.strip = warps_equation(l->m, &why);
+    p.shape = warps_shape(p.strip, s);
+    p.rows = warps_segment_rows(t, p.strip, &p.shape);
+  }
   return work_of(&p);
 }
 
