@@ -211,7 +211,7 @@ const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *
 /* The walked tile that `want` comes to for launch `l` of `levels` steps, in *out. NULL if it is legal, else why not (a
  * part of a sentence). */
 const char *schedule_walk(PassContext *c, const Schedule *want, const Launch *l, int levels, Schedule *out);
-/* Fills in what `want` leaves open for the grid of want->size, at most `most` time steps a tile (schedule-size.c).
+/* Fills in what `want` leaves open for the grid of want->size, at most `most` time steps a tile (choice.c).
  * False, and *want is as it was, if there is no size, the choice for large grids is expected to be as good, or more
  * than T is said. */
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want);

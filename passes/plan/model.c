@@ -124,7 +124,8 @@ static void blend(LaunchTime *t) {
     sum += pow(t->alone[b], BLEND);
     t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
   }
-  t->seconds = pow(sum, 1 / BLEND) + LAUNCH_GAP;
+  t->launch = LAUNCH_GAP;
+  t->seconds = pow(sum, 1 / BLEND) + t->launch;
 }
 
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {

@@ -4,15 +4,19 @@
  *   cut.c             which stencils of a step share a launch
  *   families.c        the pipeline that a plan stands for
  *
- *   candidates, what is legal of them, and what each family takes where nothing is said:
+ *   candidates -> cost -> choice:
+ *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
+ *   cost.c            what each is expected to take there, or why it is none
+ *   choice.c          which is taken
+ *
+ *   what is legal, and what each family takes where nothing is known of the grid:
  *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
  *   schedule-stream.c tiles that are walked by threads
  *   schedule-walk.c   tiles that one thread walks
- *   schedule-size.c   tiles for small grids
  *   schedule-rounds.c rows of a walk for a grid of known size
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
- *   what each is expected to take (estimate.h):
+ *   what code is expected to take (estimate.h):
  *   weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c   what it does
  *   fuse-cost.c       of a launch, by its accesses
  *   model.c           of a finished kernel
@@ -22,7 +26,7 @@
 #ifndef STC_PASSES_PLAN_H
 #define STC_PASSES_PLAN_H
 
-#include "passes/lower/lower.h"
+#include "passes/lower/stream.h"
 #include "passes/plan/estimate.h"
 
 /* ---------------------------------------------------------------- plan.c */
@@ -37,6 +41,59 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
 /* A copy of stencil IR module `m`, whose step is not repeated, that is, T times, with its instances' regions. Its
  * bodies are those of `m`. */
 Module *plan_tiled_copy(const Module *m, int T);
+
+/* ---------------------------------------------------------------- candidates.c */
+
+/* Points from which on two kernels, for tiles at edges and for the others, are worth what it takes to have them wait
+ * for each other. */
+#define PARTED_POINTS 4194304.0
+
+/* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
+ * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. */
+typedef struct PlanQuery {
+  PassContext *c;
+  const Module *m;
+  const TargetInfo *t;
+  int rank;
+  Schedule want;
+  int64_t most;
+  int tiled;
+  double points;
+} PlanQuery;
+
+/* A tile that may be taken for launch `l`, which makes s.T time steps; p: its pipeline if it is walked, else NULL.
+ * usual: it is what is taken where nothing is known of the grid. dropped: why it is not compared with the others, NULL:
+ * it is, and a launch is expected to take `time`, a time step so many seconds. */
+typedef struct PlanCandidate {
+  Schedule s;
+  const Launch *l;
+  const Stream *p;
+  bool usual;
+  const char *dropped;
+  LaunchTime time;
+  double seconds;
+} PlanCandidate;
+typedef struct PlanCandidates {
+  int n;
+  PlanCandidate *all;
+} PlanCandidates;
+
+/* The question about schedule `want` for `m`. False if there is none: the size is not known, numbers of the schedule
+ * are given, the step is several launches, or the target tells too little of itself. */
+bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t most, PlanQuery *q);
+/* All candidates, the usual one first. */
+void plan_candidates(const PlanQuery *q, PlanCandidates *out);
+
+/* ---------------------------------------------------------------- cost.c */
+
+/* Finds k->time and k->seconds, or k->dropped. */
+void plan_cost(const PlanQuery *q, PlanCandidate *k);
+
+/* ---------------------------------------------------------------- choice.c */
+
+/* The one that is taken of those that are not dropped: the fastest, but the usual one unless that is clearly slower.
+ * NULL: there is none. */
+const PlanCandidate *plan_best(const PlanCandidates *k);
 
 /* ---------------------------------------------------------------- complete.c */
 

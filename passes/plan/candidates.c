@@ -1,0 +1,149 @@
+/* candidates.c: what is possible: the tiles that may be taken for a grid of known size. Each is a complete tile of a
+ * launch that makes T time steps; what it is expected to take, or why it is none, is found in cost.c. */
+#include "passes/plan/plan.h"
+
+#include <string.h>
+
+/* Points from which on a grid is large, by rank: tiles are chosen as for any large grid then. */
+static const double LARGE[MAX_RANK] = {67108864, 67108864, 16777216};
+/* Points below which no rows or planes are walked, by rank: there nearly all tiles are at an edge, and walks came out
+ * slower than overlapped tiles, in rank 3 than one launch a step, too (docs/performance.md). */
+static const double FEW[MAX_RANK] = {0, 524288, 4194304};
+
+/* Tiles that are looked at on small grids, by rank: threads and elements of overlapped ones, warps and elements of
+ * walked ones, ended by 0. */
+typedef int32_t Shape[MAX_RANK];
+static const Shape blocks[MAX_RANK][8] = {{{128}, {256}, {512}, {1024}},
+                                          {{8, 32}, {16, 32}, {32, 32}, {8, 64}, {16, 64}, {8, 128}},
+                                          {{4, 4, 32}, {4, 8, 32}, {8, 4, 32}, {2, 8, 32}}};
+static const Shape elems[MAX_RANK][10] = {
+    {{1}, {2}, {4}, {8}},
+    {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {6, 1}, {8, 1}, {2, 2}, {4, 2}},
+    {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1}, {3, 2, 1}, {4, 2, 1}, {3, 3, 1}}};
+static const Shape warps[MAX_RANK][5] = {{{32}, {64}, {128}}, {{1, 32}, {2, 32}, {4, 32}}, {{1, 8, 32}, {1, 16, 32}}};
+static const Shape cells[MAX_RANK][6] = {{{2}, {4}, {8}, {16}, {32}},
+                                         {{1, 2}, {1, 4}},
+                                         {{1, 1, 2}, {1, 2, 2}, {1, 1, 4}, {1, 2, 4}}};
+static const int32_t chunks[] = {8, 16, 32, 64, 128, 0},
+                     levels[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 0};
+static const int32_t most_levels_of[MAX_RANK] = {64, 12, 4};
+
+bool schedule_depends_on_size(const Schedule *s) {
+  bool open = !s->T && !s->chunk && !s->ahead && s->family != FAMILY_NAIVE;
+  for (int d = 0; d < MAX_RANK; d++)
+    open = open && !s->block[d] && !s->elems[d];
+  return open;
+}
+
+/* Points of the grid that `s` is to suit; 0 if that is not known. */
+static double points_of(const Schedule *s, int rank) {
+  double points = 1;
+  for (int d = 0; d < rank; d++)
+    points *= (double)s->size[d];
+  return points;
+}
+
+bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= LARGE[rank - 1]; }
+
+bool schedule_rows_are_open(const Schedule *s) {
+  return !s->chunk && (s->family == FAMILY_AUTO || family_row(s->family)->walked);
+}
+
+bool schedule_parts_edges(const Schedule *s, int rank) {
+  double points = points_of(s, rank);
+  return s->edges ? s->edges == EDGES_APART : points == 0 || points >= PARTED_POINTS;
+}
+
+bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t most, PlanQuery *q) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  *q = (PlanQuery){.c = c,
+                   .m = m,
+                   .t = c->target,
+                   .rank = m->grid.rank,
+                   .want = *want,
+                   .most = most,
+                   .points = points_of(want, m->grid.rank)};
+  q->tiled = n > 0 && (m->time_tile > 1 || m->stencils[0].has_extent) ? m->time_tile : 0;
+  q->want.T = want->T == q->tiled ? 0 : want->T;
+  return schedule_depends_on_size(&q->want) && q->points >= 1 && q->t->simt && q->t->cores >= 1 && q->t->f32_rate > 0 &&
+         n > 0 && group_count(n, st) <= 1;
+}
+
+/* Adds tile `s` of launch `l`; p: its pipeline if it is walked. */
+static void add(const PlanQuery *q, PlanCandidates *out, const Schedule *s, const Launch *l, const Stream *p) {
+  PlanCandidate k = {.s = *s, .l = l, .p = p};
+  ARENA_PUSH(q->c->arena, out->all, out->n, k);
+}
+
+/* Adds the overlapped tiles of launch `l` of T steps. */
+static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+  for (const Shape *b = blocks[q->rank - 1]; (*b)[0]; b++)
+    for (const Shape *e = elems[q->rank - 1]; (*e)[0]; e++) {
+      Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, 1, 1}, .elems = {1, 1, 1}};
+      memcpy(s.block, *b, sizeof *s.block * (size_t)q->rank);
+      memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
+      add(q, out, &s, l, NULL);
+    }
+}
+
+/* Adds the walked tiles of launch `l` of T steps. */
+static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+  static const Schedule open = {.family = FAMILY_STREAM};
+  Schedule s, own;
+  if (schedule_walk(q->c, &open, l, T, &own))
+    return;
+  const Stream *p = stream_new(l);
+  for (const Shape *b = warps[q->rank - 1]; (*b)[0]; b++)
+    for (const Shape *e = cells[q->rank - 1]; (*e)[0]; e++)
+      for (const int32_t *chunk = chunks; *chunk; chunk++) {
+        s = own;
+        memcpy(s.block, *b, sizeof *s.block * (size_t)q->rank);
+        memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
+        s.chunk = q->rank == 1 ? 1 : *chunk;
+        if (q->rank > 1 || chunk == chunks)
+          add(q, out, &s, l, p);
+      }
+}
+
+/* Adds the tiles of T steps in the family asked for. */
+static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
+  Launch *l = tiled_launch(q->m, T);
+  bool any = q->want.family == FAMILY_AUTO;
+  if (l->illegal)
+    return;
+  if (any || q->want.family == FAMILY_OVERLAP)
+    add_overlaps(q, out, l, T);
+  if ((any && q->t->async_copy && q->points >= FEW[q->rank - 1]) || q->want.family == FAMILY_STREAM)
+    add_walks(q, out, l, T);
+}
+
+/* Adds what would be chosen for a large grid within the family of q->want. */
+static void add_usual(const PlanQuery *q, PlanCandidates *out) {
+  Schedule open = q->want, s;
+  PassContext with = *q->c;
+  memset(open.size, 0, sizeof open.size);
+  with.schedule = &open;
+  if (open.family == FAMILY_AUTO)
+    open.family = stream_is_not_better(q->c, q->m, &open, q->most) ? FAMILY_OVERLAP : FAMILY_STREAM;
+  int own = schedule_levels(&with, q->m);
+  Launch *l = tiled_launch(q->m, own);
+  if ((q->tiled && q->tiled != own) || l->illegal)
+    return;
+  bool walked = open.family == FAMILY_STREAM;
+  if (!(walked ? schedule_walk(&with, &open, l, own, &s) : schedule_launch(&with, &open, l, own, false, &s))) {
+    add(q, out, &s, l, walked ? stream_new(l) : NULL);
+    out->all[out->n - 1].usual = true;
+  }
+}
+
+void plan_candidates(const PlanQuery *q, PlanCandidates *out) {
+  *out = (PlanCandidates){0};
+  add_usual(q, out);
+  if (q->points >= LARGE[q->rank - 1])
+    return;
+  if (q->tiled)
+    add_levels(q, out, q->tiled);
+  for (const int32_t *T = levels; *T && *T <= q->most && *T <= most_levels_of[q->rank - 1] && !q->tiled; T++)
+    add_levels(q, out, *T);
+}
