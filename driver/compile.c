@@ -4,6 +4,7 @@
  *   .sir -> module_parse ---^            .kir -> module_parse ---^
  */
 #include "driver/header.h"
+#include "passes/plan/estimate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -432,8 +433,6 @@ static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target,
   const char *pipeline = p->options.passes;
   if (!pipeline && by_default)
     pipeline = PASSES_DEFAULT;
-  if (by_default && target->simt && schedule_prefers_naive(&c, m))
-    want.family = FAMILY_NAIVE;
   if (pipeline)
     m = passes_run(&c, &hooks, pipeline, m);
   if (stats.s)
@@ -488,6 +487,28 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
     m = passes_run(&c, NULL, PASSES_TILING, m);
   w->muted = muted;
   return m;
+}
+
+/* Candidates that `stc explain --why` lists. */
+enum { LISTED_CANDIDATES = 10 };
+
+const char *program_why(StcProgram *p, Workspace *w, const Target *t, const TargetInfo *info, const Schedule *plan) {
+  Schedule want = p->schedule;
+  int64_t size[MAX_RANK];
+  ModelCache cache = {0};
+  Str out = {.arena = w->arena};
+  bool muted = w->muted;
+  w->muted = true;
+  program_size(p, w->arena, target_info(t), 0, NULL, size);
+  suit_size(&want, size);
+  PassContext c = {
+      .arena = w->arena, .diags = w->diags, .target = info, .schedule = &want, .loaded = p->loaded, .cache = &cache};
+  Module *m = read_checked(p, w, info, NULL);
+  m = m ? passes_run(&c, NULL, PASSES_BEFORE_PLAN, m) : NULL;
+  if (m)
+    plan_why(&c, m, &want, plan, LISTED_CANDIDATES, &out);
+  w->muted = muted;
+  return m ? out.s : NULL;
 }
 
 Module *program_kernels(StcProgram *p) {

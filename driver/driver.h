@@ -195,6 +195,9 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
                   int64_t size[MAX_RANK]);
 /* The stencil IR that plan `plan`, which was made for `t`, has lowered, cut and tiled. Reports errors only. NULL after
  * one. */
+/* Why the plan of program `p` for target `t`, of whose figures `info` tells, is `plan`: lines about the best candidates
+ * (plan_why). NULL after an error. */
+const char *program_why(StcProgram *p, Workspace *w, const Target *t, const TargetInfo *info, const Schedule *plan);
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
@@ -710,6 +713,7 @@ typedef struct Command {
   const char *plot, *db;      /* tune, explain: an SVG file; a database in place of the usual ones */
   const char *card, *format;  /* explain: which card, NULL: the default or the target's; "text" or "json" */
   bool no_ptxas;              /* explain, tune, bench: the assembler is not to be asked */
+  bool why;                   /* explain: the candidates are to be listed */
   int tune;                   /* bench: search so many seconds for each size; 0: look into the database */
   bool scheduled, no_tune_db; /* an option says something of the schedule; no database is to be looked at */
   int nload;

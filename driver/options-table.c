@@ -73,6 +73,19 @@ const char *option_store(Command *c, const OptionSlot *s, const char *v) {
 /* -v. */
 static const char *set_verbose(Command *c, const char *v) { return (void)v, c->context->verbose = true, NULL; }
 
+/* -Rpass, or -Rpass=plan, which lists candidates of schedules, too. */
+static const char *set_remarks(Command *c, const char *v) {
+  bool plan = v && strcmp(v, "plan") == 0;
+  if (v && *v && !plan)
+    return "plan, which lists the best candidates of schedules among all remarks, or nothing";
+  c->options.remarks = true;
+  if (plan && !c->options.passes)
+    c->options.passes = PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED;
+  if (plan && !c->options.schedule)
+    c->options.schedule = family_name(FAMILY_AUTO);
+  return NULL;
+}
+
 /* -fcheck=finite[=N],bounds. */
 static const char *set_fcheck(Command *c, const char *v) {
   static const char right[] =
@@ -293,6 +306,7 @@ const OptionRow option_rows[] = {
     {"card", TAKES_VALUE, CMD_EXPLAIN, TEXT(card), "--card=NAME",
      "the card to expect figures for: h200 (default), a100, mi250x, ..."},
     {"format", TAKES_VALUE, CMD_EXPLAIN, TEXT(format), "--format=json", "text (default) or json"},
+    {"why", TAKES_NOTHING, CMD_EXPLAIN, FLAG(why), "--why", "the best ten candidates, and why others are none"},
     {"no-ptxas", TAKES_NOTHING, CMD_EXPLAIN | CMD_TUNE | CMD_BENCH, FLAG(no_ptxas), "--no-ptxas",
      "do not ask ptxas for registers, or to compile candidates, where it is found"},
     {"db", TAKES_VALUE, PROGRAM | CMD_BENCH, TEXT(db), "--db FILE",
@@ -349,7 +363,8 @@ const OptionRow option_rows[] = {
      "print each stage's time (-stats: what it did, -Rpass: its remarks)"},
     {"v", TAKES_NOTHING, PROGRAM | CMD_BENCH | MORE, BY(set_verbose), "-v", "say what is done, a line each, on stderr"},
     {"stats", TAKES_NOTHING, BOTH | MORE, FLAG(options.stats), "-stats", "print what each pass did, in numbers"},
-    {"Rpass", TAKES_NOTHING, BOTH | MORE, FLAG(options.remarks), "-Rpass", "print the remarks of passes"},
+    {"Rpass", TAKES_OPTIONAL, BOTH | MORE, BY(set_remarks), "-Rpass[=plan]",
+     "print the remarks of passes (=plan: candidates of schedules, too)"},
     {"stdio", TAKES_NOTHING, CMD_LSP | MORE, BY(set_stdio), "--stdio", "by standard input and output, as always"},
     {"help", TAKES_NOTHING, ALL | MORE, BY(set_help), "--help", "print what options there are"},
     {"h", TAKES_NOTHING, ALL | MORE, BY(set_help), "-h", "the same"},

@@ -15,6 +15,7 @@ enum { VERIFY_ALWAYS = 1 };
 #endif
 
 static const char *const fuse_options[] = {"cuts", NULL};
+static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const distribute_options[] = {"cut", NULL};
@@ -33,8 +34,10 @@ const Pass pass_table[] = {
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_history},
     {"probes", "write out what probes see as stencils", LEVEL_SIR, LEVEL_SIR, NULL, pass_probes},
-    {"plan", "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey",
-     LEVEL_SIR, LEVEL_SIR, NULL, pass_plan},
+    {"plan",
+     "decide how the program is to be run: family, cut, time steps, tiles;\nthe passes behind it obey; why: so many "
+     "candidates are remarked",
+     LEVEL_SIR, LEVEL_SIR, plan_options, pass_plan},
     {"fuse", "cut the step's stencils into groups that are a launch each;\ncuts: all, none, auto, or a+b/c", LEVEL_SIR,
      LEVEL_SIR, fuse_options, pass_fuse},
     {"time-tile", "unroll the time step t times: one stencil instance for each time level", LEVEL_SIR, LEVEL_SIR,

@@ -126,12 +126,6 @@ bool schedule_rows_are_open(const Schedule *s);
  * small. */
 bool schedule_parts_edges(const Schedule *s, int rank);
 
-/* Is the family `auto` to be naive for the grid at hand? On grids of known and small size, whose fields stay in the
- * cache, a launch for each step with a thread for each point is faster than tiles of one step, and tiles of several do
- * not pay: in all six such cases that were measured (docs/performance.md). Asked before any pass has run, for that is
- * how its numbers were fitted; of steps of one stencil only, for with several naive stores what tiles keep. */
-bool schedule_prefers_naive(PassContext *c, const Module *m);
-
 /* ---- Algorithm 2: halo.c */
 
 /* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that

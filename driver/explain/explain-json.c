@@ -112,6 +112,36 @@ static json_t *taken_json(const KernelResources *r) {
   return o;
 }
 
+/* What the model is told of a launch: the work of a thread, and what all of it needs. */
+static json_t *load_json(const LaunchLoad *l) {
+  const KernelWork *w = &l->work;
+  json_t *o = json_object();
+  const struct {
+    const char *name;
+    double value;
+  } all[] = {{"threads", (double)w->threads},
+             {"points", w->points},
+             {"instructions", w->instructions},
+             {"f64", w->f64},
+             {"chained", w->chained},
+             {"special", w->special},
+             {"shared", w->shared},
+             {"global", w->global},
+             {"exchanges", w->exchanges},
+             {"barriers", w->barriers},
+             {"rounds", w->rounds},
+             {"waits", w->waits},
+             {"registers", l->registers},
+             {"spilled", l->spilled},
+             {"shared_bytes", (double)l->shared},
+             {"blocks", l->blocks},
+             {"memory_bytes", l->memory_bytes},
+             {"cache_bytes", l->cache_bytes}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    set(o, all[i].name, json_real(all[i].value));
+  return o;
+}
+
 /* A kernel. */
 static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
@@ -139,6 +169,7 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   set(o, "shared_words_a_point", json_real(l->work.shared * threads * each));
   set(o, "memory_bytes_a_point", json_real(l->memory_bytes * each));
   set(o, "cache_bytes_a_point", json_real(l->cache_bytes * each));
+  set(o, "load", load_json(l));
   set(o, "seconds", json_real(x->time.seconds));
   set(o, "seconds_alone", bounds_json(&x->time));
   set(o, "bound", json_string(bound_name(x->time.bound)));
@@ -173,6 +204,8 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "memory_limit_gpts", json_real(e->memory_limit));
   set(o, "tile_memory_limit_gpts", json_real(e->tile_limit));
   set(o, "expected_gpts", json_real(e->gpts));
+  if (e->why_text)
+    set(o, "why", json_string(e->why_text));
   return o;
 }
 

@@ -166,4 +166,6 @@ void explain_print(FILE *to, const Explanation *e) {
   for (int i = 0; i < e->nkernels; i++)
     print_kernel(to, e, &e->list[i]);
   print_sums(to, e);
+  if (e->why_text)
+    fprintf(to, "\n%s", e->why_text);
 }

@@ -164,11 +164,13 @@ static StcStatus fill_guarded(void *arg) {
   s = find_limits(e);
   if (!s && e->assemble)
     explain_assemble(e);
+  if (!s && e->why)
+    e->why_text = program_why(e->program, &e->program->w, e->target, &e->info, &e->schedule);
   return s;
 }
 
 StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
-  *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas};
+  *e = (Explanation){.arena = w->arena, .assemble = !c->no_ptxas, .why = c->why};
   StcStatus s = make_program(c, e);
   return s ? s : workspace_guard(&e->program->w, fill_guarded, e);
 }

@@ -63,7 +63,9 @@ typedef struct Explanation {
   ExplainedKernel *list;
   Work work;
   double arithmetic_limit, memory_limit, tile_limit;
-  double seconds, gpts;  /* of the sequence; expected */
+  double seconds, gpts; /* of the sequence; expected */
+  bool why;             /* candidates are to be listed: in why_text */
+  const char *why_text;
   bool assemble;         /* the assembler is to be asked */
   const char *assembler; /* its path, NULL: none */
 } Explanation;

@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-/* Points from which on a grid is large, by rank: tiles are chosen as for any large grid then. */
-static const double LARGE[MAX_RANK] = {67108864, 67108864, 16777216};
-/* Points below which no rows or planes are walked, by rank: there nearly all tiles are at an edge, and walks came out
- * slower than overlapped tiles, in rank 3 than one launch a step, too (docs/performance.md). */
-static const double FEW[MAX_RANK] = {0, 524288, 4194304};
-
 /* Tiles that are looked at on small grids, by rank: threads and elements of overlapped ones, warps and elements of
  * walked ones, ended by 0. */
 typedef int32_t Shape[MAX_RANK];
@@ -26,7 +20,7 @@ static const Shape cells[MAX_RANK][6] = {{{2}, {4}, {8}, {16}, {32}},
                                          {{1, 1, 2}, {1, 2, 2}, {1, 1, 4}, {1, 2, 4}}};
 static const int32_t chunks[] = {8, 16, 32, 64, 128, 0},
                      levels[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 0};
-static const int32_t most_levels_of[MAX_RANK] = {64, 12, 4};
+static const int32_t most_levels_of[MAX_RANK] = {64, 12, 6};
 
 bool schedule_depends_on_size(const Schedule *s) {
   bool open = !s->T && !s->chunk && !s->ahead && s->family != FAMILY_NAIVE;
@@ -43,7 +37,7 @@ static double points_of(const Schedule *s, int rank) {
   return points;
 }
 
-bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= LARGE[rank - 1]; }
+bool schedule_size_is_large(const Schedule *s, int rank) { return points_of(s, rank) >= tuning.large_grid[rank - 1]; }
 
 bool schedule_rows_are_open(const Schedule *s) {
   return !s->chunk && (s->family == FAMILY_AUTO || family_row(s->family)->walked);
@@ -51,7 +45,7 @@ bool schedule_rows_are_open(const Schedule *s) {
 
 bool schedule_parts_edges(const Schedule *s, int rank) {
   double points = points_of(s, rank);
-  return s->edges ? s->edges == EDGES_APART : points == 0 || points >= PARTED_POINTS;
+  return s->edges ? s->edges == EDGES_APART : points == 0 || points >= tuning.parted_points;
 }
 
 bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t most, PlanQuery *q) {
@@ -70,20 +64,21 @@ bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t m
          n > 0 && group_count(n, st) <= 1;
 }
 
-/* Adds tile `s` of launch `l`; p: its pipeline if it is walked. */
-static void add(const PlanQuery *q, PlanCandidates *out, const Schedule *s, const Launch *l, const Stream *p) {
-  PlanCandidate k = {.s = *s, .l = l, .p = p};
+/* Adds tile `s` of a launch. */
+static void add(const PlanQuery *q, PlanCandidates *out, const Schedule *s, const PlanLaunch *of) {
+  PlanCandidate k = {.s = *s, .of = of};
   ARENA_PUSH(q->c->arena, out->all, out->n, k);
 }
 
 /* Adds the overlapped tiles of launch `l` of T steps. */
 static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+  const PlanLaunch *of = plan_launch(q, l, false);
   for (const Shape *b = blocks[q->rank - 1]; (*b)[0]; b++)
     for (const Shape *e = elems[q->rank - 1]; (*e)[0]; e++) {
       Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, 1, 1}, .elems = {1, 1, 1}};
       memcpy(s.block, *b, sizeof *s.block * (size_t)q->rank);
       memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
-      add(q, out, &s, l, NULL);
+      add(q, out, &s, of);
     }
 }
 
@@ -93,7 +88,7 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
   Schedule s, own;
   if (schedule_walk(q->c, &open, l, T, &own))
     return;
-  const Stream *p = stream_new(l);
+  const PlanLaunch *of = plan_launch(q, l, true);
   for (const Shape *b = warps[q->rank - 1]; (*b)[0]; b++)
     for (const Shape *e = cells[q->rank - 1]; (*e)[0]; e++)
       for (const int32_t *chunk = chunks; *chunk; chunk++) {
@@ -102,20 +97,51 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
         s.chunk = q->rank == 1 ? 1 : *chunk;
         if (q->rank > 1 || chunk == chunks)
-          add(q, out, &s, l, p);
+          add(q, out, &s, of);
       }
+}
+
+/* Adds the walks of planes of launch `l` of T steps on a grid that is not small: many shapes, some of which waste fewer
+ * lanes, lines and blocks of its extents than the usual one; the rows of each are those that fill the cores best. For
+ * f64 and long equations none was measured that is better than the usual one: these are for people alone. */
+static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+  static const int32_t high[] = {8, 10, 12, 14, 16, 0}, lines[] = {1, 2, 3, 4, 5, 6, 8, 9, 0}, wide[] = {2, 4, 0},
+                       rows[] = {0, 32, 64, 128, -1};
+  Schedule open = q->want, s;
+  open.family = FAMILY_STREAM;
+  if (schedule_walk(q->c, &open, l, T, &s))
+    return;
+  const PlanLaunch *of = plan_launch(q, l, true);
+  if ((of->words > 1 || stream_code(l) > tuning.short_equation * T) && !q->all)
+    return;
+  for (const int32_t *w = high; *w; w++)
+    for (const int32_t *e = lines; *e; e++)
+      for (const int32_t *v = wide; *v; v++)
+        for (const int32_t *chunk = rows; *chunk >= 0; chunk++) {
+          s.block[1] = *w;
+          s.elems[1] = *e;
+          s.elems[2] = *v;
+          if (stream_width(of->p, &s, 1) < 1 || stream_width(of->p, &s, 2) < 1)
+            continue;
+          s.chunk = *chunk ? *chunk : stream_rows(q->t, of->p, &s, q->want.size);
+          add(q, out, &s, of);
+        }
 }
 
 /* Adds the tiles of T steps in the family asked for. */
 static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
   Launch *l = tiled_launch(q->m, T);
-  bool any = q->want.family == FAMILY_AUTO;
+  bool large = q->points >= tuning.large_grid[q->rank - 1] && !q->all, any = q->want.family == FAMILY_AUTO && !large;
   if (l->illegal)
     return;
   if (any || q->want.family == FAMILY_OVERLAP)
     add_overlaps(q, out, l, T);
-  if ((any && q->t->async_copy && q->points >= FEW[q->rank - 1]) || q->want.family == FAMILY_STREAM)
+  if ((any && q->t->async_copy && (q->all || q->points >= tuning.few_points[q->rank - 1])) ||
+      (q->want.family == FAMILY_STREAM && !large))
     add_walks(q, out, l, T);
+  if (q->rank == MAX_RANK && q->t->async_copy && q->points >= tuning.few_points[q->rank - 1] &&
+      q->want.family != FAMILY_OVERLAP)
+    add_planes(q, out, l, T);
 }
 
 /* Adds what would be chosen for a large grid within the family of q->want. */
@@ -132,15 +158,21 @@ static void add_usual(const PlanQuery *q, PlanCandidates *out) {
     return;
   bool walked = open.family == FAMILY_STREAM;
   if (!(walked ? schedule_walk(&with, &open, l, own, &s) : schedule_launch(&with, &open, l, own, false, &s))) {
-    add(q, out, &s, l, walked ? stream_new(l) : NULL);
+    add(q, out, &s, plan_launch(q, l, walked));
     out->all[out->n - 1].usual = true;
   }
+}
+
+/* Are there no candidates but the usual one: on large grids, but for walks of planes? */
+static bool is_settled(const PlanQuery *q, const PlanCandidates *out) {
+  bool planes = q->rank == MAX_RANK && out->n && out->all[0].of->p && q->t->async_copy;
+  return q->points >= tuning.large_grid[q->rank - 1] && !planes && !q->all;
 }
 
 void plan_candidates(const PlanQuery *q, PlanCandidates *out) {
   *out = (PlanCandidates){0};
   add_usual(q, out);
-  if (q->points >= LARGE[q->rank - 1])
+  if (is_settled(q, out))
     return;
   if (q->tiled)
     add_levels(q, out, q->tiled);

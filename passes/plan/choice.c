@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-/* How much better than the choice for large grids another one must be expected to be: its part of the time. */
-static const double BETTER = 0.92;
-
 const PlanCandidate *plan_best(const PlanCandidates *k) {
   const PlanCandidate *usual = NULL, *best = NULL;
   for (int i = 0; i < k->n; i++) {
@@ -16,39 +13,114 @@ const PlanCandidate *plan_best(const PlanCandidates *k) {
     if (!x->usual && (!best || x->seconds < best->seconds))
       best = x;
   }
-  return best && usual && best->seconds >= BETTER * usual->seconds ? usual : best;
+  return best && usual && best->seconds >= tuning.better_than_usual * usual->seconds ? usual : best;
+}
+
+/* Takes family, time steps and tile of `tile` into *s, which keeps what else it says. */
+static void take_tile(Schedule *s, const Schedule *tile) {
+  s->family = tile->family;
+  s->T = tile->T;
+  s->chunk = tile->chunk;
+  s->ahead = tile->ahead;
+  memcpy(s->block, tile->block, sizeof s->block);
+  memcpy(s->elems, tile->elems, sizeof s->elems);
+}
+
+void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
+  ScheduleTime t;
+  const Module *tiled = k->s.T > 1 || family_row(k->s.family)->tiled ? plan_tiled_copy(q->m, k->s.T) : q->m;
+  Schedule s = k->s;
+  if (family_row(s.family)->walked)
+    s.barriers = BARRIERS_NEIGHBOURS;
+  s.edges = EDGES_ALONG;
+  s.ngroups = 1;
+  s.groups = &k->s;
+  if (!schedule_time(q->c, tiled, &s, q->want.size, &t)) {
+    k->dropped = "it cannot be lowered";
+    return;
+  }
+  k->seconds = t.seconds;
+  k->time.bound = t.bound;
+  k->spilled = t.spilled;
+}
+
+/* The best that is not the usual one. */
+static PlanCandidate *best_other(const PlanCandidates *all) {
+  PlanCandidate *best = NULL;
+  for (int i = 0; i < all->n; i++) {
+    PlanCandidate *k = &all->all[i];
+    if (!k->usual && !k->dropped && (!best || k->seconds < best->seconds))
+      best = k;
+  }
+  return best;
+}
+
+/* Is the grid not so small that what is counted tells enough? Then the usual tile and the best other one are lowered
+ * and looked at: so it is seen what registers they want. */
+static bool is_looked_at(const PlanQuery *q) { return q->points > tuning.parted_points && !q->tiled; }
+
+/* The better of the two. */
+static const PlanCandidate *best_looked_at(const PlanQuery *q, const PlanCandidates *all) {
+  PlanCandidate *usual = all->n && all->all[0].usual ? &all->all[0] : NULL, *other = best_other(all);
+  if (!usual || !other)
+    return plan_best(all);
+  plan_look_at(q, usual);
+  plan_look_at(q, other);
+  if (other->dropped || (!usual->dropped && other->spilled > usual->spilled))
+    return usual->dropped ? NULL : usual;
+  return usual->dropped || other->seconds < tuning.better_than_usual * usual->seconds ? other : usual;
+}
+
+/* The best tile for question `q`, as schedule_suit wants it. */
+static bool choose(const PlanQuery *q, Schedule *out) {
+  PlanCandidates all;
+  plan_candidates(q, &all);
+  for (int i = 0; i < all.n; i++)
+    plan_cost(q, &all.all[i]);
+  const PlanCandidate *best = is_looked_at(q) ? best_looked_at(q, &all) : plan_best(&all);
+  if (!best || best->usual)
+    return false;
+  take_tile(out, &best->s);
+  return true;
+}
+
+/* A question that was answered: about the step at `st`, so often repeated; found: a tile was. */
+struct PlanAnswer {
+  const Stencil *st;
+  int tiled;
+  int64_t most;
+  Schedule want, tile;
+  bool found;
+};
+
+/* Do both ask for the same? */
+static bool same_question(const PlanAnswer *a, const PlanQuery *q) {
+  return a->st == q->m->stencils && a->tiled == q->tiled && a->most == q->most && a->want.family == q->want.family &&
+         memcmp(a->want.size, q->want.size, sizeof a->want.size) == 0;
 }
 
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want) {
   PlanQuery q;
-  PlanCandidates all;
-  if (!plan_query(c, m, want, most, &q) || schedule_size_is_large(want, q.rank))
+  if (!plan_query(c, m, want, most, &q) || (q.rank < MAX_RANK && schedule_size_is_large(want, q.rank)))
     return false;
-  plan_candidates(&q, &all);
-  for (int i = 0; i < all.n; i++)
-    plan_cost(&q, &all.all[i]);
-  const PlanCandidate *best = plan_best(&all);
-  if (!best || best->usual)
-    return false;
-  const char *fuse = want->fuse;
-  *want = best->s;
-  want->fuse = fuse;
-  return true;
+  for (int i = 0; c->cache && i < c->cache->nanswers; i++)
+    if (same_question(&c->cache->answers[i], &q)) {
+      if (c->cache->answers[i].found)
+        take_tile(want, &c->cache->answers[i].tile);
+      return c->cache->answers[i].found;
+    }
+  PlanAnswer own = {.st = m->stencils, .tiled = q.tiled, .most = most, .want = q.want};
+  own.found = choose(&q, &own.tile);
+  if (c->cache)
+    ARENA_PUSH(c->arena, c->cache->answers, c->cache->nanswers, own);
+  if (own.found)
+    take_tile(want, &own.tile);
+  return own.found;
 }
 
-/* Is the step of `m` one stencil that sees fields as they are: no records, which pass scalarize took apart, and no
- * older levels? */
-static bool is_plain(const Module *m) {
+bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile) {
   bool plain = m->nstencils == 1 && m->nrecords == 0;
   for (int f = 0; f < m->nfields; f++)
     plain = plain && m->fields[f].history == 0;
-  return plain;
-}
-
-bool schedule_prefers_naive(PassContext *c, const Module *m) {
-  const Reduction *by;
-  if (!c->schedule || c->schedule->family != FAMILY_AUTO || c->schedule->fuse || !is_plain(m))
-    return false;
-  Schedule want = *c->schedule;
-  return schedule_suit(c, m, most_levels(m, &by), &want) && want.T == 1 && want.family == FAMILY_OVERLAP;
+  return plain && want->family == FAMILY_AUTO && !want->fuse && tile->T == 1 && tile->family == FAMILY_OVERLAP;
 }

@@ -1,48 +1,10 @@
-/* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered.
- *
- * On a large grid a schedule is as good as it uses memory and arithmetic. On a small one most multiprocessors wait,
- * for a launch to begin and for memory, and those that work have few warps: each stays with one of four schedulers, so
- * that five take as long as eight. Here the time of a launch is estimated as
- *
- *   launch + the rounds in which blocks run * (memory before and behind a tile + the warps of the scheduler with the
- *   most of them * instructions)
- *
- * and at least as long as memory takes, and what a block does one after the other. */
+/* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: what it does is
+ * counted, the model is told of that as it is of a finished kernel (LaunchLoad), and says how long it takes. */
 #include "passes/lower/loops.h"
 #include "passes/plan/fuse.h"
 #include "passes/plan/plan.h"
 
 #include <math.h>
-
-/* Found by measuring on one GPU (docs/performance.md), by rank. Microseconds that memory takes before and behind an
- * overlapped tile, and a walked one: the first rows of a ring; what a stencil and step of an overlapped tile takes at
- * least (a barrier, and shared memory to and fro), and of a walked one for each row (a shuffle, and sums whose terms
- * wait for each other). */
-static const double TILE[MAX_RANK] = {0.7, 0.7, 1.4}, WALK_TILE[MAX_RANK] = {0, 0.9, 6},
-                    STEP[MAX_RANK] = {0.02, 0.1, 0.1}, STAGE[MAX_RANK] = {0.012, 0.02, 0.02};
-/* The part of a launch by itself that one takes in a graph. */
-static const double IN_GRAPH = 0.75;
-/* Schedulers of a multiprocessor, and instructions that each issues in a microsecond. */
-static const double SCHEDULERS = 4, RATE = 1750;
-/* Bytes that stay in the largest cache. */
-static const double CACHED = 32e6;
-/* Instructions of an overlapped tile for each operation that pass fuse counts, those of roots, quotients and functions
- * aside, which are counted as they are; of a walked one for each point and stencil beside those of its equation, by
- * rank: what begins and ends a walk and masks at edges among them, which counts for less on grids that are larger than
- * PARTED_POINTS. */
-static const double OVERLAP_PART = 0.4, WALK_MORE[MAX_RANK] = {0.7, 4, 11}, LONG_WALK_MORE[MAX_RANK] = {0.7, 1.8, 11};
-/* Operations of an overlapped tile's thread, at most; blocks that a multiprocessor holds, at most. */
-static const double MOST_OPS = 6000, MOST_BLOCKS = 32;
-/* Words that a thread of an overlapped tile may want beyond its registers: loads that run ahead, which are given up
- * first. */
-enum { FEW_WORDS = 32 };
-
-/* What a launch of tiles does: blocks of so many warps, of which a core has room for `resident`; what each of a block's
- * warps issues; microseconds that pass in each round before all else, and in memory while other blocks go on; those
- * that a block takes at least, done one after the other; bytes moved for each point. */
-typedef struct TileWork {
-  double blocks, warps, resident, instructions, start, memory, alone, bytes;
-} TileWork;
 
 /* The blocks of tiles that are `width[d]` points wide. */
 static double block_count(const PlanQuery *q, const int64_t *width) {
@@ -52,23 +14,15 @@ static double block_count(const PlanQuery *q, const int64_t *width) {
   return n;
 }
 
-/* The time of a launch that does `w`: microseconds for what bounds it, put together in seconds. */
-static LaunchTime tile_time(const PlanQuery *q, const TileWork *w) {
-  double each = ceil(w->blocks / q->t->cores),
-         most = w->resident < 1             ? 1
-                : w->resident > MOST_BLOCKS ? MOST_BLOCKS
-                                            : w->resident,
-         at_once = each < most ? each : most, rounds = each / at_once;
-  double issue = ceil(at_once * w->warps / SCHEDULERS) * w->instructions / RATE + w->memory / at_once,
-         rate = q->points * w->bytes < CACHED ? q->t->cache_bandwidth : q->t->bandwidth;
-  LaunchTime t = {.launch = 1e-6 * IN_GRAPH * q->t->launch_us, .filled = each < most ? each / most : 1};
-  t.alone[BOUND_ISSUE] = 1e-6 * rounds * (w->start + issue);
-  t.alone[BOUND_LATENCY] = 1e-6 * rounds * (w->start + w->alone);
-  t.alone[q->points * w->bytes < CACHED ? BOUND_CACHE : BOUND_MEMORY] = q->points * w->bytes / (rate * 1e9);
-  for (int b = 0; b < BOUNDS; b++)
-    t.bound = t.alone[b] > t.alone[t.bound] ? (Bound)b : t.bound;
-  t.seconds = t.launch + t.alone[t.bound];
-  return t;
+/* Threads of a block of `s`; INT64_MAX if the target has not so many. */
+static int64_t threads_of(const PlanQuery *q, const Schedule *s) {
+  int64_t threads = 1;
+  for (int d = 0; d < q->rank; d++) {
+    threads *= s->block[d];
+    if (s->block[d] > q->t->max_block[q->rank - 1 - d])
+      return INT64_MAX;
+  }
+  return threads <= q->t->max_threads ? threads : INT64_MAX;
 }
 
 /* ---- overlapped tiles */
@@ -85,80 +39,191 @@ static double function_ops(const PlanQuery *q, const Launch *l) {
   return sum;
 }
 
-/* What overlapped tile `s` of launch `l` does; why it is not to be taken, or NULL. */
-static const char *overlap_work(const PlanQuery *q, const Launch *l, const Schedule *s, TileWork *w) {
-  int64_t width[MAX_RANK], threads = 1;
+/* Counts overlapped tile `s` of a launch; why it is not to be taken, or NULL. */
+static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, TileCount *n) {
+  const Launch *l = of->l;
+  int64_t width[MAX_RANK];
   double out = 1;
   for (int d = 0; d < q->rank; d++) {
     width[d] = launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
-    threads *= s->block[d];
     out *= (double)width[d];
     if (width[d] < 1)
       return "no points are left beside the halo";
-    if (s->block[d] > q->t->max_block[q->rank - 1 - d])
-      return "more threads than a block may have";
   }
-  if (threads > q->t->max_threads)
-    return "more threads than a block may have";
   LaunchCost k = launch_cost(q->t, l, s, 1, 1e9);
-  double ops = k.ops * out / (double)threads;
   if (k.shared > q->t->max_shared_bytes)
     return "more shared memory than a block may have";
-  if (k.spilled > FEW_WORDS)
+  if (k.spilled > tuning.few_words)
     return "registers would be spilled";
-  if (ops > MOST_OPS)
-    return "the code of a thread is too long";
-  double most = q->t->max_threads_per_core > 0 ? q->t->max_threads_per_core : 2048;
-  *w = (TileWork){.blocks = block_count(q, width),
-                  .warps = (double)threads / q->t->lanes,
-                  .resident = k.occupancy * most / (double)threads,
-                  .instructions = OVERLAP_PART * ops +
-                                  (1 - OVERLAP_PART) * function_ops(q, l) * s->elems[0] * s->elems[1] * s->elems[2],
-                  .memory = TILE[q->rank - 1],
-                  .bytes = k.bytes};
-  w->alone = w->memory + STEP[q->rank - 1] * l->n + w->instructions / RATE;
-  return NULL;
+  n->shared = k.shared;
+  n->registers = k.registers;
+  n->blocks = block_count(q, width);
+  n->width = out;
+  n->cells = (double)s->elems[0] * s->elems[1] * s->elems[2];
+  n->operations = k.ops * out / (double)n->threads;
+  n->functions = of->functions * n->cells;
+  n->cache_bytes = q->points * k.bytes;
+  n->memory_bytes = q->points * k.memory_bytes;
+  return n->operations > tuning.most_operations ? "the code of a thread is too long" : NULL;
 }
 
 /* ---- walked tiles */
 
-/* The same of walked tile `s` of pipeline `p`. */
-static const char *walk_work(const PlanQuery *q, const Stream *p, const Schedule *s, TileWork *w) {
+/* Lines of other warps that a row of pipeline `p` reads. */
+static int32_t lines_across(const Stream *p) {
+  int32_t lines = 0;
+  for (int f = 0; f < p->l->m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++)
+      if (p->w[f][v].used && p->w[f][v].across)
+        lines += p->w[f][v].reach_lo + p->w[f][v].reach_hi;
+  return lines;
+}
+
+/* The same of walked tile `s`. */
+static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, TileCount *n) {
+  const Stream *p = of->p;
   if (!stream_fits(q->t, p, s))
     return "no points are left beside the halo, or its rows do not fit";
   if (!stream_is_comfortable(p, s))
     return "its rows want more registers, or its code is longer, than is good";
-  int64_t width[MAX_RANK], threads = 1;
+  int64_t width[MAX_RANK];
   int x = q->rank - 1;
-  Work step = {0};
-  double lane = s->elems[x] * (q->rank > 2 ? s->elems[1] : 1);
+  n->width = 1;
   for (int d = 0; d < q->rank; d++) {
     width[d] = stream_width(p, s, d);
-    threads *= s->block[d];
+    n->width *= (double)width[d];
   }
-  for (int i = 0; i < p->l->n; i++)
-    stencil_work(q->m, &p->l->st[i], &step);
-  double more = q->points > PARTED_POINTS ? LONG_WALK_MORE[x] : WALK_MORE[x],
-         f64 = q->t->f64_rate > 0 ? q->t->f32_rate / q->t->f64_rate : 2,
-         point = step.f32_ops + step.f64_ops * f64 + more * p->l->n,
-         rows = q->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last);
-  double registers = stream_registers(p, s), most = q->t->max_threads_per_core > 0 ? q->t->max_threads_per_core : 2048,
-         by_registers = q->t->registers_per_core / (registers * (double)threads), by_threads = most / (double)threads;
-  *w = (TileWork){.blocks = block_count(q, width),
-                  .warps = (double)threads / q->t->lanes,
-                  .resident = by_registers > by_threads ? by_threads : by_registers,
-                  .instructions = rows * lane * point,
-                  .start = WALK_TILE[x],
-                  .alone = STAGE[x] * rows * p->l->n,
-                  .bytes = launch_bytes(p->l)};
+  n->shared = stream_shared_bytes(q->t, p, s);
+  n->registers = (int32_t)fmin(stream_registers(p, s), 255);
+  n->blocks = block_count(q, width);
+  n->rows = q->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last);
+  n->lines = q->rank > 2 ? s->elems[1] : 1;
+  n->cells = n->lines * s->elems[x];
+  n->f32 = of->step.f32_ops;
+  n->f64 = of->step.f64_ops;
+  n->lines_across = of->lines_across * s->elems[x];
+  n->memory_bytes = q->points * launch_bytes(p->l);
+  n->cache_bytes = n->blocks * (double)n->threads * n->rows * n->cells * launch_bytes(p->l);
   return NULL;
 }
 
+const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) {
+  PlanLaunch *of = ARENA_NEW(q->c->arena, PlanLaunch);
+  *of = (PlanLaunch){.l = l, .p = walked ? stream_new(l) : NULL, .words = 1};
+  of->functions = function_ops(q, l);
+  of->lines_across = walked ? lines_across(of->p) : 0;
+  for (int i = 0; i < l->n; i++)
+    stencil_work(q->m, &l->st[i], &of->step);
+  for (int f = 0; f < q->m->nfields; f++)
+    if (l->use[f].stored && type_size(q->m->fields[f].type) > 4)
+      of->words = 2;
+  return of;
+}
+
+const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *out) {
+  *out = (TileCount){.walked = k->of->p != NULL,
+                     .rank = q->rank,
+                     .threads = threads_of(q, &k->s),
+                     .points = q->points,
+                     .instances = k->of->l->n,
+                     .words = k->of->words};
+  if (out->threads == INT64_MAX)
+    return "more threads than a block may have";
+  return (out->walked ? count_walk : count_overlap)(q, k->of, &k->s, out);
+}
+
+/* What a thread of overlapped tiles does. */
+static KernelWork overlap_work(const TileCount *n) {
+  double part = tuning.tile_part[n->rank - 1];
+  return (KernelWork){.instructions = part * n->operations + (1 - part) * n->functions,
+                      .waits = tuning.tile_waits[n->rank - 1],
+                      .barriers = tuning.tile_barriers[n->rank - 1] * n->instances};
+}
+
+/* What a thread of walked tiles does: lanes exchange two values for each line and stencil. */
+static KernelWork walk_work(const TileCount *n) {
+  int r = n->rank - 1;
+  double cell = n->f32 + n->f64 + tuning.walk_cell[r] * n->instances,
+         exchanges = 2 * n->rows * n->instances * n->lines * n->words;
+  return (KernelWork){.instructions = n->rows * (n->cells * cell + tuning.walk_row[r] * n->instances),
+                      .f64 = n->rows * n->cells * n->f64,
+                      .shared = exchanges + 2 * tuning.walk_line[r] * n->rows * n->lines_across * n->words,
+                      .exchanges = exchanges,
+                      .waits = tuning.walk_waits[r],
+                      .barriers = n->rank > 2 ? n->rows : 0};
+}
+
+LaunchLoad plan_load(const TileCount *n) {
+  LaunchLoad l = {.work = n->walked ? walk_work(n) : overlap_work(n),
+                  .registers = n->registers,
+                  .shared = n->shared,
+                  .points = n->points,
+                  .blocks = n->blocks,
+                  .memory_bytes = n->memory_bytes,
+                  .cache_bytes = n->cache_bytes};
+  l.work.threads = n->threads;
+  l.work.points = n->width;
+  l.work.rounds = n->rows > 1 ? n->rows : 1;
+  return l;
+}
+
+/* ---- few blocks */
+
+/* What a warp of a block does where few are there: what it issues; microseconds that pass before all else, in memory
+ * while other blocks go on, and at least, done one after the other. */
+typedef struct FewWork {
+  double instructions, start, memory, alone;
+} FewWork;
+
+/* That of tiles counted in `n`. */
+static FewWork few_work(const PlanQuery *q, const TileCount *n) {
+  int r = n->rank - 1;
+  double f64 = q->t->f64_rate > 0 ? q->t->f32_rate / q->t->f64_rate : 2;
+  if (!n->walked) {
+    FewWork w = {.instructions = tuning.few_part * n->operations + (1 - tuning.few_part) * n->functions,
+                 .memory = tuning.few_tile[r]};
+    w.alone = w.memory + tuning.few_step[r] * n->instances + w.instructions / tuning.few_rate;
+    return w;
+  }
+  double more = n->points > tuning.parted_points ? tuning.few_long_cell[r] : tuning.few_cell[r];
+  return (FewWork){.instructions = n->rows * n->cells * (n->f32 + n->f64 * f64 + more * n->instances),
+                   .start = tuning.few_start[r],
+                   .alone = tuning.few_row[r] * n->rows * n->instances};
+}
+
+/* The time of a launch of few blocks: most cores wait, for it to begin and for memory, and those that work have few
+ * warps. The longest of what bounds it, in rounds of blocks; nothing blends. */
+static LaunchTime few_time(const PlanQuery *q, const TileCount *n) {
+  FewWork w = few_work(q, n);
+  LaunchTime t = {.launch = 1e-6 * tuning.few_launch * q->t->launch_us,
+                  .occupancy = model_occupancy(q->t, n->threads, n->registers, n->shared)};
+  double each = ceil(n->blocks / q->t->cores), most = t.occupancy.blocks, at_once = each < most ? each : most,
+         rounds = each / at_once, warps = (double)n->threads / q->t->lanes,
+         bytes = n->walked ? n->memory_bytes : n->cache_bytes;
+  bool cached = bytes < tuning.few_cached;
+  t.filled = each < most ? each / most : 1;
+  t.alone[BOUND_ISSUE] =
+      1e-6 * rounds *
+      (w.start + ceil(at_once * warps / tuning.schedulers) * w.instructions / tuning.few_rate + w.memory / at_once);
+  t.alone[BOUND_LATENCY] = 1e-6 * rounds * (w.start + w.alone);
+  t.alone[cached ? BOUND_CACHE : BOUND_MEMORY] = bytes * 1e-9 / (cached ? q->t->cache_bandwidth : q->t->bandwidth);
+  for (int b = 0; b < BOUNDS; b++)
+    t.bound = t.alone[b] > t.alone[t.bound] ? (Bound)b : t.bound;
+  t.seconds = t.launch + t.alone[t.bound];
+  return t;
+}
+
+/* Are planes walked, by blocks that fill the cores? */
+static bool fills_cores(const PlanQuery *q) {
+  return q->rank == MAX_RANK && q->points >= tuning.large_grid[q->rank - 1];
+}
+
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
-  TileWork w;
-  k->dropped = k->p ? walk_work(q, k->p, &k->s, &w) : overlap_work(q, k->l, &k->s, &w);
+  TileCount n;
+  k->dropped = plan_count(q, k, &n);
   if (k->dropped)
     return;
-  k->time = tile_time(q, &w);
+  LaunchLoad load = plan_load(&n);
+  k->time = fills_cores(q) ? model_launch(q->t, &load) : few_time(q, &n);
   k->seconds = k->time.seconds / k->s.T;
 }

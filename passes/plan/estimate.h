@@ -8,7 +8,9 @@
  *   launch-work.c     the launches of a module and their schedules; what they move to and from memory, and compute
  *                     twice
  *   model.c           the time that such work takes on a target, and what bounds it
+ *   tuning.c          what was found by measuring (tuning.def)
  *   schedule-model.c  schedules compared by it
+ *   why.c             why a plan is as it is
  *
  * All figures are estimates; docs/performance.md says how far they are off. */
 #ifndef STC_PASSES_ESTIMATE_H
@@ -194,17 +196,25 @@ LaunchTime model_beside(int n, const LaunchTime *t);
 
 /* ---------------------------------------------------------------- schedule-model.c */
 
-/* What schedule_time said of tiles of the module at hand on a grid of extents `size`, ok: anything. */
+/* What was asked about the module at hand: of schedule_time (ok: it said anything), and of the candidates for its grid
+ * (choice.c). */
 typedef struct ModelEntry ModelEntry;
+typedef struct PlanAnswer PlanAnswer;
 struct ModelCache {
-  int32_t n;
+  int32_t n, nanswers;
   ModelEntry *entries;
+  PlanAnswer *answers;
 };
 
-/* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone. */
+/* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone; what that is for the
+ * longest of them; words that a thread wants beyond its registers, at most. */
 typedef struct ScheduleTime {
   double seconds, longest;
+  Bound bound;
+  int32_t spilled;
 } ScheduleTime;
+/* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
+const int64_t *model_large_grid(int rank);
 /* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
  * milliseconds; `m` is as before. False if it cannot be. */
@@ -223,5 +233,12 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
 /* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster.
  */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
+
+/* ---------------------------------------------------------------- why.c */
+
+/* Adds lines to *out that say why the plan for what `want` leaves open of module `m`, which is neither cut nor
+ * repeated, is `chosen`: the best `most` candidates, each with what the model expects of it and what bounds it, and the
+ * reasons for which others are none. */
+void plan_why(PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen, int most, Str *out);
 
 #endif

@@ -3,26 +3,10 @@
  * were fitted once, for all, to what 16 programs in f32 and f64 under 114 schedules take on one NVIDIA H200;
  * docs/performance.md says how well. */
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
 #include <math.h>
 
-/* Clock that is kept up under load, and speed that copying reaches, of what is stated. */
-static const double KEPT_CLOCK = 0.96, KEPT_BANDWIDTH = 0.855;
-/* Roofs blend as the sum of powers of their times. */
-static const double BLEND = 3.5;
-/* A function's share of the issue slots that its pipe lets through is one in so many. */
-static const double SPECIAL_SLOTS = 8;
-/* Of the rate of shared memory: what a word of it, one that lanes exchange and one from the first cache take, and a
- * spilled word in each round of a loop. */
-static const double SHARED_WORD = 1.0, EXCHANGED_WORD = 0.74, GLOBAL_WORD = 1.33, SPILLED_WORD = 4;
-/* Cycles that a thread waits for: an instruction's result, on an average, and for one within a root or quotient in f64
- * more; loads from memory; a barrier. */
-static const double RESULT_WAIT = 2.2, CHAIN_WAIT = 8, MEMORY_WAIT = 1450, BARRIER_WAIT = 180;
-/* What is lost in the last round, of each place but one that a core has for a block; of the one as much as is empty:
- * the fewer blocks are left on a core, the faster they run. Half of both, as not all cores are late. */
-static const double LAST_ROUND = 0.65;
-/* Seconds from one launch to the next. */
-static const double LAUNCH_GAP = 3e-6;
 /* What a block takes of shared memory beside what it asks for; most blocks of a core. */
 enum { SHARED_RESERVED = 1024, MOST_BLOCKS = 32 };
 
@@ -97,7 +81,7 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
 
 double model_blocks_a_core(double blocks, double cores, double at_once) {
   double each = blocks / cores, rounds = ceil(blocks / (cores * at_once)), empty = rounds * at_once - each;
-  return rounds <= 1 ? ceil(each) : each + 0.5 * (empty / at_once + LAST_ROUND * (at_once - 1));
+  return rounds <= 1 ? ceil(each) : each + 0.5 * (empty / at_once + tuning.last_round * (at_once - 1));
 }
 
 /* The rates that the target tells, and what is taken where it does not. All in 1e9 a second. */
@@ -107,12 +91,12 @@ typedef struct Rates {
 static Rates rates_of(const TargetInfo *t) {
   Rates r = {.clock = t->clock > 0 ? t->clock : 1.5,
              .cores = t->cores > 0 ? t->cores : 1,
-             .bandwidth = KEPT_BANDWIDTH * (t->bandwidth > 0 ? t->bandwidth : 1000)};
-  r.issue = KEPT_CLOCK * (t->issue_rate > 0 ? t->issue_rate : t->f32_rate > 0 ? t->f32_rate : 10000);
-  r.f64 = KEPT_CLOCK * (t->f64_rate > 0 ? t->f64_rate : r.issue / 2);
-  r.shared = KEPT_CLOCK * (t->shared_rate > 0 ? t->shared_rate : r.issue / 4);
+             .bandwidth = tuning.kept_bandwidth * (t->bandwidth > 0 ? t->bandwidth : 1000)};
+  r.issue = tuning.kept_clock * (t->issue_rate > 0 ? t->issue_rate : t->f32_rate > 0 ? t->f32_rate : 10000);
+  r.f64 = tuning.kept_clock * (t->f64_rate > 0 ? t->f64_rate : r.issue / 2);
+  r.shared = tuning.kept_clock * (t->shared_rate > 0 ? t->shared_rate : r.issue / 4);
   r.cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 2.5 * r.bandwidth;
-  r.clock *= KEPT_CLOCK;
+  r.clock *= tuning.kept_clock;
   return r;
 }
 
@@ -121,11 +105,18 @@ static void blend(LaunchTime *t) {
   double sum = 0;
   t->bound = 0;
   for (int b = 0; b < BOUNDS; b++) {
-    sum += pow(t->alone[b], BLEND);
+    sum += pow(t->alone[b], tuning.blend);
     t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
   }
-  t->launch = LAUNCH_GAP;
-  t->seconds = pow(sum, 1 / BLEND) + t->launch;
+  t->launch = tuning.launch_gap;
+  t->seconds = pow(sum, 1 / tuning.blend) + t->launch;
+}
+
+/* How many times as long as if they were spread evenly take the warps of `blocks` blocks of `warps` warps that a core
+ * holds: each stays with one of its schedulers. */
+static double unevenness(double blocks, double warps) {
+  double all = blocks * warps;
+  return ceil(all / tuning.schedulers) * tuning.schedulers / all;
 }
 
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
@@ -133,17 +124,19 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
   LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
   Rates r = rates_of(t);
   double at_once = time.occupancy.blocks, each = model_blocks_a_core(l->blocks, r.cores, at_once),
-         threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once);
-  double words = SHARED_WORD * (w->shared - w->exchanges) + EXCHANGED_WORD * w->exchanges + GLOBAL_WORD * w->global +
-                 SPILLED_WORD * l->spilled * w->rounds;
-  time.alone[BOUND_ISSUE] = w->instructions * threads / r.issue;
-  time.alone[BOUND_F64] = w->f64 * threads / r.f64;
-  time.alone[BOUND_SPECIAL] = w->special * threads * SPECIAL_SLOTS / r.issue;
+         threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once),
+         there = fmax(1, fmin(at_once, ceil(l->blocks / r.cores))), lanes = t->lanes > 0 ? t->lanes : 32,
+         issued = threads * unevenness(there, ceil((double)w->threads / lanes));
+  double words = tuning.shared_word * (w->shared - w->exchanges) + tuning.exchanged_word * w->exchanges +
+                 tuning.global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
+  time.alone[BOUND_ISSUE] = w->instructions * issued / r.issue;
+  time.alone[BOUND_F64] = w->f64 * issued / r.f64;
+  time.alone[BOUND_SPECIAL] = w->special * threads * tuning.special_slots / r.issue;
   time.alone[BOUND_SHARED] = words * threads / r.shared;
-  time.alone[BOUND_LATENCY] =
-      (rounds > 1 ? rounds : 1) *
-      (RESULT_WAIT * w->instructions + CHAIN_WAIT * w->chained + MEMORY_WAIT * w->waits + BARRIER_WAIT * w->barriers) *
-      1e-9 / r.clock;
+  time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) *
+                              (tuning.result_wait * w->instructions + tuning.chain_wait * w->chained +
+                               tuning.memory_wait * w->waits + tuning.barrier_wait * w->barriers) *
+                              1e-9 / r.clock;
   time.alone[BOUND_MEMORY] =
       l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;

@@ -5,6 +5,7 @@
 #include "passes/registry.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A copy of stencil IR module `m` whose step may be cut and repeated, which may add fields. */
@@ -46,11 +47,9 @@ static void remark_groups(PassContext *c, const Module *m, const Schedule *s) {
 
 /* Says why the schedule, which was left to us, has come to overlapped tiles. */
 static void remark_overlapped(PassContext *c, const Module *m) {
-  Schedule want = *c->schedule;
   if (!diags_remarks_enabled(c->diags))
     return;
-  bool small = c->target->async_copy && schedule_suit(c, m, INT64_MAX, &want);
-  const char *why = small ? "that is better on a small grid" : stream_is_not_better(c, m, c->schedule, INT64_MAX);
+  const char *why = stream_is_not_better(c, m, c->schedule, INT64_MAX);
   diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: %s",
               why ? why : "there are too few steps to make");
 }
@@ -126,19 +125,51 @@ static bool says_cut(PassContext *c, const Module *m, const Schedule *s) {
   return same;
 }
 
+/* Chooses a tile for the size of the grid, where one is better than the usual choice, for module `m`, which is cut, in
+ * *want; naive, where that is better still. */
+static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
+  const Reduction *by;
+  Schedule tile = *want;
+  if (!schedule_suit(c, m, most_levels(m, &by), &tile))
+    return;
+  if (plan_is_naive(m, want, &tile))
+    tile = (Schedule){.family = FAMILY_NAIVE};
+  else if (want->family == FAMILY_AUTO && !family_row(tile.family)->walked && c->target->async_copy)
+    diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: that is better on a small grid");
+  *want = tile;
+}
+
 /* The plan for module `m`, whose step is neither cut nor repeated, in *s: its family, its cut, its time steps, its
  * tiles. */
 static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
-  const Schedule *want = c->schedule;
   Module *trial = trial_copy(m);
-  Schedule first;
+  Schedule want = *c->schedule, first;
+  PassContext with = *c;
+  with.schedule = &want;
   if (!schedule_check(c, m))
     return false;
-  if (!family_row(want->family)->tiled && want->family > FAMILY_AUTO)
+  if (!family_row(want.family)->tiled && want.family > FAMILY_AUTO)
     return plan_tile(c, trial, s);
-  if (!plan_cut(c, trial, want->fuse ? want->fuse : "auto") || !schedule_resolve(c, trial, want, &first))
+  if (!plan_cut(c, trial, want.fuse ? want.fuse : "auto"))
     return false;
-  return plan_tile(c, plan_tiled_copy(trial, first.T), s) && says_cut(c, trial, s);
+  suit_grid(c, trial, &want);
+  if (!family_row(want.family)->tiled && want.family > FAMILY_AUTO)
+    return plan_tile(&with, trial, s);
+  return schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
+         says_cut(c, trial, s);
+}
+
+/* Says as remarks why the plan is `plan`, as many candidates as option "why" of the pass asks for. */
+static void remark_why(PassContext *c, const Module *m, const Schedule *plan, int most) {
+  Str out = {.arena = c->arena};
+  if (!diags_remarks_enabled(c->diags))
+    return;
+  plan_why(c, m, c->schedule, plan, most, &out);
+  for (char *line = out.s, *end; line && *line; line = end + 1) {
+    end = strchr(line, '\n');
+    *end = '\0';
+    diag_remark(c->diags, no_loc(), "%s", line);
+  }
 }
 
 Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
@@ -146,7 +177,6 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   ModelCache cache = {0};
   PassContext with = *c;
   Schedule want = c->schedule ? *c->schedule : open, *plan = ARENA_NEW(m->arena, Schedule);
-  (void)n, (void)o;
   if (m->time_tile > 1) {
     diag_error(c->diags, no_loc(), "pass 'plan': the module has %d time levels already; run it before time-tile",
                m->time_tile);
@@ -162,6 +192,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   with.cache = &cache;
   if (!make_plan(&with, m, plan))
     return NULL;
+  for (int i = 0; i < n; i++)
+    remark_why(&with, m, plan, atoi(o[i].value));
   memset(plan->size, 0, sizeof plan->size);
   m->plan = plan;
   m->plan_checked = true;

@@ -8,11 +8,14 @@
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
  *   cost.c            what each is expected to take there, or why it is none
  *   choice.c          which is taken
+ *   why.c             why, for people (estimate.h)
+ *   tuning.def        the numbers of all three that were found by measuring (tuning.h)
  *
  *   what is legal, and what each family takes where nothing is known of the grid:
  *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
  *   schedule-stream.c tiles that are walked by threads
  *   schedule-walk.c   tiles that one thread walks
+ *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a walk for a grid of known size
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
@@ -28,6 +31,7 @@
 
 #include "passes/lower/stream.h"
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
 /* ---------------------------------------------------------------- plan.c */
 
@@ -44,12 +48,9 @@ Module *plan_tiled_copy(const Module *m, int T);
 
 /* ---------------------------------------------------------------- candidates.c */
 
-/* Points from which on two kernels, for tiles at edges and for the others, are worth what it takes to have them wait
- * for each other. */
-#define PARTED_POINTS 4194304.0
-
 /* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
- * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. */
+ * `want`, at most `most` time steps a tile? tiled: the module was repeated so often, 0: it was not. all: also those
+ * that are not looked at where a program is compiled. */
 typedef struct PlanQuery {
   PassContext *c;
   const Module *m;
@@ -58,20 +59,32 @@ typedef struct PlanQuery {
   Schedule want;
   int64_t most;
   int tiled;
+  bool all;
   double points;
 } PlanQuery;
 
-/* A tile that may be taken for launch `l`, which makes s.T time steps; p: its pipeline if it is walked, else NULL.
- * usual: it is what is taken where nothing is known of the grid. dropped: why it is not compared with the others, NULL:
- * it is, and a launch is expected to take `time`, a time step so many seconds. */
-typedef struct PlanCandidate {
-  Schedule s;
+/* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
+ * same for all of them: operations of a point; those of roots, quotients and functions; lines of other warps that a row
+ * reads; 32-bit words of its widest field. */
+typedef struct PlanLaunch {
   const Launch *l;
   const Stream *p;
+  Work step;
+  double functions;
+  int32_t lines_across, words;
+} PlanLaunch;
+
+/* A tile that may be taken for a launch, which makes s.T time steps. usual: it is what is taken where nothing is known
+ * of the grid. dropped: why it is not compared with the others, NULL: it is, and a launch is expected to take `time`, a
+ * time step so many seconds. */
+typedef struct PlanCandidate {
+  Schedule s;
+  const PlanLaunch *of;
   bool usual;
   const char *dropped;
   LaunchTime time;
   double seconds;
+  int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
 } PlanCandidate;
 typedef struct PlanCandidates {
   int n;
@@ -86,7 +99,25 @@ void plan_candidates(const PlanQuery *q, PlanCandidates *out);
 
 /* ---------------------------------------------------------------- cost.c */
 
-/* Finds k->time and k->seconds, or k->dropped. */
+/* What the tiles of launch `l` have in common, walked or not. */
+const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked);
+/* What is counted of a tile before it is lowered. A thread has `cells` cells, of a walk in each of its `rows` rows, on
+ * `lines` lines; f32, f64: operations of one for all stencils and steps, `instances` of them; tiles that overlap:
+ * operations of all cells with those of loads, stores and what is cut off, of these roots, quotients and functions.
+ * lines_across: lines of other warps that are read. bytes: moved for each point, again: of these once more because
+ * tiles overlap. */
+typedef struct TileCount {
+  bool walked;
+  int32_t rank, registers, spilled;
+  int64_t threads, shared;
+  double blocks, points, width, instances, rows, cells, lines, f32, f64, operations, functions, lines_across, words,
+      bytes, memory_bytes, cache_bytes;
+} TileCount;
+/* Counts candidate `k`. NULL, or why it is not to be taken. */
+const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *out);
+/* What the model is told of a launch of such tiles. */
+LaunchLoad plan_load(const TileCount *n);
+/* Finds k->time and k->seconds by it, or k->dropped. */
 void plan_cost(const PlanQuery *q, PlanCandidate *k);
 
 /* ---------------------------------------------------------------- choice.c */
@@ -94,6 +125,13 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k);
 /* The one that is taken of those that are not dropped: the fastest, but the usual one unless that is clearly slower.
  * NULL: there is none. */
 const PlanCandidate *plan_best(const PlanCandidates *k);
+/* Lowers candidate `k`, looks at its kernels, and sets its time a step and what bounds it; drops it if it cannot be. */
+void plan_look_at(const PlanQuery *q, PlanCandidate *k);
+/* Is family `auto` of `want` to be naive where `tile` is best? On grids of known and small size, whose fields stay in
+ * the cache, a launch for each step with a thread for each point is faster than tiles of one step: in all six such
+ * cases that were measured (docs/lab.md). Of steps of one stencil only, that sees fields as they are (no records, no
+ * older levels): with several naive stores what tiles keep. */
+bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile);
 
 /* ---------------------------------------------------------------- complete.c */
 

@@ -1,6 +1,7 @@
 /* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and
  * thrown away. */
 #include "passes/plan/plan.h"
+#include "passes/plan/tuning.h"
 #include "passes/lower/stream.h"
 
 #include <math.h>
@@ -9,17 +10,12 @@
 /* Extents of the grid that is meant where nothing is said: a large one, by rank. */
 static const int64_t large[MAX_RANK][MAX_RANK] = {{1 << 28}, {16384, 16384}, {768, 768, 768}};
 
-/* Another choice is taken in place of the usual one if it is expected to take less than this part of the time, and so
- * is what bounds it most, alone: how bounds add up is less certain than they are. */
-static const double CLEARLY = 0.92;
-/* The same for more time steps where memory bounds fewer, of which more is known. So many times as long as arithmetic
- * memory takes there. */
-static const double BETTER = 0.95, MUCH = 1.3;
+const int64_t *model_large_grid(int rank) { return large[rank - 1]; }
 
 /* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`,
- * which makes `w`, on a grid of extents `size`. */
+ * which makes `w`, on a grid of extents `size`. *spilled becomes as many words as it spills, if it was less. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSeq *seq, int i, const LaunchWork *w,
-                              const int64_t *size) {
+                              const int64_t *size, int32_t *spilled) {
   Kernel *k = &m->kernels[seq->ops[i].a];
   KernelSpace space = {1, 1, 0};
   for (int d = 0; d < k->rank; d++) {
@@ -27,6 +23,7 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
     space.blocks *= (double)((size[d] + k->tile[d] - 1) / k->tile[d]);
   }
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
+  *spilled = load.spilled > *spilled ? load.spilled : *spilled;
   return model_launch(t, &load);
 }
 
@@ -46,7 +43,9 @@ static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, con
   for (int i = 0; i < seq->nops && n < count; i++) {
     if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow)
       continue;
-    LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : large[rank - 1]);
+    LaunchTime t =
+        launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : large[rank - 1], &out->spilled);
+    out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
     out->seconds += t.seconds / seq->steps;
     out->longest += t.alone[t.bound] / seq->steps;
   }
@@ -132,7 +131,7 @@ static bool moves_much(const TargetInfo *t, const Module *m, int T) {
   for (int i = 0; i < l->n; i++)
     stencil_work(m, &l->st[i], &w);
   return t->bandwidth > 0 && t->f32_rate > 0 && t->f64_rate > 0 &&
-         launch_bytes(l) / t->bandwidth > MUCH * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
+         launch_bytes(l) / t->bandwidth > tuning.bound_by_memory * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
 }
 
 /* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less
@@ -153,14 +152,14 @@ static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, i
     best = seconds < least ? near : best;
     least = seconds < least ? seconds : least;
   }
-  return least < CLEARLY * usual ? best : T;
+  return least < tuning.clearly * usual ? best : T;
 }
 
 int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want, int T, int more) {
   if (computes_functions(m))
     return fewer_levels(c, m, want, T);
-  bool better =
-      more > T && moves_much(c->target, m, T) && walk_seconds(c, m, want, more) < BETTER * walk_seconds(c, m, want, T);
+  bool better = more > T && moves_much(c->target, m, T) &&
+                walk_seconds(c, m, want, more) < tuning.clearly_more_levels * walk_seconds(c, m, want, T);
   return better ? more : T;
 }
 
@@ -178,10 +177,10 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
     return true;
   const Module *walked = tiled_for(m, walk->T), *overlapped = over.T == walk->T ? walked : tiled_for(m, over.T);
   if (!schedule_time(c, walked, walk, NULL, &mine) || !schedule_time(c, overlapped, &over, NULL, &other) ||
-      other.seconds >= CLEARLY * mine.seconds)
+      other.seconds >= tuning.clearly * mine.seconds)
     return false;
   schedule_widen(c, walked, want, &wide);
-  return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < CLEARLY * mine.seconds;
+  return schedule_time(c, walked, &wide, NULL, &mine) && other.seconds < tuning.clearly * mine.seconds;
 }
 
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want) {
@@ -215,6 +214,6 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
       !schedule_time(c, m, s, want->size, &usual) || !schedule_time(c, m, &wider, want->size, &wide))
     return;
-  if (wide.seconds < CLEARLY * usual.seconds && wide.longest < CLEARLY * usual.longest)
+  if (wide.seconds < tuning.clearly * usual.seconds && wide.longest < tuning.clearly * usual.longest)
     *s = wider;
 }

@@ -9,26 +9,17 @@
 #include <math.h>
 
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 #include "passes/lower/stream.h"
 
 /* Rows of the walks that are looked at; rows from which on a grid has so many walks that whole rounds are no matter. */
 enum { FEWEST_ROWS = 32, MOST_ROWS = 192, MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
-/* Walks of rows: points from which on a grid may have longer ones; the part of the time that these must be expected to
- * take. */
-static const double LARGE = 134217728, CLEARLY = 0.99;
-/* Walks of planes: the part of an incomplete round that is lost, and rounds that pass before all cores are at work and
- * after the first have none (fitted to 41 measured launches on 512^3 and 768^3); steps written out at most, in whose
- * multiples they go. */
-static const double LOST = 0.5, BEGUN = 0.2;
+/* Steps written out at most, in whose multiples walks of planes go. */
 enum { WRITTEN_OUT = 4 };
-/* Time of a tile of rows at an edge of dimension 0 over that of others, by instructions counted; registers of a thread
- * beside those of its windows, and more for each of its cells. */
-static const double AT_EDGE = 1.25, OWN_REGISTERS = 40, CELL_REGISTERS = 3;
-
 double stream_registers(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
-  return OWN_REGISTERS + cells * ((double)stream_words(p) + CELL_REGISTERS);
+  return tuning.walk_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
 }
 
 /* Tiles beside each other in the dimensions that are not walked. */
@@ -45,13 +36,14 @@ static double columns(const Stream *p, const Schedule *s, const int64_t *size) {
  * walked `rows` at a time, with `more` of the halo. */
 static double launch_rows(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double walks = (double)((size + rows - 1) / rows), at_edges = walks > 2 ? 2 / walks : 1;
-  return model_blocks_a_core(walks * across, cores, at_once) * (double)(rows + more) * (1 + (AT_EDGE - 1) * at_edges);
+  return model_blocks_a_core(walks * across, cores, at_once) * (double)(rows + more) *
+         (1 + (tuning.edge_rows - 1) * at_edges);
 }
 
 /* The same for walks of planes. */
 static double launch_planes(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double rounds = (double)((size + rows - 1) / rows) * across / (cores * at_once);
-  return (rounds + BEGUN + LOST * (ceil(rounds) - rounds)) *
+  return (rounds + tuning.round_begun + tuning.round_lost * (ceil(rounds) - rounds)) *
          (double)((rows + more + WRITTEN_OUT - 1) / WRITTEN_OUT * WRITTEN_OUT);
 }
 
@@ -75,7 +67,8 @@ static int32_t planes(const TargetInfo *t, double at_once, double across, int64_
 /* Rows of walks of rows: the usual ones, or twice as many if that is clearly better. */
 static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double as_usual = launch_rows(t->cores, at_once, across, size, usual, more);
-  return launch_rows(t->cores, at_once, across, size, 2 * usual, more) < CLEARLY * as_usual ? 2 * usual : usual;
+  return launch_rows(t->cores, at_once, across, size, 2 * usual, more) < tuning.clearly_longer * as_usual ? 2 * usual
+                                                                                                          : usual;
 }
 
 int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size) {
@@ -83,7 +76,7 @@ int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, con
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], more = p->halo.lo[0] + p->last;
   double registers = stream_registers(p, s), across = columns(p, s, size);
   if (t->cores < 1 ||
-      (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < LARGE))
+      (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < tuning.large_rows))
     return s->chunk;
   Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS,
                                 stream_shared_bytes(t, p, s));

@@ -10,15 +10,22 @@
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
 /* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
-enum { MOST_WORDS = 1024, MOST_REGISTERS = 255, FEW_THREADS = 256 };
+enum { MOST_WORDS = 1024, MOST_REGISTERS = 255 };
 static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
+/* Registers of a core, and those of a thread that walks planes beside its windows. */
+enum { ALL_REGISTERS = 65536, OTHER_REGISTERS = 60 };
 /* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in
  * rank 3 of one point of a step. Found by measuring (docs/performance.md). */
 static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
-enum { LONG_EQUATION = 96, LIMIT_2D = 12 };
+/* The same in rank 3 for blocks of so few threads: star3d1r f32 makes 1030 and 1151 on 512^3 with code of 3840 and 4000
+ * in blocks of twelve warps. */
+enum { FEW_THREADS = 384, GOOD_CODE_OF_FEW = 4200 };
+enum { LONG_EQUATION = 96, LIMIT_2D = 12, MOST_LEVELS_1D = 16 };
 /* Points that defaults compute for each given out, at most, by rank. How many times as many of these, of instructions,
  * and of words a walk may have that memory bounds otherwise. */
 static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2, MORE_WORDS = 1.4;
+/* The same for twice as many time steps as usual in rank 1: star1d1r f32 makes 7951 with 32 for 6624 with 16. */
+static const double LITTLE = 1.15;
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {
@@ -197,14 +204,18 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
   return stream_code(p->l) * p->unroll * s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
 }
 
-/* Words that windows may take of the registers of a thread of `s`: twice as many in rank 3 where a block has half of
- * the threads, which is what registers are shared by there. */
+/* Words that windows may take of the registers of a thread of `s`: in rank 3 what is left of those that a block of so
+ * many threads shares. */
 static int64_t good_words(const Schedule *s, int rank) {
-  return GOOD_WORDS[rank - 1] * (rank == 3 && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS ? 2 : 1);
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], each = ALL_REGISTERS / threads - OTHER_REGISTERS;
+  if (rank < 3 || each < GOOD_WORDS[rank - 1])
+    return GOOD_WORDS[rank - 1];
+  return each < 2 * GOOD_WORDS[rank - 1] ? each : 2 * GOOD_WORDS[rank - 1];
 }
 
 bool stream_code_is_short(const Stream *p, const Schedule *s) {
-  return code_of(p, s) <= GOOD_CODE[p->l->m->grid.rank - 1];
+  bool few = p->l->m->grid.rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS;
+  return code_of(p, s) <= (few ? GOOD_CODE_OF_FEW : GOOD_CODE[p->l->m->grid.rank - 1]);
 }
 
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
@@ -221,10 +232,22 @@ static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
   return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[r->rank - 1];
 }
 
+/* Time steps of a walk in one dimension that has the most, `T`, that are taken by themselves: twice as many if hardly
+ * more points are computed for that. */
+static int doubled_T(const Chooser *r, int T, int64_t most) {
+  Launch *l = tiled_launch(r->m, 2 * T);
+  Schedule s = {.T = 2 * T};
+  if (r->rank != 1 || !r->c->target->simt || T < MOST_LEVELS_1D || 2 * T > most || why_not(r, l))
+    return T;
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
+  return stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= LITTLE ? 2 * T : T;
+}
+
 /* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is
  * legal. */
 static int default_T(const Chooser *r, int64_t most) {
-  static const int limit[MAX_RANK] = {16, LIMIT_2D, 4};
+  static const int limit[MAX_RANK] = {MOST_LEVELS_1D, LIMIT_2D, 4};
   int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
   for (int T = most < top ? (int)most : top; T > 0; T--) {
     Launch *l = tiled_launch(r->m, T);
@@ -234,7 +257,7 @@ static int default_T(const Chooser *r, int64_t most) {
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
     if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(r, p, &s)))
-      return T;
+      return doubled_T(r, T, most);
   }
   return 0;
 }

@@ -91,7 +91,7 @@ static void assert_shape(const int32_t *v, int32_t x, int32_t y, int32_t z) {
 
 /* Small grids get tiles enough for the multiprocessors, in the family that was asked for; large ones, and schedules of
  * which a number was given, what they get without a size, but for rows of walks, which large grids have more of in rank
- * 2 and any in rank 3. */
+ * 2 and any in rank 3, and for the shapes of walks of planes, which follow the extents. */
 static void test_size(void **state) {
   static const int64_t sizes[3][MAX_RANK] = {{65536}, {512, 512}, {128, 128, 128}};
   static const FamilyId families[] = {FAMILY_OVERLAP, FAMILY_STREAM};
@@ -121,8 +121,10 @@ static void test_size(void **state) {
       want = (Schedule){.family = families[i], .size = {1 << 14, 1 << 14, rank > 2 ? 1 << 14 : 0}};
       want.size[0] = rank == 1 ? 1 << 28 : want.size[0];
       Schedule huge = resolved(f, &t, m, want);
-      assert_int_equal(huge.T, large.T);
-      assert_shape(huge.block, large.block[0], large.block[1], large.block[2]);
+      if (rank < 3 || i == 0) {
+        assert_int_equal(huge.T, large.T);
+        assert_shape(huge.block, large.block[0], large.block[1], large.block[2]);
+      }
       assert_true(rank != 2 || huge.chunk == (i == 0 ? 0 : 2 * large.chunk));
     }
 }

@@ -1,0 +1,136 @@
+/* why.c: why a plan is as it is: the best of all candidates with the time that the model expects of each, and what
+ * bounds it; and for what was left out the reason. For people: many more tiles are lowered and looked at than there is
+ * time for when a program is compiled. */
+#include "passes/plan/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Candidates that are lowered for each that is listed; reasons that are listed. */
+enum { LOOKED_AT = 3, REASONS = 16 };
+
+/* "stream T=4 block=1x16x32 ...": plan `s` without its steps that remain. */
+static const char *tile_text(Arena *a, const Schedule *s, int rank) {
+  Schedule bare = *s;
+  bare.rest = NULL;
+  bare.ngroups = 0;
+  bare.fuse = NULL;
+  bare.edges = EDGES_OPEN;
+  bare.barriers = BARRIERS_OPEN;
+  char *text = plan_text(a, &bare, rank);
+  text[strcspn(text, "\n")] = '\0';
+  return text + (strncmp(text, "plan ", 5) == 0 ? 5 : 0);
+}
+
+/* By expected time, those that are dropped last (for qsort). */
+static int by_time(const void *x, const void *y) {
+  const PlanCandidate *a = x, *b = y;
+  double s = a->dropped ? INFINITY : a->seconds, t = b->dropped ? INFINITY : b->seconds;
+  return s < t ? -1 : s > t;
+}
+
+/* Are both the same tile? */
+static bool same_tile(const Schedule *a, const Schedule *b) {
+  return a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
+         memcmp(a->block, b->block, sizeof a->block) == 0 && memcmp(a->elems, b->elems, sizeof a->elems) == 0;
+}
+
+/* Has one of the `n` candidates at `k` the tile? */
+static bool is_among(int n, const PlanCandidate *k, const Schedule *s) {
+  for (int i = 0; i < n; i++)
+    if (same_tile(&k[i].s, s))
+      return true;
+  return false;
+}
+
+/* Puts what is to be looked at first: the best by what is counted, each tile once, and plan `chosen`; their number. */
+static int select_best(const PlanQuery *q, PlanCandidates *all, const Schedule *chosen, int most) {
+  int n = 0;
+  qsort(all->all, (size_t)all->n, sizeof *all->all, by_time);
+  for (int i = 0; i < all->n && n < most && !all->all[i].dropped; i++)
+    if (!is_among(n, all->all, &all->all[i].s)) {
+      PlanCandidate k = all->all[i];
+      all->all[i] = all->all[n];
+      all->all[n++] = k;
+    }
+  PlanCandidate own = {.s = *chosen};
+  if (is_among(n, all->all, chosen))
+    return n;
+  ARENA_PUSH(q->c->arena, all->all, all->n, own);
+  all->all[all->n - 1] = all->all[n];
+  all->all[n] = own;
+  return n + 1;
+}
+
+/* Says the reasons for which candidates from number `from` on are not compared, and how many each. */
+static void say_dropped(const PlanCandidates *all, int from, Str *out) {
+  const char *why[REASONS] = {0};
+  int count[REASONS] = {0}, slower = 0;
+  for (int i = from; i < all->n; i++) {
+    const char *x = all->all[i].dropped;
+    int r = 0;
+    slower += !x;
+    while (x && r < REASONS - 1 && why[r] && strcmp(why[r], x) != 0)
+      r++;
+    why[r] = x ? x : why[r];
+    count[r] += x != NULL;
+  }
+  str_addf(out, "  %d are expected to be slower by what is counted of them\n", slower);
+  for (int r = 0; r < REASONS && why[r]; r++)
+    str_addf(out, "  %d are none: %s\n", count[r], why[r]);
+}
+
+/* Says number `i` of the candidates. */
+static void say_candidate(const PlanQuery *q, const PlanCandidate *k, int i, bool taken, Str *out) {
+  if (k->dropped)
+    str_addf(out, "  taken: %s; %s\n", tile_text(q->c->arena, &k->s, q->rank), k->dropped);
+  else
+    str_addf(out, "  %2d. %7.4g GPts/s, bound by %s: %s%s\n", i + 1, q->points / k->seconds * 1e-9,
+             bound_name(k->time.bound), tile_text(q->c->arena, &k->s, q->rank), taken ? "; taken" : "");
+}
+
+/* The question about all tiles for what `want` leaves open, of which `chosen` was taken; a reason why there is none. */
+static const char *whole_question(PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen,
+                                  PlanQuery *q) {
+  const Reduction *by;
+  Schedule open = *want;
+  if (!c->target->simt)
+    return "the target has no threads: tiles are as large as its caches allow";
+  if (chosen->ngroups > 1)
+    return "the step is several launches, which -stats says more of";
+  if (open.size[0] < 1)
+    memcpy(open.size, model_large_grid(m->grid.rank), sizeof open.size);
+  if (!plan_query(c, m, &open, most_levels(m, &by), q))
+    return "the schedule is given";
+  q->all = true;
+  return NULL;
+}
+
+void plan_why(PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen, int most, Str *out) {
+  PlanQuery q;
+  PlanCandidates all;
+  const char *none = whole_question(c, m, want, chosen, &q);
+  if (none) {
+    str_addf(out, "no candidates were compared: %s\n", none);
+    return;
+  }
+  plan_candidates(&q, &all);
+  for (int i = 0; i < all.n; i++)
+    plan_cost(&q, &all.all[i]);
+  int n = select_best(&q, &all, chosen, LOOKED_AT * most);
+  for (int i = 0; i < n; i++)
+    plan_look_at(&q, &all.all[i]);
+  qsort(all.all, (size_t)n, sizeof *all.all, by_time);
+  str_addf(out, "candidates: %d for", all.n);
+  for (int d = 0; d < q.rank; d++)
+    str_addf(out, "%s%" PRId64, d ? "x" : " ", q.want.size[d]);
+  str_addf(out, " points, of which %d were lowered and looked at:\n", n);
+  for (int i = 0; i < n; i++) {
+    bool taken = same_tile(&all.all[i].s, chosen);
+    if ((i < most && !all.all[i].dropped) || taken)
+      say_candidate(&q, &all.all[i], i, taken, out);
+  }
+  say_dropped(&all, n, out);
+}

@@ -1,0 +1,271 @@
+/* planner_test.c: the parts of the planner alone: candidates, what is counted of them, the terms of the model, the
+ * choice, what was left open (passes/plan). */
+#include "tests/unit/ir_testing.h"
+
+#include "passes/plan/plan.h"
+
+/* A GPU of 100 cores of 128 lanes at 1 GHz. */
+static const TargetInfo CARD = {.name = "gpu",
+                                .simt = true,
+                                .lanes = 32,
+                                .max_threads = 1024,
+                                .max_block = {1024, 1024, 64},
+                                .max_grid = {INT32_MAX, 65535, 65535},
+                                .shared_bytes = 49152,
+                                .max_shared_bytes = 166912,
+                                .shared_per_core = 167936,
+                                .max_threads_per_core = 2048,
+                                .registers_per_core = 65536,
+                                .cores = 100,
+                                .bandwidth = 2000,
+                                .cache_bandwidth = 5000,
+                                .cache_bytes = 50e6,
+                                .f32_rate = 12800,
+                                .f64_rate = 6400,
+                                .issue_rate = 12800,
+                                .shared_rate = 3200,
+                                .clock = 1,
+                                .launch_us = 2,
+                                .async_copy = true};
+
+/* A Jacobi program of that rank. */
+static Module *jacobi(Fixture *f, int rank) {
+  static const char *const grid[] = {"[0 .. N - 1]", "[0 .. N - 1, 0 .. N - 1]",
+                                     "[0 .. N - 1, 0 .. N - 1, 0 .. N - 1]"};
+  static const char *const inner[] = {"[1 .. N - 2]", "[1 .. N - 2, 1 .. N - 2]",
+                                      "[1 .. N - 2, 1 .. N - 2, 1 .. N - 2]"};
+  static const char *const off[3][6] = {{"-1", "1"},
+                                        {"-1, 0", "1, 0", "0, -1", "0, 1"},
+                                        {"-1, 0, 0", "1, 0, 0", "0, -1, 0", "0, 1, 0", "0, 0, -1", "0, 0, 1"}};
+  Str s = {.arena = f->arena};
+  str_addf(
+      &s,
+      "stencil module \"j\" {\n  param @N : i64\n  grid %s steps 100\n  field @A : f32 on %s\n  stencil @s (@A) {\n"
+      "    piece %s (@A) {\n",
+      grid[rank - 1], grid[rank - 1], inner[rank - 1]);
+  for (int i = 0; i < 2 * rank; i++)
+    str_addf(&s, "      %%%d = access @A[%s] : f32\n", i, off[rank - 1][i]);
+  str_add(&s, "      %90 = add %0, %1 : f32\n      yield %90\n    }\n  }\n}\n");
+  Module *m = module_parse(f->arena, f->diags, "test", s.s);
+  if (!m)
+    fail_msg("%s", f->messages.s);
+  return m;
+}
+
+/* The question about module `m` on a grid of `n` points each way, in the memory of `c`. */
+static PlanQuery question(PassContext *c, const Module *m, FamilyId family, int64_t n) {
+  Schedule want = {.family = family};
+  PlanQuery q;
+  for (int d = 0; d < m->grid.rank; d++)
+    want.size[d] = n;
+  assert_true(plan_query(c, m, &want, 100, &q));
+  return q;
+}
+
+/* How many candidates of a family there are. */
+static int count_of(const PlanCandidates *k, FamilyId family) {
+  int n = 0;
+  for (int i = 0; i < k->n; i++)
+    n += k->all[i].s.family == family;
+  return n;
+}
+
+/* Small grids have many candidates of both families, the usual choice first, unless one was asked for; walks only where
+ * tiles away from edges are many; large grids the usual one alone, but for walks of planes. */
+static void test_candidates(void **state) {
+  Fixture *f = *state;
+  PlanCandidates k;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  Module *flat = jacobi(f, 2), *deep = jacobi(f, 3);
+  PlanQuery q = question(&c, flat, FAMILY_AUTO, 1024);
+  plan_candidates(&q, &k);
+  assert_true(k.all[0].usual && !k.all[1].usual);
+  assert_true(count_of(&k, FAMILY_OVERLAP) > 100 && count_of(&k, FAMILY_STREAM) > 100);
+  q = question(&c, flat, FAMILY_OVERLAP, 1024);
+  plan_candidates(&q, &k);
+  assert_true(count_of(&k, FAMILY_OVERLAP) == k.n && k.n > 100);
+  q = question(&c, flat, FAMILY_AUTO, 256);
+  plan_candidates(&q, &k);
+  assert_true(count_of(&k, FAMILY_STREAM) <= 1);
+  q = question(&c, flat, FAMILY_AUTO, 16384);
+  plan_candidates(&q, &k);
+  assert_int_equal(k.n, 1);
+  q = question(&c, deep, FAMILY_AUTO, 512);
+  plan_candidates(&q, &k);
+  assert_true(count_of(&k, FAMILY_STREAM) == k.n && k.n > 100);
+  q.all = true;
+  plan_candidates(&q, &k);
+  assert_true(count_of(&k, FAMILY_OVERLAP) > 50);
+}
+
+/* There is no question where the size is not known or a number is given. */
+static void test_questions(void **state) {
+  Fixture *f = *state;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  Module *m = jacobi(f, 2);
+  PlanQuery q;
+  assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_AUTO}, 100, &q));
+  assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_AUTO, .size = {512, 512}, .T = 2}, 100, &q));
+  assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_NAIVE, .size = {512, 512}}, 100, &q));
+  TargetInfo loops = CARD;
+  loops.simt = false;
+  c.target = &loops;
+  assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_AUTO, .size = {512, 512}}, 100, &q));
+}
+
+/* Tile `s` of T steps for question `q`. */
+static PlanCandidate candidate(const PlanQuery *q, Schedule s) {
+  return (PlanCandidate){.s = s, .of = plan_launch(q, tiled_launch(q->m, s.T), s.family == FAMILY_STREAM)};
+}
+
+/* Blocks are counted with partial ones, by what a tile gives out beside its halo; a tile that is none says why. */
+static void test_count(void **state) {
+  Fixture *f = *state;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PlanQuery q = question(&c, jacobi(f, 2), FAMILY_AUTO, 512);
+  TileCount n;
+  PlanCandidate k =
+      candidate(&q, (Schedule){.family = FAMILY_OVERLAP, .T = 2, .block = {8, 32, 1}, .elems = {1, 1, 1}});
+  assert_null(plan_count(&q, &k, &n));
+  assert_int_equal(n.threads, 256);
+  assert_float_equal(n.blocks, 86 * 18, 0);
+  assert_float_equal(n.width, 6 * 30, 0);
+  assert_float_equal(n.instances, 2, 0);
+  k.s.block[0] = 64;
+  assert_string_equal(plan_count(&q, &k, &n), "more threads than a block may have");
+  k = candidate(&q, (Schedule){.family = FAMILY_OVERLAP, .T = 6, .block = {8, 32, 1}, .elems = {1, 1, 1}});
+  assert_string_equal(plan_count(&q, &k, &n), "no points are left beside the halo");
+  k.s.elems[0] = k.s.elems[1] = 16;
+  assert_non_null(plan_count(&q, &k, &n));
+  k = candidate(
+      &q,
+      (Schedule){.family = FAMILY_STREAM, .T = 4, .block = {1, 32, 1}, .elems = {1, 2, 1}, .chunk = 32, .ahead = 4});
+  assert_null(plan_count(&q, &k, &n));
+  assert_true(n.walked && n.rows > 32 && n.rows < 48);
+  assert_float_equal(n.blocks, 16 * 10, 0);
+  assert_float_equal(n.cells, 2, 0);
+}
+
+/* What the model is told is what was counted: twice the rows are twice the instructions, f64 goes to its pipe. */
+static void test_load(void **state) {
+  (void)state;
+  TileCount n = {.walked = true,
+                 .rank = 2,
+                 .threads = 32,
+                 .blocks = 100,
+                 .points = 1e6,
+                 .instances = 4,
+                 .rows = 40,
+                 .cells = 2,
+                 .lines = 1,
+                 .f32 = 20,
+                 .words = 1,
+                 .memory_bytes = 8e6,
+                 .cache_bytes = 9e6};
+  LaunchLoad one = plan_load(&n);
+  n.rows = 80;
+  LaunchLoad two = plan_load(&n);
+  assert_float_equal(two.work.instructions, 2 * one.work.instructions, 1e-9 * one.work.instructions);
+  assert_true(one.work.instructions >= 40 * 2 * 20 && one.work.f64 == 0);
+  assert_float_equal(one.work.exchanges, 2 * 40 * 4, 1e-9);
+  n.f64 = 20;
+  assert_float_equal(plan_load(&n).work.f64, 80 * 2 * 20, 1e-9);
+  assert_float_equal(one.memory_bytes, 8e6, 0);
+  n = (TileCount){.rank = 2, .threads = 256, .blocks = 100, .instances = 4, .operations = 1000, .functions = 0};
+  assert_float_equal(plan_load(&n).work.instructions, 1000 * tuning.tile_part[1], 1e-9);
+  n.functions = 1000;
+  assert_float_equal(plan_load(&n).work.instructions, 1000, 1e-9);
+}
+
+/* A launch of `blocks` blocks of `threads` threads that issue 1e5 instructions. */
+static LaunchLoad busy(double blocks, int64_t threads) {
+  return (LaunchLoad){.work = {.threads = threads, .points = 1, .instructions = 1e5, .rounds = 1},
+                      .registers = 32,
+                      .blocks = blocks};
+}
+
+/* Each term of the model alone: the launch itself; warps that stay with a scheduler, so that five take as long as
+ * eight; what is lost in the last round of blocks; waits that other blocks do not hide; memory and the cache before it.
+ */
+static void test_terms(void **state) {
+  (void)state;
+  LaunchLoad none = {.work = {.threads = 32, .rounds = 1}, .registers = 32, .blocks = 1};
+  assert_float_equal(model_launch(&CARD, &none).seconds, tuning.launch_gap, 1e-12);
+  LaunchLoad five = busy(100, 160), eight = busy(100, 256), nine = busy(100, 288);
+  assert_float_equal(model_launch(&CARD, &five).alone[BOUND_ISSUE], model_launch(&CARD, &eight).alone[BOUND_ISSUE],
+                     1e-9);
+  assert_float_equal(model_launch(&CARD, &nine).alone[BOUND_ISSUE] / model_launch(&CARD, &eight).alone[BOUND_ISSUE],
+                     1.5, 1e-6);
+  LaunchLoad full = busy(800, 256), more = busy(801, 256), twice = busy(1600, 256);
+  double whole = model_launch(&CARD, &full).alone[BOUND_ISSUE], last = model_launch(&CARD, &more).alone[BOUND_ISSUE];
+  assert_true(last > 1.02 * whole && last < 1.7 * whole);
+  assert_float_equal(model_launch(&CARD, &twice).alone[BOUND_ISSUE] / whole, 2, 0.35);
+  LaunchLoad waits = busy(1, 32);
+  waits.work.waits = 1000;
+  assert_int_equal(model_launch(&CARD, &waits).bound, BOUND_LATENCY);
+  assert_true(model_launch(&CARD, &waits).alone[BOUND_LATENCY] >= 1000 * tuning.memory_wait * 1e-9);
+  LaunchLoad cached = {.work = {.threads = 256, .rounds = 1}, .registers = 32, .blocks = 100, .memory_bytes = 20e6},
+             streamed = cached;
+  streamed.memory_bytes = 30e6;
+  assert_float_equal(model_launch(&CARD, &cached).alone[BOUND_MEMORY], 20e6 / 5000e9, 1e-9);
+  assert_float_equal(model_launch(&CARD, &streamed).alone[BOUND_MEMORY], 30e6 / (2000e9 * tuning.kept_bandwidth), 1e-9);
+}
+
+/* The fastest is taken, the usual one unless another is clearly faster; what is dropped is not looked at. */
+static void test_choice(void **state) {
+  (void)state;
+  PlanCandidate all[] = {{.usual = true, .seconds = 1},
+                         {.seconds = 0.95},
+                         {.seconds = 0.5, .dropped = "it is none"},
+                         {.seconds = 0.97}};
+  PlanCandidates k = {4, all};
+  assert_ptr_equal(plan_best(&k), &all[0]);
+  all[3].seconds = 0.9;
+  assert_ptr_equal(plan_best(&k), &all[3]);
+  all[0].dropped = "it is none";
+  all[3].seconds = 3;
+  assert_ptr_equal(plan_best(&k), &all[1]);
+  all[1].dropped = all[3].dropped = "it is none";
+  assert_null(plan_best(&k));
+}
+
+/* A family is naive only where tiles of one step of one stencil are best, and nothing was asked for. */
+static void test_naive(void **state) {
+  Module *m = jacobi(*state, 2);
+  Schedule open = {.family = FAMILY_AUTO}, one = {.family = FAMILY_OVERLAP, .T = 1},
+           two = {.family = FAMILY_OVERLAP, .T = 2};
+  assert_true(plan_is_naive(m, &open, &one));
+  assert_false(plan_is_naive(m, &open, &two));
+  assert_false(plan_is_naive(m, &one, &one));
+  m->nrecords = 1;
+  assert_false(plan_is_naive(m, &open, &one));
+}
+
+/* The product of T and chunk, which is legal from *user on (what plan_complete asks). */
+static double product_cost(const void *user, const Schedule *s) {
+  int32_t n = s->T * s->chunk;
+  return n < *(const int32_t *)user ? INFINITY : n;
+}
+
+/* All values of open knobs are looked at together, the least legal cost wins, and nothing is changed if there is none.
+ */
+static void test_complete(void **state) {
+  (void)state;
+  Schedule s = {.T = 1, .chunk = 1, .ahead = 7};
+  Knob k[] = {{&s.T, {1, 2, 3, 5}}, {&s.chunk, {10, 4, 7}}};
+  int32_t least = 21;
+  assert_true(plan_complete(&s, 2, k, product_cost, &least));
+  assert_int_equal(s.T, 3);
+  assert_int_equal(s.chunk, 7);
+  assert_int_equal(s.ahead, 7);
+  least = 51;
+  assert_false(plan_complete(&s, 2, k, product_cost, &least));
+  assert_int_equal(s.T * s.chunk, 21);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(test_candidates), TEST(test_questions), TEST(test_count),
+                                     TEST(test_load),       TEST(test_terms),     TEST(test_choice),
+                                     TEST(test_naive),      TEST(test_complete)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
