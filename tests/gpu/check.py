@@ -3,7 +3,7 @@
 
   check.py [--budget=SECONDS] [--device=cuda] [--jobs=N] [--only=REGEX] [--stages=LIST] [--list] STC [HARNESS]
 
-The programs are those of examples/, driver/bench/ and tests/programs/. HARNESS is the executable of tests/programs/differential.c, by default `differential` beside STC or in tests/ beside it: one process makes all
+The programs are those of examples/, driver/bench/ and tests/programs/, and tests/nvptx/negations.stn, where ptxas once forgot a minus. HARNESS is the executable of tests/programs/differential.c, by default `differential` beside STC or in tests/ beside it: one process makes all
 runs of a program, type and size, and the reference once for them. The stages, in the order in which they are run:
 
   defaults   examples and bench programs under what stc chooses for a large grid and for the grid at hand, overlap and naive, on small, odd and large grids
@@ -75,6 +75,7 @@ class Program:
         self.reduces = re.search(r"^\s*(reduce|until)\b", self.text, re.M)
         self.inputs = ["--in source=" + os.path.join(os.path.dirname(path), "inputs", "ricker.npy")] if self.name in ("acoustic_wave", "shot") else []
         self.inputs += ["--in sz=4 --in sx=random:1 --in rx=random:2"] if self.name == "shot" else []
+        self.inputs += ["--in %s=random:%d" % (f["name"], i) for i, f in enumerate(manifest["fields"]) if not f["temp"] and not f["init"] and not f.get("level")]
 
     def types(self):
         """Types for `real`; f32 alone where the program has none."""
@@ -172,6 +173,8 @@ def read_programs(stc, folder, jobs):
     """All programs: those of the examples and the bench, and those of the tests. `folder`: for files."""
     places = [os.path.join(ROOT, *where) for where in (("examples",), ("driver", "bench"), ("tests", "programs"))]
     paths = [[p for p in sorted(glob.glob(os.path.join(place, "*.stn"))) if os.path.basename(p)[:-4] not in NOT_EXACT] for place in places]
+
+    paths[2].append(os.path.join(ROOT, "tests", "nvptx", "negations.stn"))
 
     def read(path):
         name = os.path.join(folder, os.path.basename(path)[:-4])

@@ -26,6 +26,11 @@ class Check(unittest.TestCase):
         self.assertRegex(text, r"defaults: 4 runs, 4 as the reference, 0 refused as illegal, 0 failed, 0 not run")
         self.assertRegex(text, r"shapes: 30 runs, 30 as the reference")
 
+    def test_runs_what_ptxas_once_got_wrong(self):
+        text, status = self.check("--device=sim", "--stages=edges", "--only=^negations .*naive")
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"edges: [1-9]\d* runs, [1-9]\d* as the reference, 0 refused as illegal, 0 failed, 0 not run")
+
     def test_says_what_fails(self):
         text, status = self.check("--device=cuda", "--jobs=2", "--stages=defaults", "--only=^star1d1r f32 odd", LD_LIBRARY_PATH=STANDIN)
         self.assertEqual(status, 1, text)

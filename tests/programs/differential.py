@@ -1,15 +1,16 @@
 """differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
-                         [--print=SEED] [--no-shrink] [--points] [--splits]
+                         [--print=SEED] [--no-shrink] [--points] [--splits] [--runs=N]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
 import concurrent.futures
 import os
+import random
 import sys
 import time
 
@@ -142,11 +143,16 @@ class Campaign:
         case.runs = case.runs[-1:]
         return case
 
+    def fewer(self, case, seed):
+        """The case with as many runs as --runs allows."""
+        most = self.options["runs"]
+        return case if not most or len(case.runs) <= most else case.changed(runs=random.Random(seed).sample(case.runs, most))
+
     def make_and_run(self, first, last):
         """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
         if self.end and time.time() > self.end:
             return []
-        cases = [self.case(seed) for seed in range(first, last)]
+        cases = [self.fewer(self.case(seed), seed) for seed in range(first, last)]
         return list(zip(range(first, last), cases, run_batch(self.harness, cases, self.end)))
 
     def run(self):
@@ -188,12 +194,12 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False, "runs": 0}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
             sys.exit(__doc__)
-        options[name] = True if not value else int(value) if name in ("seed", "programs", "jobs", "seconds", "batch", "print") else value
+        options[name] = True if not value else int(value) if name in ("seed", "programs", "jobs", "seconds", "batch", "print", "runs") else value
     gpu = options["device"] and options["device"].split(":")[0] in ("cuda", "hip")
     options["jobs"] = options["jobs"] or (os.cpu_count() if gpu else 2)
     options["batch"] = options["batch"] or (8 if gpu else 40)

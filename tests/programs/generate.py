@@ -698,7 +698,8 @@ class Generator(Statements):
         return [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"] + words
 
     def streamed(self, copies):
-        """Options of the stream schedule on a target with asynchronous copies or without: warps beside or above each other, cells a lane, lines a thread, rows of a walk, rows that loads run ahead. What stands for speed is left to chance."""
+        """Options of the stream schedule on a target with asynchronous copies or without: warps beside or above each other, cells a lane, lines a thread, rows of a walk, rows that loads run ahead. What stands for speed is left to chance. Halos
+        in three dimensions are kept small: the simulator takes half a minute for a few tiles of large ones."""
         r, rank = self.r, self.rank
         warps, cells = r.choice([1, 1, 2, 3] if rank < 3 else [1, 2, 3, 4, 4, 6]), r.choice([1, 2, 2, 3, 4, 4, 8] if rank < 3 else [1, 2, 2, 4])
         words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{warps}x32"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
@@ -707,7 +708,7 @@ class Generator(Statements):
         words += [f"-ahead={r.choice([1, 2, 3, 4])}"] if copies and r.random() < 0.7 else []
         if len(self.names) > 1 and r.random() < 0.2:
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]
-        return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5])}"]
+        return words + [f"-T={r.choice([1, 1, 2, 2, 3, 5] if rank < 3 or self.reach == 1 else [1, 1, 1, 2] if self.reach == 2 else [1])}"]
 
     def over_warps(self):
         """Options of the warps schedule, which fits few programs: warps, levels a warp, cells a lane, groups a ring. Its choices are of their own, so that those of programs stay as they are."""
