@@ -1,0 +1,29 @@
+"""site_test.py SOURCE STC: the documentation site builds without a warning, with pictures of some examples in its gallery and no link to nowhere.
+Skipped (exit code 77) without mkdocs: pip install mkdocs."""
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def main(source, stc):
+    if importlib.util.find_spec("mkdocs") is None:
+        print("skipped: mkdocs is not installed; pip install mkdocs")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        done = subprocess.run([sys.executable, Path(source) / "packaging/site/make_site.py", stc, out, "--few"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        site = out / "site"
+        pages = {p.name: p.read_text() for p in site.glob("*.html") if p.name != "404.html"}
+        assert {"index.html", "gallery.html", "tutorial.html", "compare.html", "language.html"} <= set(pages), sorted(pages)
+        assert len(re.findall(r'<h2 id="', pages["gallery.html"])) == len(list((Path(source) / "examples").glob("*.stn")))
+        for name, text in pages.items():
+            for target in re.findall(r'(?:href|src)="([^"#:]+)[#"]', text):
+                assert (site / target).exists(), f"{name}: {target}"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
