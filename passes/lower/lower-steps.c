@@ -20,18 +20,23 @@ static int64_t launches_of_run(const Module *m, int T, int t) {
   return launches;
 }
 
-int remainder_tiles(const Module *m, int T, int tiles[3]) {
+int remainder_tile(const Module *m, int T, int of) {
   int64_t without = launches_of_run(m, T, 1), least = without;
-  int n = 0, best = 1;
-  for (int t = 2; t < T; t++) {
+  int best = 1;
+  for (int t = of > 1 ? of : 2; t < T; t += of) {
     int64_t with = launches_of_run(m, T, t);
     best = with < least ? t : best;
     least = with < least ? with : least;
   }
+  return without - least >= 3 && (without - least) * 10 >= without ? best : 1;
+}
+
+int remainder_tiles(const Module *m, int T, int tiles[3]) {
+  int n = 0, between = remainder_tile(m, T, 1);
   if (T > 1)
     tiles[n++] = T;
-  if (without - least >= 3 && (without - least) * 10 >= without)
-    tiles[n++] = best;
+  if (between > 1)
+    tiles[n++] = between;
   tiles[n++] = 1;
   return n;
 }

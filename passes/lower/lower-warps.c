@@ -367,28 +367,48 @@ static void check_extents(Lowering *lo, const Field *f) {
   }
 }
 
-/* The kernel of all steps, one for rows that are not whole 16 bytes, and overlapped tiles for the steps that remain. */
+/* Adds the sequence of launch `l`, under `s` with as many steps as it makes: the kernel, and one for rows that are not
+ * whole 16 bytes. */
+static void warps_seq(Lowering *lo, const Launch *l, const WarpEquation *e, const Schedule *s) {
+  Schedule own = *s;
+  HostSeq *seq = host_seq(lo, l->steps);
+  const char *name = group_name(lo, l, "warps", false);
+  own.T = l->steps;
+  int index = warps_kernel(lo, l, e, &own, true, name);
+  host_launch(lo, seq, index);
+  host_swaps(lo, seq, l);
+  if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
+    kernel_instead(lo, index, warps_kernel(lo, l, e, &own, false, arena_printf(lo->out->arena, "%s_any", name)));
+}
+
+/* The launches that are walked: all levels, and perhaps fewer, as many for each warp, for the steps that remain. How
+ * many there are, in `out`. */
+static int warps_launches(const Module *m, const Schedule *s, Launch *out[2]) {
+  const Stencil *end = m->stencils + m->nstencils;
+  int between = remainder_tile(m, m->time_tile, s->block[0]);
+  out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, end);
+  if (between > 1)
+    out[1] = launch_new(m, between, end - between, end - between, end);
+  return between > 1 ? 2 : 1;
+}
+
+/* The kernels of the walks, and overlapped tiles for the steps that remain. */
 static Module *lower_warps(PassContext *c, Module *m, const WarpEquation *e, const Schedule *s) {
   int groups;
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 1);
-  Launch *tile = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
-  for (int i = 0; i < m->ninits + groups; i++)
-    all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];
-  all[m->ninits + groups] = tile;
-  Lowering *lo = lowering_new(c, m, m->ninits + groups + 1, all);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[2];
+  Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  int walks = c->sketch ? 1 : 2;
+  int tiles = warps_launches(m, s, tile);
+  for (int i = 0; i < m->ninits + groups + tiles; i++)
+    all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
+  Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
   if (!c->sketch)
     lower_inits(lo, inits, s->rest->block);
-  HostSeq *seq = host_seq(lo, tile->steps);
-  const char *name = group_name(lo, tile, "warps", false);
-  int index = warps_kernel(lo, tile, e, s, true, name);
   check_extents(lo, &m->fields[e->field]);
-  host_launch(lo, seq, index);
-  host_swaps(lo, seq, tile);
-  if (lo->out->kernels[index].nmultiples && !c->sketch)
-    kernel_instead(lo, index, warps_kernel(lo, tile, e, s, false, arena_printf(m->arena, "%s_any", name)));
+  for (int i = 0; i < tiles && i < walks; i++)
+    warps_seq(lo, tile[i], e, s);
   if (!c->sketch && m->time_tile > 1)
     overlap_seq(lo, groups, step, s->rest);
   return lowering_finish(lo);

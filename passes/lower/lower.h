@@ -264,6 +264,8 @@ Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Po
  * evaluation of its reductions to the next, with fewer launches; it is there only if that saves a tenth of all
  * launches, for it costs compile time. */
 int remainder_tiles(const Module *m, int T, int tiles[3]);
+/* The one in between, a multiple of `of`, or 1: it is not worth a sequence. */
+int remainder_tile(const Module *m, int T, int of);
 /* The launches of several steps that these sequences make, of a module that was time-tiled: of the instances of its
  * last levels, the longest (all levels) first. Returns how many there are in `out`. */
 int tile_launches(const Module *m, Launch *out[2]);
