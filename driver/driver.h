@@ -768,6 +768,9 @@ void series_print_json(FILE *to, const Series *s);
 /* Writes a .csv: a column `step`, one for each of the program's reductions, and one for each point of its probes, empty
  * where one was not evaluated. */
 StcStatus series_write(const Series *s, const char *path);
+/* The same as an HDF5 file: groups /reductions/NAME and /probes/NAME of the arrays `step` and `value`, of probes also
+ * `points`, their coordinates in `plan`. */
+StcStatus series_write_hdf5(const Series *s, StcPlan *plan, const char *path);
 
 /* The state of the progress callback. */
 typedef struct Progress {

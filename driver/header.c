@@ -533,11 +533,11 @@ static void fill_list(Writer *w, const PointList *l) {
 static void probe_start(Writer *w, const Probe *p) {
   str_addf(&w->s, "  if (first_step == 0) {\n");
   sequence(w, &p->seq, "    ", "&s");
-  str_addf(
-      &w->s,
-      "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) > %d)\n    e = \"so many "
-      "steps write a row of the series of probe %s twice: make fewer at once\";\n",
-      (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
+  str_addf(&w->s,
+           "  }\n  if (!e && (first_step + steps) / INT64_C(%lld) - first_step / INT64_C(%lld) + (first_step == 0) > "
+           "%d)\n    e = \"so many "
+           "steps write a row of the series of probe %s twice: make fewer at once\";\n",
+           (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
 }
 
 /* The comment that says how the series of probes are to be read. */

@@ -65,10 +65,10 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
                                    : "%s %s=%s: the name has two places for the step's number",
                          option, o->field, o->value),
            STC_USAGE;
-  if (j->c->restart && f->series && access(o->value, F_OK) == 0)
+  if (j->c->restart && f->series && !f->continues && access(o->value, F_OK) == 0)
     return context_error(c,
-                         "%s %s=%s: the file is there, and a run that goes on would replace its steps; give this part "
-                         "of the series another name",
+                         "%s %s=%s: the file is there, and a run that goes on would replace it; give this part of the "
+                         "film another name",
                          option, o->field, o->value),
            STC_USAGE;
   return file_probe(c, path_of_step(j->c->arena, o->value, 0)) ? STC_OK : STC_IO;
@@ -109,7 +109,7 @@ static Writer *writer_for(const Job *j, int i, const Format *f) {
     return NULL;
   }
   Writer *w = &out->writers[out->nwriters++];
-  *w = (Writer){.format = f, .path = path, .facts = &out->facts, .every = c->every, .last = true};
+  *w = (Writer){.format = f, .path = path, .facts = &out->facts, .every = c->every, .from = -1, .last = true};
   w->sources = ARENA_ARRAY(c->arena, const Source *, c->nout + c->npng);
   return w;
 }
@@ -174,8 +174,12 @@ static StcStatus add_checkpoint(Job *j) {
       return context_error(c->context, "%s is written twice: give the checkpoint a file of its own", c->checkpoint),
              STC_USAGE;
   Writer *w = &out->writers[out->nwriters++];
-  *w = (Writer){
-      .format = &checkpoint_format, .path = c->checkpoint, .facts = &out->facts, .last = true, .stopped = true};
+  *w = (Writer){.format = &checkpoint_format,
+                .path = c->checkpoint,
+                .facts = &out->facts,
+                .from = -1,
+                .last = true,
+                .stopped = true};
   w->every = c->checkpoint_every ? c->checkpoint_every : c->every;
   w->sources = ARENA_ARRAY(c->arena, const Source *, state_sources(p));
   add_source(out, w, (Source){.at = {-1, -1, -1}, .copy = checkpoint_copy, .user = j});
@@ -208,6 +212,7 @@ static StcStatus take_place(const Command *c, int rank, Facts *f) {
   }
   f->rank = rank;
   f->compress = c->compress;
+  f->lasting = c->checkpoint || c->restart;
   return STC_OK;
 }
 
@@ -312,11 +317,8 @@ static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *s
                          j->c->restart, from.step, all),
            STC_USAGE;
   *steps = from.until[0] ? 0 : all - from.step;
-  if (j->program->module->nprobes && plan == j->plan)
-    fprintf(stderr,
-            "stc: warning: --restart=%s: what probes saw in the first %" PRId64
-            " steps is not in a checkpoint; this run has the later rows alone\n",
-            j->c->restart, from.step);
+  for (int i = 0; i < j->outputs->nwriters && plan == j->plan; i++)
+    j->outputs->writers[i].from = from.step;
   return STC_OK;
 }
 

@@ -109,6 +109,9 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
     return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
   if (!j->c->quiet && !j->c->time)
     series_print(stdout, &j->series, info->until);
+  const char *dot = j->c->log ? strrchr(j->c->log, '.') : NULL;
+  if (dot && strcmp(dot, ".h5") == 0)
+    return series_write_hdf5(&j->series, j->plan, j->c->log);
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 

@@ -126,7 +126,7 @@ void probe_read(const Module *m, const Probe *p, const Const *scalars, void *con
 
 bool probes_have_room(const Module *m, int64_t from, int64_t to) {
   for (int i = 0; i < m->nprobes; i++)
-    if (to / m->probes[i].every - from / m->probes[i].every > SERIES_ROWS)
+    if (to / m->probes[i].every - (from < 0 ? -1 : from / m->probes[i].every) > SERIES_ROWS)
       return false;
   return true;
 }

@@ -1,6 +1,6 @@
 /* driver/data/checkpoint.c: all that a run needs to go on from a step, in an HDF5 file: attributes that say of what
- * program it is, fields and launch-time arrays with checksums, the values of reductions. It is written beside its name,
- * brought to the disk and renamed, so under its name there is always a whole one. */
+ * program it is, fields and launch-time arrays with checksums, the values of reductions, what probes saw. It is written
+ * beside its name, brought to the disk and renamed, so under its name there is always a whole one. */
 #include "driver/data/hdf5-io.h"
 
 #include <errno.h>
@@ -9,59 +9,39 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Elements of a chunk, which has a checksum of its own. */
-enum { CHUNK = 1 << 17 };
-
 /* ---------------------------------------------------------------- the state of a run */
 
 StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   const Job *j = from->user;
   const Module *m = j->program->module;
-  size_t series = (size_t)j->series.n * sizeof *j->series.values, values = (size_t)m->nreductions * sizeof(Const);
-  RunState *s = realloc(*data, sizeof *s + values + series);
+  StcStatus drained = plan->device.kind->whole ? STC_OK : plan_drain(plan);
+  if (drained)
+    return drained;
+  size_t series = (size_t)j->series.n * sizeof *j->series.values, values = (size_t)m->nreductions * sizeof(Const),
+         rows = (size_t)j->series.nrows * sizeof *j->series.rows;
+  RunState *s = realloc(*data, sizeof *s + values + series + rows);
   if (!s)
     return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
-  *s = (RunState){.until = plan->met ? plan->met->name : "", .nreductions = m->nreductions, .nseries = j->series.n};
+  *s = (RunState){.until = plan->met ? plan->met->name : "",
+                  .nreductions = m->nreductions,
+                  .nseries = j->series.n,
+                  .nrows = j->series.nrows};
   s->values = (Const *)(s + 1);
   s->series = (StcReduction *)(s->values + m->nreductions);
+  s->rows = (StcProbe *)(s->series + s->nseries);
   for (int i = 0; i < m->nreductions; i++) {
     const Const *v = plan_reduction(plan, m->reductions[i].name);
     s->values[i] = v ? *v : (Const){0};
   }
   if (series)
     memcpy(s->series, j->series.values, series);
+  if (rows)
+    memcpy(s->rows, j->series.rows, rows);
   *data = s;
   return STC_OK;
 }
 
 /* ---------------------------------------------------------------- writing */
-
-/* The file's type for `size` bytes of a value, whose bits alone matter. */
-static hid_t bits_type(StcType t) {
-  return t == STC_F32              ? H5T_IEEE_F32LE
-         : t == STC_F64            ? H5T_IEEE_F64LE
-         : type_size((Type)t) == 1 ? H5T_STD_I8LE
-         : type_size((Type)t) == 2 ? H5T_STD_I16LE
-         : type_size((Type)t) == 4 ? H5T_STD_I32LE
-                                   : H5T_STD_I64LE;
-}
-
-/* Writes `n` values as the array `name` of `group`. */
-static bool put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values) {
-  hsize_t chunk = n < CHUNK ? n : CHUNK;
-  hid_t space = H5Screate_simple(1, &n, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
-  if (n) {
-    H5Pset_chunk(properties, 1, &chunk);
-    H5Pset_fletcher32(properties);
-  }
-  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-  bool ok = set >= 0 && (!n || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-  if (set >= 0)
-    ok = H5Dclose(set) >= 0 && ok;
-  H5Pclose(properties);
-  H5Sclose(space);
-  return ok;
-}
 
 /* Writes the sources of the writer that are fields (or, if `arrays`, launch-time arrays) into a group. */
 static bool put_sources(const Writer *w, hid_t file, const char *group, bool arrays, const void *const *data) {
@@ -71,7 +51,7 @@ static bool put_sources(const Writer *w, hid_t file, const char *group, bool arr
     const StcFieldInfo *f = &w->sources[i]->info;
     int64_t size = type_size((Type)f->type);
     if ((w->sources[i]->at.array >= 0) == arrays)
-      ok = put_array(g, f->name, bits_type(f->type), (hsize_t)(f->bytes / size), data[i]);
+      ok = hdf5_put_array(g, f->name, hdf5_bits_type(f->type), (hsize_t)(f->bytes / size), data[i]);
   }
   return H5Gclose(g) >= 0 && ok;
 }
@@ -89,10 +69,30 @@ static bool put_reductions(hid_t file, const Module *m, const RunState *s) {
     columns[n + k] = module_find_reduction(m, s->series[k].name);
     memcpy(&columns[2 * n + k], s->series[k].type == STC_F64 ? (void *)&s->series[k].f : (void *)&s->series[k].i, 8);
   }
-  ok = ok && put_array(g, "step", H5T_NATIVE_INT64, n, columns) &&
-       put_array(g, "number", H5T_NATIVE_INT64, n, columns + n) &&
-       put_array(g, "value", H5T_NATIVE_INT64, n, columns + 2 * n);
+  ok = ok && hdf5_put_array(g, "step", H5T_NATIVE_INT64, n, columns) &&
+       hdf5_put_array(g, "number", H5T_NATIVE_INT64, n, columns + n) &&
+       hdf5_put_array(g, "value", H5T_NATIVE_INT64, n, columns + 2 * n);
   free(columns);
+  return H5Gclose(g) >= 0 && ok;
+}
+
+/* Writes what probe `p` saw, as a group of its own. */
+static bool put_probe(hid_t probes, const Probe *p, const RunState *s) {
+  ProbeRows rows;
+  hid_t g = H5Gcreate2(probes, p->name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = probe_rows(s->nrows, s->rows, p->name, &rows) && g >= 0;
+  ok = ok && hdf5_put_array(g, "step", H5T_NATIVE_INT64, (hsize_t)rows.n, rows.steps) &&
+       hdf5_put_array(g, "value", hdf5_bits_type((StcType)p->type), (hsize_t)(rows.n * rows.length), rows.values);
+  probe_rows_free(&rows);
+  return H5Gclose(g) >= 0 && ok;
+}
+
+/* Writes what all probes saw. */
+static bool put_probes(hid_t file, const Module *m, const RunState *s) {
+  hid_t g = H5Gcreate2(file, "probes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = g >= 0;
+  for (int i = 0; i < m->nprobes && ok; i++)
+    ok = put_probe(g, &m->probes[i], s);
   return H5Gclose(g) >= 0 && ok;
 }
 
@@ -106,7 +106,7 @@ static bool put_all(Writer *w, hid_t file, int64_t step, const void *const *data
          hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", s->until) &&
          hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &step) && hdf5_put_params(file, "params", w->facts) &&
          put_sources(w, file, "fields", false, data) && put_sources(w, file, "arrays", true, data) &&
-         put_reductions(file, j->program->module, s);
+         put_reductions(file, j->program->module, s) && put_probes(file, j->program->module, s);
 }
 
 /* Brings what was written under `path` (a file, or the folder of one) to the disk. */

@@ -265,7 +265,7 @@ StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const S
 /* Closes one writer: a series that has no step is removed. */
 static StcStatus close_writer(Writer *w) {
   StcStatus s = STC_OK;
-  if (w->opened && !w->steps)
+  if (w->opened && !w->steps && w->from < 0)
     give_up(w);
   else if (w->opened && w->format->close)
     s = workspace_guard(&w->w, close_guarded, w);

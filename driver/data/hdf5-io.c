@@ -3,7 +3,11 @@
 #include "driver/data/hdf5-io.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Elements of a chunk with a checksum of its own. */
+enum { CHUNK = 1 << 17 };
 
 static pthread_mutex_t library = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
@@ -70,6 +74,65 @@ bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void 
     H5Aclose(a);
   H5Sclose(space);
   return ok;
+}
+
+bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values) {
+  hsize_t chunk = n < CHUNK ? n : CHUNK;
+  hid_t space = H5Screate_simple(1, &n, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+  if (n) {
+    H5Pset_chunk(properties, 1, &chunk);
+    H5Pset_fletcher32(properties);
+  }
+  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  bool ok = set >= 0 && (!n || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  if (set >= 0)
+    ok = H5Dclose(set) >= 0 && ok;
+  H5Pclose(properties);
+  H5Sclose(space);
+  return ok;
+}
+
+hid_t hdf5_type(StcType t) {
+  switch (t) {
+  case STC_I8: return H5T_STD_I8LE;
+  case STC_I16: return H5T_STD_I16LE;
+  case STC_U8: return H5T_STD_U8LE;
+  case STC_U16: return H5T_STD_U16LE;
+  case STC_I32: return H5T_STD_I32LE;
+  case STC_I64: return H5T_STD_I64LE;
+  case STC_F32: return H5T_IEEE_F32LE;
+  default: return H5T_IEEE_F64LE;
+  }
+}
+
+hid_t hdf5_bits_type(StcType t) {
+  return t == STC_F32              ? H5T_IEEE_F32LE
+         : t == STC_F64            ? H5T_IEEE_F64LE
+         : type_size((Type)t) == 1 ? H5T_STD_I8LE
+         : type_size((Type)t) == 2 ? H5T_STD_I16LE
+         : type_size((Type)t) == 4 ? H5T_STD_I32LE
+                                   : H5T_STD_I64LE;
+}
+
+bool probe_rows(int64_t n, const StcProbe *rows, const char *name, ProbeRows *out) {
+  *out = (ProbeRows){0};
+  for (int64_t i = 0; i < n; i++)
+    if (strcmp(rows[i].name, name) == 0)
+      out->n++, out->length = rows[i].n, out->bytes = (size_t)rows[i].n * (size_t)type_size((Type)rows[i].type);
+  out->steps = malloc((size_t)out->n * sizeof *out->steps + 1);
+  out->values = malloc((size_t)out->n * out->bytes + 1);
+  bool ok = out->steps && out->values;
+  for (int64_t i = 0, k = 0; i < n && ok; i++)
+    if (strcmp(rows[i].name, name) == 0) {
+      out->steps[k] = rows[i].step;
+      memcpy(out->values + (size_t)k++ * out->bytes, rows[i].values, out->bytes);
+    }
+  return ok;
+}
+
+void probe_rows_free(ProbeRows *r) {
+  free(r->steps);
+  free(r->values);
 }
 
 bool hdf5_put_params(hid_t file, const char *name, const Facts *f) {

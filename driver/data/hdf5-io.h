@@ -18,15 +18,36 @@ bool hdf5_put_text(hid_t of, const char *name, const char *text);
 bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values);
 bool hdf5_put_params(hid_t file, const char *group, const Facts *f);
 
+/* Writes `n` values of `type` as the new array `name` of a group or file, in chunks with checksums. False after an
+ * error. */
+bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values);
+/* The type that files have for values of type `t`, or for their bits where readers need not know what they mean. */
+hid_t hdf5_type(StcType t);
+hid_t hdf5_bits_type(StcType t);
+
+/* What one probe saw: the steps of n rows, and their values one after the other, `length` in `bytes` bytes a row (both
+ * malloc). */
+typedef struct ProbeRows {
+  int64_t n, length;
+  size_t bytes;
+  int64_t *steps;
+  char *values;
+} ProbeRows;
+/* The rows of probe `name` among `n`; false if there is no memory. Free it in both cases. */
+bool probe_rows(int64_t n, const StcProbe *rows, const char *name, ProbeRows *out);
+void probe_rows_free(ProbeRows *r);
+
 /* The format of checkpoints, and what is copied for one beside fields and arrays: values of the program's reductions,
- * and the series of them so far. until: the name of the `until` that has ended the run, or "". */
-enum { CHECKPOINT_VERSION = 1 };
+ * the series of them so far, and what probes saw, whose values are the series' own. until: the name of the `until` that
+ * has ended the run, or "". */
+enum { CHECKPOINT_VERSION = 2 };
 typedef struct RunState {
   const char *until;
   int nreductions;
-  int64_t nseries;
+  int64_t nseries, nrows;
   Const *values;
   StcReduction *series;
+  StcProbe *rows;
 } RunState;
 
 #endif

@@ -1,6 +1,7 @@
 /* driver/data/hdf5.c: one HDF5 file of many steps, with the conventions of netCDF-4: each field is an array whose first
  * dimension is the step; dimensions have names and coordinates (dimension scales). What else is known of the run stands
- * in attributes. The file is NAME.part until it is whole. */
+ * in attributes. The file is NAME.part until it is whole. A run that goes on from a checkpoint goes on with the file of
+ * the run before. */
 #include "driver/data/hdf5-io.h"
 
 #include <errno.h>
@@ -128,20 +129,6 @@ static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
 
 /* ---------------------------------------------------------------- arrays */
 
-/* The file's type for values of type `t`, and the memory's. */
-static hid_t file_type(StcType t) {
-  switch (t) {
-  case STC_I8: return H5T_STD_I8LE;
-  case STC_I16: return H5T_STD_I16LE;
-  case STC_U8: return H5T_STD_U8LE;
-  case STC_U16: return H5T_STD_U16LE;
-  case STC_I32: return H5T_STD_I32LE;
-  case STC_I64: return H5T_STD_I64LE;
-  case STC_F32: return H5T_IEEE_F32LE;
-  default: return H5T_IEEE_F64LE;
-  }
-}
-
 /* The shape of an array's chunks: that of a step, halved where it is longest until it is small enough. */
 static void choose_chunk(const Dataset *a, hsize_t *chunk) {
   hsize_t bytes = (hsize_t)type_size((Type)a->part.type);
@@ -167,7 +154,7 @@ static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
   most[0] = H5S_UNLIMITED;
   choose_chunk(a, chunk);
   hid_t space = H5Screate_simple(a->rank, now, most), properties = array_properties(a->rank, chunk, w->facts->compress);
-  a->type = file_type(a->part.type);
+  a->type = hdf5_type(a->part.type);
   a->set = H5Dcreate2(h->file, a->part.name, a->type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   H5Pclose(properties);
   H5Sclose(space);
@@ -190,25 +177,47 @@ static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
          hdf5_put_text(a->set, "stc_type", type_name((Type)a->part.from));
 }
 
-/* Makes the array of a part. */
-static bool make_array(const Writer *w, Hdf5 *h, Dataset *a, const Part *p) {
+/* The part's place in `a`, and the shape of one step. */
+static void array_shape(Dataset *a, const Part *p) {
   const StcFieldInfo *f = p->info;
   *a = (Dataset){.part = *p, .set = -1, .rank = 1 + f->rank + p->naxes, .shape = {1}};
   for (int d = 0; d < f->rank; d++)
     a->shape[1 + d] = (hsize_t)f->shape[d];
   for (int k = 0; k < p->naxes; k++)
     a->shape[1 + f->rank + k] = (hsize_t)f->axes[k];
+}
+
+/* Makes the array of a part. */
+static bool make_array(const Writer *w, Hdf5 *h, Dataset *a, const Part *p) {
+  array_shape(a, p);
   return make_set(w, h, a);
 }
 
 /* ---------------------------------------------------------------- opening */
+
+/* How the file is to be opened. One with which another run may go on is written in such an order that it can be read
+ * whenever this one is killed: for a reader beside the writer, as HDF5 has it since version 1.10. The last two, of
+ * which h5clear makes use, open what was killed so. */
+static hid_t access_properties(const Writer *w, bool killed) {
+  hid_t p = H5Pcreate(H5P_FILE_ACCESS);
+  bool yes = true;
+  if (w->facts->lasting)
+    H5Pset_libver_bounds(p, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  if (killed && H5Pexist(p, "clear_status_flags") > 0)
+    H5Pset(p, "clear_status_flags", &yes);
+  if (killed && H5Pexist(p, "skip_eof_check") > 0)
+    H5Pset(p, "skip_eof_check", &yes);
+  return p;
+}
 
 /* Creates the file, which keeps the order in which things are made, as netCDF wants it. */
 static bool create_file(const Writer *w, Hdf5 *h) {
   hid_t properties = H5Pcreate(H5P_FILE_CREATE);
   H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   H5Pset_attr_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-  h->file = H5Fcreate(h->temporary, H5F_ACC_TRUNC, properties, H5P_DEFAULT);
+  hid_t access = access_properties(w, false);
+  h->file = H5Fcreate(h->temporary, H5F_ACC_TRUNC, properties, access);
+  H5Pclose(access);
   H5Pclose(properties);
   return h->file >= 0 && put_facts(h, w->facts);
 }
@@ -259,21 +268,134 @@ static StcStatus take_parts(Writer *w, Hdf5 *h) {
   return s;
 }
 
-StcStatus hdf5_open(Writer *w) {
-  Hdf5 *h = w->state = ARENA_NEW(w->w.arena, Hdf5);
-  h->file = h->step = -1;
-  h->temporary = arena_printf(w->w.arena, "%s.part", w->path);
-  StcStatus s = take_parts(w, h);
-  if (s)
-    return s;
+/* ---------------------------------------------------------------- going on */
+
+/* The name that make_steps found: that of no field. */
+static const char *name_of_steps(Writer *w, const Hdf5 *h) {
+  const char *name = "step";
+  for (int i = 0, k = 2; i < h->narrays; i++)
+    if (strcmp(h->parts[i].name, name) == 0) {
+      name = arena_printf(w->w.arena, "step_%d", k++);
+      i = -1;
+    }
+  return name;
+}
+
+/* The lengths of array `set` in `shape`; its number of dimensions, -1: it is none, or has too many. */
+static int get_shape(hid_t set, hsize_t *shape) {
+  hid_t space = set >= 0 ? H5Dget_space(set) : -1;
+  int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+  if (rank >= 0 && (rank > MAX_DIMS || H5Sget_simple_extent_dims(space, shape, NULL) < 0))
+    rank = -1;
+  if (space >= 0)
+    H5Sclose(space);
+  return rank;
+}
+
+/* Opens the array of a part as an earlier run made it. */
+static bool open_array(const Hdf5 *h, Dataset *a, const Part *p) {
+  hsize_t shape[MAX_DIMS];
+  array_shape(a, p);
+  a->type = hdf5_type(p->type);
+  a->set = H5Dopen2(h->file, p->name, H5P_DEFAULT);
+  hid_t type = a->set >= 0 ? H5Dget_type(a->set) : -1;
+  bool ok = type >= 0 && H5Tequal(type, a->type) > 0 && get_shape(a->set, shape) == a->rank;
+  for (int d = 1; d < a->rank && ok; d++)
+    ok = shape[d] == a->shape[d];
+  if (type >= 0)
+    H5Tclose(type);
+  return ok;
+}
+
+/* Reads the steps of the file, keeps those that were done before this run, and cuts the arrays to them. */
+static bool keep_steps(const Writer *w, Hdf5 *h) {
+  hsize_t n = 0, shape[MAX_DIMS];
+  if (get_shape(h->step, shape) != 1 || !(h->steps = malloc((size_t)(shape[0] + 1) * sizeof *h->steps)))
+    return false;
+  n = shape[0];
+  bool ok = !n || H5Dread(h->step, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, h->steps) >= 0;
+  h->capacity = (int64_t)n + 1;
+  while (ok && h->nsteps < (int64_t)n && h->steps[h->nsteps] <= w->from)
+    h->nsteps++;
+  n = (hsize_t)h->nsteps;
+  for (int i = 0; i < h->narrays && ok; i++) {
+    ok = get_shape(h->arrays[i].set, shape) > 0 && shape[0] >= n;
+    shape[0] = n;
+    ok = ok && H5Dset_extent(h->arrays[i].set, shape) >= 0;
+  }
+  return ok && H5Dset_extent(h->step, &n) >= 0;
+}
+
+/* Opens NAME.part, which a run that was killed has left. */
+static bool reopen_file(Writer *w, Hdf5 *h) {
+  hid_t access = access_properties(w, true);
+  h->file = H5Fopen(h->temporary, H5F_ACC_RDWR, access);
+  H5Pclose(access);
+  bool ok = h->file >= 0 && H5Fincrement_filesize(h->file, 0) >= 0;
+  for (int i = 0; i < h->narrays && ok; i++)
+    ok = open_array(h, &h->arrays[i], &h->parts[i]);
+  if (ok)
+    h->step = H5Dopen2(h->file, name_of_steps(w, h), H5P_DEFAULT);
+  return ok && h->step >= 0 && keep_steps(w, h);
+}
+
+/* Is there something to go on with: NAME.part, or else NAME, which is called so from now on? */
+static bool find_earlier(const Writer *w, const Hdf5 *h, bool *renamed) {
+  *renamed = false;
+  if (w->from < 0)
+    return false;
+  if (access(h->temporary, F_OK) == 0)
+    return true;
+  *renamed = rename(w->path, h->temporary) == 0;
+  return *renamed;
+}
+
+/* Goes on with the file of the runs before. */
+static StcStatus go_on(Writer *w, Hdf5 *h, bool renamed) {
+  char reason[256];
   hdf5_take();
+  bool ok = reopen_file(w, h) && H5Fstart_swmr_write(h->file) >= 0;
+  if (!ok) {
+    hdf5_reason(reason);
+    close_file(h);
+    free_state(h);
+  }
+  hdf5_give();
+  if (ok)
+    return STC_OK;
+  if (renamed)
+    rename(h->temporary, w->path);
+  return context_error(
+             w->context,
+             "%s: this run cannot go on with the steps that are there (%s): remove the file, to have the later "
+             "steps alone, or name another",
+             renamed ? w->path : h->temporary, reason),
+         STC_INPUT;
+}
+
+/* Makes the file with all that does not change. */
+static bool make_file(Writer *w, Hdf5 *h) {
   bool ok = create_file(w, h);
   for (int i = 0; i < h->narrays && ok; i++)
     ok = make_array(w, h, &h->arrays[i], &h->parts[i]);
   ok = ok && hdf5_put_params(h->file, free_name(w, h, "params"), w->facts) && make_steps(w, h);
   for (int i = 0; i < h->narrays && ok; i++)
     ok = describe(w, h, &h->arrays[i]);
-  if (!ok) {
+  return ok && (!w->facts->lasting || H5Fstart_swmr_write(h->file) >= 0);
+}
+
+StcStatus hdf5_open(Writer *w) {
+  Hdf5 *h = w->state = ARENA_NEW(w->w.arena, Hdf5);
+  bool renamed;
+  h->file = h->step = -1;
+  h->temporary = arena_printf(w->w.arena, "%s.part", w->path);
+  StcStatus s = take_parts(w, h);
+  if (s)
+    return s;
+  if (find_earlier(w, h, &renamed))
+    return go_on(w, h, renamed);
+  hdf5_take();
+  if (!make_file(w, h)) {
     s = hdf5_report(w);
     close_file(h);
     unlink(h->temporary);
@@ -294,7 +416,7 @@ static bool append(hid_t set, hid_t type, int rank, const hsize_t *shape, int64_
     return false;
   hid_t in = H5Dget_space(set), from = H5Screate_simple(rank, shape, NULL);
   bool ok = H5Sselect_hyperslab(in, H5S_SELECT_SET, start, NULL, shape, NULL) >= 0 &&
-            H5Dwrite(set, type, from, in, H5P_DEFAULT, values) >= 0;
+            H5Dwrite(set, type, from, in, H5P_DEFAULT, values) >= 0 && H5Dflush(set) >= 0;
   H5Sclose(from);
   H5Sclose(in);
   return ok;
@@ -303,17 +425,19 @@ static bool append(hid_t set, hid_t type, int rank, const hsize_t *shape, int64_
 StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   Hdf5 *h = w->state;
   const hsize_t one = 1;
+  bool again = h->nsteps && h->steps[h->nsteps - 1] == step;
+  int64_t at = h->nsteps - again;
   (void)path;
   hdf5_take();
   bool ok = true;
   for (int i = 0; i < h->narrays && ok; i++) {
     const Dataset *a = &h->arrays[i];
-    ok = append(a->set, a->type, a->rank, a->shape, h->nsteps, part_values(&a->part, data, h->room));
+    ok = append(a->set, a->type, a->rank, a->shape, at, part_values(&a->part, data, h->room));
   }
-  ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, h->nsteps, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
+  ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, at, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
   StcStatus s = ok ? STC_OK : hdf5_report(w);
   hdf5_give();
-  if (!s && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
+  if (!s && !again && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
     s = (context_error(w->context, "out of memory"), STC_MEMORY);
   return s;
 }
@@ -335,7 +459,8 @@ void hdf5_abort(Writer *w) {
   hdf5_take();
   close_file(h);
   hdf5_give();
-  unlink(h->temporary);
+  if (!w->facts->lasting || !h->nsteps)
+    unlink(h->temporary);
   free_state(h);
 }
 

@@ -159,9 +159,9 @@ static StcStatus restore_values(const Reader *r) {
   return ok ? STC_OK : bad_file(r, "it lacks a value of a reduction");
 }
 
-/* How many values the series has; -1: it has none. */
-static int64_t series_length(const Reader *r) {
-  hid_t set = H5Dopen2(r->file, "reductions/step", H5P_DEFAULT);
+/* How many values the array `name` has; -1: there is none. */
+static int64_t array_length(const Reader *r, const char *name) {
+  hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
   if (set < 0)
     return -1;
   hid_t space = H5Dget_space(set);
@@ -174,7 +174,7 @@ static int64_t series_length(const Reader *r) {
 /* Appends the series of the run until then. */
 static StcStatus restore_series(const Reader *r, Series *series) {
   const Module *m = r->j->program->module;
-  int64_t n = series_length(r);
+  int64_t n = array_length(r, "reductions/step");
   size_t bytes = n > 0 ? (size_t)n * 8 : 0;
   int64_t *step = get_array(r, "reductions", "step", 8, bytes),
           *number = step ? get_array(r, "reductions", "number", 8, bytes) : NULL,
@@ -196,6 +196,25 @@ static StcStatus restore_series(const Reader *r, Series *series) {
   return s;
 }
 
+/* Appends what probe number `i` saw until then. */
+static StcStatus restore_probe(const Reader *r, int i, Series *series) {
+  StcProbeInfo p;
+  StcStatus s = stc_plan_probe(r->plan, i, &p);
+  if (s)
+    return s;
+  const char *group = arena_printf(r->j->c->arena, "probes/%s", p.name);
+  int64_t n = array_length(r, arena_printf(r->j->c->arena, "%s/step", group));
+  size_t rows = n > 0 ? (size_t)n : 0, size = (size_t)type_size((Type)p.type), bytes = (size_t)p.n * size;
+  int64_t *step = get_array(r, group, "step", 8, rows * 8);
+  char *value = step ? get_array(r, group, "value", size, rows * bytes) : NULL;
+  for (size_t k = 0; k < rows && value; k++)
+    series_add_row(series, &(StcProbe){p.name, p.type, step[k], p.n, value + k * bytes});
+  s = value ? STC_OK : STC_INPUT;
+  free(step);
+  free(value);
+  return s;
+}
+
 /* Sets everything. */
 static StcStatus restore(const Reader *r, Series *series) {
   StcStatus s = STC_OK;
@@ -205,7 +224,11 @@ static StcStatus restore(const Reader *r, Series *series) {
     s = restore_array(r, i);
   if (!s)
     s = restore_values(r);
-  return s ? s : restore_series(r, series);
+  if (!s)
+    s = restore_series(r, series);
+  for (int i = 0; i < r->j->program->module->nprobes && !s; i++)
+    s = restore_probe(r, i, series);
+  return s;
 }
 
 /* Checks the open file, and reads what it says of itself. */

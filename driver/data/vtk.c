@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Bytes of a block before it is compressed. */
@@ -195,21 +196,49 @@ static StcStatus write_list(Writer *w, const Pvd *p) {
  * every step would take ever longer. */
 static bool is_list_due(int64_t n) { return n < 200 || n % (n / 100) == 0; }
 
+/* The name of the .vti of a step. */
+static const char *name_of_step(Writer *w, int64_t step) {
+  return arena_printf(w->w.arena, "%.*s_%06lld.vti", (int)(strlen(w->path) - 4), w->path, (long long)step);
+}
+
+/* Takes the steps that the runs before this one have left: those that their list names, and those behind it, for the
+ * list is not written at every step, that are due and whose files are there. */
+static bool take_steps(Writer *w, Pvd *p) {
+  static const char mark[] = "timestep=\"";
+  size_t n;
+  int64_t last = -1;
+  bool ok = true;
+  const char *at = access(w->path, R_OK) == 0 ? file_read(&w->w, w->path, &n) : NULL;
+  while (ok && at && (at = strstr(at, mark))) {
+    int64_t step = strtoll(at += strlen(mark), NULL, 10);
+    if (step > last && step <= w->from)
+      ok = steps_add(&p->steps, &p->nsteps, &p->capacity, last = step);
+  }
+  int64_t step = last < 0 || !w->every ? 0 : last / w->every * w->every + w->every;
+  for (; w->every && step <= w->from && ok; step += w->every)
+    if (access(name_of_step(w, step), F_OK) == 0)
+      ok = steps_add(&p->steps, &p->nsteps, &p->capacity, step);
+  return ok;
+}
+
 StcStatus pvd_open(Writer *w) {
   StcStatus s = vti_open(w);
   Pvd *p = ARENA_NEW(w->w.arena, Pvd);
   p->vti = *(Vti *)w->state;
   w->state = p;
+  if (!s && w->from >= 0 && !take_steps(w, p))
+    s = (context_error(w->context, "out of memory"), STC_MEMORY);
   return s;
 }
 
 StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   Pvd *p = w->state;
-  const char *file = arena_printf(w->w.arena, "%.*s_%06lld.vti", (int)(strlen(path) - 4), path, (long long)step);
-  StcStatus s = vti_step(w, file, step, data);
+  bool again = p->nsteps && p->steps[p->nsteps - 1] == step;
+  StcStatus s = vti_step(w, name_of_step(w, step), step, data);
+  (void)path;
   if (s)
     return s;
-  if (!steps_add(&p->steps, &p->nsteps, &p->capacity, step))
+  if (!again && !steps_add(&p->steps, &p->nsteps, &p->capacity, step))
     return context_error(w->context, "out of memory"), STC_MEMORY;
   return is_list_due(p->nsteps) ? write_list(w, p) : STC_OK;
 }

@@ -9,6 +9,7 @@
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
  *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
  *   parts.c     fields as files of named arrays hold them xml.c   text in XML
+ *   series-hdf5.c  --log FILE.h5
  *   nan.c       what is written and is no number
  *
  * The table's formats are all that the command and the feed know. A format sees a writer: a name, fields, and what all
@@ -53,6 +54,7 @@ typedef struct Facts {
   double spacing[3], origin[3];
   const char *length_unit;
   int compress;
+  bool lasting; /* other runs may go on with the files when this one has been killed */
   Look look;
 } Facts;
 
@@ -69,15 +71,16 @@ typedef struct Source {
 typedef struct Format Format;
 
 /* A file, or a series of files, on its way. every: the steps from one to the next, 0: none; last: also after the last
- * step; stopped: also where the user ends the run before that. `context` and `w` are the writing thread's. state: the
- * format's own (malloc or of `w`). */
+ * step; stopped: also where the user ends the run before that; from: how many steps were done by the runs before this
+ * one, whose series goes on, -1: there were none. `context` and `w` are the writing thread's. state: the format's own
+ * (malloc or of `w`). */
 typedef struct Writer {
   const Format *format;
   const char *path; /* as asked for; may hold %06d */
   const Facts *facts;
   int nsources;
   const Source **sources;
-  int64_t every;
+  int64_t every, from;
   bool last, stopped;
   StcContext *context;
   Workspace w;
@@ -89,7 +92,7 @@ typedef struct Writer {
 /* A row of the table. Functions report to w->context. */
 struct Format {
   const char *ending, *help;    /* ".npy", "NumPy's array" */
-  bool series;                  /* a file holds many steps */
+  bool series, continues;       /* a file holds many steps; another run can go on with one */
   int fields;                   /* the most fields a file holds; 0: any number */
   bool scalars;                 /* of scalars only, not of vectors and structs */
   StcStatus (*open)(Writer *w); /* or NULL */

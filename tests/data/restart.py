@@ -36,7 +36,7 @@ def killed_run(stc, folder, checkpoint, want, longest, chance):
     """One run from its start to its end, killed on the way as often as the moments that `chance` draws come before its end; how often."""
     kills = 0
     while True:
-        start = ["--restart", str(checkpoint)] if checkpoint.exists() else ["--in", "src=random:1"]
+        start = ["--restart", str(checkpoint)] if checkpoint.exists() else ["--in", "src=random:1", "--in", "px=random:2"]
         way = chance.choice(WAYS)
         words = command(stc, STEPS, way, folder, f"--checkpoint={checkpoint}", f"--checkpoint-every={chance.choice([1, 7, 50, 333])}", *start)
         p = subprocess.Popen(words, stderr=subprocess.PIPE)
@@ -60,11 +60,11 @@ def killed_run(stc, folder, checkpoint, want, longest, chance):
 def other_devices(stc, top):
     """A checkpoint of each device goes on to the same bits on every other."""
     (top / "whole").mkdir()
-    run(command(stc, 60, ["--device=ref"], top / "whole", "--in", "src=random:1"))
+    run(command(stc, 60, ["--device=ref"], top / "whole", "--in", "src=random:1", "--in", "px=random:2"))
     want = contents(top / "whole")
     for i, first in enumerate(SLOW + WAYS[:1]):
         c = top / f"checkpoint{i}"
-        run([stc, "run", "--quiet", "-fno-contract", "--steps=37", *first, f"--checkpoint={c}", "--in", "src=random:1", PROGRAM])
+        run([stc, "run", "--quiet", "-fno-contract", "--steps=37", *first, f"--checkpoint={c}", "--in", "src=random:1", "--in", "px=random:2", PROGRAM])
         for k, second in enumerate(SLOW + WAYS[2:3]):
             folder = top / f"{i}-{k}"
             folder.mkdir()
@@ -81,7 +81,7 @@ def main():
         whole = top / "all"
         whole.mkdir()
         start = time.time()
-        run(command(stc, STEPS, WAYS[0], whole, "--in", "src=random:1"))
+        run(command(stc, STEPS, WAYS[0], whole, "--in", "src=random:1", "--in", "px=random:2"))
         took, done, runs = time.time() - start, 0, 0
         while done < kills:
             folder, checkpoint = top / f"killed{runs}", top / f"killed{runs}.checkpoint"
