@@ -610,6 +610,11 @@ bool file_commit(StcContext *c, OutFile *f);
 void file_abandon(OutFile *f);
 /* Could `path` be created or replaced? Leaves nothing behind. */
 bool file_probe(StcContext *c, const char *path);
+/* Writes n bytes behind what there is, in case of errors as fwrite does. Many that begin at a page, in memory and in
+ * the file, go to the disk past the page cache, as long as it takes them quickly: that saves the processor a copy. */
+void file_put(OutFile *f, const void *bytes, size_t n);
+/* From how many bytes on file_put does so; pages. */
+enum { FILE_LARGE = 1 << 22, FILE_PAGE = 4096 };
 /* Writes the whole file at once. */
 bool file_write(StcContext *c, const char *path, const void *bytes, size_t size);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* How many steps may be unwritten. */
 enum { DEPTH = 2 };
@@ -145,6 +146,18 @@ static StcStatus wait_for_room(Feed *f, int most) {
   return s;
 }
 
+/* Memory for a copy (malloc): in large pages, all of them touched, so that no copy has to wait for the system to
+ * provide them. */
+static void *stage_new(size_t bytes) {
+  size_t rounded = (bytes / FILE_PAGE + 1) * FILE_PAGE;
+  void *p = rounded < bytes ? NULL : aligned_alloc(FILE_PAGE, rounded);
+  if (p && rounded >= FILE_LARGE)
+    madvise(p, rounded, MADV_HUGEPAGE);
+  if (p)
+    memset(p, 0, rounded);
+  return p;
+}
+
 /* Copies source `i` from the plan. */
 static StcStatus copy_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
   const Source *from = &f->sources[i];
@@ -152,7 +165,7 @@ static StcStatus copy_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
   if (from->copy)
     return from->copy(from, plan, &s->data[i]);
   if (!s->data[i])
-    s->data[i] = malloc(bytes + 1);
+    s->data[i] = stage_new(bytes);
   if (!s->data[i])
     return context_error(f->context, "no memory on this computer for a copy of %s of %zu bytes", from->info.name,
                          bytes),
@@ -222,13 +235,18 @@ static StcStatus open_writer(Feed *f, Writer *w) {
   return s;
 }
 
-/* Room for the snapshots. */
+/* Room for the snapshots; if there are to be several, for their copies too. */
 static bool make_ring(Feed *f) {
-  bool ok = true;
+  bool ok = true, often = false;
+  for (int i = 0; i < f->nwriters; i++)
+    often |= f->writers[i].every > 0;
   for (int i = 0; i < DEPTH; i++) {
     f->ring[i].wanted = calloc((size_t)f->nwriters + 1, sizeof(bool));
     f->ring[i].data = calloc((size_t)f->nsources + 1, sizeof(void *));
     ok = ok && f->ring[i].wanted && f->ring[i].data;
+    for (int k = 0; k < f->nsources && ok && often; k++)
+      if (!f->sources[k].copy)
+        ok = (f->ring[i].data[k] = stage_new((size_t)f->sources[k].info.bytes)) != NULL;
   }
   return ok;
 }

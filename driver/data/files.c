@@ -104,6 +104,44 @@ bool file_create(StcContext *c, const char *path, OutFile *f) {
   return true;
 }
 
+/* Bytes that are written past the page cache at a time, and the milliseconds within which the disk must take them: else
+ * the page cache is the better place for the rest. */
+enum { PIECE = 1 << 24, PIECE_TIME = 60 };
+
+/* Writes whole pages past the page cache, until the disk is too slow or something is wrong; how many bytes. */
+static size_t put_direct(int fd, const char *bytes, size_t n) {
+  size_t done = 0, whole = n / FILE_PAGE * FILE_PAGE;
+#ifdef O_DIRECT
+  int flags = fcntl(fd, F_GETFL);
+  bool quick = flags >= 0 && fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
+  while (done < whole && quick) {
+    double before = clock_seconds();
+    ssize_t k = write(fd, bytes + done, whole - done < PIECE ? whole - done : PIECE);
+    quick = k > 0 && k % FILE_PAGE == 0 && (clock_seconds() - before) * 1000 < PIECE_TIME;
+    done += k > 0 ? (size_t)k : 0;
+  }
+  if (flags >= 0)
+    fcntl(fd, F_SETFL, flags);
+#else
+  (void)fd;
+  (void)bytes;
+  (void)whole;
+#endif
+  return done;
+}
+
+void file_put(OutFile *f, const void *bytes, size_t n) {
+  size_t done = 0;
+  bool pages = n >= FILE_LARGE && f->path[0] && (uintptr_t)bytes % FILE_PAGE == 0 && fflush(f->to) == 0;
+  off_t at = pages ? ftello(f->to) : -1;
+  if (at >= 0 && at % FILE_PAGE == 0 && (f->unnamed || f->temporary[0])) {
+    done = put_direct(fileno(f->to), bytes, n);
+    fseeko(f->to, at + (off_t)done, SEEK_SET);
+  }
+  if (done < n)
+    fwrite((const char *)bytes + done, 1, n - done, f->to);
+}
+
 bool file_commit(StcContext *c, OutFile *f) {
   if (f->to == stdout) {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -12,6 +12,9 @@
 /* Milliseconds that a frame is shown. */
 enum { FRAME_TIME = 100 };
 
+/* zlib's level, that of png.c. */
+enum { LEVEL = 3 };
+
 /* The state of a film: its file, the size of all frames, how many there are, the number of the next chunk that counts,
  * and where the number of frames stands. */
 typedef struct Film {
@@ -70,7 +73,7 @@ static bool put_frame(Film *f, const Picture *p) {
     lines[row * (size_t)y] = 0;
     picture_line(p, y, lines + row * (size_t)y + 1);
   }
-  ok = ok && compress2(packed, &size, lines, raw, 6) == Z_OK;
+  ok = ok && compress2(packed, &size, lines, raw, LEVEL) == Z_OK;
   put32(control, (uint32_t)f->width);
   put32(control + 4, (uint32_t)f->height);
   control[16] = FRAME_TIME >> 8;

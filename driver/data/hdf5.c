@@ -27,6 +27,8 @@ typedef struct Dataset {
   hid_t set, type;
   int rank;
   hsize_t shape[MAX_DIMS]; /* with that of one step in front */
+  bool as_is;              /* all chunks have the shape `chunk` and stand in the file as in memory */
+  hsize_t chunk[MAX_DIMS];
 } Dataset;
 
 /* The state of a writer. */
@@ -129,7 +131,8 @@ static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
 
 /* ---------------------------------------------------------------- arrays */
 
-/* The shape of an array's chunks: that of a step, halved where it is longest until it is small enough. */
+/* The shape of an array's chunks: that of a step, halved along its slowest dimension of several until it is small
+ * enough. So a chunk is one piece of memory, which is written as it is. */
 static void choose_chunk(const Dataset *a, hsize_t *chunk) {
   hsize_t bytes = (hsize_t)type_size((Type)a->part.type);
   for (int d = 0; d < a->rank; d++) {
@@ -137,12 +140,25 @@ static void choose_chunk(const Dataset *a, hsize_t *chunk) {
     bytes *= chunk[d];
   }
   while (bytes > CHUNK_BYTES) {
-    int longest = 1;
-    for (int d = 1; d < a->rank; d++)
-      longest = chunk[d] > chunk[longest] ? d : longest;
-    bytes = bytes / chunk[longest] * ((chunk[longest] + 1) / 2);
-    chunk[longest] = (chunk[longest] + 1) / 2;
+    int slowest = 1;
+    while (slowest + 1 < a->rank && chunk[slowest] == 1)
+      slowest++;
+    bytes = bytes / chunk[slowest] * ((chunk[slowest] + 1) / 2);
+    chunk[slowest] = (chunk[slowest] + 1) / 2;
   }
+}
+
+/* Notes how the array stands in the file, which an earlier run may have made. */
+static void note_chunks(Dataset *a) {
+  hid_t p = H5Dget_create_plist(a->set);
+  a->as_is = p >= 0 && H5Pget_nfilters(p) == 0 && H5Pget_chunk(p, MAX_DIMS, a->chunk) == a->rank;
+  bool within = false;
+  for (int d = 0; d < a->rank && a->as_is; d++) {
+    a->as_is = a->shape[d] % a->chunk[d] == 0 && (!within || a->chunk[d] == a->shape[d]);
+    within |= a->chunk[d] > 1;
+  }
+  if (p >= 0)
+    H5Pclose(p);
 }
 
 /* Makes the array of no steps yet. */
@@ -158,6 +174,8 @@ static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
   a->set = H5Dcreate2(h->file, a->part.name, a->type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   H5Pclose(properties);
   H5Sclose(space);
+  if (a->set >= 0)
+    note_chunks(a);
   return a->set >= 0;
 }
 
@@ -304,6 +322,8 @@ static bool open_array(const Hdf5 *h, Dataset *a, const Part *p) {
     ok = shape[d] == a->shape[d];
   if (type >= 0)
     H5Tclose(type);
+  if (ok)
+    note_chunks(a);
   return ok;
 }
 
@@ -407,6 +427,23 @@ StcStatus hdf5_open(Writer *w) {
 
 /* ---------------------------------------------------------------- steps */
 
+/* Writes the chunks of a step at place `at` of an array that is as it is in memory. */
+static bool append_chunks(const Dataset *a, int64_t at, const char *values) {
+  hsize_t offset[MAX_DIMS] = {(hsize_t)at}, extent[MAX_DIMS];
+  size_t bytes = (size_t)type_size((Type)a->part.type);
+  memcpy(extent, a->shape, sizeof extent);
+  extent[0] = (hsize_t)at + 1;
+  for (int d = 0; d < a->rank; d++)
+    bytes *= (size_t)a->chunk[d];
+  bool ok = H5Dset_extent(a->set, extent) >= 0;
+  for (size_t done = 0; done < a->part.bytes && ok; done += bytes) {
+    ok = H5Dwrite_chunk(a->set, H5P_DEFAULT, 0, offset, bytes, values + done) >= 0;
+    for (int d = a->rank - 1; d > 0 && (offset[d] += a->chunk[d]) == a->shape[d]; d--)
+      offset[d] = 0;
+  }
+  return ok && H5Dflush(a->set) >= 0;
+}
+
 /* Writes one step of `rank` dimensions at place `at` of `set`, made longer by it. */
 static bool append(hid_t set, hid_t type, int rank, const hsize_t *shape, int64_t at, const void *values) {
   hsize_t start[MAX_DIMS] = {(hsize_t)at}, extent[MAX_DIMS];
@@ -432,7 +469,8 @@ StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const
   bool ok = true;
   for (int i = 0; i < h->narrays && ok; i++) {
     const Dataset *a = &h->arrays[i];
-    ok = append(a->set, a->type, a->rank, a->shape, at, part_values(&a->part, data, h->room));
+    const void *values = part_values(&a->part, data, h->room);
+    ok = a->as_is ? append_chunks(a, at, values) : append(a->set, a->type, a->rank, a->shape, at, values);
   }
   ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, at, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
   StcStatus s = ok ? STC_OK : hdf5_report(w);

@@ -4,10 +4,39 @@
 #include <math.h>
 #include <string.h>
 
+/* Numbers of a block that is looked through at once, in instructions on vectors. */
+enum { BLOCK = 4096 };
+
+/* Is one of the numbers NaN? */
+static bool any_single(const float *x, int64_t n) {
+  int any = 0;
+  for (int64_t i = 0; i < n; i++)
+    any |= x[i] != x[i];
+  return any;
+}
+static bool any_double(const double *x, int64_t n) {
+  int64_t any = 0;
+  for (int64_t i = 0; i < n; i++)
+    any |= x[i] != x[i];
+  return any;
+}
+
+/* How many of the `n` numbers, one behind the other, need not be looked at one by one: whole blocks without NaN. */
+static int64_t without_nan(StcType t, const void *data, int64_t n) {
+  int64_t i = 0;
+  while (i + BLOCK <= n &&
+         !(t == STC_F32 ? any_single((const float *)data + i, BLOCK) : any_double((const double *)data + i, BLOCK)))
+    i += BLOCK;
+  return i;
+}
+
 /* The first of `n` numbers of the float type `t`, `stride` bytes from one to the next, that is NaN; -1: none. f16 and
  * bf16 are NaN where all bits of the exponent are set and any of the mantissa. */
 static int64_t first_of(StcType t, const char *data, int64_t n, int64_t stride) {
-  for (int64_t i = 0; i < n; i++, data += stride) {
+  bool dense = (t == STC_F32 || t == STC_F64) && stride == type_size((Type)t);
+  int64_t begin = dense ? without_nan(t, data, n) : 0;
+  data += begin * stride;
+  for (int64_t i = begin; i < n; i++, data += stride) {
     float single = 0;
     double number = 0;
     uint16_t bits = 0;

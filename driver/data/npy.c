@@ -365,7 +365,7 @@ StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcF
 }
 
 /* Writes magic, version (1, or 2 if the header is long) and the header, padded so that the elements begin at a multiple
- * of 64. */
+ * of 64, or, if they are many, at a page. */
 static void write_header(FILE *to, const StcFieldInfo *f) {
   char scalar[8], text[512];
   const char *type = file_dtype(f, scalar);
@@ -374,7 +374,8 @@ static void write_header(FILE *to, const StcFieldInfo *f) {
   shape_text(text, sizeof text, shape, rank);
   int n = snprintf(NULL, 0, "{'descr': %s, 'fortran_order': False, 'shape': %s, }", type, text),
       wide = n > 65000 ? 4 : 2;
-  int padded = (8 + wide + n + 1 + 63) / 64 * 64 - 8 - wide;
+  int align = f->bytes >= FILE_LARGE ? FILE_PAGE : 64;
+  int padded = (8 + wide + n + 1 + align - 1) / align * align - 8 - wide;
   const unsigned char head[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', wide == 2 ? 1 : 2, 0};
   fwrite(head, 1, sizeof head, to);
   for (int i = 0; i < wide; i++)
@@ -388,7 +389,7 @@ StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, cons
     return STC_IO;
   write_header(out.to, f);
   if (f->bytes)
-    fwrite(data, 1, (size_t)f->bytes, out.to);
+    file_put(&out, data, (size_t)f->bytes);
   return file_commit(c, &out) ? STC_OK : STC_IO;
 }
 

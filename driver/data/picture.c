@@ -125,6 +125,8 @@ StcStatus picture_make(StcContext *c, const char *path, const Look *look, const 
            STC_USAGE;
   if (!look->limited)
     find_limits(p);
+  for (int i = 0; i < PICTURE_COLORS; i++)
+    color(&maps[look->map], (double)i / (PICTURE_COLORS - 1), p->colors[i]);
   p->width = p->columns > MAX_SIDE ? MAX_SIDE : (int)p->columns;
   p->height = f->rank == 1 ? BAND : p->rows > MAX_SIDE ? MAX_SIDE : (int)p->rows;
   return STC_OK;
@@ -132,7 +134,11 @@ StcStatus picture_make(StcContext *c, const char *path, const Look *look, const 
 
 /* Where pixel (y, x) lies between the limits, 0 to 1; NaN where its value is not finite. */
 static double pixel_level(const Picture *p, int y, int x) {
-  double v = plane_value(p, p->rows == 1 ? 0 : y * p->rows / p->height, x * p->columns / p->width);
+  int64_t row = p->rows == 1           ? 0
+                : p->rows == p->height ? y
+                                       : y * p->rows / p->height,
+          column = p->columns == p->width ? x : x * p->columns / p->width;
+  double v = plane_value(p, row, column);
   double t = p->most > p->least ? (v / 2 - p->least / 2) / (p->most / 2 - p->least / 2) : 0.5;
   return !isfinite(v) ? NAN : t < 0 ? 0 : t > 1 ? 1 : t;
 }
@@ -154,6 +160,6 @@ void picture_line(const Picture *p, int y, unsigned char *line) {
     else if (on_contour(p, y, x, t))
       memcpy(line + 3 * x, black, 3);
     else
-      color(&maps[p->look->map], t, line + 3 * x);
+      memcpy(line + 3 * x, p->colors[(int)(t * (PICTURE_COLORS - 1) + 0.5)], 3);
   }
 }

@@ -15,7 +15,8 @@ enum { BLOCK = 1 << 20 };
 typedef struct Packed {
   uint64_t *head;
   size_t nhead, size;
-  unsigned char *bytes;
+  const unsigned char *bytes;
+  unsigned char *own; /* malloc; NULL: the bytes are another's */
 } Packed;
 
 /* The state of a .vti writer: its parts and room for the largest. */
@@ -30,15 +31,16 @@ typedef struct Vti {
 /* Frees what `p` has. */
 static void packed_free(Packed *p) {
   free(p->head);
-  free(p->bytes);
+  free(p->own);
   *p = (Packed){0};
 }
 
 /* Compresses `n` bytes. False if there is no memory. */
 static bool pack(const unsigned char *from, size_t n, int level, Packed *p) {
   size_t blocks = (n + BLOCK - 1) / BLOCK, most = blocks * compressBound(BLOCK);
-  *p = (Packed){.head = malloc((3 + blocks) * sizeof *p->head), .nhead = 3 + blocks, .bytes = malloc(most)};
-  if (!p->head || !p->bytes)
+  *p = (Packed){.head = malloc((3 + blocks) * sizeof *p->head), .nhead = 3 + blocks, .own = malloc(most)};
+  p->bytes = p->own;
+  if (!p->head || !p->own)
     return packed_free(p), false;
   p->head[0] = blocks;
   p->head[1] = BLOCK;
@@ -46,11 +48,25 @@ static bool pack(const unsigned char *from, size_t n, int level, Packed *p) {
   for (size_t i = 0; i < blocks; i++) {
     uLongf size = compressBound(BLOCK);
     size_t length = i + 1 < blocks || !p->head[2] ? BLOCK : p->head[2];
-    if (compress2(p->bytes + p->size, &size, from + i * BLOCK, length, level) != Z_OK)
+    if (compress2(p->own + p->size, &size, from + i * BLOCK, length, level) != Z_OK)
       return packed_free(p), false;
     p->head[3 + i] = size;
     p->size += size;
   }
+  return true;
+}
+
+/* The same for n bytes that are not to be compressed: the head is their number. They are copied if they lie in `room`,
+ * which the next array needs. */
+static bool take(const unsigned char *from, size_t n, const void *room, Packed *p) {
+  *p = (Packed){.head = malloc(sizeof *p->head), .nhead = 1, .size = n, .bytes = from};
+  if (from == room)
+    p->bytes = p->own = malloc(n + 1);
+  if (!p->head || !p->bytes)
+    return packed_free(p), false;
+  if (p->own)
+    memcpy(p->own, from, n);
+  p->head[0] = n;
   return true;
 }
 
@@ -89,8 +105,9 @@ static void print_head(FILE *to, const Writer *w, const Vti *v, const Packed *pa
   const StcFieldInfo *f = v->parts[0].info;
   uint64_t offset = 0;
   fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" "
-        "header_type=\"UInt64\" compressor=\"vtkZLibDataCompressor\">\n <ImageData WholeExtent=\"",
+        "header_type=\"UInt64\"",
         to);
+  fprintf(to, "%s>\n <ImageData WholeExtent=\"", w->facts->compress ? " compressor=\"vtkZLibDataCompressor\"" : "");
   print_extent(to, f);
   fputs("\" Origin=\"", to);
   print_dims(to, f->rank, w->facts->origin, 0);
@@ -155,9 +172,13 @@ StcStatus vti_step(Writer *w, const char *path, int64_t step, const void *const 
   Packed packed[v->nparts];
   memset(packed, 0, sizeof packed);
   StcStatus s = STC_OK;
-  for (int i = 0; i < v->nparts && !s; i++)
-    if (!pack(part_values(&v->parts[i], data, v->room), v->parts[i].bytes, w->facts->compress, &packed[i]))
+  for (int i = 0; i < v->nparts && !s; i++) {
+    const void *values = part_values(&v->parts[i], data, v->room);
+    bool ok = w->facts->compress ? pack(values, v->parts[i].bytes, w->facts->compress, &packed[i])
+                                 : take(values, v->parts[i].bytes, v->room, &packed[i]);
+    if (!ok)
       s = (context_error(w->context, "no memory on this computer to compress field %s", v->parts[i].name), STC_MEMORY);
+  }
   if (!s)
     s = write_file(w, path, v, packed, step);
   for (int i = 0; i < v->nparts; i++)

@@ -152,6 +152,7 @@ void xml_text(FILE *to, const char *s);
 
 StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const *data);
 /* A plane of a field as a picture of so many pixels. */
+enum { PICTURE_COLORS = 1024 };
 typedef struct Picture {
   const Look *look;
   const StcFieldInfo *field;
@@ -159,6 +160,7 @@ typedef struct Picture {
   int64_t first, rows, columns, row_stride, column_stride; /* in elements */
   double least, most;
   int width, height;
+  unsigned char colors[PICTURE_COLORS][3]; /* from the least to the greatest value */
 } Picture;
 StcStatus picture_make(StcContext *c, const char *path, const Look *look, const StcFieldInfo *f, const void *data,
                        Picture *p);

@@ -2,6 +2,9 @@
  * common counter. */
 #include "driver/driver.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -149,14 +152,14 @@ static void pool_stop(Pool *p) {
   pthread_mutex_destroy(&p->lock);
 }
 
-/* Runs all blocks of one launch on all threads. */
-static void pool_launch(Pool *p, HostKernelFn fn, const Launch *l) {
+/* Calls `fn` for all blocks on all threads. */
+static void pool_run(Pool *p, HostKernelFn fn, void **args, int rank, const int64_t *blocks) {
   p->fn = fn;
-  p->args = l->args;
-  p->rank = l->kernel->rank;
+  p->args = args;
+  p->rank = rank;
   p->total = 1;
   for (int d = 0; d < p->rank; d++)
-    p->total *= p->blocks[d] = l->blocks[d];
+    p->total *= p->blocks[d] = blocks[d];
   atomic_store(&p->next, 0);
   bool alone = p->nworkers == 0 || p->total <= 1;
   if (!alone) {
@@ -258,10 +261,48 @@ static void host_release(Device *d, void *memory, size_t size) {
   free(memory);
 }
 
-/* Copies in or out. */
+/* Bytes of a piece that one thread copies at a time; from how many pieces on all threads do. */
+enum { COPY_PIECE = 1 << 20, COPY_PIECES = 4 };
+
+/* A copy that all threads make. */
+typedef struct HostCopy {
+  char *to;
+  const char *from;
+  size_t size;
+} HostCopy;
+
+/* Copies n bytes that nobody looks at soon. They go past the caches, which need not read first what is written over,
+ * and keep what they have. */
+static void copy_past_caches(char *to, const char *from, size_t n) {
+  size_t done = 0;
+#ifdef __SSE2__
+  if ((uintptr_t)to % sizeof(__m128i) == 0) {
+    for (; done + 64 <= n; done += 64)
+      for (size_t i = 0; i < 64; i += sizeof(__m128i))
+        _mm_stream_si128((__m128i *)(void *)(to + done + i),
+                         _mm_loadu_si128((const __m128i *)(const void *)(from + done + i)));
+    _mm_sfence();
+  }
+#endif
+  memcpy(to + done, from + done, n - done);
+}
+
+/* Copies piece `block` (a HostKernelFn). */
+static void copy_piece(void *const *args, const int64_t *block, char *scratch) {
+  const HostCopy *c = args[0];
+  size_t at = (size_t)block[0] * COPY_PIECE, left = c->size - at;
+  (void)scratch;
+  copy_past_caches(c->to + at, c->from + at, left < COPY_PIECE ? left : COPY_PIECE);
+}
+
+/* Copies in or out, by all threads if it is much. */
 static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
-  (void)d;
-  if (size)
+  HostState *s = d->state;
+  HostCopy c = {to, from, size};
+  int64_t pieces = (int64_t)((size + COPY_PIECE - 1) / COPY_PIECE);
+  if (s && s->pool_made && pieces >= COPY_PIECES)
+    pool_run(&s->pool, copy_piece, (void *[]){&c}, 1, &pieces);
+  else if (size)
     memcpy(to, from, size);
   return STC_OK;
 }
@@ -269,7 +310,7 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
 /* Runs all tiles of the kernel and waits for them. */
 static StcStatus host_launch(Device *d, const Launch *l) {
   HostState *s = d->state;
-  pool_launch(&s->pool, s->functions[l->index], l);
+  pool_run(&s->pool, s->functions[l->index], l->args, l->kernel->rank, l->blocks);
   return STC_OK;
 }
 

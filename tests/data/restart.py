@@ -9,7 +9,7 @@ import time
 
 PROGRAM = str(pathlib.Path(__file__).resolve().parent / "Inputs" / "state.stn")
 FIELDS = ["u", "u@1", "u@2", "v", "s", "b", "lit", "rate"]
-STEPS = 20000
+STEPS = 5000
 WAYS = [["--device=host"], ["--device=host:1", "-T=1"], ["--device=host", "-schedule=overlap", "-T=3", "-block=16x16"],
         ["--device=host", "-schedule=naive"], ["--device=host", "-schedule=stream", "-T=2"]]
 SLOW = [["--device=ref"], ["--device=sim", "-schedule=overlap", "-T=2", "-block=8x8"]]
