@@ -451,6 +451,7 @@ struct StcPlan {
   int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
   void (*probes)(void *user, const StcProbe *row);
   void *probes_user;
+  int64_t shift;  /* steps to add to those for which probes' rows are handed out */
   Split *split;   /* NULL: the grid is whole */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
 };
@@ -462,6 +463,10 @@ void split_close(StcPlan *p);
  * are due now, and the watches. (plan-run.c) */
 StcStatus plan_run_whole_grid(StcPlan *p);
 StcStatus plan_evaluate(StcPlan *p);
+/* Hands out what the probes that are due now see of the fields as they are. (plan-points.c; whole modules: plan-run.c)
+ */
+StcStatus plan_see(StcPlan *p);
+StcStatus plan_see_whole(StcPlan *p);
 /* Is a watch to be called now? (plan-watch.c) */
 bool plan_watch_is_due(const StcPlan *p);
 

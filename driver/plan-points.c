@@ -144,6 +144,7 @@ bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) 
 
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values) {
   StcPlan *plan = user;
+  step += plan->shift;
   if (!plan->probes || step < plan->unseen)
     return;
   StcProbe row = {p->name, (StcType)p->type, step,
@@ -178,6 +179,37 @@ StcStatus plan_probe_before(StcPlan *p) {
   StcStatus s = STC_OK;
   for (int i = 0; p->unseen == 0 && i < p->module->nprobes && !s; i++)
     s = plan_sequence(p, &p->module->probes[i].seq);
+  return s;
+}
+
+/* Launches what probe `x` sees before the first step, now, and hands it out. */
+static StcStatus see_probe(StcPlan *p, const Probe *x) {
+  size_t size = p->slots[p->slot_of_array[x->result]].size;
+  void *rows = malloc(size + 1), *room = malloc(size / SERIES_ROWS + 1);
+  StcStatus s = rows && room ? plan_sequence(p, &x->seq) : no_memory(p, "what a probe sees");
+  if (!s)
+    s = p->device.kind->wait(&p->device);
+  if (!s)
+    s = copy(p, &p->slots[p->slot_of_array[x->result]], rows, NULL);
+  if (!s)
+    probe_read(p->module, x, p->scalars, p->coordinates, x->list < 0 ? NULL : p->index[x->list], rows, -1, 0, room,
+               plan_take_row, p);
+  free(rows);
+  free(room);
+  return s;
+}
+
+StcStatus plan_see(StcPlan *p) {
+  StcStatus s = STC_OK;
+  p->unseen = p->done;
+  p->shift = p->device.kind == &device_ref ? 0 : p->done;
+  if (p->device.kind->whole)
+    s = plan_see_whole(p);
+  for (int i = 0; i < p->module->nprobes && !s && !p->device.kind->whole; i++)
+    if (p->done % p->module->probes[i].every == 0)
+      s = see_probe(p, &p->module->probes[i]);
+  p->shift = 0;
+  p->unseen = p->done + 1;
   return s;
 }
 

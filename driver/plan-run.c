@@ -476,6 +476,16 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
   return s;
 }
 
+/* Where fields and launch-time arrays are. */
+static void memories(const StcPlan *p, void ***fields, void ***arrays) {
+  *fields = ARENA_ARRAY(p->w.arena, void *, p->module->nfields + 1);
+  *arrays = ARENA_ARRAY(p->w.arena, void *, p->module->nparam_arrays + 1);
+  for (int f = 0; f < p->module->nfields; f++)
+    (*fields)[f] = p->slot_of_field[f] < 0 ? NULL : p->slots[p->slot_of_field[f]].memory;
+  for (int i = 0; i < p->module->nparam_arrays; i++)
+    (*arrays)[i] = p->slots[p->slot_of_array[i]].memory;
+}
+
 /* Runs on ref and sim. */
 static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   int64_t first = p->done, end = first + steps, count = 1;
@@ -503,6 +513,14 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
 }
 
 /* ---------------------------------------------------------------- grids that are cut */
+
+StcStatus plan_see_whole(StcPlan *p) {
+  Binding b = {.scalars = p->scalars, .first_step = p->done, .evaluated = true, .see = true, .user = p};
+  WholeRun r = {&b, 0, false, p->given};
+  b.probed = p->probes ? plan_take_row : NULL;
+  memories(p, &b.fields, &b.param_arrays);
+  return p->device.kind->run(&p->device, &r);
+}
 
 StcStatus plan_run_whole_grid(StcPlan *p) {
   double seconds;

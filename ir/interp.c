@@ -155,6 +155,8 @@ static bool run_steps(Interp *in, const StencilCode *stencils, const Body *bodie
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;
   bool begins = !in->b->evaluated && (in->step == 0 || in->b->begins);
+  if (in->b->see)
+    return interp_probe(in);
   if (begins && in->step == 0 && !interp_probe(in))
     return false;
   if (begins && !interp_reduce(in, bodies, &stop))

@@ -978,6 +978,7 @@ typedef struct Binding {
   void (*probed)(void *user, const Probe *p, int64_t step, const void *values);
   void *user;
   int64_t done;   /* out: steps made, fewer than asked for if an `until` was met */
+  bool see;       /* nothing is run: probes that are due see the fields as they are now */
   Ghosts *ghosts; /* of a part, on the simulator; NULL: all cells are what they should be */
 } Binding;
 /* Number of elements of the array under the scalars. */

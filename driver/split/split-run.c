@@ -63,9 +63,17 @@ static StcStatus wait_parts(StcPlan *p) {
   return s;
 }
 
+/* Is a probe due? */
+static bool probe_is_due(const StcPlan *p) {
+  for (int i = 0; i < p->module->nprobes; i++)
+    if (p->done % p->module->probes[i].every == 0)
+      return true;
+  return false;
+}
+
 /* Is something due after `done` steps that needs the whole grid? */
 static bool needs_whole(const StcPlan *p) {
-  bool due = plan_watch_is_due(p);
+  bool due = plan_watch_is_due(p) || probe_is_due(p);
   for (int i = 0; i < p->module->nreductions; i++)
     due |= reduction_is_due(&p->module->reductions[i], p->done);
   return due;
@@ -75,6 +83,10 @@ static bool needs_whole(const StcPlan *p) {
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
   int64_t due = module_steps_to_reduction(p->module, p->done), n = plan_steps_to_watch(p, left);
   n = due < n ? due : n;
+  for (int i = 0; i < p->module->nprobes; i++) {
+    due = p->module->probes[i].every - p->done % p->module->probes[i].every;
+    n = due < n ? due : n;
+  }
   return p->progress && n > count * p->split->every ? count * p->split->every : n;
 }
 
@@ -92,7 +104,11 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
     count = took < 0.05 ? 2 * count : count;
     if (!s && (p->done == end || needs_whole(p)))
       s = split_gather(p);
-    if (!s && needs_whole(p))
+    bool due = !s && needs_whole(p);
+    p->unseen = p->done + 1;
+    if (due)
+      s = plan_see(p);
+    if (due && !s)
       s = plan_evaluate(p);
     share_scalars(p);
     if (!s && p->progress && !p->progress(p->progress_user, p->done - first, p->met ? p->done - first : end - first))

@@ -176,7 +176,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   return st;
 }
 
-/* Probes are seen within steps, and only of the whole grid yet. */
+/* What cannot be cut at all. The whole grid's probes see later steps as they see what is before the first. */
 static StcStatus check_program(StcPlan *p) {
   if (p->program->kind == SOURCE_KIR)
     return diag_error(p->w.diags, no_loc(),
@@ -185,10 +185,12 @@ static StcStatus check_program(StcPlan *p) {
   if (p->program->options.passes)
     return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
            STC_USAGE;
-  if (p->program->module->nprobes)
-    return diag_error(p->w.diags, p->program->module->probes[0].loc,
-                      "a grid with probes cannot yet be cut: leave --split out, or the probes"),
-           STC_USAGE;
+  for (int i = 0; i < p->program->module->nprobes; i++) {
+    const Probe *x = &p->program->module->probes[i];
+    for (const Op *op = x->body->first; op; op = op->next)
+      if (op->code == OP_STEP)
+        return diag_error(p->w.diags, x->loc, "a grid with a probe that uses `step` cannot yet be cut"), STC_USAGE;
+  }
   return STC_OK;
 }
 

@@ -94,7 +94,7 @@ static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
 static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
   (void)field;
   for (int64_t n = 0; n < m->elements; n++)
-    if (m->pages[n / SIM_PAGE] && m->pages[n / SIM_PAGE]->stale[n % SIM_PAGE])
+    if (m->pages[n / SIM_PAGE] && m->pages[n / SIM_PAGE]->stale && m->pages[n / SIM_PAGE]->stale[n % SIM_PAGE])
       levels[n] = -1;
   (void)s;
 }

@@ -119,7 +119,12 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
   return *page;
 }
 
-uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) { return &page_of(s, m, i)->stale[i % SIM_PAGE]; }
+uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) {
+  SimPage *page = page_of(s, m, i);
+  if (!page->stale)
+    page->stale = ARENA_ARRAY(s->arena, uint32_t, SIM_PAGE);
+  return &page->stale[i % SIM_PAGE];
+}
 
 /* The number of `t` among all threads of the launch. */
 static uint32_t global_number(const Sim *s, const SimThread *t) {
@@ -201,7 +206,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
       give_unborn(s, t, i);
       return;
     }
-    stale = stale ? stale : page->stale[element % SIM_PAGE];
+    stale = stale || !page->stale ? stale : page->stale[element % SIM_PAGE];
   }
   give(t, i, exec_get(m->type, m->data, element), stale);
 }
@@ -235,7 +240,9 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
     return;
   SimPage *page = page_of(s, m, element);
   bool ghost = !stale && sim_is_ghost(s, t, i);
-  page->stale[element % SIM_PAGE] = ghost ? sim_ghost_origin(s, buffer->field, element, stored_stale(t, i, 0)) : 0;
+  uint32_t origin = ghost ? sim_ghost_origin(s, buffer->field, element, stored_stale(t, i, 0)) : 0;
+  if (origin || page->stale)
+    *sim_memory_stale(s, m, element) = origin;
   if (!ghost)
     check_stale_store(s, t, i, stale);
   int race = touch_write(&page->touch[element % SIM_PAGE], s->launch, global_number(s, t), &other);

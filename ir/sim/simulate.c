@@ -260,6 +260,19 @@ static void probe_before(Sim *s) {
     run_sequence(s, &s->m->probes[i].seq, 0);
 }
 
+/* What the probes that are due after `step` steps see now, handed out as if it were before the first step. */
+static bool see(Sim *s, int64_t step) {
+  s->seen = -1;
+  for (int i = 0; i < s->m->nprobes && !s->stop; i++) {
+    if (step % s->m->probes[i].every)
+      continue;
+    run_sequence(s, &s->m->probes[i].seq, 0);
+    if (s->stop || !hand_out(s, &s->m->probes[i], 0))
+      return false;
+  }
+  return !s->stop && s->faults == 0;
+}
+
 /* Makes `steps` steps from step `from` on: always by the longest sequence that does not go too far. */
 static bool advance(Sim *s, int64_t from, int64_t steps) {
   const Host *h = &s->m->host;
@@ -290,6 +303,8 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
     run_sequence(s, &s->m->host.init, first);
   s->keep = NULL;
   s->b->done = 0;
+  if (s->b->see)
+    return see(s, first);
   bool begins = first == 0 && !s->b->evaluated;
   s->seen = begins ? -1 : first;
   if (!s->stop && begins)

@@ -102,7 +102,7 @@ typedef struct SimRead {
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage {
   uint8_t written[SIM_PAGE];
-  uint32_t stale[SIM_PAGE]; /* in a part: origins of staleness of ghost cells */
+  uint32_t *stale; /* in a part: origins of staleness of ghost cells; NULL: there are none */
   SimTouch touch[SIM_PAGE];
 } SimPage;
 
