@@ -77,12 +77,13 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
 /* The format of a picture in the file `path`; NULL after reporting. */
 static const Format *picture_format(const Command *c, const char *path) {
   const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-  if (dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".apng") == 0))
+  if (dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".apng") == 0 || strcmp(dot, ".mp4") == 0))
     return format_of(dot);
   if (path_is_special(path))
     return format_of(".png");
-  context_error(c->context,
-                "--png %s: a picture's name ends in .png, a film's in .apng; --out takes names of other formats", path);
+  context_error(
+      c->context,
+      "--png %s: a picture's name ends in .png, a film's in .apng or .mp4; --out takes names of other formats", path);
   return NULL;
 }
 

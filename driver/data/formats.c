@@ -46,6 +46,15 @@ const Format formats[] = {
      .step = film_step,
      .close = film_close,
      .abort = film_abort},
+    {.ending = ".mp4",
+     .help = "a film, made by the program ffmpeg",
+     .series = true,
+     .fields = 1,
+     .scalars = true,
+     .open = movie_open,
+     .step = movie_step,
+     .close = movie_close,
+     .abort = movie_abort},
     {.ending = NULL},
 };
 

@@ -4,6 +4,7 @@
  *   feed.c      what is due at a step, copied from the plan and written by a thread of its own
  *   npy.c       .npy: NumPy's arrays, a step a file       png.c   .png: pictures, a step a file
  *   picture.c   what a picture shows, in which colours    film.c  .apng: pictures of all steps in a file
+ *   movie.c     .mp4: the same, made by ffmpeg
  *   hdf5.c      .h5, .nc: all steps in a file             xdmf.c  the XML beside an .h5 that ParaView reads
  *   hdf5-io.h   what the files that use HDF5 share        hdf5-io.c
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
@@ -171,6 +172,10 @@ StcStatus film_open(Writer *w);
 StcStatus film_step(Writer *w, const char *path, int64_t step, const void *const *data);
 StcStatus film_close(Writer *w);
 void film_abort(Writer *w);
+StcStatus movie_open(Writer *w);
+StcStatus movie_step(Writer *w, const char *path, int64_t step, const void *const *data);
+StcStatus movie_close(Writer *w);
+void movie_abort(Writer *w);
 StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data);
 
 StcStatus hdf5_open(Writer *w);
