@@ -176,6 +176,26 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   return o;
 }
 
+/* The figures of the target that the model goes by. */
+static json_t *target_json(const TargetInfo *t) {
+  json_t *o = json_object();
+  const struct {
+    const char *name;
+    double value;
+  } all[] = {{"lanes", t->lanes},
+             {"cores", t->cores},
+             {"clock", t->clock},
+             {"issue_rate", t->issue_rate},
+             {"f64_rate", t->f64_rate},
+             {"shared_rate", t->shared_rate},
+             {"bandwidth", t->bandwidth},
+             {"cache_bandwidth", t->cache_bandwidth},
+             {"cache_bytes", t->cache_bytes}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    set(o, all[i].name, json_real(all[i].value));
+  return o;
+}
+
 /* All of it. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
@@ -194,6 +214,7 @@ static json_t *explanation_json(const Explanation *e) {
     json_array_append_new(launches, launch_json(e, &e->launches[i]));
   for (int i = 0; i < e->nkernels; i++)
     json_array_append_new(kernels, kernel_json(e, &e->list[i]));
+  set(o, "target", target_json(&e->info));
   set(o, "launches", launches);
   set(o, "kernels", kernels);
   set(o, "steps", json_integer(e->steps));
