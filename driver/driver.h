@@ -334,6 +334,9 @@ StcStatus device_open(Workspace *w, const char *name, Device *out);
 /* So many bytes for people: "512 MiB", "1.46 TiB". Returns `to`. */
 enum { MEMORY_TEXT = 32 };
 char *memory_text(char to[MEMORY_TEXT], double bytes);
+/* Reports that there is no memory here for `what` and `name`, "a copy of field", "A", of so many bytes. Returns
+ * STC_MEMORY. */
+StcStatus computer_no_room(StcContext *c, const char *what, const char *name, double bytes);
 /* How many bytes this process may still have of this computer's memory, swap counted, and how many there are; the same
  * of a device's. Limits of control groups and of `ulimit -v` count. */
 void computer_room(double *left, double *total);

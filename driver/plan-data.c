@@ -97,7 +97,7 @@ static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
 static StcStatus copy_split_in_memory(const CopyArgs *a, const Declared *d, size_t bytes) {
   char *part = malloc(bytes);
   if (!part)
-    return diag_error(a->p->w.diags, no_loc(), "no memory on this computer for %zu bytes", bytes), STC_MEMORY;
+    return computer_no_room(a->p->w.context, "a copy of field", d->name, (double)bytes);
   StcStatus s = copy_split(a, d, part);
   free(part);
   return s;
@@ -292,9 +292,7 @@ static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t
   StcStatus s = stc_plan_component(p, field, component, &f);
   char *data = s ? NULL : malloc((size_t)f.bytes + 1);
   if (!s && !data)
-    return context_error(p->w.context, "no memory on this computer for field %s of %lld bytes", f.name,
-                         (long long)f.bytes),
-           STC_MEMORY;
+    return computer_no_room(p->w.context, "a copy of field", f.name, (double)f.bytes);
   size_t bytes = s ? 0 : (size_t)f.bytes, period = s ? 0 : (size_t)type_size((Type)f.type) * RANDOM_PERIOD;
   if (bytes > period)
     f.bytes = (int64_t)period;

@@ -194,7 +194,7 @@ static bool init_covers(const StcPlan *p, int field) {
 static void *host_memory(StcPlan *p, size_t size, bool clear) {
   void *memory = clear ? calloc(size + 1, 1) : malloc(size + 1);
   if (!memory)
-    diag_error(p->w.diags, no_loc(), "no memory on this computer for %zu bytes", size);
+    computer_no_room(p->w.context, "a copy of", "a field", (double)size);
   return memory;
 }
 

@@ -140,8 +140,7 @@ static StcStatus compare_component(CheckRun *c, int field, int component, int64_
     return s;
   void *got = malloc((size_t)f.bytes + 1), *want = malloc((size_t)f.bytes + 1);
   if (!got || !want)
-    s = (context_error(j->c->context, "no memory on this computer for field %s of %" PRId64 " bytes", f.name, f.bytes),
-         STC_MEMORY);
+    s = computer_no_room(j->c->context, "copies of field", f.name, 2 * (double)f.bytes);
   if (!s)
     s = stc_plan_get_component(j->plan, field, component, got, (size_t)f.bytes);
   if (!s)

@@ -79,8 +79,7 @@ static StcStatus place_memory(const Job *j, StcPlan *plan, Place at, StcFieldInf
   *data = malloc((size_t)f->bytes + 1);
   if (*data)
     return STC_OK;
-  return context_error(j->c->context, "no memory on this computer for %s of %" PRId64 " bytes", f->name, f->bytes),
-         STC_MEMORY;
+  return computer_no_room(j->c->context, "the values of", f->name, (double)f->bytes);
 }
 
 /* ---------------------------------------------------------------- in */

@@ -65,6 +65,19 @@ static int count_components(const StcProgram *p) {
   return n;
 }
 
+/* Checks that there is memory for the reference that --check runs: beside the run's own, if that is here, too. */
+static StcStatus check_reference_room(const Job *j) {
+  const StcProgram *p = j->program;
+  const char *device = j->c->device ? j->c->device : "host";
+  bool here = strncmp(device, "cuda", 4) != 0 && strncmp(device, "hip", 3) != 0;
+  Device d = {.kind = &device_ref, .w = &j->program->w};
+  Need *needs;
+  int n = program_needs(p, j->c->arena, j->scalars, &needs);
+  for (int i = 0; i < n && here; i++)
+    needs[i] = (Need){arena_printf(j->c->arena, "%s and its copy for --check", needs[i].what), 2 * needs[i].bytes};
+  return needs_check(&d, n, needs);
+}
+
 StcStatus ready_check(Job *j) {
   const StcProgram *p = j->program;
   const Command *c = j->c;
@@ -74,9 +87,9 @@ StcStatus ready_check(Job *j) {
   const Facts *facts = outputs_facts(j);
   bool *components = ARENA_ARRAY(c->arena, bool, count_components(p) + 1),
        *arrays = ARENA_ARRAY(c->arena, bool, p->module->nparam_arrays + 1);
+  StcStatus s = c->check ? check_reference_room(j) : STC_OK;
   if (c->restart)
-    return restart_check(j, c->restart, facts);
-  StcStatus s = STC_OK;
+    return s ? s : restart_check(j, c->restart, facts);
   for (int i = 0; i < c->nin && !s; i++)
     s = check_in(j, &c->in[i], components, arrays);
   return s ? s : program_check_given(p, c->arena, p->w.diags, j->scalars, components, arrays, true);

@@ -69,13 +69,52 @@ static bool is_shown(Diags *d, DiagKind kind) {
   return !d->hidden;
 }
 
+/* Options of the command that messages of passes name, and what callers of libstc write for them. */
+static const char *const members[][2] = {{"-T", "T"},
+                                         {"-block", "block"},
+                                         {"-elems", "elems"},
+                                         {"-schedule", "schedule"},
+                                         {"-fuse", "fuse"},
+                                         {"-chunk", "chunk"},
+                                         {"-ahead", "ahead"},
+                                         {"-barriers", "barriers"},
+                                         {"-edges", "edges"},
+                                         {"-march", "march"},
+                                         {"-mcpu", "mcpu"},
+                                         {"-freal", "real"},
+                                         {"-passes", "passes"},
+                                         {"-for-grid", "grid"},
+                                         {"-fno-contract", "no_contract"}};
+
+/* The row of the option that `s` begins with, -1: none. */
+static int find_member(const char *s) {
+  for (int i = 0; i < (int)(sizeof members / sizeof members[0]); i++) {
+    size_t n = strlen(members[i][0]);
+    if (strncmp(s, members[i][0], n) == 0 && !strchr("abcdefghijklmnopqrstuvwxyz-_", s[n] ? s[n] : ' '))
+      return i;
+  }
+  return -1;
+}
+
+/* The message with the members in place of options. */
+static char *for_callers(Arena *a, const char *text) {
+  Str s = {.arena = a};
+  str_add(&s, "");
+  for (const char *c = text; *c; c++) {
+    int i = c == text || strchr(" (\"", c[-1]) ? find_member(c) : -1;
+    str_addf(&s, i < 0 ? "%.1s" : "%s", i < 0 ? c : members[i][1]);
+    c += i < 0 ? 0 : strlen(members[i][0]) - 1;
+  }
+  return s.s;
+}
+
 /* Formats one message and hands it to the sink. */
 static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap) {
   if (!is_shown(d, kind))
     return;
   Str s = {.arena = d->arena};
   str_addv(&s, fmt, ap);
-  Diag m = {.kind = kind, .message = s.s};
+  Diag m = {.kind = kind, .message = d->calls ? for_callers(d->arena, s.s) : s.s};
   if (at.line > 0 && at.file >= 0 && at.file < d->nsources) {
     m.file = d->sources[at.file].name;
     m.line = at.line;

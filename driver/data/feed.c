@@ -167,9 +167,7 @@ static StcStatus copy_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
   if (!s->data[i])
     s->data[i] = stage_new(bytes);
   if (!s->data[i])
-    return context_error(f->context, "no memory on this computer for a copy of %s of %zu bytes", from->info.name,
-                         bytes),
-           STC_MEMORY;
+    return computer_no_room(f->context, "a copy of", from->info.name, (double)bytes);
   if (from->at.array >= 0)
     return plan_get_array(plan, from->at.array, s->data[i], bytes);
   return from->at.component >= 0 ? stc_plan_get_component(plan, from->at.field, from->at.component, s->data[i], bytes)

@@ -97,6 +97,15 @@ void computer_room(double *left, double *total) {
   *left = address_limit(group_limit(*left));
 }
 
+StcStatus computer_no_room(StcContext *c, const char *what, const char *name, double bytes) {
+  char size[MEMORY_TEXT], have[MEMORY_TEXT], of[MEMORY_TEXT];
+  double left, total;
+  computer_room(&left, &total);
+  context_error(c, "no memory for %s %s of %s: this computer has %s free of %s; choose smaller params", what, name,
+                memory_text(size, bytes), memory_text(have, left), memory_text(of, total));
+  return STC_MEMORY;
+}
+
 /* ---------------------------------------------------------------- a device's */
 
 void device_room(Device *d, double *left, double *total) {

@@ -622,14 +622,14 @@ static void test_watch(void **state) {
   stc_program_free(p);
 }
 
-/* What a program made of `text` with these options, or a plan of it with the define, is told. */
+/* What a program made of `text` with these options, or a plan of it on sim with the define, is told. */
 static const char *told(World *w, const StcOptions *o, const char *text, const char *define) {
   StcProgram *p;
   StcPlan *q;
   w->messages[0] = 0;
   if (stc_compile_string(w->c, "a.stn", text, o, &p))
     return w->messages;
-  assert_int_not_equal(stc_plan_new(p, "ref", define != NULL, &define, &q), STC_OK);
+  assert_int_not_equal(stc_plan_new(p, "sim", define != NULL, &define, &q), STC_OK);
   stc_program_free(p);
   return w->messages;
 }
@@ -644,6 +644,15 @@ static void test_calls(void **state) {
   assert_string_equal(told(w, &shape, two, NULL),
                       "block or elems has 3 numbers, but the program's grid has rank 1: give one for each dimension, "
                       "slowest first\n");
+  const StcOptions tile = {.T = 9, .block = {16}, .elems = {1}, .schedule = "overlap"};
+  assert_string_equal(
+      told(w, &tile,
+           "param N = 99;\ngrid G = [0 .. N-1], 9;\nfield A : f32 outside 0;\ninit i(A)[G] = 1;\n"
+           "stencil s(A)[G] = A[-1] + A[1];\n",
+           NULL),
+      "T=9 block=16 elems=1: a tile of 16 points in dimension 0 is not larger than its halo, which is 8 + 8 "
+      "points there for 9 time steps; the nearest legal choices are T=9 block=16 elems=2 and T=8 "
+      "block=16 elems=1\n");
   assert_non_null(strstr(told(w, NULL, two, "X=1"), "X=1: the program has no param 'X'"));
   assert_null(strstr(w->messages, "-D"));
   assert_string_equal(told(w, NULL, two, "N"), "stc_plan_new: \"N\" defines no param; write NAME=VALUE\n");
