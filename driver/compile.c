@@ -379,6 +379,11 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
                t->name, t->cpu, (int)t->max_threads);
     return false;
   }
+  if (t->simt && kernel_warp(k) > t->lanes) {
+    diag_error(d, k->loc, "kernel %s has warps of %d threads, but those of %s %s have %d", k->name, (int)kernel_warp(k),
+               t->name, t->cpu, (int)t->lanes);
+    return false;
+  }
   for (int i = 0; t->simt && i < k->rank; i++)
     if (k->threads[i] > t->max_block[k->rank - 1 - i]) {
       diag_error(d, k->loc, "kernel %s has %d threads along dimension %d, but %s %s allows %d", k->name,

@@ -274,6 +274,8 @@ static const Multiple *failed_multiple(const Kernel *k, const Const *scalars) {
   return NULL;
 }
 
+int32_t kernel_warp(const Kernel *k) { return k->warp ? k->warp : WARP_LANES; }
+
 int kernel_chosen(const Module *m, int kernel, const Const *scalars) {
   const Kernel *k = &m->kernels[kernel];
   return failed_multiple(k, scalars) ? k->instead - 1 : kernel;

@@ -633,11 +633,12 @@ typedef struct Multiple {
  * a launch is an error). That one does the same: it makes as many steps and writes the same buffers, has no multiples,
  * and may have other threads, tile, arrays and arguments. The host part names the kernel with the multiples;
  * kernel_chosen says which runs. */
-enum { WARP_LANES = 32 }; /* threads of a warp: those of a block in order, the last dimension fastest */
+enum { WARP_LANES = 32, MOST_LANES = 64 };
 typedef struct Kernel {
   const char *name;
   int32_t rank;
   int32_t threads[MAX_RANK]; /* threads a block; all 1 on a target that is not SIMT */
+  int32_t warp;              /* threads of a warp, 0: WARP_LANES; see kernel_warp */
   Affine extent[MAX_RANK];   /* points to cover */
   int32_t tile[MAX_RANK];    /* points a block covers */
   bool hollow;
@@ -801,8 +802,8 @@ Value *build_extract(Builder *b, Type t, Value *x, int member);
 Value *build_element(Builder *b, Type t, int param_array, Value *index);
 /* The value `x` of the lane whose number is this one's exclusive-or `mask`. */
 Value *build_shuffle(Builder *b, Value *x, int mask);
-/* The value `x` of the lane lower (OP_SHUFFLE_UP) or higher (OP_SHUFFLE_DOWN) by `by`, 1 to 31; beyond the 32 lanes
- * some stale value. */
+/* The value `x` of the lane lower (OP_SHUFFLE_UP) or higher (OP_SHUFFLE_DOWN) by `by`, at least 1 and less than the
+ * warp has lanes; beyond those some stale value. */
 Value *build_shift_lanes(Builder *b, Opcode code, Value *x, int by);
 Value *build_dim(Builder *b, Opcode code, int dim); /* index, thread, block */
 Value *build_step(Builder *b);
@@ -1033,6 +1034,9 @@ int covered_holds(const Covered *c, const Const *scalars, int64_t missing[MAX_RA
 /* The number of the kernel that is launched where the host part says `kernel`: that itself, or under these scalars the
  * one in its `instead`; -1 if neither may be (module_bind has reported that). All launchers go by this. */
 int kernel_chosen(const Module *m, int kernel, const Const *scalars);
+/* Threads of a warp of `k`, which trade values by shuffles: WARP_LANES, or MOST_LANES where lines of so many cells were
+ * lowered for a target with such warps. They are those of the block in order, the last dimension fastest. */
+int32_t kernel_warp(const Kernel *k);
 /* The blocks of `k` along each dimension under these scalars; a number that exceeds 64 bits is INT64_MAX. Returns their
  * product, likewise. */
 int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_RANK]);

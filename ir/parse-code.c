@@ -385,7 +385,7 @@ static Op *parse_element(Parser *p, Builder *b) {
 static Op *parse_shuffle(Parser *p, Builder *b, Opcode code) {
   Values v = parse_operand(p);
   reader_expect_word(&p->r, code == OP_SHUFFLE ? "xor" : "by");
-  int64_t mask = reader_int(&p->r, 1, 31);
+  int64_t mask = reader_int(&p->r, 1, MOST_LANES - 1);
   Op *op = finish_op(p, b, code, v);
   if (op)
     op->off[0] = mask;

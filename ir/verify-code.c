@@ -226,18 +226,19 @@ static void check_element(Verifier *v, const Op *op) {
 }
 
 static void check_shuffle(Verifier *v, const Op *op) {
-  if (op->off[0] < 1 || op->off[0] > 31)
-    fail_op(v, op, "the %s is %lld, must be 1 to 31", op->code == OP_SHUFFLE ? "mask" : "distance",
-            (long long)op->off[0]);
+  int most = v->k && op->code != OP_SHUFFLE ? kernel_warp(v->k) - 1 : WARP_LANES - 1;
+  if (op->off[0] < 1 || op->off[0] > most)
+    fail_op(v, op, "the %s is %lld, must be 1 to %d", op->code == OP_SHUFFLE ? "mask" : "distance",
+            (long long)op->off[0], most);
 }
 
 /* The warps of a barrier between neighbours must be whole. */
 static void check_near(Verifier *v, const Op *op) {
-  int64_t rest = 1;
+  int64_t rest = 1, warp = v->k ? kernel_warp(v->k) : WARP_LANES;
   for (int d = 0; v->k && d < v->m->grid.rank; d++)
-    rest = rest * v->k->threads[d] % WARP_LANES;
+    rest = rest * v->k->threads[d] % warp;
   if (v->k && rest)
-    fail_op(v, op, "the threads of a block are not whole warps of %d: %lld are left", WARP_LANES, (long long)rest);
+    fail_op(v, op, "the threads of a block are not whole warps of %d: %lld are left", (int)warp, (long long)rest);
 }
 
 static void check_dim(Verifier *v, const Op *op) {

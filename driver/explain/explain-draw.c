@@ -66,6 +66,11 @@ static int shown_instance(const LaunchWork *l, int rows, int i) {
   return rows < 2 ? l->ninstances - 1 : (int)((int64_t)i * (l->ninstances - 1) / (rows - 1));
 }
 
+/* Lanes of a walked tile's line, those of a warp. */
+static int lanes_of(const LaunchWork *l, int rank) {
+  return rank > 1 && l->schedule.block[rank - 1] > 32 ? l->schedule.block[rank - 1] : 32;
+}
+
 /* The cells of a tile on the two sides of its points in dimension d. In the last dimension of a walked tile: those of
  * one warp, whole lanes. */
 static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *below, double *given, double *above) {
@@ -77,7 +82,7 @@ static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *
   if (l->walked && d == rank - 1) {
     *below = ceil(*below / lanes) * lanes;
     *above = ceil(*above / lanes) * lanes;
-    *given = 32 * lanes - *below - *above;
+    *given = lanes_of(l, rank) * lanes - *below - *above;
   }
 }
 
@@ -154,11 +159,11 @@ static double draw_nested(Page *p, const LaunchWork *l, double x, double width) 
   return 34 + down * scale_y + 26;
 }
 
-/* Lines of lanes, `n` of them from x on, those of halos grey. */
-static void draw_lanes(Page *p, double x, double y, double lane, double height, int below, int above,
+/* A line of `n` lanes from x on, those of halos grey. */
+static void draw_lanes(Page *p, double x, double y, int n, double lane, double height, int below, int above,
                        const char *fill) {
-  for (int i = 0; i < 32; i++)
-    svg_rect(p->to, x + i * lane, y, lane, height, i < below || i >= 32 - above ? idle : fill, "#ffffff");
+  for (int i = 0; i < n; i++)
+    svg_rect(p->to, x + i * lane, y, lane, height, i < below || i >= n - above ? idle : fill, "#ffffff");
 }
 
 /* What stands below a walked tile of so many warps. */
@@ -185,7 +190,7 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
               : rank == 2 ? l->schedule.block[0]
                           : l->schedule.block[0] / 32;
   int beside = rank == 3 ? 1 : warps < 4 ? warps : 4, lines = rank == 3 ? (int)l->cells[1] : 1;
-  double lane = (width - 40 - 8 * (beside - 1)) / (32.0 * beside), top = p->y + 34,
+  double lane = (width - 40 - 8 * (beside - 1)) / (lanes_of(l, rank) * beside), top = p->y + 34,
          high = rank == 3 ? fmin(14, (HEIGHT - 20.0) / lines) : 84;
   draw_heading(p, x, p->y + 4,
                rank == 3 ? "The tile from above, dimensions 1 and 2" : "The tile from above: warps and their lanes",
@@ -195,8 +200,8 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
     bool halo = rank == 3 && (i < l->halo.lo[1] || i >= lines - l->halo.hi[1]);
     int E = rank == 3 ? l->schedule.elems[1] : 1;
     for (int k = 0; k < beside; k++)
-      draw_lanes(p, x + 34 + k * (32 * lane + 8), top + i * high, lane, high - (rank == 3 && i % E == E - 1 ? 2 : 0),
-                 below, above, halo ? idle : svg_blue(p->a, 0.75));
+      draw_lanes(p, x + 34 + k * (lanes_of(l, rank) * lane + 8), top + i * high, lanes_of(l, rank), lane,
+                 high - (rank == 3 && i % E == E - 1 ? 2 : 0), below, above, halo ? idle : svg_blue(p->a, 0.75));
   }
   if (rank == 2)
     svg_text(p->to, x + 28, top + 12, 10.5, SVG_END, grey, "walk");
@@ -204,7 +209,7 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
     svg_line(p->to, x + 22, top + 18, x + 22, top + 78, grey, 1.2, false);
   if (rank == 2)
     fprintf(p->to, "<path d=\"M%.1f %.1fl4 -8h-8z\" fill=\"%s\"/>\n", x + 22, top + 84, grey);
-  svg_text(p->to, x + 34 + (32 * lane * beside) / 2, top + lines * high + 16, 10.5, SVG_MIDDLE, ink,
+  svg_text(p->to, x + 34 + (lanes_of(l, rank) * lane * beside) / 2, top + lines * high + 16, 10.5, SVG_MIDDLE, ink,
            lane_tile_text(p, l, warps));
   return 34 + lines * high + 26;
 }

@@ -468,7 +468,9 @@ static bool place_grid(Sim *s, SimKernel *k) {
   k->nthreads = 1;
   for (int d = 0; d < kernel->rank; d++)
     k->nthreads *= kernel->threads[d];
-  k->nwarps = (k->nthreads + SIM_WARP - 1) / SIM_WARP;
+  k->warp = kernel_warp(kernel);
+  k->lane_bits = k->warp == MOST_LANES ? 6 : 5;
+  k->nwarps = (k->nthreads + k->warp - 1) / k->warp;
   k->nblocks = kernel_blocks(kernel, s->b->scalars, k->blocks);
   if (k->nblocks < (int64_t)SIM_MANY / k->nthreads)
     return true;

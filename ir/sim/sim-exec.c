@@ -208,7 +208,7 @@ static int partner_of(const Op *op, int k, int n) {
 /* The `n` threads at `lanes` meet as a warp at `i`, which is no shuffle; a value that is to be the same in all and is
  * not is a fault. */
 static void meet_warp(Sim *s, SimThread *lanes, int n, const SimInsn *i) {
-  uint32_t first = (s->block_epoch * 7 + lanes->number / SIM_WARP) % (uint32_t)n;
+  uint32_t first = (s->block_epoch * 7 + lanes->number / (uint32_t)s->k->warp) % (uint32_t)n;
   if (i->op->code == OP_BARRIER_WARP && s->k->signals)
     sim_clocks_meet(s, lanes, n);
   for (int k = 0; k < n && i->op->nresults; k++) {
@@ -230,8 +230,8 @@ static void trade(Sim *s, SimThread *lanes, int n) {
     meet_warp(s, lanes, n, i);
     return;
   }
-  Const value[SIM_WARP];
-  uint32_t stale[SIM_WARP];
+  Const value[MOST_LANES];
+  uint32_t stale[MOST_LANES];
   for (int k = 0; k < n; k++) {
     value[k] = lanes[k].slot[i->a];
     stale[k] = lanes[k].stale[i->a];
@@ -297,8 +297,8 @@ static bool run_warps(Sim *s) {
   while (moved && ok && !s->stop) {
     moved = false;
     for (int k = 0, first = (int)sim_random(s, (uint64_t)warps); k < warps && ok && !s->stop; k++) {
-      int w = (first + k) % warps * SIM_WARP;
-      ok = run_warp(s, &s->k->threads[w], s->k->nthreads - w < SIM_WARP ? s->k->nthreads - w : SIM_WARP, &moved);
+      int w = (first + k) % warps * s->k->warp;
+      ok = run_warp(s, &s->k->threads[w], s->k->nthreads - w < s->k->warp ? s->k->nthreads - w : s->k->warp, &moved);
     }
   }
   for (int n = 0; n < s->k->nthreads && ok && !s->stop && !s->npending; n++)

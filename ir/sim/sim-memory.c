@@ -277,7 +277,7 @@ typedef struct Racer {
 /* "warp 2" or "a bulk copy of warp 2": an actor of a kernel with signals. */
 static const char *actor_text(Sim *s, uint32_t who) {
   uint32_t n = (uint32_t)s->k->nthreads;
-  return arena_printf(s->arena, who < n ? "warp %u" : "a bulk copy of warp %u", who % n / SIM_WARP);
+  return arena_printf(s->arena, who < n ? "warp %u" : "a bulk copy of warp %u", (who % n) >> s->k->lane_bits);
 }
 
 /* The same between warps that signals order. */
@@ -322,9 +322,12 @@ static inline bool is_open(const Sim *s, uint32_t when, uint32_t warp, uint32_t 
   return when >= s->met && s->interval - when < (apart ? apart : 1);
 }
 
+/* The warp of thread `number`. */
+static inline uint32_t warp_of(const Sim *s, uint32_t number) { return number >> s->k->lane_bits; }
+
 /* Did another than `me` write the granule with nothing to order that? */
 static inline Racer find_writer(const Sim *s, const SimTouch *t, uint32_t me) {
-  bool open = t->writer != me && is_open(s, t->wrote, t->writer / SIM_WARP, me / SIM_WARP);
+  bool open = t->writer != me && is_open(s, t->wrote, warp_of(s, t->writer), warp_of(s, me));
   return open ? (Racer){1, t->writer, t->wrote} : (Racer){0};
 }
 
@@ -336,7 +339,7 @@ static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
     return g->touch.read == s->interval && g->touch.reader != me ? (Racer){2, g->touch.reader, s->interval}
                                                                  : (Racer){0};
   for (int w = 0; w < s->k->nwarps && s->interval - g->touch.read < (uint32_t)s->k->nwarps; w++)
-    if (r[w].reader != me && is_open(s, r[w].read, (uint32_t)w, me / SIM_WARP))
+    if (r[w].reader != me && is_open(s, r[w].read, (uint32_t)w, warp_of(s, me)))
       return (Racer){2, r[w].reader, r[w].read};
   return (Racer){0};
 }
@@ -355,7 +358,7 @@ static inline Racer read_granule(Sim *s, SimGranule *g, uint32_t me) {
     return touch_ordered(s, g, me, false);
   touch_read(&g->touch, s->interval, me, &other);
   if (s->k->near) {
-    SimRead *r = s->k->reads + (g - s->k->granules) * s->k->nwarps + me / SIM_WARP;
+    SimRead *r = s->k->reads + (g - s->k->granules) * s->k->nwarps + warp_of(s, me);
     r->reader = r->read == s->interval && r->reader != me ? SIM_MANY : me;
     r->read = s->interval;
   }

@@ -149,7 +149,7 @@ void sim_deadlock(Sim *s, const SimThread *t) {
     sim_fault(s, t, i,
               "deadlock: warp %u waits for signal '%s' at %s, whose phase %lld never ends: %d arrivals and %lld bytes "
               "are missing, and all other warps wait or have finished",
-              t->number / SIM_WARP, s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i),
+              t->number >> s->k->lane_bits, s->k->kernel->arrays[i->place->sym].name, sim_place_text(s, t, i),
               (long long)x->phase, x->missing, (long long)x->bytes);
 }
 
@@ -180,7 +180,7 @@ int sim_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes, uint32_t *who) 
     g->touch.writer = me;
     g->touch.wrote = now;
   } else {
-    r += me / SIM_WARP;
+    r += me >> s->k->lane_bits;
     *r = (SimRead){.read = now, .reader = me};
   }
   return how;
@@ -200,7 +200,7 @@ static bool is_fenced(Sim *s, const SimThread *t, const SimInsn *load) {
     return true;
   sim_fault(s, t, load,
             "bulk.store of '%s' at %s: warp %u wrote the cell, and no fence.async of its own stands behind that",
-            a->array->name, sim_place_text(s, t, load), g->touch.writer / SIM_WARP);
+            a->array->name, sim_place_text(s, t, load), g->touch.writer >> s->k->lane_bits);
   return false;
 }
 

@@ -337,8 +337,8 @@ enum { LEAST_WARPS = 4 };
 
 /* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones? */
 static bool has_neighbours(const PassContext *c, const Kernel *k) {
-  int64_t warps = block_threads(k) / WARP_LANES;
-  return k->threads[k->rank - 1] % WARP_LANES == 0 && warps % 2 == 0 && warps >= LEAST_WARPS &&
+  int64_t warps = block_threads(k) / kernel_warp(k);
+  return k->threads[k->rank - 1] % kernel_warp(k) == 0 && warps % 2 == 0 && warps >= LEAST_WARPS &&
          warps <= c->target->near_warps;
 }
 

@@ -176,8 +176,8 @@ static bool joint_solution(int n, const Equation *e, const int64_t *s) {
  */
 static int64_t warps_apart(const Kernel *k, const int64_t *s) {
   int last = k->rank > 1 ? k->rank - 1 : 0;
-  int64_t rows = 0, row = k->threads[last] / WARP_LANES, far = s[last] < 0 ? -s[last] : s[last],
-          along = (far + WARP_LANES - 1) / WARP_LANES;
+  int64_t warp = kernel_warp(k), rows = 0, row = k->threads[last] / warp, far = s[last] < 0 ? -s[last] : s[last],
+          along = (far + warp - 1) / warp;
   for (int d = 0; d < last; d++)
     rows = rows * k->threads[d] + s[d];
   return (rows < 0 ? -rows : rows) * row + (along < row ? along : row - 1);

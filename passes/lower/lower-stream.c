@@ -10,7 +10,7 @@
  * the others tiles overlap (equation 1 of
  * Holewinski, Pouchet, Sadayappan, ICS'12) by whole lanes and lines. In rank 1 there is one step.
  *
- *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32
+ *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64: see stream.h)
  *   tile, dimension 0  chunk rows
  *
  * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came
@@ -50,7 +50,7 @@ static void make_window(Flow *f, int fl, int v) {
   const Field *field = &f->l->m->fields[fl];
   Arena *a = f->lo->out->arena;
   int32_t ring[MAX_RANK] = {f->st->unroll, f->E, f->V};
-  int32_t lines[MAX_RANK] = {divisor(f->st->unroll, w->across + 1), f->warps * f->E, STREAM_LANES * f->V};
+  int32_t lines[MAX_RANK] = {divisor(f->st->unroll, w->across + 1), f->warps * f->E, f->lanes * f->V};
   f->ring[fl][v] = f->edge[fl][v] = -1;
   if (w->used && w->rows)
     f->ring[fl][v] = flow_array(f, arena_printf(a, "r%s.%d", field->name, v), field->type, SPACE_PRIVATE, ring, 0, 0);
@@ -203,7 +203,7 @@ static void place_thread(Flow *f) {
   const Extent *hull = &f->st->halo;
   Builder *b = &f->b;
   int x = f->rank - 1, lanes_lo = (int)(hull->lo[x] + f->V - 1) / f->V;
-  Value *thread = build_dim(b, OP_THREAD, x), *lanes = build_int(b, TY_I32, STREAM_LANES);
+  Value *thread = build_dim(b, OP_THREAD, x), *lanes = build_int(b, TY_I32, f->lanes);
   f->lane = f->rank > 1 ? thread : build2(b, OP_REM, thread, lanes);
   f->warp = f->rank > 1 ? build_dim(b, OP_THREAD, f->rank - 2) : build2(b, OP_DIV, thread, lanes);
   for (int d = 0; d < f->rank; d++) {
@@ -276,11 +276,13 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
             .st = stream_new(l),
             .k = &lo->out->kernels[index],
             .rank = rank,
+            .lanes = stream_lanes(s, rank),
             .V = s->elems[rank - 1],
             .E = rank > 2 ? s->elems[1] : 1};
   f.ahead = s->ahead;
   f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
-  f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / STREAM_LANES;
+  f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;
+  f.k->warp = f.lanes;
   choose_vectors(&f, index, vector);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];

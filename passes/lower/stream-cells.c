@@ -80,9 +80,9 @@ static Value *element(Flow *f, int field, int v, int back, int j, int m) {
   value = find_seen(f, &here);
   if (!value)
     value = j >= 0 && j < f->E ? remember(f, here, own_element(f, &here)) : other_line(f, &here);
-  for (int left = c.delta < 0 ? -c.delta : c.delta; left > 0; left -= STREAM_LANES - 1)
+  for (int left = c.delta < 0 ? -c.delta : c.delta; left > 0; left -= f->lanes - 1)
     value = build_shift_lanes(&f->b, c.delta < 0 ? OP_SHUFFLE_UP : OP_SHUFFLE_DOWN, value,
-                              left < STREAM_LANES ? left : STREAM_LANES - 1);
+                              left < f->lanes ? left : f->lanes - 1);
   return c.delta ? remember(f, c, value) : value;
 }
 

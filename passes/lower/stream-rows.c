@@ -89,7 +89,7 @@ static void ring_index(Flow *f, int fl, Value *place, int j, int e, Value **at) 
   Value *first = build2(&f->b, OP_MUL, place, build_int(&f->b, TY_I32, f->E * per_line));
   int off = j * per_line + e / n;
   at[0] = off ? build2(&f->b, OP_ADD, first, build_int(&f->b, TY_I32, off)) : first;
-  at[1] = build2(&f->b, OP_ADD, build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, STREAM_LANES)), f->lane);
+  at[1] = build2(&f->b, OP_ADD, build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, f->lanes)), f->lane);
   at[2] = build_int(&f->b, TY_I32, 0);
 }
 
@@ -173,7 +173,7 @@ void flow_make_inputs(Flow *f) {
       continue;
     const Field *field = &f->l->m->fields[fl];
     int n = width_of(f, fl);
-    int32_t ring[MAX_RANK] = {(copied ? slots_of(f, fl) : 1) * f->E * (f->V / n), f->warps * STREAM_LANES, n},
+    int32_t ring[MAX_RANK] = {(copied ? slots_of(f, fl) : 1) * f->E * (f->V / n), f->warps * f->lanes, n},
             next[MAX_RANK] = {1, f->E, f->V};
     f->in[fl] = flow_array(f, arena_printf(f->lo->out->arena, "%s%s.in", copied ? "s" : "r", field->name), field->type,
                            copied ? SPACE_SHARED : SPACE_PRIVATE, copied ? ring : next, 0, 0);
@@ -245,7 +245,7 @@ static Value *in_tile(Flow *f, int lag, int j) {
   Builder *b = &f->b;
   const Extent *hull = &f->st->halo;
   int x = f->rank - 1, lo = (int)(hull->lo[x] + f->V - 1) / f->V, hi = (int)(hull->hi[x] + f->V - 1) / f->V;
-  Value *all = between(b, f->lane, lo, STREAM_LANES - hi, 0, STREAM_LANES - 1);
+  Value *all = between(b, f->lane, lo, f->lanes - hi, 0, f->lanes - 1);
   if (f->rank > 2) {
     Value *line = build2(b, OP_ADD, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E)), build_int(b, TY_I32, j));
     all = both(b, all,

@@ -12,14 +12,18 @@
  * behind want them: its
  * *window*. A *warp* is 32 threads beside each other in the last dimension, a *line* its cells there: V cells for
  * each lane. In rank 3 a
- * thread has E lines of dimension 1 and warps are stacked there. */
+ * thread has E lines of dimension 1 and warps are stacked there. On a target whose warps have 64 threads a line may be
+ * theirs: then the block has 64 threads in the last dimension. */
 #ifndef STC_PASSES_STREAM_H
 #define STC_PASSES_STREAM_H
 
 #include "passes/lower/lower.h"
 
-/* Lanes that exchange values. */
-enum { STREAM_LANES = 32 };
+/* Lanes that exchange values, if schedule `s` of a grid of rank `rank` says nothing else; lanes of a line of it. */
+enum { STREAM_LANES = WARP_LANES };
+static inline int stream_lanes(const Schedule *s, int rank) {
+  return rank > 1 && s->block[rank - 1] == MOST_LANES ? MOST_LANES : STREAM_LANES;
+}
 
 /* What is kept of a version of a field. Rows are counted back from the newest one, which is row `step - lag` of the
  * walk. */
@@ -131,12 +135,12 @@ typedef struct Flow {
   const Launch *l;
   const Stream *st;
   Kernel *k;
-  Builder b;             /* where the running step's code goes */
-  int rank, V, E, warps; /* cells of a line a lane, lines a thread, warps */
-  bool *vectors;         /* [field]: its rows are loaded and stored by vectors */
-  int32_t ahead;         /* steps that loads run ahead */
-  bool keeps_ring;       /* see stream_keeps_ring */
-  Value *lane, *warp;    /* i32 */
+  Builder b;                    /* where the running step's code goes */
+  int rank, lanes, V, E, warps; /* lanes of a line, cells of it a lane, lines a thread, warps */
+  bool *vectors;                /* [field]: its rows are loaded and stored by vectors */
+  int32_t ahead;                /* steps that loads run ahead */
+  bool keeps_ring;              /* see stream_keeps_ring */
+  Value *lane, *warp;           /* i32 */
   Value *at[MAX_RANK]; /* coordinates (i64) of the thread's first cell; in dimension 0 (rank > 1) the row loaded at step
                           0 of the walk */
   Value *step;         /* the launch's first time step, i64 or NULL */

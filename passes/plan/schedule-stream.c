@@ -44,10 +44,11 @@ int64_t stream_width(const Stream *p, const Schedule *s, int d) {
   int64_t V = s->elems[d];
   if (d < rank - 1)
     return s->block[d] * V - h->lo[d] - h->hi[d];
-  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1   ? s->block[0] / STREAM_LANES
+  int64_t halo = (h->lo[d] + V - 1) / V + (h->hi[d] + V - 1) / V, warps = rank == 1
+                                                                              ? s->block[0] / stream_lanes(s, rank)
                                                                           : rank == 2 ? s->block[0]
                                                                                       : 1;
-  return (STREAM_LANES - halo) * V * warps;
+  return (stream_lanes(s, rank) - halo) * V * warps;
 }
 
 double launch_bytes(const Launch *l) {
@@ -70,7 +71,8 @@ static int widest_type(const Launch *l) {
 static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
   const Module *m = p->l->m;
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], sum = 0;
-  int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1;
+  int x = m->grid.rank - 1, V = s->elems[x], E = m->grid.rank > 2 ? s->elems[1] : 1,
+      lanes = stream_lanes(s, m->grid.rank);
   for (int f = 0; f < m->nfields; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++) {
       const Window *w = &p->w[f][v];
@@ -80,7 +82,7 @@ static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
       if (v == 0 && w->used && (rings || !w->direct) && s->ahead > 1)
         sum += stream_slots(p, s->ahead + w->behind) * threads * E * V * bytes;
       if (w->used && w->across)
-        sum += slots * (threads / STREAM_LANES * E + w->reach_lo + w->reach_hi) * STREAM_LANES * V * bytes;
+        sum += slots * (threads / lanes * E + w->reach_lo + w->reach_hi) * lanes * V * bytes;
     }
   return sum;
 }
@@ -158,9 +160,9 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
   }
   if (!w->block[x])
-    s->block[x] = rank == 1 ? STREAM_LANES * 4 : STREAM_LANES;
+    s->block[x] = rank == 1 ? STREAM_LANES * 4 : rank == 2 ? r->c->target->lanes : STREAM_LANES;
   if (rank == 2 && !w->block[0])
-    s->block[0] = 4;
+    s->block[0] = 4 * STREAM_LANES / stream_lanes(s, rank);
   if (rank < 3 && !w->elems[x])
     s->elems[x] = rank == 1 ? 64 / bytes : bytes > 4 ? 2 : 4;
   if (rank == 3)
@@ -191,8 +193,8 @@ static double redundancy(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double product = rank > 1 ? (double)(s->chunk + p->halo.lo[0] + p->last) / s->chunk : 1;
   for (int d = rank > 1; d < rank; d++) {
-    double cells = (double)s->elems[d] * (d < rank - 1 ? s->block[d] : STREAM_LANES);
-    double warps = d < rank - 1 ? 1 : rank == 1 ? s->block[0] / STREAM_LANES : rank == 2 ? s->block[0] : 1;
+    double cells = (double)s->elems[d] * (d < rank - 1 ? s->block[d] : stream_lanes(s, rank));
+    double warps = d < rank - 1 ? 1 : rank == 1 ? s->block[0] / stream_lanes(s, rank) : rank == 2 ? s->block[0] : 1;
     product *= cells * warps / (double)stream_width(p, s, d);
   }
   return product;
@@ -244,9 +246,24 @@ static int doubled_T(const Chooser *r, int T, int64_t most) {
   return stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= LITTLE ? 2 * T : T;
 }
 
-/* Time steps a tile, nothing being said: as many as there are registers for and are not wasted on the halo. 0: none is
- * legal. */
-static int default_T(const Chooser *r, int64_t most) {
+/* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
+static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
+  int y = r->rank - 2;
+  while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
+    Schedule less = *s;
+    if (!r->want->ahead && s->ahead > 2)
+      less.ahead--;
+    else if (y >= 0 && !r->want->block[y] && s->block[y] > 1)
+      less.block[y] /= 2;
+    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) || (y > 0 && stream_width(p, &less, y) < 1))
+      return;
+    *s = less;
+  }
+}
+
+/* Time steps a tile, at most `most`: as many as there are registers for and are not wasted on the halo. With `fewer`,
+ * of tiles with fewer warps than usual where the usual ones do not fit. 0: none is legal. */
+static int good_T(const Chooser *r, int64_t most, bool fewer) {
   static const int limit[MAX_RANK] = {MOST_LEVELS_1D, LIMIT_2D, 4};
   int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
   for (int T = most < top ? (int)most : top; T > 0; T--) {
@@ -256,10 +273,19 @@ static int default_T(const Chooser *r, int64_t most) {
       continue;
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
+    if (fewer)
+      fit_walk(r, p, &s);
     if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(r, p, &s)))
       return doubled_T(r, T, most);
   }
   return 0;
+}
+
+/* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
+ * allows no more than 64 KiB a block, the model expects j3d7pt on MI300X at 861 GPts/s in place of 529. */
+static int default_T(const Chooser *r, int64_t most) {
+  int T = good_T(r, most, false);
+  return T > 1 || most < 2 || r->rank < 3 ? T : good_T(r, most, true);
 }
 
 /* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good.
@@ -353,9 +379,10 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   if (!t->simt)
     return walk_wrong_shape(a, r->m, s);
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
-  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES)
-    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s", s->block[x],
-                        STREAM_LANES, rank == 1 ? ", or several" : "");
+  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES && s->block[x] != t->lanes)
+    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s%s", s->block[x],
+                        STREAM_LANES, rank == 1 ? ", or several" : "",
+                        rank > 1 && t->lanes > STREAM_LANES ? ", or a wave of 64" : "");
   if (rank == 3 && s->block[0] != 1)
     return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
   for (int d = 0; d < rank - 1; d++)
@@ -397,21 +424,6 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
     return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
                         words_of(p, s));
   return NULL;
-}
-
-/* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
-static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
-  int y = r->rank - 2;
-  while (r->c->target->simt && !stream_fits(r->c->target, p, s)) {
-    Schedule less = *s;
-    if (!r->want->ahead && s->ahead > 2)
-      less.ahead--;
-    else if (y >= 0 && !r->want->block[y] && s->block[y] > 1)
-      less.block[y] /= 2;
-    if ((less.ahead == s->ahead && (y < 0 || less.block[y] == s->block[y])) || (y > 0 && stream_width(p, &less, y) < 1))
-      return;
-    *s = less;
-  }
 }
 
 /* ---- what was left open, where the usual block does not fit */
