@@ -148,7 +148,8 @@ void explain_kernels(Explanation *e) {
     join_kernels(e, from);
     launch++;
   }
-  e->gpts = e->seconds > 0 ? e->points * e->steps / e->seconds * 1e-9 : 0;
+  double own = schedule_own_ps(&e->info, e->stencils, &e->schedule);
+  e->gpts = own > 0 ? 1e3 / own : e->seconds > 0 ? e->points * e->steps / e->seconds * 1e-9 : 0;
 }
 
 /* The part of explain_fill that takes its memory from the program. */

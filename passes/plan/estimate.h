@@ -219,6 +219,9 @@ const int64_t *model_large_grid(int rank);
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
  * milliseconds; `m` is as before. False if it cannot be. */
 bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
+/* Picoseconds a point and step of module `m` on a large grid under schedule `s`, where its family has an estimate of
+ * its own, for its kernels do not say how long their loops are; 0: it has none. */
+double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);

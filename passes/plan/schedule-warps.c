@@ -43,20 +43,25 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
 
 /* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them, at
  * the rate that so many warps a core reach; what memory moves; the longer, and a quarter of the other. All of it as
- * often as strips and segments overlap. The rates were fitted to measurements on one H100 and one H200. */
-static double cost_of(const WarpChoice *x, const Schedule *s) {
-  const TargetInfo *t = x->c->target;
-  WarpShape w = warps_shape(x->e, s);
-  int size = type_size(x->e->m->fields[x->e->field].type), per = warps_per_core(t, x->e, &w);
-  double across = (double)warps_strips(&w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, x->e, &w);
-  double n = warps_operations(x->e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate;
-  double beside = 1 + (size == 4 ? 2.0 : 1.0) / (w.C * n) + 2.0 * (x->e->left + x->e->right) / (n * w.X);
+ * often as strips and segments overlap. The rates were fitted to measurements on one H100. */
+static double cost_of(const TargetInfo *t, const WarpEquation *e, const Schedule *s) {
+  WarpShape w = warps_shape(e, s);
+  int size = type_size(e->m->fields[e->field].type), per = warps_per_core(t, e, &w);
+  double across = (double)warps_strips(&w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
+  double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate;
+  double beside = 1 + (size == 4 ? 2.0 : 1.0) / (w.C * n) + 2.0 * (e->left + e->right) / (n * w.X);
   double held = (double)per * w.W, warps = held >= 12 ? 0.75 : held >= 8 ? 0.72 : 0.72 * held / 8;
   bool conflicts = (w.X / w.vector) % 2 == 0;
   double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) / warps * beside * (conflicts ? 1.15 : 1);
   double memory = 1e3 * 2 * size / s->T / (t->bandwidth > 0 ? 0.85 * t->bandwidth : 1e3);
   double most = arithmetic > memory ? arithmetic : memory, least = arithmetic + memory - most;
   return across * (rows + w.ends) / rows * (most + 0.25 * least);
+}
+
+double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
+  const char *why;
+  const WarpEquation *e = s->family == FAMILY_WARPS ? warps_equation(m, &why) : NULL;
+  return e ? cost_of(t, e, s) : 0;
 }
 
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
@@ -70,7 +75,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   if (!s.ahead || why_not_legal(x, &s))
     return;
   WarpShape w = warps_shape(x->e, &s);
-  double cost = cost_of(x, &s) * (s.ahead == 2 ? 1.01 : 1);
+  double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? 1.01 : 1);
   if (warps_registers(x->e, &w) > 255 || cost >= *least)
     return;
   *least = cost;
