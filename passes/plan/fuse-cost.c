@@ -81,17 +81,11 @@ static int32_t kept_words(const Launch *l) {
 
 /* The part of a core's threads that can be there at once. */
 static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
-  int64_t threads = 1, blocks;
+  int64_t threads = 1;
   for (int d = 0; d < MAX_RANK; d++)
     threads *= k->schedule.block[d] > 0 ? k->schedule.block[d] : 1;
-  int64_t most = t->max_threads_per_core > 0 ? t->max_threads_per_core : 2048;
-  int64_t per_thread = (k->registers + 7) / 8 * 8;
-  blocks = most / threads;
-  if (t->registers_per_core > 0 && t->registers_per_core / (per_thread * threads) < blocks)
-    blocks = t->registers_per_core / (per_thread * threads);
-  if (t->shared_per_core > 0 && k->shared > 0 && t->shared_per_core / k->shared < blocks)
-    blocks = t->shared_per_core / k->shared;
-  return (double)(blocks > 0 ? blocks * threads : threads / 2) / (double)most;
+  Occupancy o = model_occupancy(t, threads, k->registers, k->shared);
+  return (double)o.warps / (o.most_warps > 0 ? o.most_warps : 1);
 }
 
 /* ---- accesses */
