@@ -328,6 +328,8 @@ extern const DeviceKind device_ref, device_sim, device_host, device_cuda, device
 extern const DeviceKind *const device_table[];
 /* Finds "name" or "name:INDEX" and opens it into *out. */
 StcStatus device_open(Workspace *w, const char *name, Device *out);
+/* The first device of "cuda:0-3", "cuda:2,0" or "cuda:all"; the name itself if it is of one. */
+const char *device_first(Arena *a, const char *names);
 
 /* memory.c: */
 

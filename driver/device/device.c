@@ -37,6 +37,14 @@ StcStatus device_open(Workspace *w, const char *name, Device *out) {
   return kind->open(out);
 }
 
+const char *device_first(Arena *a, const char *names) {
+  const char *colon = strchr(names, ':');
+  if (!colon)
+    return names;
+  bool all = strcmp(colon, ":all") == 0;
+  return arena_strndup(a, names, all ? (size_t)(colon - names) : (size_t)(colon - names) + strcspn(colon, ",-"));
+}
+
 StcStatus stc_devices(StcContext *c, FILE *to) {
   (void)c;
   for (int i = 0; device_table[i]; i++)

@@ -17,6 +17,16 @@ static void share_scalars(StcPlan *p) {
   }
 }
 
+/* Says in which part the run went wrong. */
+static void name_part(const StcPlan *p, int i) {
+  const Split *s = p->split;
+  Str place = {.arena = p->w.arena};
+  for (int d = 0; d < s->rank; d++)
+    str_addf(&place, "%s%lld", d ? ", " : "", (long long)s->part[i].at[d]);
+  diag_note(p->w.diags, no_loc(), "this was in part [%s] of %d, on %s", place.s, s->nparts,
+            s->part[i].plan->device.description);
+}
+
 /* Has all parts make `steps` steps. */
 static StcStatus run_parts(StcPlan *p, int64_t steps) {
   Split *split = p->split;
@@ -30,6 +40,8 @@ static StcStatus run_parts(StcPlan *p, int64_t steps) {
       q->ghosts->age = split->age;
     s = plan_run_steps(q, steps, false, NULL);
     p->launches += q->launches - launches;
+    if (s && s != STC_INTERRUPTED)
+      name_part(p, i);
   }
   split->age += steps;
   p->done += s ? 0 : steps;

@@ -23,7 +23,7 @@ static StcStatus find_device(Lookup *l) {
   const Target *t = NULL;
   StcStatus s = STC_OK;
   if (l->device) {
-    s = device_open(&l->w, l->device, &d);
+    s = device_open(&l->w, device_first(l->w.arena, l->device), &d);
     if (!s && d.kind->arch)
       t = target_find(l->w.arena, l->w.diags, d.kind->arch, p->options.mcpu ? p->options.mcpu : d.cpu);
     l->key.device = s ? NULL : tune_device_key(l->w.arena, &d);
