@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes as c
 import itertools
 import json
+import math
 import threading
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
@@ -19,6 +20,7 @@ from . import _xla
 from ._arrays import NUMPY, type_name
 from ._driver import Cuda
 from ._expression import params_of_shapes
+from ._library import TYPES, CArray, lib
 from ._program import Plan, Program, compile
 
 _count = itertools.count()
@@ -31,16 +33,27 @@ def _keep(*owners: Any) -> None:
         owner._finalizer.atexit = False
 
 
-class _Memory:
-    """An array of a call's on a GPU, as a plan takes it."""
+class _Bound:
+    """A plan for arrays of certain shapes, which who uses it holds by its lock, and for each field what binds it to memory: to be called with an
+    address."""
 
-    def __init__(self, b: _xla.Buffer):
-        self.__cuda_array_interface__ = {"shape": b.shape, "typestr": NUMPY[b.type].str, "data": (b.address, False), "strides": None, "version": 3}
+    def __init__(self, plan: Plan, fields: Sequence[str], shapes: Sequence[tuple], types: Dict[str, str]):
+        self.plan, self.lock = plan, threading.Lock()
+        self.binders = {f: self.binder(f, shape, types[f]) for f, shape in zip(fields, shapes)}
+
+    def binder(self, name: str, shape: tuple, type: str) -> Callable[[int], None]:
+        place, n = self.plan._find(name), max(len(shape), 1)
+        array = CArray(None, TYPES.index(type), len(shape), (c.c_int64 * n)(*shape), None)
+
+        def bind(address: int) -> None:
+            array.data = address
+            self.plan._check(lib.stc_plan_bind(self.plan._handle, place.field, max(place.component, 0), c.byref(array), False))
+        return bind
 
 
 def _array(b: _xla.Buffer) -> np.ndarray:
     """An array of a call's in the host's memory."""
-    memory = (c.c_char * (int(np.prod(b.shape)) * NUMPY[b.type].itemsize)).from_address(b.address)
+    memory = (c.c_char * (math.prod(b.shape) * NUMPY[b.type].itemsize)).from_address(b.address)
     return np.frombuffer(memory, NUMPY[b.type]).reshape(b.shape)
 
 
@@ -69,48 +82,50 @@ class _Function:
             _alive.append((handle, self))
             ffi.register_ffi_target(self.name, ffi.pycapsule(handle), platform=platform)
 
-    def plan(self, device: str, call: _xla.Call):
-        """The plan for arrays of these shapes, which is kept, and a lock that who uses it holds."""
-        shapes = {f: b.shape for f, b in zip(self.fields, call.arguments)}
-        bound = {**params_of_shapes(self.manifest, shapes), **self.params}
-        key = (device, tuple(sorted(bound.items())))
+    def bound(self, device: str, call: _xla.Call) -> _Bound:
+        """The plan for arrays of these shapes, which is kept."""
+        shapes = [b.shape for b in call.arguments[:len(self.fields)]]
+        key = (device, *shapes)
         with self.lock:
             if key not in self.plans:
-                self.plans[key] = (self.program.plan(device=device, **bound), threading.Lock())
-                _keep(self.plans[key][0], self.program)
+                params = {**params_of_shapes(self.manifest, dict(zip(self.fields, shapes))), **self.params}
+                plan = self.program.plan(device=device, **params)
+                _keep(plan, self.program)
+                self.plans[key] = _Bound(plan, self.fields, shapes, self.types)
             return self.plans[key]
 
-    def bind(self, plan: Plan, call: _xla.Call, as_array: Callable[[_xla.Buffer], Any]) -> None:
+    def bind(self, to: _Bound, call: _xla.Call) -> None:
         """Has the plan work on the call's memory. XLA has made each result a copy of its argument, or the argument itself."""
-        given, made = dict(zip(self.fields, call.arguments)), dict(zip(self.changed, call.results))
-        for f in self.fields:
-            plan.bind(f, as_array(made.get(f, given[f])))
+        addresses = {f: b.address for f, b in zip(self.fields, call.arguments)}
+        addresses.update((f, b.address) for f, b in zip(self.changed, call.results))
+        for f, bind in to.binders.items():
+            bind(addresses[f])
 
     def on_host(self, call: _xla.Call) -> None:
-        plan, lock = self.plan(self.device or "host", call)
-        with lock:
-            plan.restart()
+        to = self.bound(self.device or "host", call)
+        with to.lock:
+            to.plan.restart()
             for f, b in zip(self.changed, call.results):
                 given = call.arguments[self.fields.index(f)]
                 if given.address != b.address:
-                    _array(b)[...] = _array(given)
-            self.bind(plan, call, _array)
+                    c.memmove(b.address, given.address, math.prod(b.shape) * NUMPY[b.type].itemsize)
+            self.bind(to, call)
             for a, b in zip(self.arrays, call.arguments[len(self.fields):]):
-                plan[a] = _array(b)
-            plan(self.steps)
+                to.plan[a] = _array(b)
+            to.plan(self.steps)
 
     def on_gpu(self, call: _xla.Call) -> None:
         device = f"cuda:{call.device}"
         if self.device not in (None, "cuda", device):
             raise ValueError(f"the arrays are on {device}, but the function is for {self.device}: put them there with jax.device_put")
-        plan, lock = self.plan(device, call)
-        with lock:
-            plan.restart()
-            plan.stream = call.stream
-            self.bind(plan, call, _Memory)
+        to = self.bound(device, call)
+        with to.lock:
+            to.plan.restart()
+            to.plan.stream = call.stream
+            self.bind(to, call)
             for a, b in zip(self.arrays, call.arguments[len(self.fields):]):
-                plan[a] = self.fetch(call, b)
-            plan(self.steps, wait=False)
+                to.plan[a] = self.fetch(call, b)
+            to.plan(self.steps, wait=False)
 
     def fetch(self, call: _xla.Call, b: _xla.Buffer) -> np.ndarray:
         """A launch-time array from the device: the call waits for it."""
