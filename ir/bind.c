@@ -106,19 +106,22 @@ Const expression_value(Arena *a, const Block *b, const Const *scalars) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
     n += op->nresults;
-  Const *value = ARENA_ARRAY(a, Const, n + 1);
-  Const none = {0};
+  ArenaMark start = arena_mark(a);
+  Const *value = ARENA_ARRAY(a, Const, n + 1), result = {0};
   n = 0;
   for (const Op *op = b->first; op; op = op->next) {
     Const in[3] = {{0}};
     for (int i = 0; i < op->noperands && i < 3; i++)
       in[i] = value[op->operands[i]->id];
-    if (op->code == OP_YIELD)
-      return in[0];
+    if (op->code == OP_YIELD) {
+      result = in[0];
+      break;
+    }
     op->results[0]->id = n;
     value[n++] = op->code == OP_CONST ? op->cval : op->code == OP_SCALAR ? scalars[op->sym] : eval_op(op, in);
   }
-  return none;
+  arena_release(a, start);
+  return result;
 }
 
 /* Evaluates scalar `i` of `m` into out[i]: the last override of its name, or its expression. */
@@ -247,6 +250,7 @@ static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
 /* The field's array must be small enough that its bytes can be counted in 62 bits. */
 static bool check_field(const Module *m, const Field *f, const Const *scalars, Diags *d) {
   int64_t bytes = type_bytes(m, f->type);
+  ArenaMark start = arena_mark(m->arena);
   const char *what = arena_printf(m->arena, "field '%s'", f->name);
   for (int k = 0; k < f->box.rank; k++) {
     int64_t lo, hi;
@@ -259,6 +263,7 @@ static bool check_field(const Module *m, const Field *f, const Const *scalars, D
       return false;
     }
   }
+  arena_release(m->arena, start);
   return true;
 }
 

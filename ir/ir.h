@@ -994,7 +994,7 @@ void module_put_first(Module *m, int n, const Reduction *r);
  * (INT64_MAX: any number). */
 bool reduction_is_due(const Reduction *r, int64_t step);
 int64_t module_steps_to_reduction(const Module *m, int64_t step);
-/* The value that `b`, an expression over scalars, yields. Takes its memory from `a`; renumbers `b`. */
+/* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
 
 /* Lists of points and probes: points.c. */
