@@ -20,9 +20,10 @@
 
 enum { N = 24, POINTS = N * N };
 
-static const char *const program = "param N = 24;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield A : f32 on G history 1;\n"
-                                   "init a(A)[G] = 1.0;\nreduce most = max(A) over G every 4;\n"
-                                   "stencil s(A)[1 .. N-2, 1 .. N-2] = 0.2 * (A[-1,0] + A@1 + A[1,0] + A[0,-1]);\n";
+static const char *const program =
+    "param N = 24;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield A : f32 on G history 1;\n"
+    "init a(A)[G] = 1.0;\nreduce most = max(A) over G every 4;\nuntil max(A) over G > 9.0 every 1;\n"
+    "stencil s(A)[1 .. N-2, 1 .. N-2] = 0.2 * (A[-1,0] + A@1 + A[1,0] + A[0,-1]);\n";
 
 /* A context that counts the bytes that it has of the heap, and keeps its first message. */
 typedef struct World {
