@@ -78,6 +78,16 @@ static double eval_float(Opcode code, Type t, double x, double y) {
   case OP_COS: return cos(x);
   case OP_TAN: return tan(x);
   case OP_TANH: return tanh(x);
+  case OP_LOG2: return log2(x);
+  case OP_LOG10: return log10(x);
+  case OP_CBRT: return cbrt(x);
+  case OP_ASIN: return asin(x);
+  case OP_ACOS: return acos(x);
+  case OP_ATAN: return atan(x);
+  case OP_ATAN2: return atan2(x, y);
+  case OP_SINH: return sinh(x);
+  case OP_COSH: return cosh(x);
+  case OP_ERF: return erf(x);
   case OP_FLOOR: return floor(x);
   case OP_CEIL: return ceil(x);
   case OP_COPYSIGN: return copysign(x, y);
