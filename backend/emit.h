@@ -2,13 +2,15 @@
  *
  *   the emitter's state        Emit, Place
  *   table.c                    maps keyed by pointers, value numbers with scopes
- *   emit.c                     modules, kernels, structure
+ *   emit-base.c                types, attributes, functions, calls, values; each file asks those above it alone
  *   emit-arith.c               arithmetic, mathematics, conversions
  *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
  *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
  *   emit-lane.c                addresses as a uniform base and a thread's offset
  *   emit-walk.c                what loops change, and addresses that they move on
+ *   emit-ranged.c              roots and quotients by short sequences, and their guards
+ *   emit.c                     modules, kernels, structure
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
  *   codegen.c libclc.c         from LLVM IR to bytes
@@ -125,8 +127,9 @@ typedef struct Emit {
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
   LLVMValueRef *arrays;         /* by array index: its first cell */
   Walk *walk;                   /* the innermost loop, NULL: none */
-  int32_t ngroups;              /* parallel loops about the body's place, outermost first */
-  LLVMMetadataRef groups[16];   /* their access groups */
+  LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: such values are made where they are used */
+  int32_t ngroups;                                          /* parallel loops about the body's place, outermost first */
+  LLVMMetadataRef groups[16];                               /* their access groups */
 } Emit;
 
 /* ---------------------------------------------------------------- emission: emit*.c */

@@ -54,14 +54,6 @@ static StcOptions options_copy(Arena *a, const StcOptions *o) {
   return c;
 }
 
-bool define_parse(Arena *a, const char *text, Define *out) {
-  const char *equals = strchr(text, '=');
-  if (!equals || equals == text || !equals[1])
-    return false;
-  *out = (Define){arena_strndup(a, text, (size_t)(equals - text)), arena_strdup(a, equals + 1)};
-  return true;
-}
-
 /* Is `s` (NULL: yes) one of the two names? */
 static bool one_of(const char *s, const char *x, const char *y) { return !s || strcmp(s, x) == 0 || strcmp(s, y) == 0; }
 

@@ -211,3 +211,24 @@ StcStatus program_check_given(const StcProgram *p, Arena *a, Diags *diags, const
   }
   return s;
 }
+
+bool argument_writes(const Module *m, const KArg *a, int field) {
+  if (a->kind != KARG_BUFFER || !a->writes)
+    return false;
+  const Buffer *b = &m->buffers[a->index];
+  return b->kind == BUFFER_FIELD && b->field == field;
+}
+
+void fields_with_init(const Module *m, bool *has) {
+  for (int i = 0; i < m->ninits; i++)
+    for (int t = 0; t < m->inits[i].ntargets; t++)
+      has[m->inits[i].targets[t]] = true;
+  for (int i = 0; i < m->host.init.nops; i++) {
+    if (m->host.init.ops[i].kind != HOST_LAUNCH)
+      continue;
+    const Kernel *k = &m->kernels[m->host.init.ops[i].a];
+    for (int j = 0; j < k->nargs; j++)
+      for (int f = 0; f < m->nfields; f++)
+        has[f] |= argument_writes(m, &k->args[j], f);
+  }
+}

@@ -4,9 +4,11 @@
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
  *   budget.c        what programs of very many stencils do without, to compile in seconds
+ *   define.c        a param's value as text
  *   plugin.c        passes from shared objects
  *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
+ *   describe.c      a schedule in a line
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out
  *   plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
