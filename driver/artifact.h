@@ -1,0 +1,54 @@
+/* driver/artifact.h: what is written beside or around code: manifest.c, header.c, launcher.c, shared-object.c, fortran.c,
+ * and the C text of expressions, expression.c. */
+#ifndef STC_DRIVER_ARTIFACT_H
+#define STC_DRIVER_ARTIFACT_H
+
+#include "driver/program.h"
+
+/* The manifest of the kernels `m` for `t` as JSON text in the arena; docs/manifest.md says what stands in it. */
+char *manifest_text(Workspace *w, const StcProgram *p, const Module *m, const Target *t);
+/* The C header of the host artifact. */
+char *header_text(Workspace *w, const StcProgram *p, const Module *m);
+/* The C names in that header: the program's, which all begin with, and those of fields and launch-time arrays. */
+typedef struct HeaderNames {
+  const char *program, *const *fields, *const *arrays;
+} HeaderNames;
+HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m);
+/* The host artifact as a shared object for callers without a C compiler, written to `path`; *text is its Fortran
+ * module. Both have the header's functions. Only for the host. */
+StcStatus shared_object_write(StcProgram *p, const char *path);
+StcStatus fortran_text(StcProgram *p, const char **text);
+/* The launcher of a GPU's artifact as C text (header.h). Only for GPUs. */
+StcStatus program_launcher(StcProgram *p, const char **text);
+/* STC_OK if the program is compiled for the host, else an error that says that `what`, a value of -emit=, is for that.
+ */
+StcStatus program_for_host(StcProgram *p, const char *what);
+/* The params' defaults, those that the program's -D changed included, and the lets; known[i] is false for a param
+ * without a default and what depends on one. */
+void scalar_defaults(const StcProgram *p, const Module *m, Const *values, bool *known);
+/* Is scalar `i` set by -D? Its text, or NULL. */
+const char *scalar_define(const StcProgram *p, const Module *m, int i);
+/* An affine bound as C text, each scalar's name behind `prefix`. */
+char *affine_c_text(Arena *a, const Module *m, Affine x, const char *prefix);
+/* A constant as a C expression. */
+char *const_c_text(Arena *a, Const c, Type t);
+/* A scalar's expression as C statements, one for each op, that end in `RESULT = value;`, each scalar's name behind
+ * `prefix`. The helper functions they call are in c_helpers. */
+char *expression_c_text(Arena *a, const Module *m, const Block *b, const char *prefix, const char *result);
+/* C source of those helper functions: the arithmetic of the IR where C's differs. */
+extern const char c_helpers[];
+/* A call of the function of c_covered that tells whether `c` holds; scalars are called as in affine_c_text. */
+char *covered_c_text(Arena *a, const Module *m, const Covered *c, const char *prefix);
+extern const char c_covered[];
+/* A scalar's name as a member in C and C++: keywords get an underscore behind them, names that passes made ("finite A")
+ * two. */
+const char *c_name(Arena *a, const char *name);
+/* The C type of a scalar type: "float", "int64_t"; the 16-bit floats as bits. */
+const char *c_type(Type t);
+/* Bytes of an argument as it is passed: a pointer, a scalar in its type (bool: 1), the step. Its alignment is its size.
+ */
+size_t kernel_arg_size(const Module *m, const KArg *a);
+/* Dynamic shared bytes that launching `k` on `t` must ask for. */
+int64_t dynamic_shared_bytes(const Kernel *k, const Target *t);
+
+#endif

@@ -1,0 +1,137 @@
+/* driver/device/device.h: devices: a table of kinds (device.c), and what a kind can do (device-*.c); memory (memory.c). */
+#ifndef STC_DRIVER_DEVICE_H
+#define STC_DRIVER_DEVICE_H
+
+#include "driver/program.h"
+
+typedef struct Device Device;
+
+/* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along
+ * the program's dimension d. beside: it need not wait for the launches since the last fork. */
+typedef struct Launch {
+  int32_t index;
+  const Kernel *kernel;
+  int64_t blocks[MAX_RANK];
+  void **args;
+  bool beside;
+} Launch;
+
+/* What a device that runs whole modules is given. */
+typedef struct WholeRun {
+  Binding *binding;
+  int64_t steps;
+  bool run_inits;
+  const bool *skip_init;
+} WholeRun;
+
+/* What the driver says of a kernel that it has loaded: 32-bit registers and bytes of local memory (what did not fit the
+ * registers) a thread, bytes of shared memory a block. */
+typedef struct KernelInfo {
+  int registers, local;
+  int64_t shared;
+} KernelInfo;
+
+/* Runs of bytes from one memory to another: `n` bytes each, count[0] x count[1] of them, which are from_stride[i] and
+ * to_stride[i] bytes apart; of two counts the second's strides are multiples of the first's. */
+typedef struct Sending {
+  const void *from;
+  void *to;
+  int64_t n, count[2], from_stride[2], to_stride[2];
+} Sending;
+
+/* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole
+ * (run) on host arrays, or has memory and launches kernels. */
+typedef struct DeviceKind {
+  const char *name;
+  const char *help;
+  const char *arch; /* what it runs: "nvptx", "amdgpu", "host"; NULL: whatever is asked */
+  bool whole;
+  const char *index;            /* what the number after the colon means; NULL: none may be given */
+  StcStatus (*open)(Device *d); /* finds it; fills limits, cpu and description */
+  void (*close)(Device *d);
+  StcStatus (*load)(Device *d, StcProgram *p, Build *b);     /* ref: b is NULL */
+  StcStatus (*run)(Device *d, WholeRun *r);                  /* whole only */
+  StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole. *memory NULL: no room */
+  void (*release)(Device *d, void *memory, size_t size);
+  bool (*room)(Device *d, double *left, double *total); /* bytes of its memory; NULL: it is this computer's */
+  StcStatus (*put)(Device *d, void *to, const void *from, size_t size);
+  StcStatus (*fetch)(Device *d, void *to, const void *from, size_t size);
+  StcStatus (*copy)(Device *d, void *to, const void *from, size_t size); /* within its memory, in order with launches */
+  StcStatus (*launch)(Device *d, const Launch *l);
+  StcStatus (*fork)(
+      Device *d); /* what follows may run at the same time as launches that are beside it; NULL: all run in order */
+  StcStatus (*join)(Device *d);                  /* what follows waits for both again */
+  StcStatus (*start)(Device *d);                 /* starts the clock */
+  StcStatus (*wait)(Device *d);                  /* until all launches are done */
+  StcStatus (*stop)(Device *d, double *seconds); /* waits; seconds since start */
+  bool (*record)(Device *d); /* from now on launches are kept, not made; NULL, or false: the device cannot */
+  bool (*end_record)(Device *d, void **kept); /* until now. False: it cannot */
+  StcStatus (*replay)(Device *d, void *kept); /* makes the launches that were kept */
+  void (*forget)(Device *d, void *kept);
+  StcStatus (*use_stream)(Device *d, void *stream);  /* all that follows goes to the caller's; NULL: there are none */
+  StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */
+  StcStatus (*record_event)(Device *d, void *event); /* which is recorded behind all there was so far */
+  bool (*holds)(Device *d, const void *memory);      /* can its kernels work on that memory? NULL: on all */
+  /* Between two devices of this kind; NULL: only by way of the host. */
+  bool (*near)(Device *d, Device *other);                     /* can `d` send to the other one? */
+  StcStatus (*mark)(Device *d);                               /* a place behind all there was so far */
+  StcStatus (*follow)(Device *d, Device *other);              /* what follows waits for the other's mark */
+  StcStatus (*send)(Device *d, Device *to, const Sending *x); /* in order with launches of `d`, waits for nothing */
+  int dlpack;                                                 /* DLPack's number for where its memory is */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out);    /* of a loaded kernel; NULL, or false: not known */
+  int (*count)(void);                                         /* how many there are; NULL: one */
+  void (*list)(FILE *to); /* a line for each device there is, or why there is none */
+} DeviceKind;
+
+/* A device in use by one plan. */
+struct Device {
+  const DeviceKind *kind;
+  Workspace *w;
+  int index;         /* what came after the colon; -1 nothing */
+  const char *name;  /* "cuda:1" */
+  const char *cpu;   /* the target's name for it, NULL the default */
+  TargetInfo limits; /* of the device at hand; 0 where unknown */
+  const char *description;
+  double load_seconds; /* that its driver took for the code, compiling it perhaps */
+  void *state;
+};
+
+extern const DeviceKind device_ref, device_sim, device_host, device_cuda, device_hip;
+/* The table, ended by NULL. */
+extern const DeviceKind *const device_table[];
+/* Finds "name" or "name:INDEX" and opens it into *out. */
+StcStatus device_open(Workspace *w, const char *name, Device *out);
+/* The first device of "cuda:0-3", "cuda:2,0" or "cuda:all"; the name itself if it is of one. */
+const char *device_first(Arena *a, const char *names);
+
+/* memory.c: */
+
+/* So many bytes for people: "512 MiB", "1.46 TiB". Returns `to`. */
+enum { MEMORY_TEXT = 32 };
+char *memory_text(char to[MEMORY_TEXT], double bytes);
+/* Reports that there is no memory here for `what` and `name`, "a copy of field", "A", of so many bytes. Returns
+ * STC_MEMORY. */
+StcStatus computer_no_room(StcContext *c, const char *what, const char *name, double bytes);
+/* How many bytes this process may still have of this computer's memory, swap counted, and how many there are; the same
+ * of a device's. Limits of control groups and of `ulimit -v` count. */
+void computer_room(double *left, double *total);
+void device_room(Device *d, double *left, double *total);
+/* Memory on the device (of whole ones: here, zeros) for `what`, "field A"; a report says that it does not fit. all: the
+ * bytes that all of the plan takes, 0: not to be said. */
+StcStatus device_alloc(Device *d, const char *what, size_t size, double all, void **memory);
+/* That report. STC_DEVICE or STC_MEMORY, by whose memory it is. */
+StcStatus device_no_room(Device *d, const char *what, double bytes, double all);
+/* Something that needs memory, "field A"; checks that the `n` fit into what is left together. */
+typedef struct Need {
+  const char *what;
+  double bytes;
+} Need;
+StcStatus needs_check(Device *d, int n, const Need *needs);
+/* What a plan of the program, whose module's scalars are `scalars`, needs at least: fields that last, and arrays, into
+ * a new array *out in `a`; their number. Its kernels may need more. */
+int program_needs(const StcProgram *p, Arena *a, const Const *scalars, Need **out);
+
+/* Has the host part of `m` launches beside others? */
+bool launches_beside(const Module *m);
+
+#endif

@@ -1,0 +1,199 @@
+/* driver/plan.h: plans, programs on a device with params and memory: plan.c makes them, plan-NAME.c is what they do. */
+#ifndef STC_DRIVER_PLAN_H
+#define STC_DRIVER_PLAN_H
+
+#include "driver/device/device.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+/* How often a kernel was launched, and the seconds that this took. */
+typedef struct KernelTime {
+  int64_t launches;
+  double seconds;
+} KernelTime;
+
+/* A piece of memory: a buffer's, a launch-time array's, or a field's that no kernel uses. */
+typedef struct Slot {
+  void *memory;
+  size_t size;
+  bool foreign;                  /* the caller's */
+  struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
+} Slot;
+
+/* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
+ * call, -1: none yet. */
+typedef struct Watch {
+  int64_t every, shown;
+  StcWatch fn;
+  void *user;
+  struct Watch *next;
+} Watch;
+
+/* Launches that a device keeps: plan-replay.c. */
+typedef struct Recording Recording;
+
+/* Where a declared field is in the plan's module: in field `field`, packed if that is of composite type, else with its
+ * components in the fields from there on. */
+typedef struct Home {
+  int field;
+  bool packed;
+} Home;
+
+/* The parts of a plan whose grid is cut: split/split.h. */
+typedef struct Split Split;
+
+/* A run that nobody waited for yet. On devices without streams `thread` makes it. */
+typedef struct Background {
+  bool pending, threaded;
+  pthread_t thread;
+  atomic_bool ended;
+  int64_t steps, first, launches; /* asked for; the plan's counts before */
+  StcStatus status;
+  StcRunInfo info;
+} Background;
+
+struct StcPlan {
+  StcProgram *program;
+  Workspace w;
+  Device device;
+  Build *build;   /* NULL on ref */
+  Module *module; /* the declarations; what ref runs */
+  const char *schedule;
+  Const *scalars; /* those of reductions change while it runs */
+  int64_t points; /* of the grid */
+  int32_t nslots;
+  Slot *slots;
+  int32_t *slot_of_field;  /* the slot that holds the field's present value; -1 none (temp) */
+  int32_t *slot_of_buffer; /* the slot that a buffer of the module stands for now */
+  int32_t *slot_of_array;  /* the slot of a launch-time array; -1 if no kernel uses it */
+  bool *with_init;         /* by field: has it an init? Both of these are room for runs, kept from one to the next */
+  void **memory;           /* by field and, behind those, by launch-time array: where it is, on ref and sim */
+  int32_t *fixed;          /* the slot that is to hold the field whenever no run is under way; -1: any */
+  Slot spare;              /* to exchange the values of two slots by */
+  Home *homes;             /* of the program's declared fields */
+  int32_t *owner;          /* for each field of the module: the declared field it belongs to, -1 if a pass made it */
+  bool *given;             /* field set from outside */
+  bool *component_given;   /* the same for each component of the declared fields */
+  bool *array_given;
+  bool *array_warned; /* of launch-time arrays too short for the steps; NULL: none yet */
+  bool inits_done;
+  Recording *recordings;
+  bool no_replay; /* the device cannot */
+  int64_t first;  /* the number of the first step: what was run before, elsewhere */
+  int64_t done;   /* that and the steps run so far */
+  int64_t launches;
+  KernelTime *times;    /* of each kernel; NULL: they are not timed */
+  const Reduction *met; /* whose condition ended this run; NULL none */
+  bool wrong;           /* a reduction found a mistake in the program's values */
+  bool evaluated;       /* the reductions have been evaluated after the steps done so far, as far as they were due */
+  Watch *watches;       /* in order of call */
+  double compile_seconds;
+  bool (*progress)(void *user, int64_t done, int64_t of);
+  void *progress_user;
+  void (*series)(void *user, const StcReduction *r);
+  void *series_user;
+  Background back;
+  void **coordinates; /* by launch-time array: its elements if lists take coordinates from it (malloc) */
+  int32_t **index;    /* by list of points: the cells of its field (malloc) */
+  bool lists_filled;  /* since arrays were set */
+  int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
+  void (*probes)(void *user, const StcProbe *row);
+  void *probes_user;
+  int64_t shift;  /* steps to add to those for which probes' rows are handed out */
+  Split *split;   /* NULL: the grid is whole */
+  Ghosts *ghosts; /* of a part, on the simulator; else NULL */
+};
+
+/* Steps of a plan with parts; *seconds is what they took. Gives its parts back. (split/) */
+StcStatus split_run(StcPlan *p, int64_t steps, double *seconds);
+void split_close(StcPlan *p);
+/* For such a plan: inits, unless they have been run, and what is to be seen before the first step; the reductions that
+ * are due now, and the watches. (plan-run.c) */
+StcStatus plan_run_whole_grid(StcPlan *p);
+StcStatus plan_evaluate(StcPlan *p);
+/* Hands out what the probes that are due now see of the fields as they are. (plan-points.c; whole modules: plan-run.c)
+ */
+StcStatus plan_see(StcPlan *p);
+StcStatus plan_see_whole(StcPlan *p);
+/* Is a watch to be called now? (plan-watch.c) */
+bool plan_watch_is_due(const StcPlan *p);
+
+/* Moves each field whose slot is fixed there. (plan-bind.c) */
+StcStatus plan_settle(StcPlan *p);
+/* Gives back what the slot holds. (plan-bind.c) */
+void plan_release_slot(StcPlan *p, Slot *slot);
+/* Waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. (plan-async.c)
+ */
+StcStatus plan_join(StcPlan *p);
+/* Runs steps (< 0: the program's) and fills *info; without `wait` it does not wait for the device. (plan-run.c) */
+StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info);
+/* What a run that began after `first` steps and `launches` launches, and took so many seconds, came to. (plan-run.c) */
+StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, double seconds);
+/* The declared field number `field`; NULL after an error if there is none such, or it has no component number
+ * `component`. (plan-data.c) */
+const Declared *plan_find_declared(const StcPlan *p, int field, int component);
+/* Notes that component `component` (-1: all) of the field has come from outside. (plan-data.c) */
+void plan_mark_given(StcPlan *p, int field, int component);
+
+/* plan-points.c: */
+
+/* Makes room for lists of points; gives it back. */
+StcStatus plan_make_points(StcPlan *p);
+void plan_free_points(StcPlan *p);
+/* Makes what kernels read of the lists of points, unless it is there. */
+StcStatus plan_fill_lists(StcPlan *p);
+/* Spreads points over the regions of their list, if launch-time array `array` has coordinates: makes its elements at
+ * `data`. False if it has none. */
+bool plan_spread_points(const StcPlan *p, int array, void *data);
+/* Random coordinates that depend on the seed, of points in the region of their list, likewise. */
+bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data);
+/* Launches what probes see before the first step, unless that has been handed out. */
+StcStatus plan_probe_before(StcPlan *p);
+/* Hands out what probes saw so far; the same if there is no room for what they see in `steps` steps more. */
+StcStatus plan_drain(StcPlan *p);
+StcStatus plan_make_room(StcPlan *p, int64_t steps);
+/* Hands out one row (Binding.probed). */
+void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
+
+/* How many steps may be made until a watch is due: at most `left`. */
+int64_t plan_steps_to_watch(const StcPlan *p, int64_t left);
+/* Calls the watches that are due now, if they have not been called yet. */
+StcStatus plan_show(StcPlan *p);
+/* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */
+StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
+/* Has the plan, whose fields and arrays have been set, go on as if `step` steps were done and reductions evaluated. */
+void plan_begin(StcPlan *p, int64_t step);
+/* The latest value of a reduction, which may be changed; NULL if there is none of that name. */
+Const *plan_reduction(StcPlan *p, const char *name);
+/* Runs one sequence and counts its steps. */
+StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
+/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
+ * differ, or it is not worthwhile. */
+StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
+void plan_forget_recordings(StcPlan *p);
+/* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
+ * *out is to be freed with stc_plan_free. */
+StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
+/* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the
+ * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. */
+StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out);
+/* Gives the plan new params, and memory for them in place of what it had. It is then as stc_plan_new makes it. */
+StcStatus plan_reset(StcPlan *p, int n, const char *const *defines);
+/* Gives the plan's memory back. */
+void plan_release(StcPlan *p);
+/* Sets all fields, but inputs with an init, and all launch-time arrays to random numbers (random_fill) that depend on
+ * the seed, the name of what they are for and the place alone. Beyond the first RANDOM_PERIOD elements of a component
+ * they repeat. */
+StcStatus plan_randomize(StcPlan *p, uint64_t seed);
+enum { RANDOM_PERIOD = 1048573 };
+/* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
+StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
+/* Do the steps of the program depend on their numbers? *what is the word that says so: "step" or "every". */
+bool program_counts_steps(const StcProgram *p, const char **what);
+/* Warns of launch-time arrays indexed by `step` that have too few elements for `steps` more steps. */
+void plan_check_steps(StcPlan *p, int64_t steps);
+/* Notes that another plan of the same run has said so. */
+void plan_warned(StcPlan *p);
+
+#endif

@@ -1,0 +1,462 @@
+/* ir/module.h: modules, and what is asked of them, in this order:
+ *
+ *   what a module is made of   scalars and launch-time arrays, composite types, fields, stencils, checks, lists of
+ * points and probes, the host part, reductions, buffers, kernels; at the end Module itself composite.c composite types
+ *   module.c                   modules as a whole
+ *   module.c                   kernels and buffers
+ */
+#ifndef STC_IR_MODULE_H
+#define STC_IR_MODULE_H
+
+#include "ir/op.h"
+
+/* ---------------------------------------------------------------- what a module is made of */
+
+/* A scalar, in order of declaration: a param (its value may be overridden), a top-level let (computed from earlier
+ * ones), or the value of the reduction of the same name, which changes while the program runs (only stencils,
+ * reductions behind it and stop conditions use it; before the first evaluation it is 0). `expr` computes the value or
+ * the param's default and yields it; NULL for a param without a default and for a reduction. Only const, scalar and
+ * pure ops. */
+typedef struct Scalar {
+  const char *name;
+  Type type;
+  bool is_param, is_reduction;
+  Block *expr;
+  Loc loc;
+} Scalar;
+
+/* Where the elements of a launch-time array come from: from outside; from the launcher, which makes them of a list of
+ * points (PointList.next); from kernels, as the values of a probe (Probe.result). */
+typedef enum ArrayRole { ARRAY_GIVEN, ARRAY_NEXT, ARRAY_SERIES } ArrayRole;
+/* A launch-time array of `extent` elements (0 if that is negative), given from outside like a param: read-only, the
+ * same at all points. One of another role is hidden from users, and stands behind all that are given. */
+typedef struct ParamArray {
+  const char *name;
+  Type type;
+  Affine extent;
+  ArrayRole role;
+  Loc loc;
+} ParamArray;
+
+/* A member of a composite type; name NULL in a vector. */
+typedef struct Member {
+  const char *name;
+  Type type;
+} Member;
+/* A composite type: a vector (name NULL; n members of one type) or a struct. The recursive ElemType of the paper
+ * (section 3.1). */
+typedef struct Composite {
+  const char *name;
+  int32_t n;
+  const Member *members;
+} Composite;
+/* At most so many components has a type. */
+enum { MAX_COMPONENTS = 256 };
+
+/* Constant distances of a box from the tile it belongs to, in grid points: [tile.lo - lo[d], tile.hi + hi[d]]; all >= 0
+ * for compute regions. */
+typedef struct Extent {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+} Extent;
+
+typedef enum OutsideRule { OUTSIDE_NONE, OUTSIDE_CLAMP, OUTSIDE_MIRROR, OUTSIDE_PERIODIC, OUTSIDE_CONST } OutsideRule;
+
+/* When the ghost cells of a field of a part are brought up to date: never (temp), before the first step, or then and
+ * after every so many steps. */
+typedef enum Exchange { EXCHANGE_NONE, EXCHANGE_ONCE, EXCHANGE_STEPS } Exchange;
+
+/* A field: a dense array over `box`, C order, last dimension contiguous.
+ * outside: what an access beyond box gives, for each dimension by itself; with CONST, outside_value if any dimension is
+ * beyond. A field with history K has K further fields of the same type, box and rule, its past 1 .. K: past k holds
+ * what the field was at the start of the k-th step before the running one (between steps: k steps ago). They are called
+ * "A@1" and so on. Only inits have them as targets: after each step the levels move on by themselves, until pass
+ * history makes that explicit: then stencils have pasts as targets. A temp field may be past K + 1. */
+typedef struct Field {
+  const char *name;
+  Type type; /* composite only before pass scalarize */
+  Box box;
+  OutsideRule outside;
+  Const outside_value; /* of `type`; of a composite: an f64 that each component takes, converted to its type */
+  bool input, temp;
+  bool derived;          /* filled by the launcher from a list of points (PointList.field); hidden from users; input */
+  int32_t series, level; /* series > 0: what probe number series - 1 sees after step `level` of a time tile; has no
+                            memory: pass series takes it away */
+  int32_t history;       /* older time levels kept, at most MAX_HISTORY */
+  int32_t past, present; /* past k > 0: level k of field `present` */
+  Exchange exchange;     /* in the program for a part of the grid (GridPart) */
+  bool ring;             /* likewise: beyond the edges of `whole` its ghost cells go on with the other side's */
+  const Box *whole;      /* likewise: the field's region in the whole grid; NULL elsewhere */
+  Loc loc;
+} Field;
+enum { MAX_HISTORY = 16 };
+
+/* The part of a grid that a module is for (pass distribute; Module.part). All its parts run one program, each with
+ * other values of the hidden params. A part has fields on `own` and `reach` times as many cells about it as scalar
+ * `steps` says, as far as there are points: ghost cells, of which other parts are the owners. After so many steps at
+ * most all fields whose Field.exchange says so must be brought up to date: each cell of field f in f.box that is not in
+ * `own` gets the value that the part has whose `own` it lies in; of a ring, once it is brought into f.whole, modulo. So
+ * corners are parts of the boxes. */
+typedef struct GridPart {
+  Box own, whole; /* of the grid; they differ in the dimensions that are cut */
+  Extent reach;   /* cells that steps need on each side, a step */
+  int32_t steps;
+} GridPart;
+
+/* A declared field of composite type after pass scalarize: its components, in order, are the fields first .. first + n
+ * - 1 (n = type_components), a structure of arrays. Files and the programs that use the artifact see one field `name`.
+ */
+typedef struct Record {
+  const char *name;
+  Type type;
+  int32_t first;
+} Record;
+
+/* One region of a stencil with its own equations. targets[i] (a field index) gets operand i of the body's yield at
+ * every point of box. */
+typedef struct Piece {
+  Box box;
+  int32_t ntargets;
+  int32_t *targets;
+  Block *body;
+  Loc loc;
+} Piece;
+
+/* A stencil: all pieces read the old values, pieces do not overlap, points in none keep theirs. */
+typedef struct Stencil {
+  const char *name;
+  int32_t ntargets;
+  int32_t *targets; /* the union of the pieces' targets, in order of declaration */
+  int32_t npieces;
+  Piece *pieces;
+  int32_t level; /* time level inside the time tile, 0 .. Module.time_tile-1 (pass time-tile) */
+  int32_t group; /* the launch of its step that it belongs to, from 0 without gaps, never falling (pass fuse); all 0:
+                    one launch a step */
+  bool has_extent;
+  Extent extent; /* the region on which its targets must be computed, about the output tile (pass halo) */
+  Loc loc;
+} Stencil;
+
+/* The points of the box `need`, brought into `within` by its outside rule (which leaves them out if it is a constant,
+ * and does nothing if there is none), all lie in one or another of the `n` boxes at `by`. Text form: covered [1 .. N]
+ * outside periodic in [0 .. N - 1] by [0 .. 3] [4 .. N - 1] */
+enum { MAX_COVERED = 256 };
+typedef struct Covered {
+  Box need, within;
+  OutsideRule rule;
+  int32_t n;
+  Box *by;
+} Covered;
+
+/* A condition on the params that launching must check: value >= 0, or, if `covered` is given, that; else `message` (a
+ * format-free sentence). It concerns the points of the boxes in unless_empty (NULL: none): if one of them is empty
+ * under the params the condition holds whatever `value` is. module_bind honours this. Text form: check N - 2 >= 0
+ * unless empty [1 .. N - 2] unless empty [M - 1] "message" */
+enum { MAX_UNLESS = 4 };
+typedef struct Check {
+  Affine value; /* 0 beside `covered` */
+  const Covered *covered;
+  const char *message;
+  Loc loc;
+  const Box *unless_empty[MAX_UNLESS]; /* those that there are come first */
+} Check;
+
+/* A list of points that launch-time arrays give: coordinate d of point number p is element p of array[d], or at[d] if
+ * array[d] is -1; one array at least is there, and all have as many elements, of an integer type. All points must lie
+ * in `box`. Field `field`, derived, i32 on `box`, says at each point of it 1 + the number of the first point of the
+ * list that is there, 0 if there is none. Array `next`, of role ARRAY_NEXT (-1: nobody needs it), has for each point of
+ * the list 1 + the number of the next one at the same place, 0 if there is none. At most `most` points of the list may
+ * be at one place (0: any number). */
+typedef struct PointList {
+  const char *name;
+  int32_t array[MAX_RANK];
+  Affine at[MAX_RANK];
+  Box box;
+  int32_t field, next, most;
+  Loc loc;
+} PointList;
+
+/* One operation on the host part's sequences, see below. */
+typedef enum HostOpKind { HOST_LAUNCH, HOST_SWAP } HostOpKind;
+/* Launch kernel `a`, or exchange the memory that buffers `a` and `b` stand for. A launch that is `beside` stands
+ * directly behind another one and may run at the same time as that one (and as those that it is beside in turn), before
+ * it or after it: none of them reads or writes what another of them writes. */
+typedef struct HostOp {
+  HostOpKind kind;
+  int32_t a, b;
+  bool beside;
+} HostOp;
+/* What is done to advance by `steps` time steps (0: the init sequence, a reduction). */
+typedef struct HostSeq {
+  int32_t steps;
+  int32_t nops;
+  HostOp *ops;
+} HostSeq;
+
+/* A probe: the value that `body` yields, of the scalar type `type`, at the points of list number `list`, or if that is
+ * -1 at the one point that is `box`; before the first step and after every `every` steps. The body may read any field
+ * but temps, fields' pasts as of now; `step` is the number of steps done; reductions have the values that they had in
+ * the step. `box` is that of the list.
+ * In kernel IR body is NULL. The launches of `seq` leave the values before the first step, and kernels that make steps
+ * leave those after each, in the launch-time array `result` of role ARRAY_SERIES (-1 before pass series), in rows of
+ * as many elements as the list has points (1 without a list): row n, what is seen after n * every steps, is row n %
+ * SERIES_ROWS of the array. Of points of the list that are at one place the first has the value. */
+typedef struct Probe {
+  const char *name;
+  Type type;
+  Box box;
+  int32_t list;
+  int64_t every; /* at least 1 */
+  Block *body;
+  HostSeq seq;
+  int32_t result;
+  Loc loc;
+} Probe;
+/* Rows of the array that holds a probe's values: a power of two. A launcher takes them out before they are written
+ * again. */
+enum { SERIES_ROWS = 128 };
+
+/* What a reduction is for: its value; to stop the run; to find what -fcheck looks for. */
+typedef enum ReductionKind { REDUCE_VALUE, REDUCE_UNTIL, REDUCE_FINITE, REDUCE_BOUNDS } ReductionKind;
+
+/* A reduction over all points of `over`, evaluated between time tiles: before step 0 and after every `every` steps.
+ * `body` yields the value at a point, of type `type` (f64 or i64; a body of stencil IR that may read any field but
+ * temps, fields' pasts as of now). Values are combined by reduce_combine in the fixed order that reduce_order (eval.c)
+ * describes, the same on every device, so that results agree bit for bit. An empty region gives the identity
+ * (reduce_identity). REDUCE_VALUE   scalar holds the value from then on REDUCE_UNTIL   the same, and then, unless no
+ * step was done, the run ends if `stop`, an expression over scalars, gives true; NaN is an error REDUCE_FINITE  the
+ * least position (row-major number of the point in `over`) where `field` is not finite, INT64_MAX if there is none:
+ * error REDUCE_BOUNDS  the first step in which an index was out of range (see pass check-bounds; -1: in an init),
+ * INT64_MAX if all is well: error. It is called "bounds." and the name of what has the index In kernel IR body is NULL:
+ * the launches of `seq` leave the value in element 0 of `result`, a scratch buffer. */
+typedef struct Reduction {
+  const char *name;
+  ReductionKind kind;
+  Opcode op; /* OP_ADD, OP_MUL, OP_MIN, OP_MAX */
+  Type type;
+  Box over;
+  int64_t every; /* at least 1 */
+  int32_t scalar, field;
+  Block *body, *stop;
+  HostSeq seq;
+  int32_t result;
+  Loc loc;
+} Reduction;
+
+/* ---- kernel IR */
+
+/* What a buffer stands for. */
+typedef enum BufferKind { BUFFER_FIELD, BUFFER_PARAM, BUFFER_SCRATCH } BufferKind;
+
+/* A slot of global memory.
+ *   BUFFER_FIELD    shape and type of field `field`, indexed by grid coordinates. copy 0 holds the field's present
+ * value, copy 1 and on are others that swaps exchange it with BUFFER_PARAM    the launch-time array number `field`,
+ * indexed from 0; only read BUFFER_SCRATCH  `cells` values of type `type` with one index from 0, whose contents last
+ * from one launch to the next of a sequence */
+typedef struct Buffer {
+  const char *name;
+  BufferKind kind;
+  int32_t field;
+  int32_t copy;
+  Type type;
+  int64_t cells;
+} Buffer;
+
+typedef enum Space { SPACE_SHARED, SPACE_PRIVATE } Space; /* one a block; one a thread */
+
+/* An array of a kernel. Cells within pad_lo/pad_hi of a border are don't-care cells: nobody needs to write them, and
+ * what is read from them unwritten is stale (simulate.c), not an error. storage names the array whose memory this one
+ * shares (shared-alloc), -1 its own. */
+typedef struct Array {
+  const char *name;
+  Type type;
+  Space space;
+  int32_t rank;
+  int32_t shape[MAX_RANK];
+  int32_t pad_lo[MAX_RANK], pad_hi[MAX_RANK];
+  int32_t storage;
+} Array;
+
+typedef enum KArgKind { KARG_BUFFER, KARG_SCALAR, KARG_STEP } KArgKind;
+/* An argument of a kernel: a pointer to buffer `index`, the value of scalar `index`, or the number of the launch's
+ * first step (i64). */
+typedef struct KArg {
+  KArgKind kind;
+  int32_t index;
+  bool reads, writes;
+} KArg;
+
+/* A condition on the params: value is a multiple of `of`, which is at least 1. */
+typedef struct Multiple {
+  Affine value;
+  int64_t of;
+} Multiple;
+
+/* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0,
+ * extent[d]) / tile[d]). A kernel that is `hollow` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d,
+ * none of them larger than extent[d] allows: the blocks that are left, the product of the ones less the product of the
+ * others, are numbered along the last dimension, and are 0 in the others. Its code finds out which tile each is for
+ * (pass split-edges). kernel_blocks computes all this. It may be launched only where all of `multiples` hold under the
+ * launch's params, and where one does not the kernel number instead - 1 is launched in its place (0: there is none, and
+ * a launch is an error). That one does the same: it makes as many steps and writes the same buffers, has no multiples,
+ * and may have other threads, tile, arrays and arguments. The host part names the kernel with the multiples;
+ * kernel_chosen says which runs. */
+enum { WARP_LANES = 32, MOST_LANES = 64 };
+typedef struct Kernel {
+  const char *name;
+  int32_t rank;
+  int32_t threads[MAX_RANK]; /* threads a block; all 1 on a target that is not SIMT */
+  int32_t warp;              /* threads of a warp, 0: WARP_LANES; see kernel_warp */
+  Affine extent[MAX_RANK];   /* points to cover */
+  int32_t tile[MAX_RANK];    /* points a block covers */
+  bool hollow;
+  Affine without[MAX_RANK];
+  int32_t steps;    /* time steps a launch advances; 0 for an init */
+  int32_t per_core; /* blocks that a core must have room for at once; 0: nothing is said */
+  int32_t nmultiples;
+  Multiple *multiples;
+  int32_t instead;
+  int32_t nargs;
+  KArg *args; /* see kernel_set_args */
+  int32_t narrays;
+  Array *arrays;
+  Block *body;
+  Loc loc;
+} Kernel;
+
+/* Algorithm 5, the host part: run init; then, while steps remain, the first of seqs (sorted by falling steps, the last
+ * has steps 1) that does not advance too far. The `step` argument is the number of steps done before the sequence. */
+typedef struct Host {
+  HostSeq init;
+  int32_t nseqs;
+  HostSeq *seqs;
+} Host;
+
+/* How a program is to be run (ir/plan.h). */
+typedef struct Schedule Schedule;
+
+/* A program, in stencil IR (steps, inits used) or kernel IR (buffers, kernels, host used); the declarations are common.
+ */
+typedef struct Module {
+  Arena *arena;
+  const char *name; /* file name of the source, without directory and ending */
+  OpLevel level;    /* LEVEL_SIR or LEVEL_KIR */
+  bool contract;    /* mul and add may become fma */
+  bool fast_math;   /* reassociation and approximation allowed */
+  int32_t nscalars;
+  Scalar *scalars;
+  Box grid;      /* grid.rank is the program's rank */
+  int64_t steps; /* time steps asked for by the program; 0 if a scalar says how many: number `steps_by` - 1 */
+  int32_t steps_by;
+  int32_t ncomposites;
+  Composite *composites; /* type TY_COMPOSITE + i is number i; members come before what they are in */
+  int32_t nparam_arrays;
+  ParamArray *param_arrays;
+  int32_t nfields;
+  Field *fields;
+  int32_t nrecords;
+  Record *records;
+  int32_t nchecks;
+  Check *checks;
+  int32_t nreductions;
+  Reduction *reductions; /* in order of evaluation */
+  int32_t nlists;
+  PointList *lists;
+  int32_t nprobes;
+  Probe *probes;
+  const GridPart *part; /* NULL: the module is for the whole grid */
+  /* stencil IR */
+  int32_t time_tile;    /* steps one run through `stencils` makes; 1 at first */
+  const Schedule *plan; /* what pass plan decided; NULL: nothing */
+  bool plan_checked;    /* it is legal for the target at hand; not of a plan that was read */
+  int32_t ninits;
+  Stencil *inits;
+  int32_t nstencils;
+  Stencil *stencils;
+  /* kernel IR */
+  int32_t nbuffers;
+  Buffer *buffers;
+  int32_t nkernels;
+  Kernel *kernels;
+  Host host;
+} Module;
+
+/* ---------------------------------------------------------------- composite types: composite.c */
+
+/* The vector of `n` values of type `member`, made if the module has it not yet. */
+Type module_vector(Module *m, Type member, int n);
+/* A new struct type; `members` is not copied. */
+Type module_struct(Module *m, const char *name, int n, const Member *members);
+/* The composite type's row, NULL for a scalar type. */
+const Composite *type_composite(const Module *m, Type t);
+/* Is it a vector type? */
+bool type_is_vector(const Module *m, Type t);
+/* A type is flattened into its scalar components, depth first. How many there are (1 for a scalar); the type of
+ * component `i`; the bytes of all of them packed, and of those before component `i`; the number of the first component
+ * that member `member` of `t` holds. */
+int type_components(const Module *m, Type t);
+Type type_component(const Module *m, Type t, int i);
+int64_t type_bytes(const Module *m, Type t);
+int64_t type_component_offset(const Module *m, Type t, int i);
+int type_member_component(const Module *m, Type t, int member);
+/* How component `i` is reached from a value, for names: ".c.2" is member 2 of the vector that member c is. */
+const char *type_component_path(const Module *m, Type t, int i);
+/* "f32", "f32[3]", "f32[3][2]" (a vector of 2 vectors of 3), a struct's name. */
+void type_print(Str *s, const Module *m, Type t);
+const char *type_text(const Module *m, Type t);
+
+/* The record that field `field` is a component of, NULL if it is a field by itself; the name by which the program knows
+ * the field: the record's, or its own. */
+const Record *record_of(const Module *m, int field);
+const char *declared_name(const Module *m, int field);
+
+/* ---------------------------------------------------------------- modules as a whole: module.c */
+
+Module *module_new(Arena *a, const char *name, OpLevel level);
+/* A module of `level` that shares the declarations (scalars, grid, fields, checks, flags) of `m`, without its code. */
+Module *module_derive(const Module *m, OpLevel level);
+/* Index of the scalar, launch-time array, record, reduction, field, buffer or kernel of that name, or -1. */
+int module_find_scalar(const Module *m, const char *name);
+int module_find_param_array(const Module *m, const char *name);
+int module_find_record(const Module *m, const char *name);
+int module_find_reduction(const Module *m, const char *name);
+int module_find_list(const Module *m, const char *name);
+int module_find_probe(const Module *m, const char *name);
+int module_find_field(const Module *m, const char *name);
+int module_find_buffer(const Module *m, const char *name);
+int module_find_kernel(const Module *m, const char *name);
+/* Do stencils of `m` move the time levels of its fields on (pass history), so that they do not move by themselves? */
+bool module_moves_levels(const Module *m);
+/* Numbers all values in order of printing, from 0 in every piece, expression and kernel. */
+void module_renumber(Module *m);
+/* The same for the values in `b` and all nested in it, from `next` on; the first number that is free then. */
+int32_t block_renumber(Block *b, int32_t next);
+/* Does `v` say that something is ranged (one op ranged, or `and` of several)? Such a test, by pass range-guards, nearly
+ * always holds. */
+bool value_is_guard(const Value *v);
+
+/* ---------------------------------------------------------------- kernels and buffers: module.c */
+
+/* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step)
+ * and its extents: first buffers by index, then scalars by index, then the step. Call when the body is complete and
+ * after passes that change it. A kernel of the init sequence keeps the fields that it was to write: they are set, to 0
+ * where no init sets a point. */
+void kernel_set_args(Module *m, Kernel *k);
+/* Type of a buffer's elements, and number of its indices: the grid's rank, or 1. */
+Type buffer_type(const Module *m, int buffer);
+int buffer_rank(const Module *m, int buffer);
+/* Its extents under the scalars (0 for an empty dimension), and their product: its elements. */
+int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]);
+/* Is it the `copy` of field `field`? The index of that buffer, -1 if there is none. */
+int module_field_buffer(const Module *m, int field, int copy);
+/* Bytes that the address of buffer `buffer` must be a multiple of, for kernel `k` and for all: the size of an element,
+ * and up to 16 where vector ops and copies move several at once. Buffers that swaps exchange need the same. */
+int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer);
+int64_t buffer_alignment(const Module *m, int buffer);
+/* The array whose memory array `array` of `k` uses in the end; itself if it has its own. */
+int kernel_storage(const Kernel *k, int array);
+/* Bytes of shared memory a block of `k` takes, arrays that share storage counted once, each aligned to 16; and where
+ * array `array` starts. */
+int64_t kernel_shared_bytes(const Kernel *k);
+int64_t kernel_array_offset(const Kernel *k, int array);
+
+#endif

@@ -1,0 +1,34 @@
+/* ir/target.h: what passes may ask about a target. */
+#ifndef STC_IR_TARGET_H
+#define STC_IR_TARGET_H
+
+#include "ir/base.h"
+
+/* What passes may ask about a target; filled by the backend (or by a test). */
+typedef struct TargetInfo {
+  const char *name, *cpu; /* for messages only: no pass may compare them */
+  bool simt;           /* kernels are run by blocks of threads (GPU); else by one thread a block, loops inside (CPU) */
+  int32_t lanes;       /* threads a warp or wave; vector width in bytes / 4 on a CPU */
+  int32_t max_threads; /* threads a block */
+  int32_t max_block[MAX_RANK]; /* threads a block along hardware x, y, z */
+  int64_t max_grid[MAX_RANK];  /* blocks along hardware x, y, z */
+  int64_t shared_bytes;     /* a block may take without special leave (48 KiB on CUDA); on a CPU: cache for one tile */
+  int64_t max_shared_bytes; /* a block may take at most */
+  int64_t shared_per_core;  /* of one multiprocessor */
+  int32_t max_threads_per_core;
+  int32_t registers_per_core; /* 32 bit */
+  int32_t cores;              /* multiprocessors, or CPU cores */
+  /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s;
+   * additions of f32 and f64 in 1e9/s; what starting a kernel costs, in microseconds. */
+  double bandwidth, cache_bandwidth, f32_rate, f64_rate, launch_us;
+  /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their
+   * shared memories move, in 1e9/s; bytes of the largest cache. */
+  double clock, issue_rate, shared_rate, cache_bytes;
+  bool async_copy;    /* it has async.copy, async.commit and async.wait */
+  bool bulk_copy;     /* it has signals and bulk copies, and ops on whole warps */
+  int32_t near_warps; /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at
+                         most; 0: it never is */
+  bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
+} TargetInfo;
+
+#endif
