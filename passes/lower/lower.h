@@ -272,8 +272,8 @@ int tile_launches(const Module *m, Launch *out[2]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 
-/* Are there only scalars in `m`, and does it move its time levels on itself? Else reports, for lowering pass `pass`,
- * which pass has to run before. */
+/* Are there only scalars in `m`, and does it move its time levels on itself? Else reports, for pass `pass`, which
+ * lowers or has candidates lowered, which pass has to run before. */
 bool lowering_ready(PassContext *c, const Module *m, const char *pass);
 /* Has every instance the region that pass halo gives it? Reports it if not. */
 bool extents_ready(PassContext *c, const Module *m, const char *pass);

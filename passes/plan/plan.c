@@ -182,6 +182,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
                m->time_tile);
     return NULL;
   }
+  if (!lowering_ready(c, m, "plan"))
+    return NULL;
   if (m->plan) {
     Schedule given = *m->plan;
     memcpy(given.size, want.size, sizeof given.size);
