@@ -180,9 +180,8 @@ static int32_t *arrays_by_birth(Arena *a, const Kernel *k, const LiveRange *live
   return order;
 }
 
-/* Lets the shared arrays of `k` share storage, first fit in the order of their births. */
-static void allocate(Arena *a, Kernel *k) {
-  LiveRange *live = live_ranges(a, k);
+/* Lets the shared arrays of `k`, alive in `live`, share storage: first fit in the order of their births. */
+static void allocate_by_birth(Arena *a, Kernel *k, const LiveRange *live) {
   Slots s = {0};
   int32_t n, *order = arrays_by_birth(a, k, live, &n);
   for (int32_t i = 0; i < n; i++)
@@ -192,10 +191,70 @@ static void allocate(Arena *a, Kernel *k) {
       k->arrays[i].storage = root_of(k, i);
 }
 
+/* Sorts the `n` arrays `order` of `k` by falling size; those of one size keep their order. */
+static void sort_by_size(const Kernel *k, int32_t n, int32_t *order) {
+  for (int32_t i = 1; i < n; i++)
+    for (int32_t at = i; at > 0 && array_bytes(&k->arrays[order[at - 1]]) < array_bytes(&k->arrays[order[at]]); at--) {
+      int32_t array = order[at];
+      order[at] = order[at - 1];
+      order[at - 1] = array;
+    }
+}
+
+/* Is array `i` dead whenever array `root`, or one of the `n` arrays `order` that has its storage, is alive? */
+static bool is_free_for(const Kernel *k, const LiveRange *live, int32_t n, const int32_t *order, int32_t root,
+                        int32_t i) {
+  for (int32_t j = 0; j < n; j++)
+    if ((order[j] == root || k->arrays[order[j]].storage == root) && live[order[j]].first <= live[i].last &&
+        live[i].first <= live[order[j]].last)
+      return false;
+  return true;
+}
+
+/* Lets the shared arrays of `k`, alive in `live`, share storage: the largest first, each in the first storage of a
+ * larger one that is free for all its life. Then no small array takes the place of a large one which is born later. */
+static void allocate_by_size(Arena *a, Kernel *k, const LiveRange *live) {
+  int32_t n, *order = arrays_by_birth(a, k, live, &n);
+  sort_by_size(k, n, order);
+  for (int32_t i = 1; i < n; i++)
+    for (int32_t j = 0; j < i && k->arrays[order[i]].storage < 0; j++)
+      if (k->arrays[order[j]].storage < 0 && is_free_for(k, live, i, order, order[j], order[i]))
+        k->arrays[order[i]].storage = order[j];
+  for (int32_t i = 0; i < k->narrays; i++)
+    if (k->arrays[i].storage >= 0)
+      k->arrays[i].storage = root_of(k, i);
+}
+
+/* Do `bytes` of shared memory a block fit target `t` (NULL: not known)? */
+static bool fits(const TargetInfo *t, int64_t bytes) {
+  return !t || t->max_shared_bytes <= 0 || bytes <= t->max_shared_bytes;
+}
+
+/* Lets the shared arrays of `k` share storage: by birth, or, where that does not fit the target, by size, if that is
+ * less. */
+static void allocate(PassContext *c, Kernel *k) {
+  const LiveRange *live = live_ranges(c->arena, k);
+  int32_t *given = ARENA_ARRAY(c->arena, int32_t, k->narrays), *born = ARENA_ARRAY(c->arena, int32_t, k->narrays);
+  for (int32_t i = 0; i < k->narrays; i++)
+    given[i] = k->arrays[i].storage;
+  allocate_by_birth(c->arena, k, live);
+  int64_t bytes = kernel_shared_bytes(k);
+  if (fits(c->target, bytes))
+    return;
+  for (int32_t i = 0; i < k->narrays; i++) {
+    born[i] = k->arrays[i].storage;
+    k->arrays[i].storage = given[i];
+  }
+  allocate_by_size(c->arena, k, live);
+  bool more = kernel_shared_bytes(k) > bytes;
+  for (int32_t i = 0; i < k->narrays && more; i++)
+    k->arrays[i].storage = born[i];
+}
+
 /* Do the shared arrays of `k` fit the target? Reports it if not. */
 static bool check_size(PassContext *c, const Kernel *k, int64_t bytes) {
   const TargetInfo *t = c->target;
-  if (!t || t->max_shared_bytes <= 0 || bytes <= t->max_shared_bytes)
+  if (fits(t, bytes))
     return true;
   diag_error(c->diags, k->loc,
              "kernel '%s' needs %" PRId64 " bytes of shared memory a block, but %s allows at most %" PRId64
@@ -212,7 +271,7 @@ Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o)
     Kernel *k = &m->kernels[i];
     int64_t before = kernel_shared_bytes(k);
     if (!block_has_signals(k->body))
-      allocate(c->arena, k);
+      allocate(c, k);
     int64_t after = kernel_shared_bytes(k);
     ok &= check_size(c, k, after);
     pass_stat(c, before, "shared-alloc", "shared bytes of kernel %s as lowered", k->name);

@@ -523,7 +523,9 @@ static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st,
     walked = walked || why ? walked : &groups[g];
     const char *neither = why ? schedule_launch(r->c, overlaps ? given : &plain, l, 1, true, &groups[g]) : NULL;
     if (neither) {
-      diag_error(r->c->diags, no_loc(), "launch of %s: %s", cut_text(r->c->arena, r->m, k, st + i), neither);
+      diag_error(r->c->diags, no_loc(),
+                 "launch of %s: %s; no legal choice is near: cut it further with -fuse, or use -schedule=naive",
+                 cut_text(r->c->arena, r->m, k, st + i), neither);
       return NULL;
     }
   }
