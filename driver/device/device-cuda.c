@@ -324,7 +324,7 @@ enum { CAPTURE_THREAD_LOCAL = 1 };
 /* Launches go to a stream that keeps them. */
 static bool cuda_record(Device *d) {
   CudaState *s = d->state;
-  if (!s->cu.capture_begin)
+  if (!s->cu.capture_begin || use(d))
     return false;
   if (!s->capture && s->gpu.call.stream_create(&s->capture, 0) != 0)
     return s->capture = NULL, false;
@@ -349,7 +349,8 @@ static bool cuda_end_record(Device *d, void **kept) {
 /* Launches the graph. */
 static StcStatus cuda_replay(Device *d, void *kept) {
   CudaState *s = d->state;
-  return check(d, s->cu.graph_launch(kept, s->gpu.user), "launching a graph");
+  StcStatus st = use(d);
+  return st ? st : check(d, s->cu.graph_launch(kept, s->gpu.user), "launching a graph");
 }
 
 /* Lets the graph go. */

@@ -131,6 +131,9 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
+  StcStatus st = g->use(d);
+  if (st)
+    return st;
   int e = g->call.launch(g->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
                          g->dynamic[l->index], l->beside ? g->beside : g->stream, args, extra);
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
@@ -140,14 +143,16 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
  * graph. */
 StcStatus gpu_fork(Device *d) {
   Gpu *g = d->state;
-  StcStatus st = g->check(d, g->call.event_record(g->forked, g->stream), "recording an event");
+  StcStatus st = g->use(d);
+  st = st ? st : g->check(d, g->call.event_record(g->forked, g->stream), "recording an event");
   return st ? st : g->check(d, g->call.stream_wait(g->beside, g->forked, 0), "waiting for an event");
 }
 
 /* And the other one for it. */
 StcStatus gpu_join(Device *d) {
   Gpu *g = d->state;
-  StcStatus st = g->check(d, g->call.event_record(g->joined, g->beside), "recording an event");
+  StcStatus st = g->use(d);
+  st = st ? st : g->check(d, g->call.event_record(g->joined, g->beside), "recording an event");
   return st ? st : g->check(d, g->call.stream_wait(g->stream, g->joined, 0), "waiting for an event");
 }
 

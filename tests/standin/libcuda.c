@@ -57,7 +57,7 @@ typedef struct Stream {
 typedef struct Event {
   bool used;
   Stream *beside;
-  int front;
+  int front, current;
 } Event;
 /* Launches kept, as the lines that the log gets. */
 typedef struct Graph {
@@ -66,12 +66,18 @@ typedef struct Graph {
   char *lines[MAX_NODES];
 } Graph;
 
-/* The one device there is, in the state that the calls have brought it to. */
+/* The devices, 7 and, where STC_STANDIN_DEVICES is 2, 8; the contexts of both. */
+enum { FIRST_DEVICE = 7, MOST_DEVICES = 2 };
+static char contexts[MOST_DEVICES];
+
+/* All devices together, in the state that the calls have brought them to. current: the current context's device, from 1
+ * on; modules: the same of the context that each was loaded in, 0: it is none. */
 static struct {
-  bool started, current, stream, capturing, broken;
+  bool started, stream, capturing, broken;
+  int current;
   int launches, front; /* front: those that are not beside others */
   Stream beside[MAX_STREAMS];
-  bool modules[MAX_MODULES];
+  int modules[MAX_MODULES];
   Event events[MAX_EVENTS];
   int retained, nkernels;
   Kernel kernels[MAX_KERNELS];
@@ -147,13 +153,19 @@ int cuGetErrorName(int e, const char **name) {
 int cuGetErrorString(int e, const char **text) {
   return *text = e == LAUNCH_FAILED ? "unspecified launch failure" : "invalid argument", SUCCESS;
 }
-int cuDeviceGetCount(int *n) { return *n = 1, rt.started ? SUCCESS : fault("cuDeviceGetCount before cuInit"); }
-int cuDeviceGet(int *d, int i) { return *d = 7, i == 0 ? SUCCESS : fault("cuDeviceGet(%d)", i); }
+/* How many devices there are; is `d` one? */
+static int devices(void) { return getenv("STC_STANDIN_DEVICES") ? MOST_DEVICES : 1; }
+static bool is_device(int d) { return d >= FIRST_DEVICE && d < FIRST_DEVICE + devices(); }
+/* Is it a device's context? */
+static bool is_context(const void *context) { return context == &contexts[0] || context == &contexts[1]; }
+
+int cuDeviceGetCount(int *n) { return *n = devices(), rt.started ? SUCCESS : fault("cuDeviceGetCount before cuInit"); }
+int cuDeviceGet(int *d, int i) { return *d = FIRST_DEVICE + i, is_device(*d) ? SUCCESS : fault("cuDeviceGet(%d)", i); }
 int cuDeviceGetName(char *name, int size, int d) {
-  return snprintf(name, (size_t)size, "Stand-in"), d == 7 ? SUCCESS : fault("cuDeviceGetName of no device");
+  return snprintf(name, (size_t)size, "Stand-in"), is_device(d) ? SUCCESS : fault("cuDeviceGetName of no device");
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int d) {
-  return *bytes = (size_t)1 << 30, d == 7 ? SUCCESS : fault("cuDeviceTotalMem of no device");
+  return *bytes = (size_t)1 << 30, is_device(d) ? SUCCESS : fault("cuDeviceTotalMem of no device");
 }
 
 /* The limits of an sm_90. */
@@ -165,14 +177,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i][0] == attribute)
       *value = table[i][1];
-  return d == 7 ? SUCCESS : fault("cuDeviceGetAttribute of no device");
+  return is_device(d) ? SUCCESS : fault("cuDeviceGetAttribute of no device");
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int d) {
   ALONE;
   rt.retained++;
-  *context = &rt;
-  return d == 7 ? SUCCESS : fault("cuDevicePrimaryCtxRetain of no device");
+  *context = &contexts[d == FIRST_DEVICE ? 0 : 1];
+  return is_device(d) ? SUCCESS : fault("cuDevicePrimaryCtxRetain of no device");
 }
 
 int cuDevicePrimaryCtxRelease_v2(int d) {
@@ -185,7 +197,8 @@ int cuDevicePrimaryCtxRelease_v2(int d) {
 
 int cuCtxSetCurrent(void *context) {
   ALONE;
-  return rt.current = true, context == &rt ? SUCCESS : fault("cuCtxSetCurrent of no context");
+  rt.current = context == &contexts[1] ? 2 : 1;
+  return is_context(context) ? SUCCESS : fault("cuCtxSetCurrent of no context");
 }
 
 int cuCtxSynchronize(void) {
@@ -265,13 +278,14 @@ int cuDeviceCanAccessPeer(int *can, int device, int peer) {
   return *can = 1, device == peer ? fault("cuDeviceCanAccessPeer of a device and itself") : SUCCESS;
 }
 int cuCtxEnablePeerAccess(void *context, unsigned flags) {
-  return context == &rt || flags ? fault("cuCtxEnablePeerAccess") : SUCCESS;
+  return !is_context(context) || context == &contexts[rt.current - 1] || flags ? fault("cuCtxEnablePeerAccess")
+                                                                               : SUCCESS;
 }
 
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
   call("peer %zu", size);
-  if (!is_main(stream) || to_context != &rt || from_context != &rt || !find(to, size) || !find(from, size) ||
-      (to < from + size && from < to + size))
+  if (!is_main(stream) || !is_context(to_context) || !is_context(from_context) || !find(to, size) ||
+      !find(from, size) || (to < from + size && from < to + size))
     return fault("cuMemcpyPeerAsync of %zu bytes", size);
   memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
   return SUCCESS;
@@ -298,7 +312,7 @@ static size_t side_bytes(const PeerSide *s, const PeerCopy *c) {
 
 /* Is the side one of device memory that was handed out, with rows apart? */
 static bool side_is_good(const PeerSide *s, const PeerCopy *c) {
-  return !s->x && !s->y && !s->z && !s->lod && s->memory_type == 2 && s->context == &rt && s->pitch >= c->width &&
+  return !s->x && !s->y && !s->z && !s->lod && s->memory_type == 2 && is_context(s->context) && s->pitch >= c->width &&
          (c->depth == 1 || s->height >= c->height) && find(s->device, side_bytes(s, c));
 }
 
@@ -378,20 +392,20 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
     if (!read_kernel(s + 7, i))
       return fault("more kernels than the stand-in keeps");
-  rt.modules[i] = true;
+  rt.modules[i] = rt.current;
   *module = &rt.modules[i];
   return SUCCESS;
 }
 
 int cuModuleUnload(void *module) {
   ALONE;
-  bool *m = module;
+  int *m = module;
   if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m)
     return fault("cuModuleUnload of what was not loaded");
   for (int g = 0; g < MAX_GRAPHS; g++)
     if (rt.graphs[g].used)
       return fault("cuModuleUnload while a graph of its kernels is there");
-  *m = false;
+  *m = 0;
   for (int i = 0; i < rt.nkernels; i++)
     if (&rt.modules[rt.kernels[i].module] == m)
       rt.kernels[i].name[0] = 0;
@@ -486,6 +500,8 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return LAUNCH_FAILED;
   if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra)
     return fault("launch of what cuModuleGetFunction did not give");
+  if (rt.modules[k->module] != rt.current)
+    return fault("launch of a kernel of another context than the current one");
   if (!describe(k, grid, block, shared, args, line, sizeof line - 5))
     return INVALID_VALUE;
   if (beside_stream(stream))
@@ -625,6 +641,7 @@ int cuEventRecord(void *event, void *stream) {
     return fault("cuEventRecord");
   e->beside = beside_stream(stream);
   e->front = rt.front;
+  e->current = rt.current;
   return SUCCESS;
 }
 
@@ -633,6 +650,8 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   Stream *s = beside_stream(stream);
   if (stream == &standin_stream && e->used && !e->beside)
     return call("user waits for an event"), SUCCESS;
+  if (e->used && !e->beside && is_main(stream) && e->current != rt.current)
+    return call("waits for another device"), SUCCESS;
   if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside)
     return fault("cuStreamWaitEvent");
   if (s)
