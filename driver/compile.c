@@ -65,7 +65,8 @@ static FamilyId family_of(const StcOptions *o) {
   FamilyId asked = family_find(o->schedule);
   if (asked > FAMILY_AUTO)
     return asked;
-  return o->chunk || o->ahead ? FAMILY_STREAM : shaped || o->passes ? FAMILY_NONE : FAMILY_AUTO;
+  bool open = !shaped && (!o->passes || (o->schedule && asked == FAMILY_AUTO));
+  return o->chunk || o->ahead ? FAMILY_STREAM : open ? FAMILY_AUTO : FAMILY_NONE;
 }
 
 /* Takes the schedule from the text of a plan, if there is one: it says all that there is to say. */
