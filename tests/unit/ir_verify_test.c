@@ -169,7 +169,7 @@ static const Bad BAD[] = {
     {KBODY "%r = aload @s[%l] v0 : f32" KEND, "op 'aload': an index (operand 0) is i64, must be i32"},
     {KBODY "%r = aload @s[%i] + [4294967296] v0 : f32" KEND, "op 'aload': offset 4294967296 is out of range"},
     {KBODY "astore %l, @s[%i] v0" KEND, "op 'astore': the value to store (operand 0) is i64, must be f32"},
-    {KBODY "%r = shuffle.up %x by 32 : f32" KEND, "found '32'"},
+    {KBODY "%r = shuffle.up %x by 32 : f32" KEND, "the distance is 32, must be 1 to 31"},
     {KBODY "%r = shuffle.down %x xor 1 : f32" KEND, "expected 'by', found 'xor'"},
     {KBODY "%r = vload @I[%l] : f32" KEND, "op 'vload': 1 results, must be 2"},
     {KBODY "%r, %q, %p = vload @I[%l] : f32" KEND,
