@@ -207,11 +207,11 @@ struct ModelCache {
 };
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone; what that is for the
- * longest of them; words that a thread wants beyond its registers, at most. */
+ * longest of them; registers of a thread, and words that it wants beyond those, at most. */
 typedef struct ScheduleTime {
   double seconds, longest;
   Bound bound;
-  int32_t spilled;
+  int32_t registers, spilled;
 } ScheduleTime;
 /* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
 const int64_t *model_large_grid(int rank);
