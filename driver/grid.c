@@ -93,8 +93,10 @@ static int64_t rounded(int64_t n) {
   return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
 }
 
-/* Points from which on the extents of a grid of rank 3 are not rounded: rows of walks are chosen for them. */
+/* Points from which on the extents of a grid of rank 3 are not rounded: rows of walks are chosen for them. In rank 2
+ * the last one stays odd from there on where it is no multiple of WHOLE_ROW: such rows are not whole bulk copies. */
 static const double MANY_POINTS = 4194304;
+enum { WHOLE_ROW = 4 };
 
 /* Points of a grid of such extents. */
 static double points_of(const int64_t *size, int rank) {
@@ -130,7 +132,9 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
   bool exact = rank == MAX_RANK && points_of(size, rank) >= MANY_POINTS;
+  bool ragged = rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= MANY_POINTS;
   for (int d = 0; d < rank && !exact; d++)
     size[d] = rounded(size[d]);
+  size[1] += ragged;
   reduce_size(p, t, size);
 }

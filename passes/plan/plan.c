@@ -139,6 +139,28 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
   *want = tile;
 }
 
+/* Does `want` say anything of tiles? */
+static bool says_tile(const Schedule *want) {
+  bool says = want->T || want->chunk || want->ahead || want->edges || want->barriers;
+  for (int d = 0; d < MAX_RANK; d++)
+    says = says || want->block[d] || want->elems[d];
+  return says;
+}
+
+/* Makes plan `s` of module `m`, which is cut, one of time over warps where all was left open, it came to walks, and
+ * that is clearly faster. */
+static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
+  Schedule want = *c->schedule, first;
+  PassContext with = *c;
+  if (want.family != FAMILY_AUTO || says_tile(&want) || s->family != FAMILY_STREAM || m->grid.rank != 2 ||
+      !c->target->bulk_copy || !schedule_prefers_warps(c, m, s, want.size))
+    return true;
+  want.family = FAMILY_WARPS;
+  with.schedule = &want;
+  diag_remark(c->diags, no_loc(), "time runs over warps: that is expected to be faster than tiles that are walked");
+  return schedule_resolve(&with, m, &want, &first) && plan_tile(&with, plan_tiled_copy(m, first.T), s);
+}
+
 /* The plan for module `m`, whose step is neither cut nor repeated, in *s: its family, its cut, its time steps, its
  * tiles. */
 static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
@@ -156,7 +178,7 @@ static bool make_plan(PassContext *c, const Module *m, Schedule *s) {
   if (!family_row(want.family)->tiled && want.family > FAMILY_AUTO)
     return plan_tile(&with, trial, s);
   return schedule_resolve(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&
-         says_cut(c, trial, s);
+         prefer_warps(c, trial, s) && says_cut(c, trial, s);
 }
 
 /* Says as remarks why the plan is `plan`, as many candidates as option "why" of the pass asks for. */

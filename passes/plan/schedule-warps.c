@@ -1,7 +1,7 @@
 /* schedule-warps.c: tiles for time over warps: what is asked for made legal, and what is left open chosen. Rules and
  * where they come from: docs/passes.md, lower-warps. */
 #include "passes/lower/warps.h"
-#include "passes/plan/estimate.h"
+#include "passes/plan/plan.h"
 
 enum { MAX_WARPS_T = 64, MOST_RING = 8 };
 
@@ -137,4 +137,28 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=warps: %s; use -schedule=stream", why);
   return !why;
+}
+
+/* Does the equation only add and multiply? What others cost beside that was not measured. */
+static bool only_adds(const WarpEquation *e) {
+  for (const Op *op = e->piece->body->first; op; op = op->next)
+    if (op->nresults && op->noperands && !e->free[op->results[0]->id] && op->code != OP_ADD && op->code != OP_SUB &&
+        op->code != OP_MUL && op->code != OP_NEG && op->code != OP_FMA)
+      return false;
+  return true;
+}
+
+bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+  static const Schedule open = {.family = FAMILY_WARPS};
+  const Reduction *by;
+  const char *why;
+  Schedule s;
+  ScheduleTime t;
+  double points = (double)size[0] * (double)size[1];
+  if (points < tuning.large_grid[1] || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
+    return false;
+  const WarpEquation *e = warps_equation(m, &why);
+  return only_adds(e) && size[1] * type_size(m->fields[e->field].type) % VECTOR_BYTES == 0 &&
+         schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t) &&
+         cost_of(c->target, e, &s) < tuning.warps_clearly * 1e12 * t.seconds / points;
 }
