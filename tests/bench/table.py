@@ -57,7 +57,7 @@ class Entry:
 
     def default(self):
         """The row of what stc takes by itself; None: not measured."""
-        chosen = [row for row in self.rows.values() if row.get("chosen") and row["family"] in ("naive", "overlap", "stream")]
+        chosen = [row for row in self.rows.values() if row.get("chosen") and row["family"] in ("naive", "overlap", "stream", "warps")]
         return chosen[0] if chosen else self.rows.get("stream", self.rows.get("overlap"))
 
     def ratio(self, family):
@@ -188,11 +188,11 @@ def table_large():
     for e in entries_of("large.json"):
         row = e.default()
         rivals = [published(e.program, e.type, e.size, tool) for tool in TOOLS]
-        rows.append([e.program, e.type, short_size(e.size)] + [speed(e.gpts(f)) for f in ("naive", "overlap", "stream")]
+        rows.append([e.program, e.type, short_size(e.size)] + [speed(e.gpts(f)) for f in ("naive", "overlap", "stream", "warps")]
                     + ["%.1f" % e.ratio("naive"), str(row["T"]), str(row["registers"]), str(row["local_bytes"])]
                     + ["%.0f %%" % (100 * row[key]) for key in ("of_copy_limit", "of_arithmetic_limit")] + [speed(row["expected_gpts"])]
                     + [str(rival["gpts"]) if rival else "" for rival in rivals] + [goals.get((e.program, e.type, e.size), "")])
-    head = "program,type,size,naive,overlap,stream,of naive,T,registers,spilled,of copying,of arithmetic,expected".split(",")
+    head = "program,type,size,naive,overlap,stream,warps,of naive,T,registers,spilled,of copying,of arithmetic,expected".split(",")
     return markdown(head + list(TOOLS) + ["goal"], rows)
 
 
