@@ -347,9 +347,9 @@ static bool refused(const Test *t, StcStatus s) {
 
 /* Do the messages kept say that tiles of the program cannot be walked as was asked? */
 static bool walk_refused(const Test *t, StcStatus s) {
-  bool known = strstr(t->messages, "use -schedule=overlap") || strstr(t->messages, "take fewer time steps") ||
-               strstr(t->messages, "take a smaller -T");
-  return (s == STC_USAGE || s == STC_INPUT) && strstr(t->messages, "-schedule=stream: ") && known;
+  bool known = strstr(t->messages, "schedule=overlap") || strstr(t->messages, "take fewer time steps") ||
+               strstr(t->messages, "take a smaller ");
+  return (s == STC_USAGE || s == STC_INPUT) && strstr(t->messages, "schedule=stream: ") && known;
 }
 
 /* Is extent list entry e large enough for the program, and among those wanted in a reduced run? */
