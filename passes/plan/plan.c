@@ -134,7 +134,7 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
     return;
   if (plan_is_naive(m, want, &tile))
     tile = (Schedule){.family = FAMILY_NAIVE};
-  else if (want->family == FAMILY_AUTO && !family_row(tile.family)->walked && c->target->async_copy)
+  else if (want->family == FAMILY_AUTO && !family_row(tile.family)->walked && c->target->simt)
     diag_remark(c->diags, no_loc(), "tiles overlap and are not walked: that is better on a small grid");
   *want = tile;
 }
