@@ -27,7 +27,7 @@ def main(library, header):
     wrong += [f"exported, but not in stc.h: {s}" for s in sorted(found - declared)]
     wrong += [f"needs {n}, which is not part of libc" for n in sorted(needed)
               if not re.match(r"(lib(c|m|dl|rt|pthread)|ld-linux.*)\.so", n)]
-    if not re.search(r"SONAME.*\[libstc\.so\.0\.1\]", dynamic):
+    if not re.search(r"SONAME.*\[libstc\.so\.0\.2\]", dynamic):
         wrong.append("its SONAME is not libstc.so.0.2")
     print("\n".join(wrong) or f"{len(found)} functions")
     return bool(wrong)

@@ -59,7 +59,7 @@ class All(unittest.TestCase):
             with open(os.path.join(folder, "summary.txt")) as f:
                 text = f.read()
             self.assertRegex(text, r"== bench: status 0, \d+ s")
-            self.assertIn("139 ops on host, 0 differ", text)
+            self.assertIn("159 ops on host, 0 differ", text)
             self.assertIn("| star1d1r | f32 | 300 |", text)
             self.assertIn("== check: no time left", text)
             self.assertEqual(done.returncode, 0, text)
