@@ -1,5 +1,5 @@
-/* driver/artifact.h: what is written beside or around code: manifest.c, header.c, launcher.c, shared-object.c, fortran.c,
- * and the C text of expressions, expression.c. */
+/* driver/artifact.h: what is written beside or around code: manifest.c, header.c, launcher.c, shared-object.c,
+ * fortran.c, and the C text of expressions, expression.c. */
 #ifndef STC_DRIVER_ARTIFACT_H
 #define STC_DRIVER_ARTIFACT_H
 

@@ -1,5 +1,5 @@
-/* driver/command.h: the stc command: what its options say (options.h), its commands (command.c, run.c, format.c) and what
- * stc run does (run-NAME.c). */
+/* driver/command.h: the stc command: what its options say (options.h), its commands (command.c, run.c, format.c) and
+ * what stc run does (run-NAME.c). */
 #ifndef STC_DRIVER_COMMAND_H
 #define STC_DRIVER_COMMAND_H
 

@@ -21,7 +21,7 @@ StcContext *stc_context_new(const StcConfig *config) {
   void *user = config ? config->user : NULL;
   StcContext *c = fn(user, NULL, sizeof *c);
   if (c)
-    *c = (StcContext){fn, config ? config->message : NULL, user, false, false};
+    *c = (StcContext){fn, config ? config->message : NULL, user, false, false, false};
   return c;
 }
 

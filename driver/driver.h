@@ -5,6 +5,7 @@
  *                   the parts of this header, in the order of what follows
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
+ *   settings.c      what StcOptions say, checked and taken
  *   budget.c        what programs of very many stencils do without, to compile in seconds
  *   define.c        a param's value as text
  *   plugin.c        passes from shared objects

@@ -1,6 +1,6 @@
-/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline function,
- * so that a C program needs the object and this header only. A GPU's launcher (launcher.c) is made of the same text but
- * for memory and launches. */
+/* driver/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an inline
+ * function, so that a C program needs the object and this header only. A GPU's launcher (launcher.c) is made of the
+ * same text but for memory and launches. */
 #include "driver/header.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* driver/launcher.c: -emit=launcher, one C file that has a GPU's artifact in it and runs it, with the functions that the
- * header of a host artifact has (header.c): it needs CUDA's driver or HIP's runtime, and no other file. */
+/* driver/launcher.c: -emit=launcher, one C file that has a GPU's artifact in it and runs it, with the functions that
+ * the header of a host artifact has (header.c): it needs CUDA's driver or HIP's runtime, and no other file. */
 #include "driver/header.h"
 
 #include <string.h>

@@ -79,10 +79,7 @@ static const char *set_remarks(Command *c, const char *v) {
   if (v && *v && !plan)
     return "plan, which lists the best candidates of schedules among all remarks, or nothing";
   c->options.remarks = true;
-  if (plan && !c->options.passes)
-    c->options.passes = PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED;
-  if (plan && !c->options.schedule)
-    c->options.schedule = family_name(FAMILY_AUTO);
+  c->context->candidates = plan;
   return NULL;
 }
 

@@ -1,6 +1,6 @@
-/* driver/options.h: the tables of the command line (options-table.c). Parsing (options.c), help (help.c), the manual page (man.c) and the
- * shells' completion (completion.c) are made from them, so that none of these can know of an option that the others do
- * not. */
+/* driver/options.h: the tables of the command line (options-table.c). Parsing (options.c), help (help.c), the
+ * manual page (man.c) and the shells' completion (completion.c) are made from them, so that none of these can know of
+ * an option that the others do not. */
 #ifndef STC_OPTIONS_H
 #define STC_OPTIONS_H
 

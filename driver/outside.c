@@ -1,5 +1,5 @@
-/* driver/outside.c: the functions of a host artifact's header, or of a launcher, for callers in other files: of a shared
- * object (shared-object.c), or of the launcher as an object. */
+/* driver/outside.c: the functions of a host artifact's header, or of a launcher, for callers in other files: of a
+ * shared object (shared-object.c), or of the launcher as an object. */
 #include "driver/header.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* driver/program.h: contexts (context.c) and programs (compile.c and what stands beside it), on which all of the driver stands. */
+/* driver/program.h: contexts (context.c) and programs (compile.c and what stands beside it), on which all of the driver
+ * stands. */
 #ifndef STC_DRIVER_PROGRAM_H
 #define STC_DRIVER_PROGRAM_H
 
@@ -20,8 +21,9 @@ struct StcContext {
   ReallocFn realloc;
   void (*message)(void *user, const StcMessage *m);
   void *user;
-  bool command; /* the stc command's: messages name its options */
-  bool verbose; /* -v: context_remark is heard */
+  bool command;    /* the stc command's: messages name its options */
+  bool verbose;    /* -v: context_remark is heard */
+  bool candidates; /* -Rpass=plan: the remarks of pass plan list candidates */
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. A plan's
@@ -51,8 +53,8 @@ static inline const char *option_name(const StcContext *c, const char *option, c
   return c->command ? option : member;
 }
 
-/* ---------------------------------------------------------------- programs: compile.c declared.c describe.c define.c
- */
+/* ---------------------------------------------------------------- programs: compile.c settings.c declared.c
+ * describe.c define.c */
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
@@ -124,6 +126,11 @@ struct StcProgram {
 
 /* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them. */
 StcStatus program_distribute(const StcProgram *p, const char *cut, StcProgram **out);
+/* The options with all their strings copied into `a`; of NULL, those that all are left open in. (settings.c) */
+StcOptions options_copy(Arena *a, const StcOptions *o);
+/* Checks the options that no other part checks, and fills the program's language, schedule and defines from them.
+ * STC_USAGE or STC_INPUT after an error. (settings.c) */
+StcStatus options_take(StcProgram *p);
 /* Opens what options.load_passes names; closes it. */
 StcStatus plugins_open(StcProgram *p);
 void plugins_close(StcProgram *p);

@@ -105,6 +105,8 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 #define PASSES_PLANNED "planned"
 #define PASSES_BEFORE_PLAN "scalarize,history,probes,simplify"
 #define PASSES_DEFAULT PASSES_BEFORE_PLAN ",plan," PASSES_PLANNED
+/* The same, whose remarks list the best ten candidates of schedules. */
+#define PASSES_DEFAULT_WHY PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
 /* The passes that the plan of `m` asks for, from its family's row and its edges and barriers: from the cut on if

@@ -1,5 +1,5 @@
-/* driver/data/data.h: files written whole or not at all (files.c), and fields in and out of them: npy.c, png.c, random.c,
- * values.c; how far fields differ (check.c). */
+/* driver/data/data.h: files written whole or not at all (files.c), and fields in and out of them: npy.c, png.c,
+ * random.c, values.c; how far fields differ (check.c). */
 #ifndef STC_DRIVER_DATA_H
 #define STC_DRIVER_DATA_H
 

@@ -1,5 +1,5 @@
-/* driver/data/movie.c: pictures of many steps as a film, .mp4, which the program ffmpeg makes of them. It reads them from
- * a socket, not a pipe, so that its end is an error here and no signal. */
+/* driver/data/movie.c: pictures of many steps as a film, .mp4, which the program ffmpeg makes of them. It reads them
+ * from a socket, not a pipe, so that its end is an error here and no signal. */
 #include "driver/data/writer.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* driver/device/device.h: devices: a table of kinds (device.c), and what a kind can do (device-*.c); memory (memory.c). */
+/* driver/device/device.h: devices: a table of kinds (device.c), and what a kind can do (device-*.c); memory
+ * (memory.c). */
 #ifndef STC_DRIVER_DEVICE_H
 #define STC_DRIVER_DEVICE_H
 
