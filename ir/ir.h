@@ -7,8 +7,8 @@
  *   build.h       making and changing code
  *   run.h         what code means; launching, the interpreter, the simulator
  *   target.h      what passes may ask about a target
- *   below         text (print.c  parse.c: what is printed parses back to the same module), verifier (verify.c
- *                 verify-code.c)
+ *   below         text (print.c  print-code.c  read.c  parse.c  parse-code.c: what is printed parses back to the same
+ *                 module), verifier (verify.c  verify-code.c)
  *   plan.h        schedules and plans, families.def
  *
  * Of the rest each is for a few files alone: exec.h (quick arithmetic), interp.h, sim/simulate.h, text.h, verify.h.
@@ -26,7 +26,7 @@
 #include "ir/run.h"
 #include "ir/target.h"
 
-/* ---------------------------------------------------------------- text: print.c, parse.c */
+/* ---------------------------------------------------------------- text: print.c, print-code.c, parse.c */
 
 /* The module as text (deterministic; ends in a newline), in its arena. Renumbers. */
 char *module_print(Module *m);

@@ -37,8 +37,7 @@ static void print_string(Str *b, const char *s) {
   str_add(b, "\"");
 }
 
-/* A symbol: @name, or @"name" if it is not a plain word. */
-static void print_symbol(Str *b, const char *name) {
+void symbol_print(Str *b, const char *name) {
   str_add(b, "@");
   if (!name)
     str_add(b, "?");
@@ -48,29 +47,17 @@ static void print_symbol(Str *b, const char *name) {
     print_string(b, name);
 }
 
-static const char *scalar_name(const Module *m, int i) { return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL; }
-static const char *field_name(const Module *m, int i) { return i >= 0 && i < m->nfields ? m->fields[i].name : NULL; }
-static const char *buffer_name(const Module *m, int i) { return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL; }
-static const char *param_array_name(const Module *m, int i) {
-  return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL;
-}
-static const char *array_name(const Kernel *k, int i) {
-  return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL;
-}
-static const char *kernel_name(const Module *m, int i) { return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL; }
-
 /* A parenthesised list of fields. */
 static void print_fields(Str *b, const Module *m, int n, const int32_t *fields) {
   str_add(b, "(");
   for (int i = 0; i < n; i++) {
     str_add(b, i ? ", " : "");
-    print_symbol(b, field_name(m, fields[i]));
+    symbol_print(b, field_name(m, fields[i]));
   }
   str_add(b, ")");
 }
 
-/* "[-1, 0]" */
-static void print_offsets(Str *b, int n, const int64_t *off) {
+void offsets_print(Str *b, int n, const int64_t *off) {
   str_add(b, "[");
   for (int d = 0; d < n; d++)
     str_addf(b, "%s%lld", d ? ", " : "", (long long)off[d]);
@@ -83,6 +70,11 @@ static void print_sizes(Str *b, int n, const int32_t *size) {
   for (int d = 0; d < n; d++)
     str_addf(b, "%s%d", d ? ", " : "", (int)size[d]);
   str_add(b, "]");
+}
+
+void indent_print(Str *s, int indent) {
+  for (int i = 0; i < indent; i++)
+    str_add(s, "  ");
 }
 
 /* ---- constants */
@@ -148,7 +140,7 @@ void affine_print(Str *s, const Module *m, Affine x) {
     if (name && name_is_plain(name))
       str_add(s, name);
     else
-      print_symbol(s, name);
+      symbol_print(s, name);
   }
   if (!x.n)
     str_addf(s, "%lld", (long long)x.c);
@@ -167,243 +159,11 @@ void box_print(Str *s, const Module *m, const Box *b) {
   str_add(s, "]");
 }
 
-/* ---- ops */
-
-/* What printing an op needs to know: the module, and the kernel (NULL outside of one). */
-typedef struct Printer {
-  Str *s;
-  const Module *m;
-  const Kernel *k;
-} Printer;
-
-static void print_indent(Str *s, int indent) {
-  for (int i = 0; i < indent; i++)
-    str_add(s, "  ");
-}
-
-static void print_value(Str *s, const Value *v) {
-  if (v)
-    str_addf(s, "%%%d", (int)v->id);
-  else
-    str_add(s, "%?");
-}
-
-/* `n` values with commas between. */
-static void print_values(Str *s, int n, Value *const *v) {
-  for (int i = 0; i < n; i++) {
-    str_add(s, i ? ", " : "");
-    print_value(s, v[i]);
-  }
-}
-
-/* "[%i, %j] + [-1, 0]" of the `n` indices at `v` and their offsets. */
-static void print_place(Str *s, int n, Value *const *v, const int64_t *off) {
-  str_add(s, "[");
-  print_values(s, n, v);
-  str_add(s, "]");
-  bool any = false;
-  for (int d = 0; d < n && d < MAX_RANK; d++)
-    any |= off[d] != 0;
-  if (any) {
-    str_add(s, " + ");
-    print_offsets(s, n < MAX_RANK ? n : MAX_RANK, off);
-  }
-}
-
-/* A memory op: values to store, symbol, place. */
-static void print_memory(Printer *p, const Op *op, const char *symbol) {
-  int stored = op_first_index(op) < op->noperands ? op_first_index(op) : op->noperands;
-  str_add(p->s, " ");
-  print_values(p->s, stored, op->operands);
-  str_add(p->s, stored ? ", " : "");
-  print_symbol(p->s, symbol);
-  print_place(p->s, op->noperands - stored, op->operands + stored, op->off);
-  if (op_info[op->code].form == FORM_ARRAY)
-    str_addf(p->s, " v%d", (int)op->ver);
-}
-
-/* An async.copy: " @sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n 4". */
-static void print_copy(Printer *p, const Op *op) {
-  int rank = p->k && op->sym >= 0 && op->sym < p->k->narrays ? p->k->arrays[op->sym].rank : 0;
-  rank = rank < op->noperands ? rank : op->noperands;
-  str_add(p->s, " ");
-  print_symbol(p->s, array_name(p->k, op->sym));
-  print_place(p->s, rank, op->operands, op->off);
-  str_addf(p->s, " v%d from ", (int)op->ver);
-  print_symbol(p->s, buffer_name(p->m, op->from));
-  print_place(p->s, op->noperands - rank, op->operands + rank, op->from_off);
-  str_addf(p->s, " n %d", (int)op->count);
-}
-
-/* The rank of array number `i` of the kernel, but at most `n`. */
-static int rank_within(const Printer *p, int i, int n) {
-  int rank = p->k && i >= 0 && i < p->k->narrays ? p->k->arrays[i].rank : 0;
-  return rank < n ? rank : n;
-}
-
-/* An op on a signal: " %p, @full[%i] + [1]". */
-static void print_signal(Printer *p, const Op *op) {
-  int n = op_signal_values(op) < op->noperands ? op_signal_values(op) : op->noperands;
-  str_add(p->s, " ");
-  print_values(p->s, n, op->operands);
-  str_add(p->s, n ? ", " : "");
-  print_symbol(p->s, array_name(p->k, op->sym));
-  print_place(p->s, op->noperands - n, op->operands + n, op->off);
-}
-
-/* A bulk copy: " @sA[%i] + [4] v2 from @A[%k] + [4] n %n on @full[%m]", or " @sA[%i] v2 to @A[%k] n %n". */
-static void print_bulk(Printer *p, const Op *op) {
-  bool loads = op->code == OP_BULK_LOAD;
-  int array = rank_within(p, op->sym, op->noperands), signal = rank_within(p, op->signal, loads ? op->noperands : 0);
-  int buffer = op->noperands - 1 - array - signal;
-  buffer = buffer < 0 ? 0 : buffer;
-  str_add(p->s, " ");
-  print_symbol(p->s, array_name(p->k, op->sym));
-  print_place(p->s, array, op->operands, op->off);
-  str_addf(p->s, " v%d %s ", (int)op->ver, loads ? "from" : "to");
-  print_symbol(p->s, buffer_name(p->m, op->from));
-  print_place(p->s, buffer, op->operands + array, op->from_off);
-  str_add(p->s, " n ");
-  print_values(p->s, array + buffer < op->noperands, op->operands + array + buffer);
-  if (!loads)
-    return;
-  str_add(p->s, " on ");
-  print_symbol(p->s, array_name(p->k, op->signal));
-  str_add(p->s, "[");
-  print_values(p->s, op->noperands - array - buffer - 1, op->operands + array + buffer + 1);
-  str_add(p->s, "]");
-}
-
-/* An op between lanes: " %a xor 16", " %a by 1". */
-static void print_lane(Printer *p, const Op *op) {
-  str_add(p->s, " ");
-  print_values(p->s, op->noperands, op->operands);
-  str_addf(p->s, op->code == OP_SHUFFLE ? " xor %lld" : " by %lld", (long long)op->off[0]);
-}
-
-/* The operand, offset and box of idx.*, or the operands and box of inside. */
-static void print_boxed(Printer *p, const Op *op) {
-  str_add(p->s, " ");
-  print_values(p->s, op->noperands, op->operands);
-  if (op_info[op->code].form == FORM_MAP && op->off[0])
-    str_addf(p->s, " + %lld", (long long)op->off[0]);
-  str_add(p->s, " in ");
-  if (op->box)
-    box_print(p->s, p->m, op->box);
-  else
-    str_add(p->s, "?");
-}
-
-/* The head of a for: " %i = %lo to %hi step 1 unroll parallel with %x = %init". */
-static void print_for_head(Printer *p, const Op *op) {
-  const Block *b = op->nblocks ? op->blocks[0] : NULL;
-  str_add(p->s, " ");
-  print_value(p->s, b && b->nargs ? b->args[0] : NULL);
-  str_add(p->s, " = ");
-  print_values(p->s, op->noperands < 1 ? 0 : 1, op->operands);
-  str_add(p->s, " to ");
-  print_values(p->s, op->noperands < 2 ? 0 : 1, op->operands + 1);
-  str_addf(p->s, " step %lld", (long long)op->off[0]);
-  str_add(p->s, op->flags & FOR_UNROLL ? " unroll" : "");
-  str_add(p->s, op->flags & FOR_PARALLEL ? " parallel" : "");
-  str_add(p->s, op->flags & FOR_EDGES ? " edges" : op->flags & FOR_MIDDLE ? " middle" : "");
-  if (op->count)
-    str_addf(p->s, " parts %d", (int)op->count);
-  for (int i = 2; i < op->noperands; i++) {
-    str_add(p->s, i == 2 ? " with " : ", ");
-    print_value(p->s, b && i - 1 < b->nargs ? b->args[i - 1] : NULL);
-    str_add(p->s, " = ");
-    print_value(p->s, op->operands[i]);
-  }
-}
-
-/* What stands between an op's name and its types, by form. */
-static void print_attributes(Printer *p, const Op *op) {
-  switch (op_info[op->code].form) {
-  case FORM_CONST:
-    str_add(p->s, " ");
-    const_print(p->s, op->cval, op->nresults ? op->results[0]->type : TY_NONE);
-    break;
-  case FORM_SCALAR:
-    str_add(p->s, " ");
-    print_symbol(p->s, scalar_name(p->m, op->sym));
-    break;
-  case FORM_ACCESS:
-    str_add(p->s, " ");
-    print_symbol(p->s, field_name(p->m, op->sym));
-    print_offsets(p->s, p->m->grid.rank, op->off);
-    break;
-  case FORM_MEMBER:
-    str_add(p->s, " ");
-    print_values(p->s, op->noperands, op->operands);
-    str_addf(p->s, ", %d", (int)op->sym);
-    break;
-  case FORM_LANE: print_lane(p, op); break;
-  case FORM_ELEMENT:
-    str_add(p->s, " ");
-    print_symbol(p->s, param_array_name(p->m, op->sym));
-    print_place(p->s, op->noperands, op->operands, op->off);
-    break;
-  case FORM_DIM: str_addf(p->s, " %d", (int)op->sym); break;
-  case FORM_GLOBAL: print_memory(p, op, buffer_name(p->m, op->sym)); break;
-  case FORM_ARRAY: print_memory(p, op, array_name(p->k, op->sym)); break;
-  case FORM_COPY: print_copy(p, op); break;
-  case FORM_COUNT: str_addf(p->s, " %d", (int)op->count); break;
-  case FORM_SIGNAL: print_signal(p, op); break;
-  case FORM_BULK: print_bulk(p, op); break;
-  case FORM_BOX:
-  case FORM_MAP: print_boxed(p, op); break;
-  case FORM_FOR: print_for_head(p, op); break;
-  case FORM_IF:
-    str_add(p->s, op->noperands ? " " : "");
-    print_values(p->s, op->noperands, op->operands);
-    str_add(p->s, op->flags & IF_INTERIOR ? " interior" : "");
-    break;
-  default: str_add(p->s, op->noperands ? " " : ""); print_values(p->s, op->noperands, op->operands);
-  }
-}
-
-static void print_block(Printer *p, const Block *b, int indent);
-
-/* The nested blocks of `op` in braces. */
-static void print_nested(Printer *p, const Op *op, int indent) {
-  for (int i = 0; i < op->nblocks; i++) {
-    str_add(p->s, i ? " else {\n" : " {\n");
-    print_block(p, op->blocks[i], indent + 1);
-    print_indent(p->s, indent);
-    str_add(p->s, "}");
-  }
-}
-
-static void print_op(Printer *p, const Op *op, int indent) {
-  print_indent(p->s, indent);
-  print_values(p->s, op->nresults, op->results);
-  str_addf(p->s, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
-  print_attributes(p, op);
-  int types = op_info[op->code].result == RESULT_MANY && op->nresults ? 1 : op->nresults;
-  for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++) {
-    str_add(p->s, i ? ", " : " : ");
-    type_print(p->s, p->m, op->results[i]->type);
-  }
-  print_nested(p, op, indent);
-  str_add(p->s, "\n");
-}
-
-static void print_block(Printer *p, const Block *b, int indent) {
-  for (const Op *op = b->first; op; op = op->next)
-    print_op(p, op, indent);
-}
-
-void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int indent) {
-  str_add(s, "");
-  print_block(&(Printer){s, m, k}, b, indent);
-}
-
 /* ---- declarations */
 
 static void print_scalar(Str *s, const Module *m, const Scalar *x) {
   str_add(s, x->is_param ? "  param " : x->is_reduction ? "  reduction " : "  let ");
-  print_symbol(s, x->name);
+  symbol_print(s, x->name);
   str_addf(s, " : %s", type_name(x->type));
   if (x->expr) {
     str_add(s, " = {\n");
@@ -427,7 +187,7 @@ static void print_composite(Str *s, const Module *m, const Composite *c) {
 
 static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
   str_add(s, "  param_array ");
-  print_symbol(s, p->name);
+  symbol_print(s, p->name);
   str_add(s, "[");
   affine_print(s, m, p->extent);
   str_addf(s, "] : %s%s\n", type_name(p->type),
@@ -438,11 +198,11 @@ static void print_param_array(Str *s, const Module *m, const ParamArray *p) {
 
 static void print_record(Str *s, const Module *m, const Record *r) {
   str_add(s, "  record ");
-  print_symbol(s, r->name);
+  symbol_print(s, r->name);
   str_add(s, " : ");
   type_print(s, m, r->type);
   str_add(s, " from ");
-  print_symbol(s, field_name(m, r->first));
+  symbol_print(s, field_name(m, r->first));
   str_add(s, "\n");
 }
 
@@ -450,7 +210,7 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   static const char *const rules[] = {"", " outside clamp", " outside mirror", " outside periodic", " outside const "};
   static const char *const exchanges[] = {" local", " exchange once", " exchange"};
   str_add(s, "  field ");
-  print_symbol(s, f->name);
+  symbol_print(s, f->name);
   str_add(s, " : ");
   type_print(s, m, f->type);
   str_add(s, " on ");
@@ -467,7 +227,7 @@ static void print_field(Str *s, const Module *m, const Field *f) {
     str_addf(s, " history %d", (int)f->history);
   if (f->past) {
     str_addf(s, " past %d of ", (int)f->past);
-    print_symbol(s, field_name(m, f->present));
+    symbol_print(s, field_name(m, f->present));
   }
   if (f->whole) {
     str_add(s, exchanges[f->exchange]);
@@ -520,7 +280,7 @@ static void print_extent(Str *s, int rank, const Extent *e) {
 
 static void print_stencil(Str *s, const Module *m, const Stencil *st, const char *keyword) {
   str_addf(s, "  %s ", keyword);
-  print_symbol(s, st->name);
+  symbol_print(s, st->name);
   str_add(s, " ");
   print_fields(s, m, st->ntargets, st->targets);
   if (st->level)
@@ -556,10 +316,10 @@ static void print_args(Str *s, const Module *m, const Kernel *k) {
       str_add(s, "step");
     } else if (a->kind == KARG_SCALAR) {
       str_add(s, "scalar ");
-      print_symbol(s, scalar_name(m, a->index));
+      symbol_print(s, scalar_name(m, a->index));
     } else {
       str_add(s, a->reads && a->writes ? "reads writes " : a->reads ? "reads " : a->writes ? "writes " : "buffer ");
-      print_symbol(s, buffer_name(m, a->index));
+      symbol_print(s, buffer_name(m, a->index));
     }
   }
   str_add(s, ")\n");
@@ -567,7 +327,7 @@ static void print_args(Str *s, const Module *m, const Kernel *k) {
 
 static void print_array(Str *s, const Kernel *k, const Array *a) {
   str_addf(s, "    %s ", a->space == SPACE_SHARED ? "shared" : "private");
-  print_symbol(s, a->name);
+  symbol_print(s, a->name);
   str_addf(s, " : %s", type_name(a->type));
   print_sizes(s, a->rank, a->shape);
   bool padded = false;
@@ -577,7 +337,7 @@ static void print_array(Str *s, const Kernel *k, const Array *a) {
     str_addf(s, "%s%d .. %d%s", d ? ", " : " pad [", (int)a->pad_lo[d], (int)a->pad_hi[d], d == a->rank - 1 ? "]" : "");
   if (a->storage >= 0) {
     str_add(s, " in ");
-    print_symbol(s, array_name(k, a->storage));
+    symbol_print(s, array_name(k, a->storage));
   }
   str_add(s, "\n");
 }
@@ -591,7 +351,7 @@ static void print_multiples(Str *s, const Module *m, const Kernel *k) {
   }
   if (k->instead) {
     str_add(s, " instead ");
-    print_symbol(s, kernel_name(m, k->instead - 1));
+    symbol_print(s, kernel_name(m, k->instead - 1));
   }
 }
 
@@ -606,7 +366,7 @@ static void print_extents(Str *s, const Module *m, int rank, const Affine *exten
 
 static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  kernel ");
-  print_symbol(s, k->name);
+  symbol_print(s, k->name);
   str_add(s, " threads ");
   print_sizes(s, k->rank, k->threads);
   if (kernel_warp(k) != WARP_LANES)
@@ -635,20 +395,20 @@ static void print_sequence(Str *s, const Module *m, const HostSeq *q, int indent
   str_add(s, " {\n");
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
-    print_indent(s, indent + 1);
+    indent_print(s, indent + 1);
     if (op->kind == HOST_LAUNCH) {
       str_add(s, "launch ");
-      print_symbol(s, kernel_name(m, op->a));
+      symbol_print(s, kernel_name(m, op->a));
       str_add(s, op->beside ? " beside" : "");
     } else {
       str_add(s, "swap ");
-      print_symbol(s, buffer_name(m, op->a));
+      symbol_print(s, buffer_name(m, op->a));
       str_add(s, ", ");
-      print_symbol(s, buffer_name(m, op->b));
+      symbol_print(s, buffer_name(m, op->b));
     }
     str_add(s, "\n");
   }
-  print_indent(s, indent);
+  indent_print(s, indent);
   str_add(s, "}\n");
 }
 
@@ -667,19 +427,19 @@ static void print_host(Str *s, const Module *m) {
 static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   static const char *const kinds[] = {"", " until", " finite ", " bounds "};
   str_add(s, "  reduce ");
-  print_symbol(s, r->name);
+  symbol_print(s, r->name);
   str_addf(s, " = %s %s over ", op_info[r->op].name, type_name(r->type));
   box_print(s, m, &r->over);
   str_addf(s, " every %lld%s", (long long)r->every, kinds[r->kind]);
   if (r->kind >= REDUCE_FINITE)
-    print_symbol(s, field_name(m, r->field));
+    symbol_print(s, field_name(m, r->field));
   if (r->body) {
     str_add(s, " {\n");
     block_print(s, m, NULL, r->body, 2);
     str_add(s, "  }\n");
   } else {
     str_add(s, " in ");
-    print_symbol(s, buffer_name(m, r->result));
+    symbol_print(s, buffer_name(m, r->result));
     print_sequence(s, m, &r->seq, 1);
   }
   if (r->stop) {
@@ -692,22 +452,22 @@ static void print_reduction(Str *s, const Module *m, const Reduction *r) {
 /* "  points @points.1 at [@rx, 8] in [0 .. N - 1, 8] by @points.1 next @points.1.next most 2": a list of points. */
 static void print_list(Str *s, const Module *m, const PointList *l) {
   str_add(s, "  points ");
-  print_symbol(s, l->name);
+  symbol_print(s, l->name);
   str_add(s, " at [");
   for (int d = 0; d < m->grid.rank; d++) {
     str_add(s, d ? ", " : "");
     if (l->array[d] >= 0)
-      print_symbol(s, param_array_name(m, l->array[d]));
+      symbol_print(s, param_array_name(m, l->array[d]));
     else
       affine_print(s, m, l->at[d]);
   }
   str_add(s, "] in ");
   box_print(s, m, &l->box);
   str_add(s, " by ");
-  print_symbol(s, field_name(m, l->field));
+  symbol_print(s, field_name(m, l->field));
   if (l->next >= 0) {
     str_add(s, " next ");
-    print_symbol(s, param_array_name(m, l->next));
+    symbol_print(s, param_array_name(m, l->next));
   }
   str_addf(s, l->most ? " most %d\n" : "\n", (int)l->most);
 }
@@ -715,17 +475,17 @@ static void print_list(Str *s, const Module *m, const PointList *l) {
 /* "  probe @p : f32 over [8, 0 .. N - 1] of @points.1 every 4 {...}", in kernel IR with "in @p" and the launches. */
 static void print_probe(Str *s, const Module *m, const Probe *p) {
   str_add(s, "  probe ");
-  print_symbol(s, p->name);
+  symbol_print(s, p->name);
   str_addf(s, " : %s over ", type_name(p->type));
   box_print(s, m, &p->box);
   if (p->list >= 0) {
     str_add(s, " of ");
-    print_symbol(s, m->lists[p->list].name);
+    symbol_print(s, m->lists[p->list].name);
   }
   str_addf(s, " every %lld", (long long)p->every);
   if (p->result >= 0) {
     str_add(s, " in ");
-    print_symbol(s, param_array_name(m, p->result));
+    symbol_print(s, param_array_name(m, p->result));
   }
   if (m->level == LEVEL_KIR) {
     print_sequence(s, m, &p->seq, 1);
@@ -746,7 +506,7 @@ static void print_part(Str *s, const Module *m, const GridPart *p) {
   str_add(s, " reach");
   print_extent(s, m->grid.rank, &p->reach);
   str_add(s, " steps ");
-  print_symbol(s, scalar_name(m, p->steps));
+  symbol_print(s, scalar_name(m, p->steps));
   str_add(s, "\n");
 }
 
@@ -760,7 +520,7 @@ static void print_declarations(Str *s, const Module *m) {
   box_print(s, m, &m->grid);
   if (m->steps_by) {
     str_add(s, " steps ");
-    print_symbol(s, scalar_name(m, m->steps_by - 1));
+    symbol_print(s, scalar_name(m, m->steps_by - 1));
     str_add(s, "\n");
   } else {
     str_addf(s, " steps %lld\n", (long long)m->steps);
@@ -799,13 +559,13 @@ static void print_stencils(Str *s, const Module *m) {
 
 static void print_buffer(Str *s, const Module *m, const Buffer *b) {
   str_add(s, "  buffer ");
-  print_symbol(s, b->name);
+  symbol_print(s, b->name);
   if (b->kind == BUFFER_SCRATCH) {
     str_addf(s, " scratch %s[%lld]\n", type_name(b->type), (long long)b->cells);
     return;
   }
   str_add(s, b->kind == BUFFER_PARAM ? " param " : " : ");
-  print_symbol(s, b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
+  symbol_print(s, b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
   if (b->kind == BUFFER_FIELD)
     str_addf(s, " copy %d", (int)b->copy);
   str_add(s, "\n");

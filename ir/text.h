@@ -1,4 +1,4 @@
-/* ir/text.h: what the files about the text form share (print.c, read.c, parse-code.c, parse.c). */
+/* ir/text.h: what the files about the text form share (print.c, print-code.c, read.c, parse-code.c, parse.c). */
 #ifndef STC_IR_TEXT_H
 #define STC_IR_TEXT_H
 
@@ -9,6 +9,36 @@
 
 /* Is `s` a word that needs no quotes: letters, digits and underscores, dots between them, no digit first? */
 bool name_is_plain(const char *s);
+
+/* ---------------------------------------------------------------- printing: print.c */
+
+/* The name of scalar, field, buffer, launch-time array, kernel number `i` of the module, of array number `i` of the
+ * kernel (NULL outside of one). NULL if there is none. */
+static inline const char *scalar_name(const Module *m, int i) {
+  return i >= 0 && i < m->nscalars ? m->scalars[i].name : NULL;
+}
+static inline const char *field_name(const Module *m, int i) {
+  return i >= 0 && i < m->nfields ? m->fields[i].name : NULL;
+}
+static inline const char *buffer_name(const Module *m, int i) {
+  return i >= 0 && i < m->nbuffers ? m->buffers[i].name : NULL;
+}
+static inline const char *param_array_name(const Module *m, int i) {
+  return i >= 0 && i < m->nparam_arrays ? m->param_arrays[i].name : NULL;
+}
+static inline const char *array_name(const Kernel *k, int i) {
+  return k && i >= 0 && i < k->narrays ? k->arrays[i].name : NULL;
+}
+static inline const char *kernel_name(const Module *m, int i) {
+  return i >= 0 && i < m->nkernels ? m->kernels[i].name : NULL;
+}
+
+/* Adds a symbol: @name, or @"name" if it is not a plain word; "@?" if there is no name. */
+void symbol_print(Str *b, const char *name);
+/* Adds the `n` offsets: "[-1, 0]". */
+void offsets_print(Str *b, int n, const int64_t *off);
+/* Adds what lines begin with that are nested `indent` deep. */
+void indent_print(Str *s, int indent);
 
 /* ---------------------------------------------------------------- tokens: read.c */
 
