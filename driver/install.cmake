@@ -52,3 +52,9 @@ install(FILES ${habits}/stc.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendo
 if(STC_SHARED)
   include(packaging/deb/package.cmake)
 endif()
+
+# The module for several processes, and its source, from which it is made for another MPI.
+if(TARGET stc_mpi)
+  install(PROGRAMS ${CMAKE_BINARY_DIR}/stc-mpi.so DESTINATION ${CMAKE_INSTALL_LIBDIR}/stc COMPONENT mpi)
+endif()
+install(FILES driver/split/stc-mpi.c driver/split/net.h DESTINATION ${CMAKE_INSTALL_DATADIR}/stc COMPONENT mpi)

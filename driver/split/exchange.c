@@ -5,12 +5,11 @@
 #include <string.h>
 
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]) {
-  const StcPlan *q = part->plan;
-  const Box *box = &q->module->fields[field].box;
+  const Box *box = &part->module->fields[field].box;
   bool any = true;
   for (int d = 0; d < box->rank; d++) {
-    lo[d] = affine_eval(box->lo[d], q->scalars, NULL);
-    hi[d] = affine_eval(box->hi[d], q->scalars, NULL);
+    lo[d] = affine_eval(box->lo[d], part->scalars, NULL);
+    hi[d] = affine_eval(box->hi[d], part->scalars, NULL);
     any &= lo[d] <= hi[d];
   }
   return any;
@@ -72,13 +71,13 @@ Sending split_sending(const StcPlan *p, const Transfer *t) {
 static bool find_transfer(const StcPlan *p, int from, int to, int field, const int *turns, Transfer *out) {
   const Split *s = p->split;
   const PartPlan *x = &s->part[from], *y = &s->part[to];
-  const Field *f = &y->plan->module->fields[field];
+  const Field *f = &y->module->fields[field];
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   bool any = part_cells(y, field, lo, hi);
   *out = (Transfer){.from = from, .to = to, .field = field};
   for (int d = 0; d < s->rank && any; d++) {
-    int64_t by = turns[d] * (s->hi[d] - s->lo[d] + 1), first = affine_eval(f->whole->lo[d], y->plan->scalars, NULL),
-            last = affine_eval(f->whole->hi[d], y->plan->scalars, NULL);
+    int64_t by = turns[d] * (s->hi[d] - s->lo[d] + 1), first = affine_eval(f->whole->lo[d], y->scalars, NULL),
+            last = affine_eval(f->whole->hi[d], y->scalars, NULL);
     first = (first > x->lo[d] ? first : x->lo[d]) + by;
     last = (last < x->hi[d] ? last : x->hi[d]) + by;
     out->lo[d] = lo[d] > first ? lo[d] : first;
@@ -92,7 +91,7 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, const i
 /* Adds the transfers of field `field` from part `from` to part `to`: as often around as there are cells for. */
 static void add_transfers(StcPlan *p, int from, int to, int field) {
   Split *s = p->split;
-  bool ring = s->part[to].plan->module->fields[field].ring;
+  bool ring = s->part[to].module->fields[field].ring;
   int most[MAX_RANK] = {0}, turns[MAX_RANK];
   Transfer t;
   for (int d = 0; d < s->rank; d++)
@@ -106,7 +105,7 @@ static void add_transfers(StcPlan *p, int from, int to, int field) {
 
 void split_find_transfers(StcPlan *p) {
   Split *s = p->split;
-  const Module *m = s->part[0].plan->module;
+  const Module *m = s->part[0].module;
   for (int f = 0; f < m->nfields; f++)
     for (int to = 0; to < s->nparts && m->fields[f].exchange == EXCHANGE_STEPS; to++)
       for (int from = 0; from < s->nparts; from++)

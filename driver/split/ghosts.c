@@ -30,13 +30,13 @@ static StcStatus open_part(StcPlan *p, PartPlan *part) {
 
 StcStatus ghosts_open(StcPlan *p) {
   StcStatus s = STC_OK;
-  for (int i = 0; i < p->split->nparts && !s && p->device.kind == &device_sim; i++)
+  for (int i = p->split->begin; i < p->split->end && !s && p->device.kind == &device_sim; i++)
     s = open_part(p, &p->split->part[i]);
   return s;
 }
 
 void ghosts_close(StcPlan *p) {
-  for (int i = 0; i < p->split->nparts && p->split->part; i++) {
+  for (int i = p->split->begin; i < p->split->end && p->split->part; i++) {
     StcPlan *q = p->split->part[i].plan;
     for (int f = 0; q && q->ghosts && f < q->module->nfields; f++)
       free(q->ghosts->levels[f]);
@@ -44,7 +44,7 @@ void ghosts_close(StcPlan *p) {
 }
 
 void ghosts_scattered(StcPlan *p) {
-  for (int i = 0; i < p->split->nparts; i++) {
+  for (int i = p->split->begin; i < p->split->end; i++) {
     const StcPlan *q = p->split->part[i].plan;
     for (int f = 0; q->ghosts && f < q->module->nfields; f++) {
       int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
@@ -72,8 +72,8 @@ void ghosts_exchanged(StcPlan *p) {
     const Transfer *t = &s->transfers[i];
     const PartPlan *y = &s->part[t->to];
     CellArray to = {0};
-    if (!y->plan->ghosts)
-      return;
+    if (!y->plan || !y->plan->ghosts)
+      continue;
     part_cells(y, t->field, to.lo, to.hi);
     Runs r = runs_of(s->rank, t->lo, t->hi, &to, &to);
     Noting x = {y->plan->ghosts->levels[t->field], p->done};

@@ -6,7 +6,7 @@
 
 /* Gives the parts the values that reductions have now. */
 static void share_scalars(StcPlan *p) {
-  for (int i = 0; i < p->split->nparts; i++) {
+  for (int i = p->split->begin; i < p->split->end; i++) {
     StcPlan *q = p->split->part[i].plan;
     for (int k = 0; k < q->module->nscalars; k++) {
       const Scalar *x = &q->module->scalars[k];
@@ -31,7 +31,7 @@ static void name_part(const StcPlan *p, int i) {
 static StcStatus run_parts(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   StcStatus s = STC_OK;
-  for (int i = 0; i < split->nparts && !s; i++) {
+  for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     int64_t launches = q->launches;
     q->first = q->done = p->done;
@@ -68,7 +68,7 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
 /* Waits for all parts. */
 static StcStatus wait_parts(StcPlan *p) {
   StcStatus s = STC_OK;
-  for (int i = 0; i < p->split->nparts && !s; i++) {
+  for (int i = p->split->begin; i < p->split->end && !s; i++) {
     StcPlan *q = p->split->part[i].plan;
     s = q->device.kind->whole ? STC_OK : q->device.kind->wait(&q->device);
   }

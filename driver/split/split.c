@@ -94,6 +94,8 @@ static void part_range(const Split *s, int d, int64_t i, int64_t *lo, int64_t *h
 static void place_parts(StcPlan *p) {
   Split *s = p->split;
   s->part = ARENA_ARRAY(p->w.arena, PartPlan, s->nparts);
+  s->begin = 0;
+  s->end = s->nparts;
   for (int i = 0; i < s->nparts; i++) {
     int64_t rest = i;
     for (int d = s->rank - 1; d >= 0; d--) {
@@ -156,7 +158,7 @@ static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
 /* Makes the plan of part `i`, whose code is that of the first and largest one. */
 static StcStatus make_part(const SplitArgs *a, int i) {
   Split *s = a->plan->split;
-  const char *device = a->devices[(int64_t)i * a->ndevices / s->nparts];
+  const char *device = a->devices[(int64_t)(i - s->begin) * a->ndevices / (s->end - s->begin)];
   int n;
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
   bool asked = s->every > 0;
@@ -166,13 +168,15 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   StcPlan *q = s->part[i].plan;
   if (!asked)
     s->every = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
-  if (i == 0)
+  if (i == s->begin)
     st = fit_rings(a->plan, q->module, asked);
   if (!st)
     st = plan_reset(q, n, part_defines(a, i, s->every, &n));
   q->inits_done = true;
   if (!st)
     plan_warned(q);
+  s->part[i].module = q->module;
+  s->part[i].scalars = q->scalars;
   return st;
 }
 
@@ -215,7 +219,7 @@ static StcStatus open_guarded(void *arg) {
   place_parts(p);
   a->cut = cut_text(p->w.arena, s);
   st = program_distribute(p->program, a->cut, &s->program);
-  for (int i = 0; i < s->nparts && !st; i++)
+  for (int i = s->begin; i < s->end && !st; i++)
     st = make_part(a, i);
   if (st)
     return st;
@@ -225,8 +229,9 @@ static StcStatus open_guarded(void *arg) {
   Str shape = {.arena = p->w.arena};
   for (int d = 0; d < s->rank; d++)
     str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
-  p->schedule = arena_printf(p->w.arena, "%s, %s parts, exchange by %s after %lld step%s", s->part[0].plan->schedule,
-                             shape.s, s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
+  p->schedule =
+      arena_printf(p->w.arena, "%s, %s parts, exchange by %s after %lld step%s", s->part[s->begin].plan->schedule,
+                   shape.s, s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
   return st || !s->transport->open ? st : s->transport->open(p);
 }
 
@@ -237,7 +242,7 @@ void split_close(StcPlan *p) {
   if (s->transport && s->transport->close)
     s->transport->close(p);
   ghosts_close(p);
-  for (int i = 0; i < s->nparts && s->part; i++)
+  for (int i = s->begin; i < s->end && s->part; i++)
     stc_plan_free(s->part[i].plan);
   stc_program_free(s->program);
   p->split = NULL;

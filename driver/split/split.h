@@ -6,6 +6,7 @@
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
+ *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
  *                   transport-peer.c from GPU to GPU
  *
@@ -15,10 +16,15 @@
 #define STC_SPLIT_H
 
 #include "driver/driver.h"
+#include "driver/split/net.h"
 
-/* A part: where it lies among the parts, and the points of the grid that it owns. */
+/* A part: the rank (net.h) that has it, and its plan there; where it lies among the parts, and the points of the grid
+ * that it owns; its module, and the values of that module's scalars, as far as they say where its cells are. */
 typedef struct PartPlan {
-  StcPlan *plan;
+  int rank;
+  StcPlan *plan; /* NULL: on another rank */
+  const Module *module;
+  const Const *scalars;
   int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
 } PartPlan;
 
@@ -32,12 +38,15 @@ typedef struct Transfer {
 typedef struct Transport Transport;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
- * brought up to date; age: steps made since. inputs: those that no step changes have been sent. */
+ * brought up to date; age: steps made since. net: the ranks that the parts are dealt out to, NULL: there is one. Those
+ * of this rank are numbers begin .. end - 1. */
 struct Split {
   StcProgram *program;
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   int rank, nparts;
   PartPlan *part;
+  Net *net;
+  int begin, end;
   int64_t every, age;
   int ntransfers;
   Transfer *transfers;
@@ -45,7 +54,7 @@ struct Split {
   void *state;
 };
 
-/* How cells get from part to part. All report errors to the plan `p`, which has the parts. */
+/* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */
 struct Transport {
   const char *name;
   StcStatus (*open)(StcPlan *p);     /* NULL: nothing to do */
@@ -53,7 +62,11 @@ struct Transport {
   void (*close)(StcPlan *p);         /* NULL: nothing to do */
 };
 extern const Transport transport_copy, transport_peer;
-/* Can all parts that have something for each other send it from device to device? */
+/* Is the transfer between two parts of this rank? */
+static inline bool transfer_is_here(const Split *s, const Transfer *t) {
+  return s->part[t->from].plan && s->part[t->to].plan;
+}
+/* Can all parts of this rank that have something for each other send it from device to device? */
 bool parts_are_near(StcPlan *p);
 /* The runs of a transfer between the fields' present memories, in bytes. */
 Sending split_sending(const StcPlan *p, const Transfer *t);

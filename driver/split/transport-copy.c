@@ -36,12 +36,12 @@ static StcStatus copy_cells(StcPlan *p, const Transfer *t) {
 static StcStatus copy_exchange(StcPlan *p) {
   Split *split = p->split;
   StcStatus s = STC_OK;
-  for (int i = 0; i < split->nparts && !s; i++) {
+  for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     s = q->device.kind->whole ? STC_OK : q->device.kind->wait(&q->device);
   }
   for (int i = 0; i < split->ntransfers && !s; i++)
-    s = copy_cells(p, &split->transfers[i]);
+    s = transfer_is_here(split, &split->transfers[i]) ? copy_cells(p, &split->transfers[i]) : STC_OK;
   return s;
 }
 

@@ -7,18 +7,22 @@
 
 bool parts_are_near(StcPlan *p) {
   Split *s = p->split;
+  int here = 0;
   for (int i = 0; i < s->ntransfers; i++) {
+    if (!transfer_is_here(s, &s->transfers[i]))
+      continue;
+    here++;
     Device *from = &s->part[s->transfers[i].from].plan->device, *to = &s->part[s->transfers[i].to].plan->device;
     if (from->kind != to->kind || !from->kind->near || !from->kind->near(from, to))
       return false;
   }
-  return s->ntransfers > 0;
+  return here > 0;
 }
 
 /* Marks where each part is. */
 static StcStatus mark_all(const Split *s) {
   StcStatus st = STC_OK;
-  for (int i = 0; i < s->nparts && !st; i++)
+  for (int i = s->begin; i < s->end && !st; i++)
     st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device);
   return st;
 }
@@ -30,6 +34,8 @@ static StcStatus follow_all(const Split *s, bool senders) {
   StcStatus st = seen ? STC_OK : STC_MEMORY;
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
+    if (!transfer_is_here(s, t))
+      continue;
     int waits = senders ? t->from : t->to, other = senders ? t->to : t->from;
     bool *done = &seen[waits * s->nparts + other];
     Device *d = &s->part[waits].plan->device;
@@ -49,6 +55,8 @@ static StcStatus peer_exchange(StcPlan *p) {
     st = follow_all(s, true);
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
+    if (!transfer_is_here(s, t))
+      continue;
     Device *d = &s->part[t->from].plan->device;
     Sending x = split_sending(p, t);
     st = d->kind->send(d, &s->part[t->to].plan->device, &x);

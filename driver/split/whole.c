@@ -116,13 +116,13 @@ static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int w
 /* Field `field` of all parts, to them or from them. */
 static StcStatus move_field(StcPlan *p, int field, bool in) {
   Split *split = p->split;
-  int whole = whole_field(p, split->part[0].plan, field);
+  int whole = whole_field(p, split->part[split->begin].plan, field);
   StcStatus s = STC_OK;
   if (whole < 0)
     return STC_OK;
   const Slot *slot = &p->slots[p->slot_of_field[whole]];
   char *values = slot_values(p, slot, in, &s);
-  for (int i = 0; i < split->nparts && !s; i++)
+  for (int i = split->begin; i < split->end && !s; i++)
     s = (in ? scatter_field : gather_field)(p, &split->part[i], field, whole, values);
   if (!s && !in)
     s = move_slot(p, slot, values, true);
@@ -133,13 +133,13 @@ static StcStatus move_field(StcPlan *p, int field, bool in) {
 /* Launch-time array `array` of the parts' module to all of them. */
 static StcStatus scatter_array(StcPlan *p, int array) {
   Split *split = p->split;
-  const StcPlan *first = split->part[0].plan;
+  const StcPlan *first = split->part[split->begin].plan;
   int whole = module_find_param_array(p->module, first->module->param_arrays[array].name);
   StcStatus s = STC_OK;
   if (whole < 0 || p->slot_of_array[whole] < 0)
     return STC_OK;
   void *values = slot_values(p, &p->slots[p->slot_of_array[whole]], true, &s);
-  for (int i = 0; i < split->nparts && !s; i++) {
+  for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     if (q->slot_of_array[array] >= 0)
       s = move_slot(q, &q->slots[q->slot_of_array[array]], values, true);
@@ -149,7 +149,7 @@ static StcStatus scatter_array(StcPlan *p, int array) {
 }
 
 StcStatus split_scatter(StcPlan *p) {
-  const Module *m = p->split->part[0].plan->module;
+  const Module *m = p->split->part[0].module;
   StcStatus s = STC_OK;
   for (int f = 0; f < m->nfields && !s; f++)
     s = move_field(p, f, true);
@@ -161,7 +161,7 @@ StcStatus split_scatter(StcPlan *p) {
 }
 
 StcStatus split_gather(StcPlan *p) {
-  const Module *m = p->split->part[0].plan->module;
+  const Module *m = p->split->part[0].module;
   StcStatus s = STC_OK;
   for (int f = 0; f < m->nfields && !s; f++)
     if (m->fields[f].exchange == EXCHANGE_STEPS)
