@@ -82,6 +82,13 @@ static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *
     }
 }
 
+/* Makes the lines of walk `s` as long as a wave of the target, and its blocks no smaller than one: half of the lanes
+ * would be off. */
+static void fill_waves(const PlanQuery *q, Schedule *s) {
+  if (q->rank < MAX_RANK && s->block[q->rank - 1] < q->t->lanes)
+    s->block[q->rank - 1] = q->t->lanes;
+}
+
 /* Adds the walked tiles of launch `l` of T steps. */
 static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   static const Schedule open = {.family = FAMILY_STREAM};
@@ -95,6 +102,7 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         s = own;
         memcpy(s.block, *b, sizeof *s.block * (size_t)q->rank);
         memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
+        fill_waves(q, &s);
         s.chunk = q->rank == 1 ? 1 : *chunk;
         if (q->rank > 1 || chunk == chunks)
           add(q, out, &s, of);
@@ -136,11 +144,9 @@ static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
     return;
   if (any || q->want.family == FAMILY_OVERLAP)
     add_overlaps(q, out, l, T);
-  if ((any && q->t->async_copy && (q->all || q->points >= tuning.few_points[q->rank - 1])) ||
-      (q->want.family == FAMILY_STREAM && !large))
+  if ((any && (q->all || q->points >= tuning.few_points[q->rank - 1])) || (q->want.family == FAMILY_STREAM && !large))
     add_walks(q, out, l, T);
-  if (q->rank == MAX_RANK && q->t->async_copy && q->points >= tuning.few_points[q->rank - 1] &&
-      q->want.family != FAMILY_OVERLAP)
+  if (q->rank == MAX_RANK && q->points >= tuning.few_points[q->rank - 1] && q->want.family != FAMILY_OVERLAP)
     add_planes(q, out, l, T);
 }
 
@@ -165,7 +171,7 @@ static void add_usual(const PlanQuery *q, PlanCandidates *out) {
 
 /* Are there no candidates but the usual one: on large grids, but for walks of planes? */
 static bool is_settled(const PlanQuery *q, const PlanCandidates *out) {
-  bool planes = q->rank == MAX_RANK && out->n && out->all[0].of->p && q->t->async_copy;
+  bool planes = q->rank == MAX_RANK && out->n && out->all[0].of->p;
   return q->points >= tuning.large_grid[q->rank - 1] && !planes && !q->all;
 }
 

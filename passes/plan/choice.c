@@ -44,31 +44,60 @@ void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
   k->spilled = t.spilled;
 }
 
-/* The best that is not the usual one. */
-static PlanCandidate *best_other(const PlanCandidates *all) {
+/* The families of a choice. */
+typedef enum Among { AMONG_ALL, AMONG_WALKED, AMONG_OVERLAPPED } Among;
+
+/* The best of those families that is not the usual one. */
+static PlanCandidate *best_other(const PlanCandidates *all, Among among) {
   PlanCandidate *best = NULL;
   for (int i = 0; i < all->n; i++) {
     PlanCandidate *k = &all->all[i];
-    if (!k->usual && !k->dropped && (!best || k->seconds < best->seconds))
+    bool walked = family_row(k->s.family)->walked;
+    if (!k->usual && !k->dropped && (among == AMONG_ALL || walked == (among == AMONG_WALKED)) &&
+        (!best || k->seconds < best->seconds))
       best = k;
   }
   return best;
 }
 
+/* The better of the best walk and the best overlapped tile, both lowered and looked at; NULL if there are not both. */
+static PlanCandidate *better_family(const PlanQuery *q, const PlanCandidates *all) {
+  PlanCandidate *walk = best_other(all, AMONG_WALKED), *over = best_other(all, AMONG_OVERLAPPED);
+  if (!walk || !over)
+    return NULL;
+  plan_look_at(q, walk);
+  plan_look_at(q, over);
+  if (walk->dropped || over->dropped)
+    return walk->dropped ? over : walk;
+  return walk->seconds < over->seconds ? walk : over;
+}
+
+/* Is it measured how what is counted compares walks with overlapped tiles? It is on hardware with asynchronous copies.
+ */
+static bool compares_families(const PlanQuery *q) { return q->t->async_copy || q->tiled; }
+
 /* Is the grid not so small that what is counted tells enough? Then the usual tile and the best other one are lowered
  * and looked at: so it is seen what registers they want. */
 static bool is_looked_at(const PlanQuery *q) { return q->points > tuning.parted_points && !q->tiled; }
 
-/* The better of the two. */
-static const PlanCandidate *best_looked_at(const PlanQuery *q, const PlanCandidates *all) {
-  PlanCandidate *usual = all->n && all->all[0].usual ? &all->all[0] : NULL, *other = best_other(all);
+/* The better of the usual tile and `other`, the best of the others. */
+static const PlanCandidate *best_looked_at(const PlanQuery *q, const PlanCandidates *all, PlanCandidate *other) {
+  PlanCandidate *usual = all->n && all->all[0].usual ? &all->all[0] : NULL;
   if (!usual || !other)
-    return plan_best(all);
+    return other ? other : plan_best(all);
   plan_look_at(q, usual);
   plan_look_at(q, other);
   if (other->dropped || (!usual->dropped && other->spilled > usual->spilled))
     return usual->dropped ? NULL : usual;
   return usual->dropped || other->seconds < tuning.better_than_usual * usual->seconds ? other : usual;
+}
+
+/* The best of all candidates. */
+static const PlanCandidate *best_of(const PlanQuery *q, const PlanCandidates *all) {
+  PlanCandidate *other = compares_families(q) ? NULL : better_family(q, all);
+  if (other || is_looked_at(q))
+    return best_looked_at(q, all, other ? other : best_other(all, AMONG_ALL));
+  return plan_best(all);
 }
 
 /* The best tile for question `q`, as schedule_suit wants it. */
@@ -77,7 +106,7 @@ static bool choose(const PlanQuery *q, Schedule *out) {
   plan_candidates(q, &all);
   for (int i = 0; i < all.n; i++)
     plan_cost(q, &all.all[i]);
-  const PlanCandidate *best = is_looked_at(q) ? best_looked_at(q, &all) : plan_best(&all);
+  const PlanCandidate *best = best_of(q, &all);
   if (!best || best->usual)
     return false;
   take_tile(out, &best->s);

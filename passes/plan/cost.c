@@ -175,6 +175,14 @@ typedef struct FewWork {
   double instructions, start, memory, alone;
 } FewWork;
 
+/* Instructions that a scheduler issues in a microsecond: as tuned for one that takes a whole warp each clock, fewer
+ * where a wave takes several. */
+static double few_rate(const TargetInfo *t) {
+  double lanes =
+      t->clock > 0 && t->issue_rate > 0 ? t->issue_rate / (t->clock * t->cores * tuning.schedulers) : t->lanes;
+  return tuning.few_rate * fmin(1, lanes / t->lanes);
+}
+
 /* That of tiles counted in `n`. */
 static FewWork few_work(const PlanQuery *q, const TileCount *n) {
   int r = n->rank - 1;
@@ -182,7 +190,7 @@ static FewWork few_work(const PlanQuery *q, const TileCount *n) {
   if (!n->walked) {
     FewWork w = {.instructions = tuning.few_part * n->operations + (1 - tuning.few_part) * n->functions,
                  .memory = tuning.few_tile[r]};
-    w.alone = w.memory + tuning.few_step[r] * n->instances + w.instructions / tuning.few_rate;
+    w.alone = w.memory + tuning.few_step[r] * n->instances + w.instructions / few_rate(q->t);
     return w;
   }
   double more = n->points > tuning.parted_points ? tuning.few_long_cell[r] : tuning.few_cell[r];
@@ -204,7 +212,7 @@ static LaunchTime few_time(const PlanQuery *q, const TileCount *n) {
   t.filled = each < most ? each / most : 1;
   t.alone[BOUND_ISSUE] =
       1e-6 * rounds *
-      (w.start + ceil(at_once * warps / tuning.schedulers) * w.instructions / tuning.few_rate + w.memory / at_once);
+      (w.start + ceil(at_once * warps / tuning.schedulers) * w.instructions / few_rate(q->t) + w.memory / at_once);
   t.alone[BOUND_LATENCY] = 1e-6 * rounds * (w.start + w.alone);
   t.alone[cached ? BOUND_CACHE : BOUND_MEMORY] = bytes * 1e-9 / (cached ? q->t->cache_bandwidth : q->t->bandwidth);
   for (int b = 0; b < BOUNDS; b++)
