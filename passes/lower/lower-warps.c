@@ -135,32 +135,52 @@ Box warps_range(const WarpKernel *k, int d) {
   return (Box){.rank = 1, .lo = {affine_sub(a, in->lo[d], all->lo[d])}, .hi = {affine_sub(a, in->hi[d], all->lo[d])}};
 }
 
-/* Are all rows of the group that comes with row `y` in the main piece, as far as that is asked, and all columns? */
+bool warps_sides(const WarpKernel *k, int32_t *left, int32_t *right) {
+  const Box *in = &k->e->piece->box, *all = &k->e->m->fields[k->e->field].box;
+  Affine before = affine_sub(k->b.arena, in->lo[1], all->lo[1]), behind = affine_sub(k->b.arena, all->hi[1], in->hi[1]);
+  if (before.n || behind.n || before.c < 0 || behind.c < 0 || before.c + behind.c > k->w.X)
+    return false;
+  *left = (int32_t)before.c;
+  *right = (int32_t)behind.c;
+  return true;
+}
+
+Value *warps_wide(WarpKernel *k) {
+  return build2(&k->b, OP_GE, k->columns, build_int(&k->b, TY_I64, (int64_t)WARP_LANES * k->w.X));
+}
+
+/* Are all rows of the group that comes with row `y` in the main piece, in a field as wide as a strip, and all columns?
+ */
 static void find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides) {
   Builder *b = &k->b;
   Box down = warps_range(k, 0), across = warps_range(k, 1);
   Value *first = warps_add(k, y, -(int64_t)k->e->above * k->w.C), *last = warps_add(k, y, k->w.U - 1);
   Value *right = warps_add(k, s->x, (int64_t)WARP_LANES * k->w.X - 1);
-  Value *wide = build2(b, OP_GE, k->columns, build_int(b, TY_I64, (int64_t)WARP_LANES * k->w.X));
   *rows = build2(b, OP_AND, build_inside(b, 1, &first, &down), build_inside(b, 1, &last, &down));
-  *rows = build2(b, OP_AND, *rows, wide);
+  *rows = build2(b, OP_AND, *rows, warps_wide(k));
   *sides = build2(b, OP_AND, build_inside(b, 1, &s->x, &across), build_inside(b, 1, &right, &across));
 }
 
 /* The group's rows through the warp's levels, with tests where there are points outside of the main piece. */
 static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
   Value *rows, *sides;
+  int32_t left, right;
   Builder outer, inner;
+  bool near = warps_sides(k, &left, &right);
   find_rims(k, s, y, &rows, &sides);
+  if (!near)
+    rows = build2(&k->b, OP_AND, rows, sides);
   Op *whole = build_if(&k->b, build1(&k->b, OP_UNIFORM, rows), 0, NULL);
   go_in(k, whole, 1, &outer);
   warps_group(k, RIMS_ANY, s, y, slot);
   k->b = builder_at_end(outer.arena, whole->blocks[0]);
-  Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, sides), 0, NULL);
-  go_in(k, middle, 0, &inner);
+  if (near) {
+    Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, sides), 0, NULL);
+    go_in(k, middle, 1, &inner);
+    warps_group(k, RIMS_SIDES, s, y, slot);
+    k->b = builder_at_end(outer.arena, middle->blocks[0]);
+  }
   warps_group(k, RIMS_NONE, s, y, slot);
-  k->b = builder_at_end(outer.arena, middle->blocks[1]);
-  warps_group(k, RIMS_SIDES, s, y, slot);
   k->b = outer;
 }
 
@@ -236,7 +256,8 @@ static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried
   Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->above);
   Value *y = build2(&k->b, OP_SUB, s.y, lag);
   Op *groups = go_round(k, small(k, 0), s.groups, carried, &between);
-  Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
+  k->group = groups->blocks[0]->args[0];
+  Value *row = warps_mul(k, k->group, k->w.U);
   make_group(k, &s, build2(&k->b, OP_ADD, y, row), to, carried);
   come_out(k, groups, carried, &between);
   come_out(k, segments, carried, &outside);
@@ -250,7 +271,7 @@ static void make_arrays(WarpKernel *k) {
   const Field *f = &e->m->fields[e->field];
   Arena *a = k->b.arena;
   int32_t rows[MAX_RANK] = {w->W + 1, w->G * w->U, WARP_LANES * w->X}, signals[MAX_RANK] = {w->W + 1, w->G},
-          cells[MAX_RANK] = {e->last, w->X};
+          cells[MAX_RANK] = {e->last, w->X}, by[MAX_RANK] = {w->G * w->U, w->X};
   const Array ring = {.name = arena_printf(a, "%s.rows", f->name),
                       .type = f->type,
                       .space = SPACE_SHARED,
@@ -267,6 +288,9 @@ static void make_arrays(WarpKernel *k) {
   for (int i = 0; i < w->C * e->slots; i++)
     k->sums[i] = kernel_array(k->lo, k->k, arena_printf(a, "sum%d.%d", i / e->slots, i % e->slots),
                               e->slot_type[i % e->slots], SPACE_PRIVATE, cells, NULL, NULL);
+  k->by = ARENA_ARRAY(a, int32_t, w->C);
+  for (int l = 0; l < w->C; l++)
+    k->by[l] = kernel_array(k->lo, k->k, arena_printf(a, "by%d", l), f->type, SPACE_PRIVATE, by, NULL, NULL);
 }
 
 /* Finds lane and warp, makes the signals ready, and starts the sums with zeros, which nobody needs. */

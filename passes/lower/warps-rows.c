@@ -85,21 +85,20 @@ static Value *value_of(Cell *c, Point *p, const Value *v) {
 
 /* ---- points outside of the main piece */
 
-/* May cell `i` be outside of the main piece at the left or right rim? */
+/* Is cell `i` among those that can be outside of the main piece at the left or right rim, where that is near? */
 static bool may_be_side(const WarpKernel *k, int i) {
-  const Box *in = &k->e->piece->box, *all = &k->e->m->fields[k->e->field].box;
-  Affine left = affine_sub(k->b.arena, in->lo[1], all->lo[1]), right = affine_sub(k->b.arena, all->hi[1], in->hi[1]);
-  return left.n || right.n || i < left.c || i >= k->w.X - right.c;
+  int32_t left, right;
+  return warps_sides(k, &left, &right) && (i < left || i >= k->w.X - right);
 }
 
-/* Is the cell in the main piece? NULL: it is. */
+/* Is the cell's column in the main piece? NULL: it is, or its row is put by in case it is not. */
 static Value *in_main(Cell *c) {
   WarpKernel *k = c->r->k;
-  if (c->r->rims == RIMS_NONE || (c->r->rims == RIMS_SIDES && !may_be_side(k, c->i)))
+  if (c->r->rims == RIMS_NONE || !may_be_side(k, c->i))
     return NULL;
-  Box across = warps_range(k, 1), down = warps_range(k, 0);
-  Value *x = column(c->r, c->i), *in = build_inside(&k->b, 1, &x, &across);
-  return c->r->rims == RIMS_SIDES ? in : build2(&k->b, OP_AND, build_inside(&k->b, 1, &c->y, &down), in);
+  Box across = warps_range(k, 1);
+  Value *x = column(c->r, c->i);
+  return build_inside(&k->b, 1, &x, &across);
 }
 
 static Value *own_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
@@ -172,6 +171,95 @@ static void make_level(Row *r) {
       c.map = ARENA_ARRAY(k->b.arena, Value *, k->e->nvalues + 1);
       make_stage(&c);
     }
+}
+
+/* ---- rows outside of the main piece */
+
+/* Is row `y` (i32) one of the field with points outside of the main piece for which tests of few cells are not enough?
+ * The same for the warp. */
+static Value *is_odd(WarpKernel *k, Value *y) {
+  Builder *b = &k->b;
+  int32_t left, right;
+  Box down = warps_range(k, 0);
+  Value *row = build_convert(b, TY_I64, y), *zero = build_int(b, TY_I64, 0);
+  Value *is = build2(b, OP_AND, build2(b, OP_GE, row, zero), build2(b, OP_LT, row, k->rows));
+  if (warps_sides(k, &left, &right)) {
+    Value *even = build2(b, OP_AND, build_inside(b, 1, &y, &down), warps_wide(k));
+    is = build2(b, OP_AND, is, build1(b, OP_NOT, even));
+  }
+  return build1(b, OP_UNIFORM, is);
+}
+
+/* Where cell `i` is put by of the row that came `ago` rows before the `u`-th of the group at place `slot` of the rings.
+ */
+static void by_place(Row *r, Value *slot, int ago, int i, Value **at) {
+  WarpKernel *k = r->k;
+  Builder *b = &k->b;
+  int u = r->u - ago;
+  if (u < 0) {
+    Value *first = build2(b, OP_EQ, slot, build_int(b, TY_I32, 0));
+    slot = warps_add(k, build3(b, OP_SELECT, first, build_int(b, TY_I32, k->w.G), slot), -1);
+    u += k->w.U;
+  }
+  at[0] = warps_add(k, warps_mul(k, slot, k->w.U), u);
+  at[1] = build_int(b, TY_I32, i);
+}
+
+/* Puts by what the cells of an odd row that has come become outside of the main piece. */
+static void put_by(Row *r, Value *slot) {
+  WarpKernel *k = r->k;
+  Value *at[2], *odd = is_odd(k, r->y);
+  Builder outer = k->b;
+  Op *op = build_if(&outer, odd, 0, NULL);
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  for (int i = 0; i < k->w.X; i++) {
+    Cell c = {.r = r, .i = i, .stage = k->e->below, .y = r->y};
+    by_place(r, slot, 0, i, at);
+    build_astore(&k->b, k->by[r->level], 0, value_outside(&c), 2, at, NULL);
+  }
+  k->b = outer;
+}
+
+/* Affine `x` of the field's columns as an i32, by lane: as number of one of its cells. */
+static Value *cell_number(Row *r, Value *first, Affine x) {
+  WarpKernel *k = r->k;
+  Builder *b = &k->b;
+  Value *most = build_int(b, TY_I64, WARPS_FAR), *least = build_int(b, TY_I64, -1);
+  Value *v = build2(b, OP_MAX, build2(b, OP_MIN, build_affine(b, k->e->m, x), most), least);
+  return build2(b, OP_SUB, build_convert(b, TY_I32, v), first);
+}
+
+/* Takes back what was put by of the row that is finished, if it is odd, for its cells outside of the main piece. What
+ * was to come before the segment's first row was not. */
+static void take_back(Row *r, Value *slot) {
+  WarpKernel *k = r->k;
+  Type types[MAX_WARP_CELLS];
+  Value *at[2], *y = warps_add(k, r->y, -k->e->above), *odd = is_odd(k, y);
+  if (r->u < k->e->above)
+    odd = build2(&k->b, OP_AND, odd, build2(&k->b, OP_GT, k->group, build_int(&k->b, TY_I32, 0)));
+  for (int i = 0; i < k->w.X; i++)
+    types[i] = k->e->m->fields[k->e->field].type;
+  Builder outer = k->b;
+  Op *op = build_if(&outer, odd, k->w.X, types);
+  Builder other = builder_at_end(outer.arena, op->blocks[1]);
+  build_yield(&other, k->w.X, r->out);
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  Box down = warps_range(k, 0), across = warps_range(k, 1);
+  Value *in_rows = build_inside(&k->b, 1, &y, &down);
+  Value *first = build2(&k->b, OP_ADD, build1(&k->b, OP_UNIFORM, r->x), k->in_warp);
+  Value *lo = cell_number(r, first, across.lo[0]), *hi = cell_number(r, first, across.hi[0]);
+  for (int i = 0; i < k->w.X; i++) {
+    Value *number = build_int(&k->b, TY_I32, i);
+    Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, number, lo), build2(&k->b, OP_LE, number, hi));
+    in = build2(&k->b, OP_AND, in_rows, in);
+    by_place(r, slot, k->e->above, i, at);
+    Value *v = build_aload(&k->b, types[i], k->by[r->level], 0, 2, at, NULL);
+    r->out[i] = build3(&k->b, OP_SELECT, in, r->out[i], v);
+  }
+  build_yield(&k->b, k->w.X, r->out);
+  k->b = outer;
+  for (int i = 0; i < k->w.X; i++)
+    r->out[i] = op->results[i];
 }
 
 /* ---- rows on their way in and out */
@@ -283,7 +371,11 @@ void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, V
     for (r.level = 0; r.level < k->w.C; r.level++) {
       r.beside = ARENA_ARRAY(a, Value *, n + 1);
       r.out = ARENA_ARRAY(a, Value *, k->w.X);
+      if (rims == RIMS_ANY)
+        put_by(&r, slot);
       make_level(&r);
+      if (rims == RIMS_ANY)
+        take_back(&r, slot);
       r.own = r.out;
       r.y = warps_add(k, r.y, -k->e->above);
     }

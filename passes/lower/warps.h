@@ -45,6 +45,8 @@ typedef struct WarpShape {
 WarpShape warps_shape(const WarpEquation *e, const Schedule *s);
 /* Columns and rows of the grid that open choices are to suit. */
 enum { WARPS_GRID = 1 << 14 };
+/* No row or column has such a number. */
+enum { WARPS_FAR = 1 << 30 };
 /* Words of registers that what is kept takes; rows of a segment on such a grid. */
 int32_t warps_kept_words(const WarpEquation *e, const WarpShape *w);
 double warps_segment_rows(const TargetInfo *t, const WarpEquation *e, const WarpShape *w);
@@ -59,7 +61,8 @@ int32_t warps_per_core(const TargetInfo *t, const WarpEquation *e, const WarpSha
 
 /* A lane has at most so many cells. */
 enum { MAX_WARP_CELLS = 64 };
-/* Which points a group's rows may have outside of the main piece: none; some at the left and right rim; any. */
+/* Which points a group's rows may have outside of the main piece: none; the first and last cells of a lane, at the left
+ * and right rim; any, which are put by. */
 typedef enum WarpRims { RIMS_NONE, RIMS_SIDES, RIMS_ANY, RIMS } WarpRims;
 
 /* A segment: its first row, the row behind its last, the first column of its strip; of that columns [from, to) are
@@ -81,10 +84,12 @@ typedef struct WarpKernel {
   int32_t blocks;               /* of the launch */
   int ring, full, empty, share; /* arrays */
   int32_t *sums;                /* private arrays: what each level of a warp keeps */
+  int32_t *by;                  /* such: what rows become that are outside of the main piece, until they are due */
   Value *lane, *warp;           /* i32 */
   Value *is_first, *is_final;   /* is it the first (last) warp */
   Value *in_warp;               /* the lane's first column in the strip, i32 */
   Value *step;                  /* the launch's first time step, or NULL */
+  Value *group;                 /* number of the group in its segment, i32 */
   Value *rows, *columns;        /* of the field, i64 */
   Value *strips, *length;       /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
@@ -96,6 +101,10 @@ Value *warps_mul(WarpKernel *k, Value *x, int64_t y);
 Value *warps_grid(WarpKernel *k, Value *x, int d);
 /* Box dimension `d` of the main piece, as rows or columns of the field. */
 Box warps_range(const WarpKernel *k, int d);
+/* Are the rims at the left and right few columns, as many whatever the launch says? Then *left and *right are those. */
+bool warps_sides(const WarpKernel *k, int32_t *left, int32_t *right);
+/* Is the field as wide as a strip? Else its right rim can be any cell of a lane. */
+Value *warps_wide(WarpKernel *k);
 
 /* Computes the group of segment `s` whose first row that comes to the warp is `y` (i32), place `slot` (i32) of the
  * rings. */
