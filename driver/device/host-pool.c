@@ -1,0 +1,195 @@
+/* driver/device/host-pool.c: threads that run the tiles of a kernel.
+ *
+ * Each has a share of the tiles, those that follow each other, so that it finds in each launch what it had in the last
+ * one: in its cache, and in the memory that is near to it, for memory belongs to the node of the thread that touched it
+ * first. Threads that have finished their share take some of others'. */
+#include "driver/device/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A page of the large kind. Scratch from a half of it on gets whole ones: pages lie in memory as they like, and those
+ * of the small kind then share sets of the second-level cache that others leave alone. */
+enum { LARGE_PAGE = 1 << 21 };
+
+/* Takes a run of the tiles of thread `of`, a quarter of what is left: long runs first, single tiles at the end, so that
+ * all threads end together. False if none is left. */
+static bool take_from(HostShare *of, long long *first, long long *last) {
+  long long at = atomic_load(&of->next), run;
+  do {
+    if (at >= of->end)
+      return false;
+    run = (of->end - at + 3) / 4;
+  } while (!atomic_compare_exchange_weak(&of->next, &at, at + run));
+  *first = at;
+  *last = at + run;
+  return true;
+}
+
+/* Takes tiles for thread `own`: its own, then those of the threads behind it. */
+static bool take_tiles(HostPool *p, int own, long long *first, long long *last) {
+  int n = p->nworkers + 1;
+  for (int i = 0; i < (p->each ? 1 : n); i++)
+    if (take_from(&p->shares[(own + i) % n], first, last))
+      return true;
+  return false;
+}
+
+/* Runs tiles until none is left. */
+static void pull_tiles(HostPool *p, const HostWorker *w) {
+  long long first, last;
+  while (take_tiles(p, w->number, &first, &last))
+    for (long long i = first; i < last; i++) {
+      int64_t block[MAX_RANK] = {0}, rest = i;
+      for (int d = p->rank - 1; d >= 0; d--) {
+        block[d] = rest % p->blocks[d];
+        rest /= p->blocks[d];
+      }
+      p->fn(p->args, block, w->scratch);
+    }
+}
+
+/* The life of a thread of the pool. */
+static void *worker_main(void *arg) {
+  HostWorker *w = arg;
+  HostPool *p = w->pool;
+  uint64_t seen = 0;
+  if (w->cpus)
+    pthread_setaffinity_np(pthread_self(), sizeof *w->cpus, w->cpus);
+  pthread_mutex_lock(&p->lock);
+  for (;;) {
+    while (p->generation == seen && !p->quit)
+      pthread_cond_wait(&p->wake, &p->lock);
+    if (p->quit)
+      break;
+    seen = p->generation;
+    pthread_mutex_unlock(&p->lock);
+    pull_tiles(p, w);
+    pthread_mutex_lock(&p->lock);
+    if (--p->busy == 0)
+      pthread_cond_signal(&p->done);
+  }
+  pthread_mutex_unlock(&p->lock);
+  return NULL;
+}
+
+/* Scratch for one worker, aligned to 64 bytes at least; never NULL unless out of memory. */
+static char *scratch_new(size_t size) {
+  size_t align = size >= LARGE_PAGE / 2 ? LARGE_PAGE : 64, rounded = (size / align + 1) * align;
+  char *scratch = aligned_alloc(align, rounded);
+  if (scratch && align == LARGE_PAGE)
+    madvise(scratch, rounded, MADV_HUGEPAGE);
+  return scratch;
+}
+
+/* Makes worker `i` of `threads`. False when there is no memory. */
+static bool worker_new(HostPool *p, int i, int threads) {
+  HostWorker *w = &p->workers[i];
+  const cpu_set_t *cpus = p->nodes.n > 1 ? &p->nodes.cpus[host_node_of(&p->nodes, i, threads)] : NULL;
+  *w = (HostWorker){.pool = p, .scratch = scratch_new(p->scratch_size), .cpus = cpus, .number = i};
+  return w->scratch != NULL;
+}
+
+bool host_pool_start(HostPool *p, int threads, size_t scratch_size) {
+  cpu_set_t allowed = host_cpus();
+  host_nodes("/sys/devices/system/node", &allowed, &p->nodes);
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->wake, NULL);
+  pthread_cond_init(&p->done, NULL);
+  p->scratch_size = scratch_size;
+  p->workers = calloc((size_t)threads, sizeof *p->workers);
+  p->shares = aligned_alloc(_Alignof(HostShare), (size_t)threads * sizeof *p->shares);
+  if (!p->workers || !p->shares || !worker_new(p, 0, threads))
+    return false;
+  for (int i = 1; i < threads; i++) {
+    HostWorker *w = &p->workers[i];
+    if (!worker_new(p, i, threads) || pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+      free(w->scratch);
+      return false;
+    }
+    p->nworkers++;
+  }
+  return true;
+}
+
+void host_pool_stop(HostPool *p) {
+  pthread_mutex_lock(&p->lock);
+  p->quit = true;
+  pthread_cond_broadcast(&p->wake);
+  pthread_mutex_unlock(&p->lock);
+  for (int i = 1; i <= p->nworkers; i++) {
+    pthread_join(p->workers[i].thread, NULL);
+    free(p->workers[i].scratch);
+  }
+  if (p->workers)
+    free(p->workers[0].scratch);
+  free(p->workers);
+  free(p->shares);
+  pthread_cond_destroy(&p->wake);
+  pthread_cond_destroy(&p->done);
+  pthread_mutex_destroy(&p->lock);
+}
+
+/* Deals the tiles out to the first `n` threads, the others get none. */
+static void deal(HostPool *p, int n) {
+  for (int i = 0; i <= p->nworkers; i++) {
+    HostShare *s = &p->shares[i];
+    int64_t of = i < n ? i : n, next = i < n ? i + 1 : n;
+    s->end = p->total / n * next + p->total % n * next / n;
+    atomic_store(&s->next, p->total / n * of + p->total % n * of / n);
+  }
+}
+
+/* Works along as worker 0, on the CPUs of its node if there are several; those that the thread had before are its again
+ * behind it. */
+static void work_along(HostPool *p) {
+  const HostWorker *own = &p->workers[0];
+  cpu_set_t before;
+  bool moved = own->cpus && pthread_getaffinity_np(pthread_self(), sizeof before, &before) == 0 &&
+               pthread_setaffinity_np(pthread_self(), sizeof *own->cpus, own->cpus) == 0;
+  pull_tiles(p, own);
+  if (moved)
+    pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+}
+
+/* Runs what is dealt out: `alone` by this thread. */
+static void run_dealt(HostPool *p, bool alone) {
+  if (!alone) {
+    pthread_mutex_lock(&p->lock);
+    p->busy = p->nworkers;
+    p->generation++;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+  }
+  work_along(p);
+  if (alone)
+    return;
+  pthread_mutex_lock(&p->lock);
+  while (p->busy > 0)
+    pthread_cond_wait(&p->done, &p->lock);
+  pthread_mutex_unlock(&p->lock);
+}
+
+void host_pool_run(HostPool *p, HostKernelFn fn, void **args, int rank, const int64_t *blocks) {
+  p->fn = fn;
+  p->args = args;
+  p->rank = rank;
+  p->each = false;
+  p->total = 1;
+  for (int d = 0; d < p->rank; d++)
+    p->total *= p->blocks[d] = blocks[d];
+  bool alone = p->nworkers == 0 || p->total <= 1;
+  deal(p, alone ? 1 : p->nworkers + 1);
+  run_dealt(p, alone);
+}
+
+void host_pool_each(HostPool *p, HostKernelFn fn, void **args) {
+  p->fn = fn;
+  p->args = args;
+  p->rank = 1;
+  p->each = true;
+  p->total = p->blocks[0] = p->nworkers + 1;
+  deal(p, p->nworkers + 1);
+  run_dealt(p, p->nworkers == 0);
+}

@@ -1,0 +1,163 @@
+/* The threads of the host device: every tile is run once, whoever runs it; which thread is on which node of memory. */
+#define _GNU_SOURCE
+#include "driver/device/host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROWS = 7, COLUMNS = 13, THREADS = 5 };
+
+/* What tiles leave: how often each was run, and by whom, as told by its scratch. */
+typedef struct Seen {
+  atomic_int count[ROWS][COLUMNS];
+  char *scratch[ROWS][COLUMNS];
+  atomic_int hold;
+} Seen;
+
+/* Counts the tile. The thread that has the first one waits until all others are done, so that what is left of its share
+ * must be taken by others. */
+static void count_tile(void *const *args, const int64_t *block, char *scratch) {
+  Seen *s = args[0];
+  atomic_fetch_add(&s->count[block[0]][block[1]], 1);
+  s->scratch[block[0]][block[1]] = scratch;
+  if (block[0] == 0 && block[1] == 0)
+    while (atomic_load(&s->hold) > 0)
+      sched_yield();
+  atomic_fetch_sub(&s->hold, 1);
+}
+
+/* All tiles, once each, although one thread is stuck in its first; those of its share that it had not taken go to
+ * others. */
+static void runs_all_tiles(void **state) {
+  HostPool p = {0};
+  Seen s = {.hold = ROWS * COLUMNS - ROWS * COLUMNS / THREADS / 4 - 2};
+  (void)state;
+  assert_true(host_pool_start(&p, THREADS, 4096));
+  host_pool_run(&p, count_tile, (void *[]){&s}, 2, (int64_t[]){ROWS, COLUMNS});
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < COLUMNS; j++)
+      assert_int_equal(atomic_load(&s.count[i][j]), 1);
+  assert_ptr_not_equal(s.scratch[1][0], s.scratch[0][0]);
+  host_pool_stop(&p);
+}
+
+/* Notes which scratch, that is which thread, ran the share. */
+static void note_share(void *const *args, const int64_t *block, char *scratch) {
+  ((char **)args[0])[block[0]] = scratch;
+}
+
+/* Each thread runs the share that has its number, none that of another. */
+static void each_runs_its_own(void **state) {
+  HostPool p = {0};
+  char *ran[THREADS] = {0};
+  (void)state;
+  assert_true(host_pool_start(&p, THREADS, (size_t)3 << 20));
+  for (int turn = 0; turn < 20; turn++) {
+    host_pool_each(&p, note_share, (void *[]){ran});
+    for (int i = 0; i < THREADS; i++)
+      assert_ptr_equal(ran[i], p.workers[i].scratch);
+  }
+  assert_int_equal((uintptr_t)ran[0] % (1 << 21), 0);
+  host_pool_stop(&p);
+}
+
+/* No tiles, one tile and one thread are no special cases to the caller. */
+static void few_tiles(void **state) {
+  (void)state;
+  for (int threads = 1; threads < 4; threads++)
+    for (int n = 0; n < 4; n++) {
+      HostPool p = {0};
+      Seen s = {.hold = 0};
+      assert_true(host_pool_start(&p, threads, 64));
+      host_pool_run(&p, count_tile, (void *[]){&s}, 2, (int64_t[]){1, n});
+      for (int j = 0; j < 4; j++)
+        assert_int_equal(atomic_load(&s.count[0][j]), j < n);
+      host_pool_stop(&p);
+    }
+}
+
+/* Writes FOLDER/nodeN/cpulist. */
+static void write_node(const char *folder, int node, const char *list) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/node%d", folder, node);
+  assert_int_equal(mkdir(path, 0700), 0);
+  strcat(path, "/cpulist");
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(list, f);
+  fclose(f);
+}
+
+/* Removes what write_node wrote. */
+static void remove_node(const char *folder, int node) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/node%d/cpulist", folder, node);
+  unlink(path);
+  snprintf(path, sizeof path, "%s/node%d", folder, node);
+  rmdir(path);
+}
+
+/* A set of CPUs from first to last. */
+static cpu_set_t cpus(int first, int last) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = first; i <= last; i++)
+    CPU_SET((size_t)i, &set);
+  return set;
+}
+
+/* Two nodes with gaps in their numbers and lists, of whose CPUs the process may use some; a node without any of them
+ * does not count. */
+static void nodes_are_read(void **state) {
+  char folder[] = "/tmp/stc-nodes-XXXXXX";
+  HostNodes n;
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  write_node(folder, 0, "0-3,8\n");
+  write_node(folder, 2, "4-7,9-11\n");
+  write_node(folder, 3, "12-15\n");
+  cpu_set_t allowed = cpus(2, 9);
+  host_nodes(folder, &allowed, &n);
+  assert_int_equal(n.n, 2);
+  assert_int_equal(CPU_COUNT(&n.cpus[0]), 3);
+  assert_true(CPU_ISSET(2, &n.cpus[0]) && CPU_ISSET(3, &n.cpus[0]) && CPU_ISSET(8, &n.cpus[0]));
+  assert_int_equal(CPU_COUNT(&n.cpus[1]), 5);
+  assert_true(CPU_ISSET(4, &n.cpus[1]) && CPU_ISSET(7, &n.cpus[1]) && CPU_ISSET(9, &n.cpus[1]));
+  int with[2] = {0};
+  for (int i = 0; i < 16; i++)
+    with[host_node_of(&n, i, 16)]++;
+  assert_int_equal(with[0], 6);
+  assert_int_equal(with[1], 10);
+  assert_int_equal(host_node_of(&n, 0, 16), 0);
+  assert_int_equal(host_node_of(&n, 15, 16), 1);
+  for (int i = 0; i < 4; i++)
+    remove_node(folder, i);
+  rmdir(folder);
+}
+
+/* Where the system does not tell, or not of all CPUs, there is one node. */
+static void unknown_is_one_node(void **state) {
+  HostNodes n;
+  cpu_set_t allowed = cpus(0, 5);
+  (void)state;
+  host_nodes("/nowhere", &allowed, &n);
+  assert_int_equal(n.n, 1);
+  assert_int_equal(CPU_COUNT(&n.cpus[0]), 6);
+  assert_int_equal(host_node_of(&n, 3, 4), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_all_tiles), cmocka_unit_test(each_runs_its_own),
+                                     cmocka_unit_test(few_tiles), cmocka_unit_test(nodes_are_read),
+                                     cmocka_unit_test(unknown_is_one_node)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
