@@ -40,18 +40,27 @@ static Value *column(Row *r, int i) {
   return warps_add(k, build2(&k->b, OP_ADD, r->x, k->in_warp), i);
 }
 
-/* What level `level` keeps in place `slot` of cell `i` of the row that is at `stage` now. */
+/* The indices of cell `i` of the row that is at stage `stage` now, in what a level keeps behind stage `kept`: rows stay
+ * where they are where a group has all of them, and else move on by a stage. */
+static void sum_place(Row *r, int stage, int kept, int i, Value **at) {
+  const WarpEquation *e = r->k->e;
+  int row = r->k->w.U % e->last ? kept : ((r->u - stage + e->below) % e->last + e->last) % e->last;
+  at[0] = build_int(&r->k->b, TY_I32, row);
+  at[1] = build_int(&r->k->b, TY_I32, i);
+}
+
+/* What level `level` keeps in place `slot` of cell `i` of the row that is at stage `stage` now. */
 static Value *load_sum(Row *r, int slot, int stage, int i) {
   const WarpEquation *e = r->k->e;
-  int row = ((r->u - stage + e->below) % e->last + e->last) % e->last;
-  Value *at[] = {build_int(&r->k->b, TY_I32, row), build_int(&r->k->b, TY_I32, i)};
+  Value *at[2];
+  sum_place(r, stage, stage - 1, i, at);
   return build_aload(&r->k->b, e->slot_type[slot], r->k->sums[r->level * e->slots + slot], 0, 2, at, NULL);
 }
 
 static void store_sum(Row *r, int slot, int stage, int i, Value *v) {
   const WarpEquation *e = r->k->e;
-  int row = ((r->u - stage + e->below) % e->last + e->last) % e->last;
-  Value *at[] = {build_int(&r->k->b, TY_I32, row), build_int(&r->k->b, TY_I32, i)};
+  Value *at[2];
+  sum_place(r, stage, stage, i, at);
   build_astore(&r->k->b, r->k->sums[r->level * e->slots + slot], 0, v, 2, at, NULL);
 }
 

@@ -206,6 +206,19 @@ int warps_operations(const WarpEquation *e) {
 /* A core's blocks have no more warps together: each then has the registers that it needs. */
 enum { MOST_WARPS = 12 };
 
+/* Shared memory, in bytes, that a block has at most wherever there are bulk copies. */
+enum { RING_ROOM = 227 << 10 };
+
+/* May a group be half as many rows as the equation reads beside its own? What is kept then moves on by a stage with
+ * each row, which costs nothing where that is a sum to which a term is added. */
+static bool halves(const WarpEquation *e) {
+  int32_t half = e->last / 2;
+  bool sums = e->last % 2 == 0 && half >= 2 && e->above <= half;
+  for (int i = 0; i < e->nvalues && sums; i++)
+    sums = e->slot[i] < 0 || e->until[i] == e->at[i] + 1;
+  return sums;
+}
+
 WarpShape warps_shape(const WarpEquation *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = larger(e->left, e->right) * s->T;
@@ -213,6 +226,8 @@ WarpShape warps_shape(const WarpEquation *e, const Schedule *s) {
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = e->last * s->T;
   w.U = e->last == 1 ? 2 : e->last;
+  if (halves(e) && warps_shared_bytes(e, &w) > RING_ROOM)
+    w.U = e->last / 2;
   return w;
 }
 
