@@ -36,6 +36,7 @@ typedef struct Command {
   const char *file, *out, *emit, *device, *log;
   const char *topic;   /* of help; completion: the shell */
   const char *split;   /* how the grid is to be cut; NULL: not */
+  const char *mpi;     /* the module for several processes, "": where it lies, "none"; NULL: not said */
   const char *plan;    /* the file that -plan names */
   bool depend;         /* -MD */
   const char *depfile; /* -MF; NULL: by the output's name */
@@ -148,6 +149,10 @@ typedef struct Outputs Outputs;
 
 struct Facts; /* data/writer.h */
 
+/* Other processes of the run, and what is to be told of this one: run-ranks.c. */
+typedef struct Net Net;
+typedef struct Voice Voice;
+
 /* One run on one device. tuned: the database that its schedule is from, NULL: none. */
 typedef struct Job {
   const Command *c;
@@ -158,7 +163,21 @@ typedef struct Job {
   const char *tuned;
   Outputs *outputs;
   const Const *scalars; /* of the program's module; set by ready_check */
+  Net *net;             /* NULL: there are no other processes */
+  Voice *voice;
 } Job;
+
+/* run-ranks.c: joins the other processes, if this one was started with any, and checks that they were started with the
+ * same options by the same stc. From then on only rank 0 prints. */
+StcStatus ranks_join(Job *j);
+/* Has every rank compiled the same program? */
+StcStatus ranks_same_program(Job *j);
+/* Is this the rank that speaks, reads and writes? */
+bool job_leads(const Job *j);
+/* The same status on all ranks. */
+StcStatus job_agree(Job *j, StcStatus s);
+/* The end on all ranks, with the message of the one that failed. */
+StcStatus ranks_leave(Job *j, StcStatus s);
 
 /* What `name` stands for in the option; `arrays`: launch-time arrays too. False after an error. */
 bool find_place(const Job *j, const char *option, const char *name, bool arrays, Place *out);

@@ -199,6 +199,9 @@ static const char *set_check(Command *c, const char *v) {
   return !v || (strtod(v, &end) >= 0 && end != v && !*end) ? NULL : "a relative error from 0, such as 1e-6";
 }
 
+/* --mpi, --mpi=FILE. */
+static const char *set_mpi(Command *c, const char *v) { return c->mpi = v ? v : "", NULL; }
+
 /* ---------------------------------------------------------------- the tables */
 
 const CommandRow command_rows[] = {
@@ -250,6 +253,8 @@ const OptionRow option_rows[] = {
      "ref, sim, host[:THREADS] (default), cuda[:I] or hip[:I] (--split=AxB: in parts)"},
     {"split", TAKES_VALUE, CMD_RUN | MORE, TEXT(split), "--split=AxB",
      "cut the grid into so many parts along each dimension"},
+    {"mpi", TAKES_OPTIONAL, CMD_RUN | MORE, BY(set_mpi), "--mpi[=FILE]",
+     "work with the processes that mpirun or srun started, by this stc-mpi.so; none: alone"},
     {"steps", TAKES_VALUE, CMD_RUN, COUNT(steps, 0, "a number of time steps from 0, in digits (1000, not 1e3)"),
      "--steps=N", "time steps, default the program's (--first-step=N: after so many)"},
     {"first-step", TAKES_VALUE, CMD_RUN | MORE, COUNT(first_step, 0, "the number of steps made before, from 0"),

@@ -571,16 +571,16 @@ static StcStatus run_guarded(void *arg) {
   if (p->done > INT64_MAX - steps)
     return diag_error(p->w.diags, no_loc(), "%lld steps are too many", (long long)steps), STC_USAGE;
   StcStatus s = STC_OK;
-  if (!p->inits_done)
+  if (!p->inits_done && !p->hollow)
     s = program_check_given(p->program, p->w.arena, p->w.diags, p->scalars, p->component_given, p->array_given, false);
-  if (!s)
+  if (!s && !p->hollow)
     s = plan_fill_lists(p);
-  if (!s)
+  if (!s && !p->hollow)
     plan_check_steps(p, steps);
   p->met = NULL;
   p->wrong = false;
-  if (!s)
-    s = p->split                ? split_run(p, steps, &seconds)
+  if (!s || p->split)
+    s = p->split                ? split_run(p, s, steps, &seconds)
         : p->device.kind->whole ? run_whole(p, steps, &seconds)
                                 : run_kernels(p, steps, r->wait, &seconds);
   if (!s && r->info)

@@ -102,6 +102,8 @@ static StcStatus allocate_slots(SlotMaker *k) {
   StcPlan *p = k->p;
   Need *needs = ARENA_ARRAY(p->w.arena, Need, p->nslots + 1);
   double all = 0;
+  if (p->hollow)
+    return STC_OK;
   for (int i = 0; i < p->nslots; i++) {
     size_t size = p->slots[i].size > k->wanted[i].least ? p->slots[i].size : k->wanted[i].least;
     needs[i] = (Need){k->wanted[i].what, (double)size};
@@ -301,7 +303,7 @@ static StcStatus check_first(const PlanArgs *args) {
   Const *values;
   StcStatus s = bind(p, g->module, args->n, args->defines, &values);
   int n = s ? 0 : program_needs(g, p->w.arena, values, &needs);
-  return s ? s : needs_check(&p->device, n, needs);
+  return s || p->hollow ? s : needs_check(&p->device, n, needs);
 }
 
 /* Opens the device, makes and loads the code. */
@@ -340,9 +342,9 @@ static StcStatus reset_guarded(void *arg) {
   return s ? s : make_slots(p);
 }
 
-/* plan_prepare; `first`: checks first what can be known of the params. */
+/* plan_prepare; `first`: checks first what can be known of the params; `hollow`: the plan is to have no memory. */
 static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
-                         StcPlan **out) {
+                         bool hollow, StcPlan **out) {
   StcContext *c = program->w.context;
   *out = NULL;
   StcPlan *p = c->realloc(c->user, NULL, sizeof *p);
@@ -350,6 +352,7 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
     return context_error(c, "out of memory"), STC_MEMORY;
   memset(p, 0, sizeof *p);
   p->program = program;
+  p->hollow = hollow;
   if (!workspace_open(&p->w, c, &program->w)) {
     c->realloc(c->user, p, 0);
     return context_error(c, "out of memory"), STC_MEMORY;
@@ -364,7 +367,7 @@ static StcStatus prepare(StcProgram *program, const char *device, int n, const c
 }
 
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  return prepare(program, device, n, defines, false, out);
+  return prepare(program, device, n, defines, false, false, out);
 }
 
 void plan_release(StcPlan *p) {
@@ -383,8 +386,9 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
   return workspace_guard(&p->w, reset_guarded, &args);
 }
 
-StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
-  StcStatus s = prepare(program, device, n, defines, true, out);
+StcStatus plan_new(StcProgram *program, const char *device, bool hollow, int n, const char *const *defines,
+                   StcPlan **out) {
+  StcStatus s = prepare(program, device, n, defines, true, hollow, out);
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {
@@ -392,6 +396,10 @@ StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const cha
     *out = NULL;
   }
   return s;
+}
+
+StcStatus stc_plan_new(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out) {
+  return plan_new(program, device, false, n, defines, out);
 }
 
 void stc_plan_free(StcPlan *p) {

@@ -102,11 +102,13 @@ struct StcPlan {
   void *probes_user;
   int64_t shift;  /* steps to add to those for which probes' rows are handed out */
   Split *split;   /* NULL: the grid is whole */
+  bool hollow;    /* it has no memory: another rank has the whole grid */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
 };
 
-/* Steps of a plan with parts; *seconds is what they took. Gives its parts back. (split/) */
-StcStatus split_run(StcPlan *p, int64_t steps, double *seconds);
+/* Steps of a plan with parts, unless the status says that this rank cannot make any; *seconds is what they took. Gives
+ * its parts back. (split/) */
+StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
 void split_close(StcPlan *p);
 /* For such a plan: inits, unless they have been run, and what is to be seen before the first step; the reductions that
  * are due now, and the watches. (plan-run.c) */
@@ -175,6 +177,9 @@ void plan_forget_recordings(StcPlan *p);
 /* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
  * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);
+/* stc_plan_new; `hollow`: without memory, for a rank that leaves the whole grid to another. */
+StcStatus plan_new(StcProgram *program, const char *device, bool hollow, int n, const char *const *defines,
+                   StcPlan **out);
 /* The program compiled to kernel IR for `d`, of which nothing but its facts is used, and a grid of the size that the
  * params give, about: made if there is none yet, and kept with the program, so that plan_prepare finds it. */
 StcStatus program_build(StcProgram *p, const Device *d, int n, const char *const *defines, Build **out);

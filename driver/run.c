@@ -1,4 +1,5 @@
 /* driver/run.c: `stc run`: fields in, steps, fields out, the check and the time line. */
+#include "driver/split/split.h"
 #include "driver/tune/tune.h"
 
 #include <inttypes.h>
@@ -78,6 +79,9 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   printf(", \"points\": %" PRId64 ", \"steps\": %" PRId64 ", \"launches\": %" PRId64
          ", \"seconds\": %.9g, \"gpts\": %.6g, \"compile_seconds\": %.6g",
          info->points, info->steps, info->launches, info->seconds, info->gpts, stc_plan_compile_seconds(j->plan));
+  if (j->plan->split)
+    printf(", \"parts\": %d, \"ranks\": %d, \"exchange_seconds\": %.9g", j->plan->split->nparts,
+           j->net ? j->net->size : 1, j->plan->split->exchanged);
   if (j->tuned) {
     printf(", \"schedule_from\": ");
     print_string(j->tuned);
@@ -115,12 +119,11 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 
-/* Fields in, steps, fields out, check and time line. *written: how many steps went to files. */
-static StcStatus run_plan(Job *j, int64_t *written) {
-  StcRunInfo info;
-  int64_t steps;
+/* What the run starts from, and its files opened, on the rank that leads. *steps: those to make. */
+static StcStatus start_run(Job *j, int64_t *steps) {
+  *steps = j->c->steps;
   outputs_facts(j);
-  StcStatus s = start_plan(j, j->plan, &j->series, &steps);
+  StcStatus s = job_leads(j) ? start_plan(j, j->plan, &j->series, steps) : STC_OK;
   if (!s && j->c->first_step > 0)
     s = stc_plan_first_step(j->plan, j->c->first_step);
   if (s)
@@ -129,20 +132,33 @@ static StcStatus run_plan(Job *j, int64_t *written) {
   stc_plan_progress(j->plan, progress_step, &j->progress);
   stc_plan_series(j->plan, series_add, &j->series);
   stc_plan_probes(j->plan, series_add_row, &j->series);
-  s = outputs_open(j);
+  return job_leads(j) ? outputs_open(j) : STC_OK;
+}
+
+/* What there is to tell after the run, and the check, likewise. */
+static StcStatus report_run(Job *j, const StcRunInfo *info) {
+  StcStatus s = report_series(j, info);
+  if (!s && j->c->time)
+    s = print_time(j, info);
+  if (!s && j->c->check)
+    s = check_run(j, info);
+  return s;
+}
+
+/* Fields in, steps, fields out, check and time line. *written: how many steps went to files. */
+static StcStatus run_plan(Job *j, int64_t *written) {
+  StcRunInfo info;
+  int64_t steps;
+  StcStatus s = job_agree(j, start_run(j, &steps));
   if (!s)
     s = stc_plan_run(j->plan, steps, &info);
   progress_end(&j->progress);
-  if (!s && !j->c->quiet && !j->c->time)
+  if (!s && !j->c->quiet && !j->c->time && job_leads(j))
     print_summary(j, &info);
-  s = outputs_close(j, s, written);
-  if (!s)
-    s = report_series(j, &info);
-  if (!s && j->c->time)
-    s = print_time(j, &info);
-  if (!s && j->c->check)
-    s = check_run(j, &info);
-  return s;
+  if (job_leads(j))
+    s = outputs_close(j, s, written);
+  s = job_agree(j, s);
+  return s || !job_leads(j) ? s : report_run(j, &info);
 }
 
 /* An explicit -march must be what the device runs. */
@@ -168,49 +184,75 @@ static void remark_plan(const Job *j) {
                  stc_plan_compile_seconds(j->plan));
 }
 
+/* The program, checked as far as that is possible without a plan. */
+static StcStatus prepare_job(Job *j, const char *device) {
+  const Command *c = j->c;
+  StcStatus s = check_march(c, device);
+  if (!s)
+    s = stc_compile_file(c->context, c->file, &c->options, &j->program);
+  if (s)
+    return s;
+  s = tune_use(c, device, &j->program, &j->tuned);
+  if (!s)
+    tune_remark(c, j->tuned);
+  j->series.program = j->program;
+  if (!s)
+    s = check_names(j);
+  if (!s)
+    s = outputs_check(j);
+  return s ? s : ready_check(j);
+}
+
+/* The plan. */
+static StcStatus make_plan(Job *j, const char *device) {
+  const Command *c = j->c;
+  StcStatus s = plan_new_split(j->program, j->net, device, c->split, 0, NULL, &j->plan);
+  if (s && j->tuned)
+    context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j->tuned);
+  if (!s)
+    remark_plan(j);
+  if (!s && c->time_kernels && j->plan->split)
+    s = (context_error(c->context,
+                       "--time=kernels cannot look into the parts of a grid yet: leave =kernels or --split out"),
+         STC_USAGE);
+  else if (!s && c->time_kernels)
+    stc_plan_time_kernels(j->plan);
+  return s;
+}
+
+/* The run from joining the other ranks to leaving them. *leads: is this the rank that speaks? */
+static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
+  const char *device = j->c->device ? j->c->device : "host";
+  StcStatus s = ranks_join(j);
+  *leads = job_leads(j);
+  j->progress.bar &= *leads;
+  if (s && !j->net)
+    return s;
+  if (!s)
+    s = job_agree(j, prepare_job(j, device));
+  if (!s)
+    s = ranks_same_program(j);
+  if (!s)
+    s = make_plan(j, device);
+  if (!s)
+    s = run_plan(j, written);
+  series_free(&j->series);
+  if (j->plan)
+    stc_plan_free(j->plan);
+  stc_program_free(j->program);
+  return ranks_leave(j, s);
+}
+
 StcStatus command_run(const Command *c, const volatile sig_atomic_t *stop) {
   Job j = {.c = c,
            .progress = {stop, !c->quiet && isatty(STDERR_FILENO), 0, 0, false},
            .series = {.context = c->context}};
   int64_t written = 0;
-  const char *device = c->device ? c->device : "host";
-  StcStatus s = check_march(c, device);
-  if (!s)
-    s = stc_compile_file(c->context, c->file, &c->options, &j.program);
-  if (s)
-    return s;
-  s = tune_use(c, device, &j.program, &j.tuned);
-  if (!s)
-    tune_remark(c, j.tuned);
-  j.series.program = j.program;
-  if (!s)
-    s = check_names(&j);
-  if (!s)
-    s = outputs_check(&j);
-  if (!s)
-    s = ready_check(&j);
-  if (!s) {
-    s = stc_plan_new_split(j.program, device, c->split, 0, NULL, &j.plan);
-    if (s && j.tuned)
-      context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j.tuned);
-  }
-  if (!s)
-    remark_plan(&j);
-  if (!s && c->time_kernels && j.plan->split)
-    s = (context_error(c->context,
-                       "--time=kernels cannot look into the parts of a grid yet: leave =kernels or --split out"),
-         STC_USAGE);
-  else if (!s && c->time_kernels)
-    stc_plan_time_kernels(j.plan);
-  if (!s)
-    s = run_plan(&j, &written);
-  series_free(&j.series);
-  if (j.plan)
-    stc_plan_free(j.plan);
-  stc_program_free(j.program);
-  if (s == STC_INTERRUPTED && written)
+  bool leads = true;
+  StcStatus s = run_job(&j, &written, &leads);
+  if (s == STC_INTERRUPTED && leads && written)
     context_error(c->context, "stopped; the files have what was written until then");
-  else if (s == STC_INTERRUPTED)
+  else if (s == STC_INTERRUPTED && leads)
     context_error(c->context, "stopped; no file was written");
   return s;
 }

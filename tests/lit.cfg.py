@@ -30,6 +30,21 @@ config.substitutions.append(("%objdump", os.path.join(config.llvm_tools, "llvm-o
 config.substitutions.append(("%readobj", os.path.join(config.llvm_tools, "llvm-readobj")))
 
 
+def add_mpi(name, mpirun, oversubscribe, module):
+    """Has tests run `%NAME -n 3 ...` with several processes on the MPI that `module` is made for, if both are there."""
+    if not shutil.which(mpirun) or not os.path.exists(module):
+        return
+    settings = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none"
+    leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    config.available_features.add(name)
+    config.substitutions.append((f"%{name}_module", module))
+    config.substitutions.append((f"%{name}", f"env {settings} ASAN_OPTIONS={leaks} STC_MPI={module} timeout 120 {mpirun} {oversubscribe}"))
+
+
+add_mpi("openmpi", "mpirun.openmpi", "--oversubscribe", os.path.join(config.test_exec_root, "openmpi", "stc-mpi.so"))
+add_mpi("mpich", "mpirun.mpich", "", os.path.join(config.test_exec_root, "mpich", "stc-mpi.so"))
+
+
 def cuda_tool(name):
     """The path of a program of NVIDIA's: in PATH, of a toolkit or of a Python package; None if there is none."""
     packages = [path for folder in sys.path for path in glob.glob(os.path.join(folder, "nvidia", "cu*", "bin"))]

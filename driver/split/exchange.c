@@ -15,6 +15,18 @@ bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t h
   return any;
 }
 
+CellArray part_array(const PartPlan *part, int field) {
+  CellArray a = {0};
+  part_cells(part, field, a.lo, a.hi);
+  return a;
+}
+
+size_t part_bytes(const PartPlan *part, int field) {
+  const Field *f = &part->module->fields[field];
+  int64_t shape[MAX_RANK];
+  return (size_t)(field_shape(f, part->scalars, shape) * type_bytes(part->module, f->type));
+}
+
 Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to) {
   int64_t step[2] = {1, 1};
   int level = 0;
@@ -49,9 +61,7 @@ StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int
 
 Sending split_sending(const StcPlan *p, const Transfer *t) {
   const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
-  CellArray from = {0}, to = {0};
-  part_cells(x, t->field, from.lo, from.hi);
-  part_cells(y, t->field, to.lo, to.hi);
+  CellArray from = part_array(x, t->field), to = part_array(y, t->field);
   memcpy(from.shift, t->shift, sizeof from.shift);
   Runs r = runs_of(p->split->rank, t->lo, t->hi, &from, &to);
   int64_t size = type_bytes(x->plan->module, x->plan->module->fields[t->field].type);

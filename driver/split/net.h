@@ -41,6 +41,7 @@ struct Net {
   /* All ranks: leaves the others, and ends MPI if open has begun it. */
   void (*close)(Net *net);
   void *state;
+  int failed; /* stc's: the lowest of the ranks that could not go on first, -1: all are well */
 };
 
 /* What the module exports as `stc_net_module`. layout: NET_LAYOUT of the header it was made from. open: joins the ranks

@@ -1,5 +1,6 @@
 /* split-run.c: the time loop over parts: steps of all parts, and between them exchanges and what needs the whole grid.
- */
+ * With several ranks, rank 0 has the whole grid and says how many steps are made at once; the others follow. Where one
+ * rank fails it goes on exchanging, without sense, until all have told each other how they are. */
 #include "driver/split/split.h"
 
 #include <string.h>
@@ -48,18 +49,26 @@ static StcStatus run_parts(StcPlan *p, int64_t steps) {
   return s;
 }
 
+/* Brings the ghost cells of all parts up to date. */
+static StcStatus exchange(StcPlan *p, StcStatus s) {
+  Split *split = p->split;
+  s = split->net ? mpi_exchange(p, s) : split->transport->exchange(p);
+  split->age = 0;
+  ghosts_exchanged(p);
+  return s;
+}
+
 /* Has all parts make `steps` steps, with exchanges before the ghost cells are too old for them. */
 static StcStatus advance(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   StcStatus s = STC_OK;
-  for (int64_t left = steps, n; left > 0 && !s; left -= n) {
+  for (int64_t left = steps, n; left > 0 && (!s || split->net); left -= n) {
     n = left < split->every ? left : split->every;
-    if (split->age && split->age + n > split->every) {
-      s = split->transport->exchange(p);
-      split->age = 0;
-      ghosts_exchanged(p);
-    }
-    if (!s)
+    if (split->age && split->age + n > split->every)
+      s = exchange(p, s);
+    if (s)
+      split->age += n;
+    else
       s = run_parts(p, n);
   }
   return s;
@@ -91,7 +100,8 @@ static bool needs_whole(const StcPlan *p) {
   return due;
 }
 
-/* The steps from here to where something is due, at most `left`; where progress is asked for, few. */
+/* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
+ * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
   int64_t due = module_steps_to_reduction(p->module, p->done), n = plan_steps_to_watch(p, left);
   n = due < n ? due : n;
@@ -99,42 +109,121 @@ static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
     due = p->module->probes[i].every - p->done % p->module->probes[i].every;
     n = due < n ? due : n;
   }
-  return p->progress && n > count * p->split->every ? count * p->split->every : n;
+  bool few = p->progress || p->split->net;
+  return few && n > count * p->split->every ? count * p->split->every : n;
+}
+
+/* What rank 0 has come to, for all: whose condition ended the run (a reduction's number, -1), the steps. */
+typedef struct State {
+  int64_t first, done;
+  int32_t met;
+  bool inits_done, evaluated;
+} State;
+
+/* Has all ranks, and then their parts, know what rank 0 knows of the run; the status of all. */
+static StcStatus share_state(StcPlan *p, StcStatus s) {
+  Net *net = p->split->net;
+  s = split_agree(p, s);
+  if (net && !s) {
+    State x = {p->first, p->done, p->met ? (int32_t)(p->met - p->module->reductions) : -1, p->inits_done, p->evaluated};
+    net->broadcast(net, &x, sizeof x, 0);
+    net->broadcast(net, p->scalars, sizeof *p->scalars * (size_t)p->module->nscalars, 0);
+    p->first = x.first;
+    p->done = x.done;
+    p->met = x.met < 0 ? NULL : &p->module->reductions[x.met];
+    p->inits_done = x.inits_done;
+    p->evaluated = x.evaluated;
+  }
+  share_scalars(p);
+  return s;
+}
+
+/* What a batch of steps came to on a rank: the status, whether the whole grid is needed now, seconds. */
+typedef struct Batch {
+  StcStatus status;
+  bool whole;
+  double seconds;
+} Batch;
+
+/* The batch on all ranks: it took as long as on the slowest; what is needed rank 0 knows. */
+static void share_batch(StcPlan *p, Batch *b) {
+  Net *net = p->split->net;
+  b->status = split_agree(p, b->status);
+  if (!net)
+    return;
+  Batch all[net->size];
+  net->gather(net, b, sizeof *b, all);
+  b->whole = all[0].whole;
+  for (int i = 0; i < net->size; i++)
+    b->seconds = all[i].seconds > b->seconds ? all[i].seconds : b->seconds;
+}
+
+/* A batch of `steps` steps. */
+static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
+  double start = clock_seconds();
+  Batch b = {.status = advance(p, steps)};
+  if (!b.status)
+    b.status = wait_parts(p);
+  b.seconds = clock_seconds() - start;
+  b.whole = p->done == end || needs_whole(p);
+  share_batch(p, &b);
+  return b;
+}
+
+/* What is due now of reductions, probes and watches, on the rank that has the whole grid. */
+static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
+  StcStatus s = STC_OK;
+  bool due = split_leads(p->split) && needs_whole(p);
+  p->unseen = p->done + 1;
+  if (due)
+    s = plan_see(p);
+  if (due && !s)
+    s = plan_evaluate(p);
+  bool stops =
+      !s && p->progress && !p->progress(p->progress_user, p->done - first, p->met ? p->done - first : end - first);
+  return stops ? STC_INTERRUPTED : s;
+}
+
+/* Brings all fields to the whole grid where the run was stopped: there may be a checkpoint to write. */
+static StcStatus bring_home(StcPlan *p, StcStatus stopped) {
+  StcStatus s = split_agree(p, split_gather(p));
+  return s ? s : stopped;
 }
 
 /* Steps until `end`, each batch timed. *seconds: what they took. */
 static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *seconds) {
+  Net *net = p->split->net;
   int64_t count = 1;
   StcStatus s = STC_OK;
   while (!s && p->done < end && !p->met) {
-    double start = clock_seconds();
-    s = advance(p, next_steps(p, end - p->done, count));
-    if (!s)
-      s = wait_parts(p);
-    double took = clock_seconds() - start;
-    *seconds += took;
-    count = took < 0.05 ? 2 * count : count;
-    if (!s && (p->done == end || needs_whole(p)))
+    int64_t steps = next_steps(p, end - p->done, count);
+    if (net)
+      net->broadcast(net, &steps, sizeof steps, 0);
+    Batch b = run_batch(p, steps, end);
+    s = b.status;
+    *seconds += b.seconds;
+    count = b.seconds < 0.05 ? 2 * count : count;
+    if (!s && b.whole)
       s = split_gather(p);
-    bool due = !s && needs_whole(p);
-    p->unseen = p->done + 1;
-    if (due)
-      s = plan_see(p);
-    if (due && !s)
-      s = plan_evaluate(p);
-    share_scalars(p);
-    if (!s && p->progress && !p->progress(p->progress_user, p->done - first, p->met ? p->done - first : end - first))
-      s = STC_INTERRUPTED;
+    if (!s || (net && b.whole && !b.status))
+      s = share_state(p, s ? s : evaluate(p, first, end));
+    if (s == STC_INTERRUPTED && !b.status && !b.whole)
+      s = bring_home(p, s);
   }
   return s;
 }
 
-StcStatus split_run(StcPlan *p, int64_t steps, double *seconds) {
-  int64_t first = p->done;
-  StcStatus s = plan_run_whole_grid(p);
+StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
+  Net *net = p->split->net;
+  *seconds = p->split->exchanged = 0;
+  if (!s && split_leads(p->split))
+    s = plan_run_whole_grid(p);
+  s = share_state(p, s);
+  if (net && !s)
+    net->broadcast(net, &steps, sizeof steps, 0);
   if (!s)
-    s = split_scatter(p);
+    s = split_agree(p, split_scatter(p));
   share_scalars(p);
-  *seconds = 0;
+  int64_t first = p->done;
   return s ? s : run_loop(p, first, first + steps, seconds);
 }

@@ -77,6 +77,12 @@ static StcStatus check_parts(StcPlan *p) {
       return diag_error(p->w.diags, no_loc(), "there can be at most %d parts", MOST_PARTS), STC_USAGE;
     s->nparts *= (int)s->parts[d];
   }
+  if (s->net && s->nparts < s->net->size)
+    return diag_error(
+               p->w.diags, no_loc(),
+               "%d ranks are to work on %d part%s of the grid: start at most %d, or cut it into more with --split",
+               s->net->size, s->nparts, s->nparts > 1 ? "s" : "", s->nparts),
+           STC_USAGE;
   return STC_OK;
 }
 
@@ -94,10 +100,14 @@ static void part_range(const Split *s, int d, int64_t i, int64_t *lo, int64_t *h
 static void place_parts(StcPlan *p) {
   Split *s = p->split;
   s->part = ARENA_ARRAY(p->w.arena, PartPlan, s->nparts);
-  s->begin = 0;
-  s->end = s->nparts;
+  s->begin = s->end = -1;
   for (int i = 0; i < s->nparts; i++) {
     int64_t rest = i;
+    s->part[i].rank = s->net ? (int)((int64_t)i * s->net->size / s->nparts) : 0;
+    if (!s->net || s->part[i].rank == s->net->rank) {
+      s->begin = s->begin < 0 ? i : s->begin;
+      s->end = i + 1;
+    }
     for (int d = s->rank - 1; d >= 0; d--) {
       s->part[i].at[d] = rest % s->parts[d];
       rest /= s->parts[d];
@@ -155,28 +165,51 @@ static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
   return STC_OK;
 }
 
-/* Makes the plan of part `i`, whose code is that of the first and largest one. */
-static StcStatus make_part(const SplitArgs *a, int i) {
+/* Prepares the plan of part `i`, whose code is that of the first and largest one. */
+static StcStatus prepare_part(const SplitArgs *a, int i) {
   Split *s = a->plan->split;
   const char *device = a->devices[(int64_t)(i - s->begin) * a->ndevices / (s->end - s->begin)];
   int n;
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
-  bool asked = s->every > 0;
   StcStatus st = plan_prepare(s->program, device, n, first, &s->part[i].plan);
-  if (st)
-    return st;
-  StcPlan *q = s->part[i].plan;
+  return st;
+}
+
+/* Decides after how many steps parts exchange, if that was not said: as many as one launch makes, on the rank where
+ * these are the fewest. */
+static StcStatus choose_every(StcPlan *p) {
+  Split *s = p->split;
+  const StcPlan *q = s->part[s->begin].plan;
+  bool asked = s->every > 0;
   if (!asked)
     s->every = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
-  if (i == s->begin)
-    st = fit_rings(a->plan, q->module, asked);
+  if (s->net) {
+    int64_t all[s->net->size];
+    s->net->gather(s->net, &s->every, sizeof s->every, all);
+    for (int i = 0; i < s->net->size; i++)
+      s->every = all[i] < s->every ? all[i] : s->every;
+  }
+  return fit_rings(p, q->module, asked);
+}
+
+/* Gives part `i` its place; if it is here, its memory. */
+static StcStatus make_part(const SplitArgs *a, int i) {
+  StcPlan *p = a->plan;
+  Split *s = p->split;
+  PartPlan *part = &s->part[i];
+  int n;
+  const char *const *defines = part_defines(a, i, s->every, &n);
+  if (!part->plan) {
+    part->module = s->part[s->begin].plan->module;
+    part->scalars = program_bind(s->program, part->module, p->w.arena, p->w.diags, n, defines);
+    return part->scalars ? STC_OK : STC_INPUT;
+  }
+  StcStatus st = plan_reset(part->plan, n, defines);
+  part->plan->inits_done = true;
   if (!st)
-    st = plan_reset(q, n, part_defines(a, i, s->every, &n));
-  q->inits_done = true;
-  if (!st)
-    plan_warned(q);
-  s->part[i].module = q->module;
-  s->part[i].scalars = q->scalars;
+    plan_warned(part->plan);
+  part->module = part->plan->module;
+  part->scalars = part->plan->scalars;
   return st;
 }
 
@@ -198,20 +231,18 @@ static StcStatus check_program(StcPlan *p) {
   return STC_OK;
 }
 
-/* Cuts the grid of the plan and makes its parts. */
-static StcStatus open_guarded(void *arg) {
-  SplitArgs *a = arg;
+/* Cuts the grid of the plan, and prepares the parts that are here. */
+static StcStatus cut_grid(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
   StcStatus st = check_program(p);
-  const char *text = a->cut;
   s->rank = p->module->grid.rank;
   for (int d = 0; d < s->rank; d++) {
     s->lo[d] = affine_eval(p->module->grid.lo[d], p->scalars, NULL);
     s->hi[d] = affine_eval(p->module->grid.hi[d], p->scalars, NULL);
   }
   if (!st)
-    st = read_parts(p, text, a->ndevices);
+    st = read_parts(p, a->cut, a->ndevices * (s->net ? s->net->size : 1));
   if (!st)
     st = check_parts(p);
   if (st)
@@ -220,19 +251,51 @@ static StcStatus open_guarded(void *arg) {
   a->cut = cut_text(p->w.arena, s);
   st = program_distribute(p->program, a->cut, &s->program);
   for (int i = s->begin; i < s->end && !st; i++)
-    st = make_part(a, i);
+    st = prepare_part(a, i);
+  return st;
+}
+
+/* Makes the parts, and opens the ways between them. */
+static StcStatus make_parts(SplitArgs *a) {
+  StcPlan *p = a->plan;
+  Split *s = p->split;
+  StcStatus st = choose_every(p);
+  for (int k = 0; k < s->nparts && !st; k++)
+    st = make_part(a, (s->begin + k) % s->nparts);
   if (st)
     return st;
   split_find_transfers(p);
   st = ghosts_open(p);
   s->transport = parts_are_near(p) ? &transport_peer : &transport_copy;
+  if (!st && s->transport->open)
+    st = s->transport->open(p);
+  return st || !s->net ? st : mpi_open(p);
+}
+
+/* Says how the grid is cut. */
+static void describe(StcPlan *p) {
+  Split *s = p->split;
   Str shape = {.arena = p->w.arena};
   for (int d = 0; d < s->rank; d++)
     str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
+  str_addf(&shape, " parts");
+  if (s->net)
+    str_addf(&shape, " on %d ranks", s->net->size);
   p->schedule =
-      arena_printf(p->w.arena, "%s, %s parts, exchange by %s after %lld step%s", s->part[s->begin].plan->schedule,
-                   shape.s, s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
-  return st || !s->transport->open ? st : s->transport->open(p);
+      arena_printf(p->w.arena, "%s, %s, exchange by %s after %lld step%s", s->part[s->begin].plan->schedule, shape.s,
+                   s->net ? s->net->library : s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
+}
+
+/* Both, and with several ranks what they come to on all. */
+static StcStatus open_guarded(void *arg) {
+  SplitArgs *a = arg;
+  StcPlan *p = a->plan;
+  StcStatus st = split_agree(p, cut_grid(a));
+  if (!st)
+    st = split_agree(p, make_parts(a));
+  if (!st)
+    describe(p);
+  return st;
 }
 
 void split_close(StcPlan *p) {
@@ -241,6 +304,7 @@ void split_close(StcPlan *p) {
     return;
   if (s->transport && s->transport->close)
     s->transport->close(p);
+  mpi_close(p);
   ghosts_close(p);
   for (int i = s->begin; i < s->end && s->part; i++)
     stc_plan_free(s->part[i].plan);
@@ -256,6 +320,8 @@ typedef struct DeviceList {
   const char *text;
   int n;
   const char *names[MOST_DEVICES];
+  const Net *net;
+  int cores; /* for this rank */
 } DeviceList;
 
 /* All devices of the kind that the first `n` characters name; the kind alone if nobody knows how many there are. */
@@ -306,27 +372,66 @@ static StcStatus read_devices(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_plan_new_split(StcProgram *program, const char *device, const char *split, int n,
-                             const char *const *defines, StcPlan **out) {
+/* Those of the devices that are for this rank: of a list its share, of a kind of GPU the one of its number among the
+ * ranks of this machine, of the host's cores as many as are left to it. */
+static StcStatus take_share(void *arg) {
+  DeviceList *l = arg;
+  const Net *net = l->net;
+  Arena *a = l->program->w.arena;
+  int first = net->local_rank * l->n / net->local_size, end = (net->local_rank + 1) * l->n / net->local_size;
+  if (l->n > 1 && end == first)
+    end = first + 1;
+  for (int i = first; i < end && l->n > 1; i++)
+    l->names[i - first] = l->names[i];
+  if (l->n > 1)
+    return l->n = end - first, STC_OK;
+  const DeviceKind *kind = NULL;
+  for (int i = 0; device_table[i] && !strchr(l->names[0], ':'); i++)
+    if (strcmp(device_table[i]->name, l->names[0]) == 0)
+      kind = device_table[i];
+  int count = kind && kind->count ? kind->count() : 0;
+  if (count > 0)
+    l->names[0] = arena_printf(a, "%s:%d", kind->name, net->local_rank % count);
+  else if (kind == &device_host)
+    l->names[0] = arena_printf(a, "host:%d", l->cores);
+  return STC_OK;
+}
+
+/* The whole grid's plan, of several ranks with memory on the first alone. */
+static StcStatus make_whole(DeviceList *l, Net *net, int n, const char *const *defines, StcPlan **out) {
+  StcStatus s = workspace_guard(&l->program->w, read_devices, l);
+  l->net = net;
+  l->cores = net ? net_cores(net) : 0;
+  if (!s && net)
+    s = workspace_guard(&l->program->w, take_share, l);
+  return s ? s : plan_new(l->program, l->names[0], net && net->rank > 0, n, defines, out);
+}
+
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, int n,
+                         const char *const *defines, StcPlan **out) {
   DeviceList l = {.program = program, .text = device ? device : "host"};
+  StcContext *c = program->w.context;
   *out = NULL;
-  StcStatus s = workspace_guard(&program->w, read_devices, &l);
-  if (!s)
-    s = stc_plan_new(program, l.names[0], n, defines, out);
-  if (s || (!split && l.n == 1))
-    return s;
-  StcPlan *p = *out;
-  SplitArgs args = {p, split, l.names, l.n, n, defines};
-  p->split = program->w.context->realloc(program->w.context->user, NULL, sizeof *p->split);
-  if (!p->split)
-    s = (context_error(program->w.context, "out of memory"), STC_MEMORY);
-  else
-    memset(p->split, 0, sizeof *p->split);
-  if (!s)
-    s = workspace_guard(&p->w, open_guarded, &args);
+  StcStatus s = make_whole(&l, net, n, defines, out);
+  if (!s && (split || l.n > 1 || net)) {
+    (*out)->split = c->realloc(c->user, NULL, sizeof *(*out)->split);
+    if (!(*out)->split)
+      s = (context_error(c, "out of memory"), STC_MEMORY);
+    else
+      *(*out)->split = (Split){.net = net};
+  }
+  s = ranks_agree(c, net, s);
+  SplitArgs args = {*out, split, l.names, l.n, n, defines};
+  if (!s && (*out)->split)
+    s = workspace_guard(&(*out)->w, open_guarded, &args);
   if (s) {
-    stc_plan_free(p);
+    stc_plan_free(*out);
     *out = NULL;
   }
   return s;
+}
+
+StcStatus stc_plan_new_split(StcProgram *program, const char *device, const char *split, int n,
+                             const char *const *defines, StcPlan **out) {
+  return plan_new_split(program, NULL, device, split, n, defines, out);
 }

@@ -6,9 +6,10 @@
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
+ *   net.c           joining the ranks of a run
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
- *                   transport-peer.c from GPU to GPU
+ *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank
  *
  * The plan that users see has the whole grid. It runs inits, evaluates reductions and watches, and is what files are
  * read into and written from; the parts make the steps. */
@@ -35,6 +36,20 @@ typedef struct Transfer {
   int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
 } Transfer;
 
+/* The cells of a box in two arrays as runs of memory: `n` cells each, the first at cells from and to of the arrays, and
+ * so for each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] cells apart. */
+typedef struct Runs {
+  int64_t n, from, to, count[2], from_stride[2], to_stride[2];
+} Runs;
+/* An array over the points [lo .. hi], and where they begin in those of the box. */
+typedef struct CellArray {
+  int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
+} CellArray;
+/* The points [lo .. hi] of the box, which lie `shift` lower in an array, as runs. */
+Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to);
+/* Calls fn with the places, in cells, of each run, until one fails. */
+StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
+
 typedef struct Transport Transport;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
@@ -51,7 +66,9 @@ struct Split {
   int ntransfers;
   Transfer *transfers;
   const Transport *transport;
-  void *state;
+  void *state;      /* the transport's */
+  void *ranks;      /* transport-mpi.c's */
+  double exchanged; /* seconds in exchanges of the run, as far as the host waits for them */
 };
 
 /* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */
@@ -62,28 +79,25 @@ struct Transport {
   void (*close)(StcPlan *p);         /* NULL: nothing to do */
 };
 extern const Transport transport_copy, transport_peer;
+/* Between parts of several ranks: those of this one by `transport`, the others by s->net. With a status already, what
+ * is sent is of no value, but sent nevertheless: others wait for it. */
+StcStatus mpi_open(StcPlan *p);
+StcStatus mpi_exchange(StcPlan *p, StcStatus s);
+void mpi_close(StcPlan *p);
 /* Is the transfer between two parts of this rank? */
 static inline bool transfer_is_here(const Split *s, const Transfer *t) {
   return s->part[t->from].plan && s->part[t->to].plan;
 }
+/* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. */
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, int n,
+                         const char *const *defines, StcPlan **out);
 /* Can all parts of this rank that have something for each other send it from device to device? */
 bool parts_are_near(StcPlan *p);
+/* The points of field `field` that part `part` has, as an array; its bytes. */
+CellArray part_array(const PartPlan *part, int field);
+size_t part_bytes(const PartPlan *part, int field);
 /* The runs of a transfer between the fields' present memories, in bytes. */
 Sending split_sending(const StcPlan *p, const Transfer *t);
-
-/* The cells of a box in two arrays as runs of memory: `n` cells each, the first at cells from and to of the arrays, and
- * so for each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] cells apart. */
-typedef struct Runs {
-  int64_t n, from, to, count[2], from_stride[2], to_stride[2];
-} Runs;
-/* An array over the points [lo .. hi], and where they begin in those of the box. */
-typedef struct CellArray {
-  int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
-} CellArray;
-/* The points [lo .. hi] of the box, which lie `shift` lower in an array, as runs. */
-Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to);
-/* Calls fn with the places, in cells, of each run, until one fails. */
-StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
 
 /* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
@@ -95,8 +109,31 @@ StcStatus ghosts_open(StcPlan *p);
 void ghosts_close(StcPlan *p);
 void ghosts_scattered(StcPlan *p);
 void ghosts_exchanged(StcPlan *p);
+/* net.c: was this process started by a launcher, and with how many in all (0: it does not say)? */
+bool net_launched(int *size, const char **by);
+/* Its rank then, as the launcher says; 0 if it does not. */
+int net_launched_rank(void);
+/* Opens the module in file `module` (NULL: where it lies) and joins the ranks of `communicator` (NetModule.open). */
+StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **out);
+void net_close(Net *net);
+/* All ranks call these. agree: the status of the lowest rank that has one, *who; STC_OK if all are well. same: have all
+ * ranks these bytes? Else *who is the first that has others than rank 0. */
+StcStatus net_agree(Net *net, StcStatus mine, int *who);
+bool net_same(Net *net, const void *bytes, size_t size, int *who);
+/* net_agree, with a message for callers of the interface on the ranks that have none of their own. */
+StcStatus ranks_agree(StcContext *c, Net *net, StcStatus mine);
+/* The cores for this rank: those that it may use, shared with all ranks that may use the same. All ranks call it. */
+int net_cores(Net *net);
+/* Sends to rank `peer`, or receives from it, and waits until that is done. */
+void net_message(Net *net, int peer, bool send, void *data, size_t size);
+/* Is this the rank that has the whole grid? */
+static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
 StcStatus split_gather(StcPlan *p);
+/* The same status on all ranks: that of the lowest one in trouble, whose message is to be read there. */
+StcStatus split_agree(StcPlan *p, StcStatus s);
+/* No rank has a chance to go on: says why, and ends all. */
+void split_die(StcPlan *p, const char *what, double bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* whole.c: fields and launch-time arrays of the whole grid to its parts and back, by way of this process' memory. */
+/* whole.c: fields and launch-time arrays of the whole grid to its parts and back, by way of this process' memory, or of
+ * that of rank 0, which has the whole grid then. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static CellArray whole_array(const StcPlan *p, int field) {
   return a;
 }
 
-/* Copies what the part has of the field (`inner`: of its own points) and lies `turns` times around the whole grid:
+/* Copies what the part has of the field (not `in`: of its own points) and lies `turns` times around the whole grid:
  * from `whole` to the part's array (`in`) or back. */
 static void move_box(const StcPlan *p, const PartPlan *part, int field, int whole, const int *turns, bool in,
                      Moving *m) {
@@ -79,66 +80,104 @@ static void move_box(const StcPlan *p, const PartPlan *part, int field, int whol
   runs_each(&r, move_run, m);
 }
 
-/* One field to part `part`, from the values of the whole one at `values`. */
-static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values) {
-  StcPlan *q = part->plan;
-  const Slot *slot = &q->slots[q->slot_of_field[field]];
-  StcStatus s = STC_OK;
-  char *memory = slot_values(p, slot, false, &s);
-  bool ring = q->module->fields[field].ring;
-  Moving m = {values, memory, type_bytes(q->module, q->module->fields[field].type)};
+/* All of the part's array at `memory` from the whole field's at `values`, ghost cells beyond the edges of a ring too.
+ */
+static void fill_part(const StcPlan *p, const PartPlan *part, int field, int whole, char *values, char *memory) {
+  const Field *f = &part->module->fields[field];
+  Moving m = {values, memory, type_bytes(part->module, f->type)};
   int turns[MAX_RANK], most[MAX_RANK] = {0};
   for (int d = 0; d < p->split->rank; d++)
-    most[d] = ring ? 1 : 0;
-  for (turns[0] = -most[0]; turns[0] <= most[0] && !s; turns[0]++)
+    most[d] = f->ring ? 1 : 0;
+  for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)
     for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
       for (turns[2] = -most[2]; turns[2] <= most[2]; turns[2]++)
         move_box(p, part, field, whole, turns, true, &m);
-  if (!s)
-    s = move_slot(q, slot, memory, true);
+}
+
+/* Memory for what a part has of the field (malloc). Without it a single process returns NULL with *s, several end. */
+static char *part_memory(StcPlan *p, const PartPlan *part, int field, StcStatus *s) {
+  size_t bytes = part_bytes(part, field);
+  char *memory = calloc(bytes + 1, 1);
+  if (!memory && p->split->net)
+    split_die(p, part->module->fields[field].name, (double)bytes);
+  if (!memory)
+    *s = computer_no_room(p->w.context, "a copy of field", part->module->fields[field].name, (double)bytes);
+  return memory;
+}
+
+/* One field to part `part`, from the values of the whole one at `values`, which the rank that leads has: to its device
+ * where it is here, else there, or from there. */
+static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values, StcStatus s) {
+  Net *net = p->split->net;
+  bool leads = split_leads(p->split);
+  char *memory = part->plan || leads ? part_memory(p, part, field, &s) : NULL;
+  if (!memory)
+    return s;
+  if (leads && values)
+    fill_part(p, part, field, whole, values, memory);
+  if (leads && !part->plan)
+    net_message(net, part->rank, true, memory, part_bytes(part, field));
+  if (!leads)
+    net_message(net, 0, false, memory, part_bytes(part, field));
+  if (part->plan && !s)
+    s = move_slot(part->plan, &part->plan->slots[part->plan->slot_of_field[field]], memory, true);
   free(memory);
   return s;
 }
 
-/* One field from part `part` into the values of the whole one at `values`. */
-static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values) {
-  StcPlan *q = part->plan;
+/* One field from part `part` into the values of the whole one at `values`, likewise. */
+static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values, StcStatus s) {
   static const int none[MAX_RANK];
-  StcStatus s = STC_OK;
-  char *memory = slot_values(q, &q->slots[q->slot_of_field[field]], true, &s);
-  Moving m = {memory, values, type_bytes(q->module, q->module->fields[field].type)};
-  if (!s)
+  Net *net = p->split->net;
+  bool leads = split_leads(p->split);
+  char *memory = part->plan || leads ? part_memory(p, part, field, &s) : NULL;
+  if (!memory)
+    return s;
+  if (part->plan && !s)
+    s = move_slot(part->plan, &part->plan->slots[part->plan->slot_of_field[field]], memory, false);
+  if (leads && !part->plan)
+    net_message(net, part->rank, false, memory, part_bytes(part, field));
+  if (!leads)
+    net_message(net, 0, true, memory, part_bytes(part, field));
+  Moving m = {memory, values, type_bytes(part->module, part->module->fields[field].type)};
+  if (leads && values)
     move_box(p, part, field, whole, none, false, &m);
   free(memory);
   return s;
 }
 
-/* Field `field` of all parts, to them or from them. */
-static StcStatus move_field(StcPlan *p, int field, bool in) {
+/* Field `field` of all parts, to them or from them. With several ranks all messages are exchanged, whatever goes wrong.
+ */
+static StcStatus move_field(StcPlan *p, int field, bool in, StcStatus s) {
   Split *split = p->split;
   int whole = whole_field(p, split->part[split->begin].plan, field);
-  StcStatus s = STC_OK;
   if (whole < 0)
-    return STC_OK;
+    return s;
   const Slot *slot = &p->slots[p->slot_of_field[whole]];
-  char *values = slot_values(p, slot, in, &s);
-  for (int i = split->begin; i < split->end && !s; i++)
-    s = (in ? scatter_field : gather_field)(p, &split->part[i], field, whole, values);
-  if (!s && !in)
+  char *values = split_leads(split) ? slot_values(p, slot, in, &s) : NULL;
+  for (int i = 0; i < split->nparts && (!s || split->net); i++)
+    s = (in ? scatter_field : gather_field)(p, &split->part[i], field, whole, values, s);
+  if (!s && !in && values)
     s = move_slot(p, slot, values, true);
   free(values);
   return s;
 }
 
 /* Launch-time array `array` of the parts' module to all of them. */
-static StcStatus scatter_array(StcPlan *p, int array) {
+static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
   Split *split = p->split;
   const StcPlan *first = split->part[split->begin].plan;
   int whole = module_find_param_array(p->module, first->module->param_arrays[array].name);
-  StcStatus s = STC_OK;
   if (whole < 0 || p->slot_of_array[whole] < 0)
-    return STC_OK;
-  void *values = slot_values(p, &p->slots[p->slot_of_array[whole]], true, &s);
+    return s;
+  const Slot *slot = &p->slots[p->slot_of_array[whole]];
+  void *values = slot_values(p, slot, split_leads(split), &s);
+  if (!values && split->net)
+    values = calloc(slot->size + 1, 1);
+  if (!values && split->net)
+    split_die(p, p->module->param_arrays[whole].name, (double)slot->size);
+  if (split->net)
+    split->net->broadcast(split->net, values, slot->size, 0);
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     if (q->slot_of_array[array] >= 0)
@@ -149,22 +188,22 @@ static StcStatus scatter_array(StcPlan *p, int array) {
 }
 
 StcStatus split_scatter(StcPlan *p) {
-  const Module *m = p->split->part[0].module;
+  const Module *m = p->split->part[p->split->begin].module;
   StcStatus s = STC_OK;
-  for (int f = 0; f < m->nfields && !s; f++)
-    s = move_field(p, f, true);
-  for (int i = 0; i < m->nparam_arrays && !s; i++)
-    s = scatter_array(p, i);
+  for (int f = 0; f < m->nfields && (!s || p->split->net); f++)
+    s = move_field(p, f, true, s);
+  for (int i = 0; i < m->nparam_arrays && (!s || p->split->net); i++)
+    s = scatter_array(p, i, s);
   p->split->age = 0;
   ghosts_scattered(p);
   return s;
 }
 
 StcStatus split_gather(StcPlan *p) {
-  const Module *m = p->split->part[0].module;
+  const Module *m = p->split->part[p->split->begin].module;
   StcStatus s = STC_OK;
-  for (int f = 0; f < m->nfields && !s; f++)
+  for (int f = 0; f < m->nfields && (!s || p->split->net); f++)
     if (m->fields[f].exchange == EXCHANGE_STEPS)
-      s = move_field(p, f, false);
+      s = move_field(p, f, false, s);
   return s;
 }

@@ -1,0 +1,217 @@
+/* net.c: joining the ranks of a run: whether there are any, the module that knows how (net.h), and what all of them
+ * must agree on. */
+#include "driver/split/split.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- how this process was started */
+
+/* A launcher sets these for each process that it starts: their number (NULL: it does not say), and another variable
+ * that must be there. */
+static const struct Launcher {
+  const char *name, *size, *other;
+} launchers[] = {
+    {"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    {"mpirun", "PMI_SIZE", "PMI_RANK"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+    {"a launcher with PMIx", NULL, "PMIX_RANK"},
+};
+
+bool net_launched(int *size, const char **by) {
+  for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+    const struct Launcher *l = &launchers[i];
+    const char *n = l->size ? getenv(l->size) : NULL;
+    if (!getenv(l->other) || (l->size && !n))
+      continue;
+    *size = n ? atoi(n) : 0;
+    *by = l->name;
+    return true;
+  }
+  return *size = 1, false;
+}
+
+int net_launched_rank(void) {
+  for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+    if (getenv(launchers[i].other))
+      return atoi(getenv(launchers[i].other));
+  return 0;
+}
+
+/* ---------------------------------------------------------------- the module */
+
+/* Where the module may be, from the folder in which stc or libstc lies. */
+static const char *const module_places[] = {"", "stc/", "../lib/stc/", "../lib64/stc/", "../lib/x86_64-linux-gnu/stc/"};
+
+/* The folder of the program or library that this function is in, with a slash at its end. */
+static void find_folder(char folder[PATH_MAX]) {
+  Dl_info info = {0};
+  char path[PATH_MAX];
+  bool known =
+      dladdr(&launchers, &info) && info.dli_fname && strchr(info.dli_fname, '/') && realpath(info.dli_fname, path);
+  if (!known && !realpath("/proc/self/exe", path))
+    snprintf(path, sizeof path, "./");
+  char *slash = strrchr(path, '/');
+  snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path + 1) : 0, path);
+}
+
+/* The module's file, into `path`: `asked`, else $STC_MPI, else where it lies beside stc. False: there is none. */
+static bool find_module(const char *asked, char path[2 * PATH_MAX]) {
+  char folder[PATH_MAX];
+  const char *named = asked ? asked : getenv("STC_MPI");
+  if (named && named[0])
+    return snprintf(path, 2 * PATH_MAX, "%s%s", strchr(named, '/') ? "" : "./", named), true;
+  find_folder(folder);
+  for (size_t i = 0; i < sizeof module_places / sizeof *module_places; i++) {
+    snprintf(path, 2 * PATH_MAX, "%s%sstc-mpi.so", folder, module_places[i]);
+    if (access(path, R_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Reports that several processes were started and cannot find each other. */
+static StcStatus no_module(StcContext *c) {
+  char folder[PATH_MAX], processes[64] = "several processes";
+  const char *by = "";
+  int size;
+  bool launched = net_launched(&size, &by);
+  find_folder(folder);
+  if (size > 1)
+    snprintf(processes, sizeof processes, "%d processes", size);
+  return context_error(c,
+                       "%s%s%s%s there is no stc-mpi.so, by which stc uses MPI, beside stc (in %s) or in $STC_MPI; "
+                       "`mpicc -shared -fPIC -o stc-mpi.so stc-mpi.c` makes it from share/stc/stc-mpi.c or "
+                       "driver/split/stc-mpi.c, %s=FILE names it, %s=none has each process work for itself",
+                       launched ? by : "several processes are to work on one grid", launched ? " started " : "",
+                       launched ? processes : "", launched ? ", but" : ", but", folder, option_name(c, "--mpi", "mpi"),
+                       option_name(c, "--mpi", "mpi")),
+         STC_DEVICE;
+}
+
+/* Opens the module; NULL after an error. It stays: MPI libraries are not made to be closed. */
+static const NetModule *open_module(StcContext *c, const char *asked) {
+  char path[2 * PATH_MAX];
+  if (!find_module(asked, path))
+    return no_module(c), NULL;
+  void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  const NetModule *m = handle ? dlsym(handle, "stc_net_module") : NULL;
+  if (!m || m->layout != NET_LAYOUT) {
+    context_error(c, "%s: %s", path,
+                  !handle ? dlerror()
+                  : !m    ? "it has no stc_net_module: it is not made from stc-mpi.c"
+                          : "it is made from the stc-mpi.c of another version of stc; make it again");
+    return NULL;
+  }
+  return m;
+}
+
+/* Checks that the MPI of the module sees as many processes as were started. */
+static bool check_size(StcContext *c, const Net *net) {
+  int size;
+  const char *by = "";
+  if (!net_launched(&size, &by) || size <= 1 || net->size > 1)
+    return true;
+  context_error(c,
+                "%s started %d processes, but %s, which stc-mpi.so is made for, knows of one: start them with its own "
+                "mpirun, or make stc-mpi.so with the other MPI's mpicc and name it with --mpi=FILE",
+                by, size, net->library);
+  return false;
+}
+
+StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **out) {
+  char why[NET_WHY];
+  *out = NULL;
+  const NetModule *m = open_module(c, module);
+  if (!m)
+    return STC_DEVICE;
+  Net *net = malloc(sizeof *net);
+  if (!net)
+    return context_error(c, "out of memory"), STC_MEMORY;
+  if (!m->open(communicator, net, why))
+    return free(net), context_error(c, "MPI could not be begun: %s", why), STC_DEVICE;
+  net->failed = -1;
+  if (!communicator && !check_size(c, net))
+    return net_close(net), STC_DEVICE;
+  *out = net;
+  return STC_OK;
+}
+
+void net_close(Net *net) {
+  if (net)
+    net->close(net);
+  free(net);
+}
+
+/* ---------------------------------------------------------------- agreeing */
+
+StcStatus net_agree(Net *net, StcStatus mine, int *who) {
+  *who = 0;
+  if (!net)
+    return mine;
+  int own = (int)mine, all[net->size];
+  net->gather(net, &own, sizeof own, all);
+  while (*who < net->size && !all[*who])
+    ++*who;
+  if (*who < net->size && net->failed < 0)
+    net->failed = *who;
+  return *who < net->size ? (StcStatus)all[*who] : STC_OK;
+}
+
+StcStatus ranks_agree(StcContext *c, Net *net, StcStatus mine) {
+  int who;
+  StcStatus s = net_agree(net, mine, &who);
+  if (s && !mine && !c->command && s != STC_INTERRUPTED)
+    context_error(c, "rank %d of %d cannot go on; its own message says why", who, net->size);
+  return s;
+}
+
+StcStatus split_agree(StcPlan *p, StcStatus s) { return ranks_agree(p->w.context, p->split->net, s); }
+
+void split_die(StcPlan *p, const char *what, double bytes) {
+  computer_no_room(p->w.context, "a copy of", what, bytes);
+  p->split->net->abort(p->split->net, STC_MEMORY);
+}
+
+/* The cores that a process may use, and on which machine. */
+typedef struct Cores {
+  char machine[256];
+  cpu_set_t set;
+} Cores;
+
+int net_cores(Net *net) {
+  Cores mine, *all = calloc((size_t)net->size, sizeof *all);
+  int same = 0;
+  memset(&mine, 0, sizeof mine);
+  gethostname(mine.machine, sizeof mine.machine - 1);
+  if (!all || sched_getaffinity(0, sizeof mine.set, &mine.set) != 0)
+    CPU_SET(0, &mine.set);
+  if (!all)
+    net->abort(net, STC_MEMORY);
+  net->gather(net, &mine, sizeof mine, all);
+  for (int i = 0; i < net->size; i++)
+    same += memcmp(&mine, &all[i], sizeof mine) == 0;
+  free(all);
+  return CPU_COUNT(&mine.set) > same ? CPU_COUNT(&mine.set) / same : 1;
+}
+
+bool net_same(Net *net, const void *bytes, size_t size, int *who) {
+  uint64_t hash = 14695981039346656037u, all[net->size];
+  for (size_t i = 0; i < size; i++)
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+  net->gather(net, &hash, sizeof hash, all);
+  for (*who = 1; *who < net->size; ++*who)
+    if (all[*who] != all[0])
+      return false;
+  return true;
+}
+
+void net_message(Net *net, int peer, bool send, void *data, size_t size) {
+  NetMessage m = {peer, 0, send, data, size};
+  net->start(net, 1, &m);
+  net->finish(net);
+}

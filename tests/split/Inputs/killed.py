@@ -1,0 +1,62 @@
+"""killed.py HOW FOLDER COMMAND...: starts several processes, and kills one of them (HOW is one_rank) or sends all of
+them Ctrl-C (control_c). All must be gone within ten seconds, and FOLDER as it was."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+how, folder, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+
+
+def children(word):
+    """The processes with this word in their environment, which are the run's own, that are called stc."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                mine = word.encode() in file.read()
+            with open(f"/proc/{pid}/comm") as file:
+                if mine and file.read().strip() == "stc":
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def wait(what, seconds, condition):
+    """Waits until the condition holds; fails after so many seconds."""
+    end = time.time() + seconds
+    while not condition():
+        assert time.time() < end, what
+        time.sleep(0.05)
+
+
+def ended(kill):
+    """Runs the command until its processes run steps, has `kill` end it, and looks at what is left."""
+    word = f"STC_TEST_RUN={os.getpid()}-{kill.__name__}"
+    before = sorted(os.listdir(folder))
+    run = subprocess.Popen(command, env=dict(os.environ, STC_TEST_RUN=word.split("=")[1]), stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, start_new_session=True)
+    wait("the processes do not begin", 60, lambda: len(children(word)) >= 3)
+    time.sleep(0.4)
+    assert run.poll() is None, run.stderr.read().decode()
+    kill(run, children(word))
+    wait("the launcher goes on", 10, lambda: run.poll() is not None)
+    wait("processes are left", 10, lambda: not children(word))
+    assert run.returncode != 0, "the launcher says that all is well"
+    left = [name for name in sorted(os.listdir(folder)) if name not in before]
+    assert not left, f"left behind: {left}"
+
+
+def one_rank(_, pids):
+    """Kills the last process."""
+    os.kill(max(pids), signal.SIGKILL)
+
+
+def control_c(run, _):
+    """Ctrl-C, as a terminal sends it: to all of the session."""
+    os.killpg(run.pid, signal.SIGINT)
+
+
+ended({"one_rank": one_rank, "control_c": control_c}[how])
