@@ -13,6 +13,8 @@ void plan_release_slot(StcPlan *p, Slot *slot) {
   if (slot->owner && slot->owner->deleter)
     slot->owner->deleter(slot->owner);
   bool own = slot->memory && !slot->foreign;
+  if (slot->loan)
+    plan_before_write(p, slot);
   if (own && p->device.kind->whole)
     free(slot->memory);
   else if (own)
@@ -205,7 +207,7 @@ static StcStatus bind_guarded(void *arg) {
       return s;
     size_t size = slot->size;
     plan_release_slot(p, slot);
-    *slot = (Slot){a->array->data, size, true, a->owner};
+    *slot = (Slot){a->array->data, size, true, a->owner, NULL};
   }
   plan_forget_recordings(p);
   return s;

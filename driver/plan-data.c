@@ -48,10 +48,11 @@ typedef struct CopyArgs {
 } CopyArgs;
 
 /* Copies all of a slot in or out. */
-static StcStatus copy_slot(StcPlan *p, const Slot *slot, void *out, const void *in) {
+static StcStatus copy_slot(StcPlan *p, Slot *slot, void *out, const void *in) {
   Device *d = &p->device;
-  if (!slot->size)
-    return STC_OK;
+  StcStatus kept = in && slot->loan ? plan_before_write(p, slot) : STC_OK;
+  if (kept || !slot->size)
+    return kept;
   if (!d->kind->whole)
     return in ? d->kind->put(d, slot->memory, in, slot->size) : d->kind->fetch(d, out, slot->memory, slot->size);
   memcpy(in ? slot->memory : out, in ? in : slot->memory, slot->size);
@@ -81,7 +82,7 @@ static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
   StcPlan *p = a->p;
   StcStatus s = STC_OK;
   for (int c = 0; c < d->ncomponents && !s; c++) {
-    const Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
+    Slot *slot = &p->slots[p->slot_of_field[p->homes[a->field].field + c]];
     int64_t size = type_size((Type)d->components[c].type), n = (int64_t)slot->size / size,
             offset = d->components[c].offset;
     if (a->in)
@@ -109,7 +110,7 @@ static StcStatus copy_guarded(void *arg) {
   StcPlan *p = a->p;
   const Declared *d = &p->program->declared[a->field];
   Home h = p->homes[a->field];
-  const Slot *slot = &p->slots[p->slot_of_field[h.field + (h.packed || a->component < 0 ? 0 : a->component)]];
+  Slot *slot = &p->slots[p->slot_of_field[h.field + (h.packed || a->component < 0 ? 0 : a->component)]];
   if (h.packed && a->component >= 0)
     return copy_packed(a, d, slot, a->component), STC_OK;
   if (h.packed || a->component >= 0 || d->ncomponents == 1)
@@ -191,7 +192,7 @@ StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *dat
 /* What setting an array hands to its guarded part. */
 typedef struct ArrayArgs {
   StcPlan *p;
-  const Slot *slot;
+  Slot *slot;
   const void *in;
 } ArrayArgs;
 

@@ -55,6 +55,15 @@ static StcStatus start_kernel(StcPlan *p, const Launch *l) {
   return s;
 }
 
+/* Has nothing that is lent written over by kernel `k`. */
+static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < k->nargs && !s && p->lending; i++)
+    if (k->args[i].kind == KARG_BUFFER && k->args[i].writes)
+      s = plan_before_write(p, &p->slots[p->slot_of_buffer[k->args[i].index]]);
+  return s;
+}
+
 /* Launches kernel `named`, or the one that suits the params better, at the plan's step; `beside` goes to the device. */
 static StcStatus launch(StcPlan *p, int named, bool beside) {
   const Module *m = p->build->code.module;
@@ -63,6 +72,7 @@ static StcStatus launch(StcPlan *p, int named, bool beside) {
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
   Launch l = {index, k, {0}, args, beside};
+  StcStatus s = keep_lent(p, k);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
     if (a->kind == KARG_BUFFER)
@@ -73,7 +83,7 @@ static StcStatus launch(StcPlan *p, int named, bool beside) {
       values[i].i64 = p->done;
     args[i] = &values[i];
   }
-  StcStatus s = plan_blocks(p, k, l.blocks);
+  s = s ? s : plan_blocks(p, k, l.blocks);
   for (int d = 0; d < k->rank; d++)
     if (l.blocks[d] == 0)
       return s;

@@ -25,7 +25,7 @@ StcStatus plan_show(StcPlan *p) {
   for (Watch *w = p->watches; w && !s; w = w->next) {
     if (!is_due(p, w))
       continue;
-    if (!p->device.kind->whole)
+    if (!p->device.kind->whole && !w->queued)
       s = p->device.kind->wait(&p->device);
     w->shown = p->done;
     if (!s)
@@ -51,10 +51,14 @@ static StcStatus add_watch(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_plan_watch(StcPlan *p, int64_t every, StcWatch fn, void *user) {
+StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user) {
   if (every < 1)
     return context_error(p->w.context, "a watch is called after every 1 or more steps, not %lld", (long long)every),
            STC_USAGE;
-  WatchArgs a = {p, {every, -1, fn, user, NULL}};
+  WatchArgs a = {p, {every, -1, queued, fn, user, NULL}};
   return workspace_guard(&p->w, add_watch, &a);
+}
+
+StcStatus stc_plan_watch(StcPlan *p, int64_t every, StcWatch fn, void *user) {
+  return plan_watch(p, every, false, fn, user);
 }

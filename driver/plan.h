@@ -19,16 +19,22 @@ typedef struct Slot {
   size_t size;
   bool foreign;                  /* the caller's */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
+  struct Loan *loan;             /* of the memory; NULL: it is not lent */
 } Slot;
 
 /* Who looks at a plan's fields after every so many steps: plan-watch.c. shown: the steps that were done at its last
- * call, -1: none yet. */
+ * call, -1: none yet; queued: it need not be called when the device is done with these steps. */
 typedef struct Watch {
   int64_t every, shown;
+  bool queued;
   StcWatch fn;
   void *user;
   struct Watch *next;
 } Watch;
+
+/* The values of a field, lent, and what a plan has for that: plan-lend.c. */
+typedef struct Loan Loan;
+typedef struct Lending Lending;
 
 /* Launches that a device keeps: plan-replay.c. */
 typedef struct Recording Recording;
@@ -88,6 +94,7 @@ struct StcPlan {
   bool wrong;           /* a reduction found a mistake in the program's values */
   bool evaluated;       /* the reductions have been evaluated after the steps done so far, as far as they were due */
   Watch *watches;       /* in order of call */
+  Lending *lending;     /* NULL: nothing was lent yet */
   double compile_seconds;
   bool (*progress)(void *user, int64_t done, int64_t of);
   void *progress_user;
@@ -158,8 +165,27 @@ StcStatus plan_make_room(StcPlan *p, int64_t steps);
 /* Hands out one row (Binding.probed). */
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
 
+/* plan-lend.c: */
+
+/* May the values of the component (-1: the whole field) be lent? Makes room for `ahead` loans that steps are made
+ * beside. */
+bool plan_may_lend(StcPlan *p, int field, int component, int ahead);
+/* Lends the values that it has now. A loan that *out is must be returned, also after an error, before the plan is
+ * freed. */
+StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out);
+/* For other threads: the values, on this computer, waits for them; NULL: *why they are not to be had. Gives them back.
+ */
+const void *loan_values(Loan *loan, const char **why);
+void loan_return(Loan *loan);
+/* Before anything is written to the slot's memory: if that is lent the slot gets other memory, with the same values
+ * where they are a field's. */
+StcStatus plan_before_write(StcPlan *p, Slot *slot);
+void plan_free_loans(StcPlan *p);
+
 /* How many steps may be made until a watch is due: at most `left`. */
 int64_t plan_steps_to_watch(const StcPlan *p, int64_t left);
+/* stc_plan_watch; queued: `fn` takes values only in order with launches, so the device need not be done. */
+StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user);
 /* Calls the watches that are due now, if they have not been called yet. */
 StcStatus plan_show(StcPlan *p);
 /* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */

@@ -336,6 +336,15 @@ static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
   return feed_step(p->out->feed, plan, step, p->every);
 }
 
+/* Are there, among those who write every `every` steps, none but such as take fields alone? A checkpoint takes what
+ * reductions and probes came to, too. */
+static bool takes_fields(const Outputs *out, int64_t every) {
+  for (int i = 0; i < out->nwriters; i++)
+    if (out->writers[i].every == every && out->writers[i].format == &checkpoint_format)
+      return false;
+  return true;
+}
+
 /* Has the plan call the watch for each period that a writer has. */
 static StcStatus watch(const Job *j, Outputs *out) {
   StcStatus s = STC_OK;
@@ -348,7 +357,7 @@ static StcStatus watch(const Job *j, Outputs *out) {
       continue;
     struct Period *p = &out->periods[out->nperiods++];
     *p = (struct Period){out, every};
-    s = stc_plan_watch(j->plan, every, outputs_step, p);
+    s = plan_watch(j->plan, every, takes_fields(out, every), outputs_step, p);
   }
   return s;
 }
@@ -369,7 +378,7 @@ StcStatus outputs_open(Job *j) {
                                   : stc_plan_field(j->plan, from->at.field, &from->info);
   }
   if (!s && out->nwriters)
-    s = feed_open(j->c->context, out->nwriters, out->writers, out->nsources, out->sources, &out->feed);
+    s = feed_open(j->plan, out->nwriters, out->writers, out->nsources, out->sources, &out->feed);
   return s || !out->feed ? s : watch(j, out);
 }
 

@@ -10,11 +10,13 @@
 /* How many steps may be unwritten. */
 enum { DEPTH = 2 };
 
-/* The values of one step: those of each source (malloc; kept from step to step) and which writers want them. */
+/* The values of one step and which writers want them. loans: of the sources that the plan lends; data: copies of the
+ * others (malloc; kept from step to step). */
 typedef struct Snapshot {
   int64_t step;
   bool *wanted;
   void **data;
+  Loan **loans;
 } Snapshot;
 
 /* Messages of the writing thread, kept until the other thread asks. */
@@ -28,6 +30,7 @@ struct Feed {
   int nwriters, nsources;
   Writer *writers;
   const Source *sources;
+  bool *lent; /* by source: does the plan lend it? */
   pthread_t thread;
   bool started, ended;
   pthread_mutex_t lock;
@@ -70,24 +73,39 @@ static void give_up(Writer *w) {
   w->opened = false;
 }
 
-/* Writes the snapshot for one writer. */
-static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s) {
-  const void *data[w->nsources];
-  for (int i = 0; i < w->nsources; i++)
-    data[i] = s->data[w->sources[i] - f->sources];
+/* The values of the sources that writer `w` has, into `data`. */
+static StcStatus find_values(const Feed *f, const Writer *w, const Snapshot *s, const void **data) {
+  const char *why = NULL;
+  for (int i = 0; i < w->nsources; i++) {
+    int k = (int)(w->sources[i] - f->sources);
+    data[i] = s->loans[k] ? loan_values(s->loans[k], &why) : s->data[k];
+    if (why)
+      return context_error(f->own, "field %s, copying from the device after %lld steps: %s", w->sources[i]->info.name,
+                           (long long)s->step, why),
+             STC_DEVICE;
+  }
+  return STC_OK;
+}
+
+/* Writes the snapshot, whose values for the writer are `data`, for one writer. */
+static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s, const void **data) {
+  StcStatus status = find_values(f, w, s, data);
   StepArgs args = {w, s->step, data};
-  StcStatus status = workspace_guard(&w->w, step_guarded, &args);
+  if (!status)
+    status = workspace_guard(&w->w, step_guarded, &args);
   if (status)
     give_up(w);
   w->steps += !status;
   return status;
 }
 
-/* Notes the first NaN among what writer `w` has of the snapshot: fields, not launch-time arrays or a checkpoint. */
-static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s) {
+/* Notes the first NaN among what writer `w` has of the snapshot, `data`: fields, not launch-time arrays or a
+ * checkpoint.
+ */
+static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s, const void *const *data) {
   for (int i = 0; i < w->nsources && !f->nan && w->format->ending; i++) {
     const Source *from = w->sources[i];
-    int64_t point = from->copy || from->at.array >= 0 ? -1 : first_nan(&from->info, s->data[from - f->sources]);
+    int64_t point = from->copy || from->at.array >= 0 ? -1 : first_nan(&from->info, data[i]);
     if (point < 0)
       continue;
     f->nan = from;
@@ -101,10 +119,21 @@ static StcStatus write_snapshot(Feed *f, const Snapshot *s) {
   StcStatus status = STC_OK;
   for (int i = 0; i < f->nwriters && !status; i++)
     if (s->wanted[i] && !f->writers[i].failed) {
-      status = write_one(f, &f->writers[i], s);
-      look_for_nan(f, &f->writers[i], s);
+      const void *data[f->writers[i].nsources];
+      status = write_one(f, &f->writers[i], s, data);
+      if (!status)
+        look_for_nan(f, &f->writers[i], s, data);
     }
   return status;
+}
+
+/* Returns what the plan has lent for the snapshot. */
+static void return_loans(const Feed *f, const Snapshot *s) {
+  for (int i = 0; i < f->nsources; i++) {
+    if (s->loans[i])
+      loan_return(s->loans[i]);
+    s->loans[i] = NULL;
+  }
 }
 
 /* The life of the thread: after an error it only makes room. */
@@ -119,6 +148,7 @@ static void *feed_main(void *arg) {
     StcStatus s = f->status;
     pthread_mutex_unlock(&f->lock);
     s = s ? s : write_snapshot(f, &f->ring[f->head]);
+    return_loans(f, &f->ring[f->head]);
     pthread_mutex_lock(&f->lock);
     f->status = s;
     f->head = (f->head + 1) % DEPTH;
@@ -158,10 +188,12 @@ static void *stage_new(size_t bytes) {
   return p;
 }
 
-/* Copies source `i` from the plan. */
-static StcStatus copy_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
+/* Takes source `i` from the plan: borrows it or makes a copy. */
+static StcStatus take_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
   const Source *from = &f->sources[i];
   size_t bytes = (size_t)from->info.bytes;
+  if (f->lent[i])
+    return plan_lend(plan, from->at.field, from->at.component, &s->loans[i]);
   if (from->copy)
     return from->copy(from, plan, &s->data[i]);
   if (!s->data[i])
@@ -205,9 +237,9 @@ StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every) {
     return status;
   for (int i = 0; i < f->nsources && !status; i++)
     if (is_needed(f, s, i))
-      status = copy_source(f, plan, i, s);
+      status = take_source(f, plan, i, s);
   if (status)
-    return status;
+    return return_loans(f, s), status;
   pthread_mutex_lock(&f->lock);
   f->count++;
   pthread_cond_signal(&f->changed);
@@ -233,25 +265,29 @@ static StcStatus open_writer(Feed *f, Writer *w) {
   return s;
 }
 
-/* Room for the snapshots; if there are to be several, for their copies too. */
-static bool make_ring(Feed *f) {
-  bool ok = true, often = false;
+/* Room for the snapshots; if there are to be several, for their copies or loans too. */
+static bool make_ring(Feed *f, StcPlan *plan) {
+  bool ok = (f->lent = calloc((size_t)f->nsources + 1, sizeof *f->lent)) != NULL, often = false;
   for (int i = 0; i < f->nwriters; i++)
     often |= f->writers[i].every > 0;
+  for (int k = 0; k < f->nsources && ok; k++)
+    f->lent[k] = !f->sources[k].copy && f->sources[k].at.array < 0 &&
+                 plan_may_lend(plan, f->sources[k].at.field, f->sources[k].at.component, often ? DEPTH : 0);
   for (int i = 0; i < DEPTH; i++) {
     f->ring[i].wanted = calloc((size_t)f->nwriters + 1, sizeof(bool));
     f->ring[i].data = calloc((size_t)f->nsources + 1, sizeof(void *));
-    ok = ok && f->ring[i].wanted && f->ring[i].data;
+    f->ring[i].loans = calloc((size_t)f->nsources + 1, sizeof(Loan *));
+    ok = ok && f->ring[i].wanted && f->ring[i].data && f->ring[i].loans;
     for (int k = 0; k < f->nsources && ok && often; k++)
-      if (!f->sources[k].copy)
+      if (!f->sources[k].copy && !f->lent[k])
         ok = (f->ring[i].data[k] = stage_new((size_t)f->sources[k].info.bytes)) != NULL;
   }
   return ok;
 }
 
 /* Opens the writers and starts the thread. */
-static StcStatus start(Feed *f) {
-  if (!f->own || !make_ring(f))
+static StcStatus start(Feed *f, StcPlan *plan) {
+  if (!f->own || !make_ring(f, plan))
     return context_error(f->context, "out of memory"), STC_MEMORY;
   for (int i = 0; i < f->nwriters; i++) {
     StcStatus s = open_writer(f, &f->writers[i]);
@@ -262,7 +298,8 @@ static StcStatus start(Feed *f) {
   return f->started ? STC_OK : (context_error(f->context, "the system has no thread left to write files"), STC_MEMORY);
 }
 
-StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const Source *sources, Feed **out) {
+StcStatus feed_open(StcPlan *plan, int n, Writer *writers, int nsources, const Source *sources, Feed **out) {
+  StcContext *c = plan->w.context;
   Feed *f = *out = calloc(1, sizeof *f);
   if (!f)
     return context_error(c, "out of memory"), STC_MEMORY;
@@ -270,7 +307,7 @@ StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const S
   f->own = stc_context_new(&(StcConfig){.message = keep_message, .user = &f->letters});
   pthread_mutex_init(&f->lock, NULL);
   pthread_cond_init(&f->changed, NULL);
-  StcStatus s = start(f);
+  StcStatus s = start(f, plan);
   if (s) {
     feed_close(f, NULL);
     *out = NULL;
@@ -298,7 +335,9 @@ static void feed_free(Feed *f) {
       free(f->ring[i].data[k]);
     free(f->ring[i].data);
     free(f->ring[i].wanted);
+    free(f->ring[i].loans);
   }
+  free(f->lent);
   pthread_cond_destroy(&f->changed);
   pthread_mutex_destroy(&f->lock);
   if (f->own)

@@ -221,10 +221,11 @@ const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t si
 typedef struct Feed Feed;
 enum { EVERY_LAST = 0, EVERY_STOPPED = -1 };
 /* Takes `n` writers, filled but for what their thread has, opens those of series, and starts the thread. On success
- * *out is to be given to feed_close. The sources and writers must live as long; each source is copied once a step. */
-StcStatus feed_open(StcContext *c, int n, Writer *writers, int nsources, const Source *sources, Feed **out);
-/* Copies from `plan` what the writers that are due after `step` steps need (of period `every`, or of one of the
- * two below, and who have not had this one), and leaves the rest to the thread. Waits while two steps are still
+ * *out is to be given to feed_close, before the plan is freed. The sources and writers must live as long; each source
+ * is taken once a step. */
+StcStatus feed_open(StcPlan *plan, int n, Writer *writers, int nsources, const Source *sources, Feed **out);
+/* Borrows or copies from `plan` what the writers that are due after `step` steps need (of period `every`, or of one of
+ * the two below, and who have not had this one), and leaves the rest to the thread. Waits while two steps are still
  * unwritten. An error of the thread is reported and returned here. */
 StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every);
 /* Waits until all is written, closes the files and ends the thread. Series with no step are not left behind. *files:

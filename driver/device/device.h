@@ -40,6 +40,9 @@ typedef struct Sending {
   int64_t n, count[2], from_stride[2], to_stride[2];
 } Sending;
 
+/* Where values of a device's memory are on their way out. */
+typedef struct Stage Stage;
+
 /* A kind of device: a row of the device table. Functions report errors to d->w. A device either runs modules as a whole
  * (run) on host arrays, or has memory and launches kernels. */
 typedef struct DeviceKind {
@@ -73,6 +76,13 @@ typedef struct DeviceKind {
   StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */
   StcStatus (*record_event)(Device *d, void *event); /* which is recorded behind all there was so far */
   bool (*holds)(Device *d, const void *memory);      /* can its kernels work on that memory? NULL: on all */
+  /* Values on their way out while launches go on; NULL: only by `fetch`. Room for `size` bytes (*out NULL: there is
+   * none); taking as many from `from`, in order with launches, without a wait; and, for any thread, the values on this
+   * computer once they are there (NULL: *why not). */
+  StcStatus (*stage_new)(Device *d, size_t size, Stage **out);
+  void (*stage_free)(Device *d, Stage *s);
+  StcStatus (*stage_fill)(Device *d, Stage *s, const void *from);
+  const void *(*stage_values)(Device *d, Stage *s, const char **why);
   /* Between two devices of this kind; NULL: only by way of the host. */
   bool (*near)(Device *d, Device *other);                     /* can `d` send to the other one? */
   StcStatus (*mark)(Device *d);                               /* a place behind all there was so far */
@@ -96,6 +106,9 @@ struct Device {
   double load_seconds; /* that its driver took for the code, compiling it perhaps */
   void *state;
 };
+
+/* DLPack's number for memory of this computer. */
+enum { DEVICE_MEMORY_HERE = 1 };
 
 extern const DeviceKind device_ref, device_sim, device_host, device_cuda, device_hip;
 /* The table, ended by NULL. */
