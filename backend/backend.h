@@ -67,6 +67,9 @@ bool target_resources(const Target *t, const char *assembly, const char *kernel,
 /* Does it say something? */
 bool target_tells_resources(const Target *t);
 
+/* Why this CPU cannot run the target's code ("this CPU has no avx512f"), NULL if it can; of the host target alone. */
+const char *target_foreign(const Target *t);
+
 typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
 
 /* What of a level's work LLVM leaves out to save time: nothing; passes that take long for what they bring; these, and

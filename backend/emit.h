@@ -250,6 +250,7 @@ struct Target {
   TargetInfo info;
   const char *arch, *triple, *suffix;
   const char *cpu, *features; /* for LLVM's target machine */
+  const char *foreign;        /* host: why this CPU cannot run its code; NULL: it can */
   LLVMRelocMode reloc;
   unsigned global_space, shared_space; /* LLVM's address spaces */
   int64_t

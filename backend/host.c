@@ -1,12 +1,29 @@
-/* backend/host.c: this CPU. A kernel is two functions: one with the kernel's arguments as parameters, whose
- * attributes tell LLVM what it may assume, and one
- * of type HostKernelFn (backend.h) that takes the arguments from the caller's array and calls it. */
+/* backend/host.c: this CPU, or another one that code is made for. A kernel is two functions: one with the kernel's
+ * arguments as parameters, whose attributes tell LLVM what it may assume, and one of type HostKernelFn (backend.h) that
+ * takes the arguments from the caller's array and calls it. */
 #include "backend/emit.h"
 
+#include <llvm-c/Target.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char *const cpus[] = {"native", NULL};
+#pragma weak LLVMInitializeAArch64TargetInfo
+#pragma weak LLVMInitializeAArch64Target
+#pragma weak LLVMInitializeAArch64TargetMC
+#pragma weak LLVMInitializeAArch64AsmPrinter
+
+static const char *const cpus[] = {"native", "x86-64-v3", "x86-64-v4", "aarch64", NULL};
+
+/* A processor other than this one that code may be made for: its name for -mcpu, LLVM's name, triple and features, and
+ * what this CPU must have (as LLVM writes it, ended by NULL) to run that code. */
+typedef struct HostCpu {
+  const char *name, *llvm, *triple, *features, *needs[5];
+} HostCpu;
+static const HostCpu others[] = {
+    {"x86-64-v3", "x86-64-v3", "x86_64-pc-linux-gnu", "", {"+avx2", "+fma", "+bmi2"}},
+    {"x86-64-v4", "x86-64-v4", "x86_64-pc-linux-gnu", "", {"+avx512f", "+avx512vl", "+avx512bw", "+avx512dq"}},
+    {"aarch64", "generic", "aarch64-unknown-linux-gnu", "+neon", {"+neon"}},
+};
 
 /* Bytes that a tile's arrays may take: twice the second-level cache, whose size the C library knows, or 1 MiB where it
  * does not. Larger than the cache, because the halo of a smaller tile was measured to cost more than the misses that
@@ -84,15 +101,46 @@ static const char *own_message(Arena *a, char *s) {
   return copy;
 }
 
-static bool make(Arena *a, const char *cpu, Target *t) {
-  if (strcmp(cpu, "native") != 0)
+/* The architecture that a triple begins with is the same? */
+static bool same_architecture(const char *a, const char *b) {
+  size_t n = strcspn(a, "-");
+  return n == strcspn(b, "-") && strncmp(a, b, n) == 0;
+}
+
+/* Is `feature` one of `list`, which has commas between? */
+static bool has_feature(const char *list, const char *feature) {
+  size_t n = strlen(feature);
+  for (const char *at = strstr(list, feature); at; at = strstr(at + n, feature))
+    if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == 0))
+      return true;
+  return false;
+}
+
+/* Turns *t, this CPU, into `cpu`, and notes in t->foreign why this one cannot run its code, if it cannot. False if
+ * there is no such processor. */
+static bool take_cpu(Arena *a, const char *cpu, Target *t) {
+  const HostCpu *of = NULL;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    of = strcmp(others[i].name, cpu) == 0 ? &others[i] : of;
+  if (!of)
     return false;
+  if (!same_architecture(of->triple, t->triple))
+    t->foreign = arena_printf(a, "this CPU is %.*s", (int)strcspn(t->triple, "-"), t->triple);
+  for (int i = 0; !t->foreign && of->needs[i]; i++)
+    if (!has_feature(t->features, of->needs[i]))
+      t->foreign = arena_printf(a, "this CPU has no %s", of->needs[i] + 1);
+  t->triple = of->triple;
+  t->cpu = of->llvm;
+  t->features = of->features;
+  return true;
+}
+
+static bool make(Arena *a, const char *cpu, Target *t) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const char *name = own_message(a, LLVMGetHostCPUName());
   *t = (Target){.arch = "host",
                 .triple = own_message(a, LLVMGetDefaultTargetTriple()),
                 .suffix = "o",
-                .cpu = name,
+                .cpu = own_message(a, LLVMGetHostCPUName()),
                 .features = own_message(a, LLVMGetHostCPUFeatures()),
                 .reloc = LLVMRelocPIC,
                 .static_shared = INT64_MAX,
@@ -103,8 +151,10 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .math_name = libm_name,
                 .begin = begin,
                 .end = end};
+  if (strcmp(cpu, "native") != 0 && !take_cpu(a, cpu, t))
+    return false;
   t->info = (TargetInfo){.name = "host",
-                         .cpu = name,
+                         .cpu = strcmp(cpu, "native") == 0 ? t->cpu : cpu,
                          .simt = false,
                          .lanes = 8,
                          .max_threads = 1,
@@ -120,9 +170,17 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   return true;
 }
 
+/* This CPU, and AArch64 where LLVM has it: an LLVM that is linked as archives does not. */
 static void init(void) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
+  if (LLVMInitializeAArch64TargetInfo && LLVMInitializeAArch64Target && LLVMInitializeAArch64TargetMC &&
+      LLVMInitializeAArch64AsmPrinter) {
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  }
 }
 
 const Arch arch_host = {"host", cpus, "native", "x86-64", init, make};

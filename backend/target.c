@@ -78,6 +78,7 @@ const TargetInfo *target_info(const Target *t) { return &t->info; }
 const char *target_suffix(const Target *t) { return t->suffix; }
 const char *target_triple(const Target *t) { return t->triple; }
 const char *target_arch(const Target *t) { return t->arch; }
+const char *target_foreign(const Target *t) { return t->foreign; }
 const char *const *target_arches(void) { return arch_names; }
 
 const char *const *target_cpus(const char *arch) {

@@ -57,13 +57,24 @@ static StcStatus make_jit(void *arg) {
   return a->build->jit ? STC_OK : STC_INTERNAL;
 }
 
+/* Reports kernels for a CPU that is not this one. */
+static StcStatus check_cpu(Device *d, const Target *t) {
+  const char *why = target_foreign(t);
+  if (!why)
+    return STC_OK;
+  diag_error(d->w->diags, no_loc(), "kernels for host %s do not run here: %s; leave -mcpu out", target_info(t)->cpu,
+             why);
+  return STC_USAGE;
+}
+
 /* Finds the kernels' code and starts the pool with scratch for the greediest of them. */
 static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   HostState *s = d->state;
   const Module *m = b->code.module;
   int64_t scratch = 0;
   JitArgs args = {p, b};
-  StcStatus st = workspace_guard(&p->w, make_jit, &args);
+  StcStatus st = check_cpu(d, b->code.target);
+  st = st ? st : workspace_guard(&p->w, make_jit, &args);
   if (st)
     return st;
   s->functions = ARENA_ARRAY(d->w->arena, HostKernelFn, m->nkernels + 1);
