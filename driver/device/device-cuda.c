@@ -73,6 +73,7 @@ typedef struct Cuda {
   CuResult (*enable_access)(void *peer, unsigned flags);
   CuResult (*copy_peer)(void *to, void *to_context, const void *from, void *from_context, size_t size, void *stream);
   CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
+  CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
 } Cuda;
 
 /* The state of a CUDA device. */
@@ -141,6 +142,13 @@ static const GpuEntry peer_entries[] = {
     {"cuMemcpy3DPeerAsync", offsetof(CudaState, cu.copy_peer_3d)},
 };
 
+/* Those of copies to the host beside launches. Where one is missing launches wait for the copies. */
+static const GpuEntry stage_entries[] = {
+    {"cuMemHostAlloc", offsetof(CudaState, cu.host_alloc)},
+    {"cuMemFreeHost", offsetof(CudaState, gpu.call.host_free)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(CudaState, gpu.call.copy_out_async)},
+};
+
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(CudaState *s) {
   void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -152,6 +160,8 @@ static const char *load_library(CudaState *s) {
     s->cu.capture_begin = NULL;
   if (!gpu_find_entries(library, peer_entries, sizeof peer_entries / sizeof peer_entries[0], s))
     s->cu.copy_peer = NULL;
+  if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
+    s->gpu.call.copy_out_async = NULL;
   return NULL;
 }
 
@@ -177,6 +187,11 @@ static StcStatus use(Device *d) {
   CudaState *s = d->state;
   return check(d, s->cu.context_set(s->context), "using the context");
 }
+
+/* The same without a report; the driver's words; memory that the device copies to by itself. */
+static int make_current(Device *d) { return ((CudaState *)d->state)->cu.context_set(((CudaState *)d->state)->context); }
+static const char *words(Device *d, int e) { return error_text(&((CudaState *)d->state)->cu, e); }
+static int host_alloc(Device *d, void **p, size_t size) { return ((CudaState *)d->state)->cu.host_alloc(p, size, 0); }
 
 /* An attribute of the device; 0 if it has none such. */
 static int attribute(const Cuda *cu, CuDevice d, int which) {
@@ -223,6 +238,9 @@ static StcStatus cuda_open(Device *d) {
   d->state = s;
   s->gpu.check = check;
   s->gpu.use = use;
+  s->gpu.make_current = make_current;
+  s->gpu.words = words;
+  s->gpu.host_alloc = host_alloc;
   const char *missing = load_library(s);
   if (missing)
     return diag_error(d->w->diags, no_loc(), "cuda: %s", missing), STC_DEVICE;
@@ -490,6 +508,10 @@ const DeviceKind device_cuda = {
     .put = gpu_put,
     .fetch = gpu_fetch,
     .copy = gpu_copy,
+    .stage_new = gpu_stage_new,
+    .stage_free = gpu_stage_free,
+    .stage_fill = gpu_stage_fill,
+    .stage_values = gpu_stage_values,
     .use_stream = gpu_use_stream,
     .wait_event = gpu_wait_event,
     .record_event = gpu_record_event,

@@ -35,6 +35,7 @@ typedef struct Hip {
   HipError (*device_attribute)(int *value, int attribute, int i);
   HipError (*total_memory)(size_t *bytes, int i);
   HipError (*module_load)(void **module, const void *image);
+  HipError (*host_alloc)(void **p, size_t size, unsigned flags);
   HipError (*properties)(void *p, int i); /* may be missing */
 } Hip;
 
@@ -60,6 +61,9 @@ static const GpuEntry entries[] = {
     {"hipMemcpyHtoD", offsetof(HipState, gpu.call.copy_in)},
     {"hipMemcpyDtoH", offsetof(HipState, gpu.call.copy_out)},
     {"hipMemcpyDtoDAsync", offsetof(HipState, gpu.call.copy_within)},
+    {"hipMemcpyDtoHAsync", offsetof(HipState, gpu.call.copy_out_async)},
+    {"hipHostMalloc", offsetof(HipState, hip.host_alloc)},
+    {"hipHostFree", offsetof(HipState, gpu.call.host_free)},
     {"hipModuleLoadData", offsetof(HipState, hip.module_load)},
     {"hipModuleUnload", offsetof(HipState, gpu.call.module_unload)},
     {"hipModuleGetFunction", offsetof(HipState, gpu.call.module_function)},
@@ -110,6 +114,11 @@ static StcStatus use(Device *d) {
   HipState *s = d->state;
   return check(d, s->hip.set_device(s->device), "using the device");
 }
+
+/* The same without a report; the runtime's words; memory that the device copies to by itself. */
+static int make_current(Device *d) { return ((HipState *)d->state)->hip.set_device(((HipState *)d->state)->device); }
+static const char *words(Device *d, int e) { return ((HipState *)d->state)->hip.error_string(e); }
+static int host_alloc(Device *d, void **p, size_t size) { return ((HipState *)d->state)->hip.host_alloc(p, size, 0); }
 
 /* An attribute of the device; 0 if it has none such. */
 static int attribute(const Hip *hip, int device, int which) {
@@ -163,6 +172,9 @@ static StcStatus hip_open(Device *d) {
   d->state = s;
   s->gpu.check = check;
   s->gpu.use = use;
+  s->gpu.make_current = make_current;
+  s->gpu.words = words;
+  s->gpu.host_alloc = host_alloc;
   const char *missing = load_library(s);
   if (missing)
     return diag_error(d->w->diags, no_loc(), "hip: %s", missing), STC_DEVICE;
@@ -276,6 +288,10 @@ const DeviceKind device_hip = {
     .put = gpu_put,
     .fetch = gpu_fetch,
     .copy = gpu_copy,
+    .stage_new = gpu_stage_new,
+    .stage_free = gpu_stage_free,
+    .stage_fill = gpu_stage_fill,
+    .stage_values = gpu_stage_values,
     .use_stream = gpu_use_stream,
     .wait_event = gpu_wait_event,
     .record_event = gpu_record_event,

@@ -2,6 +2,7 @@
 #include "driver/device/gpu.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to) {
@@ -50,6 +51,8 @@ void gpu_drop(Device *d) {
   void *const events[] = {g->forked, g->joined, g->begin, g->end};
   if (g->beside)
     g->call.stream_destroy(g->beside);
+  if (g->out)
+    g->call.stream_destroy(g->out);
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)
     if (events[i])
       g->call.event_destroy(events[i]);
@@ -120,6 +123,81 @@ StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size) {
 StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size) {
   Gpu *g = d->state;
   return size ? g->check(d, g->call.copy_within(to, from, size, g->user), "copying within the device") : STC_OK;
+}
+
+/* ---------------------------------------------------------------- values on their way out */
+
+/* A copy of `size` bytes on the device, and one on this computer that the device writes by itself. taken: the first is
+ * made; arrived: the second. */
+struct Stage {
+  size_t size;
+  void *copy, *values, *taken, *arrived;
+};
+
+void gpu_stage_free(Device *d, Stage *s) {
+  Gpu *g = d->state;
+  if (g->use(d))
+    return;
+  if (s->arrived)
+    g->call.event_synchronize(s->arrived);
+  if (s->copy)
+    g->call.memory_free(s->copy);
+  if (s->values)
+    g->call.host_free(s->values);
+  if (s->taken)
+    g->call.event_destroy(s->taken);
+  if (s->arrived)
+    g->call.event_destroy(s->arrived);
+  free(s);
+}
+
+/* Fills in what the stage needs; false: the device has not all of it. */
+static bool make_stage(Device *d, Stage *s) {
+  Gpu *g = d->state;
+  return (g->out || g->call.stream_create(&g->out, GPU_STREAM_NON_BLOCKING) == 0) &&
+         g->call.memory_alloc(&s->copy, s->size) == 0 && g->host_alloc(d, &s->values, s->size) == 0 &&
+         g->call.event_create(&s->taken, GPU_EVENT_DISABLE_TIMING) == 0 &&
+         g->call.event_create(&s->arrived, GPU_EVENT_DISABLE_TIMING) == 0 &&
+         g->call.event_record(s->arrived, g->out) == 0;
+}
+
+StcStatus gpu_stage_new(Device *d, size_t size, Stage **out) {
+  Gpu *g = d->state;
+  StcStatus st = g->use(d);
+  *out = NULL;
+  Stage *s = st || !g->call.copy_out_async ? NULL : calloc(1, sizeof *s);
+  if (!s)
+    return st;
+  s->size = size;
+  if (make_stage(d, s))
+    *out = s;
+  else
+    gpu_stage_free(d, s);
+  return STC_OK;
+}
+
+/* The copy waits for the launches so far and is waited for by those that follow, which it holds up no longer than a
+ * copy within the device takes. */
+StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from) {
+  Gpu *g = d->state;
+  StcStatus st = g->use(d);
+  if (!st)
+    st = gpu_copy(d, s->copy, from, s->size);
+  if (!st)
+    st = g->check(d, g->call.event_record(s->taken, g->user), "recording an event");
+  if (!st)
+    st = g->check(d, g->call.stream_wait(g->out, s->taken, 0), "waiting for an event");
+  if (!st)
+    st = g->check(d, g->call.copy_out_async(s->values, s->copy, s->size, g->out), "copying from the device");
+  return st ? st : g->check(d, g->call.event_record(s->arrived, g->out), "recording an event");
+}
+
+const void *gpu_stage_values(Device *d, Stage *s, const char **why) {
+  Gpu *g = d->state;
+  int e = g->make_current(d);
+  e = e ? e : g->call.event_synchronize(s->arrived);
+  *why = e ? g->words(d, e) : NULL;
+  return e ? NULL : s->values;
 }
 
 /* ---------------------------------------------------------------- launches */

@@ -27,6 +27,8 @@ typedef struct GpuCalls {
   int (*copy_in)(void *to, const void *from, size_t size);
   int (*copy_out)(void *to, const void *from, size_t size);
   int (*copy_within)(void *to, const void *from, size_t size, void *stream);
+  int (*copy_out_async)(void *to, const void *from, size_t size, void *stream);
+  int (*host_free)(void *p);
   int (*module_unload)(void *module);
   int (*module_function)(void **f, void *module, const char *name);
   int (*function_info)(int *value, int attribute, void *f);
@@ -60,11 +62,17 @@ typedef struct Gpu {
   StcStatus (*check)(Device *d, int e, const char *what);
   /* Makes the device the one that this thread's calls are for: another plan's may be. */
   StcStatus (*use)(Device *d);
+  /* For other threads, which cannot report: the same as the number of an error, and the driver's words for one. */
+  int (*make_current)(Device *d);
+  const char *(*words)(Device *d, int e);
+  /* Memory of this computer that the device copies to by itself; the number of an error. */
+  int (*host_alloc)(Device *d, void **p, size_t size);
   void *module, *begin, *end;
   void *user;                     /* the caller's stream, NULL: the default one */
   void *stream;                   /* the one that launches go to: the caller's, or while recording that for it */
   void *beside, *forked, *joined; /* the one for launches that are beside others, NULL if no kernel is launched so, and
                                      the events that it and the other wait for */
+  void *out;                      /* the stream for copies to the host beside launches, NULL: none was needed yet */
   void **functions;               /* of the module's kernels */
   unsigned *dynamic;              /* dynamic shared bytes of each */
 } Gpu;
@@ -83,6 +91,10 @@ void gpu_release(Device *d, void *memory, size_t size);
 StcStatus gpu_put(Device *d, void *to, const void *from, size_t size);
 StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size);
 StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size);
+StcStatus gpu_stage_new(Device *d, size_t size, Stage **out);
+void gpu_stage_free(Device *d, Stage *s);
+StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from);
+const void *gpu_stage_values(Device *d, Stage *s, const char **why);
 bool gpu_inspect(Device *d, int kernel, KernelInfo *out);
 StcStatus gpu_fork(Device *d);
 StcStatus gpu_join(Device *d);

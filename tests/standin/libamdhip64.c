@@ -43,13 +43,24 @@ typedef struct Allocation {
  * launches. */
 typedef struct Event {
   bool used, recorded, beside;
-  int front;
+  int front, copies;
 } Event;
+/* A copy to the host in the other stream, made when somebody waits for an event there; `copies`: of those within the
+ * device the last that went to where it comes from. */
+typedef struct Out {
+  void *to;
+  const void *from;
+  size_t size;
+} Out;
+enum { MAX_OUT = 16 };
 
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   int device;
-  bool counted, set, loaded, beside;
+  bool counted, set, loaded, beside, second; /* streams that were made: launches may go to the first */
+  int copies, copies_seen[2];                /* copies within the device; those that the streams have waited for */
+  void *pinned[MAX_OUT];
+  Out outs[MAX_OUT];
   int front, seen, open; /* launches but those beside others; how many of them the stream for those has waited for; how
                             many of those nobody has waited for */
   int nkernels;
@@ -425,6 +436,11 @@ static Allocation *find_around(const char *p, size_t size) {
 char standin_stream;
 #define MAIN(stream) ((stream) == &standin_stream ? NULL : (stream))
 
+/* Is it a stream that was made? */
+static bool is_made(const void *stream) {
+  return (stream == &rt.beside && rt.beside) || (stream == &rt.second && rt.second);
+}
+
 int hipStreamSynchronize(void *stream) {
   call("hipStreamSynchronize");
   return MAIN(stream) ? fault("hipStreamSynchronize of no stream of the caller's") : SUCCESS;
@@ -438,8 +454,41 @@ int hipMemcpyDtoDAsync(void *to, const void *from, size_t size, void *stream) {
     return fault("hipMemcpyDtoDAsync of %zu bytes beyond memory from hipMalloc", size);
   if ((char *)to < (const char *)from + size && (const char *)from < (char *)to + size)
     return fault("hipMemcpyDtoDAsync of %zu bytes onto themselves", size);
+  for (int i = 0; i < MAX_OUT; i++)
+    if (rt.outs[i].from == to)
+      return fault("hipMemcpyDtoDAsync over what is on its way out");
   memcpy(to, from, size);
+  rt.copies++;
   return SUCCESS;
+}
+
+/* Memory of the host that the device copies to by itself. It holds nonsense until a copy is there. */
+int hipHostMalloc(void **p, size_t size, unsigned flags) {
+  for (int i = 0; i < MAX_OUT && size && !flags; i++)
+    if (!rt.pinned[i]) {
+      *p = rt.pinned[i] = aligned_alloc(4096, (size / 4096 + 1) * 4096);
+      return memset(*p, 0x5a, size), SUCCESS;
+    }
+  return OUT_OF_MEMORY;
+}
+
+int hipHostFree(void *p) {
+  for (int i = 0; i < MAX_OUT; i++)
+    if (p && rt.pinned[i] == p)
+      return free(p), rt.pinned[i] = NULL, SUCCESS;
+  return fault("hipHostFree of what hipHostMalloc did not give");
+}
+
+int hipMemcpyDtoHAsync(void *to, const void *from, size_t size, void *stream) {
+  call("hipMemcpyDtoHAsync %zu", size);
+  if (!is_made(stream) || !find_around(from, size))
+    return fault("hipMemcpyDtoHAsync of %zu bytes", size);
+  if (rt.copies_seen[stream == &rt.second] < rt.copies)
+    return fault("hipMemcpyDtoHAsync does not wait for what is copied there");
+  for (int i = 0; i < MAX_OUT; i++)
+    if (!rt.outs[i].from)
+      return rt.outs[i] = (Out){to, from, size}, SUCCESS;
+  return fault("more copies to the host than the stand-in keeps");
 }
 
 int hipMemsetAsync(void *to, int value, size_t size, void *stream) {
@@ -605,22 +654,23 @@ int hipEventDestroy(void *e) {
 
 int hipEventRecord(void *e, void *stream) {
   stream = MAIN(stream);
-  if (!event(e) || (stream ? stream != &rt.beside || !rt.beside : rt.open))
+  if (!event(e) || (stream ? !is_made(stream) : rt.open))
     return fault("hipEventRecord of no event, or into another stream");
-  *(Event *)e = (Event){true, true, stream != NULL, rt.front};
+  *(Event *)e = (Event){true, true, stream != NULL, rt.front, rt.copies};
   return SUCCESS;
 }
 
 int hipStreamCreateWithFlags(void **stream, unsigned flags) {
-  if (rt.beside || flags != 1)
+  bool *free = rt.beside ? &rt.second : &rt.beside;
+  if (*free || flags != 1)
     return fault("hipStreamCreateWithFlags");
-  rt.beside = true;
-  *stream = &rt.beside;
+  *free = true;
+  *stream = free;
   return SUCCESS;
 }
 
 int hipStreamDestroy(void *stream) {
-  return stream == &rt.beside && rt.beside ? (rt.beside = false, SUCCESS) : fault("hipStreamDestroy of no stream");
+  return is_made(stream) ? (*(bool *)stream = false, SUCCESS) : fault("hipStreamDestroy of no stream");
 }
 
 int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
@@ -628,11 +678,13 @@ int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
     return SUCCESS;
   stream = MAIN(stream);
   if (!event(e) || !((Event *)e)->recorded || flags || (stream != NULL) == ((Event *)e)->beside ||
-      (stream && stream != &rt.beside))
+      (stream && !is_made(stream)))
     return fault("hipStreamWaitEvent of no event, or in its own stream");
   if (stream)
+    rt.copies_seen[stream == &rt.second] = ((Event *)e)->copies;
+  if (stream == &rt.beside)
     rt.seen = ((Event *)e)->front;
-  else
+  if (!stream)
     rt.open = 0;
   return SUCCESS;
 }
@@ -640,6 +692,11 @@ int hipStreamWaitEvent(void *stream, void *e, unsigned flags) {
 int hipEventSynchronize(void *e) {
   if (!event(e) || !((Event *)e)->recorded)
     return fault("hipEventSynchronize before the event was recorded");
+  for (int i = 0; i < MAX_OUT && ((Event *)e)->beside; i++)
+    if (rt.outs[i].from) {
+      memcpy(rt.outs[i].to, rt.outs[i].from, rt.outs[i].size);
+      rt.outs[i].from = NULL;
+    }
   rt.launches_since_sync = 0;
   return SUCCESS;
 }
@@ -659,6 +716,11 @@ __attribute__((destructor)) static void at_end(void) {
     fault("a module was left loaded");
   if (memory_used())
     fault("%zu bytes of device memory were left", memory_used());
+  for (int i = 0; i < MAX_OUT; i++)
+    if (rt.pinned[i])
+      fault("memory of the host was left");
+  if (rt.second)
+    fault("a stream was left");
   for (int i = 0; i < MAX_EVENTS; i++)
     if (rt.events[i].used)
       fault("an event was left");

@@ -30,6 +30,7 @@ enum {
   MAX_MODULES = 16,
   MAX_GRAPHS = 16,
   MAX_STREAMS = 16,
+  MAX_OUT = 16,
   MAX_NODES = 4096
 };
 
@@ -42,23 +43,34 @@ typedef struct Kernel {
   bool pointer[MAX_ARGS];
   unsigned max[3];
 } Kernel;
-/* Memory handed out. */
+/* Memory handed out. copied: the number of the last copy within the device that went there. */
 typedef struct Allocation {
   char *p;
   size_t size;
+  int copied;
 } Allocation;
-/* A stream for launches beside others. It has waited for the first `seen` of the launches in the other; `open`: it has
- * launches that the other has not waited for. */
+/* A stream for launches beside others. It has waited for the first `seen` of the launches in the other, and for the
+ * first `copies` of the copies; `open`: it has launches that the other has not waited for. */
 typedef struct Stream {
   bool used, open;
-  int seen;
+  int seen, copies;
 } Stream;
-/* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches. */
+/* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches and `copies` copies; `outs`:
+ * after so many copies to the host. */
 typedef struct Event {
   bool used;
   Stream *beside;
-  int front, current;
+  int front, current, copies, outs;
 } Event;
+/* A copy to the host in a stream, number `number`. It is made when somebody waits for an event behind it. */
+typedef struct Out {
+  char *to;
+  Allocation *from;
+  uint64_t at;
+  size_t size;
+  Stream *stream;
+  int number;
+} Out;
 /* Launches kept, as the lines that the log gets. */
 typedef struct Graph {
   bool used;
@@ -81,7 +93,9 @@ static struct {
   Event events[MAX_EVENTS];
   int retained, nkernels;
   Kernel kernels[MAX_KERNELS];
-  Allocation allocations[MAX_ALLOCATIONS];
+  Allocation allocations[MAX_ALLOCATIONS], pinned[MAX_OUT];
+  int copies, outs;
+  Out out[MAX_OUT]; /* from NULL: none */
   Graph graphs[MAX_GRAPHS];
   Graph *captured;
 } rt;
@@ -91,6 +105,12 @@ char standin_stream;
 
 /* Is `stream` one that launches in order may go to while nothing is captured? */
 static bool is_main(const void *stream) { return !stream || stream == &standin_stream; }
+
+/* The stream for launches beside others that `stream` is, or NULL. */
+static Stream *beside_stream(void *stream) {
+  Stream *s = stream;
+  return s >= rt.beside && s < rt.beside + MAX_STREAMS && s->used ? s : NULL;
+}
 
 /* ---------------------------------------------------------------- threads */
 
@@ -233,11 +253,19 @@ int cuMemAlloc_v2(uint64_t *p, size_t size) {
   for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
     if (rt.allocations[i].p)
       continue;
-    rt.allocations[i] = (Allocation){calloc(1, size), size};
+    rt.allocations[i] = (Allocation){calloc(1, size), size, 0};
     *p = (uint64_t)(uintptr_t)rt.allocations[i].p;
     return *p ? SUCCESS : OUT_OF_MEMORY;
   }
   return OUT_OF_MEMORY;
+}
+
+/* Are values of the allocation on their way to the host? */
+static bool is_going_out(const Allocation *a) {
+  for (int i = 0; i < MAX_OUT; i++)
+    if (rt.out[i].from == a)
+      return true;
+  return false;
 }
 
 int cuMemFree_v2(uint64_t p) {
@@ -246,6 +274,8 @@ int cuMemFree_v2(uint64_t p) {
   call("cuMemFree");
   if (!a || (uint64_t)(uintptr_t)a->p != p)
     return fault("cuMemFree of what cuMemAlloc did not give");
+  if (is_going_out(a))
+    return fault("cuMemFree of what is on its way out");
   free(a->p);
   a->p = NULL;
   return SUCCESS;
@@ -268,9 +298,52 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
   if (!is_main(stream) || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
     return fault("cuMemcpyDtoDAsync of %zu bytes", size);
+  if (is_going_out(find(to, size)))
+    return fault("cuMemcpyDtoDAsync over what is on its way out");
+  find(to, size)->copied = ++rt.copies;
   memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
   call("%scopy", stream ? "user " : "");
   return SUCCESS;
+}
+
+/* Memory of the host that the device copies to by itself. It holds nonsense until a copy is there. */
+int cuMemHostAlloc(void **p, size_t size, unsigned flags) {
+  ALONE;
+  for (int i = 0; i < MAX_OUT && size && !flags && !to_fail("cuMemHostAlloc"); i++)
+    if (!rt.pinned[i].p) {
+      rt.pinned[i] = (Allocation){aligned_alloc(4096, (size / 4096 + 1) * 4096), size, 0};
+      memset(rt.pinned[i].p, 0x5a, size);
+      return *p = rt.pinned[i].p, SUCCESS;
+    }
+  return OUT_OF_MEMORY;
+}
+
+int cuMemFreeHost(void *p) {
+  ALONE;
+  for (int i = 0; i < MAX_OUT; i++)
+    if (p && rt.pinned[i].p == p)
+      return free(p), rt.pinned[i].p = NULL, SUCCESS;
+  return fault("cuMemFreeHost of what cuMemHostAlloc did not give");
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
+  ALONE;
+  Allocation *a = find(from, size);
+  Stream *s = beside_stream(stream);
+  bool room = false;
+  call("cuMemcpyDtoHAsync %zu", size);
+  for (int i = 0; i < MAX_OUT; i++)
+    room |= rt.pinned[i].p == to && size <= rt.pinned[i].size;
+  if (!a || !s || !room || rt.capturing)
+    return fault("cuMemcpyDtoHAsync of %zu bytes", size);
+  if (s->copies < a->copied)
+    return fault("cuMemcpyDtoHAsync does not wait for what is copied there");
+  if (to_fail("cuMemcpyDtoHAsync_v2"))
+    return LAUNCH_FAILED;
+  for (int i = 0; i < MAX_OUT; i++)
+    if (!rt.out[i].from)
+      return rt.out[i] = (Out){to, a, from, size, s, ++rt.outs}, SUCCESS;
+  return fault("more copies to the host than the stand-in keeps");
 }
 
 /* From one device to another, which both are the one there is. */
@@ -462,12 +535,6 @@ static int keep_launch(const char *line) {
   return SUCCESS;
 }
 
-/* The stream for launches beside others that `stream` is, or NULL. */
-static Stream *beside_stream(void *stream) {
-  Stream *s = stream;
-  return s >= rt.beside && s < rt.beside + MAX_STREAMS && s->used ? s : NULL;
-}
-
 /* Is there a launch beside others that nobody has waited for? */
 static bool is_open(void) {
   for (int i = 0; i < MAX_STREAMS; i++)
@@ -642,6 +709,8 @@ int cuEventRecord(void *event, void *stream) {
   e->beside = beside_stream(stream);
   e->front = rt.front;
   e->current = rt.current;
+  e->copies = rt.copies;
+  e->outs = rt.outs;
   return SUCCESS;
 }
 
@@ -655,13 +724,25 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside)
     return fault("cuStreamWaitEvent");
   if (s)
-    s->seen = e->front;
+    s->seen = e->front, s->copies = e->copies;
   else
     e->beside->open = false;
   return SUCCESS;
 }
 
-int cuEventSynchronize(void *e) { return ((Event *)e)->used ? SUCCESS : fault("cuEventSynchronize"); }
+/* Copies to the host in the event's stream are there now. */
+int cuEventSynchronize(void *event) {
+  ALONE;
+  const Event *e = event;
+  for (int i = 0; i < MAX_OUT && e->used && e->beside; i++) {
+    Out *o = &rt.out[i];
+    if (!o->from || o->stream != e->beside || o->number > e->outs)
+      continue;
+    memcpy(o->to, (void *)(uintptr_t)o->at, o->size);
+    o->from = NULL;
+  }
+  return !e->used ? fault("cuEventSynchronize") : rt.broken || to_fail("cuEventSynchronize") ? LAUNCH_FAILED : SUCCESS;
+}
 int cuEventElapsedTime(float *ms, void *begin, void *end) {
   return *ms = 1, ((Event *)begin)->used && ((Event *)end)->used ? SUCCESS : fault("cuEventElapsedTime");
 }
@@ -671,6 +752,8 @@ int standin_live(void) {
   int n = rt.retained + rt.stream;
   for (int i = 0; i < MAX_ALLOCATIONS; i++)
     n += rt.allocations[i].p != NULL;
+  for (int i = 0; i < MAX_OUT; i++)
+    n += rt.pinned[i].p != NULL;
   for (int i = 0; i < MAX_MODULES; i++)
     n += rt.modules[i];
   for (int i = 0; i < MAX_EVENTS; i++)
