@@ -66,6 +66,13 @@ static LLVMValueRef keep_offset(Emit *e, LLVMValueRef x) {
   return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
 }
 
+/* `x` through no instruction, `n` being an operand of the assembly that nothing reads. */
+static LLVMValueRef renew(Emit *e, LLVMValueRef x, unsigned n) {
+  LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, (LLVMTypeRef[]){type, e->i32}, 2, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=s,0,i", 6, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(e->here.b, t, nothing, (LLVMValueRef[]){x, LLVMConstInt(e->i32, n, 0)}, 2, "");
+}
+
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
@@ -129,6 +136,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .shuffle = l->lanes == 64 ? amdgpu_shuffle_64 : amdgpu_shuffle_32,
                 .resources = amdgpu_resources,
                 .keep_offset = keep_offset,
+                .renew = renew,
                 .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu",
                          .cpu = l->cpu,

@@ -6,21 +6,37 @@
  * thread (its stride is known at launch only), is the address made so. */
 #include "backend/emit.h"
 
-enum { KEY_LANE = 4000 };
-/* How far sums are followed, and the most bytes that an offset may come to. */
-enum { DEEPEST = 8, MOST_BYTES = INT32_MAX / 2 };
+enum { KEY_LANE = 4000, KEY_ROW };
+/* How far sums are followed, the most bytes that an offset may come to; accesses of a loop from which on their pointers
+ * are too many. */
+enum { DEEPEST = 8, MOST_BYTES = INT32_MAX / 2, MANY_ACCESSES = 24 };
 
-/* May `v` differ from thread to thread? `depth`: ops followed at most. */
-static bool is_threads(const Value *v, int depth) {
-  if (!v->def)
-    return !v->block || !v->block->parent || v->block->parent->code != OP_FOR ||
-           is_threads(v->block->parent->operands[0], depth - 1);
-  if (depth <= 0 || v->def->code == OP_THREAD || v->def->nblocks || !(op_info[v->def->code].flags & OPF_PURE))
+/* What emit_is_threads knows of a value. */
+static char same_for_all, differs;
+
+/* May `v` differ from thread to thread? Found out: by the start of a loop for its index, by its operands for what is
+ * computed. */
+static bool find_threads(Emit *e, const Value *v) {
+  const Op *def = v->def;
+  if (!def) {
+    const Op *loop = v->block ? v->block->parent : NULL;
+    return !loop || loop->code != OP_FOR || v->index > 0 || emit_is_threads(e, loop->operands[0]);
+  }
+  if (def->code == OP_THREAD || def->nblocks || !(op_info[def->code].flags & OPF_PURE))
     return true;
-  for (int i = 0; i < v->def->noperands; i++)
-    if (is_threads(v->def->operands[i], depth - 1))
+  for (int i = 0; i < def->noperands; i++)
+    if (emit_is_threads(e, def->operands[i]))
       return true;
   return false;
+}
+
+bool emit_is_threads(Emit *e, const Value *v) {
+  const char *known = ptrmap_get(&e->threads, v);
+  if (!known) {
+    known = find_threads(e, v) ? &differs : &same_for_all;
+    ptrmap_put(e->arena, &e->threads, v, (void *)known);
+  }
+  return known == &differs;
 }
 
 /* Is `v` an i64 made of an i32 that is never negative and, times `size`, small enough? Then *offset is that i32's base,
@@ -46,7 +62,7 @@ static bool part(Emit *e, const Value *v, int size, const Value **uniform, LLVMV
   if (!v->def || v->def->code != OP_ADD)
     return false;
   for (int i = 0; i < 2; i++)
-    if (is_offset(e, v->def->operands[i], size, offset, c) && !is_threads(v->def->operands[1 - i], DEEPEST)) {
+    if (is_offset(e, v->def->operands[i], size, offset, c) && !emit_is_threads(e, v->def->operands[1 - i])) {
       *uniform = v->def->operands[1 - i];
       return true;
     }
@@ -60,7 +76,7 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out)
   if (!e->target->keep_offset)
     return false;
   for (int d = 0; d < rank - 1; d++)
-    if (is_threads(coords[d], DEEPEST))
+    if (emit_is_threads(e, coords[d]))
       return false;
   if (!part(e, coords[rank - 1], size, &uniform, &offset, &out->c) || LLVMIsAConstant(offset))
     return false;
@@ -73,4 +89,29 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out)
   out->bytes = LLVMBuildZExt(e->here.b, e->target->keep_offset(e, bytes), e->i64, "");
   value_put(e->arena, &e->here.seen, k, out->bytes);
   return true;
+}
+
+/* Counts accesses to global memory (a block_walk callback). */
+static void count_access(void *user, Op *op) { *(int *)user += op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0; }
+
+/* Has the innermost loop many accesses? */
+static bool has_many(Emit *e) {
+  Walk *w = e->walk;
+  if (w && w->accesses < 0) {
+    w->accesses = 0;
+    block_walk(w->loop->blocks[0], count_access, &w->accesses);
+  }
+  return w && w->accesses >= MANY_ACCESSES;
+}
+
+Linear emit_lane_row(Emit *e, const Value *v, Linear l) {
+  if (!e->target->renew || !has_many(e) || emit_is_invariant(v, e->walk->loop, DEEPEST))
+    return l;
+  ValueKey k = {KEY_ROW, (uintptr_t)l.base, (uintptr_t)l.c, (uintptr_t)LLVMGetInsertBlock(e->here.b)};
+  LLVMValueRef row = value_get(&e->here.seen, k);
+  if (!row) {
+    row = e->target->renew(e, emit_int(e, &e->here, LLVMAdd, l.base, emit_i64(e, l.c)), 0);
+    value_put(e->arena, &e->here.seen, k, row);
+  }
+  return (Linear){row, 0, true};
 }

@@ -226,7 +226,7 @@ static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, cons
   LLVMValueRef index = last.base;
   LLVMValueRef rows = emit_i64(e, 0);
   for (int d = 0; d < rank - 1; d++) {
-    Linear x = coordinate(e, coords[d], off[d]);
+    Linear x = emit_lane_row(e, coords[d], coordinate(e, coords[d], off[d]));
     index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
     rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, x.c)));
   }

@@ -2,8 +2,16 @@
  * which stay the same from step to step of a walk, are packed
  * into words and taken out again at each use. Where the target can merge words by a mask of bits, a test of what does
  * not change in the loop becomes such a mask, made once
- * before the loop, and the select one instruction; a test of what does change becomes another. */
+ * before the loop, and the select one instruction; a test of what does change becomes another.
+ *
+ * Where predicates are masks of a wave's lanes in scalar registers, what does not change stays in them. But a row that
+ * a walk has reached is tested at each of its time steps, and LLVM would keep all masks of a row's cells from the first
+ * to the last of them. So the row's part of the mask is made anew for each time step, by scalar instructions in 32 bits
+ * (Target.renew), and only those of columns are kept. */
 #include "backend/emit.h"
+
+/* How far sums are followed; the most that is added to the number of a row of a walk. */
+enum { DEEPEST = 8, MOST_ROWS = 1 << 20 };
 
 /* The bits of `x` where those of `mask`, an i32, are set, else those of `y`; both of a type of 32 or 64 bits. */
 static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
@@ -23,16 +31,21 @@ static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueR
   return LLVMBuildBitCast(b, out, t, "");
 }
 
+/* Which coordinates of `test` stay the same in `loop`, as a set of bits. */
+static unsigned kept_coordinates(const Op *test, const Op *loop) {
+  unsigned same = 0;
+  for (int d = 0; d < test->noperands; d++)
+    same |= (unsigned)emit_is_invariant(test->operands[d], loop, DEEPEST) << d;
+  return same;
+}
+
 /* Which coordinates of `test` stay the same in the loop about `op`, as a set of bits; 0 where the target cannot use
  * that. */
 static unsigned invariant_coordinates(const Emit *e, const Op *op, const Op *test) {
   const Op *loop = emit_loop_about(op->parent);
-  unsigned same = 0;
   if (!e->target->blend || !loop || !test || test->code != OP_INSIDE || type_size(op->results[0]->type) < 4)
     return 0;
-  for (int d = 0; d < test->noperands; d++)
-    same |= (unsigned)emit_is_invariant(test->operands[d], loop, 8) << d;
-  return same;
+  return kept_coordinates(test, loop);
 }
 
 /* All bits, if those coordinates of `test` are in its box that `which` says, else none, as an i32. */
@@ -40,12 +53,116 @@ static LLVMValueRef emit_mask(Emit *e, const Op *test, unsigned which) {
   return LLVMBuildSExt(e->here.b, emit_inside(e, test, which), e->i32, "");
 }
 
+/* A coordinate as a sum: what is the same in the loop (NULL: nothing), what changes, an i32 that is the same for all
+ * threads, and a constant. */
+typedef struct Row {
+  LLVMValueRef same;
+  const Value *changes;
+  int64_t c;
+} Row;
+
+/* Adds the terms of `v` to `row`; false where they are not as in Row. */
+static bool add_terms(Emit *e, const Value *v, const Op *loop, int depth, Row *row) {
+  const Op *def = v->def;
+  if (emit_is_invariant(v, loop, DEEPEST)) {
+    LLVMValueRef x = emit_int_cast(e, &e->here, emit_value(e, v), e->i64);
+    Linear l = emit_linear(e, x);
+    row->c += l.c;
+    row->same = row->same ? emit_int(e, &e->here, LLVMAdd, row->same, l.base) : l.base;
+    return true;
+  }
+  if (depth && def && def->code == OP_ADD)
+    return add_terms(e, def->operands[0], loop, depth - 1, row) && add_terms(e, def->operands[1], loop, depth - 1, row);
+  if (!def || def->code != OP_CONVERT || def->operands[0]->type != TY_I32 || row->changes)
+    return false;
+  row->changes = def->operands[0];
+  return true;
+}
+
+/* The bound `far`, an i64, seen from `row` and cut to least..most. */
+static LLVMValueRef seen_from(Emit *e, const Row *row, LLVMValueRef far, int64_t least, int64_t most) {
+  if (row->same)
+    far = emit_int(e, &e->here, LLVMSub, far, row->same);
+  far = emit_intrinsic(e, e->here.b, "llvm.smax", 1, &e->i64, 2, (LLVMValueRef[]){far, emit_i64(e, least)});
+  return emit_intrinsic(e, e->here.b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){far, emit_i64(e, most)});
+}
+
+/* The number `x` of the row of `coordinate` for the present time step: that of the last select, if it was of the same
+ * row. */
+static LLVMValueRef renewed(Emit *e, const Value *coordinate, LLVMValueRef x) {
+  LLVMBasicBlockRef block = LLVMGetInsertBlock(e->here.b);
+  if (e->row.coordinate != coordinate || e->row.block != block)
+    e->row = (RenewedRow){coordinate, block, e->target->renew(e, x, e->row.n + 1), e->row.n + 1};
+  return e->row.value;
+}
+
+/* Is the coordinate `v` in lo..hi, as an i1, made anew for the present time step if `anew`? NULL if it is not a Row.
+ * One comparison of 32 bits, modulo 2^32: bounds beyond those of an i32 count as the outermost, or as no rows at all;
+ * the greatest i32 is no number of a row, for that is below the end of a loop. */
+static LLVMValueRef test_row(Emit *e, const Value *v, const Op *loop, LLVMValueRef lo, LLVMValueRef hi, bool anew) {
+  Row row = {0};
+  if (!add_terms(e, v, loop, DEEPEST, &row) || !row.changes || emit_is_threads(e, row.changes) || row.c < -MOST_ROWS ||
+      row.c > MOST_ROWS)
+    return NULL;
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef x = LLVMBuildAdd(b, emit_value(e, row.changes), LLVMConstInt(e->i32, (uint64_t)row.c, 1), ""),
+               first = seen_from(e, &row, lo, INT32_MIN, INT64_C(1) << 31),
+               last = seen_from(e, &row, hi, INT32_MIN - INT64_C(1), INT32_MAX);
+  LLVMValueRef rows = LLVMBuildAdd(b, LLVMBuildSub(b, last, first, ""), emit_i64(e, 1), "");
+  rows = emit_intrinsic(e, b, "llvm.smax", 1, &e->i64, 2, (LLVMValueRef[]){rows, emit_i64(e, 0)});
+  rows = emit_intrinsic(e, b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){rows, emit_i64(e, UINT32_MAX)});
+  LLVMValueRef at = LLVMBuildSub(b, anew ? renewed(e, v, x) : x, LLVMBuildTrunc(b, first, e->i32, ""), "");
+  return LLVMBuildICmp(b, LLVMIntULT, at, LLVMBuildTrunc(b, rows, e->i32, ""), "");
+}
+
+/* That of an inside op. */
+static LLVMValueRef renewed_inside(Emit *e, const Op *test, const Op *loop, bool anew) {
+  unsigned same = kept_coordinates(test, loop);
+  LLVMValueRef all = NULL;
+  for (int d = 0; d < test->noperands; d++) {
+    if (same >> d & 1)
+      continue;
+    LLVMValueRef row = test_row(e, test->operands[d], loop, emit_affine(e, test->box->lo[d]),
+                                emit_affine(e, test->box->hi[d]), anew || same);
+    if (!row)
+      return NULL;
+    all = all ? LLVMBuildAnd(e->here.b, all, row, "") : row;
+  }
+  return same && all ? LLVMBuildAnd(e->here.b, emit_inside(e, test, same), all, "") : all;
+}
+
+/* That of an op that compares a coordinate for being equal to something else. */
+static LLVMValueRef renewed_equal(Emit *e, const Op *test, const Op *loop, bool anew) {
+  for (int i = 0; i < 2 && test->operands[0]->type == TY_I64; i++)
+    if (emit_is_invariant(test->operands[i], loop, DEEPEST) && !emit_is_threads(e, test->operands[i])) {
+      LLVMValueRef x = emit_value(e, test->operands[i]);
+      return test_row(e, test->operands[1 - i], loop, x, x, anew);
+    }
+  return NULL;
+}
+
+/* The condition `v` in `loop` as an i1 in which rows are tested, anew for this time step where other tests are to be
+ * met with (`anew`) or columns are; NULL where it is made of something else. */
+static LLVMValueRef renewed_test(Emit *e, const Value *v, const Op *loop, bool anew) {
+  const Op *test = v->def;
+  if (emit_is_invariant(v, loop, DEEPEST))
+    return emit_value(e, v);
+  if (test && test->code == OP_AND && v->type == TY_BOOL) {
+    LLVMValueRef x = renewed_test(e, test->operands[0], loop, true), y = renewed_test(e, test->operands[1], loop, true);
+    return x && y ? LLVMBuildAnd(e->here.b, x, y, "") : NULL;
+  }
+  if (test && test->code == OP_INSIDE)
+    return renewed_inside(e, test, loop, anew);
+  return test && test->code == OP_EQ ? renewed_equal(e, test, loop, anew) : NULL;
+}
+
 LLVMValueRef emit_select(Emit *e, const Op *op) {
   LLVMValueRef x = emit_value(e, op->operands[1]), y = emit_value(e, op->operands[2]);
-  const Op *test = op->operands[0]->def;
+  const Op *test = op->operands[0]->def, *loop = emit_loop_about(op->parent);
   unsigned same = invariant_coordinates(e, op, test);
-  if (!same)
-    return LLVMBuildSelect(e->here.b, emit_value(e, op->operands[0]), x, y, "");
+  LLVMValueRef anew = e->target->renew && loop ? renewed_test(e, op->operands[0], loop, false) : NULL;
+  if (!same || anew)
+    return LLVMBuildSelect(e->here.b, anew ? anew : emit_value(e, op->operands[0]), x, y, "");
   unsigned others = ((1u << test->noperands) - 1) & ~same;
   LLVMValueRef merged = blend(e, emit_mask(e, test, same), x, y);
   return others ? blend(e, emit_mask(e, test, others), merged, y) : merged;

@@ -50,6 +50,7 @@ void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, 
               .loop = loop,
               .before = before,
               .head = head,
+              .accesses = -1,
               .start = {.b = LLVMCreateBuilderInContext(e->context)},
               .chain = LLVMCreateBuilderInContext(e->context)};
   LLVMPositionBuilderBefore(w->start.b, LLVMGetBasicBlockTerminator(before));

@@ -365,7 +365,8 @@ static void reset_kernel(Emit *e, const Kernel *k) {
     e->block[d] = NULL;
   e->scratch = NULL;
   e->entry.seen = e->here.seen = (ValueTable){0};
-  e->values = e->ranges = e->linears = (PtrMap){0};
+  e->values = e->threads = e->ranges = e->linears = (PtrMap){0};
+  e->row = (RenewedRow){0};
   e->walk = NULL;
   e->ngroups = 0;
 }

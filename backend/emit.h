@@ -94,6 +94,7 @@ typedef struct Walk {
   struct Walk *about;
   const Op *loop;
   LLVMBasicBlockRef before, head;
+  int accesses;         /* to global memory, < 0: not counted */
   Place start;          /* at the end of `before` */
   LLVMBuilderRef chain; /* where runners are moved on */
   LLVMValueRef fork;    /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
@@ -102,6 +103,15 @@ typedef struct Walk {
   int32_t nturns;
   Turn *turns;
 } Walk;
+
+/* The row that selects were last made by: its coordinate, the block they are in, its number, and how many rows there
+ * were before (Target.renew). */
+typedef struct RenewedRow {
+  const Value *coordinate;
+  LLVMBasicBlockRef block;
+  LLVMValueRef value;
+  unsigned n;
+} RenewedRow;
 
 /* The emission of one module. What follows `fn` is of the kernel at hand. */
 typedef struct Emit {
@@ -122,11 +132,13 @@ typedef struct Emit {
   Place entry;                  /* before anything else: constants of the launch, private arrays */
   Place here;                   /* where the body has got to */
   PtrMap values;                /* Value -> LLVMValueRef */
+  PtrMap threads;               /* Value -> what emit_is_threads knows of it */
   PtrMap ranges;                /* LLVMValueRef -> Range */
   PtrMap linears;               /* LLVMValueRef -> Linear, where it is not itself + 0 */
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
   LLVMValueRef *arrays;         /* by array index: its first cell */
   Walk *walk;                   /* the innermost loop, NULL: none */
+  RenewedRow row;
   LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: such values are made where they are used */
   int32_t ngroups;                                          /* parallel loops about the body's place, outermost first */
   LLVMMetadataRef groups[16];                               /* their access groups */
@@ -200,6 +212,8 @@ LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64
  * division; NULL if it does not. */
 LLVMValueRef emit_turn(Emit *e, const Op *op);
 
+/* May `v` differ from thread to thread? */
+bool emit_is_threads(Emit *e, const Value *v);
 /* The last coordinate of an access as uniform + c and, in bytes and as an i64 of at most 32 bits, what the thread adds.
  */
 typedef struct LaneAddress {
@@ -209,6 +223,10 @@ typedef struct LaneAddress {
 /* Parts the last of the coordinates of an access to `buffer`, where the target wants that (keep_offset), the offset is
  * known to fit and the others are the same for all threads. */
 bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out);
+
+/* The coordinate `l` of rows, at `v`, where addresses are parted (emit_part_lane): where the innermost loop has so many
+ * accesses that LLVM would keep more pointers to rows than there are registers, it is not told how rows follow. */
+Linear emit_lane_row(Emit *e, const Value *v, Linear l);
 
 /* Prepares the buffers and arrays of the kernel at hand; false after an error. */
 bool emit_memory_begin(Emit *e);
@@ -300,6 +318,10 @@ struct Target {
   /* i32 `x`, of which LLVM is to know nothing but that it has 32 bits, so that it does not add it to the uniform part
    * of an address. NULL: loads and stores take no offset beside a base. */
   LLVMValueRef (*keep_offset)(Emit *e, LLVMValueRef x);
+  /* i32 or i64 `x`, the same for all threads, of which LLVM is not to know that it is what the call with another `n`
+   * gives, nor how it comes from `x`.
+   * NULL: predicates are no masks in scalar registers. */
+  LLVMValueRef (*renew)(Emit *e, LLVMValueRef x, unsigned n);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */
