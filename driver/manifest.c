@@ -173,6 +173,7 @@ static json_t *part(const Writer *w, const GridPart *p) {
   set(o, "reach_lower", lo);
   set(o, "reach_upper", hi);
   set(o, "steps", json_string(w->m->scalars[p->steps].name));
+  set(o, "gives", box(w, &p->gives));
   return o;
 }
 

@@ -95,10 +95,14 @@ enum { MAX_HISTORY = 16 };
  * `steps` says, as far as there are points: ghost cells, of which other parts are the owners. After so many steps at
  * most all fields whose Field.exchange says so must be brought up to date: each cell of field f in f.box that is not in
  * `own` gets the value that the part has whose `own` it lies in; of a ring, once it is brought into f.whole, modulo. So
- * corners are parts of the boxes. */
+ * corners are parts of the boxes.
+ * gives: the points that a launch gives out: all of the part's grid by default, and what a launcher says by hidden
+ * params in the dimensions that are cut, the last one aside. So it can make a launch in several, of whole tiles but for
+ * the last, in any order. Kernels that do not go by that use none of these params. */
 typedef struct GridPart {
   Box own, whole; /* of the grid; they differ in the dimensions that are cut */
-  Extent reach;   /* cells that steps need on each side, a step */
+  Box gives;
+  Extent reach; /* cells that steps need on each side, a step */
   int32_t steps;
 } GridPart;
 

@@ -99,6 +99,8 @@ static void parse_part(Parser *p, Loc at) {
   parse_extent(p, &part->reach);
   reader_expect_word(&p->r, "steps");
   part->steps = text_ref(p, module_find_scalar, "scalar");
+  reader_expect_word(&p->r, "gives");
+  part->gives = text_grid_box(p);
   p->m->part = part;
 }
 

@@ -507,6 +507,8 @@ static void print_part(Str *s, const Module *m, const GridPart *p) {
   print_extent(s, m->grid.rank, &p->reach);
   str_add(s, " steps ");
   symbol_print(s, scalar_name(m, p->steps));
+  str_add(s, " gives ");
+  box_print(s, m, &p->gives);
   str_add(s, "\n");
 }
 

@@ -163,6 +163,7 @@ static void check_part(Verifier *v) {
     return;
   verify_box(v, no_loc(), &p->own, rank);
   verify_box(v, no_loc(), &p->whole, rank);
+  verify_box(v, no_loc(), &p->gives, rank);
   verify_affine(v, no_loc(), affine_scalar(v->m->arena, p->steps));
   for (int d = 0; d < rank; d++)
     if (p->reach.lo[d] < 0 || p->reach.hi[d] < 0 || p->reach.lo[d] > MAX_OFFSET || p->reach.hi[d] > MAX_OFFSET)

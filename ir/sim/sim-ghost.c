@@ -90,13 +90,20 @@ static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
   mark_field(s, m, field, NULL, g->every - g->age - g->made, 0);
 }
 
-/* Notes for later runs which cells are stale whatever the steps are. */
+/* Notes for later runs which cells are stale whatever the steps are. A ghost cell that the last launch did not write,
+ * as it gives out what is needed alone, is one of them. */
 static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
-  (void)field;
-  for (int64_t n = 0; n < m->elements; n++)
+  const Field *f = &s->m->fields[field];
+  int64_t at[MAX_RANK];
+  for (int64_t n = 0; n < m->elements; n++) {
+    place_of(s, f, n, at);
+    if (!sim_memory_has(m, n) && is_outside(s->b->ghosts, f->box.rank, at, NULL, NULL)) {
+      make_stale(s, m, field, n, s->b->first_step + s->b->ghosts->made);
+      sim_memory_fill(s, m, n);
+    }
     if (m->pages[n / SIM_PAGE] && m->pages[n / SIM_PAGE]->stale && m->pages[n / SIM_PAGE]->stale[n % SIM_PAGE])
       levels[n] = -1;
-  (void)s;
+  }
 }
 
 void sim_ghosts_begin(Sim *s) {

@@ -119,6 +119,8 @@ static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
   return *page;
 }
 
+void sim_memory_fill(Sim *s, SimMemory *m, int64_t i) { page_of(s, m, i)->written[i % SIM_PAGE] = 1; }
+
 uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) {
   SimPage *page = page_of(s, m, i);
   if (!page->stale)

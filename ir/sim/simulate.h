@@ -320,6 +320,8 @@ void sim_ghosts_end(Sim *s);
 const char *sim_ghost_text(Sim *s, uint32_t origin);
 /* Was element `i` written? */
 bool sim_memory_has(const SimMemory *memory, int64_t i);
+/* Makes element `i` count as written. */
+void sim_memory_fill(Sim *s, SimMemory *memory, int64_t i);
 /* Makes all elements count as never written. */
 void sim_memory_forget(SimMemory *memory);
 /* The number of the first element that was never written, or -1. */

@@ -17,10 +17,18 @@
 #include "passes/analysis.h"
 #include "passes/lower/lower.h"
 
-/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. */
+/* At most so many bounds along one dimension that do not differ by constants. */
+enum { MOST_BOUNDS = 8 };
+
+/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. In a part of a grid
+ * there may be more bounds, which are only known at launch: `first` blocks cover the points before each of `lo`, and
+ * none begins behind one of `hi`; then the number of the first block is scalar `begin` (-1: `first`), and `extent`
+ * depends on lets, too. */
 typedef struct Inner {
   int64_t first;
   Affine extent;
+  int32_t begin, nlo, nhi;
+  Affine lo[MOST_BOUNDS], hi[MOST_BOUNDS];
 } Inner;
 
 /* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
@@ -36,15 +44,26 @@ typedef struct Split {
 /* x / y, rounded up. */
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
 
+/* Keeps bound `x` for launch time. False if there is no room, or the whole grid is at hand: nothing is to wait for lets
+ * there. */
+static bool keep_bound(const Module *m, Affine *bounds, int32_t *n, Affine x) {
+  if (!m->part || *n == MOST_BOUNDS)
+    return false;
+  bounds[(*n)++] = x;
+  return true;
+}
+
 /* Takes those blocks out of `in` whose first point is not in [lo, hi]. False if what is left may be no range that can
  * be told from params. The extent still counts from block 0 on. */
-static bool restrict_inner(Inner *in, Affine lo, Affine hi, int64_t tile) {
+static bool restrict_inner(const Module *m, Inner *in, Affine lo, Affine hi, int64_t tile) {
   int64_t more;
   Affine extent = affine_add_const(hi, 1);
-  if (lo.n || !affine_diff(in->extent, extent, &more))
+  if (lo.n && !keep_bound(m, in->lo, &in->nlo, lo))
     return false;
-  if (ceil_div(lo.c, tile) > in->first)
+  if (!lo.n && ceil_div(lo.c, tile) > in->first)
     in->first = ceil_div(lo.c, tile);
+  if (!affine_diff(in->extent, extent, &more))
+    return keep_bound(m, in->hi, &in->nhi, extent);
   if (more > 0)
     in->extent = extent;
   return true;
@@ -58,7 +77,7 @@ static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
     if (op->operands[i]->type != TY_I64 || f.n != 1 || f.t[0].atom.kind != ATOM_BLOCK)
       return false;
     int d = f.t[0].atom.index;
-    if (f.t[0].coef != r->k->tile[d] || !restrict_inner(&inner[d], affine_add_const(op->box->lo[i], -f.c),
+    if (f.t[0].coef != r->k->tile[d] || !restrict_inner(r->m, &inner[d], affine_add_const(op->box->lo[i], -f.c),
                                                         affine_add_const(op->box->hi[i], -f.c), r->k->tile[d]))
       return false;
   }
@@ -77,13 +96,50 @@ static Split find_split(Ranges *r, const Kernel *k) {
   Split s = {NULL, {{0}}, -1};
   for (Op *op = k->body->first; op && !s.versions; op = op->next) {
     for (int d = 0; d < k->rank; d++)
-      s.inner[d] = (Inner){0, k->extent[d]};
+      s.inner[d] = (Inner){.extent = k->extent[d], .begin = -1};
     if ((op->flags & IF_INTERIOR) && restrict_by(r, op->operands[0], s.inner))
       s.versions = op;
   }
-  for (int d = 0; d < k->rank; d++)
-    s.inner[d].extent = affine_add_const(s.inner[d].extent, -s.inner[d].first * k->tile[d]);
   return s;
+}
+
+/* ---------------------------------------------------------------- bounds that are known at launch */
+
+/* A new let of `m`, about kernel `k` and dimension `d`, that `expr` computes: its number. */
+static int32_t add_let(Module *m, const Kernel *k, const char *what, int d, Block *expr) {
+  const char *name = arena_printf(m->arena, "%s.%s.%d", k->name, what, d);
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars, ((Scalar){.name = name, .type = TY_I64, .expr = expr}));
+  return m->nscalars - 1;
+}
+
+/* The number of the let that is the largest (OP_MAX) or smallest of `x` and the `n` bounds, and with `tile` the number
+ * of blocks that cover so many points. */
+static int32_t add_extreme(Module *m, const Kernel *k, int d, Opcode code, Affine x, int n, const Affine *bounds,
+                           int64_t tile) {
+  Block *expr = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, expr);
+  Value *v = build_affine(&b, m, x);
+  for (int i = 0; i < n; i++)
+    v = build2(&b, code, v, build_affine(&b, m, bounds[i]));
+  if (tile)
+    v = build2(&b, OP_DIV, build2(&b, OP_ADD, v, build_int(&b, TY_I64, tile - 1)), build_int(&b, TY_I64, tile));
+  build_yield(&b, 1, &v);
+  return add_let(m, k, tile ? "begin" : "end", d, expr);
+}
+
+/* Makes lets of the bounds along dimension `d` that are known at launch, and has the extent count from the first
+ * interior block on. */
+static void settle_inner(Module *m, const Kernel *k, int d, Inner *in) {
+  int64_t tile = k->tile[d];
+  Arena *a = m->arena;
+  if (in->nlo)
+    in->begin = add_extreme(m, k, d, OP_MAX, affine_const(in->first * tile), in->nlo, in->lo, tile);
+  if (in->nhi)
+    in->extent = affine_scalar(a, add_extreme(m, k, d, OP_MIN, in->extent, in->nhi, in->hi, 0));
+  if (in->nlo)
+    in->extent = affine_sub(a, in->extent, affine_scale(a, affine_scalar(a, in->begin), tile));
+  else
+    in->extent = affine_add_const(in->extent, -in->first * tile);
 }
 
 /* ---------------------------------------------------------------- the two kernels */
@@ -146,6 +202,11 @@ static Value *add(Builder *b, Value *x, Value *y) { return build2(b, OP_ADD, x, 
 static Value *sub(Builder *b, Value *x, Value *y) { return build2(b, OP_SUB, x, y); }
 static Value *mul(Builder *b, Value *x, Value *y) { return build2(b, OP_MUL, x, y); }
 
+/* The number of the first interior block. */
+static Value *build_first(Builder *b, const Module *m, const Inner *in) {
+  return in->begin < 0 ? number(b, in->first) : build_affine(b, m, affine_scalar(b->arena, in->begin));
+}
+
 /* The number of blocks of `tile` points that cover `extent`. */
 static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t tile) {
   Value *points = build2(b, OP_MAX, build_affine(b, m, extent), number(b, 0));
@@ -167,9 +228,9 @@ static Value *if_rimmed(Search *s, Value *x, Value *y) {
 
 /* The block's number along dimension `d`, where `inner` blocks from `first` on are interior. Numbers before those have
  * `all` blocks each, then come those with `rim`, then again with `all`; in the last dimension that is 1, 0 and 1. */
-static Value *build_place(Search *s, int d, bool last, int64_t first, Value *inner) {
+static Value *build_place(Search *s, int d, bool last, Value *first, Value *inner) {
   Builder *b = s->b;
-  Value *before = mul(b, number(b, first), s->all[d]), *beside = mul(b, inner, s->rim[d]);
+  Value *before = mul(b, first, s->all[d]), *beside = mul(b, inner, s->rim[d]);
   Value *low = build2(b, OP_LT, s->left, before);
   Value *at = build3(b, OP_SELECT, low, s->left, add(b, s->left, sub(b, mul(b, inner, s->all[d]), beside)));
   at = if_rimmed(s, at, s->left);
@@ -181,7 +242,7 @@ static Value *build_place(Search *s, int d, bool last, int64_t first, Value *inn
   Value *each = build3(b, OP_SELECT, middle, s->rim[d], s->all[d]), *place = build2(b, OP_DIV, at, each);
   s->left = sub(b, at, mul(b, place, each));
   s->rimmed = middle;
-  return add(b, place, build3(b, OP_SELECT, middle, number(b, first), number(b, 0)));
+  return add(b, place, build3(b, OP_SELECT, middle, first, number(b, 0)));
 }
 
 /* In `number` the places of a block of the edge kernel of `k`, from its number along the last dimension. */
@@ -197,13 +258,13 @@ static void build_edge_places(Builder *b, const Module *m, const Kernel *k, cons
     hole = mul(b, hole, interior[d]);
   }
   for (int d = 0; d < k->rank; d++)
-    places[d] = build_place(&s, d, d == k->rank - 1, inner[d].first, interior[d]);
+    places[d] = build_place(&s, d, d == k->rank - 1, build_first(b, m, &inner[d]), interior[d]);
 }
 
 /* In `places` those of a block of the interior kernel of `k`. */
-static void build_inner_places(Builder *b, const Kernel *k, const Inner *inner, Value **places) {
+static void build_inner_places(Builder *b, const Module *m, const Kernel *k, const Inner *inner, Value **places) {
   for (int d = 0; d < k->rank; d++)
-    places[d] = add(b, build_dim(b, OP_BLOCK, d), number(b, inner[d].first));
+    places[d] = add(b, build_dim(b, OP_BLOCK, d), build_first(b, m, &inner[d]));
 }
 
 /* A name for the edge kernel of `k`. */
@@ -222,6 +283,8 @@ static void split_kernel(Module *m, int i, Split *s) {
   Block *before = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, before);
   b.loc = k->loc;
+  for (int d = 0; d < k->rank; d++)
+    settle_inner(m, k, d, &s->inner[d]);
   build_edge_places(&b, m, k, s->inner, places);
   edge.name = edge_name(m, k);
   edge.body = block_clone(m->arena, k->body, NULL, NULL);
@@ -231,7 +294,7 @@ static void split_kernel(Module *m, int i, Split *s) {
   keep_version(edge.body, place, 1);
   renumber_blocks(&edge, before, places);
   edge.hollow = true;
-  build_inner_places(&b, k, s->inner, places);
+  build_inner_places(&b, m, k, s->inner, places);
   keep_version(k->body, place, 0);
   renumber_blocks(k, before, places);
   for (int d = 0; d < k->rank; d++)

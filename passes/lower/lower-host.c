@@ -188,6 +188,8 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
 
 void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){.kind = HOST_LAUNCH, .a = k}); }
 
+const Box *launch_covers(const Module *m) { return m->part ? &m->part->gives : &m->grid; }
+
 HostSeq *host_seq(Lowering *lo, int steps) {
   Host *h = &lo->out->host;
   ARENA_PUSH(lo->out->arena, h->seqs, h->nseqs, ((HostSeq){.steps = steps}));

@@ -149,13 +149,27 @@ static void pieces_code(const Naive *k, Builder b, int i) {
   pieces_code(k, out, i + 1);
 }
 
-/* The points that have something to do: the only piece, or the grid if there are more or values are to be copied. */
-static const Box *covered(const Naive *k) {
+/* Has all of the grid something to do? If there is more than a piece, or values are to be copied. */
+static bool covers_grid(const Naive *k) {
   const Stencil *st = k->l->st;
   for (int t = 0; t < st->ntargets; t++)
     if (k->l->use[st->targets[t]].paired && writes(k, st->targets[t]))
-      return &k->l->m->grid;
-  return st->npieces == 1 ? &st->pieces[0].box : &k->l->m->grid;
+      return true;
+  return st->npieces != 1;
+}
+
+/* The points that have something to do: the only piece, or the grid; of a part what launches give out. */
+static Box covered(const Naive *k) {
+  const Module *m = k->l->m;
+  Box box = covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
+  const Box *gives = launch_covers(m);
+  for (int d = 0; d < box.rank; d++) {
+    if (affine_equal(gives->lo[d], m->grid.lo[d]) && affine_equal(gives->hi[d], m->grid.hi[d]))
+      continue;
+    box.lo[d] = gives->lo[d];
+    box.hi[d] = gives->hi[d];
+  }
+  return box;
 }
 
 /* Adds the kernel `name` that writes target `only` (-1: all) of launch `l`, and its launch to `seq`. */
@@ -164,14 +178,14 @@ static void naive_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, 
   Naive k = {.lo = lo, .l = l, .only = only};
   int index = lowering_kernel(lo, name, steps, l->st->loc);
   Kernel *kernel = &lo->out->kernels[index];
-  const Box *box = covered(&k);
+  Box box = covered(&k);
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = l->st->loc;
   for (int d = 0; d < kernel->rank; d++) {
     kernel->threads[d] = kernel->tile[d] = block[d];
-    kernel->extent[d] = box_extent(lo->out->arena, box, d);
+    kernel->extent[d] = box_extent(lo->out->arena, &box, d);
     Value *tile = build2(&b, OP_MUL, build_dim(&b, OP_BLOCK, d), build_int(&b, TY_I64, block[d]));
-    Value *start = build2(&b, OP_ADD, tile, build_affine(&b, l->m, box->lo[d]));
+    Value *start = build2(&b, OP_ADD, tile, build_affine(&b, l->m, box.lo[d]));
     k.g[d] = build2(&b, OP_ADD, start, build_convert(&b, TY_I64, build_dim(&b, OP_THREAD, d)));
   }
   k.step = stencils_use_step(1, l->st) ? build_step(&b) : NULL;

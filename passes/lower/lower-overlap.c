@@ -221,8 +221,8 @@ static void place_block(Tile *t) {
     if (stride > 1)
       t->l0[d] = build2(&t->b, OP_MUL, t->l0[d], build_int(&t->b, TY_I32, stride));
     Value *tile = build2(&t->b, OP_MUL, build_dim(&t->b, OP_BLOCK, d), build_int(&t->b, TY_I64, t->k->tile[d]));
-    Value *start =
-        build2(&t->b, OP_ADD, tile, build_affine(&t->b, m, affine_add_const(m->grid.lo[d], -t->l->hull.lo[d])));
+    Value *start = build2(&t->b, OP_ADD, tile,
+                          build_affine(&t->b, m, affine_add_const(launch_covers(m)->lo[d], -t->l->hull.lo[d])));
     t->g0[d] = build2(&t->b, OP_ADD, start, build_convert(&t->b, TY_I64, t->l0[d]));
   }
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
@@ -367,7 +367,7 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
   for (int d = 0; d < t.rank; d++) {
     t.k->threads[d] = s->block[d];
     t.k->tile[d] = (int32_t)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
-    t.k->extent[d] = box_extent(lo->out->arena, &l->m->grid, d);
+    t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
   make_arrays(&t);
   t.b = builder_at_end(lo->out->arena, t.k->body);

@@ -209,7 +209,7 @@ static void place_thread(Flow *f) {
   for (int d = 0; d < f->rank; d++) {
     Value *tile = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, f->k->tile[d]));
     int64_t halo = d == x ? (int64_t)lanes_lo * f->V : hull->lo[d];
-    f->at[d] = build2(b, OP_ADD, tile, build_affine(b, m, affine_add_const(m->grid.lo[d], -halo)));
+    f->at[d] = build2(b, OP_ADD, tile, build_affine(b, m, affine_add_const(launch_covers(m)->lo[d], -halo)));
   }
   Value *in_warp = build2(b, OP_MUL, f->lane, build_int(b, TY_I32, f->V));
   if (f->rank < 3)
@@ -287,7 +287,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];
     f.k->tile[d] = (int32_t)stream_width(f.st, s, d);
-    f.k->extent[d] = box_extent(lo->out->arena, &l->m->grid, d);
+    f.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
   f.steps = rank > 1
                 ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll

@@ -312,6 +312,8 @@ int store_buffer(const Lowering *lo, const Launch *l, int field);
 /* Adds to `seq` the launch of kernel `k`; the swaps that have to follow launch `l`. */
 void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
+/* The points that launches cover: all of the grid, or what those of a part give out. */
+const Box *launch_covers(const Module *m);
 /* Adds a sequence that makes `steps` steps and returns it (valid until the next). */
 HostSeq *host_seq(Lowering *lo, int steps);
 /* Lowers the reductions, adds to the module's checks that no kernel needs more blocks than the target can start, and

@@ -188,6 +188,18 @@ static void distribute_fields(Parts *p) {
   }
 }
 
+/* Declares what launches give out. Rows are not cut anew: lanes and vectors begin where they do. */
+static void add_gives(Parts *p) {
+  Module *m = p->m;
+  p->part->gives = m->grid;
+  for (int d = 0; d < m->grid.rank - 1; d++) {
+    if (!p->cut[d])
+      continue;
+    p->part->gives.lo[d] = add_param(p, arena_printf(m->arena, "part.first.%d", d), m->grid.lo[d]);
+    p->part->gives.hi[d] = add_param(p, arena_printf(m->arena, "part.last.%d", d), m->grid.hi[d]);
+  }
+}
+
 /* The grid is what holds all of the fields' cells. What belongs to the whole grid goes. */
 static void distribute_rest(Parts *p) {
   Module *m = p->m;
@@ -195,6 +207,7 @@ static void distribute_rest(Parts *p) {
   for (int i = 0; i < m->nfields; i++)
     ring |= p->ring[i];
   m->grid = clip(p, m->grid, NULL, ring);
+  add_gives(p);
   for (int i = 0; i < m->nparam_arrays; i++)
     m->param_arrays[i].role = ARRAY_GIVEN;
   m->ninits = m->nreductions = m->nprobes = m->nlists = 0;
