@@ -64,14 +64,15 @@ static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
   return s;
 }
 
-/* Launches kernel `named`, or the one that suits the params better, at the plan's step; `beside` goes to the device. */
-static StcStatus launch(StcPlan *p, int named, bool beside) {
+/* Launches kernel `named`, or the one that suits the params better, at the plan's step; `beside` and `lane` go to the
+ * device. */
+static StcStatus launch_in(StcPlan *p, int named, bool beside, int lane) {
   const Module *m = p->build->code.module;
   int index = kernel_chosen(m, named, p->scalars);
   const Kernel *k = &m->kernels[index];
   ArgValue values[k->nargs + 1];
   void *args[k->nargs + 1];
-  Launch l = {index, k, {0}, args, beside};
+  Launch l = {index, k, {0}, args, beside, lane};
   StcStatus s = keep_lent(p, k);
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
@@ -89,6 +90,11 @@ static StcStatus launch(StcPlan *p, int named, bool beside) {
       return s;
   return s ? s : start_kernel(p, &l);
 }
+
+/* The same in the main lane. */
+static StcStatus launch(StcPlan *p, int named, bool beside) { return launch_in(p, named, beside, LANE_MAIN); }
+
+StcStatus plan_launch_in(StcPlan *p, int named, int lane) { return launch_in(p, named, false, lane); }
 
 /* Notes what buffer `b` stands for now. */
 static void note_slot(StcPlan *p, int b) {
@@ -127,16 +133,20 @@ static StcStatus launch_group(StcPlan *p, const HostOp *op, int n, int *count) {
   return apart && !s ? kind->join(&p->device) : s;
 }
 
-StcStatus plan_sequence(StcPlan *p, const HostSeq *seq) {
+StcStatus plan_ops(StcPlan *p, int n, const HostOp *op) {
   StcStatus s = STC_OK;
-  for (int i = 0, n; i < seq->nops && !s; i += n) {
-    const HostOp *op = &seq->ops[i];
-    n = 1;
-    if (op->kind == HOST_LAUNCH)
-      s = launch_group(p, op, seq->nops - i, &n);
+  for (int i = 0, count; i < n && !s; i += count) {
+    count = 1;
+    if (op[i].kind == HOST_LAUNCH)
+      s = launch_group(p, &op[i], n - i, &count);
     else
-      swap(p, op->a, op->b);
+      swap(p, op[i].a, op[i].b);
   }
+  return s;
+}
+
+StcStatus plan_sequence(StcPlan *p, const HostSeq *seq) {
+  StcStatus s = plan_ops(p, seq->nops, seq->ops);
   p->done += seq->steps;
   return s;
 }
@@ -336,8 +346,7 @@ static StcStatus evaluate(StcPlan *p) {
 
 /* ---------------------------------------------------------------- the time loop */
 
-/* The first sequence that does not go beyond `left` steps. */
-static const HostSeq *next_sequence(const Module *m, int64_t left) {
+const HostSeq *plan_next_sequence(const Module *m, int64_t left) {
   for (int i = 0; i < m->host.nseqs; i++)
     if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left)
       return &m->host.seqs[i];
@@ -356,7 +365,7 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   StcStatus s = STC_OK;
   for (int64_t i = 0, made; i < count && p->done < end && !p->met && !s; i += made) {
     int64_t left = plan_steps_to_watch(p, end - p->done), due = module_steps_to_reduction(m, p->done);
-    const HostSeq *seq = next_sequence(m, left < due ? left : due);
+    const HostSeq *seq = plan_next_sequence(m, left < due ? left : due);
     if (!seq)
       return diag_error(p->w.diags, no_loc(),
                         "the kernels' host part has no sequence of one step, so %lld steps cannot be made",

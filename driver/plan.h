@@ -194,8 +194,14 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
 void plan_begin(StcPlan *p, int64_t step);
 /* The latest value of a reduction, which may be changed; NULL if there is none of that name. */
 Const *plan_reduction(StcPlan *p, const char *name);
+/* The first sequence of the module that does not go beyond `left` steps, NULL: there is none. */
+const HostSeq *plan_next_sequence(const Module *m, int64_t left);
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
+/* Runs the `n` launches and swaps at `op`. */
+StcStatus plan_ops(StcPlan *p, int n, const HostOp *op);
+/* Launches kernel `named`, or the one that suits the params better, in the lane of the device. */
+StcStatus plan_launch_in(StcPlan *p, int named, int lane);
 /* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
  * differ, or it is not worthwhile. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);

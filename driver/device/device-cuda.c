@@ -82,8 +82,8 @@ typedef struct CudaState {
   Cuda cu;
   CuDevice device;
   void *context;
-  void *marked;  /* the event of marks, NULL: there was none yet */
-  void *capture; /* the stream that launches are recorded on */
+  void *marks[LANES]; /* the events of marks, NULL: there was none yet */
+  void *capture;      /* the stream that launches are recorded on */
 } CudaState;
 
 /* Where each entry point goes. */
@@ -278,6 +278,16 @@ static StcStatus cuda_open(Device *d) {
   return STC_OK;
 }
 
+/* Gives back what marks and lanes took. */
+static void drop_lanes(CudaState *s) {
+  for (int i = 0; i < LANES; i++) {
+    if (s->marks[i])
+      s->gpu.call.event_destroy(s->marks[i]);
+    if (s->gpu.lanes[i])
+      s->gpu.call.stream_destroy(s->gpu.lanes[i]);
+  }
+}
+
 /* Unloads and lets the context go. */
 static void cuda_close(Device *d) {
   CudaState *s = d->state;
@@ -287,8 +297,7 @@ static void cuda_close(Device *d) {
     s->cu.context_set(s->context);
     if (s->capture)
       s->gpu.call.stream_destroy(s->capture);
-    if (s->marked)
-      s->gpu.call.event_destroy(s->marked);
+    drop_lanes(s);
     gpu_drop(d);
     s->cu.context_release(s->device);
   }
@@ -405,31 +414,45 @@ static bool cuda_near(Device *d, Device *other) {
   return e == 0 || e == CU_ACCESS_ENABLED;
 }
 
-/* Records the event. */
-static StcStatus cuda_mark(Device *d) {
+/* The lane's stream, in *out; made when it is first used. */
+static StcStatus lane_stream(Device *d, int lane, void **out) {
   CudaState *s = d->state;
   StcStatus st = use(d);
-  if (!st && !s->marked)
-    st = check(d, s->gpu.call.event_create(&s->marked, GPU_EVENT_DISABLE_TIMING), "making an event");
-  return st ? st : check(d, s->gpu.call.event_record(s->marked, s->gpu.user), "recording an event");
+  if (!st && lane != LANE_MAIN && !s->gpu.lanes[lane])
+    st = check(d, s->gpu.call.stream_create(&s->gpu.lanes[lane], GPU_STREAM_NON_BLOCKING), "making a stream");
+  *out = lane == LANE_MAIN ? s->gpu.user : s->gpu.lanes[lane];
+  return st;
+}
+
+/* Records the event. */
+static StcStatus cuda_mark(Device *d, int lane) {
+  CudaState *s = d->state;
+  void *stream;
+  StcStatus st = lane_stream(d, lane, &stream);
+  if (!st && !s->marks[lane])
+    st = check(d, s->gpu.call.event_create(&s->marks[lane], GPU_EVENT_DISABLE_TIMING), "making an event");
+  return st ? st : check(d, s->gpu.call.event_record(s->marks[lane], stream), "recording an event");
 }
 
 /* Waits for the other's, unless both work in one stream. */
-static StcStatus cuda_follow(Device *d, Device *other) {
+static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   CudaState *s = d->state, *o = other->state;
-  bool same = s->context == o->context && s->gpu.user == o->gpu.user;
-  StcStatus st = same ? STC_OK : use(d);
-  return st || same ? st : check(d, s->gpu.call.stream_wait(s->gpu.user, o->marked, 0), "waiting for an event");
+  bool same =
+      lane == of && (d == other || (lane == LANE_MAIN && s->context == o->context && s->gpu.user == o->gpu.user));
+  void *stream;
+  StcStatus st = lane_stream(d, lane, &stream);
+  return st || same ? st : check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
 }
 
 /* A box of memory in one go. */
-static StcStatus cuda_send(Device *d, Device *to, const Sending *x) {
+static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
   CudaState *s = d->state, *t = to->state;
-  StcStatus st = use(d);
+  void *stream;
+  StcStatus st = lane_stream(d, lane, &stream);
   if (st)
     return st;
   if (x->count[0] == 1 && x->count[1] == 1)
-    return check(d, s->cu.copy_peer(x->to, t->context, x->from, s->context, (size_t)x->n, s->gpu.user),
+    return check(d, s->cu.copy_peer(x->to, t->context, x->from, s->context, (size_t)x->n, stream),
                  "copying to another device");
   int64_t rows[2] = {x->count[1] > 1 ? x->from_stride[1] / x->from_stride[0] : x->count[0],
                      x->count[1] > 1 ? x->to_stride[1] / x->to_stride[0] : x->count[0]};
@@ -446,7 +469,7 @@ static StcStatus cuda_send(Device *d, Device *to, const Sending *x) {
                      .width = (size_t)x->n,
                      .height = (size_t)x->count[0],
                      .depth = (size_t)x->count[1]};
-  return check(d, s->cu.copy_peer_3d(&copy, s->gpu.user), "copying to another device");
+  return check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
 }
 
 /* A line for one device. */

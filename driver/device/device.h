@@ -8,14 +8,20 @@
 typedef struct Device Device;
 
 /* One kernel launch. args[i] points to the value of the kernel's argument i; blocks[d] is the number of blocks along
- * the program's dimension d. beside: it need not wait for the launches since the last fork. */
+ * the program's dimension d. beside: it need not wait for the launches since the last fork. lane: what it is in order
+ * with (DeviceKind.mark). */
 typedef struct Launch {
   int32_t index;
   const Kernel *kernel;
   int64_t blocks[MAX_RANK];
   void **args;
   bool beside;
+  int lane;
 } Launch;
+
+/* Lanes of a device that has marks: what is in one is done in order, and waits for other lanes where it is told to.
+ * Lane 0 is where all goes that is not said to be in another. */
+enum { LANE_MAIN, LANES = 8 };
 
 /* What a device that runs whole modules is given. */
 typedef struct WholeRun {
@@ -84,14 +90,15 @@ typedef struct DeviceKind {
   StcStatus (*stage_fill)(Device *d, Stage *s, const void *from);
   const void *(*stage_values)(Device *d, Stage *s, const char **why);
   /* Between two devices of this kind; NULL: only by way of the host. */
-  bool (*near)(Device *d, Device *other);                     /* can `d` send to the other one? */
-  StcStatus (*mark)(Device *d);                               /* a place behind all there was so far */
-  StcStatus (*follow)(Device *d, Device *other);              /* what follows waits for the other's mark */
-  StcStatus (*send)(Device *d, Device *to, const Sending *x); /* in order with launches of `d`, waits for nothing */
-  int dlpack;                                                 /* DLPack's number for where its memory is */
-  bool (*inspect)(Device *d, int kernel, KernelInfo *out);    /* of a loaded kernel; NULL, or false: not known */
-  int (*count)(void);                                         /* how many there are; NULL: one */
-  void (*list)(FILE *to); /* a line for each device there is, or why there is none */
+  bool (*near)(Device *d, Device *other); /* can `d` send to the other one? */
+  StcStatus (*mark)(Device *d, int lane); /* a place behind all there was so far in the lane */
+  StcStatus (*follow)(Device *d, int lane, Device *other,
+                      int of); /* the lane waits for the other's mark of lane `of` */
+  StcStatus (*send)(Device *d, int lane, Device *to, const Sending *x); /* in the lane; waits for nothing else */
+  int dlpack;                                                           /* DLPack's number for where its memory is */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
+  int (*count)(void);                                      /* how many there are; NULL: one */
+  void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
 } DeviceKind;
 
 /* A device in use by one plan. */

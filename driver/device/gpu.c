@@ -209,11 +209,12 @@ StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {
     grid[l->kernel->rank - 1 - i] = (unsigned)l->blocks[i];
     block[l->kernel->rank - 1 - i] = (unsigned)l->kernel->threads[i];
   }
+  void *stream = l->lane != LANE_MAIN ? g->lanes[l->lane] : l->beside ? g->beside : g->stream;
   StcStatus st = g->use(d);
   if (st)
     return st;
   int e = g->call.launch(g->functions[l->index], grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                         g->dynamic[l->index], l->beside ? g->beside : g->stream, args, extra);
+                         g->dynamic[l->index], stream, args, extra);
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 

@@ -73,6 +73,7 @@ typedef struct Gpu {
   void *beside, *forked, *joined; /* the one for launches that are beside others, NULL if no kernel is launched so, and
                                      the events that it and the other wait for */
   void *out;                      /* the stream for copies to the host beside launches, NULL: none was needed yet */
+  void *lanes[LANES];             /* those of lanes but the main one; NULL: not used yet */
   void **functions;               /* of the module's kernels */
   unsigned *dynamic;              /* dynamic shared bytes of each */
 } Gpu;

@@ -28,8 +28,8 @@ static void name_part(const StcPlan *p, int i) {
             s->part[i].plan->device.description);
 }
 
-/* Has all parts make `steps` steps. */
-static StcStatus run_parts(StcPlan *p, int64_t steps) {
+/* Has all parts make `steps` steps; early: an exchange follows at once. */
+static StcStatus run_parts(StcPlan *p, int64_t steps, bool early) {
   Split *split = p->split;
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
@@ -39,7 +39,7 @@ static StcStatus run_parts(StcPlan *p, int64_t steps) {
     q->evaluated = true;
     if (q->ghosts)
       q->ghosts->age = split->age;
-    s = plan_run_steps(q, steps, false, NULL);
+    s = windows_run(p, i, steps, early);
     p->launches += q->launches - launches;
     if (s && s != STC_INTERRUPTED)
       name_part(p, i);
@@ -66,10 +66,15 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
     n = left < split->every ? left : split->every;
     if (split->age && split->age + n > split->every)
       s = exchange(p, s);
+    bool early = split->transport->early && !split->net && split->age + n == split->every;
     if (s)
       split->age += n;
     else
-      s = run_parts(p, n);
+      s = run_parts(p, n, early);
+    if (!s && early) {
+      s = split->transport->early(p);
+      split->age = 0;
+    }
   }
   return s;
 }

@@ -7,6 +7,7 @@
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
  *   net.c           joining the ranks of a run
+ *   windows.c       the last launches before an exchange: only what is needed, what is sent first
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
  *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank
@@ -19,6 +20,24 @@
 #include "driver/driver.h"
 #include "driver/split/net.h"
 
+/* Lanes of a part's device (device.h): for the launches at the cuts two each from LANE_EDGES on, for the rest two more,
+ * and one to send in. */
+enum { LANE_EDGES = 1, LANE_SEND = 7 };
+
+/* The last launch of sequence `seq`, with `left` more steps before an exchange, in ranges [lo .. hi] of rows along the
+ * dimension: those that others wait for at either end, and the rest; if not `apart` all is in the rest. wanted: an
+ * exchange follows. scalars: with which to make each (of the part's module). */
+enum { WINDOW_LOW, WINDOW_HIGH, WINDOW_REST, WINDOWS };
+typedef struct Windows {
+  const HostSeq *seq;
+  int64_t left;
+  bool wanted, apart;
+  int dimension; /* -1: none */
+  int64_t lo[WINDOWS], hi[WINDOWS];
+  const Const *scalars[WINDOWS];
+  struct Windows *next;
+} Windows;
+
 /* A part: the rank (net.h) that has it, and its plan there; where it lies among the parts, and the points of the grid
  * that it owns; its module, and the values of that module's scalars, as far as they say where its cells are. */
 typedef struct PartPlan {
@@ -27,6 +46,9 @@ typedef struct PartPlan {
   const Module *module;
   const Const *scalars;
   int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
+  Windows *windows;    /* that were needed so far */
+  const Windows *made; /* those of the last steps */
+  bool *slot_is_early; /* by slot of the plan: its memory is written by their launch, and not read */
 } PartPlan;
 
 /* Cells of field `field` (of the parts' module) that part `from` owns and part `to` has as ghost cells: the box [lo ..
@@ -76,6 +98,7 @@ struct Transport {
   const char *name;
   StcStatus (*open)(StcPlan *p);     /* NULL: nothing to do */
   StcStatus (*exchange)(StcPlan *p); /* all transfers of fields that steps change; waits for what is under way */
+  StcStatus (*early)(StcPlan *p);    /* the same behind windows_run with `early`; NULL: exchange does as well */
   void (*close)(StcPlan *p);         /* NULL: nothing to do */
 };
 extern const Transport transport_copy, transport_peer;
@@ -128,6 +151,11 @@ int net_cores(Net *net);
 void net_message(Net *net, int peer, bool send, void *data, size_t size);
 /* Is this the rank that has the whole grid? */
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
+/* Has part `i` make `steps` steps; early: transport->early follows at once. */
+StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
+/* Are the cells of the transfer there, and is nobody still at work where they go to, when both parts' LANE_EDGES have
+ * come to their marks? */
+bool transfer_is_early(const StcPlan *p, const Transfer *t);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
 StcStatus split_gather(StcPlan *p);

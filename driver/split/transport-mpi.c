@@ -87,7 +87,7 @@ static StcStatus move_link(StcPlan *p, const Link *l) {
     if (t->from != l->from || t->to != l->to)
       continue;
     Sending x = side_by_side(p, t, sends, side);
-    st = l->staging ? d->kind->send(d, d, &x) : copy_here(d, &x, sends);
+    st = l->staging ? d->kind->send(d, LANE_MAIN, d, &x) : copy_here(d, &x, sends);
     side += transfer_bytes(s, t);
   }
   return st;

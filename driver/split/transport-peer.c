@@ -1,6 +1,6 @@
 /* transport-peer.c: cells from GPU to GPU of one process, in order with their launches: nobody waits on the host. Who
  * sends waits for what the other one still does to the cells; who gets waits, before its next launch, for what is sent
- * to it. */
+ * to it. Where launches are made in windows cells are sent in a lane of their own, as soon as they are there. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -19,17 +19,26 @@ bool parts_are_near(StcPlan *p) {
   return here > 0;
 }
 
-/* Marks where each part is. */
-static StcStatus mark_all(const Split *s) {
+/* Marks where each part is in the lane. */
+static StcStatus mark_all(const Split *s, int lane) {
   StcStatus st = STC_OK;
   for (int i = s->begin; i < s->end && !st; i++)
-    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device);
+    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, lane);
   return st;
 }
 
-/* Has each part that sends something (`senders`), or that gets something, wait for the marks of those that it has to
- * do with. */
-static StcStatus follow_all(const Split *s, bool senders) {
+/* Has part `waits` wait for part `other`, unless it does by `seen`. */
+static StcStatus follow_once(const Split *s, bool *seen, int waits, int other, int lane, int of) {
+  bool *done = &seen[waits * s->nparts + other];
+  Device *d = &s->part[waits].plan->device;
+  StcStatus st = *done ? STC_OK : d->kind->follow(d, lane, &s->part[other].plan->device, of);
+  *done = true;
+  return st;
+}
+
+/* Has each part that sends something (`senders`), or that gets something, wait for the marks in lane `of` of those that
+ * it has to do with, itself among them if the lanes differ. */
+static StcStatus follow_all(const Split *s, bool senders, int lane, int of) {
   bool *seen = calloc((size_t)s->nparts * (size_t)s->nparts, sizeof *seen);
   StcStatus st = seen ? STC_OK : STC_MEMORY;
   for (int i = 0; i < s->ntransfers && !st; i++) {
@@ -37,33 +46,64 @@ static StcStatus follow_all(const Split *s, bool senders) {
     if (!transfer_is_here(s, t))
       continue;
     int waits = senders ? t->from : t->to, other = senders ? t->to : t->from;
-    bool *done = &seen[waits * s->nparts + other];
-    Device *d = &s->part[waits].plan->device;
-    if (waits != other && !*done)
-      st = d->kind->follow(d, &s->part[other].plan->device);
-    *done = true;
+    for (int self = 0; self < 2 && lane != of && !st; self++)
+      st = follow_once(s, seen, self ? waits : other, self ? waits : other, lane, of);
+    if (waits != other && !st)
+      st = follow_once(s, seen, waits, other, lane, of);
   }
   free(seen);
   return st;
 }
 
+/* One transfer, in the lane of the part that sends. */
+static StcStatus send_cells(const StcPlan *p, const Transfer *t, int lane) {
+  const Split *s = p->split;
+  Device *d = &s->part[t->from].plan->device;
+  Sending x = split_sending(p, t);
+  return d->kind->send(d, lane, &s->part[t->to].plan->device, &x);
+}
+
 /* All transfers. */
 static StcStatus peer_exchange(StcPlan *p) {
   const Split *s = p->split;
-  StcStatus st = mark_all(s);
+  StcStatus st = mark_all(s, LANE_MAIN);
   if (!st)
-    st = follow_all(s, true);
-  for (int i = 0; i < s->ntransfers && !st; i++) {
-    const Transfer *t = &s->transfers[i];
-    if (!transfer_is_here(s, t))
-      continue;
-    Device *d = &s->part[t->from].plan->device;
-    Sending x = split_sending(p, t);
-    st = d->kind->send(d, &s->part[t->to].plan->device, &x);
-  }
+    st = follow_all(s, true, LANE_MAIN, LANE_MAIN);
+  for (int i = 0; i < s->ntransfers && !st; i++)
+    if (transfer_is_here(s, &s->transfers[i]))
+      st = send_cells(p, &s->transfers[i], LANE_MAIN);
   if (!st)
-    st = mark_all(s);
-  return st ? st : follow_all(s, false);
+    st = mark_all(s, LANE_MAIN);
+  return st ? st : follow_all(s, false, LANE_MAIN, LANE_MAIN);
 }
 
-const Transport transport_peer = {.name = "peer", .exchange = peer_exchange};
+/* The transfers that can go when the launches at the cuts are done, or the others, when all are. */
+static StcStatus send_some(StcPlan *p, bool early) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  bool any = false;
+  for (int i = 0; i < s->ntransfers && !st; i++) {
+    const Transfer *t = &s->transfers[i];
+    if (!transfer_is_here(s, t) || transfer_is_early(p, t) != early)
+      continue;
+    if (!any)
+      st = follow_all(s, true, LANE_SEND, early ? LANE_EDGES : LANE_MAIN);
+    any = true;
+    if (!st)
+      st = send_cells(p, t, LANE_SEND);
+  }
+  return st;
+}
+
+/* All transfers, beside what is still being computed; what follows waits for those that it has to do with. */
+static StcStatus peer_early(StcPlan *p) {
+  const Split *s = p->split;
+  StcStatus st = send_some(p, true);
+  if (!st)
+    st = send_some(p, false);
+  if (!st)
+    st = mark_all(s, LANE_SEND);
+  return st ? st : follow_all(s, false, LANE_MAIN, LANE_SEND);
+}
+
+const Transport transport_peer = {.name = "peer", .exchange = peer_exchange, .early = peer_early};

@@ -26,10 +26,10 @@ enum {
   MAX_ALLOCATIONS = 256,
   MAX_KERNELS = 256,
   MAX_ARGS = 32,
-  MAX_EVENTS = 128,
+  MAX_EVENTS = 512,
   MAX_MODULES = 16,
   MAX_GRAPHS = 16,
-  MAX_STREAMS = 16,
+  MAX_STREAMS = 128,
   MAX_OUT = 16,
   MAX_NODES = 4096
 };
@@ -49,11 +49,12 @@ typedef struct Allocation {
   size_t size;
   int copied;
 } Allocation;
-/* A stream for launches beside others. It has waited for the first `seen` of the launches in the other, and for the
- * first `copies` of the copies; `open`: it has launches that the other has not waited for. */
+/* A stream for launches beside others, of device number `current`. It has waited for the first `seen` of the launches
+ * in the main one, and for the first `copies` of the copies; `open`: it has launches that the main one has not waited
+ * for. */
 typedef struct Stream {
   bool used, open;
-  int seen, copies;
+  int seen, copies, current;
 } Stream;
 /* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches and `copies` copies; `outs`:
  * after so many copies to the host. */
@@ -355,10 +356,22 @@ int cuCtxEnablePeerAccess(void *context, unsigned flags) {
                                                                                : SUCCESS;
 }
 
+/* What the line of a copy from device to device in that stream begins with. */
+static const char *send_from(void *stream) {
+  Stream *s = beside_stream(stream);
+  if (!s && !is_main(stream))
+    fault("a copy from device to device in no stream");
+  if (s && s->current != rt.current)
+    fault("a copy from device to device in a stream of another one");
+  if (s)
+    s->open = true;
+  return s ? "beside " : "";
+}
+
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
-  call("peer %zu", size);
-  if (!is_main(stream) || !is_context(to_context) || !is_context(from_context) || !find(to, size) ||
-      !find(from, size) || (to < from + size && from < to + size))
+  call("%speer %zu", send_from(stream), size);
+  if (!is_context(to_context) || !is_context(from_context) || !find(to, size) || !find(from, size) ||
+      (to < from + size && from < to + size))
     return fault("cuMemcpyPeerAsync of %zu bytes", size);
   memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
   return SUCCESS;
@@ -390,9 +403,8 @@ static bool side_is_good(const PeerSide *s, const PeerCopy *c) {
 }
 
 int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
-  call("peer %zux%zux%zu", c->depth, c->height, c->width);
-  if (!is_main(stream) || !c->width || !c->height || !c->depth || !side_is_good(&c->from, c) ||
-      !side_is_good(&c->to, c))
+  call("%speer %zux%zux%zu", send_from(stream), c->depth, c->height, c->width);
+  if (!c->width || !c->height || !c->depth || !side_is_good(&c->from, c) || !side_is_good(&c->to, c))
     return fault("cuMemcpy3DPeerAsync of %zu x %zu x %zu", c->depth, c->height, c->width);
   for (size_t z = 0; z < c->depth; z++)
     for (size_t y = 0; y < c->height; y++)
@@ -535,21 +547,20 @@ static int keep_launch(const char *line) {
   return SUCCESS;
 }
 
-/* Is there a launch beside others that nobody has waited for? */
+/* Is there a launch beside others on the device that the main stream has not waited for? */
 static bool is_open(void) {
   for (int i = 0; i < MAX_STREAMS; i++)
-    if (rt.beside[i].used && rt.beside[i].open)
+    if (rt.beside[i].used && rt.beside[i].open && rt.beside[i].current == rt.current)
       return true;
   return false;
 }
 
-/* A launch beside the one before, which it need not wait for, but for all before that. */
+/* A launch beside the one before, which it need not wait for, but for all before that, or beside those in other such
+ * streams. */
 static int launch_beside(Stream *s, const Kernel *k, const char *line) {
   char beside[800];
-  if (s->seen < rt.front - 1)
+  if (s->seen < rt.front - 1 && s->current == rt.current)
     return fault("%s: does not wait for what was launched before", k->name);
-  if (s->seen == rt.front)
-    return fault("%s: there is nothing that it is beside", k->name);
   s->open = true;
   snprintf(beside, sizeof beside, "beside %s", line);
   return keep_launch(beside);
@@ -598,7 +609,7 @@ int cuStreamCreate(void **stream, unsigned flags) {
   ALONE;
   for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
     if (!rt.beside[i].used)
-      return rt.beside[i] = (Stream){.used = true}, *stream = &rt.beside[i], SUCCESS;
+      return rt.beside[i] = (Stream){.used = true, .current = rt.current}, *stream = &rt.beside[i], SUCCESS;
   if (rt.stream || flags)
     return fault("cuStreamCreate");
   rt.stream = true;
@@ -707,7 +718,7 @@ int cuEventRecord(void *event, void *stream) {
   if (!e->used || (!beside_stream(stream) && (!is_front(stream) || is_open())))
     return fault("cuEventRecord");
   e->beside = beside_stream(stream);
-  e->front = rt.front;
+  e->front = e->beside ? e->beside->seen : rt.front;
   e->current = rt.current;
   e->copies = rt.copies;
   e->outs = rt.outs;
@@ -719,13 +730,17 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   Stream *s = beside_stream(stream);
   if (stream == &standin_stream && e->used && !e->beside)
     return call("user waits for an event"), SUCCESS;
-  if (e->used && !e->beside && is_main(stream) && e->current != rt.current)
+  if (e->used && (s || is_main(stream)) && e->current != rt.current)
     return call("waits for another device"), SUCCESS;
-  if (!e->used || flags || (!s && !is_front(stream)) || !s == !e->beside)
+  if (!e->used || flags || (!s && !is_front(stream)) || (!s && !e->beside) || (s && s->current != rt.current))
     return fault("cuStreamWaitEvent");
-  if (s)
-    s->seen = e->front, s->copies = e->copies;
-  else
+  if (s && s->seen < e->front)
+    s->seen = e->front;
+  if (s && s->copies < e->copies)
+    s->copies = e->copies;
+  if (s && e->beside)
+    s->open |= e->beside->open;
+  if (e->beside)
     e->beside->open = false;
   return SUCCESS;
 }

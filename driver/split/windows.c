@@ -1,0 +1,303 @@
+/* windows.c: the launches of a part's last steps before an exchange. They give out no more than is needed from then on.
+ * Where an exchange follows at once, the very last is made in windows, ranges of whole tiles along one dimension: the
+ * rows at the cuts, which other parts wait for, in lanes of their own, so that they are sent while the rest is still
+ * being computed. Every tile is computed once and as it would be in one launch: so are all bits. */
+#include "driver/split/split.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- which rows */
+
+/* The dimension along which launches can be made in windows, -1: none. */
+static int window_dimension(const Module *m) {
+  for (int d = 0; d < m->grid.rank; d++)
+    if (!affine_equal(m->part->gives.lo[d], m->grid.lo[d]))
+      return d;
+  return -1;
+}
+
+/* Does the kernel that launching `named` comes to cover what the module's `gives` says? */
+static const Kernel *window_kernel(const StcPlan *q, int named, int d) {
+  const Module *m = q->build->code.module;
+  const Kernel *k = &m->kernels[kernel_chosen(m, named, q->scalars)];
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_SCALAR && k->args[i].index == m->part->gives.lo[d].t[0].scalar)
+      return k;
+  return NULL;
+}
+
+/* Where the last launch of the sequence, and those beside it, begin among its ops; its number of ops if there is none.
+ * Behind them are swaps. */
+static int last_launch(const HostSeq *seq) {
+  int last = seq->nops;
+  for (int i = seq->nops - 1; i >= 0 && last == seq->nops; i--)
+    if (seq->ops[i].kind == HOST_LAUNCH && !seq->ops[i].beside)
+      last = i;
+  return last;
+}
+
+/* The rows of a tile of the last launch of the sequence, 0 if it cannot be made in windows along dimension `d`. */
+static int64_t window_tile(const StcPlan *q, const HostSeq *seq, int d) {
+  int64_t tile = 0;
+  for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++) {
+    const Kernel *k = window_kernel(q, seq->ops[i].a, d);
+    if (!k || (tile && tile != k->tile[d]))
+      return 0;
+    tile = k->tile[d];
+  }
+  return tile;
+}
+
+/* The plan's scalars with [lo .. hi] as what launches give out along dimension `d`. */
+static Const *scalars_with(const StcPlan *q, const Const *from, int d, int64_t lo, int64_t hi) {
+  const Module *m = q->module;
+  Const *out = ARENA_ARRAY(q->w.arena, Const, m->nscalars + 1);
+  memcpy(out, from, sizeof *out * (size_t)m->nscalars);
+  out[m->part->gives.lo[d].t[0].scalar].i = lo;
+  out[m->part->gives.hi[d].t[0].scalar].i = hi;
+  for (int i = 0; i < m->nscalars; i++)
+    if (!m->scalars[i].is_param && m->scalars[i].expr)
+      out[i] = expression_value(q->w.arena, m->scalars[i].expr, out);
+  return out;
+}
+
+/* The scalars with which launches give out what is needed when `left` more steps follow before an exchange. */
+static const Const *needed(const StcPlan *p, const PartPlan *part, int64_t left) {
+  const StcPlan *q = part->plan;
+  const Module *m = q->module;
+  const Const *out = q->scalars;
+  for (int d = 0; d < p->split->rank; d++) {
+    if (affine_equal(m->part->gives.lo[d], m->grid.lo[d]))
+      continue;
+    int64_t lo = affine_eval(m->grid.lo[d], q->scalars, NULL), hi = affine_eval(m->grid.hi[d], q->scalars, NULL);
+    int64_t from = part->lo[d] - left * m->part->reach.lo[d], to = part->hi[d] + left * m->part->reach.hi[d];
+    out = scalars_with(q, out, d, from > lo ? from : lo, to < hi ? to : hi);
+  }
+  return out;
+}
+
+/* How many rows at the lower and upper end of what the part owns other parts have as ghost cells. */
+static void rows_for_others(const StcPlan *p, int i, int d, int64_t *low, int64_t *high) {
+  const Split *s = p->split;
+  const PartPlan *part = &s->part[i];
+  int64_t middle = part->lo[d] + (part->hi[d] - part->lo[d]) / 2;
+  *low = *high = 0;
+  for (int k = 0; k < s->ntransfers; k++) {
+    const Transfer *t = &s->transfers[k];
+    int64_t first = t->lo[d] - t->shift[d], last = t->hi[d] - t->shift[d];
+    if (t->from != i)
+      continue;
+    if (last <= middle && last - part->lo[d] + 1 > *low)
+      *low = last - part->lo[d] + 1;
+    if (first > middle && part->hi[d] - first + 1 > *high)
+      *high = part->hi[d] - first + 1;
+  }
+}
+
+/* Parts rows [lo .. hi], tiles of `tile` rows from lo on, into windows. False if there would be no rest. */
+static bool part_rows(Windows *w, int64_t low, int64_t high, int64_t tile) {
+  int64_t lo = w->lo[WINDOW_REST], hi = w->hi[WINDOW_REST], all = (hi - lo + tile) / tile;
+  int64_t first = (low + tile - 1) / tile, last = high ? (hi - lo + 1 - high) / tile : all;
+  if (first >= last || (!low && !high))
+    return false;
+  w->lo[WINDOW_LOW] = lo;
+  w->hi[WINDOW_LOW] = lo + first * tile - 1;
+  w->lo[WINDOW_REST] = lo + first * tile;
+  w->hi[WINDOW_REST] = last < all ? lo + last * tile - 1 : hi;
+  w->lo[WINDOW_HIGH] = w->hi[WINDOW_REST] + 1;
+  w->hi[WINDOW_HIGH] = hi;
+  return true;
+}
+
+/* Makes the windows for the sequence with `left` more steps before an exchange; apart: in several, if there are tiles
+ * enough. */
+static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
+  const PartPlan *part = &p->split->part[i];
+  const StcPlan *q = part->plan;
+  int d = window_dimension(q->module);
+  int64_t tile = d < 0 ? 0 : window_tile(q, seq, d), low, high;
+  Windows *w = ARENA_NEW(q->w.arena, Windows);
+  *w = (Windows){.seq = seq, .left = left, .wanted = apart, .dimension = d};
+  const Const *all = w->scalars[WINDOW_REST] = tile ? needed(p, part, left) : q->scalars;
+  if (!tile || !apart)
+    return w;
+  w->lo[WINDOW_REST] = all[q->module->part->gives.lo[d].t[0].scalar].i;
+  w->hi[WINDOW_REST] = all[q->module->part->gives.hi[d].t[0].scalar].i;
+  rows_for_others(p, i, d, &low, &high);
+  w->apart = part_rows(w, low, high, tile);
+  for (int k = 0; k < WINDOWS && w->apart; k++)
+    w->scalars[k] = scalars_with(q, all, d, w->lo[k], w->hi[k]);
+  return w;
+}
+
+/* The windows, made when they are asked for first. */
+static Windows *find_windows(StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
+  PartPlan *part = &p->split->part[i];
+  Windows *w = part->windows;
+  while (w && (w->seq != seq || w->left != left || w->wanted != apart))
+    w = w->next;
+  if (!w) {
+    w = make_windows(p, i, seq, left, apart);
+    w->next = part->windows;
+    part->windows = w;
+  }
+  part->made = w;
+  return w;
+}
+
+/* ---------------------------------------------------------------- launches */
+
+/* Runs `fn` with the plan's scalars as they are in window `k`; those of reductions as they are now. */
+static StcStatus in_window(StcPlan *q, Windows *w, int k, StcStatus (*fn)(StcPlan *q, Windows *w, int k)) {
+  Const *own = q->scalars, *window = (Const *)w->scalars[k];
+  for (int i = 0; i < q->module->nscalars && window != own; i++)
+    if (q->module->scalars[i].is_reduction)
+      window[i] = own[i];
+  q->scalars = window;
+  StcStatus s = fn(q, w, k);
+  q->scalars = own;
+  return s;
+}
+
+/* The last launch and those beside it, in one go. */
+static StcStatus launch_whole(StcPlan *q, Windows *w, int k) {
+  int first = last_launch(w->seq), n = 0;
+  (void)k;
+  while (first + n < w->seq->nops && w->seq->ops[first + n].kind == HOST_LAUNCH)
+    n++;
+  return plan_ops(q, n, w->seq->ops + first);
+}
+
+/* They in two lanes of window `k`, from lane 1 + 2 k on. */
+static StcStatus launch_window(StcPlan *q, Windows *w, int k) {
+  Device *d = &q->device;
+  StcStatus s = STC_OK;
+  for (int i = last_launch(w->seq), n = 0; i < w->seq->nops && w->seq->ops[i].kind == HOST_LAUNCH && !s; i++, n++) {
+    int lane = LANE_EDGES + 2 * k + n % 2;
+    s = n < 2 ? d->kind->follow(d, lane, d, LANE_MAIN) : STC_OK;
+    if (!s)
+      s = plan_launch_in(q, w->seq->ops[i].a, lane);
+    if (!s)
+      s = d->kind->mark(d, lane);
+  }
+  return s;
+}
+
+/* Lane `lane` waits for the lanes of window `k`. */
+static StcStatus follow_window(StcPlan *q, const Windows *w, int lane, int k) {
+  Device *d = &q->device;
+  StcStatus s = STC_OK;
+  int n = w->seq->nops - last_launch(w->seq);
+  for (int i = 0; i < 2 && i < n && !s; i++)
+    if (w->seq->ops[last_launch(w->seq) + i].kind == HOST_LAUNCH && LANE_EDGES + 2 * k + i != lane)
+      s = d->kind->follow(d, lane, d, LANE_EDGES + 2 * k + i);
+  return s;
+}
+
+/* The last launch in windows. Marks of LANE_EDGES and LANE_MAIN stand behind those at the cuts and behind all. */
+static StcStatus launch_windows(StcPlan *q, Windows *w) {
+  Device *d = &q->device;
+  StcStatus s = d->kind->mark(d, LANE_MAIN);
+  for (int k = 0; k < WINDOWS && !s; k++)
+    if (w->lo[k] <= w->hi[k])
+      s = in_window(q, w, k, launch_window);
+  for (int k = 0; k < WINDOW_REST && !s; k++)
+    s = w->lo[k] <= w->hi[k] ? follow_window(q, w, LANE_EDGES, k) : STC_OK;
+  if (!s)
+    s = d->kind->mark(d, LANE_EDGES);
+  if (!s)
+    s = d->kind->follow(d, LANE_MAIN, d, LANE_EDGES);
+  return s ? s : follow_window(q, w, LANE_MAIN, WINDOW_REST);
+}
+
+/* Which fields of the part can be sent before the last launch of the sequence is done everywhere: those that it writes
+ * and does not read. The slots are those before the swaps. */
+static void note_early(PartPlan *part, const Windows *w) {
+  const StcPlan *q = part->plan;
+  const Module *m = q->build->code.module;
+  memset(part->slot_is_early, 0, sizeof *part->slot_is_early * (size_t)q->nslots);
+  for (int round = 0; round < 2; round++)
+    for (int i = last_launch(w->seq); i < w->seq->nops && w->seq->ops[i].kind == HOST_LAUNCH; i++) {
+      const Kernel *k = &m->kernels[kernel_chosen(m, w->seq->ops[i].a, q->scalars)];
+      for (int a = 0; a < k->nargs; a++)
+        if (k->args[a].kind == KARG_BUFFER && (round ? k->args[a].reads : k->args[a].writes))
+          part->slot_is_early[q->slot_of_buffer[k->args[a].index]] = !round;
+    }
+}
+
+/* What the last sequence before an exchange hands to its guarded part. */
+typedef struct LastSteps {
+  PartPlan *part;
+  Windows *w;
+} LastSteps;
+
+/* The sequence, its last launch in windows. */
+static StcStatus run_last(void *arg) {
+  LastSteps *x = arg;
+  StcPlan *q = x->part->plan;
+  Device *d = &q->device;
+  Windows *w = x->w;
+  int first = last_launch(w->seq), behind = first;
+  while (behind < w->seq->nops && w->seq->ops[behind].kind == HOST_LAUNCH)
+    behind++;
+  StcStatus s = plan_ops(q, first, w->seq->ops);
+  if (!s && w->wanted)
+    note_early(x->part, w);
+  if (!s)
+    s = w->apart ? launch_windows(q, w) : in_window(q, w, WINDOW_REST, launch_whole);
+  if (!s)
+    s = plan_ops(q, w->seq->nops - behind, w->seq->ops + behind);
+  if (!s && w->wanted)
+    s = d->kind->mark(d, LANE_MAIN);
+  if (!s && w->wanted && !w->apart)
+    s = d->kind->follow(d, LANE_EDGES, d, LANE_MAIN);
+  if (!s && w->wanted && !w->apart)
+    s = d->kind->mark(d, LANE_EDGES);
+  q->done += w->seq->steps;
+  return s;
+}
+
+/* On the simulator, in one go; as all launches get the same scalars there may be one alone. */
+static StcStatus simulate(StcPlan *q, Windows *w, int k) {
+  (void)k;
+  return plan_run_steps(q, w->seq->steps, false, NULL);
+}
+
+/* The last of the sequences that make `steps` steps, NULL: there is none. */
+static const HostSeq *last_sequence(const Module *m, int64_t steps) {
+  const HostSeq *seq = NULL;
+  for (int64_t left = steps; left > 0; left -= seq->steps)
+    if (!(seq = plan_next_sequence(m, left)))
+      return NULL;
+  return seq;
+}
+
+StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
+  Split *split = p->split;
+  PartPlan *part = &split->part[i];
+  StcPlan *q = part->plan;
+  const HostSeq *seq = q->build ? last_sequence(q->build->code.module, steps) : NULL;
+  int64_t before = seq ? steps - seq->steps : steps;
+  StcStatus s = before ? plan_run_steps(q, before, false, NULL) : STC_OK;
+  if (s || !seq)
+    return s;
+  Windows *w = find_windows(p, i, seq, split->every - split->age - steps, early);
+  LastSteps x = {part, w};
+  if (!q->device.kind->whole)
+    return workspace_guard(&q->w, run_last, &x);
+  if (q->ghosts)
+    q->ghosts->age += before;
+  return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
+}
+
+bool transfer_is_early(const StcPlan *p, const Transfer *t) {
+  const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
+  const Windows *v = x->made, *w = y->made;
+  int d = v->dimension, slot = x->plan->slot_of_field[t->field];
+  if (!x->slot_is_early[slot])
+    return false;
+  int64_t lo = d < 0 ? 0 : t->lo[d] - t->shift[d], hi = d < 0 ? 0 : t->hi[d] - t->shift[d];
+  bool made = !v->apart || (lo >= v->lo[WINDOW_LOW] && hi <= v->hi[WINDOW_LOW]) ||
+              (lo >= v->lo[WINDOW_HIGH] && hi <= v->hi[WINDOW_HIGH]);
+  return made && (!w->apart || t->hi[d] < w->lo[WINDOW_REST] || t->lo[d] > w->hi[WINDOW_REST]);
+}
