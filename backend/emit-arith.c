@@ -51,6 +51,27 @@ static LLVMValueRef bounded_exponent(Emit *e, LLVMValueRef y) {
   return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, y, least, ""), least, y, "");
 }
 
+/* Where an f32 exp is to be taken in two parts: below, e^x = e^(x + 64) * e^-64, whose first exponent is exact, and
+ * whose product alone may be subnormal. */
+static const double exp_split = -87, exp_shift = 64, exp_unshift = 0x1.969d47321e4ccp-93;
+
+/* The argument for the library's exp, in place of the f32 `x`. */
+static LLVMValueRef raised_exponent(Emit *e, LLVMValueRef x) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMTypeRef t = LLVMTypeOf(x);
+  LLVMValueRef low = LLVMBuildFCmp(b, LLVMRealOLT, x, LLVMConstReal(t, exp_split), "");
+  LLVMValueRef by = LLVMBuildSelect(b, low, LLVMConstReal(t, exp_shift), LLVMConstReal(t, 0), "");
+  return LLVMBuildFAdd(b, x, by, "");
+}
+
+/* e^x from what the library makes of that argument, `v`. */
+static LLVMValueRef lowered_power(Emit *e, LLVMValueRef x, LLVMValueRef v) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMTypeRef t = LLVMTypeOf(x);
+  LLVMValueRef low = LLVMBuildFCmp(b, LLVMRealOLT, x, LLVMConstReal(t, exp_split), "");
+  return LLVMBuildFMul(b, v, LLVMBuildSelect(b, low, LLVMConstReal(t, exp_unshift), LLVMConstReal(t, 1), ""), "");
+}
+
 /* A mathematical function of `n` arguments from the target's library. */
 static LLVMValueRef library_call(Emit *e, Opcode code, Type t, int n, LLVMValueRef *x) {
   Type wide = library_type(e, code, t);
@@ -60,8 +81,14 @@ static LLVMValueRef library_call(Emit *e, Opcode code, Type t, int n, LLVMValueR
     args[i] = wide == t ? x[i] : LLVMBuildFPExt(e->here.b, x[i], type, "");
   if (code == OP_POW && wide == TY_F64 && e->target->bounded_exponent)
     args[1] = bounded_exponent(e, args[1]);
+  bool split = code == OP_EXP && wide == TY_F32 && e->target->exp_flushes && !e->m->fast_math;
+  LLVMValueRef whole = args[0];
+  if (split)
+    args[0] = raised_exponent(e, whole);
   LLVMValueRef v = flagged(e, emit_pure_call(e, e->target->math_name(e->arena, code, wide), type, n, args), false);
   e->libm = true;
+  if (split)
+    v = lowered_power(e, whole, v);
   return wide == t ? v : LLVMBuildFPTrunc(e->here.b, v, emit_type(e, t), "");
 }
 

@@ -277,6 +277,7 @@ struct Target {
   bool remainder_in_f64;   /* the library's f32 fmod is wrong for denormals, its f64 fmod is exact */
   bool bounded_exponent;   /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same
                               result */
+  bool exp_flushes;        /* the library's f32 exp is 0 where the result is subnormal */
   bool extremes_by_select; /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
   bool bfloat_is_bits; /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
                           numbers, or calls functions that are not there */

@@ -222,6 +222,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .math_name = libclc_name,
                 .remainder_in_f64 = true,
                 .bounded_exponent = true,
+                .exp_flushes = true,
                 .thread = thread,
                 .block = block,
                 .barrier = barrier,
