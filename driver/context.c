@@ -49,12 +49,35 @@ static void context_send(StcContext *c, const Diag *d) {
   c->message(c->user, &m);
 }
 
+/* Sends a message without a place, as a caller of the library needs it: the text as it is where there is no memory for
+ * that. */
+static void send_to_caller(StcContext *c, Diag d) {
+  Arena *a = arena_new(c->realloc, c->user);
+  jmp_buf handler;
+  if (a) {
+    arena_on_oom(a, &handler);
+    if (!setjmp(handler)) {
+      Diag told = d;
+      told.message = diag_for_callers(a, d.message);
+      context_send(c, &told);
+    } else {
+      context_send(c, &d);
+    }
+    arena_free(a);
+    return;
+  }
+  context_send(c, &d);
+}
+
 /* Sends a message without a place. */
 static void send_text(StcContext *c, DiagKind kind, const char *fmt, va_list ap) {
   char text[2048];
   vsnprintf(text, sizeof text, fmt, ap);
   Diag d = {kind, NULL, 0, 0, NULL, text};
-  context_send(c, &d);
+  if (c->command)
+    context_send(c, &d);
+  else
+    send_to_caller(c, d);
 }
 
 void context_error(StcContext *c, const char *fmt, ...) {

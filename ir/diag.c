@@ -69,11 +69,13 @@ static bool is_shown(Diags *d, DiagKind kind) {
   return !d->hidden;
 }
 
-/* Options of the command that messages of passes name, and what callers of libstc write for them. */
+/* Options of the command that messages name, and what callers of libstc write for them: members of StcOptions,
+ * arguments of calls, calls. What begins with another row stands before it. */
 static const char *const members[][2] = {{"-T", "T"},
                                          {"-block", "block"},
                                          {"-elems", "elems"},
                                          {"-schedule", "schedule"},
+                                         {"-plan", "schedule"},
                                          {"-fuse", "fuse"},
                                          {"-chunk", "chunk"},
                                          {"-ahead", "ahead"},
@@ -83,8 +85,38 @@ static const char *const members[][2] = {{"-T", "T"},
                                          {"-mcpu", "mcpu"},
                                          {"-freal", "real"},
                                          {"-passes", "passes"},
+                                         {"-load-pass", "load_passes"},
                                          {"-for-grid", "grid"},
-                                         {"-fno-contract", "no_contract"}};
+                                         {"-fno-contract", "no_contract"},
+                                         {"-ffast-math", "fast_math"},
+                                         {"-fcheck=finite", "check_finite"},
+                                         {"-fcheck=bounds", "check_bounds"},
+                                         {"-fcheck", "check_finite or check_bounds"},
+                                         {"-O0", "opt_level 1"},
+                                         {"-O1", "opt_level 2"},
+                                         {"-O2", "opt_level 3"},
+                                         {"-O3", "opt_level 4"},
+                                         {"-print-before", "print_before"},
+                                         {"-print-after-all", "print_all"},
+                                         {"-print-after", "print_after"},
+                                         {"-verify-each", "verify_each"},
+                                         {"-time-passes", "time_passes"},
+                                         {"-stats", "stats"},
+                                         {"-Rpass", "remarks"},
+                                         {"-emit=header", "stc_program_header"},
+                                         {"-emit=manifest", "stc_program_manifest"},
+                                         {"-emit=plan", "stc_program_plan"},
+                                         {"-emit=ast", "STC_EMIT_AST"},
+                                         {"-emit=sir", "STC_EMIT_SIR"},
+                                         {"-emit=kir", "STC_EMIT_KIR"},
+                                         {"-emit=llvm", "STC_EMIT_LLVM"},
+                                         {"-emit=asm", "STC_EMIT_ASM"},
+                                         {"-emit=obj", "STC_EMIT_OBJ"},
+                                         {"--device", "device"},
+                                         {"--split", "split"},
+                                         {"--mpi", "mpi"},
+                                         {"--first-step", "stc_plan_first_step"},
+                                         {"--time=kernels", "stc_plan_time_kernels"}};
 
 /* The row of the option that `s` begins with, -1: none. */
 static int find_member(const char *s) {
@@ -96,8 +128,7 @@ static int find_member(const char *s) {
   return -1;
 }
 
-/* The message with the members in place of options. */
-static char *for_callers(Arena *a, const char *text) {
+const char *diag_for_callers(Arena *a, const char *text) {
   Str s = {.arena = a};
   str_add(&s, "");
   for (const char *c = text; *c; c++) {
@@ -114,7 +145,7 @@ static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap)
     return;
   Str s = {.arena = d->arena};
   str_addv(&s, fmt, ap);
-  Diag m = {.kind = kind, .message = d->calls ? for_callers(d->arena, s.s) : s.s};
+  Diag m = {.kind = kind, .message = d->calls ? diag_for_callers(d->arena, s.s) : s.s};
   if (at.line > 0 && at.file >= 0 && at.file < d->nsources) {
     m.file = d->sources[at.file].name;
     m.line = at.line;

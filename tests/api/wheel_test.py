@@ -1,6 +1,6 @@
 """wheel_test.py SOURCE LIBSTC.SO STANDIN: the wheel, made from a clean clone of the sources into a folder outside it, works in an empty virtual
 environment in which no compiler and no library of LLVM is to be found, and passes the package's own tests. LIBSTC.SO is what the build made.
-STANDIN is the folder of the stand-ins for GPUs' drivers. Needs PyPI for scikit-build-core, NumPy and pytest: without a network the test is
+STANDIN is the folder of the stand-ins for GPUs' drivers. Needs PyPI for scikit-build-core, NumPy, pytest, JAX and others: without a network the test is
 skipped (exit code 77)."""
 import os
 import subprocess
@@ -45,7 +45,7 @@ def main(source, library, standin):
         wheel = Path(run(maker, clone / "python/make_wheel.py", work / "out", "--prebuilt", library).split()[-1])
         assert wheel.name.endswith("-py3-none-manylinux_2_36_x86_64.whl") and wheel.stat().st_size < 60e6, wheel
         assert run("git", "-C", clone, "status", "--porcelain", "--ignored") == "", "the build left something in the sources"
-        python = environment(work / "user", "numpy", "pytest", "pillow", wheel)
+        python = environment(work / "user", "numpy", "pytest", "pillow", "ipython", "jax", wheel)
         check_metadata(python)
         bare = dict(PATH=f"{work}/user/bin", HOME=folder, STC_STANDIN_DIR=standin, PYTHONDONTWRITEBYTECODE="1")
         assert run(work / "user/bin/stc", "--version", env=bare).startswith("stc ")

@@ -1,4 +1,5 @@
-"""readers.py --install FOLDER: a virtual environment in FOLDER with the readers of others: h5py, netCDF4, vtk, Pillow, numpy.
+"""readers.py --install FOLDER: a virtual environment in FOLDER with the readers of others, h5py, netCDF4, vtk, Pillow, numpy, and
+with mkdocs, which makes the documentation site.
 readers.py STC: run by that environment's python: writes series with STC and reads them back with those readers.
 
 Exit code 77: the environment cannot be made here, because the package index is out of reach.
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-PACKAGES = ["numpy", "h5py", "netCDF4", "vtk", "Pillow"]
+PACKAGES = ["numpy", "h5py", "netCDF4", "vtk", "Pillow", "mkdocs"]
 INPUTS = pathlib.Path(__file__).resolve().parent / "Inputs"
 
 

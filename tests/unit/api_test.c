@@ -655,6 +655,9 @@ static void test_calls(void **state) {
       "block=16 elems=1\n");
   assert_non_null(strstr(told(w, NULL, two, "X=1"), "X=1: the program has no param 'X'"));
   assert_null(strstr(w->messages, "-D"));
+  const StcOptions wrong_plan = {.schedule = "plan stream", .T = 3}, wrong_level = {.opt_level = 9};
+  assert_non_null(strstr(told(w, &wrong_plan, two, NULL), "leave schedule, T, block and other options"));
+  assert_non_null(strstr(told(w, &wrong_level, two, NULL), "opt_level is 0 to 4"));
   assert_string_equal(told(w, NULL, two, "N"), "stc_plan_new: \"N\" defines no param; write NAME=VALUE\n");
   assert_non_null(strstr(told(w, NULL, "param N : i64;\ngrid G = [0 .. N], 1;\nfield A : f32 on G;\n", NULL),
                          "param 'N' has no value: give it one with N=VALUE"));
