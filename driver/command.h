@@ -176,6 +176,12 @@ StcStatus ranks_same_program(Job *j);
 bool job_leads(const Job *j);
 /* The same status on all ranks. */
 StcStatus job_agree(Job *j, StcStatus s);
+/* Does nothing that was asked for need the whole grid in one place, as far as options go? */
+bool job_is_lean(const Job *j);
+/* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank; writes fields to a
+ * .npy, each rank its own points. All ranks call it. */
+StcStatus give_parts(const Job *j);
+StcStatus write_parts(const Job *j, Place at, const char *path);
 /* The end on all ranks, with the message of the one that failed. */
 StcStatus ranks_leave(Job *j, StcStatus s);
 
@@ -185,6 +191,8 @@ bool find_place(const Job *j, const char *option, const char *name, bool arrays,
 /* Sets what `plan`, which is j->plan or the reference, starts from: all --in, or the checkpoint of --restart, whose
  * series is appended to `series`. *steps: how many steps are to be made then, as --steps and stc_plan_run have it. */
 StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps);
+/* The elements of launch-time array `array` of `plan` as --in says, in new memory (malloc). */
+StcStatus give_array(const Job *j, StcPlan *plan, const FieldOption *o, int array, StcFieldInfo *f, void **data);
 /* Carries out all --in on `plan`. */
 StcStatus give_fields(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
@@ -199,6 +207,7 @@ StcStatus ready_check(Job *j);
  */
 bool is_file(const char *value);
 bool is_picture(const char *path);
+StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data);
 StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *value);
 /* Opens them for j->plan, whose runs write them from then on: after every so many steps. */
 StcStatus outputs_open(Job *j);

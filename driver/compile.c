@@ -194,7 +194,9 @@ StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o,
   return compile(c, path, path, NULL, NULL, o, out);
 }
 
-StcStatus program_distribute(const StcProgram *p, const char *cut, StcProgram **out) {
+StcStatus program_distribute(const StcProgram *p, const char *cut, bool inits, StcProgram **out) {
+  if (inits)
+    cut = arena_printf(p->w.arena, "%s,inits=1", cut);
   return compile(p->w.context, p->file, NULL, p->text, cut, &p->options, out);
 }
 

@@ -141,7 +141,9 @@ static StcStatus copy(CopyArgs *a, size_t bytes) {
                c, "field %s has %lld bytes, but %zu were given: the array must have the field's type and extents",
                f.name, (long long)f.bytes, bytes),
            STC_USAGE;
-  return bytes ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
+  if (a->p->hollow && a->out)
+    return context_error(c, "field %s is not on this rank as a whole", f.name), STC_USAGE;
+  return bytes && !a->p->hollow ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
 }
 
 void plan_mark_given(StcPlan *p, int field, int component) {
@@ -214,7 +216,7 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
                          "launch-time array %s has %lld bytes, but %zu were given: it has %lld elements of type %s",
                          f.name, (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
            STC_USAGE;
-  if (p->slot_of_array[array] >= 0) {
+  if (p->slot_of_array[array] >= 0 && !p->hollow) {
     ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
     s = workspace_guard(&p->w, set_array_guarded, &a);
   }
@@ -236,6 +238,8 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
     return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name,
                          p->device.name),
            STC_USAGE;
+  if (p->hollow)
+    return context_error(p->w.context, "field %s is not on this rank as a whole", d->name), STC_USAGE;
   *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
   plan_mark_given(p, field, component);
   return STC_OK;

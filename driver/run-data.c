@@ -111,7 +111,7 @@ bool is_picture(const char *path) {
 }
 
 /* Fills `data` with random numbers or the value that --in says. */
-static StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
+StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
   uint64_t seed = 0;
   bool random = strncmp(value, "random:", 7) == 0;
   if (random && !parse_seed(value + 7, &seed))
@@ -152,15 +152,25 @@ static StcStatus put(StcPlan *plan, Place at, const void *data, size_t bytes) {
                            : stc_plan_set(plan, at.field, data, bytes);
 }
 
+/* What one --in says of a place, in new memory (malloc). */
+static StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at, StcFieldInfo *f, void **data) {
+  StcStatus s = place_memory(j, plan, at, f, data);
+  if (!s)
+    s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", f, o->value, *data);
+  if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
+    plan_random_points(plan, at.array, strtoull(o->value + 7, NULL, 10), *data);
+  return s;
+}
+
+StcStatus give_array(const Job *j, StcPlan *plan, const FieldOption *o, int array, StcFieldInfo *f, void **data) {
+  return read_place(j, plan, o, (Place){-1, -1, array}, f, data);
+}
+
 /* Carries out one --in for a place. */
 static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
   StcFieldInfo f;
   void *data;
-  StcStatus s = place_memory(j, plan, at, &f, &data);
-  if (!s)
-    s = fill(j->c, at.array >= 0 ? "launch-time array" : "field", &f, o->value, data);
-  if (!s && at.array >= 0 && strncmp(o->value, "random:", 7) == 0)
-    plan_random_points(plan, at.array, strtoull(o->value + 7, NULL, 10), data);
+  StcStatus s = read_place(j, plan, o, at, &f, &data);
   if (!s)
     s = put(plan, at, data, (size_t)f.bytes);
   free(data);

@@ -1,5 +1,6 @@
 /* driver/run-out.c: `stc run`: fields out to files, after the last step and while the program runs. */
 #include "driver/data/writer.h"
+#include "driver/split/split.h"
 #include "driver/tune/tune.h"
 
 #include <inttypes.h>
@@ -13,6 +14,8 @@ struct Outputs {
   Source *sources;
   Facts facts;
   Feed *feed;
+  const Job *job;
+  bool lean;    /* no rank has the whole grid */
   int nperiods; /* of watches: of the files, and of the checkpoint if that differs */
   struct Period {
     struct Outputs *out;
@@ -330,9 +333,26 @@ StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps
 
 /* ---------------------------------------------------------------- the run */
 
+/* Writes what is due after `step` steps where no rank has the whole grid (`every` as feed_step has it). */
+static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < out->nwriters && !s; i++) {
+    Writer *w = &out->writers[i];
+    bool due = every > 0 ? w->every == every : w->last;
+    if (!due || w->written == step)
+      continue;
+    s = write_parts(out->job, w->sources[0]->at, path_of_step(out->job->c->arena, w->path, step));
+    w->written = step;
+    w->steps += !s;
+  }
+  return s;
+}
+
 /* The watch: the outputs that are due. */
 static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
   const struct Period *p = user;
+  if (p->out->lean)
+    return write_due(p->out, step, p->every);
   return feed_step(p->out->feed, plan, step, p->every);
 }
 
@@ -370,6 +390,12 @@ const Facts *outputs_facts(Job *j) {
 StcStatus outputs_open(Job *j) {
   Outputs *out = j->outputs;
   StcStatus s = STC_OK;
+  out->job = j;
+  out->lean = j->plan->split && j->plan->split->lean;
+  for (int i = 0; i < out->nwriters; i++)
+    out->writers[i].written = -1;
+  if (out->lean)
+    return watch(j, out);
   for (int i = 0; i < out->nsources && !s; i++) {
     Source *from = &out->sources[i];
     s = from->copy                ? STC_OK
@@ -384,6 +410,10 @@ StcStatus outputs_open(Job *j) {
 
 StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
+  if (out->lean && !s)
+    s = write_due(out, j->plan->done, EVERY_LAST);
+  for (int i = 0; i < out->nwriters && out->lean; i++)
+    *written += out->writers[i].steps;
   if (!out->feed)
     return s;
   if (!s && *j->progress.stop)

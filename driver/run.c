@@ -119,11 +119,15 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 
-/* What the run starts from, and its files opened, on the rank that leads. *steps: those to make. */
+/* Does this rank read and write? The one that leads does, or, where none has the whole grid, all do. */
+static bool has_files(const Job *j) { return job_leads(j) || j->plan->split->lean; }
+
+/* What the run starts from, and its files opened. *steps: those to make. */
 static StcStatus start_run(Job *j, int64_t *steps) {
   *steps = j->c->steps;
   outputs_facts(j);
-  StcStatus s = job_leads(j) ? start_plan(j, j->plan, &j->series, steps) : STC_OK;
+  bool lean = j->plan->split && j->plan->split->lean;
+  StcStatus s = lean ? give_parts(j) : job_leads(j) ? start_plan(j, j->plan, &j->series, steps) : STC_OK;
   if (!s && j->c->first_step > 0)
     s = stc_plan_first_step(j->plan, j->c->first_step);
   if (s)
@@ -132,10 +136,10 @@ static StcStatus start_run(Job *j, int64_t *steps) {
   stc_plan_progress(j->plan, progress_step, &j->progress);
   stc_plan_series(j->plan, series_add, &j->series);
   stc_plan_probes(j->plan, series_add_row, &j->series);
-  return job_leads(j) ? outputs_open(j) : STC_OK;
+  return has_files(j) ? outputs_open(j) : STC_OK;
 }
 
-/* What there is to tell after the run, and the check, likewise. */
+/* What there is to tell after the run, and the check, on the rank that leads. */
 static StcStatus report_run(Job *j, const StcRunInfo *info) {
   StcStatus s = report_series(j, info);
   if (!s && j->c->time)
@@ -155,7 +159,7 @@ static StcStatus run_plan(Job *j, int64_t *written) {
   progress_end(&j->progress);
   if (!s && !j->c->quiet && !j->c->time && job_leads(j))
     print_summary(j, &info);
-  if (job_leads(j))
+  if (has_files(j))
     s = outputs_close(j, s, written);
   s = job_agree(j, s);
   return s || !job_leads(j) ? s : report_run(j, &info);
@@ -182,6 +186,9 @@ static void remark_plan(const Job *j) {
   context_remark(j->c->context, "device: %s", stc_plan_device(j->plan));
   context_remark(j->c->context, "schedule: %s; made in %.3g s", stc_plan_schedule(j->plan),
                  stc_plan_compile_seconds(j->plan));
+  if (j->net)
+    context_remark(j->c->context, "memory: each rank has its parts%s",
+                   j->plan->split->lean ? "" : ", and rank 0 the whole grid");
 }
 
 /* The program, checked as far as that is possible without a plan. */
@@ -206,7 +213,7 @@ static StcStatus prepare_job(Job *j, const char *device) {
 /* The plan. */
 static StcStatus make_plan(Job *j, const char *device) {
   const Command *c = j->c;
-  StcStatus s = plan_new_split(j->program, j->net, device, c->split, 0, NULL, &j->plan);
+  StcStatus s = plan_new_split(j->program, j->net, device, c->split, job_is_lean(j), 0, NULL, &j->plan);
   if (s && j->tuned)
     context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j->tuned);
   if (!s)

@@ -18,7 +18,7 @@ static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const barriers_options[] = {"near", NULL};
-static const char *const distribute_options[] = {"cut", NULL};
+static const char *const distribute_options[] = {"cut", "inits", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
@@ -27,8 +27,10 @@ const Pass pass_table[] = {
      LEVEL_SIR, check_finite_options, pass_check_finite},
     {"check-bounds", "stop at the first index of a launch-time array that is out of range\n(-fcheck=bounds)", LEVEL_SIR,
      LEVEL_SIR, NULL, pass_check_bounds},
-    {"distribute", "the program for one part of a grid that is cut along some dimensions:\ncut=0 or cut=0+1", LEVEL_SIR,
-     LEVEL_SIR, distribute_options, pass_distribute},
+    {"distribute",
+     "the program for one part of a grid that is cut along some dimensions:\ncut=0 or cut=0+1; inits=1: with "
+     "inits that a part can do",
+     LEVEL_SIR, LEVEL_SIR, distribute_options, pass_distribute},
     {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_scalarize},
     {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,

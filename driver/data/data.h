@@ -12,6 +12,8 @@ typedef struct OutFile {
   char path[4096], temporary[4096];
   bool unnamed;
 } OutFile;
+/* file_create, with a temporary name in any case. */
+bool file_create_named(StcContext *c, const char *path, OutFile *f);
 /* Each false after a message. file_abandon removes what was written. */
 bool file_create(StcContext *c, const char *path, OutFile *f);
 bool file_commit(StcContext *c, OutFile *f);
@@ -34,12 +36,21 @@ const char *npy_descr(StcType t);
  * `what`: "field A". */
 StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
 StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, const void *data);
+/* Opens such a file to be read in pieces: the descriptor of what npy_check is content with, *at where the elements
+ * begin. A piece of bools is brought in order by npy_bools, as part of a field of its own. -1 after a message. */
+int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at);
+void npy_bools(const StcFieldInfo *f, void *data);
+/* Creates one whose elements others write: the header is there, and room on the disk. *at: where the elements begin.
+ * shared: processes of other machines must find it, under out->temporary. */
+bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at);
 /* Would npy_read find the right header and as many elements as that promises? */
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
 
 /* Fills the field, of scalar type, with numbers that depend on seed and element alone: floats uniform in [0, 1),
  * integers 0..99, bools. */
 void random_fill(const StcFieldInfo *f, uint64_t seed, void *data);
+/* The same for the `n` elements from number `first` on alone, which begin at `data`. */
+void random_range(const StcFieldInfo *f, uint64_t seed, int64_t first, int64_t n, void *data);
 /* Fills the field, of scalar type, with one value, given as text. False if the text is no such value. */
 bool value_fill(const StcFieldInfo *f, const char *text, void *data);
 /* Element `i` of the field, of scalar type, as a double; makes `v` that element, rounded to its type. */

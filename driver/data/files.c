@@ -77,7 +77,8 @@ static int open_temporary(StcContext *c, const char *path, OutFile *f) {
   return fd;
 }
 
-bool file_create(StcContext *c, const char *path, OutFile *f) {
+/* file_create; `named`: other processes are to find it. */
+static bool create(StcContext *c, const char *path, bool named, OutFile *f) {
   struct stat st;
   *f = (OutFile){NULL, "", "", false};
   if (strcmp(path, "-") == 0) {
@@ -90,7 +91,7 @@ bool file_create(StcContext *c, const char *path, OutFile *f) {
     context_error(c, "the file name is too long: %.60s...", path);
     return false;
   }
-  int fd = open_unnamed(path);
+  int fd = named ? -1 : open_unnamed(path);
   f->unnamed = fd >= 0;
   if (fd < 0)
     fd = open_temporary(c, path, f);
@@ -103,6 +104,9 @@ bool file_create(StcContext *c, const char *path, OutFile *f) {
   }
   return true;
 }
+
+bool file_create(StcContext *c, const char *path, OutFile *f) { return create(c, path, false, f); }
+bool file_create_named(StcContext *c, const char *path, OutFile *f) { return create(c, path, true, f); }
 
 /* Bytes that are written past the page cache at a time, and the milliseconds within which the disk must take them: else
  * the page cache is the better place for the rest. */

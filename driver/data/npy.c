@@ -9,6 +9,7 @@
 #include "driver/data/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -302,7 +303,7 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
 }
 
 /* A bool is the byte 0 or 1: any other byte is made 1. */
-static void normalize_bools(const StcFieldInfo *f, void *data) {
+void npy_bools(const StcFieldInfo *f, void *data) {
   static const StcComponent one = {"", STC_BOOL, 0};
   int64_t point = 0;
   int n = f->components ? f->ncomponents : f->type == STC_BOOL;
@@ -338,8 +339,20 @@ static StcStatus read_elements(StcContext *c, const char *path, const StcFieldIn
   int64_t got = f->bytes == 0 ? 0 : (int64_t)fread(data, 1, (size_t)f->bytes, from);
   StcStatus s = check_length(c, path, f, got, got == f->bytes && fgetc(from) != EOF);
   if (!s)
-    normalize_bools(f, data);
+    npy_bools(f, data);
   return s;
+}
+
+int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at) {
+  FILE *from = npy_check(c, path, what, f) ? NULL : fopen(path, "rb");
+  NpyHeader *h = from ? calloc(1, sizeof *h) : NULL;
+  bool good = h && !read_header(from, h);
+  *at = good ? ftello(from) : -1;
+  int fd = good ? dup(fileno(from)) : -1;
+  free(h);
+  if (from)
+    fclose(from);
+  return fd;
 }
 
 StcStatus npy_check(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
@@ -391,6 +404,19 @@ StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, cons
   if (f->bytes)
     file_put(&out, data, (size_t)f->bytes);
   return file_commit(c, &out) ? STC_OK : STC_IO;
+}
+
+bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at) {
+  if (!(shared ? file_create_named : file_create)(c, path, out))
+    return false;
+  write_header(out->to, f);
+  *at = fflush(out->to) == 0 ? ftello(out->to) : -1;
+  int wrong = *at < 0 ? errno : f->bytes ? posix_fallocate(fileno(out->to), *at, f->bytes) : 0;
+  if (wrong) {
+    context_error(c, "cannot write %s: %s", path, strerror(wrong));
+    file_abandon(out);
+  }
+  return !wrong;
 }
 
 StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const *data) {

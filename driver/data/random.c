@@ -22,19 +22,23 @@ static uint64_t field_seed(const char *name, uint64_t seed) {
   return h;
 }
 
-void random_fill(const StcFieldInfo *f, uint64_t seed, void *data) {
+void random_range(const StcFieldInfo *f, uint64_t seed, int64_t first, int64_t n, void *data) {
   uint64_t start = field_seed(f->name, seed);
-  int64_t size = type_size((Type)f->type), n = size ? f->bytes / size : 0;
   int bits = f->type == STC_F64 ? 53 : f->type == STC_F32 ? 24 : f->type == STC_F16 ? 11 : 8;
   double unit = ldexp(1, -bits);
   bool real = type_is_float((Type)f->type);
   for (int64_t i = 0; i < n; i++) {
-    uint64_t r = splitmix64(start + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t r = splitmix64(start + (uint64_t)(first + i) * UINT64_C(0x9e3779b97f4a7c15));
     Const v = {.i = f->type == STC_BOOL ? (int64_t)(r >> 63) : (int64_t)((r >> 33) % 100)};
     if (real)
       v.f = (double)(r >> (64 - bits)) * unit;
     field_put(f, data, i, v);
   }
+}
+
+void random_fill(const StcFieldInfo *f, uint64_t seed, void *data) {
+  int64_t size = type_size((Type)f->type);
+  random_range(f, seed, 0, size ? f->bytes / size : 0, data);
 }
 
 /* `text` as a constant of type `t`; false if it is none, or does not fit. */

@@ -101,10 +101,10 @@ static const NetModule *open_module(StcContext *c, const char *asked) {
   void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   const NetModule *m = handle ? dlsym(handle, "stc_net_module") : NULL;
   if (!m || m->layout != NET_LAYOUT) {
-    context_error(c, "%s: %s", path,
+    context_error(c, "%s%s", !handle ? "" : path,
                   !handle ? dlerror()
-                  : !m    ? "it has no stc_net_module: it is not made from stc-mpi.c"
-                          : "it is made from the stc-mpi.c of another version of stc; make it again");
+                  : !m    ? ": it has no stc_net_module: it is not made from stc-mpi.c"
+                          : ": it is made from the stc-mpi.c of another version of stc; make it again");
     return NULL;
   }
   return m;

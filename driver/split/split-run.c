@@ -175,11 +175,38 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   return b;
 }
 
+/* Runs the inits of all parts. Their ghost cells are computed along. */
+static StcStatus begin_parts(StcPlan *p) {
+  Split *split = p->split;
+  StcStatus s = STC_OK;
+  ghosts_scattered(p);
+  for (int i = split->begin; i < split->end && !s; i++) {
+    StcPlan *q = split->part[i].plan;
+    q->first = q->done = p->done;
+    q->evaluated = true;
+    s = plan_run_steps(q, 0, true, NULL);
+    if (s && s != STC_INTERRUPTED)
+      name_part(p, i);
+  }
+  split->age = 0;
+  ghosts_scattered(p);
+  return s;
+}
+
+/* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. */
+static StcStatus begin_lean(StcPlan *p) {
+  StcStatus s = p->inits_done ? STC_OK : begin_parts(p);
+  p->inits_done = p->evaluated = true;
+  return s ? s : plan_show(p);
+}
+
 /* What is due now of reductions, probes and watches, on the rank that has the whole grid. */
 static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   StcStatus s = STC_OK;
-  bool due = split_leads(p->split) && needs_whole(p);
+  bool due = split_leads(p->split) && needs_whole(p) && !p->split->lean;
   p->unseen = p->done + 1;
+  if (p->split->lean)
+    s = plan_show(p);
   if (due)
     s = plan_see(p);
   if (due && !s)
@@ -208,11 +235,11 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
     s = b.status;
     *seconds += b.seconds;
     count = b.seconds < 0.05 ? 2 * count : count;
-    if (!s && b.whole)
+    if (!s && b.whole && !p->split->lean)
       s = split_gather(p);
     if (!s || (net && b.whole && !b.status))
       s = share_state(p, s ? s : evaluate(p, first, end));
-    if (s == STC_INTERRUPTED && !b.status && !b.whole)
+    if (s == STC_INTERRUPTED && !b.status && !b.whole && !p->split->lean)
       s = bring_home(p, s);
   }
   return s;
@@ -221,12 +248,15 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   Net *net = p->split->net;
   *seconds = p->split->exchanged = 0;
-  if (!s && split_leads(p->split))
+  bool lean = p->split->lean;
+  if (!s && lean)
+    s = begin_lean(p);
+  else if (!s && split_leads(p->split))
     s = plan_run_whole_grid(p);
   s = share_state(p, s);
   if (net && !s)
     net->broadcast(net, &steps, sizeof steps, 0);
-  if (!s)
+  if (!s && !lean)
     s = split_agree(p, split_scatter(p));
   share_scalars(p);
   int64_t first = p->done;

@@ -10,6 +10,7 @@ enum { MOST_PARTS = 4096, MOST_DEVICES = 64 };
 /* What making the parts hands to its guarded part. devices: where they are to be, `ndevices` of them in turn. */
 typedef struct SplitArgs {
   StcPlan *plan;
+  bool lean; /* if the program allows it */
   const char *cut;
   const char *const *devices;
   int ndevices, n;
@@ -205,7 +206,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
     return part->scalars ? STC_OK : STC_INPUT;
   }
   StcStatus st = plan_reset(part->plan, n, defines);
-  part->plan->inits_done = true;
+  part->plan->inits_done = !s->lean;
   if (!st)
     plan_warned(part->plan);
   part->slot_is_early = ARENA_ARRAY(part->plan->w.arena, bool, part->plan->nslots + 1);
@@ -232,6 +233,17 @@ static StcStatus check_program(StcPlan *p) {
   return STC_OK;
 }
 
+/* Is nothing to be evaluated on the whole grid while the program runs? Its inits are another matter. */
+static bool allows_lean(const StcProgram *p) {
+  return p->reference->nreductions == 0 && p->module->nprobes == 0 && p->module->nlists == 0;
+}
+
+/* Gives the rank that leads memory for the whole grid. */
+static StcStatus take_whole(SplitArgs *a) {
+  a->plan->hollow = false;
+  return plan_reset(a->plan, a->n, a->defines);
+}
+
 /* Cuts the grid of the plan, and prepares the parts that are here. */
 static StcStatus cut_grid(SplitArgs *a) {
   StcPlan *p = a->plan;
@@ -250,7 +262,9 @@ static StcStatus cut_grid(SplitArgs *a) {
     return st;
   place_parts(p);
   a->cut = cut_text(p->w.arena, s);
-  st = program_distribute(p->program, a->cut, &s->program);
+  a->lean = a->lean && allows_lean(p->program);
+  st = program_distribute(p->program, a->cut, a->lean, &s->program);
+  s->lean = a->lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
   for (int i = s->begin; i < s->end && !st; i++)
     st = prepare_part(a, i);
   return st;
@@ -261,6 +275,8 @@ static StcStatus make_parts(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
   StcStatus st = choose_every(p);
+  if (!st && s->net && !s->lean && split_leads(s))
+    st = take_whole(a);
   for (int k = 0; k < s->nparts && !st; k++)
     st = make_part(a, (s->begin + k) % s->nparts);
   if (st)
@@ -405,10 +421,10 @@ static StcStatus make_whole(DeviceList *l, Net *net, int n, const char *const *d
   l->cores = net ? net_cores(net) : 0;
   if (!s && net)
     s = workspace_guard(&l->program->w, take_share, l);
-  return s ? s : plan_new(l->program, l->names[0], net && net->rank > 0, n, defines, out);
+  return s ? s : plan_new(l->program, l->names[0], net != NULL, n, defines, out);
 }
 
-StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, int n,
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, bool lean, int n,
                          const char *const *defines, StcPlan **out) {
   DeviceList l = {.program = program, .text = device ? device : "host"};
   StcContext *c = program->w.context;
@@ -422,7 +438,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
       *(*out)->split = (Split){.net = net};
   }
   s = ranks_agree(c, net, s);
-  SplitArgs args = {*out, split, l.names, l.n, n, defines};
+  SplitArgs args = {*out, lean && net, split, l.names, l.n, n, defines};
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);
   if (s) {
@@ -434,5 +450,5 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
 
 StcStatus stc_plan_new_split(StcProgram *program, const char *device, const char *split, int n,
                              const char *const *defines, StcPlan **out) {
-  return plan_new_split(program, NULL, device, split, n, defines, out);
+  return plan_new_split(program, NULL, device, split, false, n, defines, out);
 }

@@ -76,13 +76,15 @@ typedef struct Transport Transport;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
  * brought up to date; age: steps made since. net: the ranks that the parts are dealt out to, NULL: there is one. Those
- * of this rank are numbers begin .. end - 1. */
+ * of this rank are numbers begin .. end - 1. lean: no rank has the whole grid: parts run their own inits, and fields
+ * are read and written part by part. */
 struct Split {
   StcProgram *program;
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   int rank, nparts;
   PartPlan *part;
   Net *net;
+  bool lean;
   int begin, end;
   int64_t every, age;
   int ntransfers;
@@ -111,8 +113,9 @@ void mpi_close(StcPlan *p);
 static inline bool transfer_is_here(const Split *s, const Transfer *t) {
   return s->part[t->from].plan && s->part[t->to].plan;
 }
-/* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. */
-StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, int n,
+/* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. lean: if the program
+ * allows it, no rank is to have the whole grid. */
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, bool lean, int n,
                          const char *const *defines, StcPlan **out);
 /* Can all parts of this rank that have something for each other send it from device to device? */
 bool parts_are_near(StcPlan *p);
@@ -159,6 +162,11 @@ bool transfer_is_early(const StcPlan *p, const Transfer *t);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
 StcStatus split_gather(StcPlan *p);
+/* Where the cells of declared field `field` lie that part `part` has, ghost cells too (`in`), or owns: calls fn for
+ * each run with its first cell in the whole field's array and in the part's, or the other way round, until one fails.
+ */
+StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
+                    StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
 /* The same status on all ranks: that of the lowest one in trouble, whose message is to be read there. */
 StcStatus split_agree(StcPlan *p, StcStatus s);
 /* No rank has a chance to go on: says why, and ends all. */

@@ -55,15 +55,21 @@ static CellArray whole_array(const StcPlan *p, int field) {
   return a;
 }
 
-/* Copies what the part has of the field (not `in`: of its own points) and lies `turns` times around the whole grid:
- * from `whole` to the part's array (`in`) or back. */
-static void move_box(const StcPlan *p, const PartPlan *part, int field, int whole, const int *turns, bool in,
-                     Moving *m) {
+/* What is done with each run of cells (runs_each), and for whom. */
+typedef struct Doing {
+  StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n);
+  void *user;
+} Doing;
+
+/* The runs of what the part has of the field (not `in`: of its own points) and lies `turns` times around the whole
+ * grid: from the array of field `whole` to the part's (`in`), or back. */
+static StcStatus box_each(const StcPlan *p, const PartPlan *part, int field, int whole, const int *turns, bool in,
+                          const Doing *do_it) {
   const Split *s = p->split;
   CellArray all = whole_array(p, whole), mine = {0};
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   if (!part_cells(part, field, mine.lo, mine.hi))
-    return;
+    return STC_OK;
   for (int d = 0; d < s->rank; d++) {
     all.shift[d] = turns[d] * (s->hi[d] - s->lo[d] + 1);
     int64_t first = all.lo[d] + all.shift[d], last = all.hi[d] + all.shift[d];
@@ -74,24 +80,36 @@ static void move_box(const StcPlan *p, const PartPlan *part, int field, int whol
     lo[d] = first > mine.lo[d] ? first : mine.lo[d];
     hi[d] = last < mine.hi[d] ? last : mine.hi[d];
     if (lo[d] > hi[d])
-      return;
+      return STC_OK;
   }
   Runs r = in ? runs_of(s->rank, lo, hi, &all, &mine) : runs_of(s->rank, lo, hi, &mine, &all);
-  runs_each(&r, move_run, m);
+  return runs_each(&r, do_it->fn, do_it->user);
 }
 
-/* All of the part's array at `memory` from the whole field's at `values`, ghost cells beyond the edges of a ring too.
- */
-static void fill_part(const StcPlan *p, const PartPlan *part, int field, int whole, char *values, char *memory) {
+/* All runs; into a part those for ghost cells beyond the edges of a ring, too. */
+static StcStatus all_each(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, const Doing *do_it) {
   const Field *f = &part->module->fields[field];
-  Moving m = {values, memory, type_bytes(part->module, f->type)};
+  StcStatus s = STC_OK;
   int turns[MAX_RANK], most[MAX_RANK] = {0};
   for (int d = 0; d < p->split->rank; d++)
-    most[d] = f->ring ? 1 : 0;
+    most[d] = f->ring && in ? 1 : 0;
   for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)
     for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
-      for (turns[2] = -most[2]; turns[2] <= most[2]; turns[2]++)
-        move_box(p, part, field, whole, turns, true, &m);
+      for (turns[2] = -most[2]; turns[2] <= most[2] && !s; turns[2]++)
+        s = box_each(p, part, field, whole, turns, in, do_it);
+  return s;
+}
+
+StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
+                    StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user) {
+  int mine = stc_program_find_field(part->plan->program, p->program->declared[field].name);
+  return all_each(p, part, part->plan->homes[mine].field, p->homes[field].field, in, &(Doing){fn, user});
+}
+
+/* Copies the cells between the whole field's values and the part's array. */
+static void copy_cells(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, char *from, char *to) {
+  Moving m = {from, to, type_bytes(part->module, part->module->fields[field].type)};
+  all_each(p, part, field, whole, in, &(Doing){move_run, &m});
 }
 
 /* Memory for what a part has of the field (malloc). Without it a single process returns NULL with *s, several end. */
@@ -114,7 +132,7 @@ static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int 
   if (!memory)
     return s;
   if (leads && values)
-    fill_part(p, part, field, whole, values, memory);
+    copy_cells(p, part, field, whole, true, values, memory);
   if (leads && !part->plan)
     net_message(net, part->rank, true, memory, part_bytes(part, field));
   if (!leads)
@@ -127,7 +145,6 @@ static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int 
 
 /* One field from part `part` into the values of the whole one at `values`, likewise. */
 static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values, StcStatus s) {
-  static const int none[MAX_RANK];
   Net *net = p->split->net;
   bool leads = split_leads(p->split);
   char *memory = part->plan || leads ? part_memory(p, part, field, &s) : NULL;
@@ -139,9 +156,8 @@ static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int w
     net_message(net, part->rank, false, memory, part_bytes(part, field));
   if (!leads)
     net_message(net, 0, true, memory, part_bytes(part, field));
-  Moving m = {memory, values, type_bytes(part->module, part->module->fields[field].type)};
   if (leads && values)
-    move_box(p, part, field, whole, none, false, &m);
+    copy_cells(p, part, field, whole, false, memory, values);
   free(memory);
   return s;
 }

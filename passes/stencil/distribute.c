@@ -3,10 +3,12 @@
  * mean what they mean in the whole grid, and a region is met with the points that the part can compute.
  *
  * A part computes its ghost cells along, as far as steps up to the next exchange need them. How far from the outermost
- * ghost cell a stencil must stay is its depth: there its accesses stay among the cells that the part has. Inits,
- * reductions and probes are left to whoever has the whole grid. */
+ * ghost cell a stencil must stay is its depth: there its accesses stay among the cells that the part has. Reductions,
+ * probes and, unless option inits asks for them, inits are left to whoever has the whole grid. */
 #include "passes/stencil/distribute.h"
 #include "passes/registry.h"
+
+#include <string.h>
 
 /* ---------------------------------------------------------------- hidden params and lets */
 
@@ -158,6 +160,43 @@ static void distribute_stencils(Parts *p) {
   }
 }
 
+/* Can a part do by itself what the piece of an init does? It reads nothing but cells at its own point, which the part
+ * has wherever it has those of the targets. */
+static bool piece_is_local(const Parts *p, const Piece *piece) {
+  bool ring = piece->ntargets && p->ring[piece->targets[0]];
+  for (int t = 0; t < piece->ntargets; t++)
+    if (p->ring[piece->targets[t]] != ring)
+      return false;
+  for (const Op *op = piece->body->first; op; op = op->next) {
+    if (op->code != OP_ACCESS)
+      continue;
+    if (p->ring[op->sym] != ring || box_inside(&piece->box, &p->m->fields[op->sym].box) != 1)
+      return false;
+    for (int d = 0; d < p->m->grid.rank; d++)
+      if (op->off[d])
+        return false;
+  }
+  return true;
+}
+
+/* The inits, as the stencils, on all cells that the part has. They stay all together, or none. */
+static void distribute_inits(Parts *p) {
+  Module *m = p->m;
+  bool local = p->inits;
+  for (int i = 0; i < m->ninits; i++)
+    for (int k = 0; k < m->inits[i].npieces; k++)
+      local = local && piece_is_local(p, &m->inits[i].pieces[k]);
+  m->ninits = local ? m->ninits : 0;
+  for (int i = 0; i < m->ninits; i++) {
+    Stencil *st = &m->inits[i], out = *st;
+    out.pieces = NULL;
+    out.npieces = 0;
+    for (int k = 0; k < st->npieces; k++)
+      distribute_piece(p, &st->pieces[k], NULL, &out);
+    *st = out;
+  }
+}
+
 /* Is `field` a target of a stencil? */
 static bool is_written(const Module *m, int field) {
   for (int i = 0; i < m->nstencils; i++)
@@ -210,15 +249,18 @@ static void distribute_rest(Parts *p) {
   add_gives(p);
   for (int i = 0; i < m->nparam_arrays; i++)
     m->param_arrays[i].role = ARRAY_GIVEN;
-  m->ninits = m->nreductions = m->nprobes = m->nlists = 0;
+  m->nreductions = m->nprobes = m->nlists = 0;
   m->part = p->part;
 }
 
-/* Reads the option cut: the numbers of the dimensions, "0+2". */
-static bool read_cut(Parts *p, int n, const PassOption *o) {
+/* Reads the options: cut, the numbers of the dimensions, "0+2"; inits. */
+static bool read_options(Parts *p, int n, const PassOption *o) {
   const char *text = "0";
   for (int i = 0; i < n; i++)
-    text = o[i].value;
+    if (strcmp(o[i].name, "inits") == 0)
+      p->inits = strcmp(o[i].value, "1") == 0;
+    else
+      text = o[i].value;
   for (const char *s = text; *s; s++) {
     int d = *s - '0';
     if (d < 0 || d >= p->m->grid.rank || (s[1] && s[1] != '+')) {
@@ -241,10 +283,11 @@ Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
                m->part ? "is for a part already" : "has a plan or a time tile");
     return NULL;
   }
-  if (!read_cut(&p, n, o) || !distribute_rings(&p) || !distribute_reach(&p))
+  if (!read_options(&p, n, o) || !distribute_rings(&p) || !distribute_reach(&p))
     return NULL;
   add_place(&p);
   distribute_stencils(&p);
+  distribute_inits(&p);
   distribute_fields(&p);
   distribute_rest(&p);
   for (int d = 0; d < m->grid.rank; d++)

@@ -15,14 +15,14 @@ typedef struct Bounds {
   Affine lo, hi, from, to;
 } Bounds;
 
-/* The state of the pass. ring[f]: beyond the edges of the grid field f goes on with the other side's values, and
- * stencils compute it there. depth[i]: how far in from the outermost cells stencil number i stays. from, to: where the
- * outermost cells are. */
+/* The state of the pass. inits: those that a part can do by itself are to stay. ring[f]: beyond the edges of the grid
+ * field f goes on with the other side's values, and stencils compute it there. depth[i]: how far in from the outermost
+ * cells stencil number i stays. from, to: where the outermost cells are. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
   GridPart *part;
-  bool cut[MAX_RANK];
+  bool cut[MAX_RANK], inits;
   bool *ring;
   Extent *depth;
   Affine from[MAX_RANK], to[MAX_RANK];

@@ -1,0 +1,274 @@
+/* driver/run-parts.c: `stc run` on several ranks none of which has the whole grid: fields in and out part by part. Each
+ * rank reads what its parts have of a file, ghost cells too, and writes what they own, at their places in one file that
+ * looks as if one process had written it. */
+#include "driver/data/writer.h"
+#include "driver/split/split.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool job_is_lean(const Job *j) {
+  const Command *c = j->c;
+  bool lean = j->net && !c->check && !c->restart && !c->checkpoint && !c->npng;
+  for (int i = 0; i < c->nin; i++)
+    lean = lean && !(is_file(c->in[i].value) && path_is_special(c->in[i].value));
+  for (int i = 0; i < c->nout; i++) {
+    const char *dot = strrchr(c->outs[i].value, '.');
+    lean = lean && dot && strcmp(dot, ".npy") == 0 && !path_is_special(c->outs[i].value);
+  }
+  return lean;
+}
+
+/* Type and shape of a place in `plan`, of a field of that name. */
+static StcStatus place_of(StcPlan *plan, const char *name, int component, int *field, StcFieldInfo *f) {
+  *field = stc_program_find_field(plan->program, name);
+  return component >= 0 ? stc_plan_component(plan, *field, component, f) : stc_plan_field(plan, *field, f);
+}
+
+/* The bytes of a point of the field or component. */
+static int64_t point_bytes(const StcPlan *p, Place at) {
+  const Declared *d = &p->program->declared[at.field];
+  return at.component < 0 ? d->point_bytes : type_size((Type)d->components[at.component].type);
+}
+
+/* ---------------------------------------------------------------- in */
+
+/* Where the values for a part are from: a file (fd >= 0, its elements from `at` on), an array of the whole field, or
+ * random numbers for `whole`. to: the part's array. */
+typedef struct PartSource {
+  int fd;
+  int64_t at, size;
+  const char *array;
+  const StcFieldInfo *whole;
+  uint64_t seed;
+  char *to;
+} PartSource;
+
+/* Reads `n` bytes at place `at` of the file. */
+static bool read_all(int fd, char *to, int64_t n, int64_t at) {
+  for (ssize_t got; n > 0; n -= got, to += got, at += got) {
+    got = pread(fd, to, (size_t)n, at);
+    if (got < 0 && errno == EINTR)
+      got = 0;
+    else if (got <= 0)
+      return false;
+  }
+  return true;
+}
+
+/* One run of cells (part_each). */
+static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const PartSource *x = user;
+  char *at = x->to + to * x->size;
+  if (x->array)
+    memcpy(at, x->array + from * x->size, (size_t)(n * x->size));
+  else if (x->fd < 0)
+    random_range(x->whole, x->seed, from, n, at);
+  else if (!read_all(x->fd, at, n * x->size, x->at + from * x->size))
+    return STC_IO;
+  return STC_OK;
+}
+
+/* Fills what part `part` has of a place, and gives it to the part's plan. */
+static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption *o, Place at, PartSource *from) {
+  const char *name = j->program->declared[at.field].name;
+  StcPlan *q = part->plan;
+  StcFieldInfo f;
+  int field;
+  StcStatus s = place_of(q, name, at.component, &field, &f);
+  if (s)
+    return s;
+  from->to = calloc((size_t)f.bytes + 1, 1);
+  if (!from->to)
+    return computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
+  if (from->fd < 0 && !from->array && strncmp(o->value, "random:", 7) != 0)
+    s = fill_value(j->c, &f, o->value, from->to);
+  else if (part_each(j->plan, part, at.field, true, take_run, from))
+    s = (context_error(j->c->context, "%s: its elements cannot be read: %s", o->value, strerror(errno)), STC_IO);
+  if (!s && from->fd >= 0)
+    npy_bools(&f, from->to);
+  if (!s)
+    s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, from->to, (size_t)f.bytes)
+                          : stc_plan_set(q, field, from->to, (size_t)f.bytes);
+  free(from->to);
+  return s;
+}
+
+/* A picture, as the whole field has it (malloc); NULL after an error. */
+static char *read_picture(const Job *j, const char *path, const char *what, const StcFieldInfo *f) {
+  char *data = malloc((size_t)f->bytes + 1);
+  if (!data)
+    computer_no_room(j->c->context, "the values of", f->name, (double)f->bytes);
+  else if (png_read_field(j->c->context, path, what, f, data))
+    return free(data), NULL;
+  return data;
+}
+
+/* Carries out one --in for a place on all parts of this rank. */
+static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
+  StcPlan *p = j->plan;
+  const Split *split = p->split;
+  StcFieldInfo whole;
+  int field;
+  StcStatus s = place_of(p, j->program->declared[at.field].name, at.component, &field, &whole);
+  if (s)
+    return s;
+  PartSource from = {.fd = -1, .size = point_bytes(p, at), .whole = &whole};
+  const char *what = arena_printf(j->c->arena, "field %s", whole.name);
+  char *picture = NULL;
+  if (is_file(o->value))
+    context_remark(j->c->context, "read: %s, for %s", o->value, what);
+  if (is_file(o->value) && is_picture(o->value))
+    from.array = picture = read_picture(j, o->value, what, &whole);
+  else if (is_file(o->value))
+    from.fd = npy_open(j->c->context, o->value, what, &whole, &from.at);
+  else
+    from.seed = strtoull(o->value + strcspn(o->value, ":") + (strchr(o->value, ':') != NULL), NULL, 10);
+  if (is_file(o->value) && !from.array && from.fd < 0)
+    return STC_INPUT;
+  for (int i = split->begin; i < split->end && !s; i++)
+    s = give_part(j, &split->part[i], o, at, &from);
+  if (from.fd >= 0)
+    close(from.fd);
+  free(picture);
+  plan_mark_given(p, at.field, at.component);
+  return s;
+}
+
+/* Carries out --in for a launch-time array, which every part has as a whole. */
+static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
+  const Split *split = j->plan->split;
+  StcFieldInfo f;
+  void *data = NULL;
+  StcStatus s = give_array(j, j->plan, o, array, &f, &data);
+  for (int i = split->begin; i < split->end && !s; i++) {
+    StcPlan *q = split->part[i].plan;
+    s = stc_plan_set_array(q, stc_program_find_array(q->program, f.name), data, (size_t)f.bytes);
+  }
+  free(data);
+  j->plan->array_given[array] = true;
+  return s;
+}
+
+/* Carries out one --in; components by themselves where the values are no file's. */
+static StcStatus give(const Job *j, const FieldOption *o, Place at) {
+  const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
+  if (!d)
+    return give_arrays(j, o, at.array);
+  if (at.component >= 0 || !declared_has_parts(d) || is_file(o->value))
+    return give_place(j, o, at);
+  StcStatus s = STC_OK;
+  for (int c = 0; c < d->ncomponents && !s; c++)
+    s = give_place(j, o, (Place){at.field, c, -1});
+  return s;
+}
+
+StcStatus give_parts(const Job *j) {
+  StcStatus s = STC_OK;
+  for (int components = 0; components < 2; components++)
+    for (int i = 0; i < j->c->nin && !s; i++) {
+      Place at;
+      if (!find_place(j, "--in", j->c->in[i].field, true, &at))
+        return STC_USAGE;
+      if ((at.component >= 0) == components)
+        s = give(j, &j->c->in[i], at);
+    }
+  return s;
+}
+
+/* ---------------------------------------------------------------- out */
+
+/* Where a part's values go: a file, whose elements begin at `at`. */
+typedef struct PartSink {
+  int fd;
+  int64_t at, size;
+  const char *from;
+} PartSink;
+
+/* One run of cells (part_each). */
+static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const PartSink *x = user;
+  const char *data = x->from + from * x->size;
+  int64_t left = n * x->size, at = x->at + to * x->size;
+  for (ssize_t k; left > 0; left -= k, data += k, at += k) {
+    k = pwrite(x->fd, data, (size_t)left, at);
+    if (k < 0 && errno == EINTR)
+      k = 0;
+    else if (k <= 0)
+      return STC_IO;
+  }
+  return STC_OK;
+}
+
+/* Writes what part `part` owns of a place. */
+static StcStatus put_part(const Job *j, const PartPlan *part, Place at, const char *path, PartSink *to) {
+  StcPlan *q = part->plan;
+  StcFieldInfo f;
+  int field;
+  StcStatus s = place_of(q, j->program->declared[at.field].name, at.component, &field, &f);
+  char *data = s ? NULL : malloc((size_t)f.bytes + 1);
+  if (!s && !data)
+    return computer_no_room(j->c->context, "a copy of", f.name, (double)f.bytes);
+  if (!s)
+    s = at.component >= 0 ? stc_plan_get_component(q, field, at.component, data, (size_t)f.bytes)
+                          : stc_plan_get(q, field, data, (size_t)f.bytes);
+  to->from = data;
+  if (!s && part_each(j->plan, part, at.field, false, put_run, to))
+    s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
+  free(data);
+  return s;
+}
+
+/* What rank 0 tells the others of the file that it has created. */
+typedef struct SharedFile {
+  StcStatus status;
+  int64_t at;
+  char path[4096];
+} SharedFile;
+
+/* Creates the file on rank 0, and tells all where it is: by its place among the open files of that process where all
+ * are on one machine, so that nothing is left of it whatever happens, else by a temporary name. */
+static SharedFile create_file(const Job *j, Place at, const char *path, OutFile *out) {
+  Net *net = j->net;
+  SharedFile file = {.status = STC_OK};
+  StcFieldInfo f;
+  int field;
+  *out = (OutFile){0};
+  if (net->rank == 0) {
+    bool near = net->local_size == net->size;
+    file.status = place_of(j->plan, j->program->declared[at.field].name, at.component, &field, &f);
+    if (!file.status && !npy_create(j->c->context, path, &f, !near, out, &file.at))
+      file.status = STC_IO;
+    if (!file.status && out->unnamed)
+      snprintf(file.path, sizeof file.path, "/proc/%ld/fd/%d", (long)getpid(), fileno(out->to));
+    else if (!file.status)
+      snprintf(file.path, sizeof file.path, "%s", out->temporary[0] ? out->temporary : out->path);
+  }
+  net->broadcast(net, &file, sizeof file, 0);
+  return file;
+}
+
+StcStatus write_parts(const Job *j, Place at, const char *path) {
+  const Split *split = j->plan->split;
+  OutFile out;
+  SharedFile file = create_file(j, at, path, &out);
+  if (file.status)
+    return net_agree(j->net, j->net->rank ? STC_OK : file.status, &(int){0});
+  PartSink to = {.fd = open(file.path, O_WRONLY | O_CLOEXEC), .at = file.at, .size = point_bytes(j->plan, at)};
+  StcStatus s = STC_OK;
+  if (to.fd < 0)
+    s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
+  for (int i = split->begin; i < split->end && !s; i++)
+    s = put_part(j, &split->part[i], at, path, &to);
+  if (to.fd >= 0 && close(to.fd) && !s)
+    s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
+  s = net_agree(j->net, s, &(int){0});
+  if (j->net->rank == 0 && s)
+    file_abandon(&out);
+  else if (j->net->rank == 0)
+    s = file_commit(j->c->context, &out) ? STC_OK : STC_IO;
+  return net_agree(j->net, s, &(int){0});
+}
