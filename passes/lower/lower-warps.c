@@ -159,6 +159,11 @@ static void find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **row
   *rows = build2(b, OP_AND, build_inside(b, 1, &first, &down), build_inside(b, 1, &last, &down));
   *rows = build2(b, OP_AND, *rows, warps_wide(k));
   *sides = build2(b, OP_AND, build_inside(b, 1, &s->x, &across), build_inside(b, 1, &right, &across));
+  if (k->e->constant) {
+    Value *behind = build_convert(b, TY_I64, warps_add(k, right, 1));
+    *sides = build2(b, OP_AND, *sides, build2(b, OP_GT, s->x, small(k, 0)));
+    *sides = build2(b, OP_AND, *sides, build2(b, OP_LT, behind, k->columns));
+  }
 }
 
 /* The group's rows through the warp's levels, with tests where there are points outside of the main piece. */

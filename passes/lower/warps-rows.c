@@ -3,13 +3,14 @@
  * then goes to the next level, at last to the ring behind the warp (or to global memory). */
 #include "passes/lower/warps.h"
 
-/* A row that has come to level `level`: the `u`-th of the group, row `y` (i32); the lane's cells of it, and
- * beyond them those of the lanes beside, NULL where they were not asked for; out: the row that is finished then. */
+/* A row that has come to level `level`: the `u`-th of those that are written out, number `number` (i32) of the group,
+ * row `y` (i32); the lane's cells of it, and beyond them those of the lanes beside, NULL where they were not asked for;
+ * out: the row that is finished then. */
 typedef struct Row {
   WarpKernel *k;
   WarpRims rims;
   int level, u;
-  Value *x, *y, **own, **beside, **out;
+  Value *x, *y, *number, **own, **beside, **out;
 } Row;
 
 /* Cell `i` of a row at a stage, where row `y` is to be; value v is map[v] if it was made. */
@@ -21,6 +22,21 @@ typedef struct Cell {
 
 /* ---- cells */
 
+/* Column of cell `i`, i32. */
+static Value *column(Row *r, int i) {
+  WarpKernel *k = r->k;
+  return warps_add(k, build2(&k->b, OP_ADD, r->x, k->in_warp), i);
+}
+
+/* `v` of cell `i`, or the field's constant if its column is none of the field's. */
+static Value *in_columns(Row *r, int i, Value *v) {
+  WarpKernel *k = r->k;
+  const Field *f = &k->e->m->fields[k->e->field];
+  Value *x = build_convert(&k->b, TY_I64, column(r, i)), *zero = build_int(&k->b, TY_I64, 0);
+  Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, x, zero), build2(&k->b, OP_LT, x, k->columns));
+  return build3(&k->b, OP_SELECT, in, v, build_const(&k->b, f->type, f->outside_value));
+}
+
 /* Cell `i` of the row that has come, by a shuffle if it is another lane's. */
 static Value *cell_of(Row *r, int i) {
   WarpKernel *k = r->k;
@@ -28,23 +44,20 @@ static Value *cell_of(Row *r, int i) {
   if (i >= 0 && i < X)
     return r->own[i];
   Value **seen = &r->beside[i < 0 ? i + k->e->left : k->e->left + i - X];
-  if (!*seen)
-    *seen = i < 0 ? build_shift_lanes(&k->b, OP_SHUFFLE_UP, r->own[X + i], 1)
-                  : build_shift_lanes(&k->b, OP_SHUFFLE_DOWN, r->own[i - X], 1);
+  if (*seen)
+    return *seen;
+  *seen = i < 0 ? build_shift_lanes(&k->b, OP_SHUFFLE_UP, r->own[X + i], 1)
+                : build_shift_lanes(&k->b, OP_SHUFFLE_DOWN, r->own[i - X], 1);
+  if (k->e->constant && r->rims != RIMS_NONE)
+    *seen = in_columns(r, i, *seen);
   return *seen;
 }
 
-/* Column of cell `i`, i32. */
-static Value *column(Row *r, int i) {
-  WarpKernel *k = r->k;
-  return warps_add(k, build2(&k->b, OP_ADD, r->x, k->in_warp), i);
-}
-
-/* The indices of cell `i` of the row that is at stage `stage` now, in what a level keeps behind stage `kept`: rows stay
- * where they are where a group has all of them, and else move on by a stage. */
+/* The indices of cell `i` of the row that is at stage `stage` now, in what a level keeps behind stage `kept`: sums
+ * move on by a stage, all else stays where it is. */
 static void sum_place(Row *r, int stage, int kept, int i, Value **at) {
   const WarpEquation *e = r->k->e;
-  int row = r->k->w.U % e->last ? kept : ((r->u - stage + e->below) % e->last + e->last) % e->last;
+  int row = e->sums ? kept : ((r->u - stage + e->below) % e->last + e->last) % e->last;
   at[0] = build_int(&r->k->b, TY_I32, row);
   at[1] = build_int(&r->k->b, TY_I32, i);
 }
@@ -149,6 +162,15 @@ static void make_kept(Cell *c, Point *p, Value **kept) {
   }
 }
 
+/* Has the carrier of the cell's stage hold `other` outside of the main piece (where `in` does not hold), and *kept or
+ * what it holds already within; sums it holds none but those of this stage. */
+static void carry(Cell *c, Value *in, Value *other, Value **kept) {
+  const WarpEquation *e = c->r->k->e;
+  if (!*kept && !e->sums)
+    *kept = load_sum(c->r, e->carrier[c->stage], c->stage, c->i);
+  *kept = *kept ? build3(&c->r->k->b, OP_SELECT, in, *kept, other) : other;
+}
+
 /* The cell's stage: what is kept goes to its place; in the last stage the new value is finished. */
 static void make_stage(Cell *c) {
   WarpKernel *k = c->r->k;
@@ -160,10 +182,8 @@ static void make_stage(Cell *c) {
   Value *in = c->stage >= e->below ? in_main(c) : NULL, *other = in ? carried(c) : NULL;
   if (in && out)
     out = build3(&k->b, OP_SELECT, in, out, other);
-  int carrier = in && !out ? e->carrier[c->stage] : -1;
-  if (carrier >= 0)
-    kept[carrier] =
-        build3(&k->b, OP_SELECT, in, kept[carrier] ? kept[carrier] : load_sum(c->r, carrier, c->stage, c->i), other);
+  if (in && !out)
+    carry(c, in, other, &kept[e->carrier[c->stage]]);
   for (int s = 0; s < e->slots; s++)
     if (kept[s])
       store_sum(c->r, s, c->stage, c->i, kept[s]);
@@ -199,18 +219,40 @@ static Value *is_odd(WarpKernel *k, Value *y) {
   return build1(b, OP_UNIFORM, is);
 }
 
-/* Where cell `i` is put by of the row that came `ago` rows before the `u`-th of the group at place `slot` of the rings.
- */
+/* Makes the cells of the row that has come the field's constant, as far as they are none of the field's: in a row
+ * beyond it, or in a strip that is wider. */
+static void make_constant(Row *r) {
+  WarpKernel *k = r->k;
+  const Field *f = &k->e->m->fields[k->e->field];
+  Builder *b = &k->b;
+  Type types[MAX_WARP_CELLS];
+  Value *row = build_convert(b, TY_I64, r->y), *zero = build_int(b, TY_I64, 0);
+  Value *in = build2(b, OP_AND, build2(b, OP_GE, row, zero), build2(b, OP_LT, row, k->rows));
+  Value *whole = build1(b, OP_UNIFORM, build2(b, OP_AND, in, warps_wide(k)));
+  for (int i = 0; i < k->w.X; i++)
+    types[i] = f->type;
+  Builder outer = k->b;
+  Op *op = build_if(&outer, whole, k->w.X, types);
+  Builder same = builder_at_end(outer.arena, op->blocks[0]);
+  build_yield(&same, k->w.X, r->own);
+  k->b = builder_at_end(outer.arena, op->blocks[1]);
+  Value **cells = ARENA_ARRAY(outer.arena, Value *, k->w.X), *no = build_const(b, f->type, f->outside_value);
+  for (int i = 0; i < k->w.X; i++)
+    cells[i] = build3(b, OP_SELECT, in, in_columns(r, i, r->own[i]), no);
+  build_yield(&k->b, k->w.X, cells);
+  k->b = outer;
+  r->own = ARENA_ARRAY(outer.arena, Value *, k->w.X);
+  for (int i = 0; i < k->w.X; i++)
+    r->own[i] = op->results[i];
+}
+
+/* Where cell `i` is put by of the row that came `ago` rows before this one; the group has place `slot` of the rings. */
 static void by_place(Row *r, Value *slot, int ago, int i, Value **at) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
-  int u = r->u - ago;
-  if (u < 0) {
-    Value *first = build2(b, OP_EQ, slot, build_int(b, TY_I32, 0));
-    slot = warps_add(k, build3(b, OP_SELECT, first, build_int(b, TY_I32, k->w.G), slot), -1);
-    u += k->w.U;
-  }
-  at[0] = warps_add(k, warps_mul(k, slot, k->w.U), u);
+  Value *place = build2(b, OP_ADD, warps_mul(k, slot, k->w.U), warps_add(k, r->number, -ago));
+  Value *before = build2(b, OP_LT, place, build_int(b, TY_I32, 0));
+  at[0] = ago ? build3(b, OP_SELECT, before, warps_add(k, place, k->w.G * k->w.U), place) : place;
   at[1] = build_int(b, TY_I32, i);
 }
 
@@ -244,8 +286,8 @@ static void take_back(Row *r, Value *slot) {
   WarpKernel *k = r->k;
   Type types[MAX_WARP_CELLS];
   Value *at[2], *y = warps_add(k, r->y, -k->e->above), *odd = is_odd(k, y);
-  if (r->u < k->e->above)
-    odd = build2(&k->b, OP_AND, odd, build2(&k->b, OP_GT, k->group, build_int(&k->b, TY_I32, 0)));
+  Value *since = build2(&k->b, OP_ADD, warps_mul(k, k->group, k->w.U), warps_add(k, r->number, -k->e->above));
+  odd = build2(&k->b, OP_AND, odd, build2(&k->b, OP_GE, since, build_int(&k->b, TY_I32, 0)));
   for (int i = 0; i < k->w.X; i++)
     types[i] = k->e->m->fields[k->e->field].type;
   Builder outer = k->b;
@@ -273,16 +315,15 @@ static void take_back(Row *r, Value *slot) {
 
 /* ---- rows on their way in and out */
 
-/* The indices of the lane's first cell of row `u` of place `slot` in ring `ring` (i32). */
-static void ring_place(WarpKernel *k, Value *ring, Value *slot, int u, Value **at) {
+/* The indices of the lane's first cell of row number `u` (i32) of place `slot` in ring `ring` (i32). */
+static void ring_place(WarpKernel *k, Value *ring, Value *slot, Value *u, Value **at) {
   at[0] = ring;
-  at[1] =
-      build2(&k->b, OP_ADD, build2(&k->b, OP_MUL, slot, build_int(&k->b, TY_I32, k->w.U)), build_int(&k->b, TY_I32, u));
+  at[1] = build2(&k->b, OP_ADD, warps_mul(k, slot, k->w.U), u);
   at[2] = k->in_warp;
 }
 
-/* Takes row `u` out of the ring in front of the warp, to `out`. */
-static void take_row(WarpKernel *k, Value *slot, int u, Value **out) {
+/* Takes row number `u` out of the ring in front of the warp, to `out`. */
+static void take_row(WarpKernel *k, Value *slot, Value *u, Value **out) {
   Type t = k->e->m->fields[k->e->field].type;
   Value *at[MAX_RANK];
   ring_place(k, k->warp, slot, u, at);
@@ -294,8 +335,8 @@ static void take_row(WarpKernel *k, Value *slot, int u, Value **out) {
   }
 }
 
-/* Puts `row` into the ring behind the warp. */
-static void put_row(WarpKernel *k, Value *slot, int u, Value **row) {
+/* Puts `row`, number `u` of its group, into the ring behind the warp. */
+static void put_row(WarpKernel *k, Value *slot, Value *u, Value **row) {
   Value *at[MAX_RANK];
   ring_place(k, build2(&k->b, OP_ADD, k->warp, build_int(&k->b, TY_I32, 1)), slot, u, at);
   for (int i = 0; i < k->w.X; i += k->w.vector) {
@@ -329,13 +370,13 @@ static void store_row(Row *r, const WarpSegment *s, Value *y, Value **row) {
   }
 }
 
-/* Row `u` of the group, which comes to the warp, to r->own. */
+/* The row comes to the warp, to r->own. */
 static void come(Row *r, Value *slot) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
   Type types[MAX_WARP_CELLS];
   if (k->bulk) {
-    take_row(k, slot, r->u, r->own);
+    take_row(k, slot, r->number, r->own);
     return;
   }
   for (int i = 0; i < k->w.X; i++)
@@ -344,7 +385,7 @@ static void come(Row *r, Value *slot) {
   for (int arm = 0; arm < 2; arm++) {
     k->b = builder_at_end(outer.arena, op->blocks[arm]);
     if (arm)
-      take_row(k, slot, r->u, r->own);
+      take_row(k, slot, r->number, r->own);
     else
       load_row(r, r->own);
     build_yield(&k->b, k->w.X, r->own);
@@ -359,36 +400,56 @@ static void leave(Row *r, const WarpSegment *s, Value *y, Value *slot) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
   if (k->bulk) {
-    put_row(k, slot, r->u, r->own);
+    put_row(k, slot, r->number, r->own);
     return;
   }
   Op *op = build_if(&outer, k->is_final, 0, NULL);
   k->b = builder_at_end(outer.arena, op->blocks[0]);
   store_row(r, s, y, r->own);
   k->b = builder_at_end(outer.arena, op->blocks[1]);
-  put_row(k, slot, r->u, r->own);
+  put_row(k, slot, r->number, r->own);
   k->b = outer;
 }
 
-void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, Value *slot) {
+/* A row, row `y` of the field, through all levels of the warp; r has all else that is known of it. */
+static void make_row(Row r, const WarpSegment *s, Value *slot) {
+  WarpKernel *k = r.k;
   Arena *a = k->b.arena;
-  int n = k->e->left + k->e->right;
-  build_bare(&k->b, OP_BARRIER_WARP);
-  for (int u = 0; u < k->w.U; u++) {
-    Row r = {.k = k, .rims = rims, .u = u, .x = s->x, .y = warps_add(k, y, u), .own = ARENA_ARRAY(a, Value *, k->w.X)};
-    come(&r, slot);
-    for (r.level = 0; r.level < k->w.C; r.level++) {
-      r.beside = ARENA_ARRAY(a, Value *, n + 1);
-      r.out = ARENA_ARRAY(a, Value *, k->w.X);
-      if (rims == RIMS_ANY)
-        put_by(&r, slot);
-      make_level(&r);
-      if (rims == RIMS_ANY)
-        take_back(&r, slot);
-      r.own = r.out;
-      r.y = warps_add(k, r.y, -k->e->above);
-    }
-    leave(&r, s, r.y, slot);
-    build_bare(&k->b, OP_BARRIER_WARP);
+  r.own = ARENA_ARRAY(a, Value *, k->w.X);
+  come(&r, slot);
+  for (r.level = 0; r.level < k->w.C; r.level++) {
+    r.beside = ARENA_ARRAY(a, Value *, k->e->left + k->e->right + 1);
+    r.out = ARENA_ARRAY(a, Value *, k->w.X);
+    if (r.rims == RIMS_ANY && k->e->constant)
+      make_constant(&r);
+    if (r.rims == RIMS_ANY)
+      put_by(&r, slot);
+    make_level(&r);
+    if (r.rims == RIMS_ANY)
+      take_back(&r, slot);
+    r.own = r.out;
+    r.y = warps_add(k, r.y, -k->e->above);
   }
+  leave(&r, s, r.y, slot);
+  build_bare(&k->b, OP_BARRIER_WARP);
+}
+
+void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, Value *slot) {
+  Builder outer = k->b;
+  Value *first = build_int(&k->b, TY_I32, 0);
+  int V = rims == RIMS_ANY ? k->w.U : k->w.V;
+  build_bare(&k->b, OP_BARRIER_WARP);
+  if (V < k->w.U) {
+    Op *loop = build_for(&k->b, first, build_int(&k->b, TY_I32, k->w.U), V, 0, 0, NULL);
+    outer = k->b;
+    k->b = builder_at_end(outer.arena, loop->blocks[0]);
+    k->b.loc = outer.loc;
+    first = loop->blocks[0]->args[0];
+    y = build2(&k->b, OP_ADD, y, first);
+  }
+  for (int u = 0; u < V; u++)
+    make_row((Row){.k = k, .rims = rims, .u = u, .x = s->x, .y = warps_add(k, y, u), .number = warps_add(k, first, u)},
+             s, slot);
+  if (V < k->w.U)
+    k->b = outer;
 }

@@ -6,14 +6,34 @@
 
 /* ---- what fits */
 
+/* Does no dimension have another rule than a constant? */
+static bool rules_constant(const Rules *r) {
+  bool only = true;
+  for (int d = 0; d < 2; d++)
+    only = only && (r->dim[d] == OUTSIDE_NONE || r->dim[d] == OUTSIDE_CONST);
+  return only;
+}
+
 /* Why access `op` of a piece with box `box` to field `f` does not fit, NULL: it does. */
 static const char *why_not_access(const Module *m, const Box *box, int f, const Op *op) {
-  if (op->code == OP_ELEMENT)
-    return "it reads a launch-time array";
   if (op->code != OP_ACCESS)
     return NULL;
   Rules rules = access_rules(m, box, op->sym, op->off);
-  return op->sym != f ? "it reads a second field" : rules_none(&rules) ? NULL : "it reads beyond the field's region";
+  return op->sym != f              ? "it reads a second field"
+         : !rules_constant(&rules) ? "it reads beyond the field's region by another rule than a constant"
+                                   : NULL;
+}
+
+/* Does the equation read constants beyond the field's region? */
+static bool reads_constants(const WarpEquation *e) {
+  for (const Op *op = e->piece->body->first; op; op = op->next) {
+    Rules rules = {{0}};
+    if (op->code == OP_ACCESS)
+      rules = access_rules(e->m, &e->piece->box, op->sym, op->off);
+    if (op->code == OP_ACCESS && !rules_none(&rules))
+      return true;
+  }
+  return false;
 }
 
 /* The piece of `st` with the most free dimensions: that of nearly all points. */
@@ -158,6 +178,17 @@ static void place_carriers(Places *p) {
   }
 }
 
+/* Is all that is kept made anew at each stage, by an operation? */
+static bool keeps_sums(const WarpEquation *e) {
+  bool sums = true;
+  for (const Op *op = e->piece->body->first; op && sums; op = op->next)
+    for (int i = 0; i < op->nresults; i++) {
+      int id = op->results[i]->id;
+      sums = sums && (e->slot[id] < 0 || (op->code != OP_ACCESS && e->until[id] == e->at[id] + 1));
+    }
+  return sums;
+}
+
 /* The equation of stencil `st` of `m`, with stages and places. */
 static WarpEquation *make_equation(const Module *m, const Stencil *st) {
   Arena *a = m->arena;
@@ -177,6 +208,8 @@ static WarpEquation *make_equation(const Module *m, const Stencil *st) {
   find_uses(e);
   place_values(&p);
   place_carriers(&p);
+  e->sums = keeps_sums(e);
+  e->constant = reads_constants(e);
   return e;
 }
 
@@ -209,14 +242,16 @@ enum { MOST_WARPS = 12 };
 /* Shared memory, in bytes, that a block has at most wherever there are bulk copies. */
 enum { RING_ROOM = 227 << 10 };
 
-/* May a group be half as many rows as the equation reads beside its own? What is kept then moves on by a stage with
- * each row, which costs nothing where that is a sum to which a term is added. */
-static bool halves(const WarpEquation *e) {
-  int32_t half = e->last / 2;
-  bool sums = e->last % 2 == 0 && half >= 2 && e->above <= half;
-  for (int i = 0; i < e->nvalues && sums; i++)
-    sums = e->slot[i] < 0 || e->until[i] == e->at[i] + 1;
-  return sums;
+/* Operations of a loop's body at most: longer ones run out of the instruction cache. */
+enum { LONG_BODY = 900 };
+
+/* How many rows of a group the code has written out. What is kept moves on by a stage with each row that a loop does
+ * not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
+static int32_t written_out(const WarpEquation *e, const WarpShape *w) {
+  int32_t V = w->U;
+  while (e->sums && V > 1 && (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > LONG_BODY))
+    V--;
+  return V;
 }
 
 WarpShape warps_shape(const WarpEquation *e, const Schedule *s) {
@@ -226,8 +261,9 @@ WarpShape warps_shape(const WarpEquation *e, const Schedule *s) {
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = e->last * s->T;
   w.U = e->last == 1 ? 2 : e->last;
-  if (halves(e) && warps_shared_bytes(e, &w) > RING_ROOM)
+  if (e->sums && e->last % 2 == 0 && e->last >= 4 && e->above <= e->last / 2 && warps_shared_bytes(e, &w) > RING_ROOM)
     w.U = e->last / 2;
+  w.V = written_out(e, &w);
   return w;
 }
 

@@ -27,7 +27,7 @@ typedef struct WarpEquation {
   const Piece *piece;
   int32_t field, main, below, above, left, right, last, nvalues, slots;
   int32_t *at, *until, *slot, *carrier;
-  bool *free;
+  bool *free, sums, constant;
   Type *slot_type;
 } WarpEquation;
 
@@ -37,10 +37,11 @@ const WarpEquation *warps_equation(const Module *m, const char **why);
 /* Instructions of additions, multiplications and the like that the equation takes for a point. */
 int warps_operations(const WarpEquation *e);
 
-/* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, elements of 16 bytes, columns
- * that are lost to the halo on a side (a multiple of those), rows that are lost at both ends of a segment. */
+/* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
+ * written out, elements of 16 bytes, columns that are lost to the halo on a side (a multiple of those), rows that are
+ * lost at both ends of a segment. */
 typedef struct WarpShape {
-  int32_t X, C, W, G, U, vector, halo, ends;
+  int32_t X, C, W, G, U, V, vector, halo, ends;
 } WarpShape;
 WarpShape warps_shape(const WarpEquation *e, const Schedule *s);
 /* Columns and rows of the grid that open choices are to suit. */

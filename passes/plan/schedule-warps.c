@@ -139,8 +139,10 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
   return !why;
 }
 
-/* Does the equation only add and multiply? What others cost beside that was not measured. */
+/* Does the equation only add and multiply points of the field? What others cost beside that was not measured. */
 static bool only_adds(const WarpEquation *e) {
+  if (e->constant)
+    return false;
   for (const Op *op = e->piece->body->first; op; op = op->next)
     if (op->nresults && op->noperands && !e->free[op->results[0]->id] && op->code != OP_ADD && op->code != OP_SUB &&
         op->code != OP_MUL && op->code != OP_NEG && op->code != OP_FMA)
