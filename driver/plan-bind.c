@@ -183,6 +183,31 @@ static StcStatus own_slot(StcPlan *p, Slot *slot) {
   return STC_OK;
 }
 
+StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  return s ? s : check_array(p, p->homes[field].field + component, &f, array);
+}
+
+Slot *plan_fix_slot(StcPlan *p, int field, int component) {
+  int unused;
+  int32_t at = fix_slot(p, field, component, &unused);
+  return at < 0 ? NULL : &p->slots[at];
+}
+
+StcStatus plan_move_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
+  Slot moved = {memory, slot->size, true, owner, NULL};
+  StcStatus s = copy_slot(p, &moved, slot);
+  if (!s && !p->device.kind->whole)
+    s = p->device.kind->wait(&p->device);
+  if (s)
+    return s;
+  plan_release_slot(p, slot);
+  *slot = moved;
+  plan_forget_recordings(p);
+  return STC_OK;
+}
+
 /* Checks the array and puts it in the place of the slot's memory. */
 static StcStatus bind_guarded(void *arg) {
   BindArgs *a = arg;
@@ -213,11 +238,23 @@ static StcStatus bind_guarded(void *arg) {
   return s;
 }
 
+StcStatus plan_bind_array(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
+  BindArgs args = {p, field, component, array, owner};
+  return workspace_guard(&p->w, bind_guarded, &args);
+}
+
+/* Binds the component, or for -1 the whole field. */
+static StcStatus bind(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
+  const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
+  bool whole = d && declared_has_parts(d);
+  return whole ? plan_bind_vector(p, field, array, owner)
+               : plan_bind_array(p, field, component < 0 ? 0 : component, array, owner);
+}
+
 StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *array, bool fresh) {
-  BindArgs args = {p, field, component, array, NULL};
   StcStatus s = plan_join(p);
   if (!s)
-    s = workspace_guard(&p->w, bind_guarded, &args);
+    s = bind(p, field, component, array, NULL);
   if (!s && array && !fresh)
     plan_mark_given(p, field, component);
   return s;
@@ -258,10 +295,9 @@ StcStatus stc_plan_from_dlpack(StcPlan *p, int field, int component, struct DLMa
                          t->device.device_type, t->device.device_id, p->device.name),
            STC_USAGE;
   StcArray array = {(char *)t->data + t->byte_offset, type_of(t->dtype), t->ndim, t->shape, t->strides};
-  BindArgs args = {p, field, component, &array, tensor};
   StcStatus s = plan_join(p);
   if (!s)
-    s = workspace_guard(&p->w, bind_guarded, &args);
+    s = bind(p, field, component, &array, tensor);
   if (!s)
     plan_mark_given(p, field, component);
   return s;
@@ -276,26 +312,37 @@ typedef struct OutTensor {
 /* The deleter. */
 static void free_tensor(DLManagedTensor *t) { free(t->manager_ctx); }
 
-StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLManagedTensor **out) {
+DLManagedTensor plan_tensor(const StcPlan *p, void *data, StcType type, int rank, int64_t *shape, int64_t *strides) {
+  DLDevice where = {p->device.kind->dlpack,
+                    p->device.kind->dlpack == kDLCPU || p->device.index < 0 ? 0 : p->device.index};
+  return (DLManagedTensor){{data, where, rank, dl_types[type], shape, strides, 0}, NULL, NULL};
+}
+
+/* The component as a tensor. */
+static StcStatus component_tensor(StcPlan *p, int field, int component, DLManagedTensor **out) {
   StcFieldInfo f;
-  int unused;
-  *out = NULL;
-  StcStatus s = plan_join(p);
-  if (!s)
-    s = stc_plan_component(p, field, component, &f);
-  int32_t at = s ? -1 : fix_slot(p, field, component, &unused);
-  OutTensor *t = at < 0 ? NULL : malloc(sizeof *t);
+  StcStatus s = stc_plan_component(p, field, component, &f);
+  Slot *slot = s ? NULL : plan_fix_slot(p, field, component);
+  OutTensor *t = slot ? malloc(sizeof *t) : NULL;
   if (!t)
-    return at < 0 ? STC_USAGE : (context_error(p->w.context, "out of memory"), STC_MEMORY);
+    return slot ? (context_error(p->w.context, "out of memory"), STC_MEMORY) : STC_USAGE;
   for (int64_t d = f.rank - 1, dense = 1; d >= 0; dense *= f.shape[d--]) {
     t->shape[d] = f.shape[d];
     t->strides[d] = dense;
   }
-  DLDevice where = {p->device.kind->dlpack,
-                    p->device.kind->dlpack == kDLCPU || p->device.index < 0 ? 0 : p->device.index};
-  t->managed = (DLManagedTensor){{p->slots[at].memory, where, f.rank, dl_types[f.type], t->shape, t->strides, 0},
-                                 t,
-                                 free_tensor};
+  t->managed = plan_tensor(p, slot->memory, f.type, f.rank, t->shape, t->strides);
+  t->managed.manager_ctx = t;
+  t->managed.deleter = free_tensor;
   *out = &t->managed;
   return STC_OK;
+}
+
+StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLManagedTensor **out) {
+  *out = NULL;
+  StcStatus s = plan_join(p);
+  const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
+  if (s || (component < 0 && !d))
+    return s ? s : STC_USAGE;
+  return d && declared_has_parts(d) ? plan_vector_tensor(p, field, out)
+                                    : component_tensor(p, field, component < 0 ? 0 : component, out);
 }

@@ -130,6 +130,17 @@ bool plan_watch_is_due(const StcPlan *p);
 
 /* Moves each field whose slot is fixed there. (plan-bind.c) */
 StcStatus plan_settle(StcPlan *p);
+/* plan-bind.c, for plan-vectors.c: would plan_bind_array take the array? Binds one component; the slot that it is in
+ * and stays in (NULL after an error); moves a slot with its values; a tensor at `data`, without a deleter. */
+StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
+StcStatus plan_bind_array(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner);
+Slot *plan_fix_slot(StcPlan *p, int field, int component);
+StcStatus plan_move_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
+struct DLManagedTensor plan_tensor(const StcPlan *p, void *data, StcType type, int rank, int64_t *shape,
+                                   int64_t *strides);
+/* Whole fields of vectors: bound to an array (NULL: to memory of the plan's own), and as a tensor. (plan-vectors.c) */
+StcStatus plan_bind_vector(StcPlan *p, int field, const StcArray *array, struct DLManagedTensor *owner);
+StcStatus plan_vector_tensor(StcPlan *p, int field, struct DLManagedTensor **out);
 /* Gives back what the slot holds. (plan-bind.c) */
 void plan_release_slot(StcPlan *p, Slot *slot);
 /* Waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. (plan-async.c)

@@ -220,13 +220,15 @@ typedef struct StcArray {
  * and it holds the field's values whenever no run is under way. The array must stay until the plan is freed or the
  * field bound to another; it must be dense in C order, of the field's type and shape, and aligned as the kernels need.
  * The values in it become the field's; with `fresh` they do not count, and the field starts from its init. NULL: the
- * field moves, with its values, to memory of the plan's own. Fields of vectors and structs are bound component by
- * component, on ref not at all. */
+ * field moves, with its values, to memory of the plan's own. Fields of structs are bound component by component, those
+ * of vectors so or, as component -1, whole: the array has the vector's lengths as further dimensions behind the
+ * field's, and each component dense by itself. On ref neither is bound. */
 StcStatus stc_plan_bind(StcPlan *plan, int field, int component, const StcArray *array, bool fresh);
 /* DLPack. To: the field as a tensor in the plan's memory, without a copy: it has the field's values whenever no run is
  * under way (before the first run: none yet); call its deleter before the plan is freed. From: binds the field to the
  * tensor's memory; the plan then owns the tensor and calls its deleter when it lets go. After an error the tensor is
- * the caller's still. */
+ * the caller's still. Component -1 is a whole field of vectors, with the vector's lengths as dimensions behind the
+ * field's; asked for as a tensor, its components move to where they lie equally far apart. */
 struct DLManagedTensor;
 StcStatus stc_plan_to_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor **out);
 StcStatus stc_plan_from_dlpack(StcPlan *plan, int field, int component, struct DLManagedTensor *tensor);

@@ -162,7 +162,8 @@ class DeviceArray:
     """A field in the memory of a GPU. It shows the field as it is after each run of its plan; torch.from_dlpack, cupy.asarray and
     jax.dlpack.from_dlpack take it without a copy, numpy() copies it.
 
-    shape: points per dimension, slowest first. dtype: NumPy's. address: the device pointer.
+    shape: points per dimension, slowest first, and behind them a vector's length. dtype: NumPy's. strides: in bytes. address: the device
+    pointer.
     """
 
     def __init__(self, plan, field: int, component: int, type: str, shape: Tuple[int, ...]):
@@ -176,6 +177,7 @@ class DeviceArray:
     def _release(self, managed: int) -> None:
         tensor = c.cast(managed, c.POINTER(ManagedTensor)).contents
         self.address, self._device = tensor.tensor.data or 0, (tensor.tensor.device.kind, tensor.tensor.device.number)
+        self.strides = tuple(tensor.tensor.strides[i] * self.dtype.itemsize for i in range(tensor.tensor.rank))
         tensor.deleter(managed)
 
     def __dlpack_device__(self) -> Tuple[int, int]:
@@ -190,7 +192,7 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict:
         self._plan.wait()
-        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": None, "version": 3}
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": self.strides, "version": 3}
 
     def numpy(self) -> np.ndarray:
         """A copy in the host's memory."""

@@ -231,7 +231,8 @@ class Plan:
 
         run["A"] = a        the field's values; an array on the plan's GPU becomes the field's memory, without a copy
         run(1000)           time steps; each call goes on from where the last one stopped
-        run["A"]            a NumPy array (on cuda and hip a DeviceArray) that shows the field as it is after each run; .copy() keeps it
+        run["A"]            a NumPy array (on cuda and hip a DeviceArray) that shows the field as it is after each run; .copy() keeps it;
+                            of structs a copy
 
     A field's name may be that of an older level ("U@1") or of a component of vectors and structs ("v.0", "s.xx"); launch-time arrays are set by
     the same brackets. Arrays are in C order, the program's slowest dimension first.
@@ -342,19 +343,20 @@ class Plan:
             raise KeyError(f"{name!r} is a launch-time array, which can be set only")
         if info.temp:
             raise KeyError(f"field {name} is temp: it holds no value from one time step to the next")
-        component = max(place.component, 0)
-        if TYPES[info.type] == "composite" or (info.ncomponents == 1 and place.component >= 0 and self.device == "ref"):
-            return self._get(place.field, place.component)
+        vectors = TYPES[info.type] == "composite"
+        component = -1 if vectors else max(place.component, 0)
         shape, dtype = self._layout(info)
+        if self.device == "ref" and (vectors or (info.ncomponents == 1 and place.component >= 0)) or (vectors and dtype.names is not None):
+            return self._get(place.field, place.component)
         if not self._is_host():
-            return arrays.DeviceArray(self, place.field, component, TYPES[info.type], shape)
+            return arrays.DeviceArray(self, place.field, component, TYPES[info.components[0].type] if vectors else TYPES[info.type], shape)
         if not info.bytes:
             return np.empty(shape, dtype)
         return np.asarray(_View(self, place.field, component, shape, dtype))
 
     def _to_dlpack(self, field: int, component: int) -> int:
         managed = c.c_void_p()
-        self._check(lib.stc_plan_to_dlpack(self._handle, field, max(component, 0), c.byref(managed)))
+        self._check(lib.stc_plan_to_dlpack(self._handle, field, component, c.byref(managed)))
         return managed.value
 
     def _get(self, field: int, component: int) -> np.ndarray:
@@ -402,12 +404,13 @@ class Plan:
     def bind(self, name: str, array: Any, *, fresh: bool = False) -> None:
         """Has the field live in `array` from now on, without a copy: kernels work on it where it is, and it holds the field's values whenever no
         run is under way. NumPy and CPU tensors on host, sim and ref; tensors of the same GPU on cuda and hip. It must be dense in C order, of the
-        field's type and shape. fresh: the values in it do not count, and the field starts from its init. None: the field moves to memory of the
+        field's type and shape; for a whole field of vectors it has the vector's length as last dimension, and each component dense by itself:
+        numpy.moveaxis(numpy.empty((3, N, M)), 0, -1). fresh: the values in it do not count, and the field starts from its init. None: the field moves to memory of the
         plan's own. Raises OptionError if the array does not fit."""
         place = self._find(name)
         if place.field < 0:
             raise KeyError(f"{name!r} is a launch-time array; assign it: run[{name!r}] = array")
-        key = (place.field, max(place.component, 0))
+        key = (place.field, -1 if TYPES[self._info(place).type] == "composite" else max(place.component, 0))
         if array is None:
             self._check(lib.stc_plan_bind(self._handle, *key, None, False))
             self._kept.pop(key, None)
@@ -528,7 +531,8 @@ class _View:
         managed = plan._to_dlpack(field, component)
         tensor = c.cast(managed, c.POINTER(arrays.ManagedTensor)).contents
         self._plan, self._kept = plan, plan._kept.get((field, component))
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (tensor.tensor.data, False), "version": 3}
+        strides = tuple(tensor.tensor.strides[i] * dtype.itemsize for i in range(tensor.tensor.rank))
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (tensor.tensor.data, False), "strides": strides, "version": 3}
         tensor.deleter(managed)
 
 

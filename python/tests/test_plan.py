@@ -152,6 +152,38 @@ def test_vectors_arrays_and_levels():
         run["src"] = [1, 2]
 
 
+def test_whole_vectors_without_copies():
+    program = stc.compile("""
+        param N = 16, M = 12;  grid G = [0 .. N-1, 0 .. M-1], 4;
+        field V : f32[3] on G;
+        stencil v(V)[1 .. N-2, 1 .. M-2] = V[-1,0] + 2 * V[0,1];
+    """)
+    values = rng.random((16, 12, 3), np.float32)
+    want = values.copy()
+    for _ in range(5):
+        want[1:-1, 1:-1] = want[:-2, 1:-1] + 2 * want[1:-1, 2:]
+    for device in "host:2", "sim", "ref":
+        run = program.plan(device=device)
+        run["V"] = values
+        view = run["V"]
+        run(2)
+        run(3)
+        np.testing.assert_allclose(view if device != "ref" else run["V"], want, rtol=1e-5)
+        if device != "ref":
+            assert np.shares_memory(view, run["V"]) and np.shares_memory(view, run["V.1"])
+            np.testing.assert_array_equal(np.from_dlpack(run["V"]), view)
+    mine = np.moveaxis(np.ascontiguousarray(np.moveaxis(values, -1, 0)), 0, -1)
+    run = program.plan(device="host:2")
+    run.bind("V", mine)
+    run(5)
+    np.testing.assert_allclose(mine, want, rtol=1e-5)
+    with pytest.raises(stc.OptionError, match="side by side"):
+        run.bind("V", values)
+    run.bind("V", None)
+    run(1)
+    np.testing.assert_allclose(mine, want, rtol=1e-5)
+
+
 def test_background_and_threads(heat_text, heat_numpy):
     a = rng.random((64, 48), np.float32)
     want = heat_numpy(a, 20)

@@ -408,11 +408,117 @@ static void test_events(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
+/* Packed points, as stc_plan_set takes them, of the two components in `planes`. */
+static float *packed(const float *planes) {
+  float *a = malloc(sizeof *a * 2 * POINTS);
+  for (int i = 0; i < 2 * POINTS; i++)
+    a[i] = planes[i % 2 * POINTS + i / 2];
+  return a;
+}
+
+/* What comes of `planes` after `steps` steps in a plan of its own, as packed points. */
+static float *vector_after(World *w, const float *planes, int steps) {
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, vector, "host:1", &p);
+  float *values = packed(planes);
+  assert_int_equal(stc_plan_set(plan, 0, values, sizeof *values * 2 * POINTS), STC_OK);
+  assert_int_equal(stc_plan_run(plan, steps, NULL), STC_OK);
+  assert_int_equal(stc_plan_get(plan, 0, values, sizeof *values * 2 * POINTS), STC_OK);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  return values;
+}
+
+/* Two components' worth of numbers, one behind the other. */
+static float *planes_of(int seed) {
+  float *a = aligned_alloc(64, sizeof *a * 2 * POINTS), *x = numbers(seed), *y = numbers(seed + 1);
+  memcpy(a, x, sizeof *a * POINTS);
+  memcpy(a + POINTS, y, sizeof *a * POINTS);
+  free(x);
+  free(y);
+  return a;
+}
+
+/* A whole field of vectors as a tensor: its components are moved together, and shown after each run. */
+static void test_vector_out(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  float *planes = planes_of(3), *values = packed(planes), *want = vector_after(w, planes, 10);
+  const char *const devices[] = {"host:2", "sim"};
+  for (int i = 0; i < 2; i++) {
+    DLManagedTensor *t;
+    StcPlan *plan = plan_of(w, vector, devices[i], &p);
+    assert_int_equal(stc_plan_set(plan, 0, values, sizeof *values * 2 * POINTS), STC_OK);
+    assert_int_equal(stc_plan_to_dlpack(plan, 0, -1, &t), STC_OK);
+    const DLTensor *d = &t->dl_tensor;
+    assert_true(d->ndim == 3 && d->shape[0] == N && d->shape[1] == N && d->shape[2] == 2);
+    assert_true(d->strides[0] == N && d->strides[1] == 1 && d->strides[2] >= POINTS);
+    const float *data = (const float *)d->data;
+    for (int k = 0; k < 2 * POINTS; k++)
+      assert_true(data[k / 2 + k % 2 * d->strides[2]] == values[k]);
+    assert_int_equal(stc_plan_run(plan, 4, NULL), STC_OK);
+    assert_int_equal(stc_plan_run(plan, 6, NULL), STC_OK);
+    for (int k = 0; k < 2 * POINTS; k++)
+      assert_true(data[k / 2 + k % 2 * d->strides[2]] == want[k]);
+    t->deleter(t);
+    stc_plan_free(plan);
+    stc_program_free(p);
+  }
+  free(planes);
+  free(values);
+  free(want);
+}
+
+/* And bound to an array with the components outermost, or to a tensor, whose deleter is called once. */
+static void test_vector_in(void **state) {
+  World *w = *state;
+  StcProgram *p;
+  StcPlan *plan = plan_of(w, vector, "host:2", &p);
+  int64_t extents[] = {N, N, 2}, outermost[] = {N, 1, POINTS}, side_by_side[] = {2 * N, 2, 1};
+  float *mine = planes_of(5), *want = vector_after(w, mine, 7), *got = packed(mine);
+  StcArray array = {mine, STC_F32, 3, extents, side_by_side};
+  assert_int_equal(stc_plan_bind(plan, 0, -1, &array, false), STC_USAGE);
+  assert_non_null(strstr(w->messages.first, "has the components of a point side by side"));
+  array.strides = NULL;
+  assert_int_equal(stc_plan_bind(plan, 0, -1, &array, false), STC_USAGE);
+  w->messages.first[0] = 0;
+  extents[2] = 3;
+  assert_int_equal(stc_plan_bind(plan, 0, -1, &array, false), STC_USAGE);
+  assert_non_null(strstr(w->messages.first, "field V as one array has the shape 200x200x2"));
+  extents[2] = 2;
+  array.strides = outermost;
+  assert_int_equal(stc_plan_bind(plan, 0, -1, &array, false), STC_OK);
+  run_pieces(w, plan);
+  assert_int_equal(stc_plan_bind(plan, 0, -1, NULL, false), STC_OK);
+  assert_int_equal(stc_plan_get(plan, 0, got, sizeof *got * 2 * POINTS), STC_OK);
+  for (int k = 0; k < 2 * POINTS; k++)
+    assert_true(got[k] == mine[k % 2 * POINTS + k / 2]);
+  DLManagedTensor in = {{mine, {kDLCPU, 0}, 3, {kDLFloat, 32, 1}, extents, outermost, 0}, &deleted, count_deletion},
+                  *out;
+  deleted = 0;
+  assert_int_equal(stc_plan_from_dlpack(plan, 0, -1, &in), STC_OK);
+  assert_int_equal(stc_plan_to_dlpack(plan, 0, -1, &out), STC_OK);
+  assert_true(out->dl_tensor.data == mine && out->dl_tensor.strides[2] == POINTS);
+  out->deleter(out);
+  assert_int_equal(stc_plan_bind(plan, 0, 1, NULL, false), STC_OK);
+  assert_int_equal(deleted, 0);
+  w->messages.first[0] = 0;
+  assert_int_equal(stc_plan_to_dlpack(plan, 0, -1, &out), STC_USAGE);
+  assert_non_null(strstr(w->messages.first, "do not lie equally far apart"));
+  stc_plan_free(plan);
+  assert_int_equal(deleted, 1);
+  stc_program_free(p);
+  free(mine);
+  free(want);
+  free(got);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_bound),      TEST(test_fresh),   TEST(test_refused),
-                                     TEST(test_no_device),  TEST(test_restart), TEST(test_dlpack),
-                                     TEST(test_background), TEST(test_stream),  TEST(test_events)};
+  const struct CMUnitTest tests[] = {TEST(test_bound),      TEST(test_fresh),     TEST(test_refused),
+                                     TEST(test_no_device),  TEST(test_restart),   TEST(test_dlpack),
+                                     TEST(test_vector_out), TEST(test_vector_in), TEST(test_background),
+                                     TEST(test_stream),     TEST(test_events)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);

@@ -1,0 +1,259 @@
+/* driver/plan-vectors.c: whole fields of vectors as one array. The plan has each component in memory of its own; an
+ * array has them along further axes behind the field's. So the two are the same memory where the components lie equally
+ * far apart, each of them dense. */
+#include "driver/dlpack.h"
+#include "driver/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The alignment of components in memory of the plan's own. */
+enum { COMPONENT_ALIGNMENT = 64 };
+
+/* What several slots live in: memory of the plan's own (of `size` bytes on `device`), or a tensor of the caller's.
+ * users: how many slots; when the last one lets go it is given back. managed: their owner. */
+typedef struct Shared {
+  DLManagedTensor managed;
+  int users;
+  Device *device;
+  void *memory;
+  size_t size;
+  DLManagedTensor *tensor;
+} Shared;
+
+/* The deleter. */
+static void let_go(DLManagedTensor *t) {
+  Shared *s = t->manager_ctx;
+  if (--s->users > 0)
+    return;
+  if (s->memory && s->device->kind->whole)
+    free(s->memory);
+  else if (s->memory)
+    s->device->kind->release(s->device, s->memory, s->size);
+  if (s->tensor && s->tensor->deleter)
+    s->tensor->deleter(s->tensor);
+  free(s);
+}
+
+/* A new one for `users` slots; NULL after an error. */
+static Shared *shared_new(StcPlan *p, int users) {
+  Shared *s = calloc(1, sizeof *s);
+  if (!s)
+    return context_error(p->w.context, "out of memory"), NULL;
+  s->users = users;
+  s->device = &p->device;
+  s->managed.manager_ctx = s;
+  s->managed.deleter = let_go;
+  return s;
+}
+
+/* What is to be done with a whole field `field`, which `f` is: `array` and its owner to bind it to. */
+typedef struct VectorArgs {
+  StcPlan *p;
+  int field;
+  const Declared *d;
+  StcFieldInfo f;
+  const StcArray *array;
+  DLManagedTensor *owner;
+  DLManagedTensor **out;
+} VectorArgs;
+
+/* Checks that the field is one of vectors whose components have memory of their own. */
+static StcStatus find_vector(VectorArgs *a) {
+  StcPlan *p = a->p;
+  a->d = plan_find_declared(p, a->field, 0);
+  StcStatus s = a->d ? stc_plan_field(p, a->field, &a->f) : STC_USAGE;
+  if (s)
+    return s;
+  const Declared *d = a->d;
+  int64_t n = 1;
+  bool same = true;
+  for (int k = 0; k < d->naxes; k++)
+    n *= d->axes[k];
+  for (int c = 1; c < d->ncomponents; c++)
+    same &= d->components[c].type == d->components[0].type;
+  const char *why = a->f.temp                      ? "it is temp: it has no memory that lasts"
+                    : p->homes[a->field].packed    ? "vectors and structs are packed on this device"
+                    : !same || n != d->ncomponents ? "it is of structs: take it component by component"
+                                                   : NULL;
+  if (why)
+    return context_error(p->w.context, "field %s on device %s: %s", d->name, p->device.name, why), STC_USAGE;
+  return STC_OK;
+}
+
+/* "4x5x3": the lengths of the whole array. */
+static const char *whole_shape(const VectorArgs *a, char *to, size_t size) {
+  size_t n = 0;
+  for (int k = 0; k < a->f.rank + a->d->naxes && n < size; k++)
+    n += (size_t)snprintf(to + n, size - n, "%s%lld", k ? "x" : "",
+                          (long long)(k < a->f.rank ? a->f.shape[k] : a->d->axes[k - a->f.rank]));
+  return to;
+}
+
+/* The places from one element of the array to the next along each of its dimensions. */
+static void find_strides(const StcArray *x, int64_t *strides) {
+  int64_t dense = 1;
+  for (int k = x->rank - 1; k >= 0; dense *= x->shape[k--])
+    strides[k] = x->strides ? x->strides[k] : dense;
+}
+
+/* How many elements behind the array's first one component `c` begins. */
+static int64_t component_offset(const VectorArgs *a, const int64_t *strides, int c) {
+  int64_t at = 0;
+  for (int k = a->d->naxes - 1; k >= 0; c /= (int)a->d->axes[k--])
+    at += c % a->d->axes[k] * strides[a->f.rank + k];
+  return at;
+}
+
+/* Checks the array's lengths, and that the places of a component are no places of all components in turn. */
+static StcStatus check_whole(const VectorArgs *a, const int64_t *strides) {
+  StcContext *c = a->p->w.context;
+  char want[128], axis[64];
+  bool fits = a->array->rank == a->f.rank + a->d->naxes;
+  for (int k = 0; k < a->array->rank && fits; k++)
+    fits = a->array->shape[k] == (k < a->f.rank ? a->f.shape[k] : a->d->axes[k - a->f.rank]);
+  if (!fits)
+    return context_error(c, "field %s as one array has the shape %s, its own and behind it the vector's", a->d->name,
+                         whole_shape(a, want, sizeof want)),
+           STC_USAGE;
+  snprintf(axis, sizeof axis, "%d", a->d->ncomponents);
+  if (a->d->ncomponents > 1 && a->f.shape[a->f.rank - 1] > 1 && strides[a->f.rank - 1] == a->d->ncomponents)
+    return context_error(c,
+                         "field %s: the array has the components of a point side by side, and kernels have each "
+                         "component by itself: make the array with the components outermost, in NumPy: "
+                         "numpy.moveaxis(numpy.empty((%s, ...)), 0, -1), or set the field's values in place of "
+                         "binding it",
+                         a->d->name, axis),
+           STC_USAGE;
+  return STC_OK;
+}
+
+/* Binds the whole field to the array. */
+static StcStatus bind_guarded(void *arg) {
+  VectorArgs *a = arg;
+  StcPlan *p = a->p;
+  StcStatus s = find_vector(a);
+  if (s)
+    return s;
+  int n = a->d->ncomponents;
+  int64_t strides[a->array->rank + 1];
+  find_strides(a->array, strides);
+  s = check_whole(a, strides);
+  StcArray *parts = ARENA_ARRAY(p->w.arena, StcArray, n);
+  for (int c = 0; c < n && !s; c++) {
+    int64_t at = component_offset(a, strides, c) * type_size((Type)a->d->components[0].type);
+    parts[c] = (StcArray){a->array->data ? (char *)a->array->data + at : NULL, a->array->type, a->f.rank,
+                          a->array->shape, strides};
+    s = plan_check_array(p, a->field, c, &parts[c]);
+  }
+  Shared *shared = s || !a->owner ? NULL : shared_new(p, n);
+  if (s || (a->owner && !shared))
+    return s ? s : STC_MEMORY;
+  if (shared)
+    shared->tensor = a->owner;
+  for (int c = 0; c < n && !s; c++)
+    s = plan_bind_array(p, a->field, c, &parts[c], shared ? &shared->managed : NULL);
+  return s;
+}
+
+StcStatus plan_bind_vector(StcPlan *p, int field, const StcArray *array, DLManagedTensor *owner) {
+  VectorArgs a = {.p = p, .field = field, .array = array, .owner = owner};
+  StcStatus s = STC_OK;
+  if (array)
+    return workspace_guard(&p->w, bind_guarded, &a);
+  const Declared *d = plan_find_declared(p, field, 0);
+  for (int c = 0; d && c < d->ncomponents && !s; c++)
+    s = stc_plan_bind(p, field, c, NULL, false);
+  return d ? s : STC_USAGE;
+}
+
+/* ---------------------------------------------------------------- out */
+
+/* Do the `n` slots lie in memory that they share with others, equally far apart, the first one in front? *apart: how
+ * far, in bytes. */
+static bool equally_apart(int n, Slot *const *slots, int64_t size, int64_t *apart) {
+  *apart = n > 1 ? (char *)slots[1]->memory - (char *)slots[0]->memory : 0;
+  bool ok = (n == 1 || *apart > 0) && *apart % size == 0;
+  for (int c = 0; c < n; c++)
+    ok &= slots[c]->foreign && (c == 0 || (char *)slots[c]->memory - (char *)slots[c - 1]->memory == *apart);
+  return ok;
+}
+
+/* Moves the components, with their values, to one piece of memory. */
+static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
+  StcPlan *p = a->p;
+  int n = a->d->ncomponents;
+  size_t each = (slots[0]->size + COMPONENT_ALIGNMENT - 1) / COMPONENT_ALIGNMENT * COMPONENT_ALIGNMENT;
+  for (int c = 0; c < n; c++)
+    if (slots[c]->foreign)
+      return context_error(p->w.context,
+                           "field %s: component %d is bound to an array, and the components do not lie equally far "
+                           "apart, so no tensor shows them all: ask for one component, or bind the whole field",
+                           a->d->name, c),
+             STC_USAGE;
+  Shared *shared = shared_new(p, n);
+  StcStatus s =
+      shared ? device_alloc(&p->device, "a field as one tensor", each * (size_t)n, 0, &shared->memory) : STC_MEMORY;
+  if (s)
+    return free(shared), s;
+  shared->size = each * (size_t)n;
+  *apart = (int64_t)each;
+  for (int c = 0; c < n && !s; c++)
+    s = plan_move_slot(p, slots[c], (char *)shared->memory + (size_t)c * each, &shared->managed);
+  return s;
+}
+
+/* A tensor with room for its lengths and strides. */
+typedef struct WholeTensor {
+  DLManagedTensor managed;
+  int64_t numbers[];
+} WholeTensor;
+
+static void free_whole(DLManagedTensor *t) { free(t->manager_ctx); }
+
+/* The tensor of the field, whose components begin at `data` and lie `apart` elements from each other. */
+static StcStatus make_tensor(VectorArgs *a, void *data, int64_t apart) {
+  int rank = a->f.rank + a->d->naxes;
+  WholeTensor *t = malloc(sizeof *t + 2 * (size_t)rank * sizeof *t->numbers);
+  if (!t)
+    return context_error(a->p->w.context, "out of memory"), STC_MEMORY;
+  int64_t *shape = t->numbers, *strides = t->numbers + rank, dense = 1;
+  for (int k = a->f.rank - 1; k >= 0; dense *= shape[k--]) {
+    shape[k] = a->f.shape[k];
+    strides[k] = dense;
+  }
+  for (int k = rank - 1; k >= a->f.rank; apart *= shape[k--]) {
+    shape[k] = a->d->axes[k - a->f.rank];
+    strides[k] = apart;
+  }
+  t->managed = plan_tensor(a->p, data, (StcType)a->d->components[0].type, rank, shape, strides);
+  t->managed.manager_ctx = t;
+  t->managed.deleter = free_whole;
+  *a->out = &t->managed;
+  return STC_OK;
+}
+
+/* The field as a tensor. */
+static StcStatus tensor_guarded(void *arg) {
+  VectorArgs *a = arg;
+  StcPlan *p = a->p;
+  StcStatus s = find_vector(a);
+  if (s)
+    return s;
+  int n = a->d->ncomponents;
+  int64_t apart = 0, size = type_size((Type)a->d->components[0].type);
+  Slot **slots = ARENA_ARRAY(p->w.arena, Slot *, n);
+  for (int c = 0; c < n; c++) {
+    slots[c] = plan_fix_slot(p, a->field, c);
+    if (!slots[c])
+      return STC_USAGE;
+  }
+  if (!equally_apart(n, slots, size, &apart))
+    s = gather(a, slots, &apart);
+  return s ? s : make_tensor(a, slots[0]->memory, apart / size);
+}
+
+StcStatus plan_vector_tensor(StcPlan *p, int field, DLManagedTensor **out) {
+  VectorArgs a = {.p = p, .field = field, .out = out};
+  return workspace_guard(&p->w, tensor_guarded, &a);
+}
