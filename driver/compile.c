@@ -200,6 +200,20 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool inits, S
   return compile(p->w.context, p->file, NULL, p->text, cut, &p->options, out);
 }
 
+/* Says nothing (StcConfig.message). */
+static void keep_silent(void *user, const StcMessage *m) { (void)user, (void)m; }
+
+bool program_can_cut(const StcProgram *p, int d) {
+  const StcConfig config = {.message = keep_silent};
+  StcContext *silent = stc_context_new(&config);
+  StcProgram *part = NULL;
+  char cut[2] = {(char)('0' + d), 0};
+  StcStatus s = silent ? compile(silent, p->file, NULL, p->text, cut, &p->options, &part) : STC_MEMORY;
+  stc_program_free(part);
+  stc_context_free(silent);
+  return !s;
+}
+
 void stc_program_free(StcProgram *p) {
   if (!p)
     return;

@@ -127,6 +127,8 @@ struct StcProgram {
 /* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them; with
  * its inits if they are asked for, and a part can do all of them. */
 StcStatus program_distribute(const StcProgram *p, const char *cut, bool inits, StcProgram **out);
+/* Can the grid be cut along dimension `d`? */
+bool program_can_cut(const StcProgram *p, int d);
 /* The options with all their strings copied into `a`; of NULL, those that all are left open in. (settings.c) */
 StcOptions options_copy(Arena *a, const StcOptions *o);
 /* Checks the options that no other part checks, and fills the program's language, schedule and defines from them.

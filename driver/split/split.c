@@ -29,8 +29,23 @@ static StcStatus bad_split(StcPlan *p, const char *text) {
   return STC_USAGE;
 }
 
+/* Chooses how the grid is cut into `n` parts. If there is no way, it is along the slowest dimension, which is said to
+ * be wrong later. */
+static StcStatus choose_parts(StcPlan *p, int n) {
+  Split *s = p->split;
+  int64_t extents[MAX_RANK];
+  bool can[MAX_RANK];
+  for (int d = 0; d < s->rank; d++) {
+    extents[d] = s->hi[d] - s->lo[d] + 1;
+    can[d] = s->rank == 1 || n == 1 || program_can_cut(p->program, d);
+  }
+  if (!split_choose(s->rank, extents, n, can, s->parts))
+    s->parts[0] = n;
+  return STC_OK;
+}
+
 /* Reads "2x2" or "4x1/8" into the numbers of parts and of steps between exchanges (0: not said). Without it there are
- * as many parts as devices, along the slowest dimension. */
+ * as many parts as devices, cut as is best. */
 static StcStatus read_parts(StcPlan *p, const char *text, int ndevices) {
   Split *s = p->split;
   const char *at = text;
@@ -38,7 +53,7 @@ static StcStatus read_parts(StcPlan *p, const char *text, int ndevices) {
   for (int k = 0; k < MAX_RANK; k++)
     s->parts[k] = 1;
   if (!text)
-    return s->parts[0] = ndevices, STC_OK;
+    return choose_parts(p, ndevices);
   for (bool more = true; more && d < MAX_RANK; d++) {
     char *end;
     long n = strtol(at, &end, 10);

@@ -2,6 +2,7 @@
  * contents of this folder:
  *
  *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
+ *   split-choose.c  how many parts along which dimension, if that is not said
  *   exchange.c      which cells go from which part to which
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
@@ -127,6 +128,9 @@ Sending split_sending(const StcPlan *p, const Transfer *t);
 
 /* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
+/* The numbers of parts, `n` in all, of a grid of these extents that have the least to exchange, cut along dimensions
+ * that it can be cut along alone. False if there are none. */
+bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, int64_t parts[MAX_RANK]);
 /* Fills split->transfers. */
 void split_find_transfers(StcPlan *p);
 /* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it

@@ -106,6 +106,7 @@ static void hold_device(Batch *b, const char *options) {
   if (!found || (strncmp(found + 9, "cuda", 4) != 0 && strncmp(found + 9, "hip", 3) != 0) ||
       sscanf(found + 9, "%31s", name) != 1)
     return;
+  name[strcspn(name, "-,")] = 0;
   if (b->device.kind && device_works(&b->device))
     return;
   StcConfig config = {.message = keep_error, .user = b};

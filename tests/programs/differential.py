@@ -4,7 +4,7 @@
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
@@ -139,7 +139,7 @@ class Campaign:
         """The case of the seed, with --splits nothing of it but runs whose grid is cut."""
         if not self.options["splits"]:
             return Generator(seed, self.options["points"]).case(self.options["device"])
-        case = Generator(seed, self.options["points"]).case(None, 1)
+        case = Generator(seed, self.options["points"]).case(self.options["device"], 1)
         case.runs = case.runs[-1:]
         return case
 

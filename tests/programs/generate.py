@@ -750,8 +750,9 @@ class Generator(Statements):
         if not device:
             yield ["--device=host:2", "-O" + r.choice("0" * 22 + "13" if len(tree.text()) < 1000 else "0")] + r.choice([[], ["-schedule=naive"], self.tiles(shape, points, None), self.walked_alone() if rank > 1 else []])
 
-    def splits(self, sizes, often):
-        """Options of a run, or none, whose grid is cut into up to 12 parts, that exchange after so many steps as they choose or a number. These have chances of their own: the rest of the case stays what it is."""
+    def splits(self, sizes, often, device, runs):
+        """Options of a run, or none, whose grid is cut into up to 12 parts, that exchange after so many steps as they choose or a number; on `device`, if it is not None, under the schedule of one of the runs. These have chances of their own: the
+        rest of the case stays what it is."""
         r = random.Random(self.seed * 2 + 1)
         if r.random() > often:
             return
@@ -760,6 +761,9 @@ class Generator(Statements):
             d = r.randrange(self.rank)
             parts[d] = max(1, min(r.choice([2, 2, 3, 4, 5, 12]), 12 * parts[d] // math.prod(parts), sizes[d]))
         split = "--split=" + "x".join(str(n) for n in parts) + r.choice(["", "", "/1", "/2", "/3", "/5"])
+        if device:
+            yield [f"--device={device}"] + r.choice(runs)[1:] + [split]
+            return
         yield r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]]) + [split]
 
     def given(self, tree):
@@ -776,7 +780,7 @@ class Generator(Statements):
         return found
 
     def case(self, device=None, often=0.2):
-        """The case, for `device` alone if it is not None; one of so many has a run whose grid is cut."""
+        """The case, for `device` alone if it is not None; one of so many has a run whose grid is cut, on a device that is given all (`often` is 1) or none."""
         r = self.r
         self.options, self.finite = [], r.choice([1, 1, 2, 3, 5]) if r.random() < 0.12 else 0
         tree = self.program()
@@ -789,4 +793,5 @@ class Generator(Statements):
         self.options += ["-fcheck=" + ",".join(checks)] if checks else []
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
-        return Case(tree, sizes, steps, self.given(tree), stored, self.options, list(self.schedules(tree, device)) + ([] if device else list(self.splits(sizes, often))))
+        given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
+        return Case(tree, sizes, steps, given, stored, self.options, runs + ([] if device and often < 1 else list(self.splits(sizes, often, device, runs))))

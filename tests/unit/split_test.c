@@ -111,8 +111,40 @@ static void test_exchange_too_late(void **state) {
   must_find(w, "was not brought up to date for the level after");
 }
 
+/* Without a word on the cut it is the one with least to exchange: whole rows or planes before all, as long as they are
+ * thick; never along a dimension that cannot be cut, nor into more parts than points. */
+static void test_choice(void **state) {
+  static const struct {
+    int rank;
+    int64_t extents[MAX_RANK], n;
+    bool can[MAX_RANK];
+    int64_t parts[MAX_RANK];
+  } cases[] = {
+      {1, {100}, 7, {true}, {7, 1, 1}},
+      {2, {16384, 16384}, 4, {true, true}, {4, 1, 1}},
+      {2, {16384, 16384}, 4, {false, true}, {1, 4, 1}},
+      {2, {16384, 16384}, 256, {true, true}, {64, 4, 1}},
+      {2, {3, 10}, 6, {true, true}, {3, 2, 1}},
+      {3, {1024, 1024, 1024}, 4, {true, true, true}, {4, 1, 1}},
+      {3, {1024, 1024, 1024}, 16, {true, true, true}, {8, 2, 1}},
+      {3, {1024, 1024, 1024}, 4096, {true, true, true}, {64, 16, 4}},
+      {3, {1024, 1024, 1024}, 64, {true, false, true}, {32, 1, 2}},
+      {3, {2, 2, 2}, 3, {true, true, true}, {0}},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int64_t parts[MAX_RANK];
+    bool any = split_choose(cases[i].rank, cases[i].extents, cases[i].n, cases[i].can, parts);
+    assert_int_equal(any, cases[i].parts[0] > 0);
+    for (int d = 0; d < MAX_RANK && any; d++)
+      if (parts[d] != cases[i].parts[d])
+        fail_msg("case %zu: %d parts along dimension %d", i, (int)parts[d], d);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_choice),
       cmocka_unit_test_setup_teardown(test_nothing_planted, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_thin_box, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_version_left_out, make_world, free_world),
