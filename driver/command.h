@@ -67,6 +67,7 @@ typedef struct Command {
   int seconds;                /* bench, tune: start nothing more after so many; 0: no limit, or the default */
   const char *plot, *db;      /* tune, explain: an SVG file; a database in place of the usual ones */
   const char *card, *format;  /* explain: which card, NULL: the default or the target's; "text" or "json" */
+  const char *parts, *net;    /* explain: into how many parts the grid is cut, the network between them */
   bool no_ptxas;              /* explain, tune, bench: the assembler is not to be asked */
   bool why;                   /* explain: the candidates are to be listed */
   int tune;                   /* bench: search so many seconds for each size; 0: look into the database */

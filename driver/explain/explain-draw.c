@@ -279,6 +279,40 @@ static void draw_times(Page *p) {
   }
 }
 
+/* ---------------------------------------------------------------- scaling */
+
+/* One line of efficiencies over devices, from x on, `step` from row to row; none of 0. */
+static void draw_efficiency(Page *p, bool weak, double x, double step, double high, const char *colour) {
+  const ScalingRow *r = p->e->parts->scaling;
+  for (int i = 0; i < SCALING_ROWS; i++) {
+    double at = weak ? r[i].weak_efficiency : r[i].strong_efficiency, y = p->y + high * (1 - fmin(at, 1));
+    double before = i == 0 ? 0 : weak ? r[i - 1].weak_efficiency : r[i - 1].strong_efficiency;
+    if (at > 0 && before > 0)
+      svg_line(p->to, x + (i - 1) * step, p->y + high * (1 - fmin(before, 1)), x + i * step, y, colour, 1.6, false);
+    if (at > 0)
+      svg_circle(p->to, x + i * step, y, 3.2, colour);
+  }
+}
+
+/* How well a grid in parts scales. */
+static void draw_scaling(Page *p) {
+  const ExplainedParts *x = p->e->parts;
+  double left = MARGIN + 60, high = 180, step = (PAGE - MARGIN - 30 - left) / (SCALING_ROWS - 1);
+  draw_heading(p, MARGIN, p->y + 4, arena_printf(p->a, "Devices that share the grid, %s", x->net->text),
+               "per cent of one device's speed; blue: parts of the same size, orange: the same grid");
+  p->y += 40;
+  for (int i = 0; i <= 4; i++) {
+    svg_line(p->to, left, p->y + high * i / 4, PAGE - MARGIN, p->y + high * i / 4, idle, 1, false);
+    svg_text(p->to, left - 8, p->y + high * i / 4 + 4, 10.5, SVG_END, grey, arena_printf(p->a, "%d %%", 100 - 25 * i));
+  }
+  for (int i = 0; i < SCALING_ROWS; i++)
+    svg_text(p->to, left + i * step, p->y + high + 18, 10.5, SVG_MIDDLE, ink,
+             arena_printf(p->a, "%" PRId64, x->scaling[i].devices));
+  draw_efficiency(p, false, left, step, high, orange);
+  draw_efficiency(p, true, left, step, high, svg_blue(p->a, 1));
+  p->y += high + 36;
+}
+
 /* ---------------------------------------------------------------- the page */
 
 /* The panels of a launch, two beside each other. */
@@ -322,6 +356,8 @@ static void draw_page(Page *p) {
   for (int i = 0; i < e->nlaunches; i++)
     draw_launch(p, &e->launches[i], i);
   draw_times(p);
+  if (e->parts)
+    draw_scaling(p);
   p->y += MARGIN / 2;
 }
 

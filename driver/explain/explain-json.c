@@ -196,6 +196,57 @@ static json_t *target_json(const TargetInfo *t) {
   return o;
 }
 
+/* What goes one way. */
+static json_t *messages_json(const PartMessages *m, const char *to) {
+  json_t *o = json_object();
+  set(o, "to", json_string(to));
+  set(o, "messages", json_real(m->messages));
+  set(o, "bytes", json_real(m->bytes));
+  set(o, "seconds", json_real(m->seconds));
+  set(o, "beside_computing", json_boolean(m->early > 0));
+  return o;
+}
+
+/* A row of the table on scaling; a speed of 0 is left out. */
+static json_t *scaling_json(const ScalingRow *r, int rank) {
+  json_t *o = json_object();
+  set(o, "devices", json_integer(r->devices));
+  set(o, "weak_parts", integers(r->weak, rank));
+  set(o, "weak_gpts", json_real(r->weak_gpts));
+  set(o, "weak_efficiency", json_real(r->weak_efficiency));
+  if (r->strong_gpts <= 0)
+    return o;
+  set(o, "strong_parts", integers(r->strong, rank));
+  set(o, "strong_points", integers(r->own, rank));
+  set(o, "strong_gpts", json_real(r->strong_gpts));
+  set(o, "strong_efficiency", json_real(r->strong_efficiency));
+  return o;
+}
+
+/* The grid in parts. */
+static json_t *parts_json(const Explanation *e) {
+  const ExplainedParts *x = e->parts;
+  static const char *const names[] = {"dimension 0", "dimension 1", "dimension 2", "corners"};
+  json_t *o = json_object(), *messages = json_array(), *scaling = json_array();
+  set(o, "parts", integers(x->parts, x->rank));
+  set(o, "points", integers(x->period.own, x->rank));
+  set(o, "steps", json_integer(x->steps));
+  set(o, "net", json_string(x->net->name));
+  set(o, "bandwidth", json_real(x->net->bandwidth));
+  set(o, "latency", json_real(x->net->latency));
+  for (int k = 0; k <= MAX_RANK; k++)
+    if (x->period.to[k].messages > 0)
+      json_array_append_new(messages, messages_json(&x->period.to[k], names[k]));
+  set(o, "messages", messages);
+  set(o, "compute_seconds", json_real(x->period.compute));
+  set(o, "exchange_seconds", json_real(x->period.exchange));
+  set(o, "hidden_seconds", json_real(x->period.hidden));
+  for (int i = 0; i < SCALING_ROWS; i++)
+    json_array_append_new(scaling, scaling_json(&x->scaling[i], x->rank));
+  set(o, "scaling", scaling);
+  return o;
+}
+
 /* All of it. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
@@ -225,6 +276,8 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "memory_limit_gpts", json_real(e->memory_limit));
   set(o, "tile_memory_limit_gpts", json_real(e->tile_limit));
   set(o, "expected_gpts", json_real(e->gpts));
+  if (e->parts)
+    set(o, "parts", parts_json(e));
   if (e->why_text)
     set(o, "why", json_string(e->why_text));
   return o;

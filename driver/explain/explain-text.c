@@ -166,6 +166,8 @@ void explain_print(FILE *to, const Explanation *e) {
   for (int i = 0; i < e->nkernels; i++)
     print_kernel(to, e, &e->list[i]);
   print_sums(to, e);
+  if (e->parts)
+    explain_print_parts(to, e);
   if (e->why_text)
     fprintf(to, "\n%s", e->why_text);
 }

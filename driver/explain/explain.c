@@ -195,7 +195,12 @@ static StcStatus explain_guarded(void *arg) {
     return context_error(c->context, "--format=%s: there are text and json", c->format), STC_USAGE;
   if (plot && strcmp(plot, "-") != 0 && !file_probe(c->context, plot))
     return STC_IO;
+  if (c->net && !c->parts)
+    return context_error(c->context, "--net=%s: say with --parts=8x8x4 into how many parts the grid is cut", c->net),
+           STC_USAGE;
   StcStatus s = explain_fill(c, x->w, &x->e);
+  if (!s && c->parts)
+    s = explain_parts(c, &x->e);
   if (!s && plot)
     s = explain_draw(c->context, &x->e, plot);
   if (!s && !(plot && strcmp(plot, "-") == 0)) {
@@ -213,6 +218,8 @@ StcStatus command_explain(const Command *c) {
     return STC_MEMORY;
   ExplainArgs args = {.c = c, .w = &w};
   StcStatus s = workspace_guard(&w, explain_guarded, &args);
+  if (args.e.parts)
+    stc_program_free(args.e.parts->part.program);
   if (args.e.program)
     stc_program_free(args.e.program);
   workspace_close(&w);

@@ -5,6 +5,7 @@
  *   expect.c         some of them, for a plan on a device
  *   assemble.c       the assembler of a target that has one as a program of its own
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one; or their metadata
+ *   explain-parts.c  the same on several devices that share a grid, and how that scales
  *   explain-text.c   as text       explain-json.c   as JSON
  *   explain-draw.c   as a drawing (SVG)
  */
@@ -42,6 +43,39 @@ typedef struct ExplainedKernel {
   Assembled assembled;
 } ExplainedKernel;
 
+/* A network: bytes and seconds a message in one direction. beside: messages go while tiles are still computed, one for
+ * each field. */
+typedef struct NetKind {
+  const char *name, *text;
+  double bandwidth, latency;
+  bool beside;
+} NetKind;
+
+/* What a part sends along one dimension, or to corners; early: seconds of what goes while tiles are computed. */
+typedef struct PartMessages {
+  double messages, bytes, seconds, early;
+} PartMessages;
+
+/* From one exchange to the next, for the part of `own` points that has most to do: seconds. */
+typedef struct PartPeriod {
+  int64_t own[MAX_RANK];
+  double points, compute, exchange, hidden, seconds;
+  PartMessages to[MAX_RANK + 1]; /* by dimension; corners */
+} PartPeriod;
+
+/* So many devices: each with a part of the same size, cut as `weak`; or sharing the grid, cut as `strong`, parts of at
+ * most `own` points. A speed of 0: the grid is too small. */
+typedef struct ScalingRow {
+  int64_t devices, weak[MAX_RANK], strong[MAX_RANK], own[MAX_RANK];
+  double weak_gpts, weak_efficiency, strong_gpts, strong_efficiency;
+} ScalingRow;
+enum { SCALING_ROWS = 13 };
+
+/* The grid in parts. part: what the part's program comes to. can: which dimensions may be cut. bytes: of a point's
+ * fields that are exchanged, `nfields` of them. window: the dimension along which the last launch is made in ranges of
+ * tiles of `tile` rows, -1: none. */
+typedef struct ExplainedParts ExplainedParts;
+
 /* All figures. fastest: GPts/s if a step took nothing but the operations of a point once; if it read and wrote each
  * field once a step; and once for the steps of a tile. */
 typedef struct Explanation {
@@ -68,7 +102,21 @@ typedef struct Explanation {
   const char *why_text;
   bool assemble;         /* the assembler is to be asked */
   const char *assembler; /* its path, NULL: none */
+  ExplainedParts *parts; /* NULL: not asked for */
 } Explanation;
+
+struct ExplainedParts {
+  int rank;
+  const NetKind *net;
+  Explanation part;
+  int64_t parts[MAX_RANK], steps, tile;
+  bool can[MAX_RANK], ring;
+  Extent reach;
+  int nfields, window;
+  double bytes;
+  PartPeriod period;
+  ScalingRow scaling[SCALING_ROWS];
+};
 
 /* Fills `e` for the program with the options of `c`. */
 StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e);
@@ -111,6 +159,9 @@ void explain_assemble(Explanation *e);
 
 /* ---------------------------------------------------------------- reports */
 
+/* explain-parts.c: fills e->parts by the options --parts and --net of `c`; writes it as text. */
+StcStatus explain_parts(const Command *c, Explanation *e);
+void explain_print_parts(FILE *to, const Explanation *e);
 /* Writes the figures as text; as JSON: docs/command.md says what stands there. */
 void explain_print(FILE *to, const Explanation *e);
 StcStatus explain_print_json(FILE *to, StcContext *c, const Explanation *e);

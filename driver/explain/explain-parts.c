@@ -1,0 +1,403 @@
+/* driver/explain/explain-parts.c: what a grid that is cut comes to on as many devices (`stc explain --parts --net`):
+ * the program for a part as the split makes it (split/), its launches by the model, and beside them messages whose time
+ * is a latency and a bandwidth. */
+#include "driver/explain/explain.h"
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Networks. Within a process copies follow each other, each with its latency. Those between machines are used through
+ * MPI, which sends one message to a neighbour, with all fields, when all launches are done; they are all under way at
+ * once. */
+static const NetKind nets[] = {
+    {"nvlink4", "NVLink 4 within one process", 390e9, 2.6e-6, true},
+    {"ib-ndr", "InfiniBand NDR, MPI", 46e9, 4e-6, false},
+    {"slingshot", "Slingshot 11, MPI", 23e9, 4e-6, false},
+};
+
+/* ---------------------------------------------------------------- what is asked for */
+
+/* The network of that name, or "GB/s,us" made one. NULL after an error. */
+static const NetKind *find_net(StcContext *c, Arena *a, const char *name) {
+  for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
+    if (strcmp(nets[i].name, name) == 0)
+      return &nets[i];
+  char *end;
+  double speed = strtod(name, &end), latency = *end == ',' ? strtod(end + 1, &end) : -1;
+  if (*end || !(speed > 0 && speed < 1e6) || !(latency >= 0 && latency < 1e6)) {
+    context_error(c,
+                  "--net=%s: there are nvlink4, ib-ndr and slingshot; or write GB/s and microseconds a message, as in "
+                  "--net=25,3",
+                  name);
+    return NULL;
+  }
+  NetKind *net = ARENA_NEW(a, NetKind);
+  *net = (NetKind){name, "MPI", speed * 1e9, latency * 1e-6, false};
+  return net;
+}
+
+/* Reads "8x8x4". */
+static StcStatus read_parts(StcContext *c, const char *text, int rank, int64_t parts[MAX_RANK]) {
+  const char *at = text;
+  bool good = true;
+  int n = 0;
+  for (int d = 0; d < MAX_RANK; d++)
+    parts[d] = 1;
+  for (bool more = true; more && good && n < rank; n++) {
+    char *end;
+    parts[n] = strtol(at, &end, 10);
+    good = end != at && parts[n] >= 1 && parts[n] <= INT32_MAX;
+    more = *end == 'x';
+    at = end + more;
+  }
+  if (!good || *at)
+    return context_error(c, "--parts=%s: write how many parts there are along each of the %d dimension%s, as in %s",
+                         text, rank, rank > 1 ? "s" : "",
+                         rank == 1   ? "8"
+                         : rank == 2 ? "8x4"
+                                     : "8x8x4"),
+           STC_USAGE;
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- the program for a part */
+
+/* The dimensions that the grid is cut along in the part's program: those asked for, and all others that it can be, as
+ * other numbers of devices may need them. */
+static const char *cut_dimensions(const Explanation *e, ExplainedParts *x) {
+  Str text = {.arena = e->arena};
+  for (int d = 0; d < x->rank; d++) {
+    x->can[d] = x->parts[d] > 1 || program_can_cut(e->program, d);
+    if (x->can[d])
+      str_addf(&text, "%s%d", text.n ? "+" : "", d);
+  }
+  return text.n ? text.s : "0";
+}
+
+/* The points along dimension `d` that a part in the middle of `parts` owns: the most that one does. */
+static void middle_range(const Explanation *e, int d, int64_t parts, int64_t *lo, int64_t *hi) {
+  int64_t first = affine_eval(e->kernels->grid.lo[d], e->scalars, NULL), all = e->extents[d],
+          each = (all + parts - 1) / parts;
+  *lo = first + each * (parts / 2 < all / each ? parts / 2 : all / each - 1);
+  *hi = *lo + each - 1;
+}
+
+/* Adds "NAME=VALUE" to the defines. */
+static void add_define(Arena *a, Define **all, int *n, const char *name, int d, int64_t value) {
+  Define x;
+  const char *text = d < 0 ? arena_printf(a, "%s=%lld", name, (long long)value)
+                           : arena_printf(a, "%s.%d=%lld", name, d, (long long)value);
+  if (define_parse(a, text, &x))
+    ARENA_PUSH(a, *all, *n, x);
+}
+
+/* The values of the scalars of the part's program for a part in the middle of so many, NULL after an error. A launch
+ * gives out what the part owns. */
+static Const *bind_part(const Explanation *e, const ExplainedParts *x, const Module *m, const int64_t *parts,
+                        int64_t steps) {
+  StcProgram *p = x->part.program;
+  Arena *a = p->w.arena;
+  Define *all = NULL;
+  int n = 0;
+  for (int i = 0; i < e->program->options.ndefines; i++)
+    ARENA_PUSH(a, all, n, e->program->defines[i]);
+  for (int d = 0; d < x->rank; d++) {
+    int64_t lo, hi;
+    if (!x->can[d])
+      continue;
+    middle_range(e, d, parts[d], &lo, &hi);
+    add_define(a, &all, &n, "part.lo", d, lo);
+    add_define(a, &all, &n, "part.hi", d, hi);
+    if (d < x->rank - 1)
+      add_define(a, &all, &n, "part.first", d, lo);
+    if (d < x->rank - 1)
+      add_define(a, &all, &n, "part.last", d, hi);
+  }
+  add_define(a, &all, &n, "part.steps", -1, steps);
+  Const *out = ARENA_ARRAY(a, Const, m->nscalars + 1);
+  return module_bind(m, n, all, out, p->w.diags) ? out : NULL;
+}
+
+/* Has the schedule chosen for a part of that size: the params that say where one is become its program's own. */
+static void take_part(const Explanation *e, ExplainedParts *x) {
+  StcProgram *p = x->part.program;
+  Arena *a = p->w.arena;
+  const char **words = ARENA_ARRAY(a, const char *, e->program->options.ndefines + 2 * MAX_RANK + 1);
+  int n = 0;
+  for (; n < e->program->options.ndefines; n++)
+    words[n] = e->program->options.defines[n];
+  for (int d = 0; d < x->rank; d++) {
+    int64_t lo, hi;
+    if (!x->can[d])
+      continue;
+    middle_range(e, d, x->parts[d], &lo, &hi);
+    words[n++] = arena_printf(a, "part.lo.%d=%lld", d, (long long)lo);
+    words[n++] = arena_printf(a, "part.hi.%d=%lld", d, (long long)hi);
+  }
+  Define *all = ARENA_ARRAY(a, Define, n + 1);
+  for (int i = 0; i < n; i++)
+    define_parse(a, words[i], &all[i]);
+  p->defines = all;
+  p->options.defines = words;
+  p->options.ndefines = n;
+  memset(p->options.grid, 0, sizeof p->options.grid);
+}
+
+/* ---------------------------------------------------------------- messages */
+
+/* On how many sides of one of so many parts along a dimension there are others, at most. */
+static int sides_along(const ExplainedParts *x, int64_t parts) {
+  return parts > 2 || (parts == 2 && x->ring) ? 2 : parts == 2 ? 1 : 0;
+}
+
+/* Fills what a part that owns `own` points sends, by the dimension that it is cut along, corners behind them. */
+static void find_messages(const ExplainedParts *x, const int64_t *parts, const int64_t *own,
+                          PartMessages m[MAX_RANK + 1]) {
+  memset(m, 0, sizeof *m * (MAX_RANK + 1));
+  for (int code = 0; code < 27; code++) {
+    int at[MAX_RANK] = {code % 3 - 1, code / 3 % 3 - 1, code / 9 - 1}, cuts = 0, last = 0;
+    double cells = 1;
+    bool any = true;
+    for (int d = 0; d < MAX_RANK; d++) {
+      if (!at[d])
+        cells *= d < x->rank ? (double)own[d] : 1;
+      else if (d >= x->rank || sides_along(x, parts[d]) < (at[d] < 0 ? 2 : 1))
+        any = false;
+      else
+        cells *= (double)(x->steps * (at[d] < 0 ? x->reach.hi[d] : x->reach.lo[d])), cuts++, last = d;
+    }
+    if (!any || !cuts || cells <= 0)
+      continue;
+    PartMessages *to = &m[cuts > 1 ? MAX_RANK : last];
+    double bytes = cells * x->bytes, n = x->net->beside ? x->nfields : 1,
+           seconds = (x->net->beside ? n * x->net->latency : 0) + bytes / x->net->bandwidth;
+    to->messages += n;
+    to->bytes += bytes;
+    to->seconds += seconds;
+    to->early += x->window >= 0 && at[x->window] && x->net->beside ? seconds : 0;
+  }
+}
+
+/* ---------------------------------------------------------------- from one exchange to the next */
+
+/* The dimension along which the last launch is made in ranges, -1: none; the rows of its tiles. */
+static void find_window(ExplainedParts *x) {
+  const Explanation *p = &x->part;
+  const Module *m = p->kernels;
+  x->window = -1;
+  for (int d = 0; d < x->rank - 1 && x->window < 0 && p->nkernels; d++) {
+    const Kernel *k = p->list[p->nkernels - 1].kernel;
+    for (int i = 0; i < k->nargs && x->parts[d] > 1; i++)
+      if (k->args[i].kind == KARG_SCALAR && m->part->gives.lo[d].n &&
+          k->args[i].index == m->part->gives.lo[d].t[0].scalar)
+        x->window = d;
+    x->tile = k->tile[d];
+  }
+}
+
+/* What of the launches is left when the tiles at the cuts are done: nothing where all tiles run at once. */
+static double hiding(const ExplainedParts *x, const int64_t *own, double compute) {
+  const Explanation *p = &x->part;
+  if (x->window < 0 || !p->nkernels || p->list[0].time.filled < 1)
+    return 0;
+  int64_t tiles = (own[x->window] + x->tile - 1) / x->tile, low = x->steps * x->reach.hi[x->window],
+          high = x->steps * x->reach.lo[x->window],
+          rest = tiles - (low + x->tile - 1) / x->tile - (high + x->tile - 1) / x->tile;
+  return rest > 0 ? compute * (double)rest / (double)tiles : 0;
+}
+
+/* The period of a part in the middle of so many, of the grid as it is, whose neighbours are those of one among
+ * `around`. False if there is none: it is too small. */
+static bool find_period(const Explanation *e, ExplainedParts *x, const int64_t *parts, const int64_t *around,
+                        PartPeriod *out) {
+  Explanation *p = &x->part;
+  *out = (PartPeriod){.points = 1};
+  for (int d = 0; d < x->rank; d++) {
+    int64_t lo, hi;
+    if (parts[d] > e->extents[d])
+      return false;
+    middle_range(e, d, parts[d], &lo, &hi);
+    out->own[d] = p->extents[d] = hi - lo + 1;
+    out->points *= (double)out->own[d];
+    if (around[d] > 1 && out->own[d] < x->steps * (x->reach.lo[d] > x->reach.hi[d] ? x->reach.lo[d] : x->reach.hi[d]))
+      return false;
+  }
+  p->scalars = bind_part(e, x, p->kernels, parts, x->steps);
+  if (!p->scalars)
+    return false;
+  p->points = out->points;
+  p->nkernels = 0;
+  p->seconds = 0;
+  explain_kernels(p);
+  out->compute = p->gpts > 0 ? out->points * (double)x->steps / p->gpts * 1e-9 : 0;
+  find_messages(x, around, out->own, out->to);
+  double early = 0, messages = 0;
+  for (int k = 0; k <= MAX_RANK; k++) {
+    out->exchange += out->to[k].seconds;
+    early += out->to[k].early;
+    messages += out->to[k].messages;
+  }
+  if (messages > 0 && !x->net->beside)
+    out->exchange += x->net->latency;
+  double room = hiding(x, out->own, out->compute);
+  out->hidden = early < room ? early : room;
+  out->seconds = out->compute + out->exchange - out->hidden;
+  return out->seconds > 0;
+}
+
+/* ---------------------------------------------------------------- scaling */
+
+/* How so many devices share a grid in which each has a part as large as the one at hand, in a shape as near to that of
+ * the part as their number allows. */
+static void weak_split(const ExplainedParts *x, int64_t n, int64_t around[MAX_RANK]) {
+  int64_t extents[MAX_RANK];
+  for (int d = 0; d < x->rank; d++)
+    extents[d] = x->period.own[d] * n;
+  if (!split_choose(x->rank, extents, n, x->can, around))
+    around[0] = n;
+}
+
+/* A row of the table: `n` devices. */
+static void find_row(const Explanation *e, ExplainedParts *x, int64_t n, ScalingRow *row) {
+  PartPeriod one;
+  double alone = x->scaling[0].strong_gpts, each = x->period.points * (double)x->steps * 1e-9;
+  *row = (ScalingRow){.devices = n};
+  weak_split(x, n, row->weak);
+  if (find_period(e, x, x->parts, row->weak, &one)) {
+    row->weak_gpts = (double)n * each / one.seconds;
+    row->weak_efficiency = one.compute / one.seconds;
+  }
+  if (!split_choose(x->rank, e->extents, n, x->can, row->strong) || !find_period(e, x, row->strong, row->strong, &one))
+    return;
+  memcpy(row->own, one.own, sizeof row->own);
+  row->strong_gpts = e->points * (double)x->steps / one.seconds * 1e-9;
+  row->strong_efficiency = n > 1 ? row->strong_gpts / ((double)n * alone) : 1;
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+/* What is done with the part's program hands to its guard. */
+typedef struct PartArgs {
+  const Explanation *e;
+  ExplainedParts *x;
+} PartArgs;
+
+/* Lowers the part's program, and finds all figures. */
+static StcStatus fill_guarded(void *arg) {
+  PartArgs *a = arg;
+  ExplainedParts *x = a->x;
+  Explanation *p = &x->part;
+  take_part(a->e, x);
+  p->kernels = program_kernels(p->program);
+  if (!p->kernels)
+    return STC_INPUT;
+  p->target = p->program->target;
+  p->schedule = p->program->resolved;
+  p->info = a->e->info;
+  p->stencils = program_before_lowering(p->program, &p->program->w, p->target, &p->schedule);
+  const Host *host = &p->kernels->host;
+  if (!p->stencils || !host->nseqs)
+    return STC_INPUT;
+  x->steps = host->seqs[0].steps;
+  x->reach = p->kernels->part->reach;
+  for (int f = 0; f < p->kernels->nfields; f++) {
+    const Field *field = &p->kernels->fields[f];
+    x->ring |= field->ring;
+    x->nfields += field->exchange == EXCHANGE_STEPS;
+    x->bytes += field->exchange == EXCHANGE_STEPS ? (double)type_bytes(p->kernels, field->type) : 0;
+  }
+  x->window = -1;
+  find_period(a->e, x, x->parts, x->parts, &x->period);
+  find_window(x);
+  if (!find_period(a->e, x, x->parts, x->parts, &x->period))
+    return diag_error(p->program->w.diags, no_loc(),
+                      "--parts: a part would be smaller than the ghost cells of %lld steps are wide; take fewer parts",
+                      (long long)x->steps),
+           STC_USAGE;
+  for (int i = 0; i < SCALING_ROWS; i++)
+    find_row(a->e, x, INT64_C(1) << i, &x->scaling[i]);
+  return STC_OK;
+}
+
+StcStatus explain_parts(const Command *c, Explanation *e) {
+  ExplainedParts *x = ARENA_NEW(e->arena, ExplainedParts);
+  StcStatus s = STC_OK;
+  x->rank = e->kernels->grid.rank;
+  x->part.arena = e->arena;
+  x->net = find_net(c->context, e->arena, c->net ? c->net : "nvlink4");
+  if (!x->net)
+    return STC_USAGE;
+  s = read_parts(c->context, c->parts, x->rank, x->parts);
+  for (int d = 0; d < x->rank && !s; d++)
+    if (x->parts[d] > e->extents[d])
+      s = (context_error(c->context, "--parts=%s: the grid has %lld points in dimension %d, so at most that many parts",
+                         c->parts, (long long)e->extents[d], d),
+           STC_USAGE);
+  if (!s)
+    s = program_distribute(e->program, cut_dimensions(e, x), false, &x->part.program);
+  e->parts = x;
+  PartArgs args = {e, x};
+  return s ? s : workspace_guard(&x->part.program->w, fill_guarded, &args);
+}
+
+/* ---------------------------------------------------------------- text */
+
+/* "8x8x4", padded to `width`. */
+static void print_shape(FILE *to, const int64_t *v, int rank, int width) {
+  int n = 0;
+  for (int d = 0; d < rank; d++)
+    n += fprintf(to, "%s%lld", d ? "x" : "", (long long)v[d]);
+  fprintf(to, "%*s", width > n ? width - n : 0, "");
+}
+
+/* A line on messages. */
+static void print_messages(FILE *to, const char *what, const PartMessages *m) {
+  if (m->messages > 0)
+    fprintf(to, "  %-12s %5.0f message%s %12.0f bytes %10.1f us%s\n", what, m->messages, m->messages > 1 ? "s" : " ",
+            m->bytes, m->seconds * 1e6, m->early > 0 ? ", sent while the rest is computed" : "");
+}
+
+/* GPts/s and per cent, or dashes. */
+static void print_speed(FILE *to, double gpts, double efficiency) {
+  if (gpts > 0)
+    fprintf(to, "%10.0f %5.1f %%", gpts, 100 * efficiency);
+  else
+    fprintf(to, "%10s %5s  ", "-", "-");
+}
+
+void explain_print_parts(FILE *to, const Explanation *e) {
+  const ExplainedParts *x = e->parts;
+  const PartPeriod *p = &x->period;
+  fprintf(to, "\nparts: ");
+  print_shape(to, x->parts, x->rank, 0);
+  fprintf(to, " of ");
+  print_shape(to, p->own, x->rank, 0);
+  fprintf(to, " points, exchange after %lld step%s, %s: %.4g GB/s, %.2g us a message\n", (long long)x->steps,
+          x->steps > 1 ? "s" : "", x->net->text, x->net->bandwidth * 1e-9, x->net->latency * 1e6);
+  for (int d = 0; d < x->rank; d++)
+    print_messages(to, arena_printf(e->arena, "dimension %d", d), &p->to[d]);
+  print_messages(to, "corners", &p->to[MAX_RANK]);
+  fprintf(to, "  %.4g us of computing, %.4g us of exchange, %.4g us of it hidden\n", p->compute * 1e6,
+          p->exchange * 1e6, p->hidden * 1e6);
+  fprintf(to, "expected: %.4g GPts/s a device, %.1f %% of one without neighbours\n",
+          p->points * (double)x->steps / p->seconds * 1e-9, 100 * p->compute / p->seconds);
+  fprintf(to, "\nscaling   weak: ");
+  print_shape(to, p->own, x->rank, 0);
+  fprintf(to, " points a device; strong: ");
+  print_shape(to, e->extents, x->rank, 0);
+  fprintf(to, " points in all\ndevices   %-12s %9s %7s   %-12s %-16s %9s %7s\n", "weak", "GPts/s", "", "strong",
+          "a device", "GPts/s", "");
+  for (int i = 0; i < SCALING_ROWS; i++) {
+    const ScalingRow *r = &x->scaling[i];
+    fprintf(to, "%7lld   ", (long long)r->devices);
+    print_shape(to, r->weak, x->rank, 12);
+    print_speed(to, r->weak_gpts, r->weak_efficiency);
+    fprintf(to, "   ");
+    print_shape(to, r->strong, r->strong_gpts > 0 ? x->rank : 0, 12);
+    fprintf(to, " ");
+    print_shape(to, r->own, r->strong_gpts > 0 ? x->rank : 0, 15);
+    print_speed(to, r->strong_gpts, r->strong_efficiency);
+    fprintf(to, "\n");
+  }
+}
