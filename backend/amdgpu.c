@@ -126,6 +126,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .static_shared = (int64_t)l->lds_kib << 10,
                 .artifact = EMIT_OBJ,
                 .linked = true,
+                .compares_sums = true,
                 .library = "amdgcn-amd-amdhsa.bc",
                 .math_name = libclc_name,
                 .remainder_in_f64 = true,

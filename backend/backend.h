@@ -9,6 +9,7 @@
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
  *   libclc.c     mathematical functions from libclc's bitcode
+ *   long-sums.c  many sums of integers, hidden from LLVM
  *   negations.c  what NVIDIA's assembler would lose
  *   link.c       code objects through ld.lld
  *   jit.c        the host target in this process (LLVM ORC)

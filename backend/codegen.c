@@ -112,8 +112,10 @@ static bool optimise(Codegen *c) {
     return true;
   LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
-  LLVMPassBuilderOptionsSetSLPVectorization(o, c->target->shared_is_scratch);
+  if (c->target->compares_sums)
+    hide_sums(c->arena, c->module);
   LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, o);
+  show_sums(c->module);
   LLVMDisposePassBuilderOptions(o);
   stage(c, "optimise");
   if (!error)

@@ -282,6 +282,7 @@ struct Target {
   bool bfloat_is_bits; /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
                           numbers, or calls functions that are not there */
   bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
+  bool compares_sums; /* LLVM's passes for the target compare sums of integers with one another: hide_sums is needed */
   bool loses_negations; /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
   bool invariant_loads; /* loads of memory that nobody writes during the launch are marked so */
   EmitKind artifact;    /* EMIT_ASM: the artifact is text */
@@ -352,13 +353,18 @@ const char *libm_name(Arena *a, Opcode code, Type t);
 /* Registers all architectures with LLVM, once in a process. */
 void target_init_llvm(void);
 
-/* ---------------------------------------------------------------- codegen.c, libclc.c, negations.c, link.c */
+/* ---------------------------------------------------------------- codegen.c, libclc.c, long-sums.c, negations.c,
+ * link.c */
 
 /* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
 /* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. any_subnormals: kernels
  * may take subnormal f32 for zero. */
 bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any_subnormals);
+/* Hides the sums of integers from memory in `m` from the optimiser, in functions of many; and shows them again to the
+ * code generator, as sums of vectors of one element. */
+void hide_sums(Arena *a, LLVMModuleRef m);
+void show_sums(LLVMModuleRef m);
 /* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or
  * maximum of signed integers. */
 void mend_negations(Arena *a, char **text, size_t *size);
