@@ -20,7 +20,7 @@ struct Arena {
   Chunk *chunks;
   size_t next_size, used;
   jmp_buf *oom;
-  Chunk *spare; /* a chunk that arena_release set aside, NULL: none */
+  Chunk *spare; /* chunks that arena_release set aside, for what comes next */
 };
 
 /* The C heap as a ReallocFn. */
@@ -42,9 +42,9 @@ Arena *arena_new(ReallocFn fn, void *user) {
   return a;
 }
 
-/* Gives back the chunks from `c` on to before `end`. */
-static void free_chunks(Arena *a, Chunk *c, const Chunk *end) {
-  for (Chunk *next; c != end; c = next) {
+/* Gives back the chunks from `c` on. */
+static void free_chunks(Arena *a, Chunk *c) {
+  for (Chunk *next; c; c = next) {
     next = c->next;
     a->fn(a->user, c, 0);
   }
@@ -53,8 +53,8 @@ static void free_chunks(Arena *a, Chunk *c, const Chunk *end) {
 void arena_free(Arena *a) {
   if (!a)
     return;
-  free_chunks(a, a->chunks, NULL);
-  free_chunks(a, a->spare, NULL);
+  free_chunks(a, a->chunks);
+  free_chunks(a, a->spare);
   a->fn(a->user, a, 0);
 }
 
@@ -67,14 +67,17 @@ static _Noreturn void out_of_memory(Arena *a) {
   abort();
 }
 
-/* Puts the chunk set aside in front if it has room for `size` bytes. */
+/* Puts a chunk set aside in front that has room for `size` bytes, if there is one. */
 static bool take_spare(Arena *a, size_t size) {
-  Chunk *c = a->spare;
-  if (!c || c->size < size)
+  Chunk **at = &a->spare;
+  while (*at && (*at)->size < size)
+    at = &(*at)->next;
+  Chunk *c = *at;
+  if (!c)
     return false;
+  *at = c->next;
   *c = (Chunk){.next = a->chunks, .size = c->size};
   a->chunks = c;
-  a->spare = NULL;
   return true;
 }
 
@@ -111,17 +114,11 @@ size_t arena_used(const Arena *a) { return a->used; }
 ArenaMark arena_mark(const Arena *a) { return (ArenaMark){a->chunks, a->chunks ? a->chunks->used : 0, a->used}; }
 
 void arena_release(Arena *a, ArenaMark mark) {
-  Chunk *keep = mark.chunk, *first = a->chunks;
-  if (first != keep) {
-    Chunk *next = first->next;
-    if (!a->spare || a->spare->size < first->size) {
-      free_chunks(a, a->spare, NULL);
-      first->next = NULL;
-      a->spare = first;
-    } else {
-      a->fn(a->user, first, 0);
-    }
-    free_chunks(a, next, keep);
+  Chunk *keep = mark.chunk;
+  for (Chunk *c = a->chunks, *next; c != keep; c = next) {
+    next = c->next;
+    c->next = a->spare;
+    a->spare = c;
   }
   a->chunks = keep;
   if (keep)

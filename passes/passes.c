@@ -17,6 +17,7 @@ enum { VERIFY_ALWAYS = 1 };
 static const char *const fuse_options[] = {"cuts", NULL};
 static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
+static const char *const specialize_options[] = {"inner", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const distribute_options[] = {"cut", "inits", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
@@ -70,7 +71,7 @@ const Pass pass_table[] = {
     {"range-guards", "test once for many roots and quotients whether a short sequence will do", LEVEL_KIR, LEVEL_KIR,
      NULL, pass_range_guards},
     {"specialize", "add a version without tests for the tiles that touch no edge\nof any region", LEVEL_KIR, LEVEL_KIR,
-     NULL, pass_specialize},
+     specialize_options, pass_specialize},
     {"split-walks",
      "have long loops of the tiles at edges do without the tests that hold in most\nof their rounds; behind "
      "specialize",

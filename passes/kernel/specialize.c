@@ -4,6 +4,7 @@
  *
  * where `interior` marks the choice, and its condition says so of the block (assume.h). */
 #include "passes/kernel/assume.h"
+#include "passes/kernel/inner.h"
 
 /* How many tests of the form lo <= u <= hi `p` needs. */
 static int tests_of(const Part *p) { return p->nlo > p->nhi ? p->nlo : p->nhi; }
@@ -39,18 +40,40 @@ static Value *build_condition(Builder *b, const Condition *c) {
   return all;
 }
 
-/* The versions of the body of `k` under the condition found; the other keeps the ops that it has. */
-static void build_versions(Assumptions *s, Kernel *k) {
+/* The choice between versions of a body under the condition found, with none yet: the last op of a block by itself. */
+static Op *build_choice(Assumptions *s, const Kernel *k) {
   Block *body = block_new(s->arena, NULL);
   Builder b = builder_at_end(s->arena, body);
   b.loc = k->loc;
   Op *both = build_if(&b, build_condition(&b, s->condition), 0, NULL);
   both->flags = IF_INTERIOR;
+  return both;
+}
+
+/* Makes the choice `both` the body of `k`: the second version keeps the ops that this has. */
+static void build_versions(Assumptions *s, Kernel *k, Op *both) {
   both->blocks[0] = block_clone(s->arena, k->body, both, NULL);
   both->blocks[1] = k->body;
   k->body->parent = both;
-  k->body = body;
+  k->body = both->parent;
   assumptions_apply(s, both->blocks[0]);
+}
+
+/* Leaves of `k` the version for the interior alone, if pass split-edges would give the edges a kernel of their own. */
+static bool build_inner(Assumptions *s, Module *m, Kernel *k, Op *both) {
+  Inner inner[MAX_RANK];
+  for (Op *op = both->parent->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      ranges_number(s->ranges, op->results[i]);
+  if (!inner_blocks(s->ranges, both->operands[0], inner))
+    return false;
+  both->blocks[0] = k->body;
+  k->body->parent = both;
+  k->body = both->parent;
+  assumptions_apply(s, both->blocks[0]);
+  inner_settle(m, k, inner);
+  inner_alone(m, k, both, inner);
+  return true;
 }
 
 /* Are there versions of `k` already? */
@@ -61,12 +84,15 @@ static bool is_specialized(const Kernel *k) {
   return false;
 }
 
-/* Specializes kernel `k`; true if there was something to gain. */
-static bool specialize(PassContext *c, Module *m, Kernel *k) {
+/* Specializes kernel `k`, or (`inner`) leaves its interior alone if that can be; true if there was something to gain.
+ */
+static bool specialize(PassContext *c, Module *m, Kernel *k, bool inner) {
   Assumptions *s = is_specialized(k) ? NULL : assumptions_find(c, m, k, NULL);
   if (!s)
     return false;
-  build_versions(s, k);
+  Op *both = build_choice(s, k);
+  if (!inner || !build_inner(s, m, k, both))
+    build_versions(s, k, both);
   pass_stat(c, s->assumed, "specialize", "tests and maps that interior tiles of kernel %s do without", k->name);
   pass_stat(c, s->kept, "specialize", "tests and maps that interior tiles of kernel %s keep", k->name);
   return true;
@@ -74,11 +100,11 @@ static bool specialize(PassContext *c, Module *m, Kernel *k) {
 
 /* The pass: every kernel of the module. */
 Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
-  (void)n, (void)o;
-  for (int i = 0; i < m->nkernels; i++) {
+  bool ok = true, inner = pass_option_int(c, "specialize", n, o, "inner", 0, 1, 0, &ok);
+  for (int i = 0; i < m->nkernels && ok; i++) {
     block_renumber(m->kernels[i].body, 0);
-    if (!block_has_signals(m->kernels[i].body) && specialize(c, m, &m->kernels[i]))
+    if (!block_has_signals(m->kernels[i].body) && specialize(c, m, &m->kernels[i], inner))
       simplify_kernel(c, m, &m->kernels[i]);
   }
-  return m;
+  return ok ? m : NULL;
 }

@@ -14,22 +14,8 @@
  * are all alike, fill the device behind it. */
 #include <string.h>
 
-#include "passes/analysis.h"
+#include "passes/kernel/inner.h"
 #include "passes/lower/lower.h"
-
-/* At most so many bounds along one dimension that do not differ by constants. */
-enum { MOST_BOUNDS = 8 };
-
-/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. In a part of a grid
- * there may be more bounds, which are only known at launch: `first` blocks cover the points before each of `lo`, and
- * none begins behind one of `hi`; then the number of the first block is scalar `begin` (-1: `first`), and `extent`
- * depends on lets, too. */
-typedef struct Inner {
-  int64_t first;
-  Affine extent;
-  int32_t begin, nlo, nhi;
-  Affine lo[MOST_BOUNDS], hi[MOST_BOUNDS];
-} Inner;
 
 /* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
  * number of the kernel for the rest. */
@@ -91,15 +77,33 @@ static bool restrict_by(Ranges *r, const Value *v, Inner *inner) {
   return v->def && v->def->code == OP_INSIDE && restrict_by_inside(r, v->def, inner);
 }
 
+/* Sets *user, a bool, if `op` is one by which threads of a block work together (a block_walk callback). */
+static void note_together(void *user, Op *op) {
+  *(bool *)user |=
+      op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN;
+}
+
+/* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
+ * versions. */
+static bool is_worthwhile(const Kernel *k) {
+  bool together = false;
+  block_walk(k->body, note_together, &together);
+  return together && !k->hollow;
+}
+
+bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {
+  const Kernel *k = r->k;
+  for (int d = 0; d < k->rank; d++)
+    inner[d] = (Inner){.extent = k->extent[d], .begin = -1};
+  return is_worthwhile(k) && restrict_by(r, condition, inner);
+}
+
 /* Finds the versions of `k` and the box of blocks that the first of them is for. */
 static Split find_split(Ranges *r, const Kernel *k) {
   Split s = {NULL, {{0}}, -1};
-  for (Op *op = k->body->first; op && !s.versions; op = op->next) {
-    for (int d = 0; d < k->rank; d++)
-      s.inner[d] = (Inner){.extent = k->extent[d], .begin = -1};
-    if ((op->flags & IF_INTERIOR) && restrict_by(r, op->operands[0], s.inner))
+  for (Op *op = k->body->first; op && !s.versions; op = op->next)
+    if ((op->flags & IF_INTERIOR) && inner_blocks(r, op->operands[0], s.inner))
       s.versions = op;
-  }
   return s;
 }
 
@@ -129,7 +133,7 @@ static int32_t add_extreme(Module *m, const Kernel *k, int d, Opcode code, Affin
 
 /* Makes lets of the bounds along dimension `d` that are known at launch, and has the extent count from the first
  * interior block on. */
-static void settle_inner(Module *m, const Kernel *k, int d, Inner *in) {
+static void settle(Module *m, const Kernel *k, int d, Inner *in) {
   int64_t tile = k->tile[d];
   Arena *a = m->arena;
   if (in->nlo)
@@ -140,6 +144,11 @@ static void settle_inner(Module *m, const Kernel *k, int d, Inner *in) {
     in->extent = affine_sub(a, in->extent, affine_scale(a, affine_scalar(a, in->begin), tile));
   else
     in->extent = affine_add_const(in->extent, -in->first * tile);
+}
+
+void inner_settle(Module *m, const Kernel *k, Inner *inner) {
+  for (int d = 0; d < k->rank; d++)
+    settle(m, k, d, &inner[d]);
 }
 
 /* ---------------------------------------------------------------- the two kernels */
@@ -267,6 +276,16 @@ static void build_inner_places(Builder *b, const Module *m, const Kernel *k, con
     places[d] = add(b, build_dim(b, OP_BLOCK, d), build_first(b, m, &inner[d]));
 }
 
+void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner) {
+  Value *places[MAX_RANK];
+  Block *before = block_new(m->arena, NULL);
+  Builder b = builder_at_end(m->arena, before);
+  b.loc = k->loc;
+  build_inner_places(&b, m, k, inner, places);
+  keep_version(k->body, place_of(versions), 0);
+  renumber_blocks(k, before, places);
+}
+
 /* A name for the edge kernel of `k`. */
 static const char *edge_name(Module *m, const Kernel *k) {
   const char *name = arena_printf(m->arena, "%s_edge", k->name);
@@ -283,8 +302,7 @@ static void split_kernel(Module *m, int i, Split *s) {
   Block *before = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, before);
   b.loc = k->loc;
-  for (int d = 0; d < k->rank; d++)
-    settle_inner(m, k, d, &s->inner[d]);
+  inner_settle(m, k, s->inner);
   build_edge_places(&b, m, k, s->inner, places);
   edge.name = edge_name(m, k);
   edge.body = block_clone(m->arena, k->body, NULL, NULL);
@@ -294,9 +312,7 @@ static void split_kernel(Module *m, int i, Split *s) {
   keep_version(edge.body, place, 1);
   renumber_blocks(&edge, before, places);
   edge.hollow = true;
-  build_inner_places(&b, m, k, s->inner, places);
-  keep_version(k->body, place, 0);
-  renumber_blocks(k, before, places);
+  inner_alone(m, k, s->versions, s->inner);
   for (int d = 0; d < k->rank; d++)
     k->extent[d] = edge.without[d] = s->inner[d].extent;
   s->edge = m->nkernels;
@@ -305,27 +321,13 @@ static void split_kernel(Module *m, int i, Split *s) {
 
 /* ---------------------------------------------------------------- modules */
 
-/* Sets *user, a bool, if `op` is one by which threads of a block work together (a block_walk callback). */
-static void note_together(void *user, Op *op) {
-  *(bool *)user |=
-      op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN;
-}
-
-/* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
- * versions. */
-static bool is_worthwhile(const Kernel *k) {
-  bool together = false;
-  block_walk(k->body, note_together, &together);
-  return together;
-}
-
 /* What becomes of each kernel of `m`. A kernel and those that it is launched instead of are split all or none, so that
  * the same one of them runs at the edge and inside. */
 static Split *find_splits(PassContext *c, Module *m) {
   Split *s = ARENA_ARRAY(c->arena, Split, m->nkernels + 1);
   for (int i = 0; i < m->nkernels; i++) {
     const Kernel *k = &m->kernels[i];
-    if (is_worthwhile(k) && !k->hollow)
+    if (is_worthwhile(k))
       s[i] = find_split(ranges_new(c->arena, m, k, k->body), k);
   }
   for (int round = 0; round < 2; round++)

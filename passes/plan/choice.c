@@ -36,7 +36,7 @@ void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
   s.ngroups = 1;
   s.groups = &k->s;
   if (!schedule_time(q->c, tiled, &s, q->want.size, &t)) {
-    k->dropped = "it cannot be lowered";
+    k->dropped = t.why;
     return;
   }
   k->seconds = t.seconds;

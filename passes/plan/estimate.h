@@ -207,17 +207,19 @@ struct ModelCache {
 };
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone; what that is for the
- * longest of them; registers of a thread, and words that it wants beyond those, at most. */
+ * longest of them; registers of a thread, and words that it wants beyond those, at most. why: there is no time, because
+ * of this, NULL: there is. */
 typedef struct ScheduleTime {
   double seconds, longest;
   Bound bound;
   int32_t registers, spilled;
+  const char *why;
 } ScheduleTime;
 /* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
 const int64_t *model_large_grid(int rank);
 /* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
- * milliseconds; `m` is as before. False if it cannot be. */
+ * milliseconds and no memory; `m` is as before. False if it cannot be: that is no error, and out->why says why. */
 bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step of module `m` on a large grid under schedule `s`, where its family has an estimate of
  * its own, for its kernels do not say how long their loops are; 0: it has none. */

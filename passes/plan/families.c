@@ -1,13 +1,17 @@
 /* families.c: the pipeline of a family of schedules, built from its row (ir/families.def). */
 #include "passes/passes.h"
 
-/* What comes behind the lowering of tiles for targets with threads. */
-static void add_thread_passes(Str *p, const Family *f, const Schedule *s, int rank, bool apart) {
+/* What comes behind the lowering of tiles for targets with threads; `whole`: all kernels are wanted, those of tiles at
+ * edges that are apart included. */
+static void add_thread_passes(Str *p, const Family *f, const Schedule *s, int rank, bool whole) {
+  bool apart = s->edges != EDGES_ALONG;
   bool near = f->walked && s->barriers != BARRIERS_BLOCK, walks = f->walked && apart && rank == MAX_RANK;
   if (f->tiled)
     str_addf(p, ",shared-alloc,barriers%s", near ? "(near=1)" : "");
   str_add(p, ",range-guards");
-  if (f->tiled)
+  if (f->tiled && !whole)
+    str_add(p, apart ? ",specialize(inner=1)" : ",specialize");
+  else if (f->tiled)
     str_addf(p, ",specialize%s,simplify%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "");
 }
 
@@ -18,7 +22,7 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
   str_addf(&p, "%s%s%s,simplify", whole && f->tiled ? PASSES_TILING "," : "", f->lower[t->simt],
            whole && m->nprobes ? ",series" : "");
   if (t->simt)
-    add_thread_passes(&p, f, s, m->grid.rank, s->edges != EDGES_ALONG);
+    add_thread_passes(&p, f, s, m->grid.rank, whole);
   else
     str_add(&p, ",shared-alloc,simplify");
   return p.s;

@@ -90,14 +90,21 @@ static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
 
 /* ---- accesses */
 
-/* What the accesses of a launch come to: lo and hi are how far those from global memory lead in each field (reach NULL:
- * nobody asks); loads
- * counts the loads that a cell needs, each as long as it takes; seen are the accesses of the running instance that were
- * counted. */
+/* How far the accesses of a launch to global memory lead in each field. */
 typedef struct Reach {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   bool any;
 } Reach;
+
+/* What instance `i` of a launch takes for a point, whatever the block: the words that it loads, those aside that
+ * another of the thread's elements loads (`alone`: all), its operations, and the words of its values that are alive at
+ * once. */
+typedef struct Figures {
+  double loads, alone, ops;
+  int32_t live;
+} Figures;
+
+/* The count of the accesses of instance `i` under schedule `s`: seen are those that were counted. */
 typedef struct Seen {
   int32_t field;
   int64_t off[MAX_RANK];
@@ -107,7 +114,7 @@ typedef struct Loads {
   const Schedule *s;
   int i;
   Reach *reach;
-  double loads;
+  double loads, alone;
   int32_t nseen;
   Seen *seen;
 } Loads;
@@ -157,7 +164,7 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
   (void)piece;
   for (int d = 0; d < rank; d++)
     own = own && off[d] == 0;
-  if (x->reach && v == 0 && !l->use[field].fresh) {
+  if (v == 0 && !l->use[field].fresh) {
     Reach *r = &x->reach[field];
     r->any = true;
     for (int d = 0; d < rank; d++) {
@@ -168,6 +175,39 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
   if ((own && v > 0) || is_seen(x, field, off))
     return;
   x->loads += new_part(x, field, off) * words_of(l->m->fields[field].type);
+  x->alone += words_of(l->m->fields[field].type);
+}
+
+/* Are the figures of instances `i` and `j` the same: have they the same pieces, which read the same fields from global
+ * memory? */
+static bool same_figures(const Launch *l, int i, int j) {
+  bool same = j >= 0 && l->st[i].pieces == l->st[j].pieces && l->st[i].npieces == l->st[j].npieces;
+  for (int f = 0; f < l->m->nfields && same; f++)
+    same = (launch_version(l, f, i) == 0) == (launch_version(l, f, j) == 0);
+  return same;
+}
+
+/* The figures of instance `i`; accesses to global memory are noted in `reach`. */
+static Figures figures_of(const TargetInfo *t, const Launch *l, const Schedule *s, int i, Reach *reach) {
+  Loads x = {.l = l, .s = s, .i = i, .reach = reach};
+  stencil_accesses(&l->st[i], count_access, &x);
+  Figures g = {.loads = x.loads, .alone = x.alone, .ops = stencil_ops(t, &l->st[i])};
+  for (int k = 0; k < l->st[i].npieces && t->simt; k++) {
+    int32_t live = live_words(l->m->arena, l->st[i].pieces[k].body);
+    g.live = live > g.live ? live : g.live;
+  }
+  return g;
+}
+
+/* Those of all instances. One whose level before is alike has the same. */
+static const Figures *all_figures(const TargetInfo *t, const Launch *l, const Schedule *s, Reach *reach) {
+  Figures *g = ARENA_ARRAY(l->m->arena, Figures, l->n + 1);
+  int levels = l->n ? l->st[l->n - 1].level - l->st[0].level + 1 : 1;
+  for (int i = 0; i < l->n; i++) {
+    int before = levels > 1 ? i - l->n / levels : -1;
+    g[i] = same_figures(l, i, before) ? g[before] : figures_of(t, l, s, i, reach);
+  }
+  return g;
 }
 
 /* Points that instance `i` computes for each point given out. */
@@ -182,53 +222,38 @@ static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule
   return product;
 }
 
-/* Operations for each point given out, and in `reach` how far accesses to global memory lead. */
-static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, Reach *reach) {
+/* Operations for each point given out. */
+static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
   double sum = t->simt ? CELL_OPS * launch_redundancy(l, s) : 0;
   for (int i = 0; i < l->n; i++) {
-    Loads x = {.l = l, .s = s, .i = i, .reach = reach};
-    stencil_accesses(&l->st[i], count_access, &x);
+    double words = g[i].loads;
     bool near = false;
     for (int k = 0; k < l->st[i].ntargets; k++) {
       int f = l->st[i].targets[k];
       near = near || l->use[f].near[launch_version(l, f, i + 1)] >= 0;
-      x.loads += words_of(l->m->fields[f].type);
+      words += words_of(l->m->fields[f].type);
     }
     double load_ops = t->simt ? LOAD_OPS : 1;
-    sum += instance_halo(t, l, s, i) *
-           (stencil_ops(t, &l->st[i]) + load_ops * x.loads + (near && t->simt ? BARRIER_OPS : 0));
+    sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? BARRIER_OPS : 0));
   }
   return sum;
 }
 
-/* Words that instance `i` loads for a point, those aside that another of the thread's elements loads (`alone`: all). */
-static double instance_loads(const Launch *l, const Schedule *s, int i, bool alone) {
-  Schedule one = *s;
-  for (int d = 0; d < MAX_RANK && alone; d++)
-    one.elems[d] = 1;
-  Loads x = {.l = l, .s = &one, .i = i};
-  stencil_accesses(&l->st[i], count_access, &x);
-  return x.loads;
-}
-
-/* Registers that instance `i` would like a thread of `elements` points to have, beside what it keeps: its first point's
- * values, or all that these are loaded from, and what is loaded ahead for the others. */
-static double instance_registers(const Launch *l, const Schedule *s, int i, int64_t elements) {
-  double first = instance_loads(l, s, i, true), others = instance_loads(l, s, i, false);
-  for (int k = 0; k < l->st[i].npieces; k++) {
-    double live = LIVE_PART * live_words(l->m->arena, l->st[i].pieces[k].body);
-    first = live > first ? live : first;
-  }
-  return first + LOADED_AHEAD * others * (double)(elements - 1);
+/* Registers that an instance of figures `g` would like a thread of `elements` points to have, beside what it keeps: its
+ * first point's values, or all that these are loaded from, and what is loaded ahead for the others. */
+static double instance_registers(const Figures *g, int64_t elements) {
+  double live = LIVE_PART * g->live, first = live > g->alone ? live : g->alone;
+  return first + LOADED_AHEAD * g->loads * (double)(elements - 1);
 }
 
 /* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want
  * of more. */
-static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, int64_t elements, LaunchCost *k) {
+static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g,
+                             int64_t elements, LaunchCost *k) {
   double most = 0;
   int64_t threads = 1, limit = MOST_REGISTERS;
   for (int i = 0; i < l->n; i++) {
-    double mine = instance_registers(l, s, i, elements);
+    double mine = instance_registers(&g[i], elements);
     most = mine > most ? mine : most;
   }
   for (int d = 0; d < MAX_RANK; d++)
@@ -276,10 +301,11 @@ static LaunchCost cost_of(const TargetInfo *t, const Launch *l, const Schedule *
     elements *= s->elems[d] > 0 ? s->elems[d] : 1;
   }
   k.shared = launch_array_bytes(l, cells);
-  k.ops = launch_ops(t, l, s, reach);
+  const Figures *g = all_figures(t, l, s, reach);
+  k.ops = launch_ops(t, l, s, g);
   add_bytes(l, s, reach, &k);
   if (t->simt) {
-    thread_registers(t, l, s, elements, &k);
+    thread_registers(t, l, s, g, elements, &k);
     k.ops += SPILL_OPS * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }

@@ -89,19 +89,32 @@ static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
   return true;
 }
 
+/* The one cell that `op` touches with its element number `e`, where all indices are constant; -1: it touches none, -2:
+ * some index is not constant. */
+static int32_t only_cell(const Op *op, const Array *a, int e) {
+  int64_t cell = 0;
+  for (int d = 0; d < a->rank; d++) {
+    const Value *v = op->operands[op_first_index(op) + d];
+    if (!v->def || v->def->code != OP_CONST)
+      return -2;
+    int64_t at = v->def->cval.i + op->off[d] + (d == a->rank - 1 ? e : 0);
+    cell = cell < 0 || at < 0 || at >= a->shape[d] ? -1 : cell * a->shape[d] + at;
+  }
+  return (int32_t)cell;
+}
+
 /* What `op` does to the cells of a private array: a store makes them, a load needs them. */
 static void touch_cells(Live *l, const Op *op) {
   const Array *a = &l->k->arrays[op->sym];
-  bool store = op_array_written(op) >= 0;
-  for (int e = 0; e < op_elements(op); e++)
-    for (int32_t i = 0; i < l->cells[op->sym]; i++) {
-      if (!touches(op, a, i, e))
-        continue;
-      if (store)
-        make(l, l->first[op->sym] + i);
-      else
-        use(l, l->first[op->sym] + i);
-    }
+  void (*touch)(Live *, int32_t) = op_array_written(op) >= 0 ? make : use;
+  for (int e = 0; e < op_elements(op); e++) {
+    int32_t only = only_cell(op, a, e);
+    if (only >= 0)
+      touch(l, l->first[op->sym] + only);
+    for (int32_t i = 0; only == -2 && i < l->cells[op->sym]; i++)
+      if (touches(op, a, i, e))
+        touch(l, l->first[op->sym] + i);
+  }
 }
 
 /* ---- the walk */
@@ -216,11 +229,11 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* What ptxas makes of the words alive, in registers: a walk keeps most of them from round to round, and an address for
- * each buffer; straight code for several points a thread needs some more for places and tests; else what counts is how
- * many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
-static double registers_wanted(const Module *m, Kernel *k) {
-  double live = kernel_live_words(m, k, false), early = kernel_live_words(m, k, true);
+/* What ptxas makes of the `live` words alive, in registers: a walk keeps most of them from round to round, and an
+ * address for each buffer; straight code for several points a thread needs some more for places and tests; else what
+ * counts is how many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
+static double registers_wanted(const Module *m, Kernel *k, double live) {
+  double early = kernel_live_words(m, k, true);
   bool several = false;
   for (int a = 0; a < k->narrays; a++)
     several |= k->arrays[a].space == SPACE_PRIVATE;
@@ -235,7 +248,7 @@ int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_
     threads *= k->threads[d];
   if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
     limit = t->registers_per_core / threads / 8 * 8;
-  double wanted = registers_wanted(m, k);
+  double wanted = registers_wanted(m, k, (double)live);
   *spilled = live > limit + SAVED_REGISTERS ? (int32_t)(live - limit - SAVED_REGISTERS) : 0;
   return (int32_t)(wanted < (double)limit ? wanted : (double)limit);
 }

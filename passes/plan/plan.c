@@ -216,6 +216,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   with.cache = &cache;
   if (!make_plan(&with, m, plan))
     return NULL;
+  pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
   for (int i = 0; i < n; i++)
     remark_why(&with, m, plan, atoi(o[i].value));
   memset(plan->size, 0, sizeof plan->size);

@@ -28,16 +28,24 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
   return model_launch(t, &load);
 }
 
-/* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. */
-static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
-  PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .loaded = c->loaded, .sketch = true};
+/* Keeps the first error of a trial in the `const char *` at `user`, which is NULL before. */
+static void keep_first(void *user, const Diag *d) {
+  const char **first = user;
+  if (!*first && d->kind == DIAG_ERROR)
+    *first = d->message;
+}
+
+/* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it. */
+static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, const char **why,
+                         ScheduleTime *out) {
+  PassContext quiet = {.arena = c->arena, .target = c->target, .loaded = c->loaded, .sketch = true};
   Module planned = *m;
   int rank = m->grid.rank, count, n = 0;
+  quiet.diags = diags_new(c->arena, keep_first, why);
   planned.plan = s;
   planned.plan_checked = true;
   LaunchWork *work = launch_works(c->target, m, s, &count);
   Module *k = count ? passes_run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned) : NULL;
-  *out = (ScheduleTime){0};
   if (!k || !k->host.nseqs)
     return false;
   const HostSeq *seq = &k->host.seqs[0];
@@ -50,6 +58,16 @@ static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, con
     out->longest += t.alone[t.bound] / seq->steps;
   }
   return true;
+}
+
+/* The same; nothing is left in the arena but the reason out->why. */
+static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  ArenaMark mark = arena_mark(c->arena);
+  const char *why = NULL;
+  *out = (ScheduleTime){0};
+  bool ok = time_lowered(c, m, s, size, &why, out);
+  out->why = arena_release_text(c->arena, mark, ok ? NULL : why ? why : "it cannot be lowered");
+  return ok;
 }
 
 struct ModelEntry {

@@ -263,9 +263,31 @@ static void test_complete(void **state) {
   assert_int_equal(s.T * s.chunk, 21);
 }
 
+/* A tile that is lowered to be looked at leaves nothing in memory; one that cannot be is no error of the compilation,
+ * and says why. */
+static void test_trial(void **state) {
+  Fixture *f = *state;
+  TargetInfo small = CARD;
+  small.max_shared_bytes = small.shared_bytes = 64;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  Schedule s = {.family = FAMILY_OVERLAP, .T = 2, .block = {8, 32, 1}, .elems = {1, 1, 1}, .ngroups = 1};
+  const Module *m = plan_tiled_copy(jacobi(f, 2), 2);
+  ScheduleTime t;
+  size_t used = arena_used(f->arena);
+  assert_true(schedule_time(&c, m, &s, NULL, &t));
+  assert_true(t.seconds > 0);
+  assert_null(t.why);
+  assert_int_equal(arena_used(f->arena), used);
+  c.target = &small;
+  assert_false(schedule_time(&c, m, &s, NULL, &t));
+  assert_non_null(strstr(t.why, "bytes of shared memory a block, but gpu allows at most 64"));
+  assert_int_equal(diags_errors(f->diags), 0);
+  assert_int_equal(f->messages.n, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_candidates), TEST(test_questions), TEST(test_count),
                                      TEST(test_load),       TEST(test_terms),     TEST(test_choice),
-                                     TEST(test_naive),      TEST(test_complete)};
+                                     TEST(test_naive),      TEST(test_complete),  TEST(test_trial)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

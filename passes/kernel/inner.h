@@ -1,0 +1,31 @@
+/* passes/kernel/inner.h: the interior blocks of a kernel by themselves (private to specialize.c and split-edges.c;
+ * written in split-edges.c). */
+#ifndef STC_PASSES_KERNEL_INNER_H
+#define STC_PASSES_KERNEL_INNER_H
+
+#include "passes/analysis.h"
+
+/* At most so many bounds along one dimension that do not differ by constants. */
+enum { MOST_BOUNDS = 8 };
+
+/* The interior blocks along one dimension: from number `first` on those that cover `extent` points. In a part of a grid
+ * there may be more bounds, which are only known at launch: `first` blocks cover the points before each of `lo`, and
+ * none begins behind one of `hi`; then the number of the first block is scalar `begin` (-1: `first`), and `extent`
+ * depends on lets, too. */
+typedef struct Inner {
+  int64_t first;
+  Affine extent;
+  int32_t begin, nlo, nhi;
+  Affine lo[MOST_BOUNDS], hi[MOST_BOUNDS];
+} Inner;
+
+/* Are the blocks of r->k that are interior by `condition` a box of the grid of blocks, which goes to inner[rank], and
+ * is it worthwhile to part them from the others? The values of the condition are numbered. */
+bool inner_blocks(Ranges *r, const Value *condition, Inner *inner);
+/* Makes lets of the bounds of `inner` that are known at launch, and has the extents count from the first block on. */
+void inner_settle(Module *m, const Kernel *k, Inner *inner);
+/* Leaves of the versions of `k` that `versions`, an op of its body, chooses between that of the interior blocks, which
+ * are settled, and moves its blocks to these. The kernel covers what it did. */
+void inner_alone(const Module *m, Kernel *k, Op *versions, const Inner *inner);
+
+#endif
