@@ -623,6 +623,8 @@ StcStatus stc_plan_restart(StcPlan *p) {
   int components = 0;
   for (int i = 0; i < p->program->ndeclared; i++)
     components += p->program->declared[i].ncomponents;
+  if (!s && p->split)
+    s = split_restart(p);
   p->inits_done = false;
   p->done = 0;
   memset(p->given, 0, sizeof *p->given * (size_t)p->module->nfields);

@@ -117,6 +117,10 @@ struct StcPlan {
  * its parts back. (split/) */
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
 void split_close(StcPlan *p);
+/* Where no rank has the whole grid: an array to all parts of this rank; their next run begins at step 0. */
+StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes);
+StcStatus split_restart(StcPlan *p);
+bool split_is_lean(const StcPlan *p);
 /* For such a plan: inits, unless they have been run, and what is to be seen before the first step; the reductions that
  * are due now, and the watches. (plan-run.c) */
 StcStatus plan_run_whole_grid(StcPlan *p);

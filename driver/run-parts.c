@@ -140,16 +140,12 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
 
 /* Carries out --in for a launch-time array, which every part has as a whole. */
 static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
-  const Split *split = j->plan->split;
   StcFieldInfo f;
   void *data = NULL;
   StcStatus s = give_array(j, j->plan, o, array, &f, &data);
-  for (int i = split->begin; i < split->end && !s; i++) {
-    StcPlan *q = split->part[i].plan;
-    s = stc_plan_set_array(q, stc_program_find_array(q->program, f.name), data, (size_t)f.bytes);
-  }
+  if (!s)
+    s = stc_plan_set_array(j->plan, array, data, (size_t)f.bytes);
   free(data);
-  j->plan->array_given[array] = true;
   return s;
 }
 

@@ -145,6 +145,21 @@ StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *con
  * along the slowest one. What cannot be cut yet is an error. */
 StcStatus stc_plan_new_split(StcProgram *p, const char *device, const char *split, int n, const char *const *defines,
                              StcPlan **out);
+/* The same over several processes, all of which call it, and what is said to be called by all below, with the same
+ * arguments. communicator: a pointer to an MPI_Comm of theirs, which is copied; NULL: all processes that were started
+ * together, for which MPI is begun if need be. module: the file of stc-mpi.so; NULL: where it lies. parts: no process
+ * has the whole grid, and fields are set and got part by part; else the first one has it, fields are set and got there,
+ * and on the others stc_plan_set does nothing. All call stc_plan_run, stc_plan_restart, stc_plan_set_array and
+ * stc_plan_free. Devices: of "cuda" each process takes the one of its number on its machine, of a list its share. */
+typedef struct StcRanks {
+  void *communicator;
+  const char *module;
+  bool parts;
+} StcRanks;
+StcStatus stc_plan_new_ranks(StcProgram *p, const StcRanks *ranks, const char *device, const char *split, int n,
+                             const char *const *defines, StcPlan **out);
+/* How many parts of the grid this process has; 0: the plan's grid is whole. */
+int stc_plan_part_count(const StcPlan *plan);
 void stc_plan_free(StcPlan *plan);
 
 typedef enum StcType {
@@ -193,6 +208,12 @@ StcStatus stc_plan_field(StcPlan *plan, int field, StcFieldInfo *out);
  * long as its params say). */
 StcStatus stc_plan_component(StcPlan *plan, int field, int component, StcFieldInfo *out);
 StcStatus stc_plan_array(StcPlan *plan, int array, StcFieldInfo *out);
+
+/* With StcRanks.parts: the points of a field that part number `part` of this process owns, as stc_plan_field tells of a
+ * field; their values in and out. Ghost cells are the plan's own business. */
+StcStatus stc_plan_part_field(StcPlan *plan, int part, int field, StcFieldInfo *out);
+StcStatus stc_plan_part_set(StcPlan *plan, int part, int field, const void *data, size_t bytes);
+StcStatus stc_plan_part_get(StcPlan *plan, int part, int field, void *data, size_t bytes);
 
 /* Copies the field's values in from / out to host memory of `bytes` bytes (C order; must be the field's size). A field
  * set this way replaces its init. */

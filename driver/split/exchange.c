@@ -113,6 +113,22 @@ static void add_transfers(StcPlan *p, int from, int to, int field) {
           ARENA_PUSH(p->w.arena, s->transfers, s->ntransfers, t);
 }
 
+const Transfer *field_transfers(StcPlan *p, int field, int *n) {
+  Split *s = p->split;
+  Transfer *all = s->transfers, *own;
+  int nall = s->ntransfers;
+  s->transfers = NULL;
+  s->ntransfers = 0;
+  for (int to = 0; to < s->nparts; to++)
+    for (int from = 0; from < s->nparts; from++)
+      add_transfers(p, from, to, field);
+  own = s->transfers;
+  *n = s->ntransfers;
+  s->transfers = all;
+  s->ntransfers = nall;
+  return own;
+}
+
 void split_find_transfers(StcPlan *p) {
   Split *s = p->split;
   const Module *m = s->part[0].module;

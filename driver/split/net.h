@@ -38,7 +38,7 @@ struct Net {
   void (*barrier)(Net *net);
   /* Ends all ranks at once; the launcher's exit code becomes `code`. Does not return. */
   void (*abort)(Net *net, int code);
-  /* All ranks: leaves the others, and ends MPI if open has begun it. */
+  /* All ranks: leaves the others. If open has begun MPI it ends with the process. */
   void (*close)(Net *net);
   void *state;
   int failed; /* stc's: the lowest of the ranks that could not go on first, -1: all are well */

@@ -195,7 +195,9 @@ static StcStatus begin_parts(StcPlan *p) {
 
 /* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. */
 static StcStatus begin_lean(StcPlan *p) {
-  StcStatus s = p->inits_done ? STC_OK : begin_parts(p);
+  StcStatus s = split_agree(p, p->inits_done ? STC_OK : begin_parts(p));
+  if (!s)
+    s = split_refresh(p);
   p->inits_done = p->evaluated = true;
   return s ? s : plan_show(p);
 }

@@ -10,7 +10,7 @@ enum { MOST_PARTS = 4096, MOST_DEVICES = 64 };
 /* What making the parts hands to its guarded part. devices: where they are to be, `ndevices` of them in turn. */
 typedef struct SplitArgs {
   StcPlan *plan;
-  bool lean; /* if the program allows it */
+  Lean lean;
   const char *cut;
   const char *const *devices;
   int ndevices, n;
@@ -277,9 +277,16 @@ static StcStatus cut_grid(SplitArgs *a) {
     return st;
   place_parts(p);
   a->cut = cut_text(p->w.arena, s);
-  a->lean = a->lean && allows_lean(p->program);
-  st = program_distribute(p->program, a->cut, a->lean, &s->program);
-  s->lean = a->lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
+  bool lean = a->lean && allows_lean(p->program);
+  st = program_distribute(p->program, a->cut, lean, &s->program);
+  s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
+  if (!st && a->lean == LEAN_MUST && !s->lean)
+    return diag_error(
+               p->w.diags, no_loc(),
+               "%s needs the whole grid in one place: it has `reduce`, `until`, `probe` or `inject`, -fcheck, or "
+               "an `init` that reads other points than its own",
+               p->program->name),
+           STC_USAGE;
   for (int i = s->begin; i < s->end && !st; i++)
     st = prepare_part(a, i);
   return st;
@@ -341,6 +348,8 @@ void split_close(StcPlan *p) {
   for (int i = s->begin; i < s->end && s->part; i++)
     stc_plan_free(s->part[i].plan);
   stc_program_free(s->program);
+  if (s->own_net)
+    net_close(s->net);
   p->split = NULL;
 }
 
@@ -439,7 +448,7 @@ static StcStatus make_whole(DeviceList *l, Net *net, int n, const char *const *d
   return s ? s : plan_new(l->program, l->names[0], net != NULL, n, defines, out);
 }
 
-StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, bool lean, int n,
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
                          const char *const *defines, StcPlan **out) {
   DeviceList l = {.program = program, .text = device ? device : "host"};
   StcContext *c = program->w.context;
@@ -453,7 +462,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
       *(*out)->split = (Split){.net = net};
   }
   s = ranks_agree(c, net, s);
-  SplitArgs args = {*out, lean && net, split, l.names, l.n, n, defines};
+  SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines};
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);
   if (s) {
@@ -465,5 +474,5 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
 
 StcStatus stc_plan_new_split(StcProgram *program, const char *device, const char *split, int n,
                              const char *const *defines, StcPlan **out) {
-  return plan_new_split(program, NULL, device, split, false, n, defines, out);
+  return plan_new_split(program, NULL, device, split, LEAN_NEVER, n, defines, out);
 }

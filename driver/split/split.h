@@ -7,6 +7,7 @@
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
+ *   ranks.c         the interface of plans over several processes, fields of parts
  *   net.c           joining the ranks of a run
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
@@ -78,14 +79,15 @@ typedef struct Transport Transport;
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
  * brought up to date; age: steps made since. net: the ranks that the parts are dealt out to, NULL: there is one. Those
  * of this rank are numbers begin .. end - 1. lean: no rank has the whole grid: parts run their own inits, and fields
- * are read and written part by part. */
+ * are read and written part by part. touched: some were set, without their ghost cells. */
 struct Split {
   StcProgram *program;
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   int rank, nparts;
   PartPlan *part;
   Net *net;
-  bool lean;
+  bool own_net; /* it goes with the plan */
+  bool lean, touched;
   int begin, end;
   int64_t every, age;
   int ntransfers;
@@ -114,12 +116,20 @@ void mpi_close(StcPlan *p);
 static inline bool transfer_is_here(const Split *s, const Transfer *t) {
   return s->part[t->from].plan && s->part[t->to].plan;
 }
-/* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. lean: if the program
- * allows it, no rank is to have the whole grid. */
-StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, bool lean, int n,
+/* stc_plan_new_split over the ranks of `net` (NULL: there is one), which must outlive the plan. lean: is no rank to
+ * have the whole grid, if the program allows it, or else not at all? */
+typedef enum Lean { LEAN_NEVER, LEAN_MAY, LEAN_MUST } Lean;
+StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
                          const char *const *defines, StcPlan **out);
 /* Can all parts of this rank that have something for each other send it from device to device? */
 bool parts_are_near(StcPlan *p);
+/* The transfer's cells between the field's memory in the part that is here and `side`, where they lie side by side. */
+StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side);
+size_t transfer_bytes(const Split *s, const Transfer *t);
+/* Where fields were set part by part since the last run on any rank: brings all ghost cells up to date. (ranks.c) */
+StcStatus split_refresh(StcPlan *p);
+/* All transfers of a field, in new memory of the plan's; their number in *n. */
+const Transfer *field_transfers(StcPlan *p, int field, int *n);
 /* The points of field `field` that part `part` has, as an array; its bytes. */
 CellArray part_array(const PartPlan *part, int field);
 size_t part_bytes(const PartPlan *part, int field);

@@ -15,10 +15,9 @@
 /* The most bytes that one MPI message has: its counts are ints. */
 enum { PIECE = 1 << 30 };
 
-/* begun: by this module, which is to end it. requests: of the messages under way. */
+/* requests: of the messages under way. */
 typedef struct NetState {
   MPI_Comm comm;
-  bool begun;
   int n, room;
   MPI_Request *requests;
 } NetState;
@@ -110,11 +109,8 @@ static void net_close(Net *net) {
   NetState *s = net->state;
   int ended = 0;
   MPI_Finalized(&ended);
-  if (!ended) {
+  if (!ended)
     MPI_Comm_free(&s->comm);
-    if (s->begun)
-      MPI_Finalize();
-  }
   free(s->requests);
   free(s);
   net->state = NULL;
@@ -156,16 +152,25 @@ static void find_place(Net *net) {
   MPI_Comm_free(&here);
 }
 
-/* Begins MPI, unless that has been done. */
-static bool begin(NetState *s, char *why) {
+/* Ends MPI when the process ends, unless that has been done. */
+static void end(void) {
+  int ended = 0;
+  MPI_Finalized(&ended);
+  if (!ended)
+    MPI_Finalize();
+}
+
+/* Begins MPI, unless that has been done; who begins it ends it. */
+static bool begin(char *why) {
   int initialized = 0, finalized = 0, provided;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (finalized)
     return snprintf(why, NET_WHY, "MPI has been ended in this process"), false;
-  s->begun = !initialized;
   if (!initialized && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     return snprintf(why, NET_WHY, "MPI_Init_thread failed"), false;
+  if (!initialized)
+    atexit(end);
   return true;
 }
 
@@ -174,7 +179,7 @@ static bool net_open(void *communicator, Net *out, char *why) {
   NetState *s = calloc(1, sizeof *s);
   if (!s)
     return snprintf(why, NET_WHY, "no memory"), false;
-  if (!begin(s, why))
+  if (!begin(why))
     return free(s), false;
   MPI_Comm_dup(communicator ? *(MPI_Comm *)communicator : MPI_COMM_WORLD, &s->comm);
   *out = (Net){.start = net_start,

@@ -27,8 +27,7 @@ static const PartPlan *link_part(const Split *s, const Link *l) {
 }
 static bool link_sends(const Split *s, const Link *l) { return s->part[l->from].plan != NULL; }
 
-/* The bytes of a transfer. */
-static size_t transfer_bytes(const Split *s, const Transfer *t) {
+size_t transfer_bytes(const Split *s, const Transfer *t) {
   const Module *m = s->part[t->to].module;
   size_t n = (size_t)type_bytes(m, m->fields[t->field].type);
   for (int d = 0; d < s->rank; d++)
@@ -73,6 +72,11 @@ static StcStatus copy_here(Device *d, const Sending *x, bool sends) {
         st = sends ? d->kind->fetch(d, to, from, (size_t)x->n) : d->kind->put(d, to, from, (size_t)x->n);
     }
   return st;
+}
+
+StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side) {
+  Sending x = side_by_side(p, t, sends, side);
+  return copy_here(&p->split->part[sends ? t->from : t->to].plan->device, &x, sends);
 }
 
 /* All transfers of a link, between the fields and its memory or, if it has such, its staging. */

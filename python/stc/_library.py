@@ -66,6 +66,10 @@ class CRunInfo(c.Structure):
                 ("until", c.c_char_p)]
 
 
+class CRanks(c.Structure):
+    _fields_ = [("communicator", c.c_void_p), ("module", c.c_char_p), ("parts", c.c_bool)]
+
+
 class CReduction(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("step", c.c_int64), ("f", c.c_double), ("i", c.c_int64)]
 
@@ -87,6 +91,9 @@ _FUNCTIONS = {
     "stc_program_rank": (c.c_int, [P]), "stc_program_steps": (c.c_int64, [P]),
     "stc_plan_new": (c.c_int, [P, c.c_char_p, c.c_int, STRINGS, OUT]), "stc_plan_free": (None, [P]),
     "stc_plan_new_split": (c.c_int, [P, c.c_char_p, c.c_char_p, c.c_int, STRINGS, OUT]),
+    "stc_plan_new_ranks": (c.c_int, [P, c.POINTER(CRanks), c.c_char_p, c.c_char_p, c.c_int, STRINGS, OUT]),
+    "stc_plan_part_count": (c.c_int, [P]), "stc_plan_part_field": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
+    "stc_plan_part_set": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]), "stc_plan_part_get": (c.c_int, [P, c.c_int, c.c_int, P, c.c_size_t]),
     "stc_plan_field": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_component": (c.c_int, [P, c.c_int, c.c_int, c.POINTER(CFieldInfo)]),
     "stc_plan_array": (c.c_int, [P, c.c_int, c.POINTER(CFieldInfo)]),

@@ -1,0 +1,201 @@
+/* ranks.c: the interface of plans over several processes: making them, and the fields of parts where no rank has the
+ * whole grid. */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+StcStatus stc_plan_new_ranks(StcProgram *program, const StcRanks *ranks, const char *device, const char *split, int n,
+                             const char *const *defines, StcPlan **out) {
+  static const StcRanks none;
+  StcContext *c = program->w.context;
+  Net *net;
+  int who;
+  *out = NULL;
+  ranks = ranks ? ranks : &none;
+  StcStatus s = net_open(c, ranks->module, ranks->communicator, &net);
+  if (s)
+    return s;
+  Str same = {.arena = program->w.arena};
+  str_addf(&same, "%s\n%s\n%s\n%s\n%d\n", stc_version(), program->text, device ? device : "", split ? split : "",
+           ranks->parts);
+  for (int i = 0; i < n + program->options.ndefines; i++)
+    str_addf(&same, "%s\n", i < n ? defines[i] : program->options.defines[i - n]);
+  if (!net_same(net, same.s, same.n, &who))
+    s = (context_error(c, "rank %d makes another plan than rank 0: programs, params, devices and cuts must be the same",
+                       who),
+         STC_USAGE);
+  if (!s)
+    s = plan_new_split(program, net, device, split, ranks->parts ? LEAN_MUST : LEAN_NEVER, n, defines, out);
+  if (s)
+    return net_close(net), s;
+  (*out)->split->own_net = true;
+  return STC_OK;
+}
+
+int stc_plan_part_count(const StcPlan *p) { return p->split ? p->split->end - p->split->begin : 0; }
+
+/* Part number `part` of this rank; NULL after an error. */
+static PartPlan *find_part(StcPlan *p, int part) {
+  Split *s = p->split;
+  if (!s || !s->lean)
+    context_error(p->w.context, "only a plan over ranks none of which has the whole grid has fields of parts");
+  else if (part < 0 || part >= s->end - s->begin)
+    context_error(p->w.context, "there is no part %d on this rank, which has %d", part, s->end - s->begin);
+  else
+    return &s->part[s->begin + part];
+  return NULL;
+}
+
+/* The points of declared field `field` that the part owns, as an array; false if there are none. */
+static bool own_points(const StcPlan *p, const PartPlan *part, int field, CellArray *out) {
+  const Box *box = &p->module->fields[p->homes[field].field].box;
+  bool any = true;
+  *out = (CellArray){0};
+  for (int d = 0; d < box->rank; d++) {
+    int64_t lo = affine_eval(box->lo[d], p->scalars, NULL), hi = affine_eval(box->hi[d], p->scalars, NULL);
+    out->lo[d] = lo > part->lo[d] ? lo : part->lo[d];
+    out->hi[d] = hi < part->hi[d] ? hi : part->hi[d];
+    any &= out->lo[d] <= out->hi[d];
+  }
+  return any;
+}
+
+StcStatus stc_plan_part_field(StcPlan *p, int part, int field, StcFieldInfo *out) {
+  const PartPlan *x = find_part(p, part);
+  CellArray own;
+  StcStatus s = x ? stc_plan_field(p, field, out) : STC_USAGE;
+  if (s)
+    return s;
+  bool any = own_points(p, x, field, &own);
+  out->bytes = p->program->declared[field].point_bytes;
+  for (int d = 0; d < out->rank; d++) {
+    out->shape[d] = any ? own.hi[d] - own.lo[d] + 1 : 0;
+    out->first[d] = own.lo[d];
+    out->bytes *= out->shape[d];
+  }
+  return STC_OK;
+}
+
+/* One run of points of `size` bytes between the part's array and the caller's (a runs_each callback). */
+typedef struct PartCopy {
+  char *to;
+  const char *from;
+  int64_t size;
+} PartCopy;
+static StcStatus copy_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const PartCopy *c = user;
+  memcpy(c->to + to * c->size, c->from + from * c->size, (size_t)(n * c->size));
+  return STC_OK;
+}
+
+/* Copies the points that the part owns in (`in`) or out. */
+static StcStatus copy_part(StcPlan *p, const PartPlan *part, int field, const void *in, void *out) {
+  StcPlan *q = part->plan;
+  int mine = stc_program_find_field(q->program, p->program->declared[field].name);
+  StcFieldInfo f;
+  CellArray own, all = part_array(part, q->homes[mine].field);
+  StcStatus s = stc_plan_field(q, mine, &f);
+  char *memory = s ? NULL : malloc((size_t)f.bytes + 1);
+  if (!s && !memory)
+    return computer_no_room(p->w.context, "a copy of field", f.name, (double)f.bytes);
+  if (!s)
+    s = stc_plan_get(q, mine, memory, (size_t)f.bytes);
+  if (!s && own_points(p, part, field, &own)) {
+    Runs r =
+        in ? runs_of(p->split->rank, own.lo, own.hi, &own, &all) : runs_of(p->split->rank, own.lo, own.hi, &all, &own);
+    PartCopy c = {in ? memory : out, in ? in : memory, p->program->declared[field].point_bytes};
+    runs_each(&r, copy_run, &c);
+  }
+  if (!s && in)
+    s = stc_plan_set(q, mine, memory, (size_t)f.bytes);
+  free(memory);
+  return s;
+}
+
+/* Checks the size of the caller's array, and copies. */
+static StcStatus move_part(StcPlan *p, int part, int field, const void *in, void *out, size_t bytes) {
+  StcFieldInfo f;
+  StcStatus s = stc_plan_part_field(p, part, field, &f);
+  if (s)
+    return s;
+  if (f.bytes != (int64_t)bytes)
+    return context_error(p->w.context, "part %d has %lld bytes of field %s, but %zu were given", part,
+                         (long long)f.bytes, f.name, bytes),
+           STC_USAGE;
+  if (f.temp)
+    return context_error(p->w.context, "field %s is temp: it holds no value from one time step to the next", f.name),
+           STC_USAGE;
+  return copy_part(p, find_part(p, part), field, in, out);
+}
+
+StcStatus stc_plan_part_set(StcPlan *p, int part, int field, const void *data, size_t bytes) {
+  StcStatus s = move_part(p, part, field, data, NULL, bytes);
+  if (s)
+    return s;
+  plan_mark_given(p, field, -1);
+  p->split->touched = true;
+  return STC_OK;
+}
+
+StcStatus stc_plan_part_get(StcPlan *p, int part, int field, void *data, size_t bytes) {
+  return move_part(p, part, field, NULL, data, bytes);
+}
+
+StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
+  StcStatus s = STC_OK;
+  for (int i = p->split->begin; i < p->split->end && !s && p->split->lean; i++) {
+    StcPlan *q = p->split->part[i].plan;
+    s = stc_plan_set_array(q, stc_program_find_array(q->program, stc_program_array_name(p->program, array)), data,
+                           bytes);
+  }
+  return s;
+}
+
+bool split_is_lean(const StcPlan *p) { return p->split && p->split->lean; }
+
+StcStatus split_restart(StcPlan *p) {
+  StcStatus s = STC_OK;
+  for (int i = p->split->begin; i < p->split->end && !s && p->split->lean; i++)
+    s = stc_plan_restart(p->split->part[i].plan);
+  return s;
+}
+
+/* ---------------------------------------------------------------- ghost cells of what was set */
+
+/* One transfer, by way of memory here; with a status already its message alone. */
+static StcStatus refresh(StcPlan *p, const Transfer *t, StcStatus s) {
+  const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
+  size_t bytes = transfer_bytes(p->split, t);
+  if (!x->plan && !y->plan)
+    return s;
+  char *memory = calloc(bytes + 1, 1);
+  if (!memory)
+    split_die(p, p->split->part[p->split->begin].module->fields[t->field].name, (double)bytes);
+  if (x->plan && !s)
+    s = transfer_copy(p, t, true, memory);
+  if (!x->plan || !y->plan)
+    net_message(p->split->net, x->plan ? y->rank : x->rank, x->plan != NULL, memory, bytes);
+  if (y->plan && !s)
+    s = transfer_copy(p, t, false, memory);
+  free(memory);
+  return s;
+}
+
+StcStatus split_refresh(StcPlan *p) {
+  Split *split = p->split;
+  const Module *m = split->part[split->begin].module;
+  bool all[split->net->size], any = false;
+  split->net->gather(split->net, &split->touched, sizeof split->touched, all);
+  for (int i = 0; i < split->net->size; i++)
+    any |= all[i];
+  StcStatus s = STC_OK;
+  for (int f = 0; f < m->nfields && any; f++) {
+    int n = 0;
+    const Transfer *t = m->fields[f].exchange == EXCHANGE_NONE ? NULL : field_transfers(p, f, &n);
+    for (int i = 0; i < n; i++)
+      s = refresh(p, &t[i], s);
+  }
+  split->touched = false;
+  return s;
+}

@@ -1,0 +1,187 @@
+/* ranks_test.c: plans over several processes by the public interface. Started by mpirun (tests/split/mpi.test) it is
+ * the processes; by itself it sees what is said where there is no MPI. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "driver/stc.h"
+#include "driver/tune/trial.h"
+
+static const char *const text =
+    "param N = 13, M = 10;\nparam w[4] : f32;\ngrid G = [0 .. N-1, 0 .. M-1], 5;\n"
+    "field U : f32 on G outside periodic history 1;\nfield A : f64[2] on [1 .. N-2, 0 .. M-1] outside clamp;\n"
+    "field K : f32 on G input;\n"
+    "init a(A)[1 .. N-2, 0 .. M-1] = {f64(idx(0)), f64(idx(1))};\n"
+    "stencil s(U)[G] = 0.25 * (U[-1,0] + U[0,1] + U@1[1,-1]) + K[0,0] * w[step % 4];\n"
+    "stencil t(A)[2 .. N-3, 0 .. M-1] = {A[-1,0][1] + f64(U), A[1,1][0]};\n";
+
+/* A context that keeps its first message, and the program. */
+typedef struct World {
+  Messages messages;
+  StcContext *c;
+  StcProgram *p;
+} World;
+
+static void compile(World *w, const char *source) {
+  memset(w, 0, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  StcOptions o = {.no_contract = true, .march = "nvptx"};
+  w->c = stc_context_new(&config);
+  assert_int_equal(stc_compile_string(w->c, "ranks.stn", source, &o, &w->p), STC_OK);
+}
+
+static void end(World *w) {
+  stc_program_free(w->p);
+  stc_context_free(w->c);
+}
+
+/* The value of U or K at a point of the grid. */
+static float value(int field, int64_t i, int64_t k) { return (float)(i * 7 % 5 + k * (field + 1) % 3) * 0.5f; }
+
+/* Sets field `field` of a plan with the whole grid. */
+static void set_whole(StcPlan *p, int field) {
+  float v[13][10];
+  for (int i = 0; i < 13; i++)
+    for (int k = 0; k < 10; k++)
+      v[i][k] = value(field, i, k);
+  assert_int_equal(stc_plan_set(p, field, v, sizeof v), STC_OK);
+}
+
+/* The same of all parts of this process. */
+static void set_parts(StcPlan *p, int field) {
+  for (int part = 0; part < stc_plan_part_count(p); part++) {
+    StcFieldInfo f;
+    assert_int_equal(stc_plan_part_field(p, part, field, &f), STC_OK);
+    float *v = malloc((size_t)f.bytes + 1);
+    for (int64_t i = 0; i < f.shape[0]; i++)
+      for (int64_t k = 0; k < f.shape[1]; k++)
+        v[i * f.shape[1] + k] = value(field, f.first[0] + i, f.first[1] + k);
+    assert_int_equal(stc_plan_part_set(p, part, field, v, (size_t)f.bytes), STC_OK);
+    free(v);
+  }
+}
+
+/* Runs 2 and 3 steps, having set what the plan starts from. */
+static void run(StcPlan *p, StcProgram *g, bool parts) {
+  static const float w[4] = {1, 0.5f, 0.25f, 2};
+  int u = stc_program_find_field(g, "U"), k = stc_program_find_field(g, "K");
+  (parts ? set_parts : set_whole)(p, u);
+  (parts ? set_parts : set_whole)(p, k);
+  assert_int_equal(stc_plan_set_array(p, 0, w, sizeof w), STC_OK);
+  assert_int_equal(stc_plan_run(p, 2, NULL), STC_OK);
+  assert_int_equal(stc_plan_run(p, 3, NULL), STC_OK);
+}
+
+/* Compares what this process' parts have of a field with the whole one. */
+static void compare(StcPlan *p, StcPlan *whole, int field) {
+  StcFieldInfo all, f;
+  assert_int_equal(stc_plan_field(whole, field, &all), STC_OK);
+  int64_t size = all.bytes / (all.shape[0] * all.shape[1]);
+  char *want = malloc((size_t)all.bytes);
+  assert_int_equal(stc_plan_get(whole, field, want, (size_t)all.bytes), STC_OK);
+  for (int part = 0; part < stc_plan_part_count(p); part++) {
+    assert_int_equal(stc_plan_part_field(p, part, field, &f), STC_OK);
+    char *got = malloc((size_t)f.bytes + 1);
+    assert_int_equal(stc_plan_part_get(p, part, field, got, (size_t)f.bytes), STC_OK);
+    for (int64_t i = 0; i < f.shape[0]; i++)
+      assert_memory_equal(got + i * f.shape[1] * size,
+                          want + ((f.first[0] - all.first[0] + i) * all.shape[1] + f.first[1] - all.first[1]) * size,
+                          (size_t)(f.shape[1] * size));
+    free(got);
+  }
+  free(want);
+}
+
+/* Without the whole grid on any process: the bits of one plan, twice. */
+static void test_parts(void **state) {
+  World w;
+  StcPlan *p, *whole;
+  StcRanks ranks = {.parts = true};
+  compile(&w, text);
+  assert_int_equal(stc_plan_new(w.p, "ref", 0, NULL, &whole), STC_OK);
+  run(whole, w.p, false);
+  assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "sim", "3x2/2", 0, NULL, &p), STC_OK);
+  assert_in_range(stc_plan_part_count(p), 1, 6);
+  for (int i = 0; i < 2; i++) {
+    run(p, w.p, true);
+    for (int f = 0; f < stc_program_field_count(w.p); f++)
+      compare(p, whole, f);
+    assert_int_equal(stc_plan_restart(p), STC_OK);
+  }
+  float x = 0;
+  assert_int_equal(stc_plan_set(p, 0, &x, 13 * 10 * sizeof x), STC_USAGE);
+  assert_non_null(strstr(w.messages.first, "take stc_plan_part_set"));
+  stc_plan_free(p);
+  stc_plan_free(whole);
+  end(&w);
+  (void)state;
+}
+
+/* With it on the first. */
+static void test_whole(void **state) {
+  World w;
+  StcPlan *p, *whole;
+  compile(&w, text);
+  assert_int_equal(stc_plan_new(w.p, "ref", 0, NULL, &whole), STC_OK);
+  run(whole, w.p, false);
+  assert_int_equal(stc_plan_new_ranks(w.p, NULL, "ref", "1x6", 0, NULL, &p), STC_OK);
+  run(p, w.p, false);
+  float got[13][10], want[13][10];
+  StcStatus s = stc_plan_get(p, 0, got, sizeof got);
+  assert_int_equal(stc_plan_get(whole, 0, want, sizeof want), STC_OK);
+  if (!s)
+    assert_memory_equal(got, want, sizeof got);
+  else
+    assert_non_null(strstr(w.messages.first, "it is on rank 0"));
+  stc_plan_free(p);
+  stc_plan_free(whole);
+  end(&w);
+  (void)state;
+}
+
+/* What cannot be, on all processes. */
+static void test_refused(void **state) {
+  World w;
+  StcPlan *p;
+  StcRanks ranks = {.parts = true};
+  char source[2048];
+  snprintf(source, sizeof source, "%sreduce r = sum(U) over G every 2;\n", text);
+  compile(&w, source);
+  assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "ref", "6", 0, NULL, &p), STC_USAGE);
+  assert_null(p);
+  assert_non_null(strstr(w.messages.first, "needs the whole grid in one place"));
+  end(&w);
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *define = rank && atoi(rank) == 1 ? "N=14" : "N=13";
+  compile(&w, text);
+  if (rank && atoi(getenv("OMPI_COMM_WORLD_SIZE")) > 1) {
+    assert_int_equal(stc_plan_new_ranks(w.p, NULL, "ref", "6", 1, &define, &p), STC_USAGE);
+    assert_non_null(strstr(w.messages.first, "rank 1 makes another plan than rank 0"));
+  }
+  end(&w);
+  (void)state;
+}
+
+/* There is no module. */
+static void test_missing(void **state) {
+  World w;
+  StcPlan *p;
+  compile(&w, text);
+  assert_int_equal(stc_plan_new_ranks(w.p, NULL, "ref", "6", 0, NULL, &p), STC_DEVICE);
+  assert_non_null(strstr(w.messages.first, "there is no stc-mpi.so"));
+  assert_non_null(strstr(w.messages.first, "mpicc -shared -fPIC -o stc-mpi.so stc-mpi.c"));
+  end(&w);
+  (void)state;
+}
+
+int main(void) {
+  const struct CMUnitTest with[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_whole),
+                                    cmocka_unit_test(test_refused)};
+  const struct CMUnitTest without[] = {cmocka_unit_test(test_missing)};
+  return getenv("STC_MPI") ? cmocka_run_group_tests(with, NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
+}
