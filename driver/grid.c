@@ -22,6 +22,11 @@ Const *program_bind(const StcProgram *p, const Module *m, Arena *a, Diags *d, in
 bool program_extents(const StcProgram *p, Arena *a, int n, const char *const *texts, int64_t extents[MAX_RANK]) {
   const Module *m = p->module;
   Field whole = {.name = "grid", .box = m->grid};
+  for (int d = 0; d < m->grid.rank && m->part; d++)
+    if (!affine_equal(m->part->gives.lo[d], m->grid.lo[d])) {
+      whole.box.lo[d] = m->part->own.lo[d];
+      whole.box.hi[d] = m->part->own.hi[d];
+    }
   memset(extents, 0, sizeof *extents * MAX_RANK);
   const Const *values = program_bind(p, m, a, diags_new(a, drop_message, NULL), n, texts);
   return values && field_shape(&whole, values, extents) > 0;

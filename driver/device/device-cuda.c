@@ -73,6 +73,7 @@ typedef struct Cuda {
   CuResult (*enable_access)(void *peer, unsigned flags);
   CuResult (*copy_peer)(void *to, void *to_context, const void *from, void *from_context, size_t size, void *stream);
   CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
+  CuResult (*stream_create)(void **stream, unsigned flags, int priority);
   CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
 } Cuda;
 
@@ -140,6 +141,7 @@ static const GpuEntry peer_entries[] = {
     {"cuCtxEnablePeerAccess", offsetof(CudaState, cu.enable_access)},
     {"cuMemcpyPeerAsync", offsetof(CudaState, cu.copy_peer)},
     {"cuMemcpy3DPeerAsync", offsetof(CudaState, cu.copy_peer_3d)},
+    {"cuStreamCreateWithPriority", offsetof(CudaState, cu.stream_create)},
 };
 
 /* Those of copies to the host beside launches. Where one is missing launches wait for the copies. */
@@ -414,12 +416,13 @@ static bool cuda_near(Device *d, Device *other) {
   return e == 0 || e == CU_ACCESS_ENABLED;
 }
 
-/* The lane's stream, in *out; made when it is first used. */
+/* The lane's stream, in *out; made when it is first used. Blocks in lanes of lower numbers go first. Priorities are
+ * negative numbers, which the driver brings into the range that it has. */
 static StcStatus lane_stream(Device *d, int lane, void **out) {
   CudaState *s = d->state;
   StcStatus st = use(d);
   if (!st && lane != LANE_MAIN && !s->gpu.lanes[lane])
-    st = check(d, s->gpu.call.stream_create(&s->gpu.lanes[lane], GPU_STREAM_NON_BLOCKING), "making a stream");
+    st = check(d, s->cu.stream_create(&s->gpu.lanes[lane], GPU_STREAM_NON_BLOCKING, lane - LANES), "making a stream");
   *out = lane == LANE_MAIN ? s->gpu.user : s->gpu.lanes[lane];
   return st;
 }

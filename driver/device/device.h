@@ -20,7 +20,8 @@ typedef struct Launch {
 } Launch;
 
 /* Lanes of a device that has marks: what is in one is done in order, and waits for other lanes where it is told to.
- * Lane 0 is where all goes that is not said to be in another. */
+ * Lane 0 is where all goes that is not said to be in another. Of launches in others those in lanes of lower numbers are
+ * given room first, if the device can. */
 enum { LANE_MAIN, LANES = 8 };
 
 /* What a device that runs whole modules is given. */

@@ -617,6 +617,10 @@ int cuStreamCreate(void **stream, unsigned flags) {
   return SUCCESS;
 }
 
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+  return priority < 0 ? cuStreamCreate(stream, flags) : fault("cuStreamCreateWithPriority");
+}
+
 int cuStreamDestroy_v2(void *stream) {
   ALONE;
   if (beside_stream(stream))
