@@ -214,14 +214,22 @@ def check_pictures(np, folder, stc):
     assert picture.shape == (10, 12, 3) and close(picture[0, 0], (59, 76, 192)) and close(picture[9, 11], (180, 4, 38))
     assert (np.asarray(Image.open(folder / "x.png")) == 221).all()
     run(stc, folder, "plane.stn", [("u", "c.png")], "--steps=0", "--contours=4", "--colors=gray")
-    picture = np.asarray(Image.open(folder / "c.png"))[..., 0].astype(int)
     i, j = np.meshgrid(np.arange(5), np.arange(7), indexing="ij")
-    level = (i + 100 * j) / 604
-    band = np.minimum((level * 5).astype(int), 5)
+    check_contours(np, folder / "c.png", i + 100 * j, 4)
+    run(stc, folder, "fields.stn", [("u", "d.png")], "--steps=0", "--contours=3", "--colors=gray", "--slice=1:5")
+    check_contours(np, folder / "d.png", expected(np, "u", 0)[:, 5, :].astype("f8"), 3)
+
+
+def check_contours(np, path, values, n):
+    """A grey picture of the plane `values` with n black lines between its values."""
+    from PIL import Image
+    picture = np.asarray(Image.open(path))[..., 0].astype(int)
+    level = (values - values.min()) / (values.max() - values.min())
+    band = np.minimum((level * (n + 1)).astype(int), n + 1)
     line = np.zeros(band.shape, bool)
     line[:, :-1] |= band[:, :-1] != band[:, 1:]
     line[:-1] |= band[:-1] != band[1:]
-    assert (picture[line] == 0).all() and (abs(picture - 255 * level) <= 1)[~line].all()
+    assert line.any() and (picture[line] == 0).all() and (abs(picture - 255 * level) <= 1)[~line].all(), path
 
 
 def check_photo(np, folder, stc):
