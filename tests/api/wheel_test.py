@@ -36,17 +36,30 @@ def check_metadata(python):
         "import pathlib; assert pathlib.Path(stc.__file__).with_name('py.typed').exists()")
 
 
+def check_conda(maker, python, clone, wheel, work):
+    """The conda package that the recipe makes of the wheel works where its files are, in place of the wheel's."""
+    run(maker, Path(__file__).with_name("conda_build.py"), clone / "packaging/conda/recipe.yaml", work / "conda",
+        env=dict(os.environ, STC_WHEEL=str(wheel)), cwd=work)
+    files = work / "conda/files"
+    assert '"stc = stc.__main__:main"' in (files / "info/link.json").read_text() and (files / "info/licenses/LICENSE").exists()
+    program = "grid G = [0 .. 9], 3;\nfield A : f32 on G;\ninit a(A)[G] = 1;\nstencil s(A)[G] = A + 1;\n"
+    told = run(python, "-c", f"import stc; r = stc.compile({program!r}).plan(device='host:1'); r(); print(stc.__file__, r['A'][9])",
+               env=dict(PATH=f"{work}/user/bin", HOME=str(work), PYTHONPATH=str(files / "site-packages")), cwd=work)
+    assert told == f"{files}/site-packages/stc/__init__.py 4.0\n", told
+
+
 def main(source, library, standin):
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         clone = work / "clone"
         run("git", "clone", "-q", "--depth=1", f"file://{Path(source).resolve()}", clone)
-        maker = environment(work / "maker", "wheel", "scikit-build-core")
+        maker = environment(work / "maker", "wheel", "scikit-build-core", "py-rattler-build", "zstandard")
         wheel = Path(run(maker, clone / "python/make_wheel.py", work / "out", "--prebuilt", library).split()[-1])
         assert wheel.name.endswith("-py3-none-manylinux_2_36_x86_64.whl") and wheel.stat().st_size < 60e6, wheel
         assert run("git", "-C", clone, "status", "--porcelain", "--ignored") == "", "the build left something in the sources"
         python = environment(work / "user", "numpy", "pytest", "pillow", "ipython", "jax", wheel)
         check_metadata(python)
+        check_conda(maker, python, clone, wheel, work)
         bare = dict(PATH=f"{work}/user/bin", HOME=folder, STC_STANDIN_DIR=standin, PYTHONDONTWRITEBYTECODE="1")
         assert run(work / "user/bin/stc", "--version", env=bare).startswith("stc ")
         print(run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", clone / "python/tests", env=bare, cwd=folder))

@@ -46,6 +46,15 @@ class Check(unittest.TestCase):
         self.assertEqual(self.check("--device=sim", "--only=no such run")[1], 1)
 
 
+class Writing(unittest.TestCase):
+    def test_measures_and_cleans_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text, status = script("writing.py", STC, "--device=host:1", "--size=64", "--steps=40", "--every=10,20", "--turns=1", "--folder=" + folder)
+            self.assertEqual((status, os.listdir(folder)), (0, []), text)
+            self.assertRegex(text, r"host:1, 64\^2, 40 steps alone: loop [0-9.]+ s, process [0-9.]+ s\n  every 10: 5 fields of .*\n  every 20: 3 fields of ")
+            self.assertEqual(script("writing.py", STC, "--device=nothing", "--turns=1", "--folder=" + folder)[1], 1)
+
+
 class All(unittest.TestCase):
     def test_does_all_parts_in_time(self):
         with tempfile.TemporaryDirectory() as folder:
