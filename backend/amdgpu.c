@@ -41,7 +41,14 @@ static LLVMValueRef id(Emit *e, const char *what, int hw) {
                         NULL);
 }
 
-static LLVMValueRef thread(Emit *e, int hw) { return id(e, "workitem", hw); }
+/* A wave is so many threads that follow each other, those along x first: where lines along x are whole waves, the other
+ * numbers of a thread are the same in a wave, which LLVM is told. */
+static LLVMValueRef thread(Emit *e, int hw) {
+  LLVMValueRef own = id(e, "workitem", hw);
+  if (hw == 0 || !emit_lines_are_waves(e))
+    return own;
+  return emit_intrinsic(e, e->entry.b, "llvm.amdgcn.readfirstlane", 1, &e->i32, 1, &own);
+}
 static LLVMValueRef block(Emit *e, int hw) { return id(e, "workgroup", hw); }
 
 /* A fence for the block's threads that orders accesses to shared memory alone. */

@@ -9,20 +9,27 @@
 enum { KEY_LANE = 4000, KEY_ROW };
 /* How far sums are followed, the most bytes that an offset may come to; accesses of a loop from which on their pointers
  * are too many. */
-enum { DEEPEST = 8, MOST_BYTES = INT32_MAX / 2, MANY_ACCESSES = 24 };
+enum { DEEPEST = 8, MOST_BYTES = INT32_MAX / 2, MANY_ACCESSES = 32 };
+
+bool emit_lines_are_waves(const Emit *e) {
+  int32_t lanes = e->target->info.lanes;
+  return e->target->keep_offset && lanes > 0 && e->k->threads[e->k->rank - 1] % lanes == 0;
+}
 
 /* What emit_is_threads knows of a value. */
 static char same_for_all, differs;
 
-/* May `v` differ from thread to thread? Found out: by the start of a loop for its index, by its operands for what is
- * computed. */
+/* May `v` differ between threads of a wave? Found out: by the start of a loop for its index, by its operands for what
+ * is computed. */
 static bool find_threads(Emit *e, const Value *v) {
   const Op *def = v->def;
   if (!def) {
     const Op *loop = v->block ? v->block->parent : NULL;
     return !loop || loop->code != OP_FOR || v->index > 0 || emit_is_threads(e, loop->operands[0]);
   }
-  if (def->code == OP_THREAD || def->nblocks || !(op_info[def->code].flags & OPF_PURE))
+  if (def->code == OP_THREAD)
+    return def->sym == e->k->rank - 1 || !emit_lines_are_waves(e);
+  if (def->nblocks || !(op_info[def->code].flags & OPF_PURE))
     return true;
   for (int i = 0; i < def->noperands; i++)
     if (emit_is_threads(e, def->operands[i]))
@@ -91,10 +98,12 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out)
   return true;
 }
 
-/* Counts accesses to global memory (a block_walk callback). */
-static void count_access(void *user, Op *op) { *(int *)user += op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0; }
+/* Counts what wants scalar registers: accesses to global memory and tests of coordinates (a block_walk callback). */
+static void count_access(void *user, Op *op) {
+  *(int *)user += op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0 || op->code == OP_INSIDE;
+}
 
-/* Has the innermost loop many accesses? */
+/* Has the innermost loop many of those? */
 static bool has_many(Emit *e) {
   Walk *w = e->walk;
   if (w && w->accesses < 0) {

@@ -94,7 +94,7 @@ typedef struct Walk {
   struct Walk *about;
   const Op *loop;
   LLVMBasicBlockRef before, head;
-  int accesses;         /* to global memory, < 0: not counted */
+  int accesses;         /* to global memory, and tests of coordinates; < 0: not counted */
   Place start;          /* at the end of `before` */
   LLVMBuilderRef chain; /* where runners are moved on */
   LLVMValueRef fork;    /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
@@ -212,7 +212,10 @@ LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64
  * division; NULL if it does not. */
 LLVMValueRef emit_turn(Emit *e, const Op *op);
 
-/* May `v` differ from thread to thread? */
+/* Is a line of threads along the last dimension one wave of the target, or several? Then Target.thread gives the same
+ * along the others for all threads of a wave, and LLVM knows. */
+bool emit_lines_are_waves(const Emit *e);
+/* May `v` differ between threads of a wave? */
 bool emit_is_threads(Emit *e, const Value *v);
 /* The last coordinate of an access as uniform + c and, in bytes and as an i64 of at most 32 bits, what the thread adds.
  */
