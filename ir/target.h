@@ -17,6 +17,8 @@ typedef struct TargetInfo {
   int64_t shared_per_core;  /* of one multiprocessor */
   int32_t max_threads_per_core;
   int32_t registers_per_core; /* 32 bit */
+  int32_t most_registers;     /* of a thread, 0: 255 */
+  double word_registers;      /* that 32-bit words alive in a thread take, of what they take of NVIDIA's, 0: as many */
   int32_t cores;              /* multiprocessors, or CPU cores */
   /* What it can do, for estimates (0: unknown): bytes to and from memory, and from the largest cache, in 1e9/s;
    * additions of f32 and f64 in 1e9/s; what starting a kernel costs, in microseconds. */

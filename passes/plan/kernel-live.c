@@ -242,13 +242,23 @@ static double registers_wanted(const Module *m, Kernel *k, double live) {
   return several ? 16 + 0.9 * live : 12 + live + 0.4 * (early - live);
 }
 
+/* Has kernel `k` private arrays of 64-bit elements? Their values fill pairs of registers by themselves. */
+static bool keeps_pairs(const Kernel *k) {
+  for (int a = 0; a < k->narrays; a++)
+    if (k->arrays[a].space == SPACE_PRIVATE && type_size(k->arrays[a].type) > 4)
+      return true;
+  return false;
+}
+
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
-  int64_t threads = 1, limit = MOST_REGISTERS, live = kernel_live_words(m, k, false);
+  int64_t threads = 1, limit = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS,
+          live = kernel_live_words(m, k, false);
   for (int d = 0; d < k->rank; d++)
     threads *= k->threads[d];
   if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
     limit = t->registers_per_core / threads / 8 * 8;
-  double wanted = registers_wanted(m, k, (double)live);
+  double wanted =
+      registers_wanted(m, k, (double)live) * (t->word_registers > 0 && !keeps_pairs(k) ? t->word_registers : 1);
   *spilled = live > limit + SAVED_REGISTERS ? (int32_t)(live - limit - SAVED_REGISTERS) : 0;
   return (int32_t)(wanted < (double)limit ? wanted : (double)limit);
 }

@@ -186,6 +186,9 @@ static void test_live(void **state) {
   assert_true(kernel_registers(&CARD, m, k, &spilled) > 5);
   assert_int_equal(spilled, 0);
   assert_int_equal(kernel_registers(&few, m, k, &spilled), 8);
+  TargetInfo pairs = CARD;
+  pairs.word_registers = 2;
+  assert_int_equal(kernel_registers(&pairs, m, k, &spilled) / 2, kernel_registers(&CARD, m, k, &spilled));
 }
 
 /* What keeps a core from holding more blocks. */
