@@ -289,8 +289,9 @@ static const char *level_name(OpLevel l) { return l == LEVEL_SIR ? "stencil IR" 
 static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, Step *s, Module *m) {
   Str notes = {.arena = with->arena};
   PassContext own = *with, *c = &own;
-  own.notes = &notes;
   const char *name = s->pass->name;
+  bool dumped = h->print_all || list_has(h->print_after, name);
+  own.notes = dumped ? &notes : NULL;
   if (!(s->pass->from & m->level)) {
     diag_error(c->diags, no_loc(), "pass '%s' takes %s, but the module is %s here; %s", name, level_name(s->pass->from),
                level_name(m->level),
@@ -305,7 +306,7 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
   s->ms = 1e3 * clock_seconds() - start;
   if (!m || diags_errors(c->diags) > errors)
     return NULL;
-  if (h->print_all || list_has(h->print_after, name))
+  if (dumped)
     dump(to, "after", name, c->notes, m);
   if ((h->verify_each || VERIFY_ALWAYS) && !module_verify(m, c->diags)) {
     diag_error(c->diags, no_loc(),

@@ -11,8 +11,9 @@
  * thread itself. */
 #include "passes/kernel/crossing.h"
 
-/* Blocks with more threads along a dimension are not analysed: everything crosses. */
-enum { MAX_THREADS = 4096 };
+/* Blocks with more threads along a dimension are not analysed: everything crosses. Answers are kept about so many kinds
+ * of accesses. */
+enum { MAX_THREADS = 4096, MAX_KINDS = 512 };
 
 /* No cell's number, and no part of one that is reasoned about, is as large as this. */
 static const int64_t MAX_CELL = (int64_t)1 << 40;
@@ -27,6 +28,7 @@ typedef struct Equation {
 Crossing *crossing_new(Arena *a, Ranges *r) {
   Crossing *c = ARENA_NEW(a, Crossing);
   c->ranges = r;
+  c->known = ARENA_ARRAY(a, uint8_t *, MAX_KINDS);
   for (int d = 0; d < r->k->rank; d++)
     c->step[d] = ARENA_ARRAY(a, bool, r->k->threads[d] <= MAX_THREADS ? 2 * r->k->threads[d] + 1 : 1);
   return c;
@@ -37,6 +39,34 @@ static int32_t root_of(const Kernel *k, int32_t i) {
   while (k->arrays[i].storage >= 0)
     i = k->arrays[i].storage;
   return i;
+}
+
+/* Have the forms the same terms, in the same order? */
+static bool same_form(const Linear *x, const Linear *y) {
+  bool same = x->c == y->c && x->n == y->n;
+  for (int i = 0; i < x->n && same; i++)
+    same = x->t[i].coef == y->t[i].coef && x->t[i].atom.kind == y->t[i].atom.kind &&
+           x->t[i].atom.index == y->t[i].atom.index && x->t[i].atom.v == y->t[i].atom.v;
+  return same;
+}
+
+/* Do both touch the same cells in the same way, as far as can be seen at once? */
+static bool same_cells(const Access *x, const Access *y, int rank) {
+  bool same = x->array == y->array && x->root == y->root && x->write == y->write && x->cells == y->cells;
+  for (int d = rank - 1; d >= 0 && same; d--)
+    same = x->exact[d] == y->exact[d] && same_form(&x->index[d], &y->index[d]);
+  return same;
+}
+
+/* The kind of access `x` to an array of rank `rank`. */
+static int32_t kind_of(Crossing *c, const Access *x, int rank) {
+  for (int32_t i = 0; i < c->nkinds; i++)
+    if (same_cells(c->kinds[i], x, rank))
+      return i;
+  if (c->nkinds == MAX_KINDS)
+    return -1;
+  ARENA_PUSH(c->ranges->arena, c->kinds, c->nkinds, x);
+  return c->nkinds - 1;
 }
 
 /* See crossing.h. */
@@ -56,6 +86,7 @@ Access *access_new(Crossing *c, const Op *op, bool looped) {
     x->exact[d] = form.known && value.known && form.lo == value.lo && form.hi == value.hi;
     x->exact[d] &= !__builtin_add_overflow(x->index[d].c, op->off[d], &x->index[d].c);
   }
+  x->kind = kind_of(c, x, r->k->arrays[op->sym].rank);
   return x;
 }
 
@@ -212,8 +243,9 @@ static void add_cells(Equation *e, const Access *x, const Access *y) {
     e->divisor = 1;
 }
 
-/* May different threads, or (`far`) threads of warps that are no neighbours, touch the same memory by x and y? */
-static bool cross(Crossing *c, const Access *x, const Access *y, bool far) {
+/* Finds whether different threads, or (`far`) threads of warps that are no neighbours, may touch the same memory by x
+ * and y. */
+static bool find_cross(Crossing *c, const Access *x, const Access *y, bool far) {
   const Kernel *k = c->ranges->k;
   Equation e[MAX_RANK];
   int n = 0, rank = k->arrays[x->array].rank;
@@ -231,6 +263,19 @@ static bool cross(Crossing *c, const Access *x, const Access *y, bool far) {
       n++;
     }
   return single_solutions(c, n, e) && other_solution(c, n, e, far, 0, (int64_t[MAX_RANK]){0});
+}
+
+/* The same, asked of each two kinds once. */
+static bool cross(Crossing *c, const Access *x, const Access *y, bool far) {
+  if (x->kind < 0 || y->kind < 0)
+    return find_cross(c, x, y, far);
+  uint8_t **row = &c->known[x->kind], asked = far ? 1 : 2, yes = far ? 4 : 8;
+  if (!*row)
+    *row = ARENA_ARRAY(c->ranges->arena, uint8_t, MAX_KINDS);
+  uint8_t *known = *row + y->kind;
+  if (!(*known & asked))
+    *known |= find_cross(c, x, y, far) ? asked | yes : asked;
+  return *known & yes;
 }
 
 bool accesses_cross(Crossing *c, const Access *x, const Access *y) { return cross(c, x, y, false); }

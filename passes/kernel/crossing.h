@@ -7,19 +7,24 @@
 
 /* An op that reads or writes an array: the array, the array that owns its storage, and its first cell: index[d] is a
  * linear form, the constant offset included; exact[d] says that the form did not wrap. cells: how many it touches along
- * the last dimension. looped: inside a for. met: the threads of neighbouring warps have met since. */
+ * the last dimension. looped: inside a for. met: the threads of neighbouring warps have met since. kind: a number that
+ * accesses to the same cells have in common, -1: none. */
 typedef struct Access {
   const Op *op;
-  int32_t array, root, cells;
+  int32_t array, root, cells, kind;
   bool write, looped, met;
   bool exact[MAX_RANK];
   Linear index[MAX_RANK];
 } Access;
 
-/* The question, for the kernel of `ranges`: scratch memory for its threads. */
+/* The question, for the kernel of `ranges`: scratch memory for its threads, the kinds of accesses seen, and the
+ * answers: known[x][y] holds bits of those about kinds x and y, NULL: there are none about x. */
 typedef struct Crossing {
   Ranges *ranges;
   bool *step[MAX_RANK];
+  int32_t nkinds;
+  const Access **kinds;
+  uint8_t **known;
 } Crossing;
 
 Crossing *crossing_new(Arena *a, Ranges *r);

@@ -315,6 +315,14 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
 
 /* ---- choosing */
 
+/* Is there nothing to decide of a step that is not to be cut, and nobody who wants to know what it costs? */
+static bool is_settled(const Fuse *f) {
+  bool settled = !f->c->notes && !f->c->stats && !diags_remarks_enabled(f->c->diags);
+  for (int i = 1; i < f->n; i++)
+    settled = settled && !may_cut(f, i);
+  return settled;
+}
+
 /* Makes the cut that is expected to run fastest; none if several steps a tile are asked for (if that is not legal,
  * time-tile reports it). */
 static void auto_cut(const Fuse *f) {
@@ -377,6 +385,8 @@ static Fuse fuse_start(PassContext *c, Module *m) {
 bool plan_cut(PassContext *c, Module *m, const char *cuts) {
   Fuse f = fuse_start(c, m);
   f.points = grid_points(c->schedule, m);
+  if (strcmp(cuts, "auto") == 0 && is_settled(&f))
+    return true;
   measure_groups(&f);
   if (strcmp(cuts, "auto"))
     return explicit_cut(&f, cuts);
