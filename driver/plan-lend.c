@@ -121,10 +121,12 @@ bool plan_may_lend(StcPlan *p, int field, int component, int ahead) {
   const Slot *slot = slot_to_lend(p, field, component);
   if (!slot || (!p->device.kind->stage_new && p->device.kind->dlpack != DEVICE_MEMORY_HERE) || !lending_of(p))
     return false;
-  for (int i = 0; i < ahead; i++)
-    if (!add_spare(p, slot->size))
-      return false;
-  return !p->device.kind->stage_new || ahead > 0;
+  int made = 0;
+  while (made < ahead && add_spare(p, slot->size))
+    made++;
+  for (bool some = made < ahead; some && made > 0; made--)
+    free_loan(take_spare(p->lending, slot->size));
+  return made == ahead && (!p->device.kind->stage_new || ahead > 0);
 }
 
 /* ---------------------------------------------------------------- lending */
