@@ -111,6 +111,18 @@ static void test_exchange_too_late(void **state) {
   must_find(w, "was not brought up to date for the level after");
 }
 
+/* The last launch before an exchange begins a row too late: a point of the part's own is not computed. */
+static void test_rows_left_out(void **state) {
+  World *w = *state;
+  assert_int_equal(stc_plan_run(w->plan, 2, NULL), STC_OK);
+  const PartPlan *part = &w->plan->split->part[2];
+  Const *scalars = (Const *)part->made->scalars[WINDOW_REST];
+  Affine first = part->plan->module->part->gives.lo[0];
+  assert_int_equal(scalars[first.t[0].scalar].i, part->lo[0]);
+  scalars[first.t[0].scalar].i++;
+  must_find(w, "buffer 'U' has no value at [6, 0]");
+}
+
 /* Without a word on the cut it is the one with least to exchange: whole rows or planes before all, as long as they are
  * thick; never along a dimension that cannot be cut, nor into more parts than points. */
 static void test_choice(void **state) {
@@ -150,6 +162,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_version_left_out, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_corner_missing, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_exchange_too_late, make_world, free_world),
+      cmocka_unit_test_setup_teardown(test_rows_left_out, make_world, free_world),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
