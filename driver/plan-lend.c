@@ -96,8 +96,10 @@ void plan_free_loans(StcPlan *p) {
  * it would have to be gathered, or lies where it must stay. */
 static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
+  if (p->device.kind->whole || p->split)
+    return NULL;
   Home h = p->homes[field];
-  if (p->device.kind->whole || p->split || h.packed || (component < 0 && d->ncomponents > 1))
+  if (h.packed || (component < 0 && d->ncomponents > 1))
     return NULL;
   int at = h.field + (component > 0 ? component : 0);
   Slot *slot = p->module->fields[at].temp || p->fixed[at] >= 0 ? NULL : &p->slots[p->slot_of_field[at]];

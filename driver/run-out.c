@@ -377,7 +377,7 @@ static StcStatus watch(const Job *j, Outputs *out) {
       continue;
     struct Period *p = &out->periods[out->nperiods++];
     *p = (struct Period){out, every};
-    s = plan_watch(j->plan, every, takes_fields(out, every), outputs_step, p);
+    s = plan_watch(j->plan, every, !j->plan->split && takes_fields(out, every), outputs_step, p);
   }
   return s;
 }
