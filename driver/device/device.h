@@ -90,6 +90,10 @@ typedef struct DeviceKind {
   void (*stage_free)(Device *d, Stage *s);
   StcStatus (*stage_fill)(Device *d, Stage *s, const void *from);
   const void *(*stage_values)(Device *d, Stage *s, const char **why);
+  /* Memory of this computer that is copied to and from the device at full speed; NULL: there is none left, or no such
+   * thing. Its return. */
+  void *(*pinned_new)(Device *d, size_t size);
+  void (*pinned_free)(Device *d, void *memory);
   /* Between two devices of this kind; NULL: only by way of the host. */
   bool (*near)(Device *d, Device *other); /* can `d` send to the other one? */
   StcStatus (*mark)(Device *d, int lane); /* a place behind all there was so far in the lane */

@@ -200,6 +200,19 @@ const void *gpu_stage_values(Device *d, Stage *s, const char **why) {
   return e ? NULL : s->values;
 }
 
+void *gpu_pinned_new(Device *d, size_t size) {
+  Gpu *g = d->state;
+  void *memory = NULL;
+  bool can = g->call.copy_out_async && size && !g->make_current(d);
+  return can && g->host_alloc(d, &memory, size) == 0 ? memory : NULL;
+}
+
+void gpu_pinned_free(Device *d, void *memory) {
+  Gpu *g = d->state;
+  if (!g->make_current(d))
+    g->call.host_free(memory);
+}
+
 /* ---------------------------------------------------------------- launches */
 
 StcStatus gpu_launch(Device *d, const Launch *l, void **args, void **extra) {

@@ -96,6 +96,8 @@ StcStatus gpu_stage_new(Device *d, size_t size, Stage **out);
 void gpu_stage_free(Device *d, Stage *s);
 StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from);
 const void *gpu_stage_values(Device *d, Stage *s, const char **why);
+void *gpu_pinned_new(Device *d, size_t size);
+void gpu_pinned_free(Device *d, void *memory);
 bool gpu_inspect(Device *d, int kernel, KernelInfo *out);
 StcStatus gpu_fork(Device *d);
 StcStatus gpu_join(Device *d);

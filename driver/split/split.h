@@ -95,7 +95,7 @@ struct Split {
   const Transport *transport;
   void *state;      /* the transport's */
   void *ranks;      /* transport-mpi.c's */
-  double exchanged; /* seconds in exchanges of the run, as far as the host waits for them */
+  double exchanged; /* seconds in exchanges of the run with other ranks, from the end of the steps before */
 };
 
 /* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */

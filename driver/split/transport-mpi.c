@@ -7,11 +7,12 @@
 #include <string.h>
 
 /* The message between two parts of which one is here, `bytes` long. memory: here; staging: on the part's device, NULL
- * where that has none or copies for itself. */
+ * where that has none or copies for itself. pinned: the memory is the device's to give back. */
 typedef struct Link {
   int from, to;
   size_t bytes;
   char *memory, *staging;
+  bool pinned;
 } Link;
 
 /* The links of a plan, those that send first. */
@@ -138,11 +139,11 @@ static StcStatus unpack(StcPlan *p) {
 StcStatus mpi_exchange(StcPlan *p, StcStatus s) {
   Split *split = p->split;
   const MpiState *m = split->ranks;
-  double start = clock_seconds();
   for (int i = split->begin; i < split->end && !s; i++) {
     Device *d = &split->part[i].plan->device;
     s = d->kind->whole ? STC_OK : d->kind->wait(d);
   }
+  double start = clock_seconds();
   if (!s)
     s = pack(p);
   split->net->start(split->net, m->n, m->messages);
@@ -170,12 +171,15 @@ static StcStatus make_memory(StcPlan *p, Link *l) {
   Device *d = &link_part(s, l)->plan->device;
   void *staging = NULL;
   StcStatus st = STC_OK;
-  if (!d->kind->whole && d->kind->send)
+  if (!d->kind->whole && d->kind->near && d->kind->near(d, d))
     st = device_alloc(d, "ghost cells on their way", l->bytes, 0, &staging);
   l->staging = staging;
   if (st || (staging && s->net->device_pointers && strncmp(d->kind->name, "cuda", 4) == 0))
     return st;
-  l->memory = calloc(l->bytes + 1, 1);
+  l->memory = d->kind->pinned_new ? d->kind->pinned_new(d, l->bytes) : NULL;
+  l->pinned = l->memory != NULL;
+  if (!l->memory)
+    l->memory = calloc(l->bytes + 1, 1);
   return l->memory ? st : computer_no_room(p->w.context, "ghost cells", "on their way", (double)l->bytes);
 }
 
@@ -205,7 +209,10 @@ void mpi_close(StcPlan *p) {
   MpiState *m = s->ranks;
   for (int i = 0; m && i < m->n; i++) {
     Device *d = &link_part(s, &m->links[i])->plan->device;
-    free(m->links[i].memory);
+    if (m->links[i].pinned)
+      d->kind->pinned_free(d, m->links[i].memory);
+    else
+      free(m->links[i].memory);
     if (m->links[i].staging)
       d->kind->release(d, m->links[i].staging, m->links[i].bytes);
   }
