@@ -215,16 +215,25 @@ def table_cpu():
     return markdown(["program", "type", "points", "C loops", "naive", "overlap T=1", "overlap", "stream", "stream / C"], rows)
 
 
-def table_amd():
-    """What walks take on AMD processors, before and after: a thread's registers, a SIMD's waves, instructions a point and
-    step, waits in the loop."""
+def amd_lines(part, keys):
+    """What the kernels for `part` of the tiles take on AMD processors, before > after: by processor the figures `keys`, each with its form."""
     file, lines = data("amd.json"), {}
     for r in file["rows"]:
-        both = [r[when] for when in ("before", "after")]
-        cells = [" > ".join(dict.fromkeys(form % b[key] for b in both)) for key, form in
-                 (("vgprs", "%d"), ("waves", "%g"), ("point", "%.1f"), ("waits", "%d"))]
-        lines.setdefault(r["program"], []).append("; ".join(cells))
-    return markdown(["program"] + file["cpus"], [[program] + cells for program, cells in lines.items()])
+        both = [r[when][part] for when in ("before", "after") if part in r[when]]
+        spilled = [{**b, "spills": b["vgpr_spills"] + b["sgpr_spills"], "kib": b["lds"] / 1024} for b in both]
+        cells = [" > ".join(dict.fromkeys(form % b[key] for b in spilled)) for key, form in keys]
+        lines.setdefault((r["program"], r["type"]), {})[r["cpu"]] = "; ".join(cells)
+    return markdown(["program", "type"] + file["cpus"], [[*program] + [cells.get(cpu, "") for cpu in file["cpus"]] for program, cells in lines.items()])
+
+
+def table_amd():
+    """Walks away from edges on AMD processors: a thread's vector registers, spilled ones, a block's KiB of LDS, a SIMD's waves, instructions a point."""
+    return amd_lines("inner", (("vgprs", "%d"), ("spills", "%d"), ("kib", "%g"), ("waves", "%g"), ("point", "%.1f")))
+
+
+def table_amd_edges():
+    """The same at edges: a thread's vector registers, spilled ones, instructions a point."""
+    return amd_lines("edges", (("vgprs", "%d"), ("spills", "%d"), ("point", "%.1f")))
 
 
 def table_readme():
@@ -238,7 +247,7 @@ def table_readme():
     return markdown(["", "a thread a point", "stc", "best of others"], rows)
 
 
-TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "readme": table_readme}
+TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "readme": table_readme}
 MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 
