@@ -178,13 +178,27 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
   x->alone += words_of(l->m->fields[field].type);
 }
 
+/* Two instances of a launch with the same pieces. same: what they have read so far of global memory is the same. */
+typedef struct Twins {
+  const Launch *l;
+  int i, j;
+  bool same;
+} Twins;
+
+/* Compares where the two read a field from (a stencil_accesses callback). */
+static void compare_access(void *user, const Piece *piece, int field, const int64_t *off) {
+  Twins *x = user;
+  (void)piece, (void)off;
+  x->same = x->same && (launch_version(x->l, field, x->i) == 0) == (launch_version(x->l, field, x->j) == 0);
+}
+
 /* Are the figures of instances `i` and `j` the same: have they the same pieces, which read the same fields from global
  * memory? */
 static bool same_figures(const Launch *l, int i, int j) {
-  bool same = j >= 0 && l->st[i].pieces == l->st[j].pieces && l->st[i].npieces == l->st[j].npieces;
-  for (int f = 0; f < l->m->nfields && same; f++)
-    same = (launch_version(l, f, i) == 0) == (launch_version(l, f, j) == 0);
-  return same;
+  Twins x = {l, i, j, j >= 0 && l->st[i].pieces == l->st[j].pieces && l->st[i].npieces == l->st[j].npieces};
+  if (x.same)
+    stencil_accesses(&l->st[i], compare_access, &x);
+  return x.same;
 }
 
 /* The figures of instance `i`; accesses to global memory are noted in `reach`. */
@@ -269,6 +283,8 @@ static void thread_registers(const TargetInfo *t, const Launch *l, const Schedul
 static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, LaunchCost *k) {
   for (int f = 0; f < l->m->nfields; f++) {
     double size = type_size(l->m->fields[f].type), about = 1;
+    if (!l->use[f].loaded && !l->use[f].stored)
+      continue;
     for (int d = 0; d < l->m->grid.rank; d++) {
       double cells = (double)s->block[d] * s->elems[d],
              width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
