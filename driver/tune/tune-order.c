@@ -13,7 +13,7 @@ static int distance(const Candidate *x, const Candidate *y) {
   int sum = 0;
   if (x->row != y->row || !x->row)
     return FAR;
-  for (int i = 0; i < TUNE_AXES; i++)
+  for (int i = 0; i < PLAN_AXES; i++)
     sum += abs(x->at[i] - y->at[i]);
   return sum;
 }

@@ -1,6 +1,6 @@
 /* driver/tune/tune.h: `stc tune` and its database.
  *
- *   tune-space.c   the schedules that may be tried, as a table
+ *   tune-space.c   the schedules that may be tried, out of the planner's table (passes/plan/axes.def)
  *   tune-order.c   in which order they are, by what was measured and what the model expects
  *   tune-search.c  trying them
  *   tune.c         the command
@@ -12,24 +12,11 @@
 #define STC_DRIVER_TUNE_H
 
 #include "driver/tune/trial.h"
+#include "passes/plan/axes.h"
 
 #include <stdatomic.h>
 
 /* ---------------------------------------------------------------- the space: tune-space.c */
-
-enum { TUNE_AXES = 5 };
-
-/* A family of schedules for programs of a rank on targets with or without threads: for each axis the option and its
- * values, separated by spaces. */
-typedef struct SpaceAxis {
-  const char *option, *values;
-} SpaceAxis;
-typedef struct SpaceRow {
-  FamilyId family;
-  int rank;
-  bool simt;
-  SpaceAxis axes[TUNE_AXES];
-} SpaceRow;
 
 /* How far a candidate has got, and why no further. Skipped: by what the model expects. */
 typedef enum CandidateState {
@@ -48,8 +35,8 @@ typedef struct Candidate {
   FamilyId family;
   const char *options;
   bool own;
-  const SpaceRow *row;
-  int at[TUNE_AXES];
+  const PlanAxes *row;
+  int at[PLAN_AXES];
   uint64_t order; /* the order in which candidates are taken that nothing speaks for */
   CandidateState state;
   bool lowered;               /* there was kernel IR of it: schedule and expected are known */

@@ -1,26 +1,9 @@
 /* candidates.c: what is possible: the tiles that may be taken for a grid of known size. Each is a complete tile of a
  * launch that makes T time steps; what it is expected to take, or why it is none, is found in cost.c. */
+#include "passes/plan/axes.h"
 #include "passes/plan/plan.h"
 
 #include <string.h>
-
-/* Tiles that are looked at on small grids, by rank: threads and elements of overlapped ones, warps and elements of
- * walked ones, ended by 0. */
-typedef int32_t Shape[MAX_RANK];
-static const Shape blocks[MAX_RANK][8] = {{{128}, {256}, {512}, {1024}},
-                                          {{8, 32}, {16, 32}, {32, 32}, {8, 64}, {16, 64}, {8, 128}},
-                                          {{4, 4, 32}, {4, 8, 32}, {8, 4, 32}, {2, 8, 32}}};
-static const Shape elems[MAX_RANK][10] = {
-    {{1}, {2}, {4}, {8}},
-    {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {6, 1}, {8, 1}, {2, 2}, {4, 2}},
-    {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1}, {3, 2, 1}, {4, 2, 1}, {3, 3, 1}}};
-static const Shape warps[MAX_RANK][5] = {{{32}, {64}, {128}}, {{1, 32}, {2, 32}, {4, 32}}, {{1, 8, 32}, {1, 16, 32}}};
-static const Shape cells[MAX_RANK][6] = {{{2}, {4}, {8}, {16}, {32}},
-                                         {{1, 2}, {1, 4}},
-                                         {{1, 1, 2}, {1, 2, 2}, {1, 1, 4}, {1, 2, 4}}};
-static const int32_t chunks[] = {8, 16, 32, 64, 128, 0},
-                     levels[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 0};
-static const int32_t most_levels_of[MAX_RANK] = {64, 12, 6};
 
 bool schedule_depends_on_size(const Schedule *s) {
   bool open = !s->T && !s->chunk && !s->ahead && s->family != FAMILY_NAIVE;
@@ -72,14 +55,12 @@ static void add(const PlanQuery *q, PlanCandidates *out, const Schedule *s, cons
 
 /* Adds the overlapped tiles of launch `l` of T steps. */
 static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
+  const PlanAxes *axes = plan_axes_of(FAMILY_OVERLAP, q->rank, true);
   const PlanLaunch *of = plan_launch(q, l, false);
-  for (const Shape *b = blocks[q->rank - 1]; (*b)[0]; b++)
-    for (const Shape *e = elems[q->rank - 1]; (*e)[0]; e++) {
-      Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, 1, 1}, .elems = {1, 1, 1}};
-      memcpy(s.block, *b, sizeof *s.block * (size_t)q->rank);
-      memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
+  Schedule s = {.family = FAMILY_OVERLAP, .T = T};
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, s.block); b++)
+    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, s.elems); e++)
       add(q, out, &s, of);
-    }
 }
 
 /* Makes the lines of walk `s` as long as a wave of the target, and its blocks no smaller than one: half of the lanes
@@ -92,21 +73,22 @@ static void fill_waves(const PlanQuery *q, Schedule *s) {
 /* Adds the walked tiles of launch `l` of T steps. */
 static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   static const Schedule open = {.family = FAMILY_STREAM};
-  Schedule s, own;
-  if (schedule_walk(q->c, &open, l, T, &own))
+  const PlanAxes *axes = plan_axes_of(FAMILY_STREAM, q->rank, true);
+  Schedule s;
+  int32_t rows[MAX_RANK];
+  if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
-  for (const Shape *b = warps[q->rank - 1]; (*b)[0]; b++)
-    for (const Shape *e = cells[q->rank - 1]; (*e)[0]; e++)
-      for (const int32_t *chunk = chunks; *chunk; chunk++) {
-        s = own;
-        memcpy(s.block, *b, sizeof *s.block * (size_t)q->rank);
-        memcpy(s.elems, *e, sizeof *s.elems * (size_t)q->rank);
-        fill_waves(q, &s);
-        s.chunk = q->rank == 1 ? 1 : *chunk;
-        if (q->rank > 1 || chunk == chunks)
-          add(q, out, &s, of);
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, s.block); b++)
+    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, s.elems); e++) {
+      fill_waves(q, &s);
+      if (q->rank == 1)
+        add(q, out, &s, of);
+      for (int i = 0; plan_axis_numbers(axes->values[AXIS_CHUNK], i, rows); i++) {
+        s.chunk = rows[0];
+        add(q, out, &s, of);
       }
+    }
 }
 
 /* Adds the walks of planes of launch `l` of T steps on a grid that is not small: many shapes, some of which waste fewer
@@ -176,12 +158,14 @@ static bool is_settled(const PlanQuery *q, const PlanCandidates *out) {
 }
 
 void plan_candidates(const PlanQuery *q, PlanCandidates *out) {
+  const PlanAxes *axes = plan_axes_of(FAMILY_OVERLAP, q->rank, true);
+  int32_t T[MAX_RANK];
   *out = (PlanCandidates){0};
   add_usual(q, out);
   if (is_settled(q, out))
     return;
   if (q->tiled)
     add_levels(q, out, q->tiled);
-  for (const int32_t *T = levels; *T && *T <= q->most && *T <= most_levels_of[q->rank - 1] && !q->tiled; T++)
-    add_levels(q, out, *T);
+  for (int i = 0; plan_axis_numbers(axes->values[AXIS_T], i, T) && T[0] <= q->most && !q->tiled; i++)
+    add_levels(q, out, T[0]);
 }

@@ -6,6 +6,7 @@
  *
  *   candidates -> cost -> choice:
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
+ *   axes.def          out of which values, for the tuner, too (axes.h)
  *   cost.c            what each is expected to take there, or why it is none
  *   choice.c          which is taken
  *   why.c             why, for people (estimate.h)

@@ -2,6 +2,8 @@
  * choice, what was left open (passes/plan). */
 #include "tests/unit/ir_testing.h"
 
+#include "backend/backend.h"
+#include "passes/plan/axes.h"
 #include "passes/plan/plan.h"
 
 /* A GPU of 100 cores of 128 lanes at 1 GHz. */
@@ -285,9 +287,47 @@ static void test_trial(void **state) {
   assert_int_equal(f->messages.n, 0);
 }
 
+/* The table of what knobs may be: its words, those for the tuner alone among them where they are asked for. */
+static void test_axes(void **state) {
+  Fixture *f = *state;
+  int32_t v[MAX_RANK];
+  assert_string_equal(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 1, false), "1x4");
+  assert_null(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 2, false));
+  assert_string_equal(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 3, true), "1x16");
+  assert_null(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 4, true));
+  assert_null(plan_axis_word(f->arena, "|2 3", 0, false));
+  assert_string_equal(plan_axis_word(f->arena, "|2 3", 0, true), "2");
+  assert_true(plan_axis_numbers("8 4x32", 1, v));
+  assert_int_equal(v[0] * 1000 + v[1], 4032);
+  assert_int_equal(v[2], 1);
+  assert_false(plan_axis_numbers("8|4x32", 1, v));
+  for (int i = 0; plan_axes(i); i++)
+    assert_ptr_equal(plan_axes_of(plan_axes(i)->family, plan_axes(i)->rank, plan_axes(i)->simt), plan_axes(i));
+}
+
+/* A device at hand says its cores, clock, memory and cache: rates follow those, and what it does not say stays. */
+static void test_device_figures(void **state) {
+  Fixture *f = *state;
+  const Target *row = target_find(f->arena, f->diags, "nvptx", "sm_90");
+  const TargetInfo *was = target_info(row);
+  TargetInfo half = {.cores = was->cores / 2, .clock = was->clock / 2, .bandwidth = 100, .cache_bytes = 1e6},
+             none = {0};
+  const TargetInfo *is = target_info(target_with_limits(f->arena, row, &half));
+  assert_int_equal(is->cores, was->cores / 2);
+  assert_float_equal(is->issue_rate / was->issue_rate, 0.25, 1e-6);
+  assert_float_equal(is->f64_rate / was->f64_rate, 0.25, 1e-6);
+  assert_float_equal(is->bandwidth, 100, 0);
+  assert_float_equal(is->cache_bytes, 1e6, 0);
+  is = target_info(target_with_limits(f->arena, row, &none));
+  assert_int_equal(is->cores, was->cores);
+  assert_float_equal(is->issue_rate, was->issue_rate, 0);
+  assert_float_equal(is->bandwidth, was->bandwidth, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates), TEST(test_questions), TEST(test_count),
-                                     TEST(test_load),       TEST(test_terms),     TEST(test_choice),
-                                     TEST(test_naive),      TEST(test_complete),  TEST(test_trial)};
+  const struct CMUnitTest tests[] = {TEST(test_candidates),     TEST(test_questions), TEST(test_count),
+                                     TEST(test_load),           TEST(test_terms),     TEST(test_choice),
+                                     TEST(test_naive),          TEST(test_complete),  TEST(test_axes),
+                                     TEST(test_device_figures), TEST(test_trial)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

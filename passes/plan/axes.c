@@ -1,0 +1,56 @@
+/* axes.c: the table of what knobs may be (axes.def), and its words. */
+#include "passes/plan/axes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const PlanAxes rows[] = {
+#define AXES(id, rank, simt, T, block, elems, chunk, ahead) {FAMILY_##id, rank, simt, {T, block, elems, chunk, ahead}},
+#include "passes/plan/axes.def"
+#undef AXES
+};
+
+const PlanAxes *plan_axes(int i) { return i < (int)(sizeof rows / sizeof *rows) ? &rows[i] : NULL; }
+
+const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].family == family && rows[i].rank == rank && rows[i].simt == simt)
+      return &rows[i];
+  return NULL;
+}
+
+const char *plan_axis_option(int axis) {
+  static const char *const names[PLAN_AXES] = {"T", "block", "elems", "chunk", "ahead"};
+  return names[axis];
+}
+
+/* Where word number `i` begins; NULL: there are fewer. */
+static const char *find_word(const char *values, int i, bool whole) {
+  const char *ends = whole ? " |" : " ";
+  for (values += strspn(values, ends); *values && (whole || *values != '|'); i--) {
+    if (i == 0)
+      return values;
+    values += strcspn(values, " |");
+    values += strspn(values, ends);
+  }
+  return NULL;
+}
+
+const char *plan_axis_word(Arena *a, const char *values, int i, bool whole) {
+  const char *word = find_word(values, i, whole);
+  return word ? arena_strndup(a, word, strcspn(word, " |")) : NULL;
+}
+
+bool plan_axis_numbers(const char *values, int i, int32_t *v) {
+  const char *word = find_word(values, i, false);
+  for (int d = 0; d < MAX_RANK; d++)
+    v[d] = 1;
+  for (int d = 0; word && d < MAX_RANK; d++) {
+    char *end;
+    v[d] = (int32_t)strtol(word, &end, 10);
+    word = *end == 'x' ? end + 1 : NULL;
+    if (!word)
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,33 @@
+/* passes/plan/axes.h: what the knobs of families may be: the one table of candidates.
+ *
+ *   axes.def   the table
+ *   axes.c     asking it */
+#ifndef STC_PASSES_AXES_H
+#define STC_PASSES_AXES_H
+
+#include "ir/plan.h"
+
+/* The knobs, in the order of a row. */
+enum { AXIS_T, AXIS_BLOCK, AXIS_ELEMS, AXIS_CHUNK, AXIS_AHEAD, PLAN_AXES };
+
+/* A row of axes.def. */
+typedef struct PlanAxes {
+  FamilyId family;
+  int rank;
+  bool simt;
+  const char *values[PLAN_AXES];
+} PlanAxes;
+
+/* Row number `i`, NULL: there are fewer. */
+const PlanAxes *plan_axes(int i);
+/* The row of a family, NULL: it has none for such programs. */
+const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt);
+/* "T", "block" and so on: the option of a knob. */
+const char *plan_axis_option(int axis);
+/* Word number `i` of an axis; whole: those for the tuner alone count, too. NULL: there are fewer. */
+const char *plan_axis_word(Arena *a, const char *values, int i, bool whole);
+/* Its numbers, "4x32", into v[0 .. MAX_RANK - 1], 1 where it has fewer. False: there is no such word (never those for
+ * the tuner). */
+bool plan_axis_numbers(const char *values, int i, int32_t *v);
+
+#endif
