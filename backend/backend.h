@@ -26,8 +26,8 @@ typedef struct Target Target;
  * card of the table, whose figures the estimates then use. NULL after an error that lists what there is. */
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu);
 const TargetInfo *target_info(const Target *t);
-/* A TargetInfo for this target with the limits of a device at hand instead of the architecture's (cores, shared bytes;
- * 0 leaves one). */
+/* A TargetInfo for this target with the limits and figures of a device at hand instead of the architecture's or the
+ * card's (cores, clock, memory, caches, shared bytes; 0 leaves one). */
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device);
 /* "ptx", "hsaco" or "o": the ending of the artifact, and "nvptx64-nvidia-cuda" and so on. */
 const char *target_suffix(const Target *t);

@@ -55,6 +55,21 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
 /* `value` unless it is 0. */
 static int64_t or_else(int64_t value, int64_t otherwise) { return value ? value : otherwise; }
 
+/* Takes cores, clock, memory and cache of the device at hand into *i: what its row says of rates is meant for its cores
+ * at its clock. */
+static void take_rates(TargetInfo *i, const TargetInfo *device) {
+  double clock = device->clock > 0 && i->clock > 0 ? device->clock : i->clock,
+         cores = (double)or_else(device->cores, i->cores), was = i->cores * (i->clock > 0 ? i->clock : 1),
+         times = was > 0 ? cores * (clock > 0 ? clock : 1) / was : 1;
+  double *rates[] = {&i->f32_rate, &i->f64_rate, &i->issue_rate, &i->shared_rate, &i->cache_bandwidth};
+  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
+    *rates[k] *= times;
+  i->cores = (int32_t)cores;
+  i->clock = clock;
+  i->bandwidth = device->bandwidth > 0 ? device->bandwidth : i->bandwidth;
+  i->cache_bytes = device->cache_bytes > 0 ? device->cache_bytes : i->cache_bytes;
+}
+
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device) {
   Target *own = ARENA_NEW(a, Target);
   *own = *t;
@@ -70,7 +85,7 @@ const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *de
   i->shared_per_core = or_else(device->shared_per_core, i->shared_per_core);
   i->max_threads_per_core = (int32_t)or_else(device->max_threads_per_core, i->max_threads_per_core);
   i->registers_per_core = (int32_t)or_else(device->registers_per_core, i->registers_per_core);
-  i->cores = (int32_t)or_else(device->cores, i->cores);
+  take_rates(i, device);
   return own;
 }
 

@@ -17,7 +17,11 @@ enum {
   ATTR_GRID_X = 5,
   ATTR_SHARED = 8,
   ATTR_WARP = 10,
+  ATTR_CLOCK = 13,
   ATTR_CORES = 16,
+  ATTR_MEMORY_CLOCK = 36,
+  ATTR_MEMORY_BITS = 37,
+  ATTR_CACHE = 38,
   ATTR_THREADS_PER_CORE = 39,
   ATTR_CC_MAJOR = 75,
   ATTR_CC_MINOR = 76,
@@ -216,7 +220,7 @@ static const char *choose_cpu(Arena *a, int major, int minor) {
   return best ? arena_strdup(a, best) : NULL;
 }
 
-/* The device's limits. */
+/* The device's limits, and what the model goes by: clocks are in kHz, and memory moves twice in one of its. */
 static TargetInfo read_limits(const Cuda *cu, CuDevice d) {
   TargetInfo t = {.simt = true};
   t.lanes = attribute(cu, d, ATTR_WARP);
@@ -231,6 +235,9 @@ static TargetInfo read_limits(const Cuda *cu, CuDevice d) {
   t.max_threads_per_core = attribute(cu, d, ATTR_THREADS_PER_CORE);
   t.registers_per_core = attribute(cu, d, ATTR_REGISTERS_PER_CORE);
   t.cores = attribute(cu, d, ATTR_CORES);
+  t.clock = attribute(cu, d, ATTR_CLOCK) * 1e-6;
+  t.bandwidth = 2e-6 * attribute(cu, d, ATTR_MEMORY_CLOCK) * attribute(cu, d, ATTR_MEMORY_BITS) / 8;
+  t.cache_bytes = attribute(cu, d, ATTR_CACHE);
   return t;
 }
 

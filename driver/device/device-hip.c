@@ -12,6 +12,8 @@
 typedef int HipError; /* hipError_t; 0 is success */
 
 enum {
+  ATTR_CLOCK = 5,
+  ATTR_CACHE = 19,
   ATTR_BLOCK_X = 26,
   ATTR_GRID_X = 29,
   ATTR_MAX_THREADS = 56,
@@ -150,7 +152,8 @@ static const char *find_arch(Arena *a, const Hip *hip, int device) {
   return NULL;
 }
 
-/* The device's limits. */
+/* The device's limits, and what the model goes by; the clock is in kHz. How often memory moves in one of its clocks
+ * differs between kinds of memory, and is not told: its speed stays that of the processor's row. */
 static TargetInfo read_limits(const Hip *hip, int device) {
   TargetInfo t = {.simt = true};
   t.lanes = attribute(hip, device, ATTR_WARP);
@@ -162,6 +165,8 @@ static TargetInfo read_limits(const Hip *hip, int device) {
   t.shared_bytes = t.max_shared_bytes = attribute(hip, device, ATTR_SHARED);
   t.max_threads_per_core = attribute(hip, device, ATTR_THREADS_PER_CORE);
   t.cores = attribute(hip, device, ATTR_CORES);
+  t.clock = attribute(hip, device, ATTR_CLOCK) * 1e-6;
+  t.cache_bytes = attribute(hip, device, ATTR_CACHE);
   return t;
 }
 

@@ -331,6 +331,8 @@ int hipDeviceGetAttribute(int *value, int attribute, int i) {
   case 30:
   case 31: *value = 65535; return SUCCESS;
   case 57: *value = 2048; return SUCCESS;
+  case 5: *value = 1700000; return SUCCESS;
+  case 19: *value = 8388608; return SUCCESS;
   case 63: *value = 104; return SUCCESS;
   case 74: *value = 65536; return SUCCESS;
   case 87: *value = 64; return SUCCESS;
