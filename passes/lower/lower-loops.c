@@ -114,6 +114,8 @@ static Launches all_launches(const Module *m, bool naive) {
   Launch **steps =
       naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
   l.all = ARENA_ARRAY(m->arena, Launch *, l.ninits + l.nsteps + l.ntiles + 1);
+  for (int i = 0; i < l.nsteps; i++)
+    launch_store_over(steps[i]);
   for (int i = 0; i < l.ninits + l.nsteps; i++)
     l.all[i] = i < l.ninits ? inits[i] : steps[i - l.ninits];
   for (int i = 0; i < l.ntiles; i++) {

@@ -425,15 +425,21 @@ static bool has_halo(const Launch *l) {
   return false;
 }
 
-/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the
- * launch; -1 if there is none. */
-static int free_level(const Launch *l, int f) {
+/* The field that gets the oldest of the buffers that move on from field `f`; `f` itself if none do. */
+static int oldest_level(const Launch *l, int f) {
   int last = f;
   for (int g = 0; g < l->m->nfields; g++)
     if (l->use[g].from == last) {
       last = g;
       g = -1;
     }
+  return last;
+}
+
+/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the
+ * launch; -1 if there is none. */
+static int free_level(const Launch *l, int f) {
+  int last = oldest_level(l, f);
   return last != f && l->use[last].fresh ? last : -1;
 }
 
@@ -458,6 +464,34 @@ static Launch *analyse(Launch *l, const bool *wanted) {
     u->into = u->paired ? free_level(l, f) : -1;
   }
   return l;
+}
+
+/* A field, and whether what the one instance of launch `l` reads of it is beside the point. */
+typedef struct Beside {
+  const Launch *l;
+  int field;
+  bool found;
+} Beside;
+
+/* AccessFn: notes an access of the field in the Beside `user` that is not to the point itself, or that a rule may lead
+ * elsewhere. */
+static void note_beside(void *user, const Piece *piece, int field, const int64_t *off) {
+  Beside *b = user;
+  if (launch_reads(b->l, field, 0).field != b->field)
+    return;
+  Rules rules = access_rules(b->l->m, &piece->box, field, off);
+  for (int d = 0; d < b->l->m->grid.rank; d++)
+    b->found |= off[d] != 0 || rules.dim[d] != OUTSIDE_NONE;
+}
+
+void launch_store_over(Launch *l) {
+  for (int f = 0; f < l->m->nfields && l->n == 1 && !has_halo(l); f++) {
+    int last = l->use[f].paired && l->use[f].into < 0 ? oldest_level(l, f) : f;
+    Beside b = {l, last, false};
+    stencil_accesses(l->st, note_beside, &b);
+    if (last != f && !b.found)
+      l->use[f].into = last;
+  }
 }
 
 /* A launch of `n` instances that nothing is known of yet. */

@@ -69,11 +69,12 @@ typedef struct FieldUse {
   bool loaded;      /* version 0 is read from global memory */
   bool stored;      /* it is to be in global memory after the launch */
   bool paired;      /* it is read from one buffer and stored to another, which the host then swaps */
-  int32_t into; /* paired: that other one is the buffer of temp field `into`, free before the launch, which `from` gives
-                   it then; -1: its own second */
-  int32_t from; /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
-                   read from; -1: no */
-  int32_t depth;     /* so many consecutive versions of it, at least 2, are alive at once */
+  int32_t into;     /* paired: that other one is the buffer of field `into`, a temp one, free before the launch (or see
+                       launch_store_over), which `from` gives it
+                       then; -1: its own second */
+  int32_t from;     /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
+                       read from; -1: no */
+  int32_t depth;    /* so many consecutive versions of it, at least 2, are alive at once */
   int32_t own_loads; /* instances that need the point's own value of version 0 */
   int32_t
       *near; /* [version]: the last instance with a near access to it, -1: none; versions + 1 places, near[0] unused */
@@ -111,6 +112,10 @@ typedef struct Launch {
  * written it (it is loaded then) or one after reads what this one leaves (then it is stored). Lives in the module's
  * arena, as the instances must. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
+/* Lets launch `l`, of one instance that computes no point twice, write a field over its oldest level where that is read
+ * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
+ * Memory need not bring what is written over then. */
+void launch_store_over(Launch *l);
 /* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
  * number, in the module's arena; what it says of other fields means nothing. */
 bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);
