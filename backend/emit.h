@@ -270,8 +270,9 @@ typedef struct WarpOps {
 struct Target {
   TargetInfo info;
   const char *arch, *triple, *suffix;
-  const char *cpu, *features; /* for LLVM's target machine */
-  const char *foreign;        /* host: why this CPU cannot run its code; NULL: it can */
+  const char *cpu, *features;                     /* for LLVM's target machine */
+  void (*estimate)(TargetInfo *t, int32_t cores); /* fills in the rates of so many cores; NULL: they are known */
+  const char *foreign;                            /* host: why this CPU cannot run its code; NULL: it can */
   LLVMRelocMode reloc;
   unsigned global_space, shared_space; /* LLVM's address spaces */
   int64_t

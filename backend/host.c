@@ -149,6 +149,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .extremes_by_select = true,
                 .bfloat_is_bits = true,
                 .math_name = libm_name,
+                .estimate = estimate,
                 .begin = begin,
                 .end = end};
   if (strcmp(cpu, "native") != 0 && !take_cpu(a, cpu, t))

@@ -86,6 +86,8 @@ const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *de
   i->max_threads_per_core = (int32_t)or_else(device->max_threads_per_core, i->max_threads_per_core);
   i->registers_per_core = (int32_t)or_else(device->registers_per_core, i->registers_per_core);
   take_rates(i, device);
+  if (t->estimate)
+    t->estimate(i, i->cores);
   return own;
 }
 

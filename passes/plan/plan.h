@@ -16,6 +16,7 @@
  *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
  *   schedule-stream.c tiles that are walked by threads
  *   schedule-walk.c   tiles that one thread walks
+ *   walk-cost.c       and their time
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a walk for a grid of known size
  *   complete.c        knobs that were left open, where the usual choice does not fit

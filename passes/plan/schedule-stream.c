@@ -26,6 +26,8 @@ enum { LONG_EQUATION = 96, LIMIT_2D = 12, MOST_LEVELS_1D = 16 };
 static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2, MORE_WORDS = 1.4;
 /* The same for twice as many time steps as usual in rank 1: star1d1r f32 makes 7951 with 32 for 6624 with 16. */
 static const double LITTLE = 1.15;
+/* A tile of more steps that one thread walks is taken if it is expected to take so much of the time at most. */
+static const double LITTLE_SHORTER = 0.995;
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {
@@ -228,10 +230,8 @@ bool stream_is_comfortable(const Stream *p, const Schedule *s) {
 }
 
 /* Is a tile of several time steps one that defaults should take? */
-static bool is_good(const Chooser *r, const Stream *p, const Schedule *s) {
-  if (!r->c->target->simt)
-    return walk_is_good(r->c->target, p, s);
-  return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[r->rank - 1];
+static bool is_good(const Stream *p, const Schedule *s, int rank) {
+  return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[rank - 1];
 }
 
 /* Time steps of a walk in one dimension that has the most, `T`, that are taken by themselves: twice as many if hardly
@@ -265,7 +265,7 @@ static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
  * of tiles with fewer warps than usual where the usual ones do not fit. 0: none is legal. */
 static int good_T(const Chooser *r, int64_t most, bool fewer) {
   static const int limit[MAX_RANK] = {MOST_LEVELS_1D, LIMIT_2D, 4};
-  int top = r->c->target->simt ? limit[r->rank - 1] : walk_most_levels(r->m);
+  int top = limit[r->rank - 1];
   for (int T = most < top ? (int)most : top; T > 0; T--) {
     Launch *l = tiled_launch(r->m, T);
     Schedule s = {.T = T};
@@ -275,15 +275,41 @@ static int good_T(const Chooser *r, int64_t most, bool fewer) {
     choose(r, l, p, &s);
     if (fewer)
       fit_walk(r, p, &s);
-    if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(r, p, &s)))
+    if (stream_fits(r->c->target, p, &s) && (T == 1 || is_good(p, &s, r->rank)))
       return doubled_T(r, T, most);
   }
   return 0;
 }
 
+/* The time steps of tiles that one thread walks, at most `most`, that are expected to take the least time; more of them
+ * only if that is shorter by some per cent. 0: none is legal. */
+static int fastest_T(const Chooser *r, int64_t most) {
+  static const int32_t levels[] = {1, 2, 3, 4, 6, 8, 12, 16, 0};
+  int top = walk_most_levels(r->m), best = 0;
+  double least = INFINITY;
+  for (const int32_t *of = levels; *of && *of <= top && *of <= most; of++) {
+    int T = *of;
+    Launch *l = tiled_launch(r->m, T);
+    Schedule s = {.T = T};
+    launch_store_over(l);
+    if (why_not(r, l))
+      continue;
+    Stream *p = pipeline(r, l);
+    choose(r, l, p, &s);
+    double ns = stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
+    if (ns < LITTLE_SHORTER * least) {
+      least = ns;
+      best = T;
+    }
+  }
+  return best;
+}
+
 /* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
  * allows no more than 64 KiB a block, the model expects j3d7pt on MI300X at 861 GPts/s in place of 529. */
 static int default_T(const Chooser *r, int64_t most) {
+  if (!r->c->target->simt)
+    return fastest_T(r, most);
   int T = good_T(r, most, false);
   return T > 1 || most < 2 || r->rank < 3 ? T : good_T(r, most, true);
 }

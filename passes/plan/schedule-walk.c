@@ -142,61 +142,76 @@ int walk_most_levels(const Module *m) {
   return additions > LONG_STEP ? most / 2 : most;
 }
 
-/* Bytes of rings that keep their place in the second-level cache beside what streams through it: half of it, a quarter
- * of what an overlapped tile takes. */
-static int64_t good_bytes(const TargetInfo *t) { return t->shared_bytes / 4; }
-
-/* Do the cells of the rings that are used fit the cache, if the grid is as wide as is known? */
-static bool fits_cache(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  int x = p->l->m->grid.rank - 1;
-  int64_t row = s->block[x], size = s->size[x] + p->l->hull.lo[x] + p->l->hull.hi[x];
-  return ring_bytes(p, s, s->size[x] > 0 && size < row ? size : row) <= good_bytes(t);
-}
-
-bool walk_is_good(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  static const double modest[MAX_RANK] = {1, 1.15, 1.35};
-  return fits_cache(t, p, s) && walk_redundancy(p, s) <= modest[p->l->m->grid.rank - 1];
-}
-
 /* Points of a tile in dimension `d` that are given out, `n` of them, and the halo. */
 static int32_t with_halo(const Launch *l, int d, int32_t n) { return (int32_t)(n + l->hull.lo[d] + l->hull.hi[d]); }
 
-/* Tiles of `s` that a grid has whose extents the schedule asked for, `want`, says; infinitely many if it does not. */
-static double tiles_of(const Launch *l, const Schedule *want, const Schedule *s) {
-  double n = 1;
-  for (int d = 0; d < l->m->grid.rank; d++) {
-    int64_t width = larger(walk_width(l, s, d), 1);
-    if (want->size[d] < 1)
-      return INFINITY;
-    n *= (double)((want->size[d] + width - 1) / width);
+/* Numbers of points that are tried where a tile's extent is open, from one to the next a half or a third more. */
+enum { MOST_WIDTHS = 24 };
+typedef struct Widths {
+  int n;
+  int32_t of[MOST_WIDTHS];
+} Widths;
+
+/* The widths from `least` to `most`; of a grid that has `size` points there (0: not known) those that cut it into equal
+ * parts, `lead` before the first of which are none. */
+static Widths widths(int32_t least, int32_t most, int64_t size) {
+  Widths w = {0};
+  for (int32_t n = least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
+    int64_t parts = size > 0 ? (size + n - 1) / n : 0;
+    int32_t even = parts ? (int32_t)((size + parts - 1) / parts) : n;
+    if (!w.n || w.of[w.n - 1] != even)
+      w.of[w.n++] = even;
   }
-  return n;
+  return w;
 }
 
-/* Fills all of *s but T with what is wanted, and `high` lines and `wide` columns to give out where that is open. */
-static void fill(const Launch *l, const Schedule *want, int32_t high, int32_t wide, Schedule *s) {
-  static const int32_t chunk[MAX_RANK] = {1, 512, 128};
-  int rank = l->m->grid.rank;
-  for (int d = 0; d < MAX_RANK; d++) {
-    s->block[d] = d < rank && want->block[d] ? want->block[d]
-                  : d == 0 || d >= rank      ? 1
-                                             : with_halo(l, d, d == rank - 1 ? wide : high);
-    s->elems[d] = 1;
-    s->size[d] = want->size[d];
+/* Sets block[d], or in dimension 0 the chunk, of *s to give out `n` points. */
+static void set_width(const Launch *l, int d, int32_t n, Schedule *s) {
+  if (d == 0)
+    s->chunk = n;
+  else
+    s->block[d] = with_halo(l, d, n);
+}
+
+/* What is tried in dimension d: what was asked for alone, if something was. */
+static Widths tried(const Launch *l, const Schedule *want, int d) {
+  static const int32_t least[MAX_RANK] = {LEAST_CHUNK, 8, 64}, most[MAX_RANK] = {1024, 128, 4096};
+  int asked = d == 0 ? want->chunk : want->block[d];
+  int as = d == 0 ? 0 : d == l->m->grid.rank - 1 ? 2 : 1;
+  return asked ? (Widths){.n = 1} : widths(least[as], most[as], want->size[d]);
+}
+
+/* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
+static void search(const TargetInfo *t, const Stream *p, const Schedule *want, int d, Schedule *s, Schedule *best,
+                   double *ns) {
+  const Launch *l = p->l;
+  if (d >= MAX_RANK || d == l->m->grid.rank) {
+    double took = walk_ns(t, p, s);
+    if (took < *ns && walk_bytes(p, s) <= t->max_shared_bytes) {
+      *best = *s;
+      *ns = took;
+    }
+    return;
   }
-  s->chunk = want->chunk ? want->chunk : chunk[rank - 1];
-  s->ahead = want->ahead ? want->ahead : 1;
+  Widths w = tried(l, want, d);
+  for (int i = 0; i < w.n; i++) {
+    if (w.of[i])
+      set_width(l, d, w.of[i], s);
+    search(t, p, want, d + 1, s, best, ns);
+  }
 }
 
 void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
-  static const int32_t lines[MAX_RANK] = {1, 1, 64}, columns[MAX_RANK] = {1, 1024, 512};
-  int32_t high = lines[p->l->m->grid.rank - 1], wide = columns[p->l->m->grid.rank - 1];
-  for (fill(p->l, want, high, wide, s); !fits_cache(t, p, s) && (high > 8 || wide > 256);
-       fill(p->l, want, high, wide, s))
-    if (high > 16 || wide <= 256)
-      high /= 2;
-    else
-      wide /= 2;
-  while (!want->chunk && s->chunk > LEAST_CHUNK && tiles_of(p->l, want, s) < 2 * t->cores)
-    s->chunk /= 2;
+  int rank = p->l->m->grid.rank;
+  double ns = INFINITY;
+  for (int d = 0; d < MAX_RANK; d++) {
+    bool asked = d < rank && want->block[d];
+    s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, 64) : 1;
+    s->elems[d] = 1;
+    s->size[d] = want->size[d];
+  }
+  s->chunk = want->chunk ? want->chunk : 128;
+  s->ahead = want->ahead ? want->ahead : 1;
+  Schedule trial = *s;
+  search(t, p, want, 0, &trial, s, &ns);
 }
