@@ -11,10 +11,6 @@
 
 #include <string.h>
 
-/* A cut of the step may only replace one launch for the whole step if it is expected to take less than this part of its
- * time: the figures are estimates. */
-#define WORTH_CUTTING 0.65
-
 /* Of a step of more stencils than this, groups of at most so many are looked at, the whole step aside; of a step of
  * more than LONG_STEP at most as many groups as of one of so many. */
 enum { LONG_GROUP = 24, LONG_STEP = 256 };
@@ -332,9 +328,9 @@ static void auto_cut(const Fuse *f) {
   bool several = want->T > 1, walked = family_row(want->family)->walked;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
-  bool cut = best >= 0 && !several && (!one || (!walked && best < WORTH_CUTTING * whole.ps));
+  bool cut = best >= 0 && !several && (!one || (!walked && best < tuning.worth_cutting * whole.ps));
   if (cut && one)
-    cut = best < WORTH_CUTTING * schedule_walked_ps(f->c, f->m, want);
+    cut = best < tuning.worth_cutting * schedule_walked_ps(f->c, f->m, want);
   for (int i = 0; i < f->n && !cut; i++)
     before[i] = false;
   apply(f, before);

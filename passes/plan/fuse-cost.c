@@ -3,16 +3,13 @@
  * has to put cuts in the right order, not to tell times. */
 #include "passes/plan/estimate.h"
 #include "passes/plan/fuse.h"
+#include "passes/plan/tuning.h"
 
 #include <math.h>
 
 /* Words of registers that a thread needs for indices and addresses; most that it can have. Operations that each cell,
  * barrier, load and store take beside those of the bodies, in 32-bit words a thread moves. */
 enum { BASE_REGISTERS = 24, MOST_REGISTERS = 255, CELL_OPS = 20, BARRIER_OPS = 12, LOAD_OPS = 4, SPILL_OPS = 8 };
-
-/* The part of a body's values that are alive at once which a compiler that orders its operations well cannot avoid;
- * registers for each word that is loaded for a thread's further points: found with ptxas. */
-static const double LIVE_PART = 0.65, LOADED_AHEAD = 1.5;
 
 /* What a target that does not tell its figures is taken for. */
 static const double BANDWIDTH = 1000, RATE = 10000;
@@ -256,8 +253,8 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
 /* Registers that an instance of figures `g` would like a thread of `elements` points to have, beside what it keeps: its
  * first point's values, or all that these are loaded from, and what is loaded ahead for the others. */
 static double instance_registers(const Figures *g, int64_t elements) {
-  double live = LIVE_PART * g->live, first = live > g->alone ? live : g->alone;
-  return first + LOADED_AHEAD * g->loads * (double)(elements - 1);
+  double live = tuning.live_part * g->live, first = live > g->alone ? live : g->alone;
+  return first + tuning.loaded_ahead * g->loads * (double)(elements - 1);
 }
 
 /* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want

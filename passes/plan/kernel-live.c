@@ -1,6 +1,7 @@
 /* kernel-live.c: the registers that a kernel's thread needs, from the liveness of its values and of the cells of its
  * private arrays, which end in registers where their indices are constant. */
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
 /* Registers that a thread can have at most; words alive that ptxas finds a way without, where it must. */
 enum { MOST_REGISTERS = 255, SAVED_REGISTERS = 3 };
@@ -238,8 +239,9 @@ static double registers_wanted(const Module *m, Kernel *k, double live) {
   for (int a = 0; a < k->narrays; a++)
     several |= k->arrays[a].space == SPACE_PRIVATE;
   if (has_loop(k->body))
-    return address_words(m, k) + 1.1 * live + (early - live);
-  return several ? 16 + 0.9 * live : 12 + live + 0.4 * (early - live);
+    return address_words(m, k) + tuning.walk_live * live + (early - live);
+  return several ? tuning.cells_base + tuning.cells_live * live
+                 : tuning.point_base + live + tuning.point_early * (early - live);
 }
 
 /* Has kernel `k` private arrays of 64-bit elements? Their values fill pairs of registers by themselves. */

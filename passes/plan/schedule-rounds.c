@@ -12,8 +12,8 @@
 #include "passes/plan/tuning.h"
 #include "passes/lower/stream.h"
 
-/* Rows of the walks that are looked at; rows from which on a grid has so many walks that whole rounds are no matter. */
-enum { FEWEST_ROWS = 32, MOST_ROWS = 192, MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
+/* Rows from which on a grid has so many walks that whole rounds are no matter. */
+enum { MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
 /* Steps written out at most, in whose multiples walks of planes go. */
 enum { WRITTEN_OUT = 4 };
 double stream_registers(const Stream *p, const Schedule *s) {
@@ -47,16 +47,16 @@ static double launch_planes(double cores, double at_once, double across, int64_t
          (double)((rows + more + WRITTEN_OUT - 1) / WRITTEN_OUT * WRITTEN_OUT);
 }
 
-/* Rows of walks of planes: from FEWEST_ROWS to MOST_ROWS, those that take least time. */
+/* Rows of walks of planes: those that take least time. */
 static int32_t planes(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double least = 0;
   int32_t best = usual, last = 0;
   for (int64_t walks = 1; walks <= size; walks++) {
     int32_t rows = (int32_t)((size + walks - 1) / walks);
     double time = launch_planes(t->cores, at_once, across, size, rows, more);
-    if (rows < FEWEST_ROWS)
+    if (rows < tuning.fewest_rows)
       break;
-    if (rows > MOST_ROWS || rows == last || (last && time >= least))
+    if (rows > tuning.most_rows || rows == last || (last && time >= least))
       continue;
     least = time;
     best = last = rows;

@@ -9,25 +9,8 @@
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
-/* Registers, in 32-bit words, that windows may take of a thread's; by default, by rank. */
-enum { MOST_WORDS = 1024, MOST_REGISTERS = 255 };
-static const int32_t GOOD_WORDS[MAX_RANK] = {1 << 20, 104, 68};
-/* Registers of a core, and those of a thread that walks planes beside its windows. */
-enum { ALL_REGISTERS = 65536, OTHER_REGISTERS = 60 };
-/* Instructions of the steps written out that defaults keep to, about, by rank: beyond it they come too slowly; and in
- * rank 3 of one point of a step. Found by measuring (docs/performance.md). */
-static const int32_t GOOD_CODE[MAX_RANK] = {3200, 4800, 3200};
-/* The same in rank 3 for blocks of so few threads: star3d1r f32 makes 1030 and 1151 on 512^3 with code of 3840 and 4000
- * in blocks of twelve warps. */
-enum { FEW_THREADS = 384, GOOD_CODE_OF_FEW = 4200 };
-enum { LONG_EQUATION = 96, LIMIT_2D = 12, MOST_LEVELS_1D = 16 };
-/* Points that defaults compute for each given out, at most, by rank. How many times as many of these, of instructions,
- * and of words a walk may have that memory bounds otherwise. */
-static const double modest[MAX_RANK] = {1.3, 1.5, 2.0}, MORE = 1.2, MORE_WORDS = 1.4;
-/* The same for twice as many time steps as usual in rank 1: star1d1r f32 makes 7951 with 32 for 6624 with 16. */
-static const double LITTLE = 1.15;
-/* A tile of more steps that one thread walks is taken if it is expected to take so much of the time at most. */
-static const double LITTLE_SHORTER = 0.995;
+/* Registers, in 32-bit words, that windows may take of a thread's. Registers of a core, and of a thread at most. */
+enum { MOST_WORDS = 1024, ALL_REGISTERS = 65536, MOST_REGISTERS = 255 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {
@@ -116,15 +99,11 @@ static Stream *pipeline(const Chooser *r, const Launch *l) {
   return r->c->target->simt ? stream_new(l) : stream_alone(l);
 }
 
-/* Lines of other warps so near that a thread's four lines still pay: with two, measured star3d2r in f32 632 to 643
- * GPts/s on 768^3, with two lines of 128 cells 598 to 632. */
-enum { NEAREST = 2 };
-
-/* Are lines of other warps read only from the NEAREST beside the thread's own? */
+/* Are lines of other warps read only from those nearest to the thread's own? */
 static bool reads_nearest_lines(const Stream *p) {
   for (int f = 0; f < p->l->m->nfields; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++)
-      if (p->w[f][v].reach_lo > NEAREST || p->w[f][v].reach_hi > NEAREST)
+      if (p->w[f][v].reach_lo > tuning.nearest_lines || p->w[f][v].reach_hi > tuning.nearest_lines)
         return false;
   return true;
 }
@@ -211,27 +190,29 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
 /* Words that windows may take of the registers of a thread of `s`: in rank 3 what is left of those that a block of so
  * many threads shares. */
 static int64_t good_words(const Schedule *s, int rank) {
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], each = ALL_REGISTERS / threads - OTHER_REGISTERS;
-  if (rank < 3 || each < GOOD_WORDS[rank - 1])
-    return GOOD_WORDS[rank - 1];
-  return each < 2 * GOOD_WORDS[rank - 1] ? each : 2 * GOOD_WORDS[rank - 1];
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2],
+          each = ALL_REGISTERS / threads - tuning.plane_registers;
+  if (rank < 3 || each < tuning.good_words[rank - 1])
+    return tuning.good_words[rank - 1];
+  return each < 2 * tuning.good_words[rank - 1] ? each : 2 * tuning.good_words[rank - 1];
 }
 
 bool stream_code_is_short(const Stream *p, const Schedule *s) {
-  bool few = p->l->m->grid.rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= FEW_THREADS;
-  return code_of(p, s) <= (few ? GOOD_CODE_OF_FEW : GOOD_CODE[p->l->m->grid.rank - 1]);
+  bool few = p->l->m->grid.rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= tuning.few_threads;
+  return code_of(p, s) <= (few ? tuning.good_code_of_few : tuning.good_code[p->l->m->grid.rank - 1]);
 }
 
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   int64_t cells = s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1),
           equation = code_of(p, s) / (p->unroll * cells * (s->T > 0 ? s->T : 1));
-  return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) && (rank < 3 || equation <= LONG_EQUATION);
+  return words_of(p, s) <= good_words(s, rank) && stream_code_is_short(p, s) &&
+         (rank < 3 || equation <= tuning.long_equation);
 }
 
 /* Is a tile of several time steps one that defaults should take? */
 static bool is_good(const Stream *p, const Schedule *s, int rank) {
-  return stream_is_comfortable(p, s) && redundancy(p, s) <= modest[rank - 1];
+  return stream_is_comfortable(p, s) && redundancy(p, s) <= tuning.walk_halo[rank - 1];
 }
 
 /* Time steps of a walk in one dimension that has the most, `T`, that are taken by themselves: twice as many if hardly
@@ -239,11 +220,11 @@ static bool is_good(const Stream *p, const Schedule *s, int rank) {
 static int doubled_T(const Chooser *r, int T, int64_t most) {
   Launch *l = tiled_launch(r->m, 2 * T);
   Schedule s = {.T = 2 * T};
-  if (r->rank != 1 || !r->c->target->simt || T < MOST_LEVELS_1D || 2 * T > most || why_not(r, l))
+  if (r->rank != 1 || !r->c->target->simt || T < tuning.walk_levels[0] || 2 * T > most || why_not(r, l))
     return T;
   Stream *p = pipeline(r, l);
   choose(r, l, p, &s);
-  return stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= LITTLE ? 2 * T : T;
+  return stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
 }
 
 /* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
@@ -264,8 +245,7 @@ static void fit_walk(const Chooser *r, const Stream *p, Schedule *s) {
 /* Time steps a tile, at most `most`: as many as there are registers for and are not wasted on the halo. With `fewer`,
  * of tiles with fewer warps than usual where the usual ones do not fit. 0: none is legal. */
 static int good_T(const Chooser *r, int64_t most, bool fewer) {
-  static const int limit[MAX_RANK] = {MOST_LEVELS_1D, LIMIT_2D, 4};
-  int top = limit[r->rank - 1];
+  int top = (int)tuning.walk_levels[r->rank - 1];
   for (int T = most < top ? (int)most : top; T > 0; T--) {
     Launch *l = tiled_launch(r->m, T);
     Schedule s = {.T = T};
@@ -297,7 +277,7 @@ static int fastest_T(const Chooser *r, int64_t most) {
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
     double ns = stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
-    if (ns < LITTLE_SHORTER * least) {
+    if (ns < tuning.shorter_walk * least) {
       least = ns;
       best = T;
     }
@@ -325,9 +305,10 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
       continue;
     Stream *p = pipeline(r, l);
     choose(r, l, p, &s);
-    bool dear = (double)words_of(p, &s) > MORE_WORDS * (double)good_words(&s, r->rank) ||
-                (double)code_of(p, &s) > MORE * GOOD_CODE[r->rank - 1];
-    if (!dear && stream_fits(r->c->target, p, &s) && redundancy(p, &s) <= MORE * modest[r->rank - 1])
+    bool dear = (double)words_of(p, &s) > tuning.more_words * (double)good_words(&s, r->rank) ||
+                (double)code_of(p, &s) > tuning.more_work * tuning.good_code[r->rank - 1];
+    if (!dear && stream_fits(r->c->target, p, &s) &&
+        redundancy(p, &s) <= tuning.more_work * tuning.walk_halo[r->rank - 1])
       return more;
   }
   return T;
@@ -339,7 +320,7 @@ static int chosen_T(const Chooser *r, int64_t most) {
   int T = default_T(r, most), tiled = r->m->time_tile;
   if (T < 1 || r->rank != 2 || !r->c->target->simt || !r->c->target->async_copy || r->want->T)
     return T;
-  int more = larger_T(r, T, most < LIMIT_2D ? most : LIMIT_2D);
+  int more = larger_T(r, T, most < tuning.walk_levels[1] ? most : (int64_t)tuning.walk_levels[1]);
   if (tiled > 1)
     return tiled <= more ? tiled : T;
   return schedule_better_levels(r->c, r->m, r->want, T, more);

@@ -25,12 +25,6 @@ typedef struct Resolve {
 /* Limits of any request (so that numbers of cells fit 32 bits). */
 enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
 
-/* What defaults keep to, found by measuring on one GPU (docs/performance.md): instructions of a thread's straight-line
- * code, about; how many a step and point make a program one that computes more than it loads, and one for which two
- * steps a tile are enough; words of registers that a thread's private arrays take, by rank. */
-enum { CODE_SIZE = 2100, HEAVY_STEP = 40, COSTLY_STEP = 60 };
-static const int32_t REGISTER_WORDS[MAX_RANK] = {32, 32, 8};
-
 /* ---- texts for messages */
 
 /* "8x32" of the `rank` numbers. */
@@ -219,7 +213,7 @@ static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s)
   int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
   if (quarter && quarter < shared)
     shared = quarter;
-  return n * element_words(r, l) <= REGISTER_WORDS[r->rank - 1] && n * point_cost(l) <= CODE_SIZE &&
+  return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * point_cost(l) <= tuning.tile_code &&
          block_bytes(r, l, s) <= shared;
 }
 
@@ -253,7 +247,6 @@ static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
 /* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
  * comfortable; further only until the tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
-  static const double little[MAX_RANK] = {1.05, 1.35, 1.35};
   for (int d = 0; d < MAX_RANK; d++)
     s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
   if (!r->target->simt)
@@ -263,7 +256,7 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
     more.elems[d] *= 2;
     bool wide = has_width(r, l, s);
     if (elements(&more, r->rank) > MAX_ELEMS ||
-        (wide && (launch_redundancy(l, s) <= little[r->rank - 1] || !is_comfortable(r, l, &more))))
+        (wide && (launch_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
       break;
     *s = more;
   }
@@ -333,7 +326,7 @@ static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
   for (int d = 0; d < r->rank; d++)
     threads *= s->block[d];
   return threads <= r->target->max_threads && is_legal(r, l, s) && block_bytes(r, l, s) <= shared &&
-         elements(s, r->rank) * point_cost(l) <= CODE_SIZE;
+         elements(s, r->rank) * point_cost(l) <= tuning.tile_code;
 }
 
 /* Takes the tile `s` in place of `best`, which is expected to take *ps, if it is clearly better. */
@@ -341,7 +334,7 @@ static void try_tile(const Resolve *r, const Launch *l, const Schedule *s, Sched
   if (!is_candidate(r, l, s))
     return;
   double mine = launch_cost(r->target, l, s, 1, 1e9).ps;
-  if (mine < 0.95 * *ps) {
+  if (mine < tuning.better_part * *ps) {
     *best = *s;
     *ps = mine;
   }
@@ -394,8 +387,6 @@ static void remark_limit(const Resolve *r, const Reduction *by, const char *aske
  * computing costs more than loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
-  static const double modest[MAX_RANK] = {1.3, 1.8, 2.2}, heavy[MAX_RANK] = {1.2, 1.55, 1.8},
-                      loops[MAX_RANK] = {1.15, 1.25, 1.4};
   int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
   const Reduction *by;
   int64_t most = most_levels(r->m, &by);
@@ -406,10 +397,12 @@ static int default_levels(const Resolve *r) {
     Launch *l = launch_of(r, T);
     if (l->illegal)
       continue;
-    if (r->target->simt && T > 2 && point_cost(l) > COSTLY_STEP * T)
+    if (r->target->simt && T > 2 && point_cost(l) > tuning.costly_step * T)
       continue;
     choose_tile(r, l, T, &s);
-    const double *table = !r->target->simt ? loops : point_cost(l) > HEAVY_STEP * T ? heavy : modest;
+    const double *table = !r->target->simt                        ? tuning.halo_loops
+                          : point_cost(l) > tuning.heavy_step * T ? tuning.halo_heavy
+                                                                  : tuning.halo_modest;
     if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes &&
         launch_redundancy(l, &s) <= table[r->rank - 1])
       break;
