@@ -318,7 +318,7 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
  * finds better. Of one that was tiled: those, if that is what it was tiled for. */
 static int chosen_T(const Chooser *r, int64_t most) {
   int T = default_T(r, most), tiled = r->m->time_tile;
-  if (T < 1 || r->rank != 2 || !r->c->target->simt || !r->c->target->async_copy || r->want->T)
+  if (T < 1 || r->rank != 2 || !r->c->target->simt || r->want->T)
     return T;
   int more = larger_T(r, T, most < tuning.walk_levels[1] ? most : (int64_t)tuning.walk_levels[1]);
   if (tiled > 1)
