@@ -243,12 +243,13 @@ enum { MOST_WARPS = 12 };
 enum { RING_ROOM = 227 << 10 };
 
 /* Operations of a loop's body at most: longer ones run out of the instruction cache. */
-enum { LONG_BODY = 900 };
+enum { LONG_BODY = 1000 };
 
 /* How many rows of a group the code has written out. What is kept moves on by a stage with each row that a loop does
  * not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
 static int32_t written_out(const WarpEquation *e, const WarpShape *w) {
-  int32_t V = w->U;
+  bool small = type_size(e->m->fields[e->field].type) == 4;
+  int32_t V = e->sums && small && w->U > 2 ? 1 : w->U;
   while (e->sums && V > 1 && (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > LONG_BODY))
     V--;
   return V;

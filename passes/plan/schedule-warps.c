@@ -5,6 +5,11 @@
 
 enum { MAX_WARPS_T = 64, MOST_RING = 8 };
 
+/* Registers that a tile may be expected to take, so that ptxas spills nothing in its loops. */
+enum { MOST_WARP_REGISTERS = 240 };
+/* Warps that a core should hold in f32, must hold; operations of a row that are few, and that are too many. */
+enum { MANY_WARPS = 12, FEW_WARPS = 8, SHORT_ROW = 200, LONG_ROW = 900 };
+
 /* The launch at hand: its equation, and at most so many steps. */
 typedef struct WarpChoice {
   PassContext *c;
@@ -41,21 +46,35 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   return NULL;
 }
 
-/* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them, at
- * the rate that so many warps a core reach; what memory moves; the longer, and a quarter of the other. All of it as
- * often as strips and segments overlap. The rates were fitted to measurements on one H100. */
+/* Slots of instructions that a row costs a lane beside those of its cells, in a tile whose cores hold `held` warps: it
+ * comes, goes, and waits for the warps beside, and fewer warps hide less of that. */
+static double row_overhead(const WarpShape *w, int size, double held) {
+  double slots = size > 4 ? 20 + 220.0 / w->U : held >= MANY_WARPS ? 290.0 / w->U - 20 : 110 + 200.0 / w->U;
+  return held < FEW_WARPS ? 3 * slots : slots;
+}
+
+/* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way,
+ * and those of two warps, which were not measured. `row` are the operations of a row. */
+static double lost_to_code(const WarpShape *w, int size, int per, double row) {
+  double twice = size > 4 && per == 2 && row > SHORT_ROW ? 1 + (row - SHORT_ROW) / 600 : 1;
+  return twice * (row > LONG_ROW ? 1.08 : 1) * (w->W == 2 ? 1.2 : 1);
+}
+
+/* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them; or
+ * what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation in f64 takes
+ * two slots. All constants were fitted to 95 tiles of star2d1r, star2d2r, box2d1r and box2d2r, measured on one H200. */
 static double cost_of(const TargetInfo *t, const WarpEquation *e, const Schedule *s) {
   WarpShape w = warps_shape(e, s);
   int size = type_size(e->m->fields[e->field].type), per = warps_per_core(t, e, &w);
   double across = (double)warps_strips(&w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
-  double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate;
-  double beside = 1 + (size == 4 ? 2.0 : 1.0) / (w.C * n) + 2.0 * (e->left + e->right) / (n * w.X);
-  double held = (double)per * w.W, warps = held >= 12 ? 0.75 : held >= 8 ? 0.72 : 0.72 * held / 8;
+  double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
+  double beside = 1 + (2.0 / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
+  double row = slots * w.C * w.X, overhead = row_overhead(&w, size, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
-  double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) / warps * beside * (conflicts ? 1.15 : 1);
+  double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (0.945 * row);
+  arithmetic *= lost_to_code(&w, size, per, n * w.C * w.X) * (conflicts ? 1.15 : 1);
   double memory = 1e3 * 2 * size / s->T / (t->bandwidth > 0 ? 0.85 * t->bandwidth : 1e3);
-  double most = arithmetic > memory ? arithmetic : memory, least = arithmetic + memory - most;
-  return across * (rows + w.ends) / rows * (most + 0.25 * least);
+  return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
 }
 
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
@@ -76,7 +95,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
     return;
   WarpShape w = warps_shape(x->e, &s);
   double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? 1.01 : 1);
-  if (warps_registers(x->e, &w) > 255 || cost >= *least)
+  if (warps_registers(x->e, &w) > MOST_WARP_REGISTERS || cost >= *least)
     return;
   *least = cost;
   *best = s;
@@ -150,17 +169,27 @@ static bool only_adds(const WarpEquation *e) {
   return true;
 }
 
+/* Is it among the equations that were measured to be faster over warps than walked, on grids of 16384^2 and in f32 and
+ * f64: sums of 5 to 25 terms that reach 2 points far at most? */
+static bool was_faster(const WarpEquation *e) {
+  int terms = warps_operations(e) + 1;
+  return e->sums && terms >= 5 && terms <= 25 && e->below <= 2 && e->above <= 2 && e->left <= 2 && e->right <= 2;
+}
+
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
   const char *why;
   Schedule s;
   ScheduleTime t;
-  double points = (double)size[0] * (double)size[1];
+  double points = (double)size[0] * (double)size[1], measured = (double)WARPS_GRID * WARPS_GRID;
   if (points < tuning.large_grid[1] || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpEquation *e = warps_equation(m, &why);
-  return only_adds(e) && size[1] * type_size(m->fields[e->field].type) % VECTOR_BYTES == 0 &&
-         schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t) &&
+  if (!only_adds(e) || !was_faster(e) || size[1] * type_size(m->fields[e->field].type) % VECTOR_BYTES)
+    return false;
+  if (points >= measured && size[0] >= WARPS_GRID / 2 && size[1] >= WARPS_GRID / 2 && s.T >= FEW_WARPS)
+    return true;
+  return type_size(m->fields[e->field].type) == 8 && schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t) &&
          cost_of(c->target, e, &s) < tuning.warps_clearly * 1e12 * t.seconds / points;
 }
