@@ -116,7 +116,7 @@ void diag_print(FILE *to, const Diag *d, bool color);
 /* Do messages name the command's options, as at first ("-DN=4"), or what a caller of libstc writes ("N=4")? */
 void diags_speak_of_options(Diags *d, bool on);
 bool diags_speaks_of_options(const Diags *d);
-/* The message with the latter in place of the former. */
+/* The message with the latter in place of the former, but for what it quotes ("..."), which is as somebody wrote it. */
 const char *diag_for_callers(Arena *a, const char *text);
 
 static inline Loc no_loc(void) { return (Loc){0, 0, 0}; }

@@ -131,8 +131,10 @@ static int find_member(const char *s) {
 const char *diag_for_callers(Arena *a, const char *text) {
   Str s = {.arena = a};
   str_add(&s, "");
+  bool quoted = false;
   for (const char *c = text; *c; c++) {
-    int i = c == text || strchr(" (\"", c[-1]) ? find_member(c) : -1;
+    quoted ^= *c == '"';
+    int i = !quoted && (c == text || strchr(" (", c[-1])) ? find_member(c) : -1;
     str_addf(&s, i < 0 ? "%.1s" : "%s", i < 0 ? c : members[i][1]);
     c += i < 0 ? 0 : strlen(members[i][0]) - 1;
   }

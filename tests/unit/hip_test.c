@@ -436,7 +436,7 @@ static void test_failures(void **state) {
   StcProgram *p = compile(w, "naive");
   setenv("STC_STANDIN_DEVICES", "0", 1);
   assert_int_equal(run(w, p, 1), STC_DEVICE);
-  assert_string_equal(w->messages, "hip: the runtime is there, but no GPU: use --device=host or sim\n");
+  assert_string_equal(w->messages, "hip: the runtime is there, but no GPU: use device=host or sim\n");
   unsetenv("STC_STANDIN_DEVICES");
   w->messages[0] = 0;
   setenv("STC_STANDIN_MEMORY", "50000", 1);

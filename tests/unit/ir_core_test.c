@@ -448,6 +448,7 @@ static void test_words(void **state) {
       {"run it with --device=sim", "run it with device=sim"},
       {"-fcheck=finite stops; -fcheck both", "check_finite stops; check_finite or check_bounds both"},
       {"N - 1, x-T and -Tx", "N - 1, x-T and -Tx"},
+      {"\"-T=4 -block=8\": -T=4 is too much", "\"-T=4 -block=8\": T=4 is too much"},
   };
   Arena *a = arena_new(NULL, NULL);
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
