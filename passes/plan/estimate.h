@@ -224,10 +224,10 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
 /* Picoseconds a point and step of module `m` on a large grid under schedule `s`, where its family has an estimate of
  * its own, for its kernels do not say how long their loops are; 0: it has none. */
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s);
-/* Is time over warps clearly faster (tuning.warps_clearly) than walks `walk` on a grid of extents `size`, for module
- * `m` of rank 2, which was not tiled? Only of large grids of known size whose rows are whole copies of 16 bytes, where
- * it was measured. (schedule-warps.c) */
-bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size);
+/* Is time over warps faster than walks on a grid of extents `size`, for module `m` of rank 2, which was not tiled? Only
+ * where it was measured: of sums on large grids of known size whose rows are whole copies of 16 bytes.
+ * (schedule-warps.c) */
+bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);

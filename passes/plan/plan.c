@@ -148,16 +148,16 @@ static bool says_tile(const Schedule *want) {
 }
 
 /* Makes plan `s` of module `m`, which is cut, one of time over warps where all was left open, it came to walks, and
- * that is clearly faster. */
+ * that was measured to be faster. */
 static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule, first;
   PassContext with = *c;
   if (want.family != FAMILY_AUTO || says_tile(&want) || s->family != FAMILY_STREAM || m->grid.rank != 2 ||
-      !c->target->bulk_copy || !schedule_prefers_warps(c, m, s, want.size))
+      !c->target->bulk_copy || !schedule_prefers_warps(c, m, want.size))
     return true;
   want.family = FAMILY_WARPS;
   with.schedule = &want;
-  diag_remark(c->diags, no_loc(), "time runs over warps: that is expected to be faster than tiles that are walked");
+  diag_remark(c->diags, no_loc(), "time runs over warps: that is faster than tiles that are walked");
   return schedule_resolve(&with, m, &want, &first) && plan_tile(&with, plan_tiled_copy(m, first.T), s);
 }
 

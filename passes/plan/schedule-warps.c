@@ -9,6 +9,8 @@ enum { MAX_WARPS_T = 64, MOST_RING = 8 };
 enum { MOST_WARP_REGISTERS = 240 };
 /* Warps that a core should hold in f32, must hold; operations of a row that are few, and that are too many. */
 enum { MANY_WARPS = 12, FEW_WARPS = 8, SHORT_ROW = 200, LONG_ROW = 900 };
+/* The least extents of a grid, and the fewest time steps a tile, that were measured beside walks. */
+enum { LEAST_EXTENT = 4096, LEAST_STEPS = 8 };
 
 /* The launch at hand: its equation, and at most so many steps. */
 typedef struct WarpChoice {
@@ -169,27 +171,22 @@ static bool only_adds(const WarpEquation *e) {
   return true;
 }
 
-/* Is it among the equations that were measured to be faster over warps than walked, on grids of 16384^2 and in f32 and
- * f64: sums of 5 to 25 terms that reach 2 points far at most? */
+/* Is it among the equations that were measured to be faster over warps than walked, on grids of 8192^2 and 16384^2 and
+ * in f32 and f64: sums of 5 to 25 terms that reach 2 points far at most? */
 static bool was_faster(const WarpEquation *e) {
   int terms = warps_operations(e) + 1;
   return e->sums && terms >= 5 && terms <= 25 && e->below <= 2 && e->above <= 2 && e->left <= 2 && e->right <= 2;
 }
 
-bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
   const char *why;
   Schedule s;
-  ScheduleTime t;
-  double points = (double)size[0] * (double)size[1], measured = (double)WARPS_GRID * WARPS_GRID;
-  if (points < tuning.large_grid[1] || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
+  if ((double)size[0] * (double)size[1] < tuning.large_grid[1] || size[0] < LEAST_EXTENT || size[1] < LEAST_EXTENT ||
+      schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpEquation *e = warps_equation(m, &why);
-  if (!only_adds(e) || !was_faster(e) || size[1] * type_size(m->fields[e->field].type) % VECTOR_BYTES)
-    return false;
-  if (points >= measured && size[0] >= WARPS_GRID / 2 && size[1] >= WARPS_GRID / 2 && s.T >= FEW_WARPS)
-    return true;
-  return type_size(m->fields[e->field].type) == 8 && schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t) &&
-         cost_of(c->target, e, &s) < tuning.warps_clearly * 1e12 * t.seconds / points;
+  return only_adds(e) && was_faster(e) && size[1] * type_size(m->fields[e->field].type) % VECTOR_BYTES == 0 &&
+         s.T >= LEAST_STEPS;
 }
