@@ -10,8 +10,8 @@
  * quickest way. Targets with threads have another compiler behind LLVM and shorter kernels: they do without from more
  * ops on, and never have the last. Found by compiling steps of up to 10,000 stencils; more than any example takes. */
 enum { LONG_STEP = 256, MANY_OPS = 25000, TOO_MANY_OPS = 50000, MANY_OPS_SIMT = 100000 };
-/* Ops of one kernel without threads that are too many: LLVM takes about 10 s for these. */
-enum { LONG_KERNEL = 25000 };
+/* Ops of one kernel without threads that are too many: LLVM takes some 10 s for these. */
+enum { LONG_KERNEL = 20000 };
 
 /* Is everything about tiles left open? */
 static bool is_open(const Schedule *s) {
