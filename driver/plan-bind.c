@@ -243,10 +243,20 @@ StcStatus plan_bind_array(StcPlan *p, int field, int component, const StcArray *
   return workspace_guard(&p->w, bind_guarded, &args);
 }
 
+/* Reports that the plan has no field as a whole, or that there is no such field. */
+static StcStatus refuse_hollow(StcPlan *p, int field) {
+  const Declared *d = plan_find_declared(p, field, 0);
+  if (d)
+    plan_is_hollow(p, d->name);
+  return STC_USAGE;
+}
+
 /* Binds the component, or for -1 the whole field. */
 static StcStatus bind(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
   const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
   bool whole = d && declared_has_parts(d);
+  if (p->hollow)
+    return refuse_hollow(p, field);
   return whole ? plan_bind_vector(p, field, array, owner)
                : plan_bind_array(p, field, component < 0 ? 0 : component, array, owner);
 }
@@ -343,6 +353,8 @@ StcStatus stc_plan_to_dlpack(StcPlan *p, int field, int component, struct DLMana
   const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
   if (s || (component < 0 && !d))
     return s ? s : STC_USAGE;
+  if (p->hollow)
+    return refuse_hollow(p, field);
   return d && declared_has_parts(d) ? plan_vector_tensor(p, field, out)
                                     : component_tensor(p, field, component < 0 ? 0 : component, out);
 }

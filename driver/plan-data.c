@@ -230,6 +230,12 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
   return s;
 }
 
+bool plan_is_hollow(const StcPlan *p, const char *name) {
+  if (p->hollow)
+    context_error(p->w.context, "field %s is not on this rank as a whole", name);
+  return p->hollow;
+}
+
 StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {
   *pointer = NULL;
   const Declared *d = plan_find_declared(p, field, component);
@@ -242,8 +248,8 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
     return context_error(p->w.context, "field %s is packed on %s: take stc_plan_get_component", d->name,
                          p->device.name),
            STC_USAGE;
-  if (p->hollow)
-    return context_error(p->w.context, "field %s is not on this rank as a whole", d->name), STC_USAGE;
+  if (plan_is_hollow(p, d->name))
+    return STC_USAGE;
   *pointer = p->slots[p->slot_of_field[h.field + component]].memory;
   plan_mark_given(p, field, component);
   return STC_OK;

@@ -188,6 +188,14 @@ static bool holds_value(const StcPlan *p, const Slot *slot) {
   return false;
 }
 
+/* Does anybody still read the loan's memory? */
+static bool is_read(Loan *loan) {
+  pthread_mutex_lock(&loan->of->lock);
+  bool read = loan->readers > 0;
+  pthread_mutex_unlock(&loan->of->lock);
+  return read;
+}
+
 /* Leaves the loan's memory to those who read it; false: nobody does, the slot may keep it. */
 static bool detach(Loan *loan) {
   pthread_mutex_lock(&loan->of->lock);
@@ -197,15 +205,21 @@ static bool detach(Loan *loan) {
   return read;
 }
 
+/* The slot's memory is its own again. */
+static StcStatus keep_memory(Slot *slot) {
+  free(slot->loan);
+  slot->loan = NULL;
+  return STC_OK;
+}
+
 StcStatus plan_before_write(StcPlan *p, Slot *slot) {
   Loan *loan = slot->loan;
   Device *d = &p->device;
   StcStatus s = STC_OK;
-  slot->loan = NULL;
-  if (!loan || !detach(loan)) {
-    free(loan);
+  if (!loan)
     return STC_OK;
-  }
+  if (!is_read(loan))
+    return keep_memory(slot);
   Loan *spare = take_spare(p->lending, slot->size);
   void *memory = spare ? spare->memory : NULL;
   free(spare);
@@ -213,6 +227,12 @@ StcStatus plan_before_write(StcPlan *p, Slot *slot) {
     s = device_alloc(d, "a field that is being written to a file", slot->size, 0, &memory);
   if (!s && holds_value(p, slot))
     s = d->kind->copy(d, memory, slot->memory, slot->size);
+  if (s || !detach(loan)) {
+    if (memory)
+      d->kind->release(d, memory, slot->size);
+    return s ? s : keep_memory(slot);
+  }
   slot->memory = memory;
-  return s;
+  slot->loan = NULL;
+  return STC_OK;
 }

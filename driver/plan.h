@@ -113,6 +113,8 @@ struct StcPlan {
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
 };
 
+/* Is the plan without memory? Then says that it cannot give field `name` as a whole. (plan-data.c) */
+bool plan_is_hollow(const StcPlan *p, const char *name);
 /* Steps of a plan with parts, unless the status says that this rank cannot make any; *seconds is what they took. Gives
  * its parts back. (split/) */
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);

@@ -43,6 +43,7 @@
  *   plan/estimate.h   what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c,
  *                     kernel-live.c, launch-work.c, model.c
  *   kernel/assume.h   what tests come to where a condition on the block holds (for specialize and split-walks)
+ *   kernel/inner.h    the interior blocks of a kernel by themselves (for specialize, in split-edges.c)
  *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)
  *
  * Source of the algorithms: J. Holewinski, L.-N. Pouchet, P. Sadayappan, "High-performance code generation for

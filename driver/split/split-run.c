@@ -198,8 +198,10 @@ static StcStatus begin_lean(StcPlan *p) {
   StcStatus s = split_agree(p, p->inits_done ? STC_OK : begin_parts(p));
   if (!s)
     s = split_refresh(p);
+  if (s)
+    return s;
   p->inits_done = p->evaluated = true;
-  return s ? s : plan_show(p);
+  return plan_show(p);
 }
 
 /* What is due now of reductions, probes and watches, on the rank that has the whole grid. */

@@ -259,6 +259,18 @@ static StcStatus take_whole(SplitArgs *a) {
   return plan_reset(a->plan, a->n, a->defines);
 }
 
+/* The devices of all ranks, as many as the parts if nothing is said of these: ranks may have unlike numbers. */
+static int devices_of_ranks(const SplitArgs *a, Net *net) {
+  int mine = a->ndevices, n = 0;
+  if (!net)
+    return mine;
+  int all[net->size];
+  net->gather(net, &mine, sizeof mine, all);
+  for (int i = 0; i < net->size; i++)
+    n += all[i];
+  return n;
+}
+
 /* Cuts the grid of the plan, and prepares the parts that are here. */
 static StcStatus cut_grid(SplitArgs *a) {
   StcPlan *p = a->plan;
@@ -270,7 +282,7 @@ static StcStatus cut_grid(SplitArgs *a) {
     s->hi[d] = affine_eval(p->module->grid.hi[d], p->scalars, NULL);
   }
   if (!st)
-    st = read_parts(p, a->cut, a->ndevices * (s->net ? s->net->size : 1));
+    st = read_parts(p, a->cut, devices_of_ranks(a, s->net));
   if (!st)
     st = check_parts(p);
   if (st)

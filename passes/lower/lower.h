@@ -69,9 +69,8 @@ typedef struct FieldUse {
   bool loaded;      /* version 0 is read from global memory */
   bool stored;      /* it is to be in global memory after the launch */
   bool paired;      /* it is read from one buffer and stored to another, which the host then swaps */
-  int32_t into;     /* paired: that other one is the buffer of field `into`, a temp one, free before the launch (or see
-                       launch_store_over), which `from` gives it
-                       then; -1: its own second */
+  int32_t into;     /* paired: that other one is the buffer of field `into`, free before the launch, which that field's
+                       `from` names (a temp one, or see launch_store_over); -1: its own second */
   int32_t from;     /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
                        read from; -1: no */
   int32_t depth;    /* so many consecutive versions of it, at least 2, are alive at once */
