@@ -54,7 +54,7 @@ static bool read_all(int fd, char *to, int64_t n, int64_t at) {
     if (got < 0 && errno == EINTR)
       got = 0;
     else if (got <= 0)
-      return false;
+      return errno = got ? errno : ENODATA, false;
   }
   return true;
 }
@@ -194,7 +194,7 @@ static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
     if (k < 0 && errno == EINTR)
       k = 0;
     else if (k <= 0)
-      return STC_IO;
+      return errno = k ? errno : ENOSPC, STC_IO;
   }
   return STC_OK;
 }

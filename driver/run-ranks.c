@@ -79,7 +79,7 @@ static bool has_ranks(const Command *c) {
 }
 
 /* A rank that has not found the others lets rank 0 speak: who ends first ends all. */
-static StcStatus alone(const Command *c, StcStatus (*open)(Job *j), Job *j) {
+static StcStatus alone(StcStatus (*open)(Job *j), Job *j) {
   int rank = net_launched_rank();
   FILE *silent = rank > 0 ? fopen("/dev/null", "w") : NULL;
   if (silent) {
@@ -94,7 +94,6 @@ static StcStatus alone(const Command *c, StcStatus (*open)(Job *j), Job *j) {
       sleep(1);
     return s;
   }
-  (void)c;
   return open(j);
 }
 
@@ -107,7 +106,7 @@ StcStatus ranks_join(Job *j) {
   size_t size;
   if (!has_ranks(j->c))
     return STC_OK;
-  StcStatus s = alone(j->c, join, j);
+  StcStatus s = alone(join, j);
   if (s)
     return s;
   if (j->net->rank > 0)

@@ -27,9 +27,8 @@ struct Net {
   bool device_pointers;       /* data may be in the memory of a CUDA device */
   const char *library;        /* "Open MPI v4.1.4", for people */
   /* Starts the `n` messages, whose data must stay until net->finish has waited for them; only one such batch is under
-   * way. test: are they done? It also has MPI go on with them. */
+   * way. */
   void (*start)(Net *net, int n, const NetMessage *messages);
-  bool (*test)(Net *net);
   void (*finish)(Net *net);
   /* All ranks call these. broadcast: rank `from`'s bytes to all. gather: `size` bytes of each rank, in order of the
    * ranks, into `all` of every rank. */

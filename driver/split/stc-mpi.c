@@ -68,16 +68,6 @@ static void net_start(Net *net, int n, const NetMessage *messages) {
         start_one(s, &messages[i]);
 }
 
-/* Net.test. */
-static bool net_test(Net *net) {
-  NetState *s = net->state;
-  int done = 1;
-  MPI_Testall(s->n, s->requests, &done, MPI_STATUSES_IGNORE);
-  if (done)
-    s->n = 0;
-  return done != 0;
-}
-
 /* Net.finish. */
 static void net_finish(Net *net) {
   NetState *s = net->state;
@@ -183,7 +173,6 @@ static bool net_open(void *communicator, Net *out, char *why) {
     return free(s), false;
   MPI_Comm_dup(communicator ? *(MPI_Comm *)communicator : MPI_COMM_WORLD, &s->comm);
   *out = (Net){.start = net_start,
-               .test = net_test,
                .finish = net_finish,
                .broadcast = net_broadcast,
                .gather = net_gather,

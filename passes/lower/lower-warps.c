@@ -359,7 +359,8 @@ static void make_body(WarpKernel *k) {
 static int warps_kernel(Lowering *lo, const Launch *l, const WarpEquation *e, const Schedule *s, bool bulk,
                         const char *name) {
   int index = lowering_kernel(lo, name, l->steps, e->st->loc);
-  WarpKernel k = {.lo = lo, .l = l, .e = e, .w = warps_shape(e, s), .k = &lo->out->kernels[index], .bulk = bulk};
+  WarpKernel k = {
+      .lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index], .bulk = bulk};
   Arena *a = lo->out->arena;
   if (bulk) {
     const Field *f = &e->m->fields[e->field];

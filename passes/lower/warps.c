@@ -239,9 +239,6 @@ int warps_operations(const WarpEquation *e) {
 /* A core's blocks have no more warps together: each then has the registers that it needs. */
 enum { MOST_WARPS = 12 };
 
-/* Shared memory, in bytes, that a block has at most wherever there are bulk copies. */
-enum { RING_ROOM = 227 << 10 };
-
 /* Operations of a loop's body at most: longer ones run out of the instruction cache. */
 enum { LONG_BODY = 1000 };
 
@@ -255,14 +252,15 @@ static int32_t written_out(const WarpEquation *e, const WarpShape *w) {
   return V;
 }
 
-WarpShape warps_shape(const WarpEquation *e, const Schedule *s) {
+WarpShape warps_shape(const TargetInfo *t, const WarpEquation *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = larger(e->left, e->right) * s->T;
   w.vector = VECTOR_BYTES / type_size(e->m->fields[e->field].type);
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = e->last * s->T;
   w.U = e->last == 1 ? 2 : e->last;
-  if (e->sums && e->last % 2 == 0 && e->last >= 4 && e->above <= e->last / 2 && warps_shared_bytes(e, &w) > RING_ROOM)
+  if (e->sums && e->last % 2 == 0 && e->last >= 4 && e->above <= e->last / 2 &&
+      warps_shared_bytes(e, &w) > t->max_shared_bytes)
     w.U = e->last / 2;
   w.V = written_out(e, &w);
   return w;

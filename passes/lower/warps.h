@@ -43,7 +43,7 @@ int warps_operations(const WarpEquation *e);
 typedef struct WarpShape {
   int32_t X, C, W, G, U, V, vector, halo, ends;
 } WarpShape;
-WarpShape warps_shape(const WarpEquation *e, const Schedule *s);
+WarpShape warps_shape(const TargetInfo *t, const WarpEquation *e, const Schedule *s);
 /* Columns and rows of the grid that open choices are to suit. */
 enum { WARPS_GRID = 1 << 14 };
 /* No row or column has such a number. */

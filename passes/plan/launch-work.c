@@ -205,7 +205,7 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
   if (s->family == FAMILY_WARPS) {
     const char *why;
     p.strip = warps_equation(l->m, &why);
-    p.shape = warps_shape(p.strip, s);
+    p.shape = warps_shape(t, p.strip, s);
     p.rows = warps_segment_rows(t, p.strip, &p.shape);
   }
   return work_of(&p);

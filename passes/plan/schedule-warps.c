@@ -36,7 +36,7 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
                         vector, side, MAX_WARP_CELLS);
   if (s->ahead < 2 || s->ahead > MOST_RING)
     return arena_printf(a, "-ahead=%d: rings have 2 to %d groups of rows", s->ahead, MOST_RING);
-  WarpShape w = warps_shape(e, s);
+  WarpShape w = warps_shape(t, e, s);
   if (32 * w.X <= 2 * w.halo)
     return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
                         s->T, w.X, 32 * w.X, w.halo);
@@ -66,7 +66,7 @@ static double lost_to_code(const WarpShape *w, int size, int per, double row) {
  * what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation in f64 takes
  * two slots. All constants were fitted to 95 tiles of star2d1r, star2d2r, box2d1r and box2d2r, measured on one H200. */
 static double cost_of(const TargetInfo *t, const WarpEquation *e, const Schedule *s) {
-  WarpShape w = warps_shape(e, s);
+  WarpShape w = warps_shape(t, e, s);
   int size = type_size(e->m->fields[e->field].type), per = warps_per_core(t, e, &w);
   double across = (double)warps_strips(&w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
   double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
@@ -95,7 +95,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   }
   if (!s.ahead || why_not_legal(x, &s))
     return;
-  WarpShape w = warps_shape(x->e, &s);
+  WarpShape w = warps_shape(x->c->target, x->e, &s);
   double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? 1.01 : 1);
   if (warps_registers(x->e, &w) > MOST_WARP_REGISTERS || cost >= *least)
     return;
