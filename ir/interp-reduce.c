@@ -1,14 +1,16 @@
-/* interp-reduce.c: reductions in the reference, in the fixed order of ir.h ("Reductions"): rows to blocks, points to
- * lanes, lanes and then blocks pairwise. */
+/* interp-reduce.c: reductions in the reference, in the fixed order of run.h ("Reductions"): points to lanes, the lanes
+ * of a row pairwise, rows to blocks, blocks pairwise. */
 #include "ir/interp.h"
 
-/* One evaluation: the region, and the partial values so far. */
+/* One evaluation: the region; the values of blocks so far, and of the lanes of row number `row`, -1: there is none yet.
+ */
 typedef struct Sum {
   Interp *in;
   const Reduction *r;
   const Body *body;
   Region over;
-  int64_t blocks;
+  int64_t row;
+  Const *blocks, *lanes;
 } Sum;
 
 /* Number of the line along the last dimension that the point `p` lies on. */
@@ -17,6 +19,15 @@ static int64_t line_of(const Sum *s, const int64_t *p) {
   for (int k = 0; k < s->in->rank - 1; k++)
     line = line * (s->over.hi[k] - s->over.lo[k] + 1) + p[k] - s->over.lo[k];
   return line;
+}
+
+/* Ends a row: combines its value with what its block has; the lanes are as before the first point. */
+static void end_row(Sum *s) {
+  Const *block = &s->blocks[s->row % REDUCE_BLOCKS];
+  if (s->row >= 0)
+    *block = reduce_combine(s->r->op, s->r->type, *block, reduce_pairs(s->r->op, s->r->type, s->lanes, REDUCE_LANES));
+  for (int t = 0; t < REDUCE_LANES; t++)
+    s->lanes[t] = reduce_identity(s->r->op, s->r->type);
 }
 
 /* Combines the values at the `n` points from `p` on with what their lanes have (an interp_each callback). */
@@ -29,33 +40,33 @@ static bool add_points(void *user, const int64_t *p, int n) {
   int64_t line = line_of(s, p), first = p[in->rank - 1] - s->over.lo[in->rank - 1];
   for (int i = 0; i < n; i++) {
     int64_t row = in->rank > 1 ? line : (first + i) / REDUCE_ROW;
-    Const *lane = &in->sums[row % REDUCE_BLOCKS * REDUCE_LANES + (first + i) % REDUCE_LANES];
+    Const *lane = &s->lanes[(first + i) % REDUCE_LANES];
+    if (row != s->row)
+      end_row(s);
+    s->row = row;
     *lane = reduce_combine(s->r->op, s->r->type, *lane, value[i]);
   }
   return true;
 }
 
-/* The `n` values at `v`, every `stride`-th, combined pairwise: number t with t + w for w = n / 2, .., 1. n is a power
- * of two. */
-static Const combine_pairs(const Reduction *r, Const *v, int n, int stride) {
-  for (int w = n / 2; w > 0; w /= 2)
-    for (int t = 0; t < w; t++)
-      v[t * stride] = reduce_combine(r->op, r->type, v[t * stride], v[(t + w) * stride]);
-  return v[0];
-}
-
 /* Evaluates `r`, whose body is `body`, into its scalar. */
 static bool evaluate(Interp *in, const Reduction *r, const Body *body) {
-  Sum s = {.in = in, .r = r, .body = body, .over = interp_region(in, &r->over)};
-  for (int i = 0; i < REDUCE_BLOCKS * REDUCE_LANES; i++)
-    in->sums[i] = reduce_identity(r->op, r->type);
+  Sum s = {.in = in,
+           .r = r,
+           .body = body,
+           .over = interp_region(in, &r->over),
+           .row = -1,
+           .blocks = in->sums,
+           .lanes = in->sums + REDUCE_BLOCKS};
+  for (int i = 0; i < REDUCE_BLOCKS; i++)
+    s.blocks[i] = reduce_identity(r->op, r->type);
+  end_row(&s);
   in->reduction = r;
   interp_start_body(in, body);
   bool ok = interp_each(in, &s.over, add_points, &s);
   in->reduction = NULL;
-  for (int b = 0; b < REDUCE_BLOCKS; b++)
-    combine_pairs(r, in->sums + b * REDUCE_LANES, REDUCE_LANES, 1);
-  in->b->scalars[r->scalar] = combine_pairs(r, in->sums, REDUCE_BLOCKS, REDUCE_LANES);
+  end_row(&s);
+  in->b->scalars[r->scalar] = reduce_pairs(r->op, r->type, s.blocks, REDUCE_BLOCKS);
   return ok;
 }
 

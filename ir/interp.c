@@ -68,7 +68,7 @@ static Body *translate_reductions(Interp *in) {
   for (int i = 0; i < in->m->nreductions; i++)
     bodies[i] = interp_translate(in, in->m->reductions[i].body);
   if (in->m->nreductions)
-    in->sums = ARENA_ARRAY(in->arena, Const, REDUCE_BLOCKS * REDUCE_LANES);
+    in->sums = ARENA_ARRAY(in->arena, Const, REDUCE_BLOCKS + REDUCE_LANES);
   return bodies;
 }
 

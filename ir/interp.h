@@ -61,8 +61,8 @@ typedef struct Region {
 
 /* A run. `rows` has the places of all values of the body at work, CHUNK each; `skip` is skip_init while inits run, else
  * NULL; `stencil`, `reduction` or `probe` is what runs; `probe_bodies` has the bodies of probes, and `probe_values`
- * room for the values of any of them; `sums` has the partial values of reductions, REDUCE_LANES for each of
- * REDUCE_BLOCKS. */
+ * room for the values of any of them; `sums` has the partial values of a reduction: REDUCE_BLOCKS and, behind
+ * them, REDUCE_LANES. */
 typedef struct Interp {
   Arena *arena;
   const Module *m;

@@ -30,6 +30,31 @@ Const reduce_combine(Opcode op, Type t, Const x, Const y) {
   return (Const){.f = op == OP_MIN ? lesser(x.f, y.f) : -lesser(-x.f, -y.f)};
 }
 
+Const reduce_pairs(Opcode op, Type t, Const *v, int n) {
+  for (int w = n / 2; w > 0; w /= 2)
+    for (int i = 0; i < w; i++)
+      v[i] = reduce_combine(op, t, v[i], v[i + w]);
+  return v[0];
+}
+
+Const reduce_row(Opcode op, Type t, const Const *v, int64_t n) {
+  Const lanes[REDUCE_LANES];
+  for (int i = 0; i < REDUCE_LANES; i++)
+    lanes[i] = reduce_identity(op, t);
+  for (int64_t i = 0; i < n; i++)
+    lanes[i % REDUCE_LANES] = reduce_combine(op, t, lanes[i % REDUCE_LANES], v[i]);
+  return reduce_pairs(op, t, lanes, REDUCE_LANES);
+}
+
+Const reduce_rows(Opcode op, Type t, const Const *rows, int64_t n) {
+  Const blocks[REDUCE_BLOCKS];
+  for (int i = 0; i < REDUCE_BLOCKS; i++)
+    blocks[i] = reduce_identity(op, t);
+  for (int64_t i = 0; i < n; i++)
+    blocks[i % REDUCE_BLOCKS] = reduce_combine(op, t, blocks[i % REDUCE_BLOCKS], rows[i]);
+  return reduce_pairs(op, t, blocks, REDUCE_BLOCKS);
+}
+
 Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y) {
   Value *r = build2(b, op, x, y);
   if (!type_is_float(x->type) || (op != OP_MIN && op != OP_MAX))

@@ -26,15 +26,21 @@ int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);
 
 /* Reductions (both IRs, all devices). Values are combined in an order that depends on the region alone, so that every
  * device gives the same bits: the region's points are cut into rows of ROW consecutive points: those of one line along
- * the last dimension (rank 1: REDUCE_ROW points; the last may be shorter). Lane t = (position in the row) mod
- * REDUCE_LANES of block b = (row number) mod REDUCE_BLOCKS starts from the identity and takes its points in rising
- * order. Then the lanes of a block are combined pairwise, t with t + w for w = REDUCE_LANES/2, .., 2, 1, and then, in
- * the same way, the blocks. */
+ * the last dimension (rank 1: REDUCE_ROW points; the last may be shorter). In each row lane t = (position in the row)
+ * mod REDUCE_LANES starts from the identity and takes its points in rising order; then the lanes are combined pairwise,
+ * t with t + w for w = REDUCE_LANES/2, .., 2, 1: the value of the row. Block b = (row number) mod REDUCE_BLOCKS starts
+ * from the identity and takes its rows in rising order; the blocks are combined pairwise like lanes. So whoever has
+ * some rows can do all but the last of it by himself. */
 enum { REDUCE_ROW = 2048, REDUCE_LANES = 256, REDUCE_BLOCKS = 1024 };
 /* The value that leaves others as they are: 0, 1, and for min and max the infinities or the ends of i64. */
 Const reduce_identity(Opcode op, Type t);
 /* x op y; a NaN among floats gives NaN also in min and max. */
 Const reduce_combine(Opcode op, Type t, Const x, Const y);
+/* The `n` values at `v`, a power of two, combined pairwise, in place; the value of a row of `n` points; the value of
+ * all from those of the `n` rows, in order. */
+Const reduce_pairs(Opcode op, Type t, Const *v, int n);
+Const reduce_row(Opcode op, Type t, const Const *v, int64_t n);
+Const reduce_rows(Opcode op, Type t, const Const *rows, int64_t n);
 /* The same as ops. */
 Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y);
 

@@ -1,14 +1,13 @@
-/* lower-reduce.c: reductions as kernels, in the order of combination that ir.h ("Reductions") fixes for all devices.
+/* lower-reduce.c: reductions as kernels, in the order of combination that run.h ("Reductions") fixes for all devices.
  *
  *   reduce_NAME       REDUCE_BLOCKS blocks: each takes every REDUCE_BLOCKS-th row of the region, its REDUCE_LANES
- *                     lanes every REDUCE_LANES-th point of a row, and combines
- *               what the lanes have pairwise. Block b leaves its value in element b of the scratch buffer
- *               "NAME.blocks".
+ *                     lanes every REDUCE_LANES-th point of a row, and combines what the lanes have of a row pairwise.
+ *                     Block b leaves what its rows come to in element b of the scratch buffer "NAME.blocks".
  *   reduce_NAME_all   one block: combines those values pairwise and leaves the result in element 0.
  *
  * With threads a lane is a thread; lanes trade values through shared memory while they are of different warps (of
- * WARP lanes), then by shuffles. Without, the lanes are an array
- * and a loop whose iterations are independent. There are no atomics, and the same values come out every time. */
+ * WARP lanes), then by shuffles. Without, the lanes are an array and a loop whose iterations are independent. There are
+ * no atomics, and the same values come out every time. */
 #include "passes/lower/lower.h"
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */
@@ -152,12 +151,12 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
   return loop->results[0];
 }
 
-/* `acc` combined with the thread's points of row number `row`. */
-static Value *thread_row(const Reducer *k, Builder *b, Value *row, Value *acc) {
+/* The value of row number `row`: right in the first thread. */
+static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
   Row w = find_row(k, b, row);
   Value *at = build2(b, OP_ADD, w.first, k->lane64);
-  acc = thread_points(k, b, w, at, THREAD_POINTS, acc, &at);
-  return thread_points(k, b, w, at, 1, acc, &at);
+  Value *acc = thread_points(k, b, w, at, THREAD_POINTS, identity(k, b), &at);
+  return combine_threads(k, b, thread_points(k, b, w, at, 1, acc, &at));
 }
 
 /* The first kernel: a block's rows; a block that has none has the identity. */
@@ -167,9 +166,10 @@ static void threads_over_rows(const Reducer *k, Builder *b) {
   Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]);
   Op *loop = build_for(&in, k->block, rows, REDUCE_BLOCKS, 0, 1, &acc);
   Builder each = inside(b, loop->blocks[0]);
-  Value *next = thread_row(k, &each, loop->blocks[0]->args[0], loop->blocks[0]->args[1]);
+  Value *row = thread_row(k, &each, loop->blocks[0]->args[0]);
+  Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
   build_yield(&each, 1, &next);
-  store_from_first(k, &in, combine_threads(k, &in, loop->results[0]), k->block);
+  store_from_first(k, &in, loop->results[0], k->block);
   store_from_first(k, &none, acc, k->block);
 }
 
@@ -216,20 +216,23 @@ static Value *open_lanes(Builder *b, Value *n, Builder *in) {
   return loop->blocks[0]->args[0];
 }
 
-/* Combines the `n` lanes of the array and leaves the value in element `at` of the partial values. */
-static void combine_lanes(const Reducer *k, Builder *b, int array, int n, Value *at) {
+/* The `n` lanes of the array combined. */
+static Value *combine_lanes(const Reducer *k, Builder *b, int array, int n) {
   for (int w = n / 2; w > 0; w /= 2) {
     Builder in;
     Value *lane = open_lanes(b, i32(b, w), &in);
     store_lane(k, &in, array, lane,
                combine(k, &in, load_lane(k, &in, array, lane, 0), load_lane(k, &in, array, lane, w)));
   }
-  build_store(b, k->buffer, load_lane(k, b, array, k->zero, 0), 1, &at, NULL);
+  return load_lane(k, b, array, k->zero, 0);
 }
 
-/* Combines the lanes with their points of row number `row`. */
-static void lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
+/* The value of row number `row`. */
+static Value *lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
   Row w = find_row(k, b, row);
+  Builder all;
+  Value *each = open_lanes(b, i32(b, REDUCE_LANES), &all);
+  store_lane(k, &all, array, each, identity(k, &all));
   Op *loop = build_for(b, w.first, w.end, REDUCE_LANES, 0, 0, NULL);
   Builder chunk = inside(b, loop->blocks[0]), in;
   Value *start = loop->blocks[0]->args[0];
@@ -237,21 +240,22 @@ static void lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
   Value *lane = open_lanes(&chunk, build_convert(&chunk, TY_I32, n), &in);
   w.at[k->rank - 1] = build2(&in, OP_ADD, start, build_convert(&in, TY_I64, lane));
   store_lane(k, &in, array, lane, combine(k, &in, load_lane(k, &in, array, lane, 0), value_at(k, &in, w.at)));
+  return combine_lanes(k, b, array, REDUCE_LANES);
 }
 
 /* The first kernel: a block's rows; a block that has none has the identity. */
 static void loops_over_rows(const Reducer *k, Builder *b) {
   int array = lanes_array(k, REDUCE_LANES);
-  Value *rows = count_rows(k, b), *block = k->block;
+  Value *rows = count_rows(k, b), *block = k->block, *acc = identity(k, b);
   Op *some = build_if(b, build2(b, OP_LT, block, rows), 0, NULL);
-  Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]), start;
-  Value *lane = open_lanes(&in, i32(&in, REDUCE_LANES), &start);
-  store_lane(k, &start, array, lane, identity(k, &start));
-  Op *loop = build_for(&in, block, rows, REDUCE_BLOCKS, 0, 0, NULL);
+  Builder in = inside(b, some->blocks[0]), none = inside(b, some->blocks[1]);
+  Op *loop = build_for(&in, block, rows, REDUCE_BLOCKS, 0, 1, &acc);
   Builder each = inside(&in, loop->blocks[0]);
-  lanes_row(k, &each, array, loop->blocks[0]->args[0]);
-  combine_lanes(k, &in, array, REDUCE_LANES, block);
-  build_store(&none, k->buffer, identity(k, &none), 1, &block, NULL);
+  Value *row = lanes_row(k, &each, array, loop->blocks[0]->args[0]);
+  Value *next = combine(k, &each, loop->blocks[0]->args[1], row);
+  build_yield(&each, 1, &next);
+  build_store(&in, k->buffer, loop->results[0], 1, &block, NULL);
+  build_store(&none, k->buffer, acc, 1, &block, NULL);
 }
 
 /* The second kernel: a lane for each block. */
@@ -260,7 +264,8 @@ static void loops_over_blocks(const Reducer *k, Builder *b) {
   Builder in;
   Value *lane = open_lanes(b, i32(b, REDUCE_BLOCKS), &in), *at = build_convert(&in, TY_I64, lane);
   store_lane(k, &in, array, lane, build_load(&in, k->r->type, k->buffer, 1, &at, NULL));
-  combine_lanes(k, b, array, REDUCE_BLOCKS, i64(b, 0));
+  Value *all = combine_lanes(k, b, array, REDUCE_BLOCKS), *first = i64(b, 0);
+  build_store(b, k->buffer, all, 1, &first, NULL);
 }
 
 /* ---- modules */

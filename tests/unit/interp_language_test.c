@@ -287,18 +287,18 @@ static double ordered_sum(const double *v, int lines, int n) {
   int rows_a_line = lines > 1 ? 1 : (n + REDUCE_ROW - 1) / REDUCE_ROW, row_length = lines > 1 ? n : REDUCE_ROW,
       rows = lines * rows_a_line;
   for (int b = 0; b < REDUCE_BLOCKS; b++) {
-    double lane[REDUCE_LANES] = {0};
-    for (int t = 0; t < REDUCE_LANES; t++)
-      for (int row = b; row < rows; row += REDUCE_BLOCKS)
-        for (int x = t; x < row_length; x += REDUCE_LANES) {
-          int at = lines > 1 ? row * n + x : row * REDUCE_ROW + x;
-          if (at < lines * n)
-            lane[t] += v[at];
-        }
-    for (int w = REDUCE_LANES / 2; w; w /= 2)
-      for (int t = 0; t < w; t++)
-        lane[t] += lane[t + w];
-    blocks[b] = lane[0];
+    blocks[b] = 0;
+    for (int row = b; row < rows; row += REDUCE_BLOCKS) {
+      double lane[REDUCE_LANES] = {0};
+      for (int t = 0; t < REDUCE_LANES; t++)
+        for (int x = t; x < row_length; x += REDUCE_LANES)
+          if ((lines > 1 ? row * n : row * REDUCE_ROW) + x < lines * n)
+            lane[t] += v[(lines > 1 ? row * n : row * REDUCE_ROW) + x];
+      for (int w = REDUCE_LANES / 2; w; w /= 2)
+        for (int t = 0; t < w; t++)
+          lane[t] += lane[t + w];
+      blocks[b] += lane[0];
+    }
   }
   for (int w = REDUCE_BLOCKS / 2; w; w /= 2)
     for (int t = 0; t < w; t++)

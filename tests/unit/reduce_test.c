@@ -367,7 +367,7 @@ static void test_barriers_are_needed(void **state) {
         op_insert(parent, next, barriers[i]);
       }
     }
-    assert_int_equal(tried, f ? 10 : 6);
+    assert_int_equal(tried, f ? 8 : 6);
   }
 }
 
