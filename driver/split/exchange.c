@@ -59,21 +59,56 @@ StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int
   return s;
 }
 
+/* The field's present memory in the part. */
+static char *field_memory(const PartPlan *part, int field) {
+  return part->plan->slots[part->plan->slot_of_field[field]].memory;
+}
+
+/* Runs between two pieces of memory. */
+static Sending sending_of(const Runs *r, const char *from, char *to) {
+  Sending s = {.from = from + r->from, .to = to + r->to, .n = r->n};
+  memcpy(s.count, r->count, sizeof s.count);
+  memcpy(s.from_stride, r->from_stride, sizeof s.from_stride);
+  memcpy(s.to_stride, r->to_stride, sizeof s.to_stride);
+  return s;
+}
+
 Sending split_sending(const StcPlan *p, const Transfer *t) {
   const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
-  CellArray from = part_array(x, t->field), to = part_array(y, t->field);
-  memcpy(from.shift, t->shift, sizeof from.shift);
-  Runs r = runs_of(p->split->rank, t->lo, t->hi, &from, &to);
-  int64_t size = type_bytes(x->plan->module, x->plan->module->fields[t->field].type);
-  Sending s = {.from = (char *)x->plan->slots[x->plan->slot_of_field[t->field]].memory + r.from * size,
-               .to = (char *)y->plan->slots[y->plan->slot_of_field[t->field]].memory + r.to * size,
-               .n = r.n * size};
+  return sending_of(&t->whole, field_memory(x, t->field), field_memory(y, t->field));
+}
+
+Sending side_sending(const StcPlan *p, const Transfer *t, bool sends, char *side) {
+  char *memory = field_memory(&p->split->part[sends ? t->from : t->to], t->field);
+  return sends ? sending_of(&t->out, memory, side) : sending_of(&t->in, side, memory);
+}
+
+/* The runs in bytes, of cells that have `size` of them. */
+static Runs runs_in_bytes(Runs r, int64_t size) {
+  r.n *= size;
+  r.from *= size;
+  r.to *= size;
   for (int i = 0; i < 2; i++) {
-    s.count[i] = r.count[i];
-    s.from_stride[i] = r.from_stride[i] * size;
-    s.to_stride[i] = r.to_stride[i] * size;
+    r.from_stride[i] *= size;
+    r.to_stride[i] *= size;
   }
-  return s;
+  return r;
+}
+
+/* Fills in where the transfer's cells lie. */
+static void place_cells(const Split *s, Transfer *t) {
+  const PartPlan *x = &s->part[t->from], *y = &s->part[t->to];
+  int64_t size = type_bytes(y->module, y->module->fields[t->field].type), n = size;
+  CellArray from = part_array(x, t->field), to = part_array(y, t->field), box = {0};
+  memcpy(from.shift, t->shift, sizeof from.shift);
+  memcpy(box.lo, t->lo, sizeof box.lo);
+  memcpy(box.hi, t->hi, sizeof box.hi);
+  for (int d = 0; d < s->rank; d++)
+    n *= t->hi[d] - t->lo[d] + 1;
+  t->bytes = (size_t)n;
+  t->whole = runs_in_bytes(runs_of(s->rank, t->lo, t->hi, &from, &to), size);
+  t->out = runs_in_bytes(runs_of(s->rank, t->lo, t->hi, &from, &box), size);
+  t->in = runs_in_bytes(runs_of(s->rank, t->lo, t->hi, &box, &to), size);
 }
 
 /* The transfer of field `field` from part `from`, `turns` times around, to part `to`. False if they have nothing in
@@ -95,6 +130,8 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, const i
     out->shift[d] = by;
     any = out->lo[d] <= out->hi[d];
   }
+  if (any)
+    place_cells(s, out);
   return any;
 }
 
@@ -113,25 +150,28 @@ static void add_transfers(StcPlan *p, int from, int to, int field) {
           ARENA_PUSH(p->w.arena, s->transfers, s->ntransfers, t);
 }
 
-const Transfer *field_transfers(StcPlan *p, int field, int *n) {
+const FieldTransfers *field_transfers(StcPlan *p, int field) {
   Split *s = p->split;
-  Transfer *all = s->transfers, *own;
+  FieldTransfers *f = &s->of_field[field];
+  Transfer *all = s->transfers;
   int nall = s->ntransfers;
+  if (f->known)
+    return f;
   s->transfers = NULL;
   s->ntransfers = 0;
   for (int to = 0; to < s->nparts; to++)
     for (int from = 0; from < s->nparts; from++)
       add_transfers(p, from, to, field);
-  own = s->transfers;
-  *n = s->ntransfers;
+  *f = (FieldTransfers){true, s->ntransfers, s->transfers};
   s->transfers = all;
   s->ntransfers = nall;
-  return own;
+  return f;
 }
 
 void split_find_transfers(StcPlan *p) {
   Split *s = p->split;
   const Module *m = s->part[0].module;
+  s->of_field = ARENA_ARRAY(p->w.arena, FieldTransfers, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
     for (int to = 0; to < s->nparts && m->fields[f].exchange == EXCHANGE_STEPS; to++)
       for (int from = 0; from < s->nparts; from++)

@@ -166,7 +166,7 @@ StcStatus split_restart(StcPlan *p) {
 /* One transfer, by way of memory here; with a status already its message alone. */
 static StcStatus refresh(StcPlan *p, const Transfer *t, StcStatus s) {
   const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
-  size_t bytes = transfer_bytes(p->split, t);
+  size_t bytes = t->bytes;
   if (!x->plan && !y->plan)
     return s;
   char *memory = calloc(bytes + 1, 1);
@@ -191,10 +191,9 @@ StcStatus split_refresh(StcPlan *p) {
     any |= all[i];
   StcStatus s = STC_OK;
   for (int f = 0; f < m->nfields && any; f++) {
-    int n = 0;
-    const Transfer *t = m->fields[f].exchange == EXCHANGE_NONE ? NULL : field_transfers(p, f, &n);
-    for (int i = 0; i < n; i++)
-      s = refresh(p, &t[i], s);
+    const FieldTransfers *t = m->fields[f].exchange == EXCHANGE_NONE ? NULL : field_transfers(p, f);
+    for (int i = 0; t && i < t->n; i++)
+      s = refresh(p, &t->list[i], s);
   }
   split->touched = false;
   return s;

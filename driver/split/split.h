@@ -22,9 +22,9 @@
 #include "driver/driver.h"
 #include "driver/split/net.h"
 
-/* Lanes of a part's device (device.h): for the launches at the cuts two each from LANE_EDGES on, for the rest two more,
- * and one to send in. */
-enum { LANE_EDGES = 1, LANE_SEND = 7 };
+/* Lanes of a part's device (device.h): one to send in, for the launches at the cuts two each from LANE_EDGES on, and
+ * for the rest two more. */
+enum { LANE_SEND = 1, LANE_EDGES = 2 };
 
 /* The last launch of sequence `seq`, with `left` more steps before an exchange, in ranges [lo .. hi] of rows along the
  * dimension: those that others wait for at either end, and the rest; if not `apart` all is in the rest. wanted: an
@@ -53,15 +53,9 @@ typedef struct PartPlan {
   bool *slot_is_early; /* by slot of the plan: its memory is written by their launch, and not read */
 } PartPlan;
 
-/* Cells of field `field` (of the parts' module) that part `from` owns and part `to` has as ghost cells: the box [lo ..
- * hi] in the coordinates of `to`; in those of `from` it is `shift` lower. */
-typedef struct Transfer {
-  int from, to, field;
-  int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
-} Transfer;
-
-/* The cells of a box in two arrays as runs of memory: `n` cells each, the first at cells from and to of the arrays, and
- * so for each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] cells apart. */
+/* Runs of memory of one box in two arrays: `n` bytes each, the first at bytes from and to of the arrays, and so for
+ * each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] bytes apart. In cells where nothing else
+ * is said. */
 typedef struct Runs {
   int64_t n, from, to, count[2], from_stride[2], to_stride[2];
 } Runs;
@@ -73,6 +67,24 @@ typedef struct CellArray {
 Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to);
 /* Calls fn with the places, in cells, of each run, until one fails. */
 StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
+
+/* Cells of field `field` (of the parts' module) that part `from` owns and part `to` has as ghost cells: the box [lo ..
+ * hi] in the coordinates of `to`; in those of `from` it is `shift` lower. bytes: their size; in bytes, too, they as
+ * runs from field to field, from the one field to a piece of memory in which they lie side by side (`out`), and from
+ * such to the other field (`in`). */
+typedef struct Transfer {
+  int from, to, field;
+  int64_t lo[MAX_RANK], hi[MAX_RANK], shift[MAX_RANK];
+  size_t bytes;
+  Runs whole, out, in;
+} Transfer;
+
+/* The transfers of one field, in memory of the plan's; looked for when they are first asked for. */
+typedef struct FieldTransfers {
+  bool known;
+  int n;
+  const Transfer *list;
+} FieldTransfers;
 
 typedef struct Transport Transport;
 
@@ -91,7 +103,8 @@ struct Split {
   int begin, end;
   int64_t every, age;
   int ntransfers;
-  Transfer *transfers;
+  Transfer *transfers;      /* of all fields that steps change */
+  FieldTransfers *of_field; /* by field, of those that were asked for */
   const Transport *transport;
   void *state;      /* the transport's */
   void *ranks;      /* transport-mpi.c's */
@@ -125,16 +138,17 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
 bool parts_are_near(StcPlan *p);
 /* The transfer's cells between the field's memory in the part that is here and `side`, where they lie side by side. */
 StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side);
-size_t transfer_bytes(const Split *s, const Transfer *t);
 /* Where fields were set part by part since the last run on any rank: brings all ghost cells up to date. (ranks.c) */
 StcStatus split_refresh(StcPlan *p);
-/* All transfers of a field, in new memory of the plan's; their number in *n. */
-const Transfer *field_transfers(StcPlan *p, int field, int *n);
+/* All transfers of a field. */
+const FieldTransfers *field_transfers(StcPlan *p, int field);
 /* The points of field `field` that part `part` has, as an array; its bytes. */
 CellArray part_array(const PartPlan *part, int field);
 size_t part_bytes(const PartPlan *part, int field);
-/* The runs of a transfer between the fields' present memories, in bytes. */
+/* The runs of a transfer between the fields' present memories; between that of the part that sends, or else of the one
+ * that gets them, and `side`, where they lie side by side. */
 Sending split_sending(const StcPlan *p, const Transfer *t);
+Sending side_sending(const StcPlan *p, const Transfer *t, bool sends, char *side);
 
 /* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);

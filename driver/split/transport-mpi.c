@@ -28,38 +28,6 @@ static const PartPlan *link_part(const Split *s, const Link *l) {
 }
 static bool link_sends(const Split *s, const Link *l) { return s->part[l->from].plan != NULL; }
 
-size_t transfer_bytes(const Split *s, const Transfer *t) {
-  const Module *m = s->part[t->to].module;
-  size_t n = (size_t)type_bytes(m, m->fields[t->field].type);
-  for (int d = 0; d < s->rank; d++)
-    n *= (size_t)(t->hi[d] - t->lo[d] + 1);
-  return n;
-}
-
-/* The transfer's cells between the field's memory in the part that is here and a piece of memory in which they lie
- * side by side, at `side`. */
-static Sending side_by_side(const StcPlan *p, const Transfer *t, bool sends, char *side) {
-  const Split *s = p->split;
-  const PartPlan *part = &s->part[sends ? t->from : t->to];
-  CellArray field = part_array(part, t->field), box = {0};
-  memcpy(box.lo, t->lo, sizeof box.lo);
-  memcpy(box.hi, t->hi, sizeof box.hi);
-  if (sends)
-    memcpy(field.shift, t->shift, sizeof field.shift);
-  Runs r = sends ? runs_of(s->rank, t->lo, t->hi, &field, &box) : runs_of(s->rank, t->lo, t->hi, &box, &field);
-  int64_t size = type_bytes(part->module, part->module->fields[t->field].type);
-  char *memory = part->plan->slots[part->plan->slot_of_field[t->field]].memory;
-  Sending x = {.from = (sends ? memory : side) + r.from * size,
-               .to = (sends ? side : memory) + r.to * size,
-               .n = r.n * size};
-  for (int i = 0; i < 2; i++) {
-    x.count[i] = r.count[i];
-    x.from_stride[i] = r.from_stride[i] * size;
-    x.to_stride[i] = r.to_stride[i] * size;
-  }
-  return x;
-}
-
 /* One transfer between a part on `d` and memory here, run by run. */
 static StcStatus copy_here(Device *d, const Sending *x, bool sends) {
   StcStatus st = STC_OK;
@@ -76,7 +44,7 @@ static StcStatus copy_here(Device *d, const Sending *x, bool sends) {
 }
 
 StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side) {
-  Sending x = side_by_side(p, t, sends, side);
+  Sending x = side_sending(p, t, sends, side);
   return copy_here(&p->split->part[sends ? t->from : t->to].plan->device, &x, sends);
 }
 
@@ -91,9 +59,9 @@ static StcStatus move_link(StcPlan *p, const Link *l) {
     const Transfer *t = &s->transfers[i];
     if (t->from != l->from || t->to != l->to)
       continue;
-    Sending x = side_by_side(p, t, sends, side);
+    Sending x = side_sending(p, t, sends, side);
     st = l->staging ? d->kind->send(d, LANE_MAIN, d, &x) : copy_here(d, &x, sends);
-    side += transfer_bytes(s, t);
+    side += t->bytes;
   }
   return st;
 }
@@ -190,7 +158,7 @@ StcStatus mpi_open(StcPlan *p) {
   for (int i = 0; i < s->ntransfers; i++) {
     const Transfer *t = &s->transfers[i];
     if ((s->part[t->from].plan != NULL) != (s->part[t->to].plan != NULL))
-      find_link(p, m, t->from, t->to)->bytes += transfer_bytes(s, t);
+      find_link(p, m, t->from, t->to)->bytes += t->bytes;
   }
   m->messages = ARENA_ARRAY(p->w.arena, NetMessage, m->n + 1);
   for (int i = 0; i < m->n && !st; i++) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <malloc.h>
 
 #include "driver/stc.h"
 #include "driver/tune/trial.h"
@@ -28,9 +29,20 @@ typedef struct World {
   StcProgram *p;
 } World;
 
+/* The bytes that the libraries' contexts hold now (an StcConfig.realloc). */
+static size_t held;
+static void *count_bytes(void *user, void *p, size_t size) {
+  (void)user;
+  held -= p ? malloc_usable_size(p) : 0;
+  void *to = size ? realloc(p, size) : (free(p), NULL);
+  held += to ? malloc_usable_size(to) : 0;
+  return to;
+}
+
 static void compile(World *w, const char *source) {
   memset(w, 0, sizeof *w);
   StcConfig config = messages_config(&w->messages);
+  config.realloc = count_bytes;
   StcOptions o = {.no_contract = true, .march = "nvptx"};
   w->c = stc_context_new(&config);
   assert_int_equal(stc_compile_string(w->c, "ranks.stn", source, &o, &w->p), STC_OK);
@@ -159,6 +171,24 @@ static void test_whole(void **state) {
   (void)state;
 }
 
+/* Setting the fields of parts and running again and again takes no more memory. */
+static void test_memory(void **state) {
+  World w;
+  StcPlan *p;
+  StcRanks ranks = {.parts = true};
+  compile(&w, text);
+  assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "host:1", "6/2", 0, NULL, &p), STC_OK);
+  for (int i = 0; i < 3; i++)
+    run(p, w.p, true);
+  size_t before = held;
+  for (int i = 0; i < 40; i++)
+    run(p, w.p, true);
+  assert_int_equal(held, before);
+  stc_plan_free(p);
+  end(&w);
+  (void)state;
+}
+
 /* What cannot be, on all processes. */
 static void test_refused(void **state) {
   World w;
@@ -195,7 +225,7 @@ static void test_missing(void **state) {
 
 int main(void) {
   const struct CMUnitTest with[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_whole),
-                                    cmocka_unit_test(test_refused)};
+                                    cmocka_unit_test(test_memory), cmocka_unit_test(test_refused)};
   const struct CMUnitTest without[] = {cmocka_unit_test(test_missing)};
   return getenv("STC_MPI") ? cmocka_run_group_tests(with, NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
 }
