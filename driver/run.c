@@ -186,6 +186,8 @@ static void remark_plan(const Job *j) {
   context_remark(j->c->context, "device: %s", stc_plan_device(j->plan));
   context_remark(j->c->context, "schedule: %s; made in %.3g s", stc_plan_schedule(j->plan),
                  stc_plan_compile_seconds(j->plan));
+  if (j->net && j->plan->split->why)
+    context_remark(j->c->context, "ghost cells not by NCCL: %s", j->plan->split->why);
   if (j->net)
     context_remark(j->c->context, "memory: each rank has its parts%s",
                    j->plan->split->lean ? "" : ", and rank 0 the whole grid");

@@ -79,6 +79,9 @@ typedef struct Cuda {
   CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
   CuResult (*stream_create)(void **stream, unsigned flags, int priority);
   CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
+  CuResult (*copy_in_async)(void *to, const void *from, size_t size, void *stream);
+  CuResult (*event_query)(void *event);
+  CuResult (*device_uuid)(unsigned char id[DEVICE_IDENTITY], CuDevice d);
 } Cuda;
 
 /* The state of a CUDA device. */
@@ -146,6 +149,8 @@ static const GpuEntry peer_entries[] = {
     {"cuMemcpyPeerAsync", offsetof(CudaState, cu.copy_peer)},
     {"cuMemcpy3DPeerAsync", offsetof(CudaState, cu.copy_peer_3d)},
     {"cuStreamCreateWithPriority", offsetof(CudaState, cu.stream_create)},
+    {"cuEventQuery", offsetof(CudaState, cu.event_query)},
+    {"cuDeviceGetUuid", offsetof(CudaState, cu.device_uuid)},
 };
 
 /* Those of copies to the host beside launches. Where one is missing launches wait for the copies. */
@@ -153,6 +158,7 @@ static const GpuEntry stage_entries[] = {
     {"cuMemHostAlloc", offsetof(CudaState, cu.host_alloc)},
     {"cuMemFreeHost", offsetof(CudaState, gpu.call.host_free)},
     {"cuMemcpyDtoHAsync_v2", offsetof(CudaState, gpu.call.copy_out_async)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(CudaState, cu.copy_in_async)},
 };
 
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
@@ -408,8 +414,8 @@ static bool cuda_holds(Device *d, const void *memory) {
 
 /* ---------------------------------------------------------------- from device to device */
 
-/* Numbers of the driver's interface: access is enabled already; device memory. */
-enum { CU_ACCESS_ENABLED = 704, CU_MEMORY_DEVICE = 2 };
+/* Numbers of the driver's interface: the event is not reached yet; access is enabled already; device memory. */
+enum { CU_NOT_READY = 600, CU_ACCESS_ENABLED = 704, CU_MEMORY_DEVICE = 2 };
 
 /* Can it send to the other one? Where the hardware lets them they reach each other's memory, else the driver copies. */
 static bool cuda_near(Device *d, Device *other) {
@@ -480,6 +486,39 @@ static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
                      .height = (size_t)x->count[0],
                      .depth = (size_t)x->count[1]};
   return check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
+}
+
+/* Bytes to or from this computer's memory. */
+static StcStatus cuda_carry(Device *d, int lane, void *to, const void *from, size_t size, bool out) {
+  CudaState *s = d->state;
+  void *stream;
+  StcStatus st = lane_stream(d, lane, &stream);
+  if (st || !size)
+    return st;
+  return out ? check(d, s->gpu.call.copy_out_async(to, from, size, stream), "copying from the device")
+             : check(d, s->cu.copy_in_async(to, from, size, stream), "copying to the device");
+}
+
+/* An error in a kernel before the mark shows here. */
+static StcStatus cuda_await(Device *d, int lane) {
+  CudaState *s = d->state;
+  StcStatus st = use(d);
+  return st || !s->marks[lane] ? st : check(d, s->gpu.call.event_synchronize(s->marks[lane]), "running the kernels");
+}
+
+/* The same without a wait. */
+static StcStatus cuda_reached(Device *d, int lane, bool *yes) {
+  CudaState *s = d->state;
+  StcStatus st = use(d);
+  CuResult e = st || !s->marks[lane] ? 0 : s->cu.event_query(s->marks[lane]);
+  *yes = e != CU_NOT_READY;
+  return st || !*yes ? st : check(d, e, "running the kernels");
+}
+
+/* Which GPU it is. */
+static bool cuda_identity(Device *d, unsigned char id[DEVICE_IDENTITY]) {
+  CudaState *s = d->state;
+  return s->cu.copy_peer && s->cu.device_uuid(id, s->device) == 0;
 }
 
 /* A line for one device. */
@@ -555,6 +594,11 @@ const DeviceKind device_cuda = {
     .mark = cuda_mark,
     .follow = cuda_follow,
     .send = cuda_send,
+    .carry = cuda_carry,
+    .await = cuda_await,
+    .reached = cuda_reached,
+    .stream = lane_stream,
+    .identity = cuda_identity,
     .dlpack = 2,
     .record = cuda_record,
     .end_record = cuda_end_record,

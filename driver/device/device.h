@@ -24,6 +24,9 @@ typedef struct Launch {
  * given room first, if the device can. */
 enum { LANE_MAIN, LANES = 8 };
 
+/* Bytes of what says which GPU of all there are in the world one is. */
+enum { DEVICE_IDENTITY = 16 };
+
 /* What a device that runs whole modules is given. */
 typedef struct WholeRun {
   Binding *binding;
@@ -100,10 +103,16 @@ typedef struct DeviceKind {
   StcStatus (*follow)(Device *d, int lane, Device *other,
                       int of); /* the lane waits for the other's mark of lane `of` */
   StcStatus (*send)(Device *d, int lane, Device *to, const Sending *x); /* in the lane; waits for nothing else */
-  int dlpack;                                                           /* DLPack's number for where its memory is */
-  bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
-  int (*count)(void);                                      /* how many there are; NULL: one */
-  void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
+  /* Bytes between pinned memory of this computer and the device's, in the lane; nobody waits. NULL: it cannot. */
+  StcStatus (*carry)(Device *d, int lane, void *to, const void *from, size_t size, bool out);
+  StcStatus (*await)(Device *d, int lane);              /* until its mark in the lane is reached */
+  StcStatus (*reached)(Device *d, int lane, bool *yes); /* is it? */
+  StcStatus (*stream)(Device *d, int lane, void **out); /* the driver's own for the lane, for libraries; current */
+  bool (*identity)(Device *d, unsigned char id[DEVICE_IDENTITY]); /* of the hardware, the same in all processes */
+  int dlpack;                                                     /* DLPack's number for where its memory is */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out);        /* of a loaded kernel; NULL, or false: not known */
+  int (*count)(void);                                             /* how many there are; NULL: one */
+  void (*list)(FILE *to); /* a line for each device there is, or why there is none */
 } DeviceKind;
 
 /* A device in use by one plan. */

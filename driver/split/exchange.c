@@ -83,6 +83,10 @@ Sending side_sending(const StcPlan *p, const Transfer *t, bool sends, char *side
   return sends ? sending_of(&t->out, memory, side) : sending_of(&t->in, side, memory);
 }
 
+char *transfer_cells(const StcPlan *p, const Transfer *t, bool sends) {
+  return field_memory(&p->split->part[sends ? t->from : t->to], t->field) + (sends ? t->out.from : t->in.to);
+}
+
 /* The runs in bytes, of cells that have `size` of them. */
 static Runs runs_in_bytes(Runs r, int64_t size) {
   r.n *= size;

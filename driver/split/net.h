@@ -35,6 +35,9 @@ struct Net {
   void (*broadcast)(Net *net, void *data, size_t size, int from);
   void (*gather)(Net *net, const void *mine, size_t size, void *all);
   void (*barrier)(Net *net);
+  /* tell: lets all others know that this rank cannot go on, without waiting for them; told: has another one done so? */
+  void (*tell)(Net *net);
+  bool (*told)(Net *net);
   /* Ends all ranks at once; the launcher's exit code becomes `code`. Does not return. */
   void (*abort)(Net *net, int code);
   /* All ranks: leaves the others. If open has begun MPI it ends with the process. */
@@ -47,7 +50,7 @@ struct Net {
  * of `communicator`, a pointer to an MPI_Comm of the caller's, which is copied, or, if it is NULL, all that were
  * started together, having begun MPI unless that has been done. False after writing what is wrong to `why`, which has
  * room for NET_WHY characters. */
-enum { NET_LAYOUT = 1, NET_WHY = 512 };
+enum { NET_LAYOUT = 2, NET_WHY = 512 };
 typedef struct NetModule {
   int layout;
   bool (*open)(void *communicator, Net *out, char *why);

@@ -49,39 +49,43 @@ static StcStatus run_parts(StcPlan *p, int64_t steps, bool early) {
   return s;
 }
 
-/* Brings the ghost cells of all parts up to date. */
-static StcStatus exchange(StcPlan *p, StcStatus s) {
+/* Brings the ghost cells of all parts up to date; early: directly behind windows_run with `early`. */
+static StcStatus exchange(StcPlan *p, StcStatus s, bool early) {
   Split *split = p->split;
-  s = split->net ? mpi_exchange(p, s) : split->transport->exchange(p);
+  if (split->ranks)
+    s = mpi_exchange(p, s, early);
+  else if (!s)
+    s = early ? split->transport->early(p) : split->transport->exchange(p);
   split->age = 0;
   ghosts_exchanged(p);
   return s;
 }
 
-/* Has all parts make `steps` steps, with exchanges before the ghost cells are too old for them. */
+/* Has all parts make `steps` steps, with exchanges before the ghost cells are too old for them. Where they can be sent
+ * beside launches they are as soon as they are as old. */
 static StcStatus advance(StcPlan *p, int64_t steps) {
   Split *split = p->split;
+  bool can = split->ranks ? mpi_flows(p) : split->transport->early != NULL;
   StcStatus s = STC_OK;
   for (int64_t left = steps, n; left > 0 && (!s || split->net); left -= n) {
     n = left < split->every ? left : split->every;
     if (split->age && split->age + n > split->every)
-      s = exchange(p, s);
-    bool early = split->transport->early && !split->net && split->age + n == split->every;
+      s = exchange(p, s, false);
+    bool early = can && split->age + n == split->every;
     if (s)
       split->age += n;
     else
       s = run_parts(p, n, early);
-    if (!s && early) {
-      s = split->transport->early(p);
-      split->age = 0;
-    }
+    if (early && (!s || split->net))
+      s = exchange(p, s, !s);
   }
   return s;
 }
 
-/* Waits for all parts. */
-static StcStatus wait_parts(StcPlan *p) {
-  StcStatus s = STC_OK;
+/* Waits for all parts, unless something has gone wrong. */
+static StcStatus wait_parts(StcPlan *p, StcStatus s) {
+  if (p->split->transport->wait)
+    return p->split->transport->wait(p, s);
   for (int i = p->split->begin; i < p->split->end && !s; i++) {
     StcPlan *q = p->split->part[i].plan;
     s = q->device.kind->whole ? STC_OK : q->device.kind->wait(&q->device);
@@ -167,8 +171,7 @@ static void share_batch(StcPlan *p, Batch *b) {
 static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   double start = clock_seconds();
   Batch b = {.status = advance(p, steps)};
-  if (!b.status)
-    b.status = wait_parts(p);
+  b.status = wait_parts(p, b.status);
   b.seconds = clock_seconds() - start;
   b.whole = p->done == end || needs_whole(p);
   share_batch(p, &b);
@@ -253,6 +256,11 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   Net *net = p->split->net;
   *seconds = p->split->exchanged = 0;
   bool lean = p->split->lean;
+  if (!s && p->split->broken)
+    s = (diag_error(p->w.diags, no_loc(), "a device or a rank failed in an earlier run: this plan cannot go on"),
+         STC_DEVICE);
+  if (p->split->transport->wait)
+    s = split_agree(p, s);
   if (!s && lean)
     s = begin_lean(p);
   else if (!s && split_leads(p->split))

@@ -24,7 +24,7 @@ static StcStatus bad_split(StcPlan *p, const char *text) {
   diag_error(
       p->w.diags, no_loc(),
       "--split=%s: write how many parts the grid is to have along each dimension, slowest first, such as 4 or 2x2, "
-      "and behind a slash after how many steps they are to exchange",
+      "and behind a slash after how many steps they are to exchange, behind a colon by what: peer, copy, nccl or mpi",
       text);
   return STC_USAGE;
 }
@@ -44,31 +44,45 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   return STC_OK;
 }
 
-/* Reads "2x2" or "4x1/8" into the numbers of parts and of steps between exchanges (0: not said). Without it there are
- * as many parts as devices, cut as is best. */
-static StcStatus read_parts(StcPlan *p, const char *text, int ndevices) {
+/* Reads "2x2", as far as it goes; where there is nothing the parts are as many as devices, cut as is best. Returns what
+ * is behind it; NULL: it is not right. */
+static const char *read_shape(StcPlan *p, const char *text, int ndevices) {
   Split *s = p->split;
   const char *at = text;
-  int d = 0;
   for (int k = 0; k < MAX_RANK; k++)
     s->parts[k] = 1;
-  if (!text)
-    return choose_parts(p, ndevices);
+  if (!*text || *text == '/' || *text == ':')
+    return choose_parts(p, ndevices), text;
+  int d = 0;
   for (bool more = true; more && d < MAX_RANK; d++) {
     char *end;
     long n = strtol(at, &end, 10);
     if (end == at || n < 1 || n > MOST_PARTS)
-      return bad_split(p, text);
+      return NULL;
     s->parts[d] = n;
     more = *end == 'x';
     at = end + more;
   }
-  if (*at == '/' && at[1] >= '1' && at[1] <= '9') {
+  return at;
+}
+
+/* Reads "2x2", "4x1/8" or "4/8:nccl" into the numbers of parts and of steps between exchanges (0: not said), and the
+ * transport. */
+static StcStatus read_parts(StcPlan *p, const char *text, int ndevices) {
+  static const char *const ways[] = {"peer", "copy", "nccl", "mpi"};
+  Split *s = p->split;
+  const char *at = read_shape(p, text ? text : "", ndevices);
+  if (at && *at == '/' && at[1] >= '1' && at[1] <= '9') {
     char *end;
     s->every = strtol(at + 1, &end, 10);
     at = end;
   }
-  if (*at)
+  for (size_t i = 0; i < sizeof ways / sizeof *ways && at && *at == ':'; i++)
+    if (strcmp(at + 1, ways[i]) == 0) {
+      s->by = ways[i];
+      at += strlen(at);
+    }
+  if (!at || *at || (text && !*text))
     return bad_split(p, text);
   for (int k = s->rank; k < MAX_RANK; k++)
     if (s->parts[k] > 1)
@@ -304,7 +318,7 @@ static StcStatus cut_grid(SplitArgs *a) {
   return st;
 }
 
-/* Makes the parts, and opens the ways between them. */
+/* Makes the parts, and finds what they have for each other. */
 static StcStatus make_parts(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -316,11 +330,7 @@ static StcStatus make_parts(SplitArgs *a) {
   if (st)
     return st;
   split_find_transfers(p);
-  st = ghosts_open(p);
-  s->transport = parts_are_near(p) ? &transport_peer : &transport_copy;
-  if (!st && s->transport->open)
-    st = s->transport->open(p);
-  return st || !s->net ? st : mpi_open(p);
+  return ghosts_open(p);
 }
 
 /* Says how the grid is cut. */
@@ -334,7 +344,7 @@ static void describe(StcPlan *p) {
     str_addf(&shape, " on %d ranks", s->net->size);
   p->schedule =
       arena_printf(p->w.arena, "%s, %s, exchange by %s after %lld step%s", s->part[s->begin].plan->schedule, shape.s,
-                   s->net ? s->net->library : s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
+                   s->ranks ? s->net->library : s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
 }
 
 /* Both, and with several ranks what they come to on all. */
@@ -344,6 +354,8 @@ static StcStatus open_guarded(void *arg) {
   StcStatus st = split_agree(p, cut_grid(a));
   if (!st)
     st = split_agree(p, make_parts(a));
+  if (!st)
+    st = split_agree(p, transports_open(p));
   if (!st)
     describe(p);
   return st;

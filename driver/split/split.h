@@ -11,8 +11,11 @@
  *   net.c           joining the ranks of a run
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
+ *   transports.c    which way cells get from part to part
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
- *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank
+ *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank, transport-nccl.c from GPU to
+ *                   GPU of all ranks
+ *   nccl.c, nccl.h  NVIDIA's library for that
  *
  * The plan that users see has the whole grid. It runs inits, evaluates reductions and watches, and is what files are
  * read into and written from; the parts make the steps. */
@@ -106,7 +109,10 @@ struct Split {
   Transfer *transfers;      /* of all fields that steps change */
   FieldTransfers *of_field; /* by field, of those that were asked for */
   const Transport *transport;
+  const char *by;   /* the transport that was asked for; NULL: none */
+  const char *why;  /* not nccl between ranks; NULL: it is, or was not looked for */
   void *state;      /* the transport's */
+  bool broken;      /* ways to other parts were given up: it cannot go on */
   void *ranks;      /* transport-mpi.c's */
   double exchanged; /* seconds in exchanges of the run with other ranks, from the end of the steps before */
 };
@@ -114,16 +120,25 @@ struct Split {
 /* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */
 struct Transport {
   const char *name;
-  StcStatus (*open)(StcPlan *p);     /* NULL: nothing to do */
   StcStatus (*exchange)(StcPlan *p); /* all transfers of fields that steps change; waits for what is under way */
   StcStatus (*early)(StcPlan *p);    /* the same behind windows_run with `early`; NULL: exchange does as well */
-  void (*close)(StcPlan *p);         /* NULL: nothing to do */
+  StcStatus (*wait)(StcPlan *p, StcStatus s); /* until all parts have done all; s: what has gone wrong so far; NULL:
+                                                 devices can be waited for one after the other */
+  void (*close)(StcPlan *p);                  /* NULL: nothing to do */
 };
-extern const Transport transport_copy, transport_peer;
+extern const Transport transport_copy, transport_peer, transport_nccl;
+/* transports.c: chooses, by what was asked for and what there is, how cells get from part to part, and makes that
+ * ready. All ranks call it. */
+StcStatus transports_open(StcPlan *p);
+/* Connects all GPUs by NCCL, and sets the transport. If that cannot be, `why` says what is missing, on all ranks the
+ * same; else it is empty. */
+StcStatus nccl_open(StcPlan *p, char why[256]);
 /* Between parts of several ranks: those of this one by `transport`, the others by s->net. With a status already, what
- * is sent is of no value, but sent nevertheless: others wait for it. */
+ * is sent is of no value, but sent nevertheless: others wait for it. early: behind windows_run with `early`, which is
+ * of use where all devices carry cells beside their launches (mpi_flows). */
 StcStatus mpi_open(StcPlan *p);
-StcStatus mpi_exchange(StcPlan *p, StcStatus s);
+bool mpi_flows(const StcPlan *p);
+StcStatus mpi_exchange(StcPlan *p, StcStatus s, bool early);
 void mpi_close(StcPlan *p);
 /* Is the transfer between two parts of this rank? */
 static inline bool transfer_is_here(const Split *s, const Transfer *t) {
@@ -149,6 +164,8 @@ size_t part_bytes(const PartPlan *part, int field);
  * that gets them, and `side`, where they lie side by side. */
 Sending split_sending(const StcPlan *p, const Transfer *t);
 Sending side_sending(const StcPlan *p, const Transfer *t, bool sends, char *side);
+/* The first of its cells there. */
+char *transfer_cells(const StcPlan *p, const Transfer *t, bool sends);
 
 /* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
@@ -184,9 +201,10 @@ void net_message(Net *net, int peer, bool send, void *data, size_t size);
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
 /* Has part `i` make `steps` steps; early: transport->early follows at once. */
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
-/* Are the cells of the transfer there, and is nobody still at work where they go to, when both parts' LANE_EDGES have
- * come to their marks? */
-bool transfer_is_early(const StcPlan *p, const Transfer *t);
+/* When a part's LANE_EDGES has come to its mark: are the cells of the transfer there, if it is the one that sends; is
+ * nobody there at work any more where they go to, if it is the other? */
+bool cells_are_there(const StcPlan *p, const Transfer *t);
+bool cells_are_free(const StcPlan *p, const Transfer *t);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */
 StcStatus split_scatter(StcPlan *p);
 StcStatus split_gather(StcPlan *p);

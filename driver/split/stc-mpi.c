@@ -15,9 +15,9 @@
 /* The most bytes that one MPI message has: its counts are ints. */
 enum { PIECE = 1 << 30 };
 
-/* requests: of the messages under way. */
+/* requests: of the messages under way. alarm: the same ranks, for those that cannot go on. */
 typedef struct NetState {
-  MPI_Comm comm;
+  MPI_Comm comm, alarm;
   int n, room;
   MPI_Request *requests;
 } NetState;
@@ -94,13 +94,40 @@ static void net_barrier(Net *net) { MPI_Barrier(((NetState *)net->state)->comm);
 /* Net.abort. */
 static void net_abort(Net *net, int code) { MPI_Abort(((NetState *)net->state)->comm, code); }
 
+/* Net.tell: messages without bytes, whose ends nobody waits for. */
+static void net_tell(Net *net) {
+  NetState *s = net->state;
+  for (int i = 0; i < net->size; i++) {
+    MPI_Request r;
+    if (i == net->rank)
+      continue;
+    MPI_Isend(NULL, 0, MPI_BYTE, i, 0, s->alarm, &r);
+    MPI_Request_free(&r);
+  }
+}
+
+/* Net.told. */
+static bool net_told(Net *net) {
+  NetState *s = net->state;
+  MPI_Status status;
+  int yes = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, 0, s->alarm, &yes, &status);
+  if (yes)
+    MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, 0, s->alarm, MPI_STATUS_IGNORE);
+  return yes;
+}
+
 /* Net.close. */
 static void net_close(Net *net) {
   NetState *s = net->state;
   int ended = 0;
   MPI_Finalized(&ended);
-  if (!ended)
+  while (!ended && net_told(net))
+    ;
+  if (!ended) {
+    MPI_Comm_free(&s->alarm);
     MPI_Comm_free(&s->comm);
+  }
   free(s->requests);
   free(s);
   net->state = NULL;
@@ -172,11 +199,14 @@ static bool net_open(void *communicator, Net *out, char *why) {
   if (!begin(why))
     return free(s), false;
   MPI_Comm_dup(communicator ? *(MPI_Comm *)communicator : MPI_COMM_WORLD, &s->comm);
+  MPI_Comm_dup(s->comm, &s->alarm);
   *out = (Net){.start = net_start,
                .finish = net_finish,
                .broadcast = net_broadcast,
                .gather = net_gather,
                .barrier = net_barrier,
+               .tell = net_tell,
+               .told = net_told,
                .abort = net_abort,
                .close = net_close,
                .library = library_name(),

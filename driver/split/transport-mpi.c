@@ -1,13 +1,15 @@
-/* transport-mpi.c: cells from rank to rank: what a part has for a part elsewhere is one message. On a GPU the cells are
- * brought together there, in one piece of memory, and go from there, if MPI takes pointers into it, or by way of this
- * computer's memory. */
+/* transport-mpi.c: cells from rank to rank: what a part has for a part elsewhere is one message. A GPU carries its
+ * cells to pinned memory of this computer and back in a lane of its own (LANE_SEND), so that launches go on meanwhile;
+ * those that do not lie side by side are brought together on it first, and all are if MPI takes pointers into its
+ * memory. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The message between two parts of which one is here, `bytes` long. memory: here; staging: on the part's device, NULL
- * where that has none or copies for itself. pinned: the memory is the device's to give back. */
+/* The message between two parts of which one is here, `bytes` long. memory: here, NULL: MPI takes staging; staging: on
+ * the part's device, NULL where cells go straight to or from the memory. pinned: the memory is the device's to give
+ * back. */
 typedef struct Link {
   int from, to;
   size_t bytes;
@@ -15,9 +17,11 @@ typedef struct Link {
   bool pinned;
 } Link;
 
-/* The links of a plan, those that send first. */
+/* The links of a plan. flows: all devices of parts here carry their cells by themselves; beside: some cells go between
+ * parts of this rank. */
 typedef struct MpiState {
   int n;
+  bool flows, beside;
   Link *links;
   NetMessage *messages;
 } MpiState;
@@ -48,80 +52,148 @@ StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side) {
   return copy_here(&p->split->part[sends ? t->from : t->to].plan->device, &x, sends);
 }
 
-/* All transfers of a link, between the fields and its memory or, if it has such, its staging. */
-static StcStatus move_link(StcPlan *p, const Link *l) {
+/* Does the device carry cells by itself, while launches go on? */
+static bool device_flows(const Device *d) { return !d->kind->whole && d->kind->carry; }
+
+/* One transfer of a link whose cells begin at byte `at` of its memory, in the part's LANE_SEND. */
+static StcStatus carry_cells(const StcPlan *p, const Link *l, const Transfer *t, size_t at) {
+  Device *d = &link_part(p->split, l)->plan->device;
+  bool sends = link_sends(p->split, l);
+  Sending x = side_sending(p, t, sends, (l->staging ? l->staging : l->memory) + at);
+  return l->staging ? d->kind->send(d, LANE_SEND, d, &x)
+                    : d->kind->carry(d, LANE_SEND, x.to, x.from, (size_t)x.n, sends);
+}
+
+/* All transfers of a link, between the fields and its memory. */
+static StcStatus move_cells(StcPlan *p, const Link *l) {
   const Split *s = p->split;
   Device *d = &link_part(s, l)->plan->device;
   bool sends = link_sends(s, l);
-  char *side = l->staging ? l->staging : l->memory;
+  size_t at = 0;
   StcStatus st = STC_OK;
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
     if (t->from != l->from || t->to != l->to)
       continue;
-    Sending x = side_sending(p, t, sends, side);
-    st = l->staging ? d->kind->send(d, LANE_MAIN, d, &x) : copy_here(d, &x, sends);
-    side += t->bytes;
+    st = device_flows(d) ? carry_cells(p, l, t, at) : transfer_copy(p, t, sends, l->memory + at);
+    at += t->bytes;
   }
   return st;
 }
 
-/* Brings together what is to be sent. */
-static StcStatus pack(StcPlan *p) {
+/* Can the cells of the link go when the launches at the cuts are done? */
+static bool link_is_early(const StcPlan *p, const Link *l) {
   const Split *s = p->split;
-  const MpiState *m = s->ranks;
+  bool early = true;
+  for (int i = 0; i < s->ntransfers && early; i++)
+    if (s->transfers[i].from == l->from && s->transfers[i].to == l->to)
+      early = link_sends(s, l) ? cells_are_there(p, &s->transfers[i]) : cells_are_free(p, &s->transfers[i]);
+  return early;
+}
+
+/* A link's LANE_SEND waits for the launches that its cells have to do with. */
+static StcStatus follow_launches(StcPlan *p, const Link *l, bool early) {
+  Device *d = &link_part(p->split, l)->plan->device;
+  if (!device_flows(d))
+    return STC_OK;
+  return d->kind->follow(d, LANE_SEND, d, early && link_is_early(p, l) ? LANE_EDGES : LANE_MAIN);
+}
+
+/* Brings what is to be sent on its way to the link's memory. */
+static StcStatus pack(StcPlan *p, const Link *l, bool early) {
+  Device *d = &link_part(p->split, l)->plan->device;
+  StcStatus st = follow_launches(p, l, early);
+  if (!st)
+    st = move_cells(p, l);
+  if (!st && device_flows(d) && l->staging && l->memory)
+    st = d->kind->carry(d, LANE_SEND, l->memory, l->staging, l->bytes, true);
+  return st;
+}
+
+/* Brings what has arrived to where it belongs; what follows in the part waits for it. */
+static StcStatus unpack(StcPlan *p, const Link *l, bool early) {
+  Device *d = &link_part(p->split, l)->plan->device;
+  StcStatus st = follow_launches(p, l, early);
+  if (!st && device_flows(d) && l->staging && l->memory)
+    st = d->kind->carry(d, LANE_SEND, l->staging, l->memory, l->bytes, false);
+  return st ? st : move_cells(p, l);
+}
+
+/* Calls `fn` for the links that send, or for the others. */
+static StcStatus each_link(StcPlan *p, bool send, bool early, StcStatus (*fn)(StcPlan *p, const Link *l, bool early)) {
+  const MpiState *m = p->split->ranks;
   StcStatus st = STC_OK;
   for (int i = 0; i < m->n && !st; i++)
-    if (link_sends(s, &m->links[i]))
-      st = move_link(p, &m->links[i]);
-  for (int i = 0; i < m->n && !st; i++) {
-    const Link *l = &m->links[i];
-    Device *d = &link_part(s, l)->plan->device;
-    if (!l->staging || !link_sends(s, l))
-      continue;
-    st = d->kind->wait(d);
-    if (!st && l->memory)
-      st = d->kind->fetch(d, l->memory, l->staging, l->bytes);
-  }
+    if (link_sends(p->split, &m->links[i]) == send)
+      st = fn(p, &m->links[i], early);
   return st;
 }
 
-/* Puts what has arrived where it belongs. */
-static StcStatus unpack(StcPlan *p) {
+/* Waits for the devices that do not carry cells by themselves, and has the others mark where they are. */
+static StcStatus meet_launches(StcPlan *p, bool early) {
   const Split *s = p->split;
-  const MpiState *m = s->ranks;
   StcStatus st = STC_OK;
-  for (int i = 0; i < m->n && !st; i++) {
-    const Link *l = &m->links[i];
-    Device *d = &link_part(s, l)->plan->device;
-    if (link_sends(s, l))
-      continue;
-    if (l->staging && l->memory)
-      st = d->kind->put(d, l->staging, l->memory, l->bytes);
-    if (!st)
-      st = move_link(p, l);
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    if (device_flows(d))
+      st = early ? STC_OK : d->kind->mark(d, LANE_MAIN);
+    else
+      st = d->kind->whole ? STC_OK : d->kind->wait(d);
   }
   return st;
 }
 
-StcStatus mpi_exchange(StcPlan *p, StcStatus s) {
+/* Waits until what is to be sent is in the links' memory; what came with the last exchange has left it, too. */
+static StcStatus await_packed(StcPlan *p) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    if (device_flows(d))
+      st = d->kind->mark(d, LANE_SEND);
+  }
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    if (device_flows(d))
+      st = d->kind->await(d, LANE_SEND);
+  }
+  return st;
+}
+
+/* What follows in each part waits for what has been brought to it. */
+static StcStatus follow_unpacked(StcPlan *p) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    if (!device_flows(d))
+      continue;
+    st = d->kind->mark(d, LANE_SEND);
+    if (!st)
+      st = d->kind->follow(d, LANE_MAIN, d, LANE_SEND);
+  }
+  return st;
+}
+
+bool mpi_flows(const StcPlan *p) { return ((const MpiState *)p->split->ranks)->flows; }
+
+StcStatus mpi_exchange(StcPlan *p, StcStatus s, bool early) {
   Split *split = p->split;
   const MpiState *m = split->ranks;
-  for (int i = split->begin; i < split->end && !s; i++) {
-    Device *d = &split->part[i].plan->device;
-    s = d->kind->whole ? STC_OK : d->kind->wait(d);
-  }
+  s = s ? s : meet_launches(p, early);
+  if (!s)
+    s = each_link(p, true, early, pack);
+  if (!s)
+    s = await_packed(p);
   double start = clock_seconds();
-  if (!s)
-    s = pack(p);
   split->net->start(split->net, m->n, m->messages);
-  if (!s)
-    s = split->transport->exchange(p);
+  if (!s && m->beside)
+    s = early && split->transport->early ? split->transport->early(p) : split->transport->exchange(p);
   split->net->finish(split->net);
-  if (!s)
-    s = unpack(p);
   split->exchanged += clock_seconds() - start;
-  return s;
+  if (!s)
+    s = each_link(p, false, early, unpack);
+  return s ? s : follow_unpacked(p);
 }
 
 /* The link from part `from` to part `to`, made if there is none yet. */
@@ -133,22 +205,46 @@ static Link *find_link(StcPlan *p, MpiState *m, int from, int to) {
   return &m->links[m->n - 1];
 }
 
+/* Do the cells of one of the link's transfers lie in several runs? */
+static bool has_runs(const Split *s, const Link *l) {
+  bool any = false;
+  for (int i = 0; i < s->ntransfers; i++) {
+    const Transfer *t = &s->transfers[i];
+    if (t->from == l->from && t->to == l->to)
+      any |= (link_sends(s, l) ? t->out.n : t->in.n) < (int64_t)t->bytes;
+  }
+  return any;
+}
+
 /* Memory for a link. */
 static StcStatus make_memory(StcPlan *p, Link *l) {
   const Split *s = p->split;
   Device *d = &link_part(s, l)->plan->device;
+  bool pointers = s->net->device_pointers && strncmp(d->kind->name, "cuda", 4) == 0;
   void *staging = NULL;
   StcStatus st = STC_OK;
-  if (!d->kind->whole && d->kind->near && d->kind->near(d, d))
+  if (device_flows(d) && (pointers || has_runs(s, l)))
     st = device_alloc(d, "ghost cells on their way", l->bytes, 0, &staging);
   l->staging = staging;
-  if (st || (staging && s->net->device_pointers && strncmp(d->kind->name, "cuda", 4) == 0))
+  if (st || (staging && pointers))
     return st;
   l->memory = d->kind->pinned_new ? d->kind->pinned_new(d, l->bytes) : NULL;
   l->pinned = l->memory != NULL;
   if (!l->memory)
     l->memory = calloc(l->bytes + 1, 1);
   return l->memory ? st : computer_no_room(p->w.context, "ghost cells", "on their way", (double)l->bytes);
+}
+
+/* Do the devices of all parts of all ranks carry cells by themselves? */
+static bool all_flow(const StcPlan *p) {
+  const Split *s = p->split;
+  bool mine = true, all[s->net->size];
+  for (int i = s->begin; i < s->end; i++)
+    mine &= device_flows(&s->part[i].plan->device);
+  s->net->gather(s->net, &mine, sizeof mine, all);
+  for (int i = 0; i < s->net->size; i++)
+    mine &= all[i];
+  return mine;
 }
 
 StcStatus mpi_open(StcPlan *p) {
@@ -159,7 +255,9 @@ StcStatus mpi_open(StcPlan *p) {
     const Transfer *t = &s->transfers[i];
     if ((s->part[t->from].plan != NULL) != (s->part[t->to].plan != NULL))
       find_link(p, m, t->from, t->to)->bytes += t->bytes;
+    m->beside |= transfer_is_here(s, t);
   }
+  m->flows = all_flow(p);
   m->messages = ARENA_ARRAY(p->w.arena, NetMessage, m->n + 1);
   for (int i = 0; i < m->n && !st; i++) {
     Link *l = &m->links[i];

@@ -84,7 +84,7 @@ static StcStatus send_some(StcPlan *p, bool early) {
   bool any = false;
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
-    if (!transfer_is_here(s, t) || transfer_is_early(p, t) != early)
+    if (!transfer_is_here(s, t) || (cells_are_there(p, t) && cells_are_free(p, t)) != early)
       continue;
     if (!any)
       st = follow_all(s, true, LANE_SEND, early ? LANE_EDGES : LANE_MAIN);

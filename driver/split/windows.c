@@ -290,14 +290,22 @@ StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
   return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
 }
 
-bool transfer_is_early(const StcPlan *p, const Transfer *t) {
-  const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
-  const Windows *v = x->made, *w = y->made;
-  int d = v->dimension, slot = x->plan->slot_of_field[t->field];
-  if (!x->slot_is_early[slot])
+bool cells_are_there(const StcPlan *p, const Transfer *t) {
+  const PartPlan *x = &p->split->part[t->from];
+  const Windows *w = x->made;
+  int d = w->dimension;
+  if (!x->slot_is_early[x->plan->slot_of_field[t->field]])
     return false;
   int64_t lo = d < 0 ? 0 : t->lo[d] - t->shift[d], hi = d < 0 ? 0 : t->hi[d] - t->shift[d];
-  bool made = !v->apart || (lo >= v->lo[WINDOW_LOW] && hi <= v->hi[WINDOW_LOW]) ||
-              (lo >= v->lo[WINDOW_HIGH] && hi <= v->hi[WINDOW_HIGH]);
-  return made && (!w->apart || t->hi[d] < w->lo[WINDOW_REST] || t->lo[d] > w->hi[WINDOW_REST]);
+  return !w->apart || (lo >= w->lo[WINDOW_LOW] && hi <= w->hi[WINDOW_LOW]) ||
+         (lo >= w->lo[WINDOW_HIGH] && hi <= w->hi[WINDOW_HIGH]);
+}
+
+bool cells_are_free(const StcPlan *p, const Transfer *t) {
+  const PartPlan *y = &p->split->part[t->to];
+  const Windows *w = y->made;
+  int d = w->dimension;
+  if (!y->slot_is_early[y->plan->slot_of_field[t->field]])
+    return false;
+  return !w->apart || t->hi[d] < w->lo[WINDOW_REST] || t->lo[d] > w->hi[WINDOW_REST];
 }

@@ -13,6 +13,7 @@
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719 };
 enum {
   MAX_ALLOCATIONS = 256,
   MAX_KERNELS = 256,
@@ -202,6 +203,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
   return is_device(d) ? SUCCESS : fault("cuDeviceGetAttribute of no device");
 }
 
+/* Processes that are told so by STC_STANDIN_GPU have another one each. */
+int cuDeviceGetUuid(unsigned char id[16], int d) {
+  const char *gpu = getenv("STC_STANDIN_GPU");
+  memset(id, gpu ? gpu[0] : 0, 16);
+  id[15] = (unsigned char)d;
+  return is_device(d) ? SUCCESS : fault("cuDeviceGetUuid of no device");
+}
+
 int cuDevicePrimaryCtxRetain(void **context, int d) {
   ALONE;
   rt.retained++;
@@ -328,6 +337,12 @@ int cuMemFreeHost(void *p) {
   return fault("cuMemFreeHost of what cuMemHostAlloc did not give");
 }
 
+/* Do `size` bytes from p on lie in it? */
+static bool is_within(const Allocation *a, const char *p, size_t size) {
+  return a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p);
+}
+
+/* To pinned memory; to other memory of the host the copy is made before the call returns. */
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
   ALONE;
   Allocation *a = find(from, size);
@@ -335,17 +350,30 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
   bool room = false;
   call("cuMemcpyDtoHAsync %zu", size);
   for (int i = 0; i < MAX_OUT; i++)
-    room |= rt.pinned[i].p == to && size <= rt.pinned[i].size;
-  if (!a || !s || !room || rt.capturing)
+    room |= is_within(&rt.pinned[i], to, size);
+  if (!a || !s || rt.capturing)
     return fault("cuMemcpyDtoHAsync of %zu bytes", size);
   if (s->copies < a->copied)
     return fault("cuMemcpyDtoHAsync does not wait for what is copied there");
   if (to_fail("cuMemcpyDtoHAsync_v2"))
     return LAUNCH_FAILED;
+  if (!room)
+    return memcpy(to, (void *)(uintptr_t)from, size), SUCCESS;
   for (int i = 0; i < MAX_OUT; i++)
     if (!rt.out[i].from)
       return rt.out[i] = (Out){to, a, from, size, s, ++rt.outs}, SUCCESS;
   return fault("more copies to the host than the stand-in keeps");
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
+  ALONE;
+  Stream *s = beside_stream(stream);
+  call("%scuMemcpyHtoDAsync %zu", s ? "beside " : "", size);
+  if (!s || !find(to, size) || rt.capturing || s->current != rt.current)
+    return fault("cuMemcpyHtoDAsync of %zu bytes", size);
+  memcpy((void *)(uintptr_t)to, from, size);
+  s->open = true;
+  return SUCCESS;
 }
 
 /* From one device to another, which both are the one there is. */
@@ -763,6 +791,27 @@ int cuEventSynchronize(void *event) {
   }
   return !e->used ? fault("cuEventSynchronize") : rt.broken || to_fail("cuEventSynchronize") ? LAUNCH_FAILED : SUCCESS;
 }
+
+/* Has the stand-in for NCCL, if it is used, messages under way? */
+static bool messages_pending(void) {
+  void *nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
+  void *p = nccl ? dlsym(nccl, "standin_nccl_pending") : NULL;
+  bool (*pending)(void) = NULL;
+  memcpy(&pending, &p, sizeof p);
+  bool yes = pending && pending();
+  if (nccl)
+    dlclose(nccl);
+  return yes;
+}
+
+int cuEventQuery(void *event) {
+  const Event *e = event;
+  return !e->used                               ? fault("cuEventQuery")
+         : rt.broken || to_fail("cuEventQuery") ? LAUNCH_FAILED
+         : messages_pending()                   ? NOT_READY
+                                                : SUCCESS;
+}
+
 int cuEventElapsedTime(float *ms, void *begin, void *end) {
   return *ms = 1, ((Event *)begin)->used && ((Event *)end)->used ? SUCCESS : fault("cuEventElapsedTime");
 }

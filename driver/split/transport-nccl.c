@@ -1,0 +1,452 @@
+/* transport-nccl.c: cells from GPU to GPU by NCCL, in one process or several (ranks), in order with their launches:
+ * nobody waits on the host. Cells that do not lie side by side are brought together on the device first. What parts on
+ * one GPU have for each other is copied there. Where a rank fails the others would wait for what it does not send any
+ * more: so they look, while they wait, whether one has told them that, and give NCCL up then. */
+#include "driver/split/nccl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* After so many exchanges the host waits for all, so that no launch ever waits for room in the driver's queue, where
+ * nobody would hear of a rank that has failed. */
+enum { EXCHANGES_AHEAD = 32 };
+
+/* The transfers from one part to another, one of which is here. early: its cells need the launches at the cuts alone.
+ */
+typedef struct Link {
+  int from, to;
+  bool early;
+} Link;
+/* A transfer of a link (NULL: both parts are on one GPU); memory on either part's device, where its cells are brought
+ * together, NULL: they lie so. */
+typedef struct Way {
+  const Transfer *t;
+  int link;
+  bool within;
+  char *out, *in;
+} Way;
+/* A GPU of this rank: its place among those of all, and one of its devices. */
+typedef struct Gpu {
+  int place;
+  Device *device;
+  void *communicator;
+} Gpu;
+typedef struct NcclState {
+  Nccl nccl;
+  int nlinks, nways, ngpus, n;
+  Link *links;
+  Way *ways;
+  Gpu *gpus;
+  int *place; /* of each part's GPU among the `n` of all ranks */
+  int ahead;  /* exchanges since the host last waited */
+} NcclState;
+
+/* ---------------------------------------------------------------- what there is */
+
+/* Which GPU a part is on; what is missing on its rank. */
+typedef struct Seat {
+  unsigned char id[DEVICE_IDENTITY];
+  char missing[256];
+} Seat;
+
+/* That of a part here. */
+static Seat own_seat(const StcPlan *p, int part, const char *missing) {
+  Seat seat = {0};
+  Device *d = &p->split->part[part].plan->device;
+  const char *none = strncmp(d->kind->name, "cuda", 4) != 0 ? "there is a part on a device that is no NVIDIA GPU"
+                     : !d->kind->identity(d, seat.id)       ? "the driver does not say which GPU a part is on"
+                                                            : missing;
+  snprintf(seat.missing, sizeof seat.missing, "%s", none ? none : "");
+  return seat;
+}
+
+/* Those of all parts, by number (calloc). NULL without memory on any rank. */
+static Seat *all_seats(StcPlan *p, const char *missing) {
+  Split *s = p->split;
+  int ranks = s->net ? s->net->size : 1, most = (s->nparts + ranks - 1) / ranks;
+  Seat *mine = calloc((size_t)most, sizeof *mine), *all = calloc((size_t)most * (size_t)ranks, sizeof *all);
+  Seat *out = calloc((size_t)s->nparts, sizeof *out);
+  int next[ranks];
+  memset(next, 0, sizeof next);
+  bool fine = mine && all && out;
+  for (int i = s->begin; i < s->end && fine; i++)
+    mine[i - s->begin] = own_seat(p, i, missing);
+  if (split_agree(p, fine ? STC_OK : STC_MEMORY)) {
+    free(out);
+    out = NULL;
+  } else if (s->net) {
+    s->net->gather(s->net, mine, sizeof *mine * (size_t)most, all);
+  } else {
+    memcpy(all, mine, sizeof *mine * (size_t)most);
+  }
+  for (int i = 0; i < s->nparts && out; i++)
+    out[i] = all[s->part[i].rank * most + next[s->part[i].rank]++];
+  free(mine);
+  free(all);
+  return out;
+}
+
+/* Numbers the GPUs in the order in which parts have them. What is missing into `why`, "" if nothing is. */
+static void number_gpus(const StcPlan *p, NcclState *x, const Seat *seats, char why[256]) {
+  const Split *s = p->split;
+  why[0] = 0;
+  for (int i = 0; i < s->nparts && !why[0]; i++) {
+    int k = 0;
+    while (k < i && memcmp(seats[k].id, seats[i].id, sizeof seats[i].id) != 0)
+      k++;
+    x->place[i] = k < i ? x->place[k] : x->n++;
+    if (seats[i].missing[0] && s->net)
+      snprintf(why, 256, "on rank %d %.200s", s->part[i].rank, seats[i].missing);
+    else if (seats[i].missing[0])
+      snprintf(why, 256, "%.240s", seats[i].missing);
+    else if (s->part[k].rank != s->part[i].rank)
+      snprintf(why, 256, "ranks %d and %d are on one GPU, and NCCL needs one for each", s->part[k].rank,
+               s->part[i].rank);
+  }
+}
+
+/* ---------------------------------------------------------------- opening and closing */
+
+/* The link's number, made if there is none yet. */
+static int find_link(StcPlan *p, NcclState *x, const Transfer *t) {
+  for (int i = x->nlinks - 1; i >= 0; i--)
+    if (x->links[i].from == t->from && x->links[i].to == t->to)
+      return i;
+  ARENA_PUSH(p->w.arena, x->links, x->nlinks, ((Link){t->from, t->to, false}));
+  return x->nlinks - 1;
+}
+
+/* Memory on the part's device for cells that lie in several runs. */
+static StcStatus make_side(const PartPlan *part, const Runs *r, size_t bytes, char **out) {
+  void *memory = NULL;
+  StcStatus s = STC_OK;
+  if (part->plan && r->n < (int64_t)bytes)
+    s = device_alloc(&part->plan->device, "ghost cells on their way", bytes, 0, &memory);
+  *out = memory;
+  return s;
+}
+
+/* All transfers that have to do with parts here. */
+static StcStatus find_ways(StcPlan *p, NcclState *x) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  for (int i = 0; i < s->ntransfers && !st; i++) {
+    const Transfer *t = &s->transfers[i];
+    const PartPlan *from = &s->part[t->from], *to = &s->part[t->to];
+    if (!from->plan && !to->plan)
+      continue;
+    Way w = {.t = t, .link = find_link(p, x, t), .within = x->place[t->from] == x->place[t->to]};
+    if (!w.within)
+      st = make_side(from, &t->out, t->bytes, &w.out);
+    if (!st && !w.within)
+      st = make_side(to, &t->in, t->bytes, &w.in);
+    ARENA_PUSH(p->w.arena, x->ways, x->nways, w);
+  }
+  return st;
+}
+
+/* The GPUs of this rank. */
+static void find_gpus(StcPlan *p, NcclState *x) {
+  for (int i = p->split->begin; i < p->split->end; i++) {
+    int k = 0;
+    while (k < x->ngpus && x->gpus[k].place != x->place[i])
+      k++;
+    if (k == x->ngpus)
+      ARENA_PUSH(p->w.arena, x->gpus, x->ngpus, ((Gpu){x->place[i], &p->split->part[i].plan->device, NULL}));
+  }
+}
+
+/* Connects all GPUs. */
+static StcStatus join_gpus(StcPlan *p, NcclState *x) {
+  Net *net = p->split->net;
+  NcclId id = {{0}};
+  StcStatus s = split_leads(p->split) ? nccl_check(p, &x->nccl, x->nccl.unique_id(&id), "beginning") : STC_OK;
+  s = split_agree(p, s);
+  if (s)
+    return s;
+  if (net)
+    net->broadcast(net, &id, sizeof id, 0);
+  s = nccl_check(p, &x->nccl, x->nccl.group_start(), "connecting the GPUs");
+  for (int i = 0; i < x->ngpus && !s; i++) {
+    void *stream;
+    s = x->gpus[i].device->kind->stream(x->gpus[i].device, LANE_SEND, &stream);
+    if (!s)
+      s = nccl_check(p, &x->nccl, x->nccl.join(&x->gpus[i].communicator, x->n, id, x->gpus[i].place),
+                     "connecting the GPUs");
+  }
+  StcStatus end = nccl_check(p, &x->nccl, x->nccl.group_end(), "connecting the GPUs");
+  return s ? s : end;
+}
+
+StcStatus nccl_open(StcPlan *p, char why[256]) {
+  Split *s = p->split;
+  NcclState *x = ARENA_NEW(p->w.arena, NcclState);
+  const char *missing = nccl_load(&x->nccl);
+  Seat *seats = all_seats(p, missing);
+  if (!seats)
+    return computer_no_room(p->w.context, "a list of", "GPUs", (double)s->nparts * sizeof *seats);
+  x->place = ARENA_ARRAY(p->w.arena, int, s->nparts + 1);
+  number_gpus(p, x, seats, why);
+  free(seats);
+  if (why[0])
+    return STC_OK;
+  s->transport = &transport_nccl;
+  s->state = x;
+  find_gpus(p, x);
+  StcStatus st = split_agree(p, find_ways(p, x));
+  return st || x->n < 2 ? st : join_gpus(p, x);
+}
+
+/* Ends what is under way, which others do not answer any more. */
+static void give_up(StcPlan *p) {
+  NcclState *x = p->split->state;
+  for (int i = 0; i < x->ngpus; i++)
+    if (x->gpus[i].communicator)
+      x->nccl.abort(x->gpus[i].communicator);
+  for (int i = 0; i < x->ngpus; i++)
+    x->gpus[i].communicator = NULL;
+  p->split->broken = true;
+}
+
+/* Gives all back. */
+static void nccl_close(StcPlan *p) {
+  NcclState *x = p->split->state;
+  for (int i = 0; x && i < x->nways; i++) {
+    const Way *w = &x->ways[i];
+    if (w->out)
+      p->split->part[w->t->from].plan->device.kind->release(&p->split->part[w->t->from].plan->device, w->out,
+                                                            w->t->bytes);
+    if (w->in)
+      p->split->part[w->t->to].plan->device.kind->release(&p->split->part[w->t->to].plan->device, w->in, w->t->bytes);
+  }
+  for (int i = 0; x && i < x->ngpus; i++)
+    if (x->gpus[i].communicator)
+      x->nccl.destroy(x->gpus[i].communicator);
+  p->split->state = NULL;
+}
+
+/* ---------------------------------------------------------------- waiting */
+
+/* The host lets others have the core for a moment, longer after many times. */
+static void pause_host(int times) {
+  struct timespec t = {.tv_nsec = times < 64 ? 0 : 20000};
+  if (t.tv_nsec)
+    nanosleep(&t, NULL);
+}
+
+/* Has NCCL found an error by itself? */
+static StcStatus look_at_errors(StcPlan *p, NcclState *x) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < x->ngpus && !s; i++) {
+    int e = NCCL_SUCCESS;
+    if (x->gpus[i].communicator && !x->nccl.async_error(x->gpus[i].communicator, &e))
+      s = nccl_check(p, &x->nccl, e, "exchanging ghost cells");
+  }
+  return s;
+}
+
+/* Waits until the marks of all parts' main lanes are reached, an error shows, or another rank has failed. */
+static StcStatus await_parts(StcPlan *p, NcclState *x) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  int i = s->begin;
+  for (int times = 0; i < s->end && !st && !s->broken; times++) {
+    Device *d = &s->part[i].plan->device;
+    bool yes = true;
+    st = d->kind->reached(d, LANE_MAIN, &yes);
+    i += yes;
+    if (yes || st)
+      continue;
+    for (int k = i + 1; k < s->end && !st; k++)
+      st = s->part[k].plan->device.kind->reached(&s->part[k].plan->device, LANE_MAIN, &yes);
+    if (!st)
+      st = look_at_errors(p, x);
+    if (s->net && s->net->told(s->net))
+      give_up(p);
+    pause_host(times);
+  }
+  return st;
+}
+
+/* Waits for all parts. With a status already, or where one arises, tells the other ranks. */
+static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
+  Split *split = p->split;
+  NcclState *x = split->state;
+  for (int i = split->begin; i < split->end && !s; i++)
+    s = split->part[i].plan->device.kind->mark(&split->part[i].plan->device, LANE_MAIN);
+  if (!s)
+    s = await_parts(p, x);
+  x->ahead = 0;
+  if (s && split->net && !split->broken)
+    split->net->tell(split->net);
+  if (s && !split->broken)
+    give_up(p);
+  return s;
+}
+
+/* ---------------------------------------------------------------- exchanging */
+
+/* Which links need the launches at the cuts alone. */
+static void find_early(const StcPlan *p, NcclState *x, bool early) {
+  const Split *s = p->split;
+  for (int i = 0; i < x->nlinks; i++)
+    x->links[i].early = early;
+  for (int i = 0; i < x->nways && early; i++) {
+    const Transfer *t = x->ways[i].t;
+    bool *is = &x->links[x->ways[i].link].early;
+    if (s->part[t->from].plan)
+      *is = *is && cells_are_there(p, t);
+    if (s->part[t->to].plan)
+      *is = *is && cells_are_free(p, t);
+  }
+}
+
+/* LANE_SEND of the part waits for its launches, and for those of part `other`, if that is here. */
+static StcStatus follow_parts(const Split *s, int part, int other, int of) {
+  Device *d = &s->part[part].plan->device;
+  StcStatus st = d->kind->follow(d, LANE_SEND, d, of);
+  return st || !s->part[other].plan || other == part ? st
+                                                     : d->kind->follow(d, LANE_SEND, &s->part[other].plan->device, of);
+}
+
+/* Has the transfers of the links of this round wait for launches, brings their cells together, and copies those that
+ * stay on a GPU. */
+static StcStatus begin_ways(StcPlan *p, const NcclState *x, bool early) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  for (int i = 0; i < x->nways && !st; i++) {
+    const Way *w = &x->ways[i];
+    const Transfer *t = w->t;
+    if (x->links[w->link].early != early)
+      continue;
+    int of = early ? LANE_EDGES : LANE_MAIN;
+    if (s->part[t->from].plan)
+      st = follow_parts(s, t->from, w->within ? t->to : t->from, of);
+    if (!st && s->part[t->to].plan)
+      st = follow_parts(s, t->to, t->to, of);
+    if (st)
+      continue;
+    Device *d = s->part[t->from].plan ? &s->part[t->from].plan->device : NULL;
+    Sending here = w->within ? split_sending(p, t) : (Sending){0},
+            side = w->out ? side_sending(p, t, true, w->out) : here;
+    if (w->within || w->out)
+      st = d->kind->send(d, LANE_SEND, w->within ? &s->part[t->to].plan->device : d, &side);
+  }
+  return st;
+}
+
+/* The communicator of the part's GPU, and the part's LANE_SEND. */
+static StcStatus part_stream(const Split *s, const NcclState *x, int part, void **communicator, void **stream) {
+  Device *d = &s->part[part].plan->device;
+  for (int i = 0; i < x->ngpus; i++)
+    if (x->gpus[i].place == x->place[part])
+      *communicator = x->gpus[i].communicator;
+  return d->kind->stream(d, LANE_SEND, stream);
+}
+
+/* One message of a transfer: what the part here sends, or gets. */
+static StcStatus start_message(StcPlan *p, const NcclState *x, const Way *w, bool sends) {
+  const Split *s = p->split;
+  const Transfer *t = w->t;
+  int part = sends ? t->from : t->to, peer = x->place[sends ? t->to : t->from];
+  void *communicator = NULL, *stream = NULL;
+  StcStatus st = part_stream(s, x, part, &communicator, &stream);
+  if (st)
+    return st;
+  char *side = sends ? w->out : w->in, *cells = side ? side : transfer_cells(p, t, sends);
+  int e = sends ? x->nccl.send(cells, t->bytes, NCCL_BYTES, peer, communicator, stream)
+                : x->nccl.receive(cells, t->bytes, NCCL_BYTES, peer, communicator, stream);
+  return nccl_check(p, &x->nccl, e, sends ? "sending ghost cells" : "receiving ghost cells");
+}
+
+/* All messages of the links of this round, as one. */
+static StcStatus start_messages(StcPlan *p, const NcclState *x, bool early) {
+  const Split *s = p->split;
+  StcStatus st = nccl_check(p, &x->nccl, x->nccl.group_start(), "exchanging ghost cells");
+  if (st)
+    return st;
+  for (int i = 0; i < x->nways && !st; i++) {
+    const Way *w = &x->ways[i];
+    if (x->links[w->link].early != early || w->within)
+      continue;
+    if (s->part[w->t->from].plan)
+      st = start_message(p, x, w, true);
+    if (!st && s->part[w->t->to].plan)
+      st = start_message(p, x, w, false);
+  }
+  StcStatus end = nccl_check(p, &x->nccl, x->nccl.group_end(), "exchanging ghost cells");
+  return st ? st : end;
+}
+
+/* Brings what came in one piece to where it belongs. */
+static StcStatus end_ways(StcPlan *p, const NcclState *x, bool early) {
+  StcStatus st = STC_OK;
+  for (int i = 0; i < x->nways && !st; i++) {
+    const Way *w = &x->ways[i];
+    if (x->links[w->link].early != early || !w->in)
+      continue;
+    Device *d = &p->split->part[w->t->to].plan->device;
+    Sending side = side_sending(p, w->t, false, w->in);
+    st = d->kind->send(d, LANE_SEND, d, &side);
+  }
+  return st;
+}
+
+/* Are there links of this round, and messages among theirs? */
+static bool has_ways(const NcclState *x, bool early, bool messages) {
+  bool any = false;
+  for (int i = 0; i < x->nways; i++)
+    any |= x->links[x->ways[i].link].early == early && (!messages || !x->ways[i].within);
+  return any;
+}
+
+/* What follows in each part waits for what was brought to it, and until what it sent is gone. */
+static StcStatus follow_ways(StcPlan *p, const NcclState *x) {
+  const Split *s = p->split;
+  StcStatus st = STC_OK;
+  for (int i = s->begin; i < s->end && !st; i++)
+    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, LANE_SEND);
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    st = d->kind->follow(d, LANE_MAIN, d, LANE_SEND);
+  }
+  for (int i = 0; i < x->nways && !st; i++) {
+    const Transfer *t = x->ways[i].t;
+    if (!x->ways[i].within || t->from == t->to)
+      continue;
+    Device *d = &s->part[t->to].plan->device;
+    st = d->kind->follow(d, LANE_MAIN, &s->part[t->from].plan->device, LANE_SEND);
+  }
+  return st;
+}
+
+/* All transfers, those first that need the launches at the cuts alone. */
+static StcStatus exchange_ways(StcPlan *p, bool early) {
+  const Split *s = p->split;
+  NcclState *x = s->state;
+  StcStatus st = STC_OK;
+  if (s->broken)
+    return st;
+  for (int i = s->begin; i < s->end && !st && !early; i++)
+    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, LANE_MAIN);
+  find_early(p, x, early);
+  for (int round = 0; round < 2 && !st; round++) {
+    bool first = round == 0;
+    if (has_ways(x, first, false))
+      st = begin_ways(p, x, first);
+    if (!st && has_ways(x, first, true))
+      st = start_messages(p, x, first);
+    if (!st && has_ways(x, first, true))
+      st = end_ways(p, x, first);
+  }
+  if (!st)
+    st = follow_ways(p, x);
+  return st || ++x->ahead < EXCHANGES_AHEAD ? st : nccl_wait(p, st);
+}
+
+static StcStatus nccl_exchange(StcPlan *p) { return exchange_ways(p, false); }
+static StcStatus nccl_early(StcPlan *p) { return exchange_ways(p, true); }
+
+const Transport transport_nccl = {
+    .name = "nccl", .exchange = nccl_exchange, .early = nccl_early, .wait = nccl_wait, .close = nccl_close};

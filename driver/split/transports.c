@@ -1,0 +1,61 @@
+/* transports.c: which way cells get from part to part. Within a process that is `peer` where its GPUs reach each other,
+ * or else `copy`; between processes `nccl` where each has GPUs of its own and NCCL is there, or else `mpi`. */
+#include "driver/split/split.h"
+
+#include <string.h>
+
+/* Was this transport asked for? */
+static bool asked(const Split *s, const char *name) { return s->by && strcmp(s->by, name) == 0; }
+
+/* Is it for as many processes as there are? */
+static StcStatus check_asked(StcPlan *p) {
+  const Split *s = p->split;
+  if (s->net && (asked(s, "peer") || asked(s, "copy")))
+    return diag_error(p->w.diags, no_loc(),
+                      "ghost cells go from process to process by mpi or nccl; %s is for parts of one process", s->by),
+           STC_USAGE;
+  if (!s->net && asked(s, "mpi"))
+    return diag_error(p->w.diags, no_loc(),
+                      "mpi is for several processes, started by mpirun or srun; this one is alone"),
+           STC_USAGE;
+  return STC_OK;
+}
+
+/* Tries NCCL. Unless it was asked for, what is missing is no error. */
+static StcStatus try_nccl(StcPlan *p) {
+  char why[256] = "";
+  StcStatus s = nccl_open(p, why);
+  p->split->why = why[0] ? arena_strdup(p->w.arena, why) : NULL;
+  if (s || !why[0] || !asked(p->split, "nccl"))
+    return s;
+  diag_error(p->w.diags, no_loc(),
+             "ghost cells cannot be sent by NCCL: %s; leave :nccl out of --split to have them sent "
+             "another way",
+             why);
+  return STC_DEVICE;
+}
+
+/* Within this process. */
+static StcStatus choose_here(StcPlan *p) {
+  Split *s = p->split;
+  bool near = parts_are_near(p);
+  s->transport = near && !asked(s, "copy") ? &transport_peer : &transport_copy;
+  if (near || !asked(s, "peer") || !s->ntransfers)
+    return STC_OK;
+  diag_error(
+      p->w.diags, no_loc(),
+      "ghost cells cannot be sent by `peer`: there are parts on devices that do not reach each other's memory; leave "
+      ":peer out of --split");
+  return STC_DEVICE;
+}
+
+StcStatus transports_open(StcPlan *p) {
+  Split *s = p->split;
+  StcStatus st = split_agree(p, check_asked(p));
+  if (!st && (asked(s, "nccl") || (s->net && !s->by)))
+    st = split_agree(p, try_nccl(p));
+  if (st || s->transport)
+    return st;
+  st = choose_here(p);
+  return st || !s->net ? st : mpi_open(p);
+}
