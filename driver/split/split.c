@@ -171,30 +171,6 @@ static const char *const *part_defines(const SplitArgs *a, int i, int64_t every,
   return all;
 }
 
-/* Checks that no ring is longer than its ghost cells know, and gives up steps between exchanges for that, unless they
- * were asked for. */
-static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
-  Split *s = p->split;
-  bool ring = false;
-  for (int f = 0; f < m->nfields; f++)
-    ring |= m->fields[f].ring;
-  for (int d = 0; d < s->rank && ring; d++) {
-    const Extent *x = &m->part->reach;
-    int64_t reach = x->lo[d] > x->hi[d] ? x->lo[d] : x->hi[d], extent = s->hi[d] - s->lo[d] + 1;
-    if (!reach || affine_equal(m->part->own.lo[d], m->part->whole.lo[d]) || reach * s->every <= extent)
-      continue;
-    if (asked || reach > extent)
-      return diag_error(p->w.diags, no_loc(),
-                        "%lld step%s reach %lld points around a grid that has %lld in dimension %d, where it is "
-                        "periodic: %s",
-                        (long long)s->every, s->every > 1 ? "s" : "", (long long)(reach * s->every), (long long)extent,
-                        d, reach > extent ? "it cannot be cut there" : "exchange after fewer steps"),
-             STC_USAGE;
-    s->every = extent / reach;
-  }
-  return STC_OK;
-}
-
 /* Prepares the plan of part `i`, whose code is that of the first and largest one. */
 static StcStatus prepare_part(const SplitArgs *a, int i) {
   Split *s = a->plan->split;
@@ -203,23 +179,6 @@ static StcStatus prepare_part(const SplitArgs *a, int i) {
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
   StcStatus st = plan_prepare(s->program, device, n, first, &s->part[i].plan);
   return st;
-}
-
-/* Decides after how many steps parts exchange, if that was not said: as many as one launch makes, on the rank where
- * these are the fewest. */
-static StcStatus choose_every(StcPlan *p) {
-  Split *s = p->split;
-  const StcPlan *q = s->part[s->begin].plan;
-  bool asked = s->every > 0;
-  if (!asked)
-    s->every = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
-  if (s->net) {
-    int64_t all[s->net->size];
-    s->net->gather(s->net, &s->every, sizeof s->every, all);
-    for (int i = 0; i < s->net->size; i++)
-      s->every = all[i] < s->every ? all[i] : s->every;
-  }
-  return fit_rings(p, q->module, asked);
 }
 
 /* Gives part `i` its place; if it is here, its memory. */
@@ -322,7 +281,7 @@ static StcStatus cut_grid(SplitArgs *a) {
 static StcStatus make_parts(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
-  StcStatus st = choose_every(p);
+  StcStatus st = split_choose_every(p);
   if (!st && s->net && !s->lean && split_leads(s))
     st = take_whole(a);
   for (int k = 0; k < s->nparts && !st; k++)

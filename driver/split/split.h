@@ -3,6 +3,7 @@
  *
  *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
  *   split-choose.c  how many parts along which dimension, if that is not said
+ *   split-every.c   after how many steps they exchange
  *   exchange.c      which cells go from which part to which
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
@@ -172,6 +173,8 @@ bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t h
 /* The numbers of parts, `n` in all, of a grid of these extents that have the least to exchange, cut along dimensions
  * that it can be cut along alone. False if there are none. */
 bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, int64_t parts[MAX_RANK]);
+/* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared. */
+StcStatus split_choose_every(StcPlan *p);
 /* Fills split->transfers. */
 void split_find_transfers(StcPlan *p);
 /* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it
@@ -201,8 +204,9 @@ void net_message(Net *net, int peer, bool send, void *data, size_t size);
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
 /* Has part `i` make `steps` steps; early: transport->early follows at once. */
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
-/* When a part's LANE_EDGES has come to its mark: are the cells of the transfer there, if it is the one that sends; is
- * nobody there at work any more where they go to, if it is the other? */
+/* Before the whole of a part's last launch is done, when its LANE_EDGES has come to its mark: are the cells of the
+ * transfer there, if it is the one that sends; is nobody there at work any more where they go to, if it is the other?
+ */
 bool cells_are_there(const StcPlan *p, const Transfer *t);
 bool cells_are_free(const StcPlan *p, const Transfer *t);
 /* All fields and launch-time arrays of the whole grid to the parts, ghost cells too; and back, without those. */

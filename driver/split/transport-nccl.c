@@ -40,6 +40,7 @@ typedef struct NcclState {
   Gpu *gpus;
   int *place; /* of each part's GPU among the `n` of all ranks */
   int ahead;  /* exchanges since the host last waited */
+  int lane;   /* that the present exchange is in: the main one if all of it waits for whole launches */
 } NcclState;
 
 /* ---------------------------------------------------------------- what there is */
@@ -287,7 +288,7 @@ static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
 
 /* ---------------------------------------------------------------- exchanging */
 
-/* Which links need the launches at the cuts alone. */
+/* Which links need the launches at the cuts alone, and the lane. */
 static void find_early(const StcPlan *p, NcclState *x, bool early) {
   const Split *s = p->split;
   for (int i = 0; i < x->nlinks; i++)
@@ -300,14 +301,17 @@ static void find_early(const StcPlan *p, NcclState *x, bool early) {
     if (s->part[t->to].plan)
       *is = *is && cells_are_free(p, t);
   }
+  x->lane = LANE_MAIN;
+  for (int i = 0; i < x->nlinks; i++)
+    x->lane = x->links[i].early ? LANE_SEND : x->lane;
 }
 
-/* LANE_SEND of the part waits for its launches, and for those of part `other`, if that is here. */
+/* The exchange's lane of the part waits for its launches, and for those of part `other`, if that is here. */
 static StcStatus follow_parts(const Split *s, int part, int other, int of) {
+  int lane = ((const NcclState *)s->state)->lane;
   Device *d = &s->part[part].plan->device;
-  StcStatus st = d->kind->follow(d, LANE_SEND, d, of);
-  return st || !s->part[other].plan || other == part ? st
-                                                     : d->kind->follow(d, LANE_SEND, &s->part[other].plan->device, of);
+  StcStatus st = d->kind->follow(d, lane, d, of);
+  return st || !s->part[other].plan || other == part ? st : d->kind->follow(d, lane, &s->part[other].plan->device, of);
 }
 
 /* Has the transfers of the links of this round wait for launches, brings their cells together, and copies those that
@@ -331,18 +335,18 @@ static StcStatus begin_ways(StcPlan *p, const NcclState *x, bool early) {
     Sending here = w->within ? split_sending(p, t) : (Sending){0},
             side = w->out ? side_sending(p, t, true, w->out) : here;
     if (w->within || w->out)
-      st = d->kind->send(d, LANE_SEND, w->within ? &s->part[t->to].plan->device : d, &side);
+      st = d->kind->send(d, x->lane, w->within ? &s->part[t->to].plan->device : d, &side);
   }
   return st;
 }
 
-/* The communicator of the part's GPU, and the part's LANE_SEND. */
+/* The communicator of the part's GPU, and the exchange's lane of the part. */
 static StcStatus part_stream(const Split *s, const NcclState *x, int part, void **communicator, void **stream) {
   Device *d = &s->part[part].plan->device;
   for (int i = 0; i < x->ngpus; i++)
     if (x->gpus[i].place == x->place[part])
       *communicator = x->gpus[i].communicator;
-  return d->kind->stream(d, LANE_SEND, stream);
+  return d->kind->stream(d, x->lane, stream);
 }
 
 /* One message of a transfer: what the part here sends, or gets. */
@@ -388,7 +392,7 @@ static StcStatus end_ways(StcPlan *p, const NcclState *x, bool early) {
       continue;
     Device *d = &p->split->part[w->t->to].plan->device;
     Sending side = side_sending(p, w->t, false, w->in);
-    st = d->kind->send(d, LANE_SEND, d, &side);
+    st = d->kind->send(d, x->lane, d, &side);
   }
   return st;
 }
@@ -406,17 +410,17 @@ static StcStatus follow_ways(StcPlan *p, const NcclState *x) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
   for (int i = s->begin; i < s->end && !st; i++)
-    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, LANE_SEND);
+    st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, x->lane);
   for (int i = s->begin; i < s->end && !st; i++) {
     Device *d = &s->part[i].plan->device;
-    st = d->kind->follow(d, LANE_MAIN, d, LANE_SEND);
+    st = d->kind->follow(d, LANE_MAIN, d, x->lane);
   }
   for (int i = 0; i < x->nways && !st; i++) {
     const Transfer *t = x->ways[i].t;
     if (!x->ways[i].within || t->from == t->to)
       continue;
     Device *d = &s->part[t->to].plan->device;
-    st = d->kind->follow(d, LANE_MAIN, &s->part[t->from].plan->device, LANE_SEND);
+    st = d->kind->follow(d, LANE_MAIN, &s->part[t->from].plan->device, x->lane);
   }
   return st;
 }

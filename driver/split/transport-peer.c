@@ -77,33 +77,41 @@ static StcStatus peer_exchange(StcPlan *p) {
   return st ? st : follow_all(s, false, LANE_MAIN, LANE_MAIN);
 }
 
-/* The transfers that can go when the launches at the cuts are done, or the others, when all are. */
-static StcStatus send_some(StcPlan *p, bool early) {
+/* The transfers that can go when the launches at the cuts are done, in LANE_SEND, or the others, when all are, in the
+ * main lane. *any: are there such? */
+static StcStatus send_some(StcPlan *p, bool early, bool *any) {
   const Split *s = p->split;
+  int lane = early ? LANE_SEND : LANE_MAIN;
   StcStatus st = STC_OK;
-  bool any = false;
+  *any = false;
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
     if (!transfer_is_here(s, t) || (cells_are_there(p, t) && cells_are_free(p, t)) != early)
       continue;
-    if (!any)
-      st = follow_all(s, true, LANE_SEND, early ? LANE_EDGES : LANE_MAIN);
-    any = true;
+    if (!*any)
+      st = follow_all(s, true, lane, early ? LANE_EDGES : LANE_MAIN);
+    *any = true;
     if (!st)
-      st = send_cells(p, t, LANE_SEND);
+      st = send_cells(p, t, lane);
   }
   return st;
 }
 
-/* All transfers, beside what is still being computed; what follows waits for those that it has to do with. */
+/* All transfers, those that can beside what is still being computed; what follows waits for those that it has to do
+ * with. */
 static StcStatus peer_early(StcPlan *p) {
   const Split *s = p->split;
-  StcStatus st = send_some(p, true);
-  if (!st)
-    st = send_some(p, false);
-  if (!st)
-    st = mark_all(s, LANE_SEND);
-  return st ? st : follow_all(s, false, LANE_MAIN, LANE_SEND);
+  StcStatus st = STC_OK;
+  for (int round = 0; round < 2 && !st; round++) {
+    int lane = round ? LANE_MAIN : LANE_SEND;
+    bool any = false;
+    st = send_some(p, round == 0, &any);
+    if (!st && any)
+      st = mark_all(s, lane);
+    if (!st && any)
+      st = follow_all(s, false, LANE_MAIN, lane);
+  }
+  return st;
 }
 
 const Transport transport_peer = {.name = "peer", .exchange = peer_exchange, .early = peer_early};

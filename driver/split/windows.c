@@ -225,14 +225,14 @@ static void note_early(PartPlan *part, const Windows *w) {
     }
 }
 
-/* What the last sequence before an exchange hands to its guarded part. */
+/* What a sequence hands to its guarded part. */
 typedef struct LastSteps {
   PartPlan *part;
   Windows *w;
 } LastSteps;
 
 /* The sequence, its last launch in windows. */
-static StcStatus run_last(void *arg) {
+static StcStatus run_sequence(void *arg) {
   LastSteps *x = arg;
   StcPlan *q = x->part->plan;
   Device *d = &q->device;
@@ -263,49 +263,65 @@ static StcStatus simulate(StcPlan *q, Windows *w, int k) {
   return plan_run_steps(q, w->seq->steps, false, NULL);
 }
 
-/* The last of the sequences that make `steps` steps, NULL: there is none. */
-static const HostSeq *last_sequence(const Module *m, int64_t steps) {
+/* The same, of the last of the sequences that make `steps` steps, in its windows; *before: how many those before make.
+ */
+static const HostSeq *last_sequence(const Module *m, int64_t steps, int64_t *before) {
   const HostSeq *seq = NULL;
   for (int64_t left = steps; left > 0; left -= seq->steps)
     if (!(seq = plan_next_sequence(m, left)))
       return NULL;
+  *before = seq ? steps - seq->steps : steps;
   return seq;
+}
+
+/* On devices that run modules as a whole. */
+static StcStatus run_whole(StcPlan *p, int i, int64_t steps) {
+  StcPlan *q = p->split->part[i].plan;
+  int64_t before = steps;
+  const HostSeq *seq = q->build ? last_sequence(q->build->code.module, steps, &before) : NULL;
+  StcStatus s = before ? plan_run_steps(q, before, false, NULL) : STC_OK;
+  if (s || !seq)
+    return s;
+  Windows *w = find_windows(p, i, seq, p->split->every - p->split->age - steps, false);
+  if (q->ghosts)
+    q->ghosts->age += before;
+  return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
 }
 
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
   Split *split = p->split;
   PartPlan *part = &split->part[i];
   StcPlan *q = part->plan;
-  const HostSeq *seq = q->build ? last_sequence(q->build->code.module, steps) : NULL;
-  int64_t before = seq ? steps - seq->steps : steps;
-  StcStatus s = before ? plan_run_steps(q, before, false, NULL) : STC_OK;
-  if (s || !seq)
-    return s;
-  Windows *w = find_windows(p, i, seq, split->every - split->age - steps, early);
-  LastSteps x = {part, w};
-  if (!q->device.kind->whole)
-    return workspace_guard(&q->w, run_last, &x);
-  if (q->ghosts)
-    q->ghosts->age += before;
-  return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
+  StcStatus s = STC_OK;
+  if (q->device.kind->whole)
+    return run_whole(p, i, steps);
+  for (int64_t left = steps; left > 0 && !s;) {
+    const HostSeq *seq = plan_next_sequence(q->build->code.module, left);
+    if (!seq)
+      return plan_run_steps(q, left, false, NULL);
+    int64_t behind = split->every - split->age - steps + left - seq->steps;
+    LastSteps x = {part, find_windows(p, i, seq, behind, early && left == seq->steps)};
+    s = workspace_guard(&q->w, run_sequence, &x);
+    left -= seq->steps;
+  }
+  return s;
 }
 
 bool cells_are_there(const StcPlan *p, const Transfer *t) {
   const PartPlan *x = &p->split->part[t->from];
   const Windows *w = x->made;
   int d = w->dimension;
-  if (!x->slot_is_early[x->plan->slot_of_field[t->field]])
+  if (!w->apart || !x->slot_is_early[x->plan->slot_of_field[t->field]])
     return false;
-  int64_t lo = d < 0 ? 0 : t->lo[d] - t->shift[d], hi = d < 0 ? 0 : t->hi[d] - t->shift[d];
-  return !w->apart || (lo >= w->lo[WINDOW_LOW] && hi <= w->hi[WINDOW_LOW]) ||
-         (lo >= w->lo[WINDOW_HIGH] && hi <= w->hi[WINDOW_HIGH]);
+  int64_t lo = t->lo[d] - t->shift[d], hi = t->hi[d] - t->shift[d];
+  return (lo >= w->lo[WINDOW_LOW] && hi <= w->hi[WINDOW_LOW]) || (lo >= w->lo[WINDOW_HIGH] && hi <= w->hi[WINDOW_HIGH]);
 }
 
 bool cells_are_free(const StcPlan *p, const Transfer *t) {
   const PartPlan *y = &p->split->part[t->to];
   const Windows *w = y->made;
   int d = w->dimension;
-  if (!y->slot_is_early[y->plan->slot_of_field[t->field]])
+  if (!w->apart || !y->slot_is_early[y->plan->slot_of_field[t->field]])
     return false;
-  return !w->apart || t->hi[d] < w->lo[WINDOW_REST] || t->lo[d] > w->hi[WINDOW_REST];
+  return t->hi[d] < w->lo[WINDOW_REST] || t->lo[d] > w->hi[WINDOW_REST];
 }

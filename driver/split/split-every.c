@@ -1,0 +1,108 @@
+/* split-every.c: after how many steps parts exchange. After each launch, where that takes its time; after several,
+ * where what is lost from one exchange to the next, waiting for others, weighs more than the ghost cells that the
+ * launches before the last one compute for those behind them. */
+#include "driver/split/split.h"
+
+/* At most `most` steps, and whole launches if that is as much as one makes. */
+static int64_t fewer_steps(const StcPlan *p, int64_t most) {
+  const StcPlan *q = p->split->part[p->split->begin].plan;
+  int64_t steps = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
+  return most >= steps ? most / steps * steps : most;
+}
+
+/* Checks that no ring is longer than its ghost cells know, and gives up steps between exchanges for that, unless they
+ * were asked for. */
+static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
+  Split *s = p->split;
+  bool ring = false;
+  for (int f = 0; f < m->nfields; f++)
+    ring |= m->fields[f].ring;
+  for (int d = 0; d < s->rank && ring; d++) {
+    const Extent *x = &m->part->reach;
+    int64_t reach = x->lo[d] > x->hi[d] ? x->lo[d] : x->hi[d], extent = s->hi[d] - s->lo[d] + 1;
+    if (!reach || affine_equal(m->part->own.lo[d], m->part->whole.lo[d]) || reach * s->every <= extent)
+      continue;
+    if (asked || reach > extent)
+      return diag_error(p->w.diags, no_loc(),
+                        "%lld step%s reach %lld points around a grid that has %lld in dimension %d, where it is "
+                        "periodic: %s",
+                        (long long)s->every, s->every > 1 ? "s" : "", (long long)(reach * s->every), (long long)extent,
+                        d, reach > extent ? "it cannot be cut there" : "exchange after fewer steps"),
+             STC_USAGE;
+    s->every = fewer_steps(p, extent / reach);
+  }
+  return STC_OK;
+}
+
+/* What is lost at an exchange between GPUs, measured on two H200s; the most launches from one to the next. */
+static const double exchange_seconds = 30e-6;
+enum { MOST_LAUNCHES = 8 };
+
+/* The least that a launch on part `i` takes: its device's memory has to give each field, and take it again. */
+static double launch_seconds(const StcPlan *p, int i) {
+  const PartPlan *part = &p->split->part[i];
+  const Module *m = part->plan->module;
+  double points = 1, bytes = 0;
+  for (int d = 0; d < p->split->rank; d++)
+    points *= (double)(part->hi[d] - part->lo[d] + 1);
+  for (int f = 0; f < m->nfields; f++)
+    if (m->fields[f].exchange == EXCHANGE_STEPS && !m->fields[f].temp)
+      bytes += 2 * (double)type_bytes(m, m->fields[f].type);
+  return points * bytes / (part->plan->device.limits.bandwidth * 1e9);
+}
+
+/* How many times as many points as part `i` owns a launch computes that `left` more steps follow before an exchange, if
+ * there are others on all sides. Half a tile more is reckoned for where the rows take one more. */
+static double grown(const StcPlan *p, int i, int64_t left) {
+  const Split *s = p->split;
+  const PartPlan *part = &s->part[i];
+  const Module *m = part->plan->module, *code = part->plan->build->code.module;
+  const Kernel *k = &code->kernels[code->nkernels - 1];
+  double times = 1;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t own = part->hi[d] - part->lo[d] + 1, tile = k->rank == s->rank && k->tile[d] > 0 ? k->tile[d] : 1;
+    int64_t rows = own + (s->parts[d] > 1 ? left * (m->part->reach.lo[d] + m->part->reach.hi[d]) : 0);
+    double tiles = (double)((rows + tile - 1) / tile - (own + tile - 1) / tile);
+    times *= ((double)rows + 0.5 * tiles * (double)tile) / (double)own;
+  }
+  return times;
+}
+
+/* The number of launches of `steps` steps from one exchange to the next that is best for part `i`. */
+static int64_t best_launches(const StcPlan *p, int i, int64_t steps) {
+  double launch = launch_seconds(p, i), sum = 0, least = 0;
+  int64_t best = 1;
+  for (int64_t n = 1; n <= MOST_LAUNCHES; n++) {
+    sum += launch * grown(p, i, (n - 1) * steps);
+    double each = (sum + exchange_seconds) / (double)n;
+    if (n > 1 && each > 0.995 * least)
+      continue;
+    best = n;
+    least = each;
+  }
+  return best;
+}
+
+/* So many steps for the parts here: a multiple of what a launch makes, on GPUs, where nobody waits on the host. */
+static int64_t best_steps(const StcPlan *p) {
+  const StcPlan *q = p->split->part[p->split->begin].plan;
+  if (!q->build || !q->build->code.module->host.nseqs)
+    return 1;
+  int64_t steps = q->build->code.module->host.seqs[0].steps;
+  bool good = p->split->nparts > 1 && q->device.kind->mark && q->device.limits.bandwidth > 0;
+  return good ? steps * best_launches(p, p->split->begin, steps) : steps;
+}
+
+StcStatus split_choose_every(StcPlan *p) {
+  Split *s = p->split;
+  bool asked = s->every > 0;
+  if (!asked)
+    s->every = best_steps(p);
+  if (s->net) {
+    int64_t all[s->net->size];
+    s->net->gather(s->net, &s->every, sizeof s->every, all);
+    for (int i = 0; i < s->net->size; i++)
+      s->every = all[i] < s->every ? all[i] : s->every;
+  }
+  return fit_rings(p, s->part[s->begin].plan->module, asked);
+}
