@@ -299,7 +299,7 @@ static void describe(StcPlan *p) {
   for (int d = 0; d < s->rank; d++)
     str_addf(&shape, d ? "x%lld" : "%lld", (long long)s->parts[d]);
   str_addf(&shape, " parts");
-  if (s->net)
+  if (s->net && s->net->size > 1)
     str_addf(&shape, " on %d ranks", s->net->size);
   p->schedule =
       arena_printf(p->w.arena, "%s, %s, exchange by %s after %lld step%s", s->part[s->begin].plan->schedule, shape.s,

@@ -7,14 +7,17 @@
 /* Was this transport asked for? */
 static bool asked(const Split *s, const char *name) { return s->by && strcmp(s->by, name) == 0; }
 
+/* Are there other processes? */
+static bool has_others(const Split *s) { return s->net && s->net->size > 1; }
+
 /* Is it for as many processes as there are? */
 static StcStatus check_asked(StcPlan *p) {
   const Split *s = p->split;
-  if (s->net && (asked(s, "peer") || asked(s, "copy")))
+  if (has_others(s) && (asked(s, "peer") || asked(s, "copy")))
     return diag_error(p->w.diags, no_loc(),
                       "ghost cells go from process to process by mpi or nccl; %s is for parts of one process", s->by),
            STC_USAGE;
-  if (!s->net && asked(s, "mpi"))
+  if (!has_others(s) && asked(s, "mpi"))
     return diag_error(p->w.diags, no_loc(),
                       "mpi is for several processes, started by mpirun or srun; this one is alone"),
            STC_USAGE;
@@ -52,10 +55,10 @@ static StcStatus choose_here(StcPlan *p) {
 StcStatus transports_open(StcPlan *p) {
   Split *s = p->split;
   StcStatus st = split_agree(p, check_asked(p));
-  if (!st && (asked(s, "nccl") || (s->net && !s->by)))
+  if (!st && (asked(s, "nccl") || (has_others(s) && !s->by)))
     st = split_agree(p, try_nccl(p));
   if (st || s->transport)
     return st;
   st = choose_here(p);
-  return st || !s->net ? st : mpi_open(p);
+  return st || !has_others(s) ? st : mpi_open(p);
 }
