@@ -1,10 +1,10 @@
 """differential.py HARNESS [--seed=N] [--programs=N] [--device=DEV] [--jobs=N] [--seconds=S] [--batch=N] [--keep=FOLDER]
-                         [--print=SEED] [--no-shrink] [--points] [--splits] [--runs=N]
+                         [--print=SEED] [--no-shrink] [--points] [--splits] [--by=NAME] [--runs=N]
 
 Random programs (generate.py) on sim and host, or on DEV, a GPU, under random schedules, compared with the reference interpreter byte for byte. HARNESS is the executable of
 differential.c, which runs a batch of them in one process. A program that fails, or ends the process, is made as small as it can be (shrink.py), and printed with the command that
 shows it; --keep writes it to a folder. Programs that stc refuses are counted by reason; if they are more than one in twenty, that is a failure too. So it is if a feature of
-features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
+features.py never occurs, in a run of at least 300 programs on sim and host. --points: all programs have probes, and most have injects. --splits: each has one run, whose grid is cut into parts, on DEV, which may be several such as cuda:0-1; --by: by that transport, such as nccl. --runs: each has no more runs than that, which chance chooses. --jobs processes, two or on a GPU as many as there are cores, take --batch programs each, 40 or on a GPU 8;
 a line every ten seconds tells how far they are. After --seconds all are ended.
 """
 import collections
@@ -140,7 +140,8 @@ class Campaign:
         if not self.options["splits"]:
             return Generator(seed, self.options["points"]).case(self.options["device"])
         case = Generator(seed, self.options["points"]).case(self.options["device"], 1)
-        case.runs = case.runs[-1:]
+        by = ":" + self.options["by"] if self.options["by"] else ""
+        case.runs = [[word + by if word.startswith("--split=") else word for word in run] for run in case.runs[-1:]]
         return case
 
     def fewer(self, case, seed):
@@ -194,7 +195,7 @@ class Campaign:
 
 
 def parse(argv):
-    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False, "runs": 0}
+    options = {"seed": 1, "programs": 300, "device": None, "jobs": 0, "seconds": 0, "keep": None, "print": None, "no-shrink": False, "batch": 0, "points": False, "splits": False, "by": None, "runs": 0}
     for word in argv:
         name, _, value = word.lstrip("-").partition("=")
         if name not in options:
