@@ -29,6 +29,8 @@ const TargetInfo *target_info(const Target *t);
 /* A TargetInfo for this target with the limits and figures of a device at hand instead of the architecture's or the
  * card's (cores, clock, memory, caches, shared bytes; 0 leaves one). */
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device);
+/* The target with kernels that are compiled late. */
+const Target *target_compiled_late(Arena *a, const Target *t);
 /* "ptx", "hsaco" or "o": the ending of the artifact, and "nvptx64-nvidia-cuda" and so on. */
 const char *target_suffix(const Target *t);
 const char *target_triple(const Target *t);

@@ -85,9 +85,17 @@ const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *de
   i->shared_per_core = or_else(device->shared_per_core, i->shared_per_core);
   i->max_threads_per_core = (int32_t)or_else(device->max_threads_per_core, i->max_threads_per_core);
   i->registers_per_core = (int32_t)or_else(device->registers_per_core, i->registers_per_core);
+  i->late |= device->late;
   take_rates(i, device);
   if (t->estimate)
     t->estimate(i, i->cores);
+  return own;
+}
+
+const Target *target_compiled_late(Arena *a, const Target *t) {
+  Target *own = ARENA_NEW(a, Target);
+  *own = *t;
+  own->info.late = true;
   return own;
 }
 

@@ -346,13 +346,6 @@ static StcStatus evaluate(StcPlan *p) {
 
 /* ---------------------------------------------------------------- the time loop */
 
-const HostSeq *plan_next_sequence(const Module *m, int64_t left) {
-  for (int i = 0; i < m->host.nseqs; i++)
-    if (m->host.seqs[i].steps > 0 && m->host.seqs[i].steps <= left)
-      return &m->host.seqs[i];
-  return NULL;
-}
-
 /* Tells the progress callback; false if it wants to stop. */
 static bool go_on(StcPlan *p, int64_t first, int64_t steps) {
   return !p->progress || p->progress(p->progress_user, p->done - first, steps);
@@ -364,8 +357,8 @@ static StcStatus run_batch(StcPlan *p, int64_t end, int64_t count) {
   const Module *m = p->build->code.module;
   StcStatus s = STC_OK;
   for (int64_t i = 0, made; i < count && p->done < end && !p->met && !s; i += made) {
-    int64_t left = plan_steps_to_watch(p, end - p->done), due = module_steps_to_reduction(m, p->done);
-    const HostSeq *seq = plan_next_sequence(m, left < due ? left : due);
+    int64_t left = plan_steps_to_watch(p, p->done, end - p->done), due = module_steps_to_reduction(m, p->done);
+    const HostSeq *seq = plan_next_sequence(p, left < due ? left : due);
     if (!seq)
       return diag_error(p->w.diags, no_loc(),
                         "the kernels' host part has no sequence of one step, so %lld steps cannot be made",
@@ -445,6 +438,8 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
   if (!s && !p->inits_done && launches_init(p))
     s = d->kind->wait(d);
   p->inits_done |= !s;
+  if (!s)
+    s = plan_open_late(p, steps);
   if (!s && p->times)
     return run_timed_kernels(p, steps, seconds);
   if (!s)
@@ -467,7 +462,7 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
 static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
   if (!p->inits_done && p->watches)
     return 0;
-  left = plan_steps_to_watch(p, left);
+  left = plan_steps_to_watch(p, p->done, left);
   int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
   return !p->progress || tile < 1 || count > left / tile ? left : count * tile;
 }

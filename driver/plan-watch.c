@@ -2,9 +2,9 @@
  * a watch is due, and nowhere else. */
 #include "driver/driver.h"
 
-int64_t plan_steps_to_watch(const StcPlan *p, int64_t left) {
+int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left) {
   for (const Watch *w = p->watches; w; w = w->next) {
-    int64_t due = w->every - p->done % w->every;
+    int64_t due = w->every - done % w->every;
     left = due < left ? due : left;
   }
   return left;

@@ -200,7 +200,9 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
   bool same = !o->march || strcmp(o->march, arch) == 0;
   const char *cpu = same && o->mcpu ? o->mcpu : d->kind->arch ? d->cpu : NULL;
   const Target *t = target_find(p->w.arena, p->w.diags, arch, cpu);
-  return t && d->kind->arch ? target_with_limits(p->w.arena, t, &d->limits) : t;
+  return t && d->kind->arch           ? target_with_limits(p->w.arena, t, &d->limits)
+         : t && !target_info(t)->simt ? target_compiled_late(p->w.arena, t)
+                                      : t;
 }
 
 /* What finding a build hands to its guarded part. */
@@ -231,6 +233,7 @@ static StcStatus find_build(void *arg) {
     if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0)
       return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
+  pthread_mutex_init(&b->lock, NULL);
   StcStatus s = program_compile(p, &p->w, t, size, &b->code);
   if (s)
     return s;
@@ -261,6 +264,8 @@ static StcStatus make_code(StcPlan *p, int n, const char *const *defines) {
   }
   if (!s)
     s = p->device.kind->load(&p->device, p->program, p->build);
+  if (!s)
+    plan_close_late(p);
   p->compile_seconds = clock_seconds() - start + p->program->frontend_seconds;
   return s;
 }

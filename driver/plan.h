@@ -111,7 +111,19 @@ struct StcPlan {
   Split *split;   /* NULL: the grid is whole */
   bool hollow;    /* it has no memory: another rank has the whole grid */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
+  bool *closed;   /* by sequence: its kernels are not compiled; NULL: all are */
 };
+
+/* plan-late.c: */
+
+/* By kernel, in `a`: does the build's device compile it late? */
+const bool *build_late_kernels(const StcProgram *p, const Build *b, Arena *a);
+/* Closes the sequences whose kernels are late; opens those that save `steps` steps from now enough launches, and has
+ * their kernels compiled. */
+void plan_close_late(StcPlan *p);
+StcStatus plan_open_late(StcPlan *p, int64_t steps);
+/* The first open sequence of the plan's that does not go beyond `left` steps, NULL: there is none. */
+const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left);
 
 /* Is the plan without memory? Then says that it cannot give field `name` as a whole. (plan-data.c) */
 bool plan_is_hollow(const StcPlan *p, const char *name);
@@ -199,8 +211,8 @@ void loan_return(Loan *loan);
 StcStatus plan_before_write(StcPlan *p, Slot *slot);
 void plan_free_loans(StcPlan *p);
 
-/* How many steps may be made until a watch is due: at most `left`. */
-int64_t plan_steps_to_watch(const StcPlan *p, int64_t left);
+/* How many steps may be made behind `done` of them until a watch is due: at most `left`. */
+int64_t plan_steps_to_watch(const StcPlan *p, int64_t done, int64_t left);
 /* stc_plan_watch; queued: `fn` takes values only in order with launches, so the device need not be done. */
 StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user);
 /* Calls the watches that are due now, if they have not been called yet. */
@@ -211,8 +223,6 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
 void plan_begin(StcPlan *p, int64_t step);
 /* The latest value of a reduction, which may be changed; NULL if there is none of that name. */
 Const *plan_reduction(StcPlan *p, const char *name);
-/* The first sequence of the module that does not go beyond `left` steps, NULL: there is none. */
-const HostSeq *plan_next_sequence(const Module *m, int64_t left);
 /* Runs one sequence and counts its steps. */
 StcStatus plan_sequence(StcPlan *p, const HostSeq *seq);
 /* Runs the `n` launches and swaps at `op`. */

@@ -9,6 +9,7 @@
 #include "ir/ir.h"
 #include "passes/passes.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* ---------------------------------------------------------------- contexts: context.c */
@@ -77,6 +78,7 @@ typedef struct Build {
   char *bytes;
   size_t size;
   Jit *jit;
+  pthread_mutex_t lock; /* of the module, while a late kernel is compiled */
   struct Build *next;
 } Build;
 

@@ -30,7 +30,8 @@ typedef struct TargetInfo {
   bool bulk_copy;     /* it has signals and bulk copies, and ops on whole warps */
   int32_t near_warps; /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at
                          most; 0: it never is */
-  bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
+  bool late; /* kernels are compiled when a run needs them, so that those that few runs need cost others nothing */
+  bool range_guards; /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 
 #endif

@@ -11,7 +11,10 @@
 
 /* The state of a host device. */
 typedef struct HostState {
-  HostKernelFn *functions;
+  HostKernelFn *functions; /* by kernel; NULL: it is late */
+  Build *build;
+  CodegenOptions codegen;
+  Jit **late; /* by kernel: the code of one that was compiled late */
   HostPool pool;
   bool pool_made;
   double start;
@@ -29,14 +32,17 @@ static StcStatus host_open(Device *d) {
   if (d->index == 0)
     return diag_error(d->w->diags, no_loc(), "device host:0: the number is that of threads, from 1"), STC_USAGE;
   d->limits.cores = cores;
+  d->limits.late = true;
   d->description = arena_printf(d->w->arena, "host, %d thread%s", cores, cores == 1 ? "" : "s");
   d->state = ARENA_NEW(d->w->arena, HostState);
   return STC_OK;
 }
 
-/* Ends the threads. */
+/* Ends the threads and frees late code. */
 static void host_close(Device *d) {
   HostState *s = d->state;
+  for (int i = 0; s && s->late && i < s->build->code.module->nkernels; i++)
+    jit_free(s->late[i]);
   if (s && s->pool_made)
     host_pool_stop(&s->pool);
 }
@@ -45,16 +51,52 @@ static void host_close(Device *d) {
 typedef struct JitArgs {
   StcProgram *program;
   Build *build;
+  const bool *late;
+  CodegenOptions codegen;
 } JitArgs;
 
-/* Compiles the kernels into this process, into the program's memory: all plans share the code. */
+/* The module with those of its kernels alone that are not `late`. */
+static Module early_kernels(Arena *a, const Module *m, const bool *late) {
+  Module early = *m;
+  early.kernels = ARENA_ARRAY(a, Kernel, m->nkernels + 1);
+  early.nkernels = 0;
+  for (int i = 0; i < m->nkernels; i++)
+    if (!late[i])
+      early.kernels[early.nkernels++] = m->kernels[i];
+  return early;
+}
+
+/* Compiles the kernels that are not late into this process, into the program's memory: all plans share the code. */
 static StcStatus make_jit(void *arg) {
   JitArgs *a = arg;
-  CodegenOptions o = program_codegen_options(a->program, a->build->code.module, a->build->code.target);
   Workspace *w = &a->program->w;
+  Module early = early_kernels(w->arena, a->build->code.module, a->late);
+  a->codegen = program_codegen_options(a->program, &early, a->build->code.target);
   if (!a->build->jit)
-    a->build->jit = jit_new(w->arena, w->diags, a->build->code.module, a->build->code.target, &o);
+    a->build->jit = jit_new(w->arena, w->diags, &early, a->build->code.target, &a->codegen);
   return a->build->jit ? STC_OK : STC_INTERNAL;
+}
+
+/* Finds kernel `kernel` in the code. */
+static StcStatus find_kernel(Device *d, Jit *jit, const Kernel *kernel, HostKernelFn *out) {
+  *out = jit_find(jit, kernel->name);
+  if (!*out)
+    diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", kernel->name);
+  return *out ? STC_OK : STC_INTERNAL;
+}
+
+/* Compiles a late kernel, for this plan alone. */
+static StcStatus host_compile(Device *d, int kernel) {
+  HostState *s = d->state;
+  Module alone = *s->build->code.module;
+  if (s->functions[kernel])
+    return STC_OK;
+  alone.kernels += kernel;
+  alone.nkernels = 1;
+  pthread_mutex_lock(&s->build->lock);
+  s->late[kernel] = jit_new(d->w->arena, d->w->diags, &alone, s->build->code.target, &s->codegen);
+  pthread_mutex_unlock(&s->build->lock);
+  return s->late[kernel] ? find_kernel(d, s->late[kernel], alone.kernels, &s->functions[kernel]) : STC_INTERNAL;
 }
 
 /* Reports kernels for a CPU that is not this one. */
@@ -72,20 +114,22 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   HostState *s = d->state;
   const Module *m = b->code.module;
   int64_t scratch = 0;
-  JitArgs args = {p, b};
+  JitArgs args = {p, b, build_late_kernels(p, b, d->w->arena), {0}};
   StcStatus st = check_cpu(d, b->code.target);
   st = st ? st : workspace_guard(&p->w, make_jit, &args);
   if (st)
     return st;
+  s->build = b;
+  s->codegen = args.codegen;
+  s->late = ARENA_ARRAY(d->w->arena, Jit *, m->nkernels + 1);
   s->functions = ARENA_ARRAY(d->w->arena, HostKernelFn, m->nkernels + 1);
-  for (int i = 0; i < m->nkernels; i++) {
+  for (int i = 0; i < m->nkernels && !st; i++) {
     int64_t bytes = kernel_shared_bytes(&m->kernels[i]);
     scratch = bytes > scratch ? bytes : scratch;
-    s->functions[i] = jit_find(b->jit, m->kernels[i].name);
-    if (!s->functions[i])
-      return diag_error(d->w->diags, no_loc(), "kernel %s is not in the compiled code", m->kernels[i].name),
-             STC_INTERNAL;
+    st = args.late[i] ? STC_OK : find_kernel(d, b->jit, &m->kernels[i], &s->functions[i]);
   }
+  if (st)
+    return st;
   s->pool_made = true;
   if (!host_pool_start(&s->pool, d->limits.cores, (size_t)scratch))
     return diag_error(d->w->diags, no_loc(), "no threads or no memory for %d workers with %lld bytes of scratch each",
@@ -226,6 +270,7 @@ const DeviceKind device_host = {
     .open = host_open,
     .close = host_close,
     .load = host_load,
+    .compile = host_compile,
     .alloc = host_alloc,
     .release = host_release,
     .put = host_copy,

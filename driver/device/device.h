@@ -64,6 +64,7 @@ typedef struct DeviceKind {
   StcStatus (*open)(Device *d); /* finds it; fills limits, cpu and description */
   void (*close)(Device *d);
   StcStatus (*load)(Device *d, StcProgram *p, Build *b);     /* ref: b is NULL */
+  StcStatus (*compile)(Device *d, int kernel);               /* a late kernel (TargetInfo.late); NULL: there are none */
   StcStatus (*run)(Device *d, WholeRun *r);                  /* whole only */
   StcStatus (*alloc)(Device *d, size_t size, void **memory); /* the rest: not whole. *memory NULL: no room */
   void (*release)(Device *d, void *memory, size_t size);

@@ -112,7 +112,7 @@ static bool needs_whole(const StcPlan *p) {
 /* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
  * told of a failure, few. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
-  int64_t due = module_steps_to_reduction(p->module, p->done), n = plan_steps_to_watch(p, left);
+  int64_t due = module_steps_to_reduction(p->module, p->done), n = plan_steps_to_watch(p, p->done, left);
   n = due < n ? due : n;
   for (int i = 0; i < p->module->nprobes; i++) {
     due = p->module->probes[i].every - p->done % p->module->probes[i].every;

@@ -265,10 +265,10 @@ static StcStatus simulate(StcPlan *q, Windows *w, int k) {
 
 /* The same, of the last of the sequences that make `steps` steps, in its windows; *before: how many those before make.
  */
-static const HostSeq *last_sequence(const Module *m, int64_t steps, int64_t *before) {
+static const HostSeq *last_sequence(const StcPlan *q, int64_t steps, int64_t *before) {
   const HostSeq *seq = NULL;
   for (int64_t left = steps; left > 0; left -= seq->steps)
-    if (!(seq = plan_next_sequence(m, left)))
+    if (!(seq = plan_next_sequence(q, left)))
       return NULL;
   *before = seq ? steps - seq->steps : steps;
   return seq;
@@ -278,7 +278,7 @@ static const HostSeq *last_sequence(const Module *m, int64_t steps, int64_t *bef
 static StcStatus run_whole(StcPlan *p, int i, int64_t steps) {
   StcPlan *q = p->split->part[i].plan;
   int64_t before = steps;
-  const HostSeq *seq = q->build ? last_sequence(q->build->code.module, steps, &before) : NULL;
+  const HostSeq *seq = q->build ? last_sequence(q, steps, &before) : NULL;
   StcStatus s = before ? plan_run_steps(q, before, false, NULL) : STC_OK;
   if (s || !seq)
     return s;
@@ -296,7 +296,7 @@ StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
   if (q->device.kind->whole)
     return run_whole(p, i, steps);
   for (int64_t left = steps; left > 0 && !s;) {
-    const HostSeq *seq = plan_next_sequence(q->build->code.module, left);
+    const HostSeq *seq = plan_next_sequence(q, left);
     if (!seq)
       return plan_run_steps(q, left, false, NULL);
     int64_t behind = split->every - split->age - steps + left - seq->steps;

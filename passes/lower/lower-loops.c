@@ -105,11 +105,11 @@ typedef struct Launches {
   Launch **all;
 } Launches;
 
-static Launches all_launches(const Module *m, bool naive) {
+static Launches all_launches(const TargetInfo *t, const Module *m, bool naive) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
-  int tiles[3], most = naive || n == 0 ? 1 : m->time_tile;
-  Launches l = {m->ninits, n, remainder_tiles(m, most, tiles) - 1, NULL};
+  int tiles[MOST_TILES], most = naive || n == 0 ? 1 : m->time_tile;
+  Launches l = {m->ninits, n, remainder_tiles(t, m, most, tiles) - 1, NULL};
   Launch **inits = init_launches(m);
   Launch **steps =
       naive ? naive_launches(m, n, st, &l.nsteps) : group_launches(m, n, repeat_levels(m, n, st, 1, true), &l.nsteps);
@@ -138,7 +138,7 @@ Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o) 
   if (!lowering_ready(c, m, "lower-loops") || !plan_obeyed(c, m, "lower-loops", FAMILY_OVERLAP, &s))
     return NULL;
   bool naive = !family_row(s.family)->tiled;
-  Launches l = all_launches(m, naive);
+  Launches l = all_launches(c->target, m, naive);
   Lowering *lo = lowering_new(c, m, l.ninits + l.nsteps + l.ntiles, l.all);
   loops_inits(lo, l.all, s.block);
   if (naive)

@@ -412,8 +412,8 @@ static Module *lower_overlap(PassContext *c, Module *m, const Schedule *s) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
-  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[2];
-  int tiles = tile_launches(m, tile);
+  Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups), *tile[MOST_TILES];
+  int tiles = tile_launches(c->target, m, tile);
   Launch **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + tiles);
   for (int i = 0; i < m->ninits + groups; i++)
     all[i] = i < m->ninits ? inits[i] : step[i - m->ninits];

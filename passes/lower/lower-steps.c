@@ -31,19 +31,21 @@ int remainder_tile(const Module *m, int T, int of) {
   return without - least >= 3 && (without - least) * 10 >= without ? best : 1;
 }
 
-int remainder_tiles(const Module *m, int T, int tiles[3]) {
-  int n = 0, between = remainder_tile(m, T, 1);
+int remainder_tiles(const TargetInfo *t, const Module *m, int T, int tiles[MOST_TILES]) {
+  int n = 0, between = t->late ? 1 : remainder_tile(m, T, 1);
   if (T > 1)
     tiles[n++] = T;
   if (between > 1)
     tiles[n++] = between;
+  for (int half = T / 2; t->late && half > 1 && n < MOST_TILES - 1; half /= 2)
+    tiles[n++] = half;
   tiles[n++] = 1;
   return n;
 }
 
-int tile_launches(const Module *m, Launch *out[2]) {
+int tile_launches(const TargetInfo *t, const Module *m, Launch *out[MOST_TILES]) {
   int32_t n;
-  int tiles[3], count = remainder_tiles(m, m->time_tile, tiles) - 1;
+  int tiles[MOST_TILES], count = remainder_tiles(t, m, m->time_tile, tiles) - 1;
   last_level(m, &n);
   for (int i = 0; i < count && n > 0; i++) {
     const Stencil *end = m->stencils + m->nstencils, *st = end - (int64_t)n * tiles[i];

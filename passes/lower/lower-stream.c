@@ -336,8 +336,8 @@ static void group_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) 
 }
 
 /* The launches that are walked: all levels, and what remainder_tiles puts in between, if it fits in the same tile. */
-static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[2]) {
-  int n = tile_launches(m, out);
+static int walked_launches(const PassContext *c, const Module *m, const Schedule *s, Launch *out[MOST_TILES]) {
+  int n = tile_launches(c->target, m, out);
   if (n == 0)
     out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils);
   return n < 2 ? 1 : stream_fits(c->target, stream_new(out[1]), s) ? 2 : 1;
@@ -350,7 +350,7 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile[2], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
+  Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
   int tiles = n == 0 || groups > 1 ? 0 : walked_launches(c, m, s, tile);
   for (int i = 0; i < m->ninits + groups + tiles; i++)
     all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];

@@ -149,15 +149,15 @@ static void walk_seq(Lowering *lo, int n, Launch *const *l, const Schedule *s) {
   }
 }
 
-/* The sequences for T steps, perhaps one for fewer, and those of single steps by tiles as `rest` says, or the kernels
+/* The sequences for T steps, perhaps some for fewer, and those of single steps by tiles as `rest` says, or the kernels
  * of the groups that a step is cut into; and the inits. */
 static Module *lower_walk(PassContext *c, Module *m, const Schedule *s, const Schedule *rest) {
   int32_t n;
   int groups;
   const Stencil *st = last_level(m, &n);
   Launch **inits = init_launches(m), **step = group_launches(m, n, st, &groups);
-  Launch *tile[2], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + 2);
-  int tiles = m->time_tile > 1 ? tile_launches(m, tile) : 0;
+  Launch *tile[MOST_TILES], **all = ARENA_ARRAY(m->arena, Launch *, m->ninits + groups + MOST_TILES);
+  int tiles = m->time_tile > 1 ? tile_launches(c->target, m, tile) : 0;
   for (int i = 0; i < m->ninits + groups + tiles; i++)
     all[i] = i < m->ninits ? inits[i] : i < m->ninits + groups ? step[i - m->ninits] : tile[i - m->ninits - groups];
   Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);

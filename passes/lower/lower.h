@@ -263,16 +263,19 @@ Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Po
 
 /* ---------------------------------------------------------------- lower-steps.c */
 
-/* The numbers of steps that sequences are made for, falling: T, perhaps one in between, and 1 (at the end, and always
- * there). Returns how many. The one in between makes what remains of the program's own run, and of the steps from one
+/* The most numbers of steps that sequences are made for. */
+enum { MOST_TILES = 16 };
+/* The numbers of steps that sequences are made for, falling: T, perhaps some in between, and 1 (at the end, and always
+ * there). Returns how many. One in between makes what remains of the program's own run, and of the steps from one
  * evaluation of its reductions to the next, with fewer launches; it is there only if that saves a tenth of all
- * launches, for it costs compile time. */
-int remainder_tiles(const Module *m, int T, int tiles[3]);
+ * launches, for it costs compile time. On a target that compiles late, where it costs none, T is halved again and
+ * again. */
+int remainder_tiles(const TargetInfo *t, const Module *m, int T, int tiles[MOST_TILES]);
 /* The one in between, a multiple of `of`, or 1: it is not worth a sequence. */
 int remainder_tile(const Module *m, int T, int of);
 /* The launches of several steps that these sequences make, of a module that was time-tiled: of the instances of its
  * last levels, the longest (all levels) first. Returns how many there are in `out`. */
-int tile_launches(const Module *m, Launch *out[2]);
+int tile_launches(const TargetInfo *t, const Module *m, Launch *out[MOST_TILES]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 

@@ -311,7 +311,7 @@ static void test_reductions_limit_levels(void **state) {
 
 /* Expects sequences of T, `t` (0: none in between) and 1 steps. */
 static void assert_tiles(const Module *m, int T, int t) {
-  int tiles[3], n = remainder_tiles(m, T, tiles);
+  int tiles[MOST_TILES], n = remainder_tiles(&GPU, m, T, tiles);
   assert_int_equal(n, 1 + (T > 1) + (t > 0));
   assert_int_equal(tiles[0], T);
   assert_int_equal(tiles[n - 1], 1);
@@ -350,12 +350,30 @@ static void test_remainder(void **state) {
   assert_tiles(m, 4, 0);
 }
 
+/* Where kernels are compiled late there is one for each half of T steps, whatever the program's own run needs. */
+static void test_remainder_late(void **state) {
+  Fixture *f = *state;
+  Module *m = jacobi(f, 1, "100");
+  TargetInfo late = CPU;
+  int tiles[MOST_TILES];
+  late.late = true;
+  assert_int_equal(remainder_tiles(&late, m, 1, tiles), 1);
+  assert_int_equal(remainder_tiles(&late, m, 2, tiles), 2);
+  assert_int_equal(remainder_tiles(&late, m, 3, tiles), 2);
+  assert_int_equal(remainder_tiles(&late, m, 16, tiles), 5);
+  assert_memory_equal(tiles, ((int[]){16, 8, 4, 2, 1}), 5 * sizeof *tiles);
+  assert_int_equal(remainder_tiles(&late, m, 13, tiles), 4);
+  assert_memory_equal(tiles, ((int[]){13, 6, 3, 1}), 4 * sizeof *tiles);
+  assert_int_equal(remainder_tiles(&late, m, 1 << 20, tiles), MOST_TILES);
+  assert_int_equal(tiles[MOST_TILES - 1], 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_size),      TEST(test_defaults),
                                      TEST(test_few_steps), TEST(test_reductions_limit_levels),
                                      TEST(test_kept),      TEST(test_refused),
                                      TEST(test_apart),     TEST(test_wide_halo),
                                      TEST(test_far),       TEST(test_fuse),
-                                     TEST(test_remainder)};
+                                     TEST(test_remainder), TEST(test_remainder_late)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
