@@ -43,18 +43,57 @@ static void cells_of(WarpKernel *k, Value *ring, Value *slot, int u, Value *x, V
   at[2] = x ? x : small(k, 0);
 }
 
-/* Begins the copies of the group at hand to place `slot` of the first ring. */
+/* Bytes of a cell of all fields that come in. */
+static int cell_bytes(const WarpLevel *e) {
+  int bytes = 0;
+  for (int n = 0; n < e->nfields; n++)
+    if (e->field[n].in >= 0)
+      bytes += type_size(e->m->fields[e->field[n].field].type);
+  return bytes;
+}
+
+/* Begins the copy of `n` columns from `x` on (i64) of the rows that are row `y` (i64), to column `to` of row number `u`
+ * of place `slot` of the first rings. */
+static void copy_rows(WarpKernel *k, Value *y, Value *x, Value *n, Value *slot, int u, Value *to) {
+  const WarpLevel *e = k->e;
+  Value *zero = small(k, 0), *signal[] = {zero, slot}, *at[] = {y, x}, *cells[MAX_RANK];
+  cells_of(k, zero, slot, u, to, cells);
+  for (int f = 0; f < e->nfields; f++)
+    if (e->field[f].in >= 0)
+      build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
+                 (BulkPlace){load_buffer(k->lo, e->field[f].field), 2, at, NULL}, n,
+                 (BulkPlace){k->full, 2, signal, NULL});
+}
+
+/* The same for the `n` columns from column `x` (i32) of the field on, those beyond its last being images of those from
+ * the first on, and so often again. */
+static void copy_images(WarpKernel *k, Value *y, Value *x, Value *n, Value *slot, int u) {
+  Builder *b = &k->b, outer;
+  Value *first = warps_grid(k, small(k, 0), 1, false), *from = warps_grid(k, x, 1, true);
+  Value *all = build_convert(b, TY_I64, n), *zero = build_int(b, TY_I64, 0);
+  Value *one = build2(b, OP_MIN, all, build2(b, OP_SUB, k->columns, build2(b, OP_SUB, from, first)));
+  copy_rows(k, y, from, build_convert(b, TY_I32, one), slot, u, NULL);
+  Value *width = build2(b, OP_MAX, k->columns, build_int(b, TY_I64, 1)), *left = build2(b, OP_SUB, all, one);
+  Value *rounds = build2(b, OP_DIV, build2(b, OP_ADD, left, warps_add(k, width, -1)), width);
+  Op *loop = build_for(b, zero, rounds, 1, 0, 0, NULL);
+  go_in(k, loop, 0, &outer);
+  Value *done = build2(b, OP_ADD, one, build2(b, OP_MUL, loop->blocks[0]->args[0], width));
+  Value *more = build2(b, OP_MIN, width, build2(b, OP_SUB, all, done));
+  copy_rows(k, y, first, build_convert(b, TY_I32, more), slot, u, build_convert(b, TY_I32, done));
+  k->b = outer;
+}
+
+/* Begins the copies of the group at hand to place `slot` of the first rings. */
 static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
-  const Field *f = &k->e->m->fields[k->e->field];
-  Value *n = load[LOAD_COLUMNS], *x = warps_grid(k, load[LOAD_X], 1), *zero = small(k, 0), *cells[MAX_RANK];
-  Value *signal[] = {zero, slot};
-  Affine last = affine_add_const(box_extent(k->b.arena, &f->box, 0), -1);
-  signal_of(k, OP_SIGNAL_EXPECT, k->full, build2(&k->b, OP_MUL, n, small(k, k->w.U * type_size(f->type))), zero, slot);
+  Value *n = load[LOAD_COLUMNS], *x = load[LOAD_X];
+  Value *bytes = build2(&k->b, OP_MUL, n, small(k, k->w.U * cell_bytes(k->e)));
+  signal_of(k, OP_SIGNAL_EXPECT, k->full, bytes, small(k, 0), slot);
   for (int u = 0; u < k->w.U; u++) {
-    Value *row = build_map(&k->b, OP_GUARD, load[LOAD_Y], u, affine_const(0), last), *at[] = {warps_grid(k, row, 0), x};
-    cells_of(k, zero, slot, u, NULL, cells);
-    build_bulk(&k->b, OP_BULK_LOAD, 0, (BulkPlace){k->ring, 3, cells, NULL},
-               (BulkPlace){load_buffer(k->lo, k->e->field), 2, at, NULL}, n, (BulkPlace){k->full, 2, signal, NULL});
+    Value *y = warps_grid(k, warps_add(k, load[LOAD_Y], u), 0, true);
+    if (k->e->wraps[1])
+      copy_images(k, y, x, n, slot, u);
+    else
+      copy_rows(k, y, warps_grid(k, x, 1, false), n, slot, u, NULL);
   }
 }
 
@@ -104,15 +143,17 @@ static void load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
 static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
   Builder outer;
   Value *n = build2(&k->b, OP_SUB, s->to, s->from), *cells[MAX_RANK];
-  Value *x = warps_grid(k, build2(&k->b, OP_ADD, s->x, s->from), 1);
+  Value *x = warps_grid(k, build2(&k->b, OP_ADD, s->x, s->from), 1, false);
   for (int u = 0; u < k->w.U; u++) {
     Value *row = warps_add(k, y, u);
     Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, row, s->first), build2(&k->b, OP_LT, row, s->end));
     go_in(k, build_if(&k->b, in, 0, NULL), 0, &outer);
-    Value *at[] = {warps_grid(k, row, 0), x};
+    Value *at[] = {warps_grid(k, row, 0, false), x};
     cells_of(k, small(k, k->w.W), slot, u, s->from, cells);
-    build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->ring, 3, cells, NULL},
-               (BulkPlace){store_buffer(k->lo, k->l, k->e->field), 2, at, NULL}, n, (BulkPlace){0});
+    for (int f = 0; f < k->e->nfields; f++)
+      if (k->l->use[k->e->field[f].field].stored)
+        build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
+                   (BulkPlace){store_buffer(k->lo, k->l, k->e->field[f].field), 2, at, NULL}, n, (BulkPlace){0});
     k->b = outer;
   }
   build_bare(&k->b, OP_BULK_COMMIT);
@@ -129,50 +170,16 @@ static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   signal_of(k, OP_SIGNAL_WAIT, k->empty, build3(&k->b, OP_SELECT, k->is_final, one, other), plus(k, k->warp, 1), slot);
 }
 
-Box warps_range(const WarpKernel *k, int d) {
-  const Box *in = &k->e->piece->box, *all = &k->e->m->fields[k->e->field].box;
-  Arena *a = k->b.arena;
-  return (Box){.rank = 1, .lo = {affine_sub(a, in->lo[d], all->lo[d])}, .hi = {affine_sub(a, in->hi[d], all->lo[d])}};
-}
-
-bool warps_sides(const WarpKernel *k, int32_t *left, int32_t *right) {
-  const Box *in = &k->e->piece->box, *all = &k->e->m->fields[k->e->field].box;
-  Affine before = affine_sub(k->b.arena, in->lo[1], all->lo[1]), behind = affine_sub(k->b.arena, all->hi[1], in->hi[1]);
-  if (before.n || behind.n || before.c < 0 || behind.c < 0 || before.c + behind.c > k->w.X)
-    return false;
-  *left = (int32_t)before.c;
-  *right = (int32_t)behind.c;
-  return true;
-}
-
-Value *warps_wide(WarpKernel *k) {
-  return build2(&k->b, OP_GE, k->columns, build_int(&k->b, TY_I64, (int64_t)WARP_LANES * k->w.X));
-}
-
-/* Are all rows of the group that comes with row `y` in the main piece, in a field as wide as a strip, and all columns?
- */
-static void find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides) {
-  Builder *b = &k->b;
-  Box down = warps_range(k, 0), across = warps_range(k, 1);
-  Value *first = warps_add(k, y, -(int64_t)k->e->above * k->w.C), *last = warps_add(k, y, k->w.U - 1);
-  Value *right = warps_add(k, s->x, (int64_t)WARP_LANES * k->w.X - 1);
-  *rows = build2(b, OP_AND, build_inside(b, 1, &first, &down), build_inside(b, 1, &last, &down));
-  *rows = build2(b, OP_AND, *rows, warps_wide(k));
-  *sides = build2(b, OP_AND, build_inside(b, 1, &s->x, &across), build_inside(b, 1, &right, &across));
-  if (k->e->constant) {
-    Value *behind = build_convert(b, TY_I64, warps_add(k, right, 1));
-    *sides = build2(b, OP_AND, *sides, build2(b, OP_GT, s->x, small(k, 0)));
-    *sides = build2(b, OP_AND, *sides, build2(b, OP_LT, behind, k->columns));
-  }
-}
-
 /* The group's rows through the warp's levels, with tests where there are points outside of the main piece. */
 static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
   Value *rows, *sides;
-  int32_t left, right;
   Builder outer, inner;
-  bool near = warps_sides(k, &left, &right);
-  find_rims(k, s, y, &rows, &sides);
+  bool near = warps_near_rims(k);
+  if (!warps_any_rims(k)) {
+    warps_group(k, RIMS_NONE, s, y, slot);
+    return;
+  }
+  warps_find_rims(k, s, y, &rows, &sides);
   if (!near)
     rows = build2(&k->b, OP_AND, rows, sides);
   Op *whole = build_if(&k->b, build1(&k->b, OP_UNIFORM, rows), 0, NULL);
@@ -204,7 +211,7 @@ static void pass_on(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) 
   if (k->bulk) {
     k->b = builder_at_end(outer.arena, op->blocks[0]);
     go_alone(k, &one);
-    store_rows(k, s, warps_add(k, y, -(int64_t)k->e->above * k->w.C), slot);
+    store_rows(k, s, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot);
     k->b = one;
     build_bare(&k->b, OP_BARRIER_WARP);
   }
@@ -258,47 +265,90 @@ static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried
   Builder outside, between;
   Op *segments = go_round(k, from, to, carried, &outside);
   WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
-  Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->above);
+  Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->lag);
   Value *y = build2(&k->b, OP_SUB, s.y, lag);
   Op *groups = go_round(k, small(k, 0), s.groups, carried, &between);
-  k->group = groups->blocks[0]->args[0];
-  Value *row = warps_mul(k, k->group, k->w.U);
+  Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
   make_group(k, &s, build2(&k->b, OP_ADD, y, row), to, carried);
   come_out(k, groups, carried, &between);
   come_out(k, segments, carried, &outside);
+}
+
+/* Makes the private arrays of level `l`: what it keeps of each value, and what it puts by. */
+static void make_private(WarpKernel *k, int l) {
+  const WarpLevel *e = k->e;
+  Arena *a = k->b.arena;
+  for (int v = 0, n = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    int at = l * e->nvalues + v;
+    int32_t cells[MAX_RANK] = {warps_kept(e, v), k->w.X}, by[MAX_RANK] = {k->w.G * k->w.U, k->w.X};
+    k->kept[at] = k->by[at] = -1;
+    if (cells[0])
+      k->kept[at] =
+          kernel_array(k->lo, k->k, arena_printf(a, "kept%d.%d", l, n++), x->type, SPACE_PRIVATE, cells, NULL, NULL);
+    if (x->kind == WARP_OUTSIDE && x->wanted && x->until > x->time)
+      k->by[at] = kernel_array(k->lo, k->k, arena_printf(a, "by%d.%d", l, n++), x->type, SPACE_PRIVATE, by, NULL, NULL);
+  }
 }
 
 /* Makes the arrays: the rings between warps (before the first and behind the last too), their signals, and what levels
  * keep. */
 static void make_arrays(WarpKernel *k) {
   const WarpShape *w = &k->w;
-  const WarpEquation *e = k->e;
-  const Field *f = &e->m->fields[e->field];
+  const WarpLevel *e = k->e;
   Arena *a = k->b.arena;
-  int32_t rows[MAX_RANK] = {w->W + 1, w->G * w->U, WARP_LANES * w->X}, signals[MAX_RANK] = {w->W + 1, w->G},
-          cells[MAX_RANK] = {e->last, w->X}, by[MAX_RANK] = {w->G * w->U, w->X};
-  const Array ring = {.name = arena_printf(a, "%s.rows", f->name),
-                      .type = f->type,
-                      .space = SPACE_SHARED,
-                      .rank = 3,
-                      .storage = -1,
-                      .shape = {rows[0], rows[1], rows[2]},
-                      .pad_hi = {0, 0, rows[2]}};
-  ARENA_PUSH(a, k->k->arrays, k->k->narrays, ring);
-  k->ring = k->k->narrays - 1;
+  int32_t signals[MAX_RANK] = {w->W + 1, w->G};
+  k->rings = ARENA_ARRAY(a, int32_t, e->nfields);
+  for (int n = 0; n < e->nfields; n++) {
+    const Field *f = &e->m->fields[e->field[n].field];
+    const Array ring = {.name = arena_printf(a, "%s.rows", f->name),
+                        .type = f->type,
+                        .space = SPACE_SHARED,
+                        .rank = 3,
+                        .storage = -1,
+                        .shape = {w->W + 1, w->G * w->U, WARP_LANES * w->X},
+                        .pad_hi = {0, 0, WARP_LANES * w->X}};
+    ARENA_PUSH(a, k->k->arrays, k->k->narrays, ring);
+    k->rings[n] = k->k->narrays - 1;
+  }
   k->full = kernel_array(k->lo, k->k, "full", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   k->empty = kernel_array(k->lo, k->k, "empty", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   warps_make_share(k);
-  k->sums = ARENA_ARRAY(a, int32_t, w->C * e->slots + 1);
-  for (int i = 0; i < w->C * e->slots; i++)
-    k->sums[i] = kernel_array(k->lo, k->k, arena_printf(a, "sum%d.%d", i / e->slots, i % e->slots),
-                              e->slot_type[i % e->slots], SPACE_PRIVATE, cells, NULL, NULL);
-  k->by = ARENA_ARRAY(a, int32_t, w->C);
+  k->kept = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
+  k->by = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
   for (int l = 0; l < w->C; l++)
-    k->by[l] = kernel_array(k->lo, k->k, arena_printf(a, "by%d", l), f->type, SPACE_PRIVATE, by, NULL, NULL);
+    make_private(k, l);
 }
 
-/* Finds lane and warp, makes the signals ready, and starts the sums with zeros, which nobody needs. */
+/* Starts what is kept with zeros, which nobody needs. */
+static void start_kept(WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  for (int i = 0; i < k->w.C * e->nvalues; i++)
+    for (int c = 0; c < warps_kept(e, i % e->nvalues) * k->w.X; c++) {
+      Value *at[] = {small(k, c / k->w.X), small(k, c % k->w.X)};
+      Value *zero = build_const(&k->b, e->value[i % e->nvalues].type, (Const){0});
+      build_astore(&k->b, k->kept[i], 0, zero, 2, at, NULL);
+    }
+}
+
+/* The same of what is put by: of rows before a segment's first nothing was. */
+static void start_by(WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  Builder outer;
+  if (!warps_put_rows(e))
+    return;
+  Op *loop = build_for(&k->b, small(k, 0), small(k, k->w.G * k->w.U), 1, 0, 0, NULL);
+  go_in(k, loop, 0, &outer);
+  for (int i = 0; i < k->w.C * e->nvalues; i++)
+    for (int c = 0; k->by[i] >= 0 && c < k->w.X; c++) {
+      Value *at[] = {loop->blocks[0]->args[0], small(k, c)};
+      Value *zero = build_const(&k->b, e->value[i % e->nvalues].type, (Const){0});
+      build_astore(&k->b, k->by[i], 0, zero, 2, at, NULL);
+    }
+  k->b = outer;
+}
+
+/* Finds lane and warp, makes the signals ready, and starts what is kept. */
 static void start_block(WarpKernel *k) {
   Builder outer;
   const WarpShape *w = &k->w;
@@ -308,7 +358,7 @@ static void start_block(WarpKernel *k) {
   k->is_first = build2(&k->b, OP_EQ, k->warp, small(k, 0));
   k->is_final = build2(&k->b, OP_EQ, k->warp, small(k, w->W - 1));
   k->in_warp = build2(&k->b, OP_MUL, k->lane, small(k, w->X));
-  k->step = stencils_use_step(1, k->e->st) ? build_step(&k->b) : NULL;
+  k->step = stencils_use_step(k->e->n, k->e->st) ? build_step(&k->b) : NULL;
   Value *flat = build2(&k->b, OP_ADD, build2(&k->b, OP_MUL, thread, small(k, WARP_LANES)), k->lane);
   go_in(k, build_if(&k->b, build2(&k->b, OP_EQ, flat, small(k, 0)), 0, NULL), 0, &outer);
   for (int i = 0; i < (w->W + 1) * w->G; i++) {
@@ -319,11 +369,8 @@ static void start_block(WarpKernel *k) {
   warps_put_share(k);
   k->b = outer;
   build_barrier(&k->b);
-  for (int i = 0; i < w->C * k->e->slots; i++)
-    for (int c = 0; c < k->e->last * w->X; c++) {
-      Value *at[] = {small(k, c / w->X), small(k, c % w->X)};
-      build_astore(&k->b, k->sums[i], 0, build_const(&k->b, k->e->slot_type[i % k->e->slots], (Const){0}), 2, at, NULL);
-    }
+  start_kept(k);
+  start_by(k);
 }
 
 /* What a block does that has segments: those in strips from `from` to before `to`. */
@@ -356,15 +403,14 @@ static void make_body(WarpKernel *k) {
 }
 
 /* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies or not. Its index. */
-static int warps_kernel(Lowering *lo, const Launch *l, const WarpEquation *e, const Schedule *s, bool bulk,
+static int warps_kernel(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s, bool bulk,
                         const char *name) {
-  int index = lowering_kernel(lo, name, l->steps, e->st->loc);
+  int index = lowering_kernel(lo, name, l->steps, e->st[0].loc);
   WarpKernel k = {
       .lo = lo, .l = l, .e = e, .w = warps_shape(lo->c->target, e, s), .k = &lo->out->kernels[index], .bulk = bulk};
   Arena *a = lo->out->arena;
   if (bulk) {
-    const Field *f = &e->m->fields[e->field];
-    kernel_multiple(lo, index, box_extent(a, &f->box, 1), k.w.vector);
+    kernel_multiple(lo, index, box_extent(a, warps_region(e), 1), k.w.vector);
   }
   k.k->per_core = warps_per_core(lo->c->target, e, &k.w);
   k.blocks = (lo->c->target->cores > 0 ? lo->c->target->cores : 1) * k.k->per_core;
@@ -399,7 +445,7 @@ static void check_extents(Lowering *lo, const Field *f) {
 
 /* Adds the sequence of launch `l`, under `s` with as many steps as it makes: the kernel, and one for rows that are not
  * whole 16 bytes. */
-static void warps_seq(Lowering *lo, const Launch *l, const WarpEquation *e, const Schedule *s) {
+static void warps_seq(Lowering *lo, const Launch *l, const WarpLevel *e, const Schedule *s) {
   Schedule own = *s;
   HostSeq *seq = host_seq(lo, l->steps);
   const char *name = group_name(lo, l, "warps", false);
@@ -411,19 +457,30 @@ static void warps_seq(Lowering *lo, const Launch *l, const WarpEquation *e, cons
     kernel_instead(lo, index, warps_kernel(lo, l, e, &own, false, arena_printf(lo->out->arena, "%s_any", name)));
 }
 
+/* The launch of the last `n` instances of `m`. All that it stores goes to other buffers than those that it loads:
+ * blocks overlap. */
+static Launch *walk_launch(const Module *m, int n) {
+  const Stencil *end = m->stencils + m->nstencils;
+  Launch *l = launch_new(m, n, end - n, end - n, end);
+  for (int f = 0; f < m->nfields; f++)
+    l->use[f].paired = l->use[f].paired || l->use[f].stored;
+  return l;
+}
+
 /* The launches that are walked: all levels, and perhaps fewer, as many for each warp, for the steps that remain. How
  * many there are, in `out`. */
 static int warps_launches(const Module *m, const Schedule *s, Launch *out[2]) {
-  const Stencil *end = m->stencils + m->nstencils;
+  int32_t n;
+  last_level(m, &n);
   int between = remainder_tile(m, m->time_tile, s->block[0]);
-  out[0] = launch_new(m, m->nstencils, m->stencils, m->stencils, end);
+  out[0] = walk_launch(m, m->nstencils);
   if (between > 1)
-    out[1] = launch_new(m, between, end - between, end - between, end);
+    out[1] = walk_launch(m, between * n);
   return between > 1 ? 2 : 1;
 }
 
 /* The kernels of the walks, and overlapped tiles for the steps that remain. */
-static Module *lower_warps(PassContext *c, Module *m, const WarpEquation *e, const Schedule *s) {
+static Module *lower_warps(PassContext *c, Module *m, const WarpLevel *e, const Schedule *s) {
   int groups;
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -436,7 +493,7 @@ static Module *lower_warps(PassContext *c, Module *m, const WarpEquation *e, con
   Lowering *lo = lowering_new(c, m, m->ninits + groups + tiles, all);
   if (!c->sketch)
     lower_inits(lo, inits, s->rest->block);
-  check_extents(lo, &m->fields[e->field]);
+  check_extents(lo, &m->fields[e->field[0].field]);
   for (int i = 0; i < tiles && i < walks; i++)
     warps_seq(lo, tile[i], e, s);
   if (!c->sketch && m->time_tile > 1)
@@ -451,7 +508,7 @@ Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o) 
   if (!lowering_ready(c, m, "lower-warps") || !plan_obeyed(c, m, "lower-warps", FAMILY_WARPS, &s) ||
       !extents_ready(c, m, "lower-warps"))
     return NULL;
-  const WarpEquation *e = warps_equation(m, &why);
+  const WarpLevel *e = warps_level(m, &why);
   if (!e) {
     diag_error(c->diags, no_loc(), "-schedule=warps: %s", why);
     return NULL;

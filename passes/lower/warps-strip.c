@@ -11,9 +11,10 @@ Value *warps_add(WarpKernel *k, Value *x, int64_t y) {
 
 Value *warps_mul(WarpKernel *k, Value *x, int64_t y) { return build2(&k->b, OP_MUL, x, build_int(&k->b, x->type, y)); }
 
-Value *warps_grid(WarpKernel *k, Value *x, int d) {
-  Value *lo = build_affine(&k->b, k->e->m, k->e->m->fields[k->e->field].box.lo[d]);
-  return build2(&k->b, OP_ADD, build_convert(&k->b, TY_I64, x), lo);
+Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal) {
+  const Box *box = warps_region(k->e);
+  Value *at = build2(&k->b, OP_ADD, build_convert(&k->b, TY_I64, x), build_affine(&k->b, k->e->m, box->lo[d]));
+  return legal ? build_map(&k->b, k->e->wraps[d] ? OP_WRAP : OP_GUARD, at, 0, box->lo[d], box->hi[d]) : at;
 }
 
 /* x / y of numbers that are the same for the block, which targets do not see where a division is a call. */
@@ -33,10 +34,10 @@ static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2
 
 void warps_measure(WarpKernel *k) {
   const Module *m = k->e->m;
-  const Box *box = &m->fields[k->e->field].box;
+  const Box *box = warps_region(k->e);
   k->rows = build_affine(&k->b, m, box_extent(k->b.arena, box, 0));
   k->columns = build_affine(&k->b, m, box_extent(k->b.arena, box, 1));
-  Value *inner = warps_add(k, k->columns, -2 * (int64_t)k->w.halo), *one = number(k, 1);
+  Value *inner = warps_add(k, k->columns, k->e->wraps[1] ? 0 : -2 * (int64_t)k->w.halo), *one = number(k, 1);
   Value *strips = divide_up(k, build2(&k->b, OP_MAX, inner, one), number(k, strip_distance(k)));
   Value *any = build2(&k->b, OP_MIN, build2(&k->b, OP_MIN, k->rows, k->columns), one);
   k->strips = build2(&k->b, OP_MUL, strips, build2(&k->b, OP_MAX, any, number(k, 0)));
@@ -45,6 +46,9 @@ void warps_measure(WarpKernel *k) {
 
 /* What a row of a strip costs, and of one at the left or right rim, whose cells there are tested. */
 enum { ROW_COST = 20, RIM_COST = 23 };
+
+/* The same of this program's. */
+static int rim_cost(const WarpKernel *k) { return k->e->wraps[1] ? ROW_COST : RIM_COST; }
 
 /* Is strip `s` the first or the last? */
 static Value *is_rim(WarpKernel *k, Value *s) {
@@ -55,14 +59,14 @@ static Value *is_rim(WarpKernel *k, Value *s) {
 /* Where strip `s` begins in the list, counted in cost. */
 static Value *start_of(WarpKernel *k, Value *s) {
   Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
-  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, ROW_COST), warps_mul(k, behind, RIM_COST - ROW_COST));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, ROW_COST), warps_mul(k, behind, rim_cost(k) - ROW_COST));
   return build2(&k->b, OP_MUL, cost, k->length);
 }
 
 /* The strip that has place `at` of the list; the last if it is behind all. */
 static Value *strip_at(WarpKernel *k, Value *at) {
   Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
-  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, RIM_COST - ROW_COST));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - ROW_COST));
   Value *s = divide(k, inner, warps_mul(k, length, ROW_COST));
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
@@ -71,7 +75,7 @@ static Value *strip_at(WarpKernel *k, Value *at) {
  * choice between them LLVM makes one by a number that it does not know, which is a call. */
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
-  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, RIM_COST)));
+  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
   Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, ROW_COST)));
   return build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner);
 }
@@ -80,7 +84,7 @@ static Value *row_at(WarpKernel *k, Value *s, Value *at) {
  * gives. */
 static void share_of(WarpKernel *k, Value **from, Value **to) {
   Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
-  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, RIM_COST));
+  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost(k)));
   all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
   Value *least = number(k, 2 * (int64_t)k->w.ends * ROW_COST);
   Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);
@@ -134,6 +138,31 @@ static Value *take_back(WarpKernel *k, int i) {
 /* `x`, an i64 that is known to be small, as an i32. */
 static Value *narrow(WarpKernel *k, Value *x) { return build_convert(&k->b, TY_I32, x); }
 
+/* Sets the columns of segment `g` of strip `s`: the first begins at the field's first column, the last ends at its
+ * last.
+ */
+static void set_columns(WarpKernel *k, Value *s, WarpSegment *g) {
+  Builder *b = &k->b;
+  Value *zero = number(k, 0);
+  Value *begin = warps_mul(k, s, strip_distance(k)), *most = warps_add(k, k->columns, -strip_columns(k));
+  Value *x = build2(b, OP_MAX, build2(b, OP_MIN, begin, most), zero);
+  Value *own = build2(b, OP_SUB, warps_add(k, begin, k->w.halo), x), *rest = build2(b, OP_SUB, k->columns, x);
+  Value *is_last = build2(b, OP_EQ, warps_add(k, s, 1), k->strips);
+  g->x = narrow(k, x);
+  g->from = narrow(k, build3(b, OP_SELECT, build2(b, OP_EQ, s, zero), zero, own));
+  g->to = narrow(k, build3(b, OP_SELECT, is_last, rest, warps_add(k, own, strip_distance(k))));
+  g->columns = narrow(k, build2(b, OP_MIN, rest, number(k, strip_columns(k))));
+}
+
+/* The same where columns beyond the field's are images: all strips have a halo on both sides. */
+static void set_images(WarpKernel *k, Value *s, WarpSegment *g) {
+  Value *begin = warps_mul(k, s, strip_distance(k)), *rest = build2(&k->b, OP_SUB, k->columns, begin);
+  g->x = narrow(k, warps_add(k, begin, -(int64_t)k->w.halo));
+  g->from = build_int(&k->b, TY_I32, k->w.halo);
+  g->to = narrow(k, warps_add(k, build2(&k->b, OP_MIN, rest, number(k, strip_distance(k))), k->w.halo));
+  g->columns = build_int(&k->b, TY_I32, strip_columns(k));
+}
+
 WarpSegment warps_segment(WarpKernel *outer, Value *strip) {
   WarpKernel inner = *outer, *k = &inner;
   Builder *b = &k->b;
@@ -143,16 +172,10 @@ WarpSegment warps_segment(WarpKernel *outer, Value *strip) {
   k->length = take_back(k, PUT_LENGTH);
   Value *from = build2(b, OP_MAX, row_at(k, s, first), zero);
   Value *to = build2(b, OP_MIN, row_at(k, s, end), k->rows);
-  Value *begin = warps_mul(k, s, strip_distance(k)), *most = warps_add(k, k->columns, -strip_columns(k));
-  Value *x = build2(b, OP_MAX, build2(b, OP_MIN, begin, most), zero);
-  Value *own = build2(b, OP_SUB, warps_add(k, begin, k->w.halo), x), *rest = build2(b, OP_SUB, k->columns, x);
-  Value *is_last = build2(b, OP_EQ, warps_add(k, s, 1), k->strips);
   Value *groups =
       build2(b, OP_DIV, warps_add(k, build2(b, OP_SUB, to, from), k->w.ends + k->w.U - 1), number(k, k->w.U));
-  WarpSegment g = {.first = narrow(k, from), .end = narrow(k, to), .x = narrow(k, x), .groups = narrow(k, groups)};
-  g.from = narrow(k, build3(b, OP_SELECT, build2(b, OP_EQ, s, zero), zero, own));
-  g.to = narrow(k, build3(b, OP_SELECT, is_last, rest, warps_add(k, own, strip_distance(k))));
-  g.columns = narrow(k, build2(b, OP_MIN, rest, number(k, strip_columns(k))));
+  WarpSegment g = {.first = narrow(k, from), .end = narrow(k, to), .groups = narrow(k, groups)};
+  (k->e->wraps[1] ? set_images : set_columns)(k, s, &g);
   g.y = warps_add(k, g.first, -(int64_t)k->e->below * k->w.C * k->w.W);
   outer->b = k->b;
   return g;

@@ -1,303 +1,357 @@
-/* warps.c: what a level of the pipeline over warps computes of its equation when which row has come, and what it keeps
- * until the next. Every operation has the operands that it has in the program, so results do not change by a bit:
- * nothing is reassociated; an equation whose terms stand in the order of the rows keeps one partial sum for each row to
- * be. */
+/* warps.c: a level of the pipeline over warps: the values that a time step makes of its fields, each a row after the
+ * other. Every operation has the operands that it has in the program, so results do not change by a bit: nothing is
+ * reassociated. */
 #include "passes/lower/warps.h"
 
-/* ---- what fits */
+/* A level in the making; why: it does not fit. */
+typedef struct Making {
+  WarpLevel *e;
+  const char *why;
+} Making;
 
-/* Does no dimension have another rule than a constant? */
-static bool rules_constant(const Rules *r) {
-  bool only = true;
-  for (int d = 0; d < 2; d++)
-    only = only && (r->dim[d] == OUTSIDE_NONE || r->dim[d] == OUTSIDE_CONST);
-  return only;
+/* Keeps the first reason. */
+static void reject(Making *k, const char *why) { k->why = k->why ? k->why : why; }
+
+const Box *warps_region(const WarpLevel *e) { return &e->m->fields[e->field[0].field].box; }
+
+/* ---- values */
+
+/* A new value of that kind; its number. */
+static int32_t add_value(Making *k, WarpKind kind, Type t) {
+  WarpLevel *e = k->e;
+  WarpValue v = {.kind = kind, .type = t, .outside = -1};
+  ARENA_PUSH(e->m->arena, e->value, e->nvalues, v);
+  return e->nvalues - 1;
 }
 
-/* Why access `op` of a piece with box `box` to field `f` does not fit, NULL: it does. */
-static const char *why_not_access(const Module *m, const Box *box, int f, const Op *op) {
-  if (op->code != OP_ACCESS)
-    return NULL;
-  Rules rules = access_rules(m, box, op->sym, op->off);
-  return op->sym != f              ? "it reads a second field"
-         : !rules_constant(&rules) ? "it reads beyond the field's region by another rule than a constant"
-                                   : NULL;
+/* Value number `v` uses `use`. */
+static void add_use(Making *k, int32_t v, WarpUse use) {
+  WarpValue *x = &k->e->value[v];
+  ARENA_PUSH(k->e->m->arena, x->uses, x->nuses, use);
 }
 
-/* Does the equation read constants beyond the field's region? */
-static bool reads_constants(const WarpEquation *e) {
-  for (const Op *op = e->piece->body->first; op; op = op->next) {
-    Rules rules = {{0}};
-    if (op->code == OP_ACCESS)
-      rules = access_rules(e->m, &e->piece->box, op->sym, op->off);
-    if (op->code == OP_ACCESS && !rules_none(&rules))
-      return true;
+/* The place of `sees` for field `f` before stage `s`. */
+static int32_t *seen(WarpLevel *e, int s, int f) { return &e->sees[s * e->m->nfields + f]; }
+
+/* The value of field `f` as it comes to the level. */
+static int32_t input_of(Making *k, int f) {
+  int32_t v = add_value(k, WARP_INPUT, k->e->m->fields[f].type);
+  k->e->value[v].field = f;
+  return v;
+}
+
+/* Notes by which rules access `op` from the points of `box` leaves the field's region. */
+static void note_rules(Making *k, const Box *box, const Op *op) {
+  Rules rules = access_rules(k->e->m, box, op->sym, op->off);
+  for (int d = 0; d < 2; d++) {
+    k->e->wraps[d] = k->e->wraps[d] || rules.dim[d] == OUTSIDE_PERIODIC;
+    k->e->constant = k->e->constant || rules.dim[d] == OUTSIDE_CONST;
+    if (rules.dim[d] == OUTSIDE_CLAMP || rules.dim[d] == OUTSIDE_MIRROR)
+      reject(k, "it reads beyond a field's region by clamp or mirror");
   }
-  return false;
 }
 
-/* The piece of `st` with the most free dimensions: that of nearly all points. */
-static int main_piece(Arena *a, const Stencil *st) {
-  int best = 0;
-  for (int i = 1; i < st->npieces; i++)
-    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &st->pieces[best].box))
-      best = i;
+/* What operand `x` of stage `s` in piece `p` is a use of. */
+static WarpUse use_of(Making *k, int s, const Piece *p, const Value *x) {
+  const Op *op = x->def;
+  WarpLevel *e = k->e;
+  if (op->code != OP_ACCESS)
+    return (WarpUse){e->base[s][p - e->st[s].pieces] + x->id, 0, 0};
+  int32_t side = (int32_t)(op->off[1] < 0 ? -op->off[1] : op->off[1]);
+  e->beside = side > e->beside ? side : e->beside;
+  if (*seen(e, s, op->sym) < 0)
+    *seen(e, s, op->sym) = input_of(k, op->sym);
+  note_rules(k, &p->box, op);
+  return (WarpUse){*seen(e, s, op->sym), (int32_t)op->off[0], (int32_t)op->off[1]};
+}
+
+/* The values of the body of piece `p` of stage `s`. */
+static void add_body(Making *k, int s, const Piece *p) {
+  WarpLevel *e = k->e;
+  int n = body_number(p->body);
+  int32_t first = e->base[s][p - e->st[s].pieces] = e->nvalues;
+  for (int i = 0; i < n; i++)
+    add_value(k, WARP_NOTHING, TY_I32);
+  for (const Op *op = p->body->first; op; op = op->next) {
+    if (!op->nresults || op->code == OP_ACCESS)
+      continue;
+    int32_t v = first + op->results[0]->id;
+    e->value[v] = (WarpValue){.kind = WARP_OP, .stage = s, .op = op, .type = op->results[0]->type, .outside = -1};
+    e->value[v].free = true;
+    for (int i = 0; i < op->noperands; i++) {
+      WarpUse use = use_of(k, s, p, op->operands[i]);
+      add_use(k, v, use);
+      e->value[v].free = e->value[v].free && e->value[use.value].free;
+    }
+  }
+}
+
+/* The piece of stage `s` that has the most free dimensions of those that compute field `f`: that of nearly all points.
+ */
+static const Piece *main_piece(const WarpLevel *e, int s, int f) {
+  const Piece *best = NULL;
+  for (int i = 0; i < e->st[s].npieces; i++) {
+    const Piece *p = &e->st[s].pieces[i];
+    if (piece_target(p, f) >= 0 &&
+        (!best || free_dimensions(e->m->arena, &p->box) > free_dimensions(e->m->arena, &best->box)))
+      best = p;
+  }
   return best;
 }
 
-/* Why piece number `i` of the equation's stencil does not fit. */
-static const char *why_not_piece(const WarpEquation *e, int i) {
-  const Piece *p = &e->st->pieces[i];
-  for (const Op *op = p->body->first; op; op = op->next) {
-    const char *why = why_not_access(e->m, &p->box, e->field, op);
-    if (!why && op->code == OP_ACCESS && i != e->main && (op->off[0] || op->off[1]))
-      why = "a second piece reads other points than its own";
-    if (why)
-      return why;
-  }
-  return NULL;
-}
-
-/* Why the step of `m` does not fit, as far as that can be told without its equation. */
-static const char *why_not_step(const Module *m, int n, const Stencil *st) {
-  if (m->grid.rank != 2)
-    return "the grid has not two dimensions";
-  if (n != 1 || m->nprobes)
-    return "a step is not one stencil alone";
-  if (st->ntargets != 1 || !st->npieces)
-    return "a stencil has several targets";
-  const Field *f = &m->fields[st->targets[0]];
-  int32_t size = type_size(f->type);
-  return size != 4 && size != 8 ? "the field's values do not take 4 or 8 bytes" : NULL;
-}
-
-/* ---- stages */
-
-static int32_t larger(int64_t x, int64_t y) { return (int32_t)(x > y ? x : y); }
-
-/* Finds how far the equation reads. */
-static void find_reach(WarpEquation *e) {
-  for (const Op *op = e->piece->body->first; op; op = op->next) {
-    if (op->code != OP_ACCESS)
-      continue;
-    e->below = larger(e->below, -op->off[0]);
-    e->above = larger(e->above, op->off[0]);
-    e->left = larger(e->left, -op->off[1]);
-    e->right = larger(e->right, op->off[1]);
-  }
-  e->last = e->below + e->above;
-}
-
-/* Finds at which stage each value is computed. */
-static void find_stages(WarpEquation *e) {
-  for (const Op *op = e->piece->body->first; op; op = op->next) {
-    if (!op->nresults)
-      continue;
-    int id = op->results[0]->id;
-    e->free[id] = op->code != OP_ACCESS;
-    e->at[id] = op->code == OP_ACCESS ? (int32_t)op->off[0] + e->below : 0;
-    for (int k = 0; k < op->noperands; k++) {
-      int from = op->operands[k]->id;
-      e->free[id] = e->free[id] && e->free[from];
-      if (!e->free[from])
-        e->at[id] = larger(e->at[id], e->at[from]);
+/* The value that field `f` has outside of main piece `p` of stage `s`: by other pieces, or the one before. -1: it has
+ * none, or there are no such points. */
+static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
+  WarpLevel *e = k->e;
+  if (box_inside(&e->m->fields[f].box, &p->box) == 1)
+    return -1;
+  int32_t v = add_value(k, WARP_OUTSIDE, e->m->fields[f].type);
+  e->value[v].stage = s;
+  e->value[v].field = f;
+  e->value[v].piece = p;
+  if (*seen(e, s, f) < 0 && !e->m->fields[f].temp)
+    *seen(e, s, f) = input_of(k, f);
+  if (*seen(e, s, f) >= 0)
+    add_use(k, v, (WarpUse){*seen(e, s, f), 0, 0});
+  for (int i = 0; i < e->st[s].npieces; i++) {
+    const Piece *other = &e->st[s].pieces[i];
+    for (const Op *op = other->body->first; op && other != p && piece_target(other, f) >= 0; op = op->next) {
+      if (op->code == OP_ACCESS && (op->off[0] || op->off[1]))
+        reject(k, "a second piece reads other points than its own");
+      if (op->code == OP_ACCESS && !k->why)
+        add_use(k, v, use_of(k, s, other, op->results[0]));
     }
   }
+  return e->value[v].nuses ? v : -1;
 }
 
-/* `v` is used at stage `stage`; what is free, where it is used. */
-static void use_at(WarpEquation *e, const Value *v, int32_t stage) {
-  e->until[v->id] = larger(e->until[v->id], stage);
-  if (!e->free[v->id])
+/* Adds what stage `s` makes of field `f`; the number of the new value. */
+static int32_t add_new(Making *k, int s, int f) {
+  WarpLevel *e = k->e;
+  const Piece *p = main_piece(e, s, f);
+  if (e->base[s][p - e->st[s].pieces] < 0)
+    add_body(k, s, p);
+  WarpUse use = use_of(k, s, p, p->body->last->operands[piece_target(p, f)]);
+  int32_t outside = add_outside(k, s, f, p), v = add_value(k, WARP_NEW, e->m->fields[f].type);
+  e->value[v].stage = s;
+  e->value[v].field = f;
+  e->value[v].piece = p;
+  e->value[v].outside = outside;
+  add_use(k, v, use);
+  if (outside >= 0)
+    add_use(k, v, (WarpUse){outside, 0, 0});
+  return v;
+}
+
+/* Adds stage `s`, whose fields are as `sees` says; those of the stage after it are set. */
+static void add_stage(Making *k, int s) {
+  WarpLevel *e = k->e;
+  const Stencil *st = &e->st[s];
+  int32_t *made = ARENA_ARRAY(e->m->arena, int32_t, st->ntargets);
+  e->base[s] = ARENA_ARRAY(e->m->arena, int32_t, st->npieces + 1);
+  for (int i = 0; i < st->npieces; i++)
+    e->base[s][i] = -1;
+  for (int t = 0; t < st->ntargets; t++)
+    made[t] = add_new(k, s, st->targets[t]);
+  for (int f = 0; f < e->m->nfields; f++)
+    *seen(e, s + 1, f) = *seen(e, s, f);
+  for (int t = 0; t < st->ntargets; t++)
+    *seen(e, s + 1, st->targets[t]) = made[t];
+}
+
+/* ---- fields */
+
+/* Is value `v` wanted, and what it uses? */
+static void want(WarpLevel *e, int32_t v) {
+  if (e->value[v].wanted)
     return;
-  for (int k = 0; k < v->def->noperands; k++)
-    use_at(e, v->def->operands[k], stage);
+  e->value[v].wanted = true;
+  for (int i = 0; i < e->value[v].nuses; i++)
+    want(e, e->value[v].uses[i].value);
 }
 
-/* Finds until which stage each value is used, -1: never; what nobody needs is used by nobody. */
-static void find_uses(WarpEquation *e) {
-  for (int i = 0; i < e->nvalues; i++)
-    e->until[i] = -1;
-  for (const Op *op = e->piece->body->last; op; op = op->prev) {
-    bool end = op->code == OP_YIELD;
-    int id = end ? -1 : op->results[0]->id;
-    if (!end && (e->until[id] < 0 || e->free[id]))
-      continue;
-    for (int k = 0; k < op->noperands; k++)
-      use_at(e, op->operands[k], end ? e->last : e->at[id]);
-  }
-}
-
-/* ---- places */
-
-/* The places that are taken between stages: taken[place][stage]. */
-typedef struct Places {
-  WarpEquation *e;
-  bool *taken;
-} Places;
-
-/* A place for a value of type `t` from stage `from` to stage `to`. */
-static int32_t take_place(Places *p, Type t, int from, int to) {
-  WarpEquation *e = p->e;
-  for (int32_t i = 0; i <= e->slots; i++) {
-    bool is_free = i == e->slots || e->slot_type[i] == t;
-    for (int s = from; s < to; s++)
-      is_free = is_free && !p->taken[i * (e->last + 1) + s];
-    if (!is_free)
-      continue;
-    for (int s = from; s < to; s++)
-      p->taken[i * (e->last + 1) + s] = true;
-    e->slot_type[i] = t;
-    e->slots += i == e->slots;
-    return i;
-  }
+/* The first value of field `f`, if it comes to the level: the one that no stage made. -1: there is none. */
+static int32_t first_value(const WarpLevel *e, int f) {
+  for (int v = 0; v < e->nvalues; v++)
+    if (e->value[v].kind == WARP_INPUT && e->value[v].field == f)
+      return v;
   return -1;
 }
 
-/* Gives each value that is kept its place. */
-static void place_values(Places *p) {
-  WarpEquation *e = p->e;
-  for (const Op *op = e->piece->body->first; op; op = op->next) {
-    int id = op->nresults ? op->results[0]->id : -1;
-    if (id < 0)
-      continue;
-    bool kept = !e->free[id] && e->until[id] > e->at[id];
-    e->slot[id] = kept ? take_place(p, op->results[0]->type, e->at[id], e->until[id]) : -1;
+/* Does a stage write field `f`? */
+static bool is_written(const WarpLevel *e, int f) {
+  for (int s = 0; s < e->n; s++)
+    if (stencil_target(&e->st[s], f) >= 0)
+      return true;
+  return false;
+}
+
+/* Finds the fields that go from level to level, and what is wanted for them. */
+static void find_fields(Making *k) {
+  WarpLevel *e = k->e;
+  for (int f = 0; f < e->m->nfields; f++)
+    if (!e->m->fields[f].temp && is_written(e, f))
+      want(e, *seen(e, e->n, f));
+  for (int f = 0; f < e->m->nfields; f++) {
+    int32_t in = first_value(e, f);
+    in = in >= 0 && e->value[in].wanted ? in : -1;
+    bool written = is_written(e, f), lives = !e->m->fields[f].temp && written;
+    if (in >= 0 && e->m->fields[f].temp)
+      reject(k, "a temp field is read before it is written");
+    if (in >= 0 || lives)
+      ARENA_PUSH(e->m->arena, e->field, e->nfields, ((WarpField){f, in, lives ? *seen(e, e->n, f) : in, written}));
   }
 }
 
-/* Finds the carriers: places in use that have room for the field's values, else places for that. */
-static void place_carriers(Places *p) {
-  WarpEquation *e = p->e;
-  Type t = e->m->fields[e->field].type;
-  for (int s = e->below; s < e->last; s++) {
-    int32_t i = 0;
-    while (i < e->slots && (e->slot_type[i] != t || !p->taken[i * (e->last + 1) + s]))
-      i++;
-    e->carrier[s] = i < e->slots ? i : take_place(p, t, s, s + 1);
-  }
+/* ---- what fits */
+
+/* Why the step of `m` does not fit, as far as that can be told without its values. */
+static const char *why_not_step(const Module *m, int n, const Stencil *st) {
+  if (m->grid.rank != 2)
+    return "the grid has not two dimensions";
+  if (n < 1 || m->nprobes)
+    return "a step has probes";
+  if (group_count(n, st) > 1)
+    return "a step is cut into several launches";
+  for (int s = 0; s < n; s++)
+    if (!st[s].npieces)
+      return "a stencil has no pieces";
+  return NULL;
 }
 
-/* Is all that is kept made anew at each stage, by an operation? */
-static bool keeps_sums(const WarpEquation *e) {
-  bool sums = true;
-  for (const Op *op = e->piece->body->first; op && sums; op = op->next)
-    for (int i = 0; i < op->nresults; i++) {
-      int id = op->results[i]->id;
-      sums = sums && (e->slot[id] < 0 || (op->code != OP_ACCESS && e->until[id] == e->at[id] + 1));
+/* Is the region of field `f` that of all that goes from level to level? */
+static bool is_on_region(const WarpLevel *e, int f) { return box_equal(&e->m->fields[f].box, warps_region(e)); }
+
+/* Why field `f` does not fit. A temp one may have another region, of which nothing is ever read beyond. */
+static const char *why_not_field(const WarpLevel *e, int f) {
+  const Field *field = &e->m->fields[f];
+  int32_t size = type_size(field->type);
+  return size != 4 && size != 8                ? "a field's values do not take 4 or 8 bytes"
+         : !is_on_region(e, f) && !field->temp ? "fields have different regions"
+                                               : NULL;
+}
+
+/* Rejects what the fields of level k->e are not fit for. */
+static void check_fields(Making *k) {
+  WarpLevel *e = k->e;
+  if (!e->nfields || e->nfields > MAX_WARP_FIELDS)
+    reject(k, e->nfields ? "a step has too many fields" : "a step writes no field");
+  for (int v = 0; v < e->nvalues && e->nfields; v++) {
+    const WarpValue *x = &e->value[v];
+    if (x->kind == WARP_INPUT || x->kind == WARP_NEW) {
+      const char *why = why_not_field(e, x->field);
+      if (why)
+        reject(k, why);
     }
+  }
+  for (int v = 0; v < e->nvalues && e->nfields; v++)
+    for (int d = 0; d < 2 && e->value[v].kind == WARP_NEW; d++) {
+      const Box *box = &e->value[v].piece->box, *all = warps_region(e);
+      bool whole = affine_equal(box->lo[d], all->lo[d]) && affine_equal(box->hi[d], all->hi[d]);
+      if (e->wraps[d] && e->value[v].wanted && !whole)
+        reject(k, "a stencil leaves out points of a periodic dimension");
+    }
+}
+
+/* Rejects accesses beyond the region of a field by a constant in a dimension that is periodic for another, and those
+ * beyond the region of a field that has one of its own. */
+static void check_rules(Making *k) {
+  const WarpLevel *e = k->e;
+  for (int s = 0; s < e->n && e->nfields; s++)
+    for (int i = 0; i < e->st[s].npieces; i++)
+      for (const Op *op = e->st[s].pieces[i].body->first; op; op = op->next) {
+        Rules rules = {{0}};
+        if (op->code == OP_ACCESS)
+          rules = access_rules(e->m, &e->st[s].pieces[i].box, op->sym, op->off);
+        for (int d = 0; d < 2; d++)
+          if (e->wraps[d] && rules.dim[d] == OUTSIDE_CONST)
+            reject(k, "one dimension is periodic for one field and not for another");
+        if (!rules_none(&rules) && !is_on_region(e, op->sym))
+          reject(k, "fields have different regions");
+      }
+}
+
+/* ---- reach */
+
+static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
+
+/* Finds how far each value reads, and the level. */
+static void find_reach(WarpLevel *e) {
+  for (int v = 0; v < e->nvalues; v++) {
+    WarpValue *x = &e->value[v];
+    for (int i = 0; i < x->nuses; i++) {
+      const WarpUse *u = &x->uses[i];
+      const WarpValue *of = &e->value[u->value];
+      for (int d = 0; d < 2 && !of->free; d++) {
+        int32_t off = d ? u->dx : u->dy;
+        x->lo[d] = larger(x->lo[d], of->lo[d] - off);
+        x->hi[d] = larger(x->hi[d], of->hi[d] + off);
+      }
+    }
+  }
+  for (int i = 0; i < e->nfields; i++) {
+    const WarpValue *x = &e->value[e->field[i].out];
+    e->below = larger(e->below, x->lo[0]);
+    e->above = larger(e->above, x->hi[0]);
+    e->left = larger(e->left, x->lo[1]);
+    e->right = larger(e->right, x->hi[1]);
+  }
+}
+
+bool warps_has_rims(const WarpLevel *e, int v) { return e->value[v].kind == WARP_NEW && e->value[v].outside >= 0; }
+
+/* Is all that is kept made by an operation, and used a row later for the last time? */
+static bool keeps_sums(const WarpLevel *e) {
+  bool sums = true;
+  for (int v = 0; v < e->nvalues; v++)
+    sums = sums && (!warps_kept(e, v) || (e->value[v].kind == WARP_OP && warps_kept(e, v) == 1));
   return sums;
 }
 
-/* The equation of stencil `st` of `m`, with stages and places. */
-static WarpEquation *make_equation(const Module *m, const Stencil *st) {
-  Arena *a = m->arena;
-  WarpEquation *e = ARENA_NEW(a, WarpEquation);
-  *e = (WarpEquation){.m = m, .st = st, .field = st->targets[0], .main = main_piece(a, st)};
-  e->piece = &st->pieces[e->main];
-  e->nvalues = body_number(e->piece->body);
+/* The level of the `n` stages at `st`, as far as its values fit. */
+static void make_level(Making *k, int n, const Stencil *st) {
+  WarpLevel *e = k->e;
+  Arena *a = e->m->arena;
+  e->st = st;
+  e->n = n;
+  e->sees = ARENA_ARRAY(a, int32_t, (n + 1) * e->m->nfields);
+  e->base = ARENA_ARRAY(a, int32_t *, n);
+  for (int i = 0; i < (n + 1) * e->m->nfields; i++)
+    e->sees[i] = -1;
+  for (int s = 0; s < n && !k->why; s++)
+    add_stage(k, s);
+  if (k->why)
+    return;
+  find_fields(k);
+  check_fields(k);
+  check_rules(k);
   find_reach(e);
-  e->at = ARENA_ARRAY(a, int32_t, e->nvalues + 1);
-  e->until = ARENA_ARRAY(a, int32_t, e->nvalues + 1);
-  e->slot = ARENA_ARRAY(a, int32_t, e->nvalues + 1);
-  e->free = ARENA_ARRAY(a, bool, e->nvalues + 1);
-  e->carrier = ARENA_ARRAY(a, int32_t, e->last + 1);
-  e->slot_type = ARENA_ARRAY(a, Type, e->nvalues + e->last + 1);
-  Places p = {e, ARENA_ARRAY(a, bool, (e->nvalues + e->last + 1) * (e->last + 1))};
-  find_stages(e);
-  find_uses(e);
-  place_values(&p);
-  place_carriers(&p);
-  e->sums = keeps_sums(e);
-  e->constant = reads_constants(e);
-  return e;
 }
 
-const WarpEquation *warps_equation(const Module *m, const char **why) {
+const WarpLevel *warps_level(const Module *m, const char **why) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   *why = why_not_step(m, n, st);
   if (*why)
     return NULL;
-  WarpEquation *e = make_equation(m, st);
-  for (int i = 0; i < st->npieces && !*why; i++)
-    *why = why_not_piece(e, i);
-  if (!*why && e->last < 1)
-    *why = "it reads no other rows";
-  return *why ? NULL : e;
+  Making k = {.e = ARENA_NEW(m->arena, WarpLevel)};
+  *k.e = (WarpLevel){.m = m};
+  make_level(&k, n, st);
+  if (!k.why && k.e->below + k.e->above < 1)
+    reject(&k, "it reads no other rows");
+  *why = k.why;
+  if (k.why)
+    return NULL;
+  warps_times(k.e);
+  k.e->sums = keeps_sums(k.e);
+  return k.e;
 }
 
-int warps_operations(const WarpEquation *e) {
+int warps_operations(const WarpLevel *e) {
   int n = 0;
-  for (const Op *op = e->piece->body->first; op; op = op->next)
-    n += op->nresults && op->noperands && op->code != OP_MUL && !e->free[op->results[0]->id];
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    n += x->kind == WARP_OP && x->wanted && !x->free && x->op->code != OP_MUL;
+  }
   return n;
-}
-
-/* ---- sizes */
-
-/* A core's blocks have no more warps together: each then has the registers that it needs. */
-enum { MOST_WARPS = 12 };
-
-/* Operations of a loop's body at most: longer ones run out of the instruction cache. */
-enum { LONG_BODY = 1000 };
-
-/* How many rows of a group the code has written out. What is kept moves on by a stage with each row that a loop does
- * not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
-static int32_t written_out(const WarpEquation *e, const WarpShape *w) {
-  bool small = type_size(e->m->fields[e->field].type) == 4;
-  int32_t V = e->sums && small && w->U > 2 ? 1 : w->U;
-  while (e->sums && V > 1 && (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > LONG_BODY))
-    V--;
-  return V;
-}
-
-WarpShape warps_shape(const TargetInfo *t, const WarpEquation *e, const Schedule *s) {
-  WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
-  int32_t side = larger(e->left, e->right) * s->T;
-  w.vector = VECTOR_BYTES / type_size(e->m->fields[e->field].type);
-  w.halo = (side + w.vector - 1) / w.vector * w.vector;
-  w.ends = e->last * s->T;
-  w.U = e->last == 1 ? 2 : e->last;
-  if (e->sums && e->last % 2 == 0 && e->last >= 4 && e->above <= e->last / 2 &&
-      warps_shared_bytes(e, &w) > t->max_shared_bytes)
-    w.U = e->last / 2;
-  w.V = written_out(e, &w);
-  return w;
-}
-
-int64_t warps_shared_bytes(const WarpEquation *e, const WarpShape *w) {
-  int64_t row = (int64_t)32 * w->X * type_size(e->m->fields[e->field].type);
-  return (w->W + 1) * (int64_t)w->G * (w->U * row + 2 * 8) + 4 * VECTOR_BYTES;
-}
-
-int32_t warps_kept_words(const WarpEquation *e, const WarpShape *w) {
-  int32_t kept = 0;
-  for (int i = 0; i < e->slots; i++)
-    kept += (type_size(e->slot_type[i]) + 3) / 4;
-  return e->last * kept * w->C * w->X;
-}
-
-int32_t warps_registers(const WarpEquation *e, const WarpShape *w) {
-  return warps_kept_words(e, w) + 2 * w->X * (type_size(e->m->fields[e->field].type) / 4) + 30;
-}
-
-int32_t warps_strips(const WarpShape *w) {
-  int32_t distance = WARP_LANES * w->X - 2 * w->halo;
-  return (WARPS_GRID - 2 * w->halo + distance - 1) / distance;
-}
-
-double warps_segment_rows(const TargetInfo *t, const WarpEquation *e, const WarpShape *w) {
-  double blocks = (double)(t->cores > 0 ? t->cores : 1) * warps_per_core(t, e, w);
-  return warps_strips(w) * (WARPS_GRID + (double)w->ends) / blocks;
-}
-
-int32_t warps_per_core(const TargetInfo *t, const WarpEquation *e, const WarpShape *w) {
-  int32_t registers = (warps_registers(e, w) + 7) / 8 * 8, threads = 32 * w->W;
-  registers = registers > 255 ? 255 : registers;
-  int64_t by_registers = t->registers_per_core / ((int64_t)(registers + 7) / 8 * 8 * threads),
-          by_shared = t->shared_per_core / (warps_shared_bytes(e, w) + 1024);
-  int64_t blocks = by_registers < by_shared ? by_registers : by_shared;
-  blocks = blocks < MOST_WARPS / w->W ? blocks : MOST_WARPS / w->W;
-  return (int32_t)(blocks < 1 ? 1 : blocks);
 }

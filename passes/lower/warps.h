@@ -1,69 +1,116 @@
 /* passes/lower/warps.h: time over warps (private to passes/).
  *
- *   warps.c        what a level of the pipeline computes of its equation when which row has come
+ *   warps.c        a level of the pipeline: the rows of values that a time step makes of its fields
+ *   warps-times.c  when each of these rows is made, and how long it is kept
+ *   warps-shape.c  the sizes of a tile, and what they come to
  *   warps-rows.c   the rows of a group through the levels of a warp
+ *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
  *   warps-strip.c  strips, segments and the rows that come and go by bulk copies
  *   lower-warps.c  the kernel: pass lower-warps
  *
  * Words: a block takes *segments*: runs of rows of a *strip* of 32 X columns. Its W warps are a pipeline in time: warp
- * w makes levels w C + 1 to (w + 1) C of the whole strip. Rows come in order, U of them a *group*; between two warps
- * they go through a *ring* of G groups in shared memory. A level adds up, for each of the rows that it is about to
- * make, what has come so far: the *stage* of a row to be is the number of rows that have come of those that its
- * equation reads, less one. Between two stages of a row values are *kept*. */
+ * w makes levels w C + 1 to (w + 1) C of the whole strip. A *level* is a time step: its stencils, the *stages*, one
+ * after the other. Rows come in order, one of each field at once, U of them a *group*; between two warps they go
+ * through *rings* of G groups in shared memory, one for each field. When row y has come to a level, it makes row y - t
+ * of each of its values, where t is that value's *time*; rows of a value are *kept* until what is made last of them is.
+ */
 #ifndef STC_PASSES_WARPS_H
 #define STC_PASSES_WARPS_H
 
 #include "passes/lower/lower.h"
 
-/* The equation of a level, from the `main` piece of stencil `st`, whose values are numbered as body_number does: it
- * reads rows -below .. above and columns -left .. right about the point. Rows have stages 0 .. last. A value is `free`
- * (it can be computed anywhere), or computed at stage at[v]; until stage until[v] it is used. slot[v]: where it is kept
- * meanwhile, of `slots` places that each hold a value for each cell; -1: it is not. carrier[s]: the place that holds,
- * for points outside of the main piece, their own value between stages s and s + 1; of places only for that the number
- * is the last. */
-typedef struct WarpEquation {
+/* What a value is: a field's, as it comes to the level; that of an operation of a main piece's body; a field's new one
+ * behind a stage; what it is outside of the main piece; nothing (an access, or what is not needed). */
+typedef enum WarpKind { WARP_NOTHING, WARP_INPUT, WARP_OP, WARP_NEW, WARP_OUTSIDE } WarpKind;
+
+/* A use of value number `value`, dy rows and dx columns away. */
+typedef struct WarpUse {
+  int32_t value, dy, dx;
+} WarpUse;
+
+/* A value of a level, which has one at each point. free: it can be computed anywhere, from no field. field: of the
+ * module, of those that are not of an operation. piece: the main piece that it is from; outside: of a new one, the
+ * value it has outside of that, -1: the piece is the whole region. time, until: row y - time is made when row y has
+ * come, and used until row y - until is due. lo, hi: how far the fields that came are read, down and up. */
+typedef struct WarpValue {
+  WarpKind kind;
+  int32_t stage, field, outside, nuses, time, until;
+  const Op *op;
+  const Piece *piece;
+  Type type;
+  bool free, wanted;
+  WarpUse *uses;
+  int32_t lo[2], hi[2];
+} WarpValue;
+
+/* A field that goes from level to level: of the module; its value as it comes, -1: nobody needs that; and as it leaves.
+ * written: a stage writes it. */
+typedef struct WarpField {
+  int32_t field, in, out;
+  bool written;
+} WarpField;
+
+/* A level: the `n` stages at st. sees[stage * Module.nfields + f]: the value that field f has before that stage, -1:
+ * none. base[stage][piece]: the number of the first value of that body, which are in order of their ids; -1: it is no
+ * main piece. Fields leave `lag` rows behind those that come. below .. right: how far a level reads, beside: how many
+ * columns an access does. sums: all that is kept are sums that a row is added to. constant: a field is read beyond its
+ * region, where it is a constant; wraps: in dimension d points beyond are images of those at the other end. */
+typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;
-  const Piece *piece;
-  int32_t field, main, below, above, left, right, last, nvalues, slots;
-  int32_t *at, *until, *slot, *carrier;
-  bool *free, sums, constant;
-  Type *slot_type;
-} WarpEquation;
+  int32_t n, nvalues, nfields, *sees, **base;
+  WarpValue *value;
+  WarpField *field;
+  int32_t lag, below, above, left, right, beside;
+  bool sums, constant, wraps[2];
+} WarpLevel;
 
-/* The equation of the step of module `m` (of its last level, if it is tiled); NULL and *why (the end of a sentence) if
- * it does not fit. */
-const WarpEquation *warps_equation(const Module *m, const char **why);
-/* Instructions of additions, multiplications and the like that the equation takes for a point. */
-int warps_operations(const WarpEquation *e);
+/* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
+const WarpLevel *warps_level(const Module *m, const char **why);
+/* Sets time and until of the values of `e`, and lag: as few rows as can be are kept, and those made as early as can be.
+ */
+void warps_times(WarpLevel *e);
+/* Rows of value number `v` that are kept in registers. */
+int32_t warps_kept(const WarpLevel *e, int v);
+/* Instructions of additions, multiplications and the like that the level takes for a point. */
+int warps_operations(const WarpLevel *e);
+/* Is value number `v` a new one that has points outside of its main piece? */
+bool warps_has_rims(const WarpLevel *e, int v);
 
 /* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
- * written out, elements of 16 bytes, columns that are lost to the halo on a side (a multiple of those), rows that are
- * lost at both ends of a segment. */
+ * written out, elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a
+ * multiple of those), rows that are lost at both ends of a segment. */
 typedef struct WarpShape {
   int32_t X, C, W, G, U, V, vector, halo, ends;
 } WarpShape;
-WarpShape warps_shape(const TargetInfo *t, const WarpEquation *e, const Schedule *s);
+WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
+/* Bytes of the smallest and of the largest type of a field. */
+int warps_smallest(const WarpLevel *e);
+int warps_largest(const WarpLevel *e);
 /* Columns and rows of the grid that open choices are to suit. */
 enum { WARPS_GRID = 1 << 14 };
 /* No row or column has such a number. */
 enum { WARPS_FAR = 1 << 30 };
 /* Words of registers that what is kept takes; rows of a segment on such a grid. */
-int32_t warps_kept_words(const WarpEquation *e, const WarpShape *w);
-double warps_segment_rows(const TargetInfo *t, const WarpEquation *e, const WarpShape *w);
+int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w);
+double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w);
 /* Strips of such a grid. */
-int32_t warps_strips(const WarpShape *w);
+int32_t warps_strips(const WarpLevel *e, const WarpShape *w);
+/* Bytes of a cell of all fields that are loaded, and stored. */
+int warps_cell_bytes(const WarpLevel *e);
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
-int64_t warps_shared_bytes(const WarpEquation *e, const WarpShape *w);
-int32_t warps_registers(const WarpEquation *e, const WarpShape *w);
-int32_t warps_per_core(const TargetInfo *t, const WarpEquation *e, const WarpShape *w);
+int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w);
+int32_t warps_registers(const WarpLevel *e, const WarpShape *w);
+int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape *w);
+/* The most rows that a value is put by for. */
+int32_t warps_put_rows(const WarpLevel *e);
 
 /* ---------------------------------------------------------------- the kernel */
 
-/* A lane has at most so many cells. */
-enum { MAX_WARP_CELLS = 64 };
-/* Which points a group's rows may have outside of the main piece: none; the first and last cells of a lane, at the left
- * and right rim; any, which are put by. */
+/* A lane has at most so many cells, a level so many fields. */
+enum { MAX_WARP_CELLS = 64, MAX_WARP_FIELDS = 8 };
+/* Which points a group's rows may have outside of a main piece: none; the first and last cells of a lane, at the left
+ * and right rim; any. */
 typedef enum WarpRims { RIMS_NONE, RIMS_SIDES, RIMS_ANY, RIMS } WarpRims;
 
 /* A segment: its first row, the row behind its last, the first column of its strip; of that columns [from, to) are
@@ -77,39 +124,83 @@ typedef struct WarpSegment {
 typedef struct WarpKernel {
   Lowering *lo;
   const Launch *l;
-  const WarpEquation *e;
+  const WarpLevel *e;
   WarpShape w;
   Kernel *k;
   Builder b;
   bool bulk;
-  int32_t blocks;               /* of the launch */
-  int ring, full, empty, share; /* arrays */
-  int32_t *sums;                /* private arrays: what each level of a warp keeps */
-  int32_t *by;                  /* such: what rows become that are outside of the main piece, until they are due */
-  Value *lane, *warp;           /* i32 */
-  Value *is_first, *is_final;   /* is it the first (last) warp */
-  Value *in_warp;               /* the lane's first column in the strip, i32 */
-  Value *step;                  /* the launch's first time step, or NULL */
-  Value *group;                 /* number of the group in its segment, i32 */
-  Value *rows, *columns;        /* of the field, i64 */
-  Value *strips, *length;       /* strips; rows of one, with what a segment costs beside */
+  int32_t blocks;         /* of the launch */
+  int full, empty, share; /* arrays */
+  int32_t *rings;         /* such: that of each field */
+  int32_t *kept;          /* private arrays: what a level keeps of a value, [level * nvalues + value], -1: nothing */
+  int32_t *by;            /* such: what rows become outside of the main piece, until they are due */
+  Value *lane, *warp;     /* i32 */
+  Value *is_first, *is_final; /* is it the first (last) warp */
+  Value *in_warp;             /* the lane's first column in the strip, i32 */
+  Value *step;                /* the launch's first time step, or NULL */
+  Value *rows, *columns;      /* of the fields, i64 */
+  Value *strips, *length;     /* strips; rows of one, with what a segment costs beside */
 } WarpKernel;
+
+/* A row of each field that has come to level `level`: the `u`-th of those that are written out, number `number` (i32)
+ * of the group, row `y` (i32) of the field, in place `slot` (i32) of the rings. now[v]: the lane's cells of the row of
+ * value v that is made now, NULL: not yet; beside: cells of the lanes beside, as far as they were asked for. */
+typedef struct WarpRow {
+  WarpKernel *k;
+  WarpRims rims;
+  int level, u;
+  const WarpSegment *s;
+  Value *x, *y, *number, *slot, ***now, ***beside;
+} WarpRow;
+
+/* Cell `i` of such a row of stage `stage` at time `time`, its row being `y`; value v is map[v] if it was made. */
+typedef struct WarpCell {
+  WarpRow *r;
+  int i, stage, time;
+  Value *y, **map;
+} WarpCell;
 
 /* "x + y" and the like of integers and constants. */
 Value *warps_add(WarpKernel *k, Value *x, int64_t y);
 Value *warps_mul(WarpKernel *k, Value *x, int64_t y);
-/* The coordinate in dimension `d`, i64, of row or column `x` (i32) of the field. */
-Value *warps_grid(WarpKernel *k, Value *x, int d);
-/* Box dimension `d` of the main piece, as rows or columns of the field. */
-Box warps_range(const WarpKernel *k, int d);
-/* Are the rims at the left and right few columns, as many whatever the launch says? Then *left and *right are those. */
-bool warps_sides(const WarpKernel *k, int32_t *left, int32_t *right);
+/* The coordinate in dimension `d`, i64, of row or column `x` (i32) of the fields; what is beyond is wrapped or brought
+ * to the nearest if `legal`. */
+Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal);
+/* The region of the fields. */
+const Box *warps_region(const WarpLevel *e);
+/* Box dimension `d` of the main piece of new value `v`, as rows or columns of the field. */
+Box warps_range(const WarpKernel *k, int v, int d);
+/* Are the rims of new value `v` at the left and right few columns, as many whatever the launch says? Then *left and
+ * *right are those. */
+bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right);
 /* Is the field as wide as a strip? Else its right rim can be any cell of a lane. */
 Value *warps_wide(WarpKernel *k);
 
 /* Computes the group of segment `s` whose first row that comes to the warp is `y` (i32), place `slot` (i32) of the
  * rings. */
 void warps_group(WarpKernel *k, WarpRims rims, const WarpSegment *s, Value *y, Value *slot);
+
+/* Cell `i` of the row of value `v` that was made `age` rows before the one at hand. */
+Value *warps_aged(WarpRow *r, int v, int age, int i);
+/* The point that the cell is, for code of bodies. Column of cell `i`, i32. */
+Point warps_point(WarpCell *c);
+Value *warps_column(WarpRow *r, int i);
+
+/* Which versions of a group's code are there: with points outside of a main piece or of the region at all; with such at
+ * the left and right rim alone. */
+bool warps_any_rims(const WarpKernel *k);
+bool warps_near_rims(const WarpKernel *k);
+/* Are all rows of the group that comes with row `y` in the main pieces, in a field as wide as a strip, and all columns?
+ */
+void warps_find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides);
+/* Cell `v` of field `f` in column `i` of the lane, or the field's constant if its column is none of the field's. */
+Value *warps_in_columns(WarpRow *r, int f, int i, Value *v);
+/* Makes the cells of the row of value `v` that are none of the field's its constant. */
+void warps_make_constant(WarpRow *r, int v);
+/* Puts by what the rows of outside value `v` are. */
+void warps_put_by(WarpRow *r, int v);
+/* Makes the row of new value `v`, which has come to be, what it is outside of the main piece. */
+void warps_take_back(WarpRow *r, int v);
 
 /* Sets rows, columns, strips and length. */
 void warps_measure(WarpKernel *k);

@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* A launch with its schedule; walk: its pipeline if tiles are walked, else NULL; ring: rows that readers far apart want
- * wait for them in the ring by which they come in; strip: of time over warps the equation, its tile, and the rows of a
+ * wait for them in the ring by which they come in; strip: of time over warps the level, its tile, and the rows of a
  * segment on a large grid, else NULL. */
 typedef struct LaunchPlan {
   const Launch *l;
   Schedule schedule;
   const Stream *walk;
   bool ring;
-  const WarpEquation *strip;
+  const WarpLevel *strip;
   WarpShape shape;
   double rows;
 } LaunchPlan;
@@ -204,7 +204,7 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
   p.ring = p.walk && stream_keeps_ring(t, p.walk, s);
   if (s->family == FAMILY_WARPS) {
     const char *why;
-    p.strip = warps_equation(l->m, &why);
+    p.strip = warps_level(l->m, &why);
     p.shape = warps_shape(t, p.strip, s);
     p.rows = warps_segment_rows(t, p.strip, &p.shape);
   }

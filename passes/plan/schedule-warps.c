@@ -12,10 +12,10 @@ enum { MANY_WARPS = 12, FEW_WARPS = 8, SHORT_ROW = 200, LONG_ROW = 900 };
 /* The least extents of a grid, and the fewest time steps a tile, that were measured beside walks. */
 enum { LEAST_EXTENT = 4096, LEAST_STEPS = 8 };
 
-/* The launch at hand: its equation, and at most so many steps. */
+/* The launch at hand: its level, and at most so many steps. */
 typedef struct WarpChoice {
   PassContext *c;
-  const WarpEquation *e;
+  const WarpLevel *e;
   const Schedule *want;
 } WarpChoice;
 
@@ -23,9 +23,8 @@ typedef struct WarpChoice {
 static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   Arena *a = x->c->arena;
   const TargetInfo *t = x->c->target;
-  const WarpEquation *e = x->e;
-  int vector = VECTOR_BYTES / type_size(e->m->fields[e->field].type);
-  int side = e->left > e->right ? e->left : e->right;
+  const WarpLevel *e = x->e;
+  int vector = VECTOR_BYTES / warps_smallest(e), side = e->beside;
   if (s->block[1] != WARP_LANES || s->elems[0] != 1)
     return arena_printf(a, "a block is Wx%d threads with 1xX cells each; -block=%dx%d -elems=%dx%d are not", WARP_LANES,
                         s->block[0], s->block[1], s->elems[0], s->elems[1]);
@@ -37,6 +36,8 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   if (s->ahead < 2 || s->ahead > MOST_RING)
     return arena_printf(a, "-ahead=%d: rings have 2 to %d groups of rows", s->ahead, MOST_RING);
   WarpShape w = warps_shape(t, e, s);
+  if (warps_put_rows(e) >= w.G * w.U)
+    return arena_printf(a, "-ahead=%d: rings of %d rows are shorter than what a level looks back", s->ahead, w.G * w.U);
   if (32 * w.X <= 2 * w.halo)
     return arena_printf(a, "-T=%d -elems=1x%d: a strip of %d columns is not larger than its halo, %d on each side",
                         s->T, w.X, 32 * w.X, w.halo);
@@ -65,23 +66,23 @@ static double lost_to_code(const WarpShape *w, int size, int per, double row) {
 /* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them; or
  * what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation in f64 takes
  * two slots. All constants were fitted to 95 tiles of star2d1r, star2d2r, box2d1r and box2d2r, measured on one H200. */
-static double cost_of(const TargetInfo *t, const WarpEquation *e, const Schedule *s) {
+static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = warps_shape(t, e, s);
-  int size = type_size(e->m->fields[e->field].type), per = warps_per_core(t, e, &w);
-  double across = (double)warps_strips(&w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
+  int size = warps_largest(e), per = warps_per_core(t, e, &w);
+  double across = (double)warps_strips(e, &w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
   double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
   double beside = 1 + (2.0 / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, size, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
   double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (0.945 * row);
   arithmetic *= lost_to_code(&w, size, per, n * w.C * w.X) * (conflicts ? 1.15 : 1);
-  double memory = 1e3 * 2 * size / s->T / (t->bandwidth > 0 ? 0.85 * t->bandwidth : 1e3);
+  double memory = 1e3 * warps_cell_bytes(e) / s->T / (t->bandwidth > 0 ? 0.85 * t->bandwidth : 1e3);
   return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
 }
 
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
   const char *why;
-  const WarpEquation *e = s->family == FAMILY_WARPS ? warps_equation(m, &why) : NULL;
+  const WarpLevel *e = s->family == FAMILY_WARPS ? warps_level(m, &why) : NULL;
   return e ? cost_of(t, e, s) : 0;
 }
 
@@ -107,7 +108,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
 static Schedule choose(const WarpChoice *x, int64_t most) {
   const Schedule *want = x->want;
   Schedule best = {0}, s = {.family = FAMILY_WARPS, .ngroups = 1};
-  int vector = VECTOR_BYTES / type_size(x->e->m->fields[x->e->field].type);
+  int vector = VECTOR_BYTES / warps_smallest(x->e);
   double least = 1e30;
   for (int W = want->block[0] ? want->block[0] : 2; W <= (want->block[0] ? want->block[0] : 8); W *= 2)
     for (int C = 1; C <= 8; C++)
@@ -141,7 +142,7 @@ const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *
   if (!c->target->bulk_copy)
     return arena_printf(c->arena, "target %s %s has no signals between warps and bulk copies", c->target->name,
                         c->target->cpu ? c->target->cpu : "");
-  WarpChoice x = {c, warps_equation(m, &why), want};
+  WarpChoice x = {c, warps_level(m, &why), want};
   if (!x.e)
     return why;
   if (is_said(want, out)) {
@@ -161,21 +162,24 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
 }
 
 /* Does the equation only add and multiply points of the field? What others cost beside that was not measured. */
-static bool only_adds(const WarpEquation *e) {
+static bool only_adds(const WarpLevel *e) {
   if (e->constant)
     return false;
-  for (const Op *op = e->piece->body->first; op; op = op->next)
-    if (op->nresults && op->noperands && !e->free[op->results[0]->id] && op->code != OP_ADD && op->code != OP_SUB &&
-        op->code != OP_MUL && op->code != OP_NEG && op->code != OP_FMA)
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    if (x->kind == WARP_OP && x->wanted && !x->free && x->op->code != OP_ADD && x->op->code != OP_SUB &&
+        x->op->code != OP_MUL && x->op->code != OP_NEG && x->op->code != OP_FMA)
       return false;
+  }
   return true;
 }
 
 /* Is it among the equations that were measured to be faster over warps than walked, on grids of 8192^2 and 16384^2 and
  * in f32 and f64: sums of 5 to 25 terms that reach 2 points far at most? */
-static bool was_faster(const WarpEquation *e) {
+static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
-  return e->sums && terms >= 5 && terms <= 25 && e->below <= 2 && e->above <= 2 && e->left <= 2 && e->right <= 2;
+  return e->sums && e->n == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= 5 && terms <= 25 &&
+         e->below <= 2 && e->above <= 2 && e->left <= 2 && e->right <= 2;
 }
 
 bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size) {
@@ -186,7 +190,6 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size
   if ((double)size[0] * (double)size[1] < tuning.large_grid[1] || size[0] < LEAST_EXTENT || size[1] < LEAST_EXTENT ||
       schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
-  const WarpEquation *e = warps_equation(m, &why);
-  return only_adds(e) && was_faster(e) && size[1] * type_size(m->fields[e->field].type) % VECTOR_BYTES == 0 &&
-         s.T >= LEAST_STEPS;
+  const WarpLevel *e = warps_level(m, &why);
+  return only_adds(e) && was_faster(e) && size[1] * warps_smallest(e) % VECTOR_BYTES == 0 && s.T >= LEAST_STEPS;
 }

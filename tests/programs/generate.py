@@ -741,7 +741,7 @@ class Generator(Statements):
         if not device or device in ("sim", "cuda"):
             cpu = r.choice(["sm_75", "sm_90", "sm_90"])
             yield [f"--device={device or 'sim'}"] + (self.streamed(True) if device == "cuda" else ["-march=nvptx", f"-mcpu={cpu}"] + self.streamed(cpu == "sm_90"))
-        if (not device or device in ("sim", "cuda")) and rank == 2 and len(self.names) == 1:
+        if (not device or device in ("sim", "cuda")) and rank == 2:
             yield [f"--device={device or 'sim'}"] + ([] if device == "cuda" else ["-march=nvptx", "-mcpu=sm_90"]) + self.over_warps()
         if device or r.random() < (0.2 if reductions else 0.5):
             yield gpu + r.choice([[], ["-schedule=naive"]])

@@ -1,0 +1,332 @@
+/* warps-rims.c: points outside of the main pieces, and beyond the fields' region. What a new value is outside of its
+ * main piece, its own value before or what another piece makes of it, may be known rows before the value is due. It is
+ * put by in local memory then, and taken back when it is due: so no sum is tested on its way, and no registers are
+ * taken. Cells that may be at a side are put by and taken back in each row that is tested at all, the others in rows
+ * for which that is not enough: what was not put by is inside, and is not taken. */
+#include "passes/lower/warps.h"
+
+/* ---- where rims are */
+
+Box warps_range(const WarpKernel *k, int v, int d) {
+  const Box *in = v < 0 ? warps_region(k->e) : &k->e->value[v].piece->box, *all = warps_region(k->e);
+  Arena *a = k->b.arena;
+  return (Box){.rank = 1, .lo = {affine_sub(a, in->lo[d], all->lo[d])}, .hi = {affine_sub(a, in->hi[d], all->lo[d])}};
+}
+
+bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right) {
+  const Box *in = &k->e->value[v].piece->box, *all = warps_region(k->e);
+  Affine before = affine_sub(k->b.arena, in->lo[1], all->lo[1]), behind = affine_sub(k->b.arena, all->hi[1], in->hi[1]);
+  if (before.n || behind.n || before.c < 0 || behind.c < 0 || before.c + behind.c > k->w.X)
+    return false;
+  *left = (int32_t)before.c;
+  *right = (int32_t)behind.c;
+  return true;
+}
+
+bool warps_any_rims(const WarpKernel *k) {
+  bool any = k->e->constant;
+  for (int v = 0; v < k->e->nvalues; v++)
+    any = any || (k->e->value[v].wanted && warps_has_rims(k->e, v));
+  return any;
+}
+
+bool warps_near_rims(const WarpKernel *k) {
+  bool near = !k->e->wraps[1];
+  int32_t left, right;
+  for (int v = 0; v < k->e->nvalues; v++)
+    near = near && (!k->e->value[v].wanted || !warps_has_rims(k->e, v) || warps_sides(k, v, &left, &right));
+  return near;
+}
+
+Value *warps_wide(WarpKernel *k) {
+  return build2(&k->b, OP_GE, k->columns, build_int(&k->b, TY_I64, (int64_t)WARP_LANES * k->w.X));
+}
+
+/* Both of two conditions, of which the first may be NULL. */
+static Value *both(WarpKernel *k, Value *x, Value *y) { return x ? build2(&k->b, OP_AND, x, y) : y; }
+
+/* The last column of a strip that begins at column `x`. */
+static Value *last_column(WarpKernel *k, Value *x) { return warps_add(k, x, (int64_t)WARP_LANES * k->w.X - 1); }
+
+/* Are all columns of the strip that begins at column `x` in the main piece of new value `v`? */
+static Value *strip_inside(WarpKernel *k, int v, Value *x) {
+  Box across = warps_range(k, v, 1);
+  Value *right = last_column(k, x);
+  return build2(&k->b, OP_AND, build_inside(&k->b, 1, &x, &across), build_inside(&k->b, 1, &right, &across));
+}
+
+/* The same of rows `first` and `last` (i32), and of all between them. */
+static Value *rows_inside(WarpKernel *k, int v, Value *first, Value *last) {
+  Box down = warps_range(k, v, 0);
+  return build2(&k->b, OP_AND, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down));
+}
+
+/* Is there a value before number `v` with the same main piece? */
+static bool is_repeated(const WarpLevel *e, int v) {
+  for (int i = 0; i < v; i++)
+    if (e->value[i].wanted && warps_has_rims(e, i) && box_equal(&e->value[i].piece->box, &e->value[v].piece->box))
+      return true;
+  return false;
+}
+
+void warps_find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides) {
+  const WarpLevel *e = k->e;
+  Builder *b = &k->b;
+  Value *first = warps_add(k, y, -(int64_t)e->lag * k->w.C), *last = warps_add(k, y, k->w.U - 1);
+  *rows = e->wraps[1] ? NULL : warps_wide(k);
+  *sides = NULL;
+  for (int v = 0; v < e->nvalues; v++) {
+    if (!e->value[v].wanted || !warps_has_rims(e, v) || is_repeated(e, v))
+      continue;
+    if (!e->wraps[0])
+      *rows = both(k, *rows, rows_inside(k, v, first, last));
+    if (!e->wraps[1])
+      *sides = both(k, *sides, strip_inside(k, v, s->x));
+  }
+  if (e->constant && !e->wraps[0])
+    *rows = both(k, *rows, rows_inside(k, -1, first, last));
+  if (e->constant && !e->wraps[1]) {
+    Value *behind = build_convert(b, TY_I64, warps_add(k, last_column(k, s->x), 1));
+    *sides = both(k, *sides, build2(b, OP_GT, s->x, build_int(b, TY_I32, 0)));
+    *sides = both(k, *sides, build2(b, OP_LT, behind, k->columns));
+  }
+  *rows = *rows ? *rows : build_const(b, TY_BOOL, (Const){.i = 1});
+  *sides = *sides ? *sides : build_const(b, TY_BOOL, (Const){.i = 1});
+}
+
+/* ---- beyond the region */
+
+/* Is row `y` (i32) one of the field? NULL: all are. */
+static Value *in_rows(WarpKernel *k, Value *y) {
+  Value *row = build_convert(&k->b, TY_I64, y), *zero = build_int(&k->b, TY_I64, 0);
+  return k->e->wraps[0] ? NULL
+                        : build2(&k->b, OP_AND, build2(&k->b, OP_GE, row, zero), build2(&k->b, OP_LT, row, k->rows));
+}
+
+Value *warps_in_columns(WarpRow *r, int f, int i, Value *v) {
+  WarpKernel *k = r->k;
+  const Field *field = &k->e->m->fields[f];
+  if (k->e->wraps[1] || field->outside != OUTSIDE_CONST)
+    return v;
+  Value *x = build_convert(&k->b, TY_I64, warps_column(r, i)), *zero = build_int(&k->b, TY_I64, 0);
+  Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, x, zero), build2(&k->b, OP_LT, x, k->columns));
+  return build3(&k->b, OP_SELECT, in, v, build_const(&k->b, field->type, field->outside_value));
+}
+
+/* An if that gives a lane's cells of type `t`: v where `cond` does not hold; the code of those goes to its first arm.
+ */
+static Op *cells_if(WarpKernel *k, Value *cond, Type t, Value **v) {
+  Type types[MAX_WARP_CELLS];
+  for (int i = 0; i < k->w.X; i++)
+    types[i] = t;
+  Op *op = build_if(&k->b, build1(&k->b, OP_UNIFORM, cond), k->w.X, types);
+  Builder other = builder_at_end(k->b.arena, op->blocks[1]);
+  build_yield(&other, k->w.X, v);
+  return op;
+}
+
+/* Ends it: its cells then go to v. */
+static void end_cells(WarpKernel *k, const Op *op, const Builder *outer, Value **v) {
+  build_yield(&k->b, k->w.X, v);
+  k->b = *outer;
+  for (int i = 0; i < k->w.X; i++)
+    v[i] = op->results[i];
+}
+
+void warps_make_constant(WarpRow *r, int v) {
+  WarpKernel *k = r->k;
+  const WarpValue *x = &k->e->value[v];
+  const Field *f = &k->e->m->fields[x->field];
+  if (f->outside != OUTSIDE_CONST)
+    return;
+  Value *in = in_rows(k, warps_add(k, r->y, -x->time)), *whole = k->e->wraps[1] ? NULL : warps_wide(k);
+  Value *cond = in && whole ? build2(&k->b, OP_AND, in, whole) : in ? in : whole;
+  if (!cond)
+    return;
+  Op *op = cells_if(k, build1(&k->b, OP_NOT, cond), x->type, r->now[v]);
+  Builder outer = k->b;
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  Value **cells = ARENA_ARRAY(outer.arena, Value *, k->w.X), *no = build_const(&k->b, f->type, f->outside_value);
+  for (int i = 0; i < k->w.X; i++) {
+    cells[i] = warps_in_columns(r, x->field, i, r->now[v][i]);
+    cells[i] = in ? build3(&k->b, OP_SELECT, in, cells[i], no) : cells[i];
+  }
+  end_cells(k, op, &outer, cells);
+  r->now[v] = cells;
+}
+
+/* ---- outside of the main pieces */
+
+static Value *own_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const WarpCell *c = p->user;
+  const WarpLevel *e = c->r->k->e;
+  int v = e->sees[c->stage * e->m->nfields + field];
+  (void)b, (void)off, (void)rules;
+  return warps_aged(c->r, v, c->time - e->value[v].time, c->i);
+}
+
+/* Outside value `v` of cell `i`: by another piece, or what it was before. */
+static Value *value_outside(WarpRow *r, int v, int i) {
+  WarpKernel *k = r->k;
+  const WarpLevel *e = k->e;
+  const WarpValue *x = &e->value[v];
+  WarpCell c = {.r = r, .i = i, .stage = x->stage, .time = x->time, .y = warps_add(k, r->y, -x->time)};
+  int old = e->sees[x->stage * e->m->nfields + x->field];
+  Value *out = old >= 0 ? warps_aged(r, old, x->time - e->value[old].time, i) : NULL;
+  Point p = warps_point(&c);
+  p.access = own_access;
+  for (int n = 0; n < e->st[x->stage].npieces; n++) {
+    const Piece *piece = &e->st[x->stage].pieces[n];
+    int t = piece_target(piece, x->field);
+    if (piece == x->piece || t < 0)
+      continue;
+    Value *in = piece_values(&p, &k->b, piece)[t];
+    out = out ? build3(&k->b, OP_SELECT, build_inside(&k->b, 2, p.index, &piece->box), in, out) : in;
+  }
+  return out;
+}
+
+/* Is cell `i` among those that can be outside of the main piece of new value `v` at the left or right rim, where that
+ * is near? */
+static bool may_be_side(const WarpKernel *k, int v, int i) {
+  int32_t left, right;
+  return !k->e->wraps[1] && warps_sides(k, v, &left, &right) && (i < left || i >= k->w.X - right);
+}
+
+/* Is row `y` (i32) one of the field with points outside of the main piece of new value `v` for which tests of few cells
+ * are not enough? */
+static Value *is_odd(WarpRow *r, int v, Value *y) {
+  WarpKernel *k = r->k;
+  Builder *b = &k->b;
+  Value *in = in_rows(k, y), *even = k->e->wraps[0] ? NULL : rows_inside(k, v, y, y);
+  if (!k->e->wraps[1])
+    even = both(k, even, warps_wide(k));
+  if (!k->e->wraps[1] && !warps_near_rims(k))
+    even = both(k, even, strip_inside(k, v, r->x));
+  Value *odd = even ? build1(b, OP_NOT, even) : build_const(b, TY_BOOL, (Const){.i = 0});
+  return in ? build2(b, OP_AND, in, odd) : odd;
+}
+
+/* Where cell `i` is put by of the row for which that was done `ago` rows before. */
+static void by_place(WarpRow *r, int ago, int i, Value **at) {
+  WarpKernel *k = r->k;
+  Builder *b = &k->b;
+  Value *place = build2(b, OP_ADD, warps_mul(k, r->slot, k->w.U), warps_add(k, r->number, -ago));
+  Value *before = build2(b, OP_LT, place, build_int(b, TY_I32, 0));
+  at[0] = ago ? build3(b, OP_SELECT, before, warps_add(k, place, k->w.G * k->w.U), place) : place;
+  at[1] = build_int(b, TY_I32, i);
+}
+
+/* The new value whose outside value is number `v`. */
+static int new_of(const WarpLevel *e, int v) {
+  int n = 0;
+  while (e->value[n].outside != v)
+    n++;
+  return n;
+}
+
+/* The array that value `v` is put by in. */
+static int by_array(const WarpRow *r, int v) { return r->k->by[r->level * r->k->e->nvalues + v]; }
+
+/* Puts by those cells of value `v` that may be at a side, or the others. */
+static void put_cells(WarpRow *r, int v, bool sides) {
+  WarpKernel *k = r->k;
+  Value *at[2];
+  for (int i = 0; i < k->w.X; i++)
+    if (may_be_side(k, new_of(k->e, v), i) == sides) {
+      by_place(r, 0, i, at);
+      build_astore(&k->b, by_array(r, v), 0, value_outside(r, v, i), 2, at, NULL);
+    }
+}
+
+void warps_put_by(WarpRow *r, int v) {
+  WarpKernel *k = r->k;
+  const WarpLevel *e = k->e;
+  int to = new_of(e, v);
+  if (e->value[to].time == e->value[v].time)
+    return;
+  put_cells(r, v, true);
+  if (r->rims == RIMS_SIDES)
+    return;
+  Value *odd = is_odd(r, to, warps_add(k, r->y, -e->value[v].time));
+  Op *op = build_if(&k->b, build1(&k->b, OP_UNIFORM, odd), 0, NULL);
+  Builder outer = k->b;
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  put_cells(r, v, false);
+  k->b = outer;
+}
+
+/* Affine `x` of the field's columns as an i32, by lane: as number of one of its cells. */
+static Value *cell_number(WarpRow *r, Value *first, Affine x) {
+  WarpKernel *k = r->k;
+  Builder *b = &k->b;
+  Value *most = build_int(b, TY_I64, WARPS_FAR), *least = build_int(b, TY_I64, -1);
+  Value *v = build2(b, OP_MAX, build2(b, OP_MIN, build_affine(b, k->e->m, x), most), least);
+  return build2(b, OP_SUB, build_convert(b, TY_I32, v), first);
+}
+
+/* What is known of where a row of new value `v` is in its main piece: of the row, NULL: it is, and of which of the
+ * lane's cells, lo to hi, NULL: all. */
+typedef struct Within {
+  Value *row, *lo, *hi;
+} Within;
+
+static Within within_of(WarpRow *r, int v) {
+  WarpKernel *k = r->k;
+  Within in = {0};
+  Value *y = warps_add(k, r->y, -k->e->value[v].time);
+  if (r->rims == RIMS_ANY && !k->e->wraps[0])
+    in.row = rows_inside(k, v, y, y);
+  if (!k->e->wraps[1]) {
+    Box across = warps_range(k, v, 1);
+    Value *first = build2(&k->b, OP_ADD, build1(&k->b, OP_UNIFORM, r->x), k->in_warp);
+    in.lo = cell_number(r, first, across.lo[0]);
+    in.hi = cell_number(r, first, across.hi[0]);
+  }
+  return in;
+}
+
+/* `v` of cell `i`, or `other` where that is not within. */
+static Value *within_or(WarpKernel *k, const Within *in, int i, Value *v, Value *other) {
+  Builder *b = &k->b;
+  Value *is = in->row;
+  if (in->lo) {
+    Value *number = build_int(b, TY_I32, i);
+    is = both(k, is, build2(b, OP_AND, build2(b, OP_GE, number, in->lo), build2(b, OP_LE, number, in->hi)));
+  }
+  return is ? build3(b, OP_SELECT, is, v, other) : v;
+}
+
+/* Makes cells of new value `v` that may be at a side, or the others, what they are outside of the main piece. */
+static void mend_cells(WarpRow *r, int v, bool sides, Value **out) {
+  WarpKernel *k = r->k;
+  int of = k->e->value[v].outside, ago = k->e->value[v].time - k->e->value[of].time;
+  Within in = within_of(r, v);
+  Value *at[2];
+  for (int i = 0; i < k->w.X; i++) {
+    if (may_be_side(k, v, i) != sides)
+      continue;
+    if (ago)
+      by_place(r, ago, i, at);
+    Value *other =
+        ago ? build_aload(&k->b, k->e->value[v].type, by_array(r, of), 0, 2, at, NULL) : value_outside(r, of, i);
+    out[i] = within_or(k, &in, i, out[i], other);
+  }
+}
+
+void warps_take_back(WarpRow *r, int v) {
+  WarpKernel *k = r->k;
+  const WarpLevel *e = k->e;
+  mend_cells(r, v, true, r->now[v]);
+  if (r->rims == RIMS_SIDES)
+    return;
+  Value **out = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
+  Op *op = cells_if(k, is_odd(r, v, warps_add(k, r->y, -e->value[v].time)), e->value[v].type, r->now[v]);
+  Builder outer = k->b;
+  k->b = builder_at_end(outer.arena, op->blocks[0]);
+  for (int i = 0; i < k->w.X; i++)
+    out[i] = r->now[v][i];
+  mend_cells(r, v, false, out);
+  end_cells(k, op, &outer, out);
+  r->now[v] = out;
+}

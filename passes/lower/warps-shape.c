@@ -1,0 +1,116 @@
+/* warps-shape.c: the sizes of a tile of time over warps, and what they come to. */
+#include "passes/lower/warps.h"
+
+/* A core's blocks have no more warps together: each then has the registers that it needs. */
+enum { MOST_WARPS = 12 };
+
+/* Operations of a loop's body at most: longer ones run out of the instruction cache. */
+enum { LONG_BODY = 1000 };
+
+/* Rows after which what is kept is back in its places, at most: where it is kept longer it is moved. */
+enum { LONGEST_ROUND = 4 };
+
+int warps_smallest(const WarpLevel *e) {
+  int least = 8;
+  for (int i = 0; i < e->nfields; i++) {
+    int size = type_size(e->m->fields[e->field[i].field].type);
+    least = size < least ? size : least;
+  }
+  return least;
+}
+
+int warps_largest(const WarpLevel *e) {
+  int most = 4;
+  for (int i = 0; i < e->nfields; i++) {
+    int size = type_size(e->m->fields[e->field[i].field].type);
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+int warps_cell_bytes(const WarpLevel *e) {
+  int bytes = 0;
+  for (int i = 0; i < e->nfields; i++)
+    bytes += type_size(e->m->fields[e->field[i].field].type) * ((e->field[i].in >= 0) + e->field[i].written);
+  return bytes;
+}
+
+/* Bytes of a cell of all rings. */
+static int ring_bytes(const WarpLevel *e) {
+  int bytes = 0;
+  for (int i = 0; i < e->nfields; i++)
+    bytes += type_size(e->m->fields[e->field[i].field].type);
+  return bytes;
+}
+
+/* Does a level have the one field and the one stage that the rules of sums were found for? */
+static bool is_single(const WarpLevel *e) { return e->n == 1 && e->nfields == 1; }
+
+/* How many rows of a group the code has written out. What is kept moves on with each row that a loop does not tell
+ * apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
+static int32_t written_out(const WarpLevel *e, const WarpShape *w) {
+  int32_t V = e->sums && warps_smallest(e) == 4 && w->U > 2 ? 1 : w->U;
+  while ((e->sums || V > LONGEST_ROUND) && V > 1 &&
+         (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > LONG_BODY))
+    V--;
+  return V;
+}
+
+/* Rows after which all that is kept is in the same registers again: one more than a row is kept, since it comes before
+ * the oldest goes. Where that is too many, all are moved. */
+static int32_t round_of(const WarpLevel *e) {
+  int32_t most = 0;
+  for (int v = 0; v < e->nvalues; v++)
+    most = warps_kept(e, v) > most ? warps_kept(e, v) : most;
+  return most + 1 > LONGEST_ROUND ? 2 : most + 1 < 2 ? 2 : most + 1;
+}
+
+WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
+  WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
+  int32_t side = (e->left > e->right ? e->left : e->right) * s->T, last = e->below + e->above;
+  w.vector = VECTOR_BYTES / warps_smallest(e);
+  w.halo = (side + w.vector - 1) / w.vector * w.vector;
+  w.ends = (e->below + e->lag) * s->T;
+  w.U = e->sums && is_single(e) && last > 1 ? last : round_of(e);
+  if (e->sums && is_single(e) && last % 2 == 0 && last >= 4 && e->lag <= last / 2 &&
+      warps_shared_bytes(e, &w) > t->max_shared_bytes)
+    w.U = last / 2;
+  w.V = written_out(e, &w);
+  return w;
+}
+
+int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w) {
+  int64_t row = (int64_t)32 * w->X * ring_bytes(e);
+  return (w->W + 1) * (int64_t)w->G * (w->U * row + 2 * 8) + 4 * VECTOR_BYTES;
+}
+
+int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w) {
+  int32_t words = 0;
+  for (int v = 0; v < e->nvalues; v++)
+    words += warps_kept(e, v) * ((type_size(e->value[v].type) + 3) / 4);
+  return words * w->C * w->X;
+}
+
+int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
+  return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + 30;
+}
+
+int32_t warps_strips(const WarpLevel *e, const WarpShape *w) {
+  int32_t distance = WARP_LANES * w->X - 2 * w->halo, ends = e->wraps[1] ? 0 : 2 * w->halo;
+  return (WARPS_GRID - ends + distance - 1) / distance;
+}
+
+double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  double blocks = (double)(t->cores > 0 ? t->cores : 1) * warps_per_core(t, e, w);
+  return warps_strips(e, w) * (WARPS_GRID + (double)w->ends) / blocks;
+}
+
+int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  int32_t registers = (warps_registers(e, w) + 7) / 8 * 8, threads = 32 * w->W;
+  registers = registers > 255 ? 255 : registers;
+  int64_t by_registers = t->registers_per_core / ((int64_t)(registers + 7) / 8 * 8 * threads),
+          by_shared = t->shared_per_core / (warps_shared_bytes(e, w) + 1024);
+  int64_t blocks = by_registers < by_shared ? by_registers : by_shared;
+  blocks = blocks < MOST_WARPS / w->W ? blocks : MOST_WARPS / w->W;
+  return (int32_t)(blocks < 1 ? 1 : blocks);
+}
