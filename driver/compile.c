@@ -194,20 +194,32 @@ StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o,
   return compile(c, path, path, NULL, NULL, o, out);
 }
 
-StcStatus program_distribute(const StcProgram *p, const char *cut, bool inits, StcProgram **out) {
-  if (inits)
-    cut = arena_printf(p->w.arena, "%s,inits=1", cut);
+StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, StcProgram **out) {
+  if (lean)
+    cut = arena_printf(p->w.arena, "%s,inits=1,watch=all", cut);
   return compile(p->w.context, p->file, NULL, p->text, cut, &p->options, out);
+}
+
+StcStatus program_watch(const StcProgram *p, const char *cut, int watch, StcProgram **out) {
+  StcOptions o = p->options;
+  o.schedule = "naive";
+  o.T = o.chunk = o.ahead = 0;
+  o.edges = o.barriers = o.fuse = o.print_before = o.print_after = NULL;
+  o.print_all = o.time_passes = o.stats = o.remarks = false;
+  memset(o.block, 0, sizeof o.block);
+  memset(o.elems, 0, sizeof o.elems);
+  memset(o.grid, 0, sizeof o.grid);
+  cut = arena_printf(p->w.arena, "%s,inits=1,watch=%d", cut, watch);
+  return compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
 }
 
 /* Says nothing (StcConfig.message). */
 static void keep_silent(void *user, const StcMessage *m) { (void)user, (void)m; }
 
-bool program_can_cut(const StcProgram *p, int d) {
+bool program_can_cut(const StcProgram *p, const char *cut) {
   const StcConfig config = {.message = keep_silent};
   StcContext *silent = stc_context_new(&config);
   StcProgram *part = NULL;
-  char cut[2] = {(char)('0' + d), 0};
   StcStatus s = silent ? compile(silent, p->file, NULL, p->text, cut, &p->options, &part) : STC_MEMORY;
   stc_program_free(part);
   stc_context_free(silent);

@@ -291,8 +291,7 @@ static StcStatus run_inits(StcPlan *p) {
 
 /* ---------------------------------------------------------------- reductions */
 
-/* Notes the value of `r`, tells whoever watches the series, and whether it ends the run. */
-static void take_value(void *user, const Reduction *r, int64_t step, Const value) {
+void plan_take_value(void *user, const Reduction *r, int64_t step, Const value) {
   StcPlan *p = user;
   bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
   p->scalars[r->scalar] = value;
@@ -337,7 +336,7 @@ static StcStatus evaluate(StcPlan *p) {
       s = fetch_value(p, r->result, r->type, &value);
     if (s)
       return s;
-    take_value(p, r, p->done, value);
+    plan_take_value(p, r, p->done, value);
     if (!reduction_judge(m, r, p->scalars, p->done, &stop, p->w.diags))
       s = STC_INPUT;
   }
@@ -475,7 +474,7 @@ static StcStatus run_chunk(StcPlan *p, int64_t steps, void **fields, void **arra
                .first_step = p->done,
                .evaluated = p->evaluated,
                .begins = p->done == p->first,
-               .reduced = take_value,
+               .reduced = plan_take_value,
                .probed = p->probes ? plan_take_row : NULL,
                .user = p,
                .ghosts = p->ghosts};
@@ -620,8 +619,10 @@ StcStatus stc_plan_restart(StcPlan *p) {
     components += p->program->declared[i].ncomponents;
   if (!s && p->split)
     s = split_restart(p);
-  p->inits_done = false;
-  p->done = 0;
+  p->inits_done = p->evaluated = false;
+  p->first = p->done = p->unseen = 0;
+  for (Watch *w = p->watches; w; w = w->next)
+    w->shown = -1;
   memset(p->given, 0, sizeof *p->given * (size_t)p->module->nfields);
   memset(p->component_given, 0, sizeof *p->component_given * (size_t)components);
   for (int i = 0; i < p->module->nscalars; i++)

@@ -139,6 +139,9 @@ bool split_is_lean(const StcPlan *p);
  * are due now, and the watches. (plan-run.c) */
 StcStatus plan_run_whole_grid(StcPlan *p);
 StcStatus plan_evaluate(StcPlan *p);
+/* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). (plan-run.c)
+ */
+void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);
 /* Hands out what the probes that are due now see of the fields as they are. (plan-points.c; whole modules: plan-run.c)
  */
 StcStatus plan_see(StcPlan *p);

@@ -126,11 +126,14 @@ struct StcProgram {
   size_t sizes[STC_EMIT_OBJ + 1];
 };
 
-/* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them; with
- * its inits if they are asked for, and a part can do all of them. */
-StcStatus program_distribute(const StcProgram *p, const char *cut, bool inits, StcProgram **out);
-/* Can the grid be cut along dimension `d`? */
-bool program_can_cut(const StcProgram *p, int d);
+/* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them.
+ * lean: with its inits, if a part can do all of them, and with ghost cells for what reductions and probes look at. */
+StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, StcProgram **out);
+/* The program by which such a part computes what number `watch` of the reductions and, behind them, probes looks at:
+ * its last field. */
+StcStatus program_watch(const StcProgram *p, const char *cut, int watch, StcProgram **out);
+/* Can the grid be cut as options `cut` of pass distribute say, such as "0" or "0+1,watch=all"? */
+bool program_can_cut(const StcProgram *p, const char *cut);
 /* The options with all their strings copied into `a`; of NULL, those that all are left open in. (settings.c) */
 StcOptions options_copy(Arena *a, const StcOptions *o);
 /* Checks the options that no other part checks, and fills the program's language, schedule and defines from them.

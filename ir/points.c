@@ -82,6 +82,14 @@ static int64_t last_at(const int32_t *next, int64_t first, int64_t *count) {
   return p;
 }
 
+bool list_check(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, Diags *d) {
+  int64_t n = list_length(m, l, scalars), at[MAX_RANK];
+  for (int64_t i = 0; i < n; i++)
+    if (list_point(m, l, scalars, arrays, i, at) < 0)
+      return report_outside(m, l, scalars, i, at, d);
+  return true;
+}
+
 bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int32_t *index,
                int32_t *next, Diags *d) {
   int64_t shape[MAX_RANK], points = field_shape(&m->fields[l->field], scalars, shape), at[MAX_RANK],

@@ -99,6 +99,8 @@ const PointList *probe_list(const Module *m, const Probe *p);
  */
 bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int32_t *index,
                int32_t *next, Diags *d);
+/* False after reporting a point of the list that is outside of its box. */
+bool list_check(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, Diags *d);
 /* The coordinates of point number `n` of the list; the number of its cell in l->field, -1 if it is outside of it. */
 int64_t list_point(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int64_t n,
                    int64_t at[MAX_RANK]);

@@ -68,7 +68,7 @@ static StcStatus read_parts(StcContext *c, const char *text, int rank, int64_t p
 static const char *cut_dimensions(const Explanation *e, ExplainedParts *x) {
   Str text = {.arena = e->arena};
   for (int d = 0; d < x->rank; d++) {
-    x->can[d] = x->parts[d] > 1 || program_can_cut(e->program, d);
+    x->can[d] = x->parts[d] > 1 || program_can_cut(e->program, arena_printf(e->arena, "%d", d));
     if (x->can[d])
       str_addf(&text, "%s%d", text.n ? "+" : "", d);
   }

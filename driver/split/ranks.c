@@ -149,7 +149,7 @@ StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes)
     s = stc_plan_set_array(q, stc_program_find_array(q->program, stc_program_array_name(p->program, array)), data,
                            bytes);
   }
-  return s;
+  return s || !p->split->lean ? s : watching_set_array(p, array, data, bytes);
 }
 
 bool split_is_lean(const StcPlan *p) { return p->split && p->split->lean; }

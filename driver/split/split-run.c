@@ -1,6 +1,6 @@
 /* split-run.c: the time loop over parts: steps of all parts, and between them exchanges and what needs the whole grid.
- * With several ranks, rank 0 has the whole grid and says how many steps are made at once; the others follow. Where one
- * rank fails it goes on exchanging, without sense, until all have told each other how they are. */
+ * With several ranks, rank 0 may have the whole grid, and says how many steps are made at once; the others follow.
+ * Where one rank fails it goes on exchanging, without sense, until all have told each other how they are. */
 #include "driver/split/split.h"
 
 #include <string.h>
@@ -196,11 +196,24 @@ static StcStatus begin_parts(StcPlan *p) {
   return s;
 }
 
+/* What is due now of reductions and, if `probes`, of probes, where no rank has the whole grid: on all ranks. */
+static StcStatus evaluate_lean(StcPlan *p, bool probes) {
+  share_scalars(p);
+  StcStatus s =
+      p->split->age && watching_needs_ghosts(p) ? split_agree(p, wait_parts(p, exchange(p, STC_OK, false))) : STC_OK;
+  if (!s)
+    s = watching_evaluate(p, probes);
+  return s;
+}
+
 /* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. */
 static StcStatus begin_lean(StcPlan *p) {
   StcStatus s = split_agree(p, p->inits_done ? STC_OK : begin_parts(p));
+  bool begins = p->done == p->first && !p->evaluated;
   if (!s)
     s = split_refresh(p);
+  if (!s && begins)
+    s = evaluate_lean(p, p->first == 0 && p->unseen == 0);
   if (s)
     return s;
   p->inits_done = p->evaluated = true;
@@ -211,8 +224,10 @@ static StcStatus begin_lean(StcPlan *p) {
 static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   StcStatus s = STC_OK;
   bool due = split_leads(p->split) && needs_whole(p) && !p->split->lean;
+  if (p->split->lean && needs_whole(p))
+    s = evaluate_lean(p, true);
   p->unseen = p->done + 1;
-  if (p->split->lean)
+  if (p->split->lean && !s)
     s = plan_show(p);
   if (due)
     s = plan_see(p);

@@ -37,7 +37,7 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   bool can[MAX_RANK];
   for (int d = 0; d < s->rank; d++) {
     extents[d] = s->hi[d] - s->lo[d] + 1;
-    can[d] = s->rank == 1 || n == 1 || program_can_cut(p->program, d);
+    can[d] = s->rank == 1 || n == 1 || program_can_cut(p->program, arena_printf(p->w.arena, "%d", d));
   }
   if (!split_choose(s->rank, extents, n, can, s->parts))
     s->parts[0] = n;
@@ -171,14 +171,18 @@ static const char *const *part_defines(const SplitArgs *a, int i, int64_t every,
   return all;
 }
 
+/* The device of part `i` of this rank. */
+static const char *part_device(const SplitArgs *a, int i) {
+  const Split *s = a->plan->split;
+  return a->devices[(int64_t)(i - s->begin) * a->ndevices / (s->end - s->begin)];
+}
+
 /* Prepares the plan of part `i`, whose code is that of the first and largest one. */
 static StcStatus prepare_part(const SplitArgs *a, int i) {
   Split *s = a->plan->split;
-  const char *device = a->devices[(int64_t)(i - s->begin) * a->ndevices / (s->end - s->begin)];
   int n;
   const char *const *first = part_defines(a, 0, s->every ? s->every : 1, &n);
-  StcStatus st = plan_prepare(s->program, device, n, first, &s->part[i].plan);
-  return st;
+  return plan_prepare(s->program, part_device(a, i), n, first, &s->part[i].plan);
 }
 
 /* Gives part `i` its place; if it is here, its memory. */
@@ -200,7 +204,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   part->slot_is_early = ARENA_ARRAY(part->plan->w.arena, bool, part->plan->nslots + 1);
   part->module = part->plan->module;
   part->scalars = part->plan->scalars;
-  return st;
+  return st ? st : watching_add_part(p, i, part_device(a, i), n, defines);
 }
 
 /* What cannot be cut at all. The whole grid's probes see later steps as they see what is before the first. */
@@ -221,9 +225,26 @@ static StcStatus check_program(StcPlan *p) {
   return STC_OK;
 }
 
-/* Is nothing to be evaluated on the whole grid while the program runs? Its inits are another matter. */
-static bool allows_lean(const StcProgram *p) {
-  return p->reference->nreductions == 0 && p->module->nprobes == 0 && p->module->nlists == 0;
+/* Does a stencil or init read or write field `field`? */
+static bool is_used(const Module *m, int field) {
+  for (int i = 0; i < m->nstencils + m->ninits; i++) {
+    const Stencil *st = i < m->nstencils ? &m->stencils[i] : &m->inits[i - m->nstencils];
+    for (int k = 0; k < st->npieces; k++)
+      for (const Op *op = st->pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_ACCESS && op->sym == field)
+          return true;
+  }
+  return false;
+}
+
+/* May all be done part by part that is done while the program runs, if the grid is cut along these dimensions? Its
+ * inits are another matter. */
+static bool allows_lean(const StcPlan *p, const char *cut) {
+  const Module *m = p->program->reference;
+  for (int i = 0; i < m->nlists; i++)
+    if (m->lists[i].next >= 0 || is_used(m, m->lists[i].field))
+      return false;
+  return m->nreductions + m->nprobes == 0 || program_can_cut(p->program, arena_printf(p->w.arena, "%s,watch=all", cut));
 }
 
 /* Gives the rank that leads memory for the whole grid. */
@@ -262,19 +283,19 @@ static StcStatus cut_grid(SplitArgs *a) {
     return st;
   place_parts(p);
   a->cut = cut_text(p->w.arena, s);
-  bool lean = a->lean && allows_lean(p->program);
+  bool lean = a->lean && allows_lean(p, a->cut);
   st = program_distribute(p->program, a->cut, lean, &s->program);
   s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
   if (!st && a->lean == LEAN_MUST && !s->lean)
     return diag_error(
                p->w.diags, no_loc(),
-               "%s needs the whole grid in one place: it has `reduce`, `until`, `probe` or `inject`, -fcheck, or "
-               "an `init` that reads other points than its own",
+               "%s needs the whole grid in one place: it has `inject`, an `init` that reads other points than its own, "
+               "or a `reduce`, `until` or `probe` that looks far beyond the edge of a field",
                p->program->name),
            STC_USAGE;
   for (int i = s->begin; i < s->end && !st; i++)
     st = prepare_part(a, i);
-  return st;
+  return st || !s->lean ? st : watching_open(p, a->cut);
 }
 
 /* Makes the parts, and finds what they have for each other. */
@@ -327,6 +348,7 @@ void split_close(StcPlan *p) {
   if (s->transport && s->transport->close)
     s->transport->close(p);
   mpi_close(p);
+  watching_close(p);
   ghosts_close(p);
   for (int i = s->begin; i < s->end && s->part; i++)
     stc_plan_free(s->part[i].plan);

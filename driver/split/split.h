@@ -8,6 +8,7 @@
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
+ *   evaluate.c      reductions and probes where no rank has the whole grid
  *   ranks.c         the interface of plans over several processes, fields of parts
  *   net.c           joining the ranks of a run
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
@@ -91,6 +92,7 @@ typedef struct FieldTransfers {
 } FieldTransfers;
 
 typedef struct Transport Transport;
+typedef struct Watching Watching;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
  * brought up to date; age: steps made since. net: the ranks that the parts are dealt out to, NULL: there is one. Those
@@ -104,6 +106,8 @@ struct Split {
   Net *net;
   bool own_net; /* it goes with the plan */
   bool lean, touched;
+  int nwatching;
+  Watching *watching; /* evaluate.c's, of reductions and then probes, if lean */
   int begin, end;
   int64_t every, age;
   int ntransfers;
@@ -158,6 +162,17 @@ StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side);
 StcStatus split_refresh(StcPlan *p);
 /* All transfers of a field. */
 const FieldTransfers *field_transfers(StcPlan *p, int field);
+/* evaluate.c, of plans that are lean: the programs by which reductions and probes look at a part of a grid that is cut
+ * along the dimensions of `cut`; part `i` of this rank, with such params, before it has memory; an array to them; the
+ * end. */
+StcStatus watching_open(StcPlan *p, const char *cut);
+StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const char *const *defines);
+StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t bytes);
+void watching_close(StcPlan *p);
+/* Is something due now that looks at other points than its own, so that ghost cells must be up to date? Evaluates what
+ * is due of reductions and, if `probes`, before them probes. All ranks call it, and all get the same. */
+bool watching_needs_ghosts(const StcPlan *p);
+StcStatus watching_evaluate(StcPlan *p, bool probes);
 /* The points of field `field` that part `part` has, as an array; its bytes. */
 CellArray part_array(const PartPlan *part, int field);
 size_t part_bytes(const PartPlan *part, int field);

@@ -4,10 +4,12 @@
  *
  * A part computes its ghost cells along, as far as steps up to the next exchange need them. How far from the outermost
  * ghost cell a stencil must stay is its depth: there its accesses stay among the cells that the part has. Reductions,
- * probes and, unless option inits asks for them, inits are left to whoever has the whole grid. */
+ * probes and, unless option inits asks for them, inits are left to whoever has the whole grid, or, with option watch,
+ * to programs of their own for the part. */
 #include "passes/stencil/distribute.h"
 #include "passes/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- hidden params and lets */
@@ -253,13 +255,16 @@ static void distribute_rest(Parts *p) {
   m->part = p->part;
 }
 
-/* Reads the options: cut, the numbers of the dimensions, "0+2"; inits. */
+/* Reads the options: cut, the numbers of the dimensions, "0+2"; inits; watch, "all" or the number of one. */
 static bool read_options(Parts *p, int n, const PassOption *o) {
   const char *text = "0";
   for (int i = 0; i < n; i++)
     if (strcmp(o[i].name, "inits") == 0)
       p->inits = strcmp(o[i].value, "1") == 0;
-    else
+    else if (strcmp(o[i].name, "watch") == 0) {
+      p->watches = true;
+      p->watch = strcmp(o[i].value, "all") == 0 ? -1 : atoi(o[i].value);
+    } else
       text = o[i].value;
   for (const char *s = text; *s; s++) {
     int d = *s - '0';
@@ -283,12 +288,16 @@ Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
                m->part ? "is for a part already" : "has a plan or a time tile");
     return NULL;
   }
-  if (!read_options(&p, n, o) || !distribute_rings(&p) || !distribute_reach(&p))
+  if (!read_options(&p, n, o))
+    return NULL;
+  distribute_add_watches(&p);
+  if (!distribute_rings(&p) || !distribute_reach(&p))
     return NULL;
   add_place(&p);
   distribute_stencils(&p);
   distribute_inits(&p);
   distribute_fields(&p);
+  distribute_end_watches(&p);
   distribute_rest(&p);
   for (int d = 0; d < m->grid.rank; d++)
     pass_stat(c, p.part->reach.lo[d] + p.part->reach.hi[d], "distribute", "ghost cells a step in dimension %d", d);

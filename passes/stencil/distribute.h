@@ -3,6 +3,7 @@
  *   distribute.c        the pass: hidden params, regions, fields
  *   distribute-ring.c   which fields go around, stencils taken apart by that
  *   distribute-reach.c  how many ghost cells a step needs, how deep a stencil computes
+ *   distribute-watch.c  what reductions and probes look at
  */
 #ifndef STC_DISTRIBUTE_H
 #define STC_DISTRIBUTE_H
@@ -15,14 +16,17 @@ typedef struct Bounds {
   Affine lo, hi, from, to;
 } Bounds;
 
-/* The state of the pass. inits: those that a part can do by itself are to stay. ring[f]: beyond the edges of the grid
- * field f goes on with the other side's values, and stencils compute it there. depth[i]: how far in from the outermost
- * cells stencil number i stays. from, to: where the outermost cells are. */
+/* The state of the pass. inits: those that a part can do by itself are to stay. watches: parts are to evaluate
+ * reductions and probes; watch: the number of the one that the module is for, -1: it is for the steps; nwatches,
+ * nfields: how many there are, and fields before theirs. ring[f]: beyond the edges of the grid field f goes on with the
+ * other side's values, and stencils compute it there. depth[i]: how far in from the outermost cells stencil number i
+ * stays. from, to: where the outermost cells are. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
   GridPart *part;
-  bool cut[MAX_RANK], inits;
+  bool cut[MAX_RANK], inits, watches;
+  int watch, nwatches, nfields;
   bool *ring;
   Extent *depth;
   Affine from[MAX_RANK], to[MAX_RANK];
@@ -37,5 +41,8 @@ bool is_around(const Parts *p, const Box *box, int d);
 bool distribute_rings(Parts *p);
 /* Fills part->reach and depth. False after an error: an access leads nobody knows how far. */
 bool distribute_reach(Parts *p);
+/* Adds what reductions and probes look at, if that is asked for; ends with the program that is asked for. */
+void distribute_add_watches(Parts *p);
+void distribute_end_watches(Parts *p);
 
 #endif

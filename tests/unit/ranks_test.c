@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <malloc.h>
 
+#include "driver/split/split.h"
 #include "driver/stc.h"
 #include "driver/tune/trial.h"
 
@@ -189,13 +190,72 @@ static void test_memory(void **state) {
   (void)state;
 }
 
+/* Notes a value of a reduction. */
+static void note(void *user, const StcReduction *r) {
+  double *sum = user;
+  *sum = *sum * 3 + r->f;
+}
+
+/* Has the plan make 5 steps; all that its reductions came to, in one number. */
+static double reduced(StcPlan *p, StcProgram *g, bool parts) {
+  double sum = 0;
+  stc_plan_series(p, note, &sum);
+  run(p, g, parts);
+  return sum;
+}
+
+/* Reductions without the whole grid on any process: all are told what one plan comes to. */
+static void test_reduced(void **state) {
+  World w;
+  StcPlan *p, *whole;
+  StcRanks ranks = {.parts = true};
+  char source[2048];
+  snprintf(source, sizeof source, "%sreduce r = sum(f64(U[1,0]) * A[0,-1][1]) over [1 .. N-2, 0 .. M-1] every 1;\n",
+           text);
+  compile(&w, source);
+  assert_int_equal(stc_plan_new(w.p, "ref", 0, NULL, &whole), STC_OK);
+  double want = reduced(whole, w.p, false);
+  assert_true(want != 0);
+  assert_int_equal(stc_plan_restart(whole), STC_OK);
+  assert_true(reduced(whole, w.p, false) == want);
+  assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "sim", "2x3/2", 0, NULL, &p), STC_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_true(reduced(p, w.p, true) == want);
+    assert_int_equal(stc_plan_restart(p), STC_OK);
+  }
+  stc_plan_free(p);
+  stc_plan_free(whole);
+  end(&w);
+  (void)state;
+}
+
+/* A reduction that looks at ghost cells which were not brought up to date is found by the simulator. */
+static void test_stale(void **state) {
+  World w;
+  StcPlan *p;
+  StcRanks ranks = {.parts = true};
+  compile(&w, "grid G = [0 .. 12, 0 .. 9], 5;\nfield U : f32 on G outside clamp;\ninit i(U)[G] = f32(idx(0));\n"
+              "stencil s(U)[G] = U * 0.5;\nreduce r = sum(U[1,0]) over G every 1;\n");
+  for (int faulty = 0; faulty < 2; faulty++) {
+    assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "sim", "6/1", 0, NULL, &p), STC_OK);
+    p->split->ntransfers = faulty ? 0 : p->split->ntransfers;
+    assert_int_equal(stc_plan_run(p, 2, NULL), faulty ? STC_INTERNAL : STC_OK);
+    stc_plan_free(p);
+  }
+  const char *said = w.messages.first;
+  assert_true(strstr(said, "of 'U'") || strstr(said, "its own message says why"));
+  assert_true(!strstr(said, "of 'U'") || strstr(said, "was not brought up to date for the level after"));
+  end(&w);
+  (void)state;
+}
+
 /* What cannot be, on all processes. */
 static void test_refused(void **state) {
   World w;
   StcPlan *p;
   StcRanks ranks = {.parts = true};
   char source[2048];
-  snprintf(source, sizeof source, "%sreduce r = sum(U) over G every 2;\n", text);
+  snprintf(source, sizeof source, "%sparam sx[3] : i32;\ninject shot(U) += 0.5 at [sx, 2] up to 3;\n", text);
   compile(&w, source);
   assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "ref", "6", 0, NULL, &p), STC_USAGE);
   assert_null(p);
@@ -224,8 +284,9 @@ static void test_missing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest with[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_whole),
-                                    cmocka_unit_test(test_memory), cmocka_unit_test(test_refused)};
+  const struct CMUnitTest with[] = {cmocka_unit_test(test_parts),  cmocka_unit_test(test_whole),
+                                    cmocka_unit_test(test_memory), cmocka_unit_test(test_reduced),
+                                    cmocka_unit_test(test_stale),  cmocka_unit_test(test_refused)};
   const struct CMUnitTest without[] = {cmocka_unit_test(test_missing)};
   return getenv("STC_MPI") ? cmocka_run_group_tests(with, NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
 }

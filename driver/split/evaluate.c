@@ -1,0 +1,546 @@
+/* evaluate.c: reductions and probes where no rank has the whole grid. A program of its own for each has every part
+ * compute the values at the points that it has (pass distribute, option watch) from the part's own fields. The values
+ * of a row of a reduction's region (ir/run.h) come together on the rank that has its first point; those of rows on rank
+ * 0, which combines them and tells all. So the order is that of one device, and no rank gets more than a number a row.
+ */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of rows that are on their way from rank to rank at once, at most. */
+enum { BATCH = 1 << 21 };
+
+/* What is looked at: number `number` of the program's reductions and, behind them, probes. around: its values depend on
+ * other points than their own. plan: of the parts of this rank; their value field's number is the last. */
+struct Watching {
+  StcProgram *program;
+  bool around;
+  StcPlan **plan;
+};
+
+/* ---------------------------------------------------------------- making them */
+
+/* Does a body on the points of `box` read anything but cells at its own point? */
+static bool looks_around(const Module *m, const Box *box, const Block *body) {
+  for (const Op *op = body->first; op; op = op->next) {
+    if (op->code != OP_ACCESS)
+      continue;
+    if (box_inside(box, &m->fields[op->sym].box) != 1)
+      return true;
+    for (int d = 0; d < box->rank; d++)
+      if (op->off[d])
+        return true;
+  }
+  return false;
+}
+
+/* The slot of the plan that holds field `field`, NULL: none. */
+static Slot *field_slot(StcPlan *p, int field) {
+  return p->slot_of_field[field] < 0 ? NULL : &p->slots[p->slot_of_field[field]];
+}
+
+/* The number of a plan's value field. */
+static int value_field(const StcPlan *q) { return q->module->nfields - 1; }
+
+/* Memory for what is the plan's own; its fields are those of part `part` and get theirs when it runs. */
+static StcStatus take_memory(StcPlan *q) {
+  StcStatus s = STC_OK;
+  for (int f = 0; f < value_field(q); f++)
+    if (field_slot(q, f))
+      field_slot(q, f)->foreign = true;
+  for (int i = 0; i < q->nslots && !s; i++)
+    if (!q->slots[i].foreign)
+      s = device_alloc(&q->device, "the values that a reduction or probe looks at", q->slots[i].size + 16, 0,
+                       &q->slots[i].memory);
+  return s;
+}
+
+StcStatus watching_open(StcPlan *p, const char *cut) {
+  Split *s = p->split;
+  const Module *m = p->program->reference;
+  StcStatus st = STC_OK;
+  s->watching = ARENA_ARRAY(p->w.arena, Watching, m->nreductions + m->nprobes + 1);
+  for (int k = 0; k < m->nreductions + m->nprobes && !st; k++) {
+    Watching *w = &s->watching[s->nwatching++];
+    const Probe *x = k < m->nreductions ? NULL : &m->probes[k - m->nreductions];
+    w->around = x ? looks_around(m, &x->box, x->body) : looks_around(m, &m->reductions[k].over, m->reductions[k].body);
+    w->plan = ARENA_ARRAY(p->w.arena, StcPlan *, s->end - s->begin + 1);
+    st = program_watch(p->program, cut, k, &w->program);
+  }
+  return st;
+}
+
+StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const char *const *defines) {
+  Split *s = p->split;
+  StcStatus st = STC_OK;
+  for (int k = 0; k < s->nwatching && !st; k++) {
+    StcPlan **q = &s->watching[k].plan[i - s->begin];
+    st = plan_prepare(s->watching[k].program, device, n, defines, q);
+    if (st)
+      return st;
+    (*q)->hollow = (*q)->no_replay = true;
+    st = plan_reset(*q, n, defines);
+    if (!st)
+      st = take_memory(*q);
+  }
+  return st;
+}
+
+void watching_close(StcPlan *p) {
+  Split *s = p->split;
+  for (int k = 0; k < s->nwatching && s->watching; k++) {
+    for (int i = s->begin; i < s->end && s->watching[k].plan; i++)
+      stc_plan_free(s->watching[k].plan[i - s->begin]);
+    stc_program_free(s->watching[k].program);
+  }
+  s->nwatching = 0;
+}
+
+StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t bytes) {
+  Split *s = p->split;
+  const char *name = stc_program_array_name(p->program, array);
+  StcStatus st = STC_OK;
+  for (int k = 0; k < s->nwatching && !st; k++)
+    for (int i = s->begin; i < s->end && !st; i++) {
+      StcPlan *q = s->watching[k].plan[i - s->begin];
+      q->hollow = false;
+      st = stc_plan_set_array(q, stc_program_find_array(q->program, name), data, bytes);
+      q->hollow = true;
+    }
+  int a = module_find_param_array(p->module, name);
+  if (st || a < 0 || !p->module->nlists)
+    return st;
+  free(p->coordinates[a]);
+  p->coordinates[a] = malloc(bytes + 1);
+  if (!p->coordinates[a])
+    return computer_no_room(p->w.context, "the coordinates of points", name, (double)bytes);
+  memcpy(p->coordinates[a], data, bytes);
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- what the parts see */
+
+/* Has the simulator know of the fields' ghost cells what it knows of the part's: a copy, for it ages with the run. */
+static void lend_ghosts(StcPlan *q, const StcPlan *part, int64_t age) {
+  if (!q->ghosts) {
+    q->ghosts = ARENA_NEW(q->w.arena, Ghosts);
+    *q->ghosts = *part->ghosts;
+    q->ghosts->levels = ARENA_ARRAY(q->w.arena, int64_t *, q->module->nfields + 1);
+  }
+  q->ghosts->age = age;
+  for (int f = 0; f < value_field(q); f++) {
+    int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
+    int mine = module_find_field(part->module, q->module->fields[f].name);
+    int64_t **to = &q->ghosts->levels[f], *from = mine < 0 ? NULL : part->ghosts->levels[mine];
+    if (from && !*to)
+      *to = ARENA_ARRAY(q->w.arena, int64_t, n + 1);
+    if (from)
+      memcpy(*to, from, (size_t)n * sizeof *from);
+  }
+}
+
+/* Gives the plan the fields and the values of reductions that the part has now. */
+static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const StcPlan *p) {
+  for (int f = 0; f < value_field(q); f++) {
+    int mine = module_find_field(part->module, q->module->fields[f].name);
+    Slot *slot = field_slot(q, f);
+    if (slot && mine >= 0 && part->slot_of_field[mine] >= 0)
+      slot->memory = part->slots[part->slot_of_field[mine]].memory;
+  }
+  for (int i = 0; i < q->module->nscalars; i++) {
+    int whole = q->module->scalars[i].is_reduction ? module_find_scalar(p->module, q->module->scalars[i].name) : -1;
+    if (whole >= 0)
+      q->scalars[i] = p->scalars[whole];
+  }
+  if (part->ghosts)
+    lend_ghosts(q, part, s->age);
+}
+
+/* Has part `i` compute the values of watch number `k`. */
+static StcStatus look(StcPlan *p, int k, int i) {
+  StcPlan *q = p->split->watching[k].plan[i - p->split->begin];
+  lend_part(q, p->split->part[i].plan, p->split, p);
+  q->first = q->done = p->done;
+  q->inits_done = q->evaluated = true;
+  StcStatus s = plan_run_steps(q, 1, true, NULL);
+  if (!s && !q->device.kind->whole)
+    s = q->device.kind->wait(&q->device);
+  return s;
+}
+
+/* The values of watch `k` on part `i`, as an array over *at: in memory of their own (malloc, in *own), or where they
+ * are. NULL after an error. */
+static const char *fetch_values(StcPlan *p, int k, int i, CellArray *at, char **own, StcStatus *s) {
+  StcPlan *q = p->split->watching[k].plan[i - p->split->begin];
+  const Slot *slot = field_slot(q, value_field(q));
+  PartPlan place = {.module = q->module, .scalars = q->scalars};
+  *at = part_array(&place, value_field(q));
+  *own = NULL;
+  if (*s || q->device.kind->whole)
+    return *s ? NULL : slot->memory;
+  *own = malloc(slot->size + 1);
+  if (!*own)
+    *s = computer_no_room(p->w.context, "what", "a reduction looks at", (double)slot->size);
+  if (!*s && slot->size)
+    *s = q->device.kind->fetch(&q->device, *own, slot->memory, slot->size);
+  return *s ? NULL : *own;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* The rows of a region on the points [lo .. hi], whole ones, which parts begin .. end - 1 have together. The rank of
+ * part `begin` leads. */
+typedef struct Strip {
+  int begin, end;
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+} Strip;
+
+/* An evaluation. over: its region; values: of the parts of this rank, each over `at`; rows, n: of the strips that this
+ * rank leads, in order. */
+typedef struct Rows {
+  StcPlan *p;
+  const Reduction *r;
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  const char **values;
+  CellArray *at;
+  Const *rows;
+  int64_t n;
+} Rows;
+
+/* Memory that a rank cannot do without, for others wait for it. */
+static void *must_have(StcPlan *p, const char *what, double bytes) {
+  void *memory = malloc((size_t)bytes + 1);
+  if (!memory)
+    split_die(p, what, bytes);
+  return memory;
+}
+
+/* The number of rows of a strip. */
+static int64_t strip_rows(const Split *s, const Strip *x) {
+  int64_t n = 1;
+  for (int d = 0; d < s->rank - 1; d++)
+    n *= x->hi[d] >= x->lo[d] ? x->hi[d] - x->lo[d] + 1 : 0;
+  return n;
+}
+
+/* What part `i` has of the strip in the last dimension; how many points. */
+static int64_t part_points(const Split *s, const Strip *x, int i, int64_t *first) {
+  int d = s->rank - 1;
+  int64_t lo = x->lo[d] > s->part[i].lo[d] ? x->lo[d] : s->part[i].lo[d],
+          hi = x->hi[d] < s->part[i].hi[d] ? x->hi[d] : s->part[i].hi[d];
+  *first = lo;
+  return hi >= lo ? hi - lo + 1 : 0;
+}
+
+/* Calls fn for all strips of the region, in order. */
+static void each_strip(Rows *r, void (*fn)(Rows *r, const Strip *x, void *user), void *user) {
+  const Split *s = r->p->split;
+  int last = s->rank - 1, across = (int)s->parts[last];
+  for (int i = 0; i < s->nparts; i += s->rank > 1 ? across : s->nparts) {
+    Strip x = {.begin = i, .end = i + across};
+    for (int d = 0; d < s->rank; d++) {
+      bool cut = d < last;
+      x.lo[d] = cut && s->part[i].lo[d] > r->lo[d] ? s->part[i].lo[d] : r->lo[d];
+      x.hi[d] = cut && s->part[i].hi[d] < r->hi[d] ? s->part[i].hi[d] : r->hi[d];
+    }
+    if (s->rank > 1 && x.hi[last] >= x.lo[last] && strip_rows(s, &x) > 0)
+      fn(r, &x, user);
+  }
+  for (int64_t at = r->lo[0]; s->rank == 1 && at <= r->hi[0]; at += REDUCE_ROW) {
+    Strip x = {.lo = {at}, .hi = {at + REDUCE_ROW - 1 < r->hi[0] ? at + REDUCE_ROW - 1 : r->hi[0]}};
+    while (s->part[x.begin].hi[0] < at)
+      x.begin++;
+    for (x.end = x.begin + 1; x.end < s->nparts && s->part[x.end].lo[0] <= x.hi[0];)
+      x.end++;
+    fn(r, &x, user);
+  }
+}
+
+/* Copies what part `i`, of this rank, has of `n` rows of the strip from number `first` on to `out`, whose rows are
+ * `width` values long. */
+static void take_rows(const Rows *r, const Strip *x, int i, int64_t first, int64_t n, int64_t width, Const *out) {
+  const Split *s = r->p->split;
+  const CellArray *a = &r->at[i - s->begin];
+  int last = s->rank - 1;
+  int64_t from, points = part_points(s, x, i, &from);
+  for (int64_t k = 0; k < n; k++) {
+    int64_t rest = first + k, at[MAX_RANK] = {0}, cell = 0;
+    for (int d = last - 1; d >= 0; d--) {
+      int64_t extent = x->hi[d] - x->lo[d] + 1;
+      at[d] = x->lo[d] + rest % extent;
+      rest /= extent;
+    }
+    at[last] = from;
+    for (int d = 0; d < s->rank; d++)
+      cell = cell * (a->hi[d] - a->lo[d] + 1) + at[d] - a->lo[d];
+    memcpy(out + k * width, r->values[i - s->begin] + cell * (int64_t)sizeof *out, (size_t)points * sizeof *out);
+  }
+}
+
+/* Brings `n` rows of the strip together on the rank that leads it, at `lines`, which others do not have. */
+static void bring_rows(Rows *r, const Strip *x, int64_t first, int64_t n, int64_t width, Const *lines) {
+  const Split *s = r->p->split;
+  int leader = s->part[x->begin].rank;
+  for (int i = x->begin; i < x->end; i++) {
+    int64_t from, points = part_points(s, x, i, &from);
+    bool mine = s->part[i].plan != NULL;
+    Const *at = lines ? lines + from - x->lo[s->rank - 1] : NULL;
+    if (!points || (!mine && !lines))
+      continue;
+    if (mine && lines) {
+      take_rows(r, x, i, first, n, width, at);
+      continue;
+    }
+    size_t bytes = (size_t)(n * points) * sizeof *lines;
+    Const *packed = must_have(r->p, "the values of a reduction", (double)bytes);
+    if (mine)
+      take_rows(r, x, i, first, n, points, packed);
+    net_message(s->net, mine ? leader : s->part[i].rank, mine, packed, bytes);
+    for (int64_t k = 0; k < n && lines; k++)
+      memcpy(at + k * width, packed + k * points, (size_t)points * sizeof *at);
+    free(packed);
+  }
+}
+
+/* Computes the values of the strip's rows, on the rank that leads it (an each_strip callback). */
+static void compute_strip(Rows *r, const Strip *x, void *user) {
+  const Split *s = r->p->split;
+  int64_t width = x->hi[s->rank - 1] - x->lo[s->rank - 1] + 1, n = strip_rows(s, x),
+          batch = BATCH / width > 1 ? BATCH / width : 1;
+  bool leads = s->part[x->begin].plan != NULL, any = leads;
+  (void)user;
+  for (int i = x->begin; i < x->end; i++)
+    any |= s->part[i].plan != NULL;
+  if (!any)
+    return;
+  batch = batch < n ? batch : n;
+  Const *lines = leads ? must_have(r->p, "the values of a reduction", (double)(batch * width) * sizeof *lines) : NULL;
+  for (int64_t first = 0, now; first < n; first += now) {
+    now = n - first < batch ? n - first : batch;
+    bring_rows(r, x, first, now, width, lines);
+    for (int64_t k = 0; k < now && leads; k++)
+      r->rows[r->n++] = reduce_row(r->r->op, r->r->type, lines + k * width, width);
+  }
+  free(lines);
+}
+
+/* Counts rows by the rank that leads them (an each_strip callback; user: a number for each rank). */
+static void count_strip(Rows *r, const Strip *x, void *user) {
+  int64_t *count = user;
+  count[r->p->split->part[x->begin].rank] += strip_rows(r->p->split, x);
+}
+
+/* Where rows come from, rank by rank, and go to in order of the region. */
+typedef struct Placing {
+  Const **from, *to;
+} Placing;
+
+/* Puts the strip's rows where they belong (an each_strip callback; user: a Placing). */
+static void place_strip(Rows *r, const Strip *x, void *user) {
+  const Split *s = r->p->split;
+  Placing *place = user;
+  Const **from = &place->from[s->part[x->begin].rank];
+  int64_t n = strip_rows(s, x);
+  if (s->rank == 1)
+    place->to[(x->lo[0] - r->lo[0]) / REDUCE_ROW] = *(*from)++;
+  for (int64_t k = 0; k < n && s->rank > 1; k++) {
+    int64_t rest = k, at[MAX_RANK] = {0}, row = 0;
+    for (int d = s->rank - 2; d >= 0; d--) {
+      int64_t extent = x->hi[d] - x->lo[d] + 1;
+      at[d] = x->lo[d] + rest % extent;
+      rest /= extent;
+    }
+    for (int d = 0; d < s->rank - 1; d++)
+      row = row * (r->hi[d] - r->lo[d] + 1) + at[d] - r->lo[d];
+    place->to[row] = *(*from)++;
+  }
+}
+
+/* All rows' values combined, on rank 0; others send theirs. count: rows by rank, `all` in all. */
+static Const combine_rows(Rows *r, const int64_t *count, int64_t all) {
+  Net *net = r->p->split->net;
+  Const value = reduce_identity(r->r->op, r->r->type);
+  if (net->rank > 0) {
+    if (r->n)
+      net_message(net, 0, true, r->rows, (size_t)r->n * sizeof *r->rows);
+    return value;
+  }
+  Const *from[net->size], *next[net->size], *rows = must_have(r->p, "the values of rows", (double)all * sizeof *rows);
+  for (int i = 0; i < net->size; i++) {
+    from[i] = i ? must_have(r->p, "the values of rows", (double)count[i] * sizeof *rows) : r->rows;
+    next[i] = from[i];
+    if (i && count[i])
+      net_message(net, i, false, from[i], (size_t)count[i] * sizeof *rows);
+  }
+  each_strip(r, place_strip, &(Placing){next, rows});
+  value = reduce_rows(r->r->op, r->r->type, rows, all);
+  for (int i = 1; i < net->size; i++)
+    free(from[i]);
+  free(rows);
+  return value;
+}
+
+/* The reduction's value from those at the points of all parts: the same on all ranks. */
+static Const reduce_parts(Rows *r) {
+  Net *net = r->p->split->net;
+  int64_t count[net->size], all = 0;
+  memset(count, 0, sizeof count);
+  each_strip(r, count_strip, count);
+  for (int i = 0; i < net->size; i++)
+    all += count[i];
+  r->rows = must_have(r->p, "the values of rows", (double)count[net->rank] * sizeof *r->rows);
+  each_strip(r, compute_strip, NULL);
+  Const value = combine_rows(r, count, all);
+  free(r->rows);
+  net->broadcast(net, &value, sizeof value, 0);
+  return value;
+}
+
+/* ---------------------------------------------------------------- reductions */
+
+/* Evaluates reduction number `k`, on all ranks. */
+static StcStatus evaluate(StcPlan *p, int k) {
+  Split *split = p->split;
+  int here = split->end - split->begin;
+  StcStatus s = STC_OK;
+  const char *values[here];
+  CellArray at[here];
+  char *own[here];
+  Rows r = {.p = p, .r = &p->module->reductions[k], .values = values, .at = at};
+  memset(own, 0, sizeof own);
+  for (int d = 0; d < split->rank; d++) {
+    r.lo[d] = affine_eval(r.r->over.lo[d], p->scalars, NULL);
+    r.hi[d] = affine_eval(r.r->over.hi[d], p->scalars, NULL);
+  }
+  for (int i = 0; i < here && !s; i++)
+    s = look(p, k, split->begin + i);
+  for (int i = 0; i < here && !s; i++)
+    values[i] = fetch_values(p, k, split->begin + i, &at[i], &own[i], &s);
+  s = split_agree(p, s);
+  bool stop = false;
+  if (!s) {
+    plan_take_value(p, r.r, p->done, reduce_parts(&r));
+    if (!reduction_judge(p->module, r.r, p->scalars, p->done, &stop, p->w.diags))
+      s = STC_INPUT;
+  }
+  for (int i = 0; i < here; i++)
+    free(own[i]);
+  return s;
+}
+
+/* ---------------------------------------------------------------- probes */
+
+/* The part that owns the point, -1: none. */
+static int owner_of(const Split *s, const int64_t *at) {
+  for (int i = 0; i < s->nparts; i++) {
+    bool mine = true;
+    for (int d = 0; d < s->rank; d++)
+      mine = mine && at[d] >= s->part[i].lo[d] && at[d] <= s->part[i].hi[d];
+    if (mine)
+      return i;
+  }
+  return -1;
+}
+
+/* The value of watch `k` at a point that part `i`, of this rank, owns. */
+static StcStatus fetch_point(StcPlan *p, int k, int i, const int64_t *at, size_t size, char *out) {
+  StcPlan *q = p->split->watching[k].plan[i - p->split->begin];
+  PartPlan place = {.module = q->module, .scalars = q->scalars};
+  CellArray a = part_array(&place, value_field(q));
+  int64_t cell = 0;
+  for (int d = 0; d < p->split->rank; d++)
+    cell = cell * (a.hi[d] - a.lo[d] + 1) + at[d] - a.lo[d];
+  const char *from = (const char *)field_slot(q, value_field(q))->memory + cell * (int64_t)size;
+  if (q->device.kind->whole)
+    return memcpy(out, from, size), STC_OK;
+  return q->device.kind->fetch(&q->device, out, from, size);
+}
+
+/* The coordinates of point number `n` of what the probe looks at. */
+static void probe_point(const StcPlan *p, const Probe *x, int64_t n, int64_t at[MAX_RANK]) {
+  const PointList *l = probe_list(p->module, x);
+  for (int d = 0; d < p->split->rank; d++)
+    at[d] = affine_eval(x->box.lo[d], p->scalars, NULL);
+  if (l)
+    list_point(p->module, l, p->scalars, p->coordinates, n, at);
+}
+
+/* Fills those of the `n` values of a row whose points this rank owns. */
+static StcStatus fill_row(StcPlan *p, const Probe *x, int k, int64_t n, size_t size, char *row) {
+  StcStatus s = STC_OK;
+  int64_t at[MAX_RANK];
+  for (int64_t point = 0; point < n && !s; point++) {
+    probe_point(p, x, point, at);
+    int owner = owner_of(p->split, at);
+    if (owner >= 0 && p->split->part[owner].plan)
+      s = fetch_point(p, k, owner, at, size, row + (size_t)point * size);
+  }
+  return s;
+}
+
+/* Takes each value of a row from the rank that owns its point: `all` has the rows of all ranks. */
+static void join_row(const StcPlan *p, const Probe *x, int64_t n, size_t size, const char *all, char *row) {
+  int64_t at[MAX_RANK];
+  for (int64_t point = 0; point < n; point++) {
+    probe_point(p, x, point, at);
+    int owner = owner_of(p->split, at), rank = owner < 0 ? 0 : p->split->part[owner].rank;
+    memcpy(row + (size_t)point * size, all + ((size_t)rank * (size_t)n + (size_t)point) * size, size);
+  }
+}
+
+/* Has all ranks see what probe number `i` sees now. */
+static StcStatus see(StcPlan *p, int i) {
+  Split *split = p->split;
+  const Module *m = p->module;
+  const Probe *x = &m->probes[i];
+  const PointList *l = probe_list(m, x);
+  int k = m->nreductions + i;
+  int64_t n = list_length(m, l, p->scalars);
+  size_t size = (size_t)type_size(x->type), bytes = (size_t)n * size;
+  StcStatus s = !l || list_check(m, l, p->scalars, p->coordinates, p->w.diags) ? STC_OK : STC_INPUT;
+  char *row = calloc(bytes + 1, 1), *all = must_have(p, "what a probe sees", (double)bytes * split->net->size);
+  for (int part = split->begin; part < split->end && !s; part++)
+    s = look(p, k, part);
+  if (!s)
+    s = row ? fill_row(p, x, k, n, size, row) : computer_no_room(p->w.context, "what", "a probe sees", (double)bytes);
+  s = split_agree(p, s);
+  if (!s) {
+    split->net->gather(split->net, row, bytes, all);
+    join_row(p, x, n, size, all, row);
+    plan_take_row(p, x, p->done, row);
+  }
+  free(row);
+  free(all);
+  return s;
+}
+
+/* ---------------------------------------------------------------- what is due */
+
+/* Is watch number `k` due now? */
+static bool is_due(const StcPlan *p, int k) {
+  const Module *m = p->module;
+  return k < m->nreductions ? reduction_is_due(&m->reductions[k], p->done)
+                            : p->done % m->probes[k - m->nreductions].every == 0;
+}
+
+bool watching_needs_ghosts(const StcPlan *p) {
+  for (int k = 0; k < p->split->nwatching; k++)
+    if (p->split->watching[k].around && is_due(p, k))
+      return true;
+  return false;
+}
+
+StcStatus watching_evaluate(StcPlan *p, bool probes) {
+  const Module *m = p->module;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < m->nprobes && !s && probes; i++)
+    if (is_due(p, m->nreductions + i))
+      s = see(p, i);
+  if (probes)
+    p->unseen = p->done + 1;
+  for (int k = 0; k < m->nreductions && !s; k++)
+    if (is_due(p, k))
+      s = evaluate(p, k);
+  return s;
+}

@@ -1,0 +1,100 @@
+/* distribute-watch.c: what reductions and probes look at, as stencils. Each has a field of its own for its values, and
+ * a stencil before all others of the step that writes it. The program for a part has them while ghost cells are
+ * counted, so that a part has those that they need, and then loses them; the program that is made to look at one of
+ * them (option watch) has that one and nothing else: it changes none of the other fields, which are the part's own. */
+#include "passes/stencil/distribute.h"
+
+/* Adds the field of a watch: its values at the points of `box`. */
+static int32_t add_field(Module *m, const char *name, Type type, Box box, Loc loc) {
+  Field f = {.name = arena_printf(m->arena, "%s.watched", name), .type = type, .box = box, .present = -1, .loc = loc};
+  for (int k = 2; module_find_field(m, f.name) >= 0; k++)
+    f.name = arena_printf(m->arena, "%s.watched.%d", name, k);
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+  return m->nfields - 1;
+}
+
+/* The stencil that writes it, whose body is a copy of `body`. */
+static Stencil watch_stencil(Module *m, const char *name, Type type, Box box, Block *body, Loc loc) {
+  Stencil st = {.name = name, .ntargets = 1, .npieces = 1, .loc = loc};
+  st.targets = ARENA_NEW(m->arena, int32_t);
+  st.targets[0] = add_field(m, name, type, box, loc);
+  st.pieces = ARENA_NEW(m->arena, Piece);
+  st.pieces[0] = (Piece){.box = box, .ntargets = 1, .targets = st.targets, .loc = loc};
+  block_renumber(body, 0);
+  st.pieces[0].body = block_clone(m->arena, body, NULL, NULL);
+  return st;
+}
+
+/* A list of fields that is the module's own: others may share the one there is. */
+static void own_fields(Module *m) {
+  Field *all = NULL;
+  int32_t n = 0;
+  for (int i = 0; i < m->nfields; i++)
+    ARENA_PUSH(m->arena, all, n, m->fields[i]);
+  m->fields = all;
+}
+
+/* Nobody looks up points of lists in a part: the fields for that hold nothing. */
+static void drop_lists(Module *m) {
+  for (int i = 0; i < m->nlists; i++) {
+    m->fields[m->lists[i].field].temp = true;
+    m->fields[m->lists[i].field].input = false;
+  }
+}
+
+void distribute_add_watches(Parts *p) {
+  Module *m = p->m;
+  Stencil *all = NULL;
+  int32_t n = 0;
+  if (!p->watches)
+    return;
+  p->nfields = m->nfields;
+  p->nwatches = m->nreductions + m->nprobes;
+  own_fields(m);
+  drop_lists(m);
+  for (int i = 0; i < m->nreductions; i++) {
+    const Reduction *r = &m->reductions[i];
+    Stencil st = watch_stencil(m, r->name, r->type, r->over, r->body, r->loc);
+    ARENA_PUSH(m->arena, all, n, st);
+  }
+  for (int i = 0; i < m->nprobes; i++) {
+    const Probe *x = &m->probes[i];
+    Stencil st = watch_stencil(m, x->name, x->type, x->box, x->body, x->loc);
+    ARENA_PUSH(m->arena, all, n, st);
+  }
+  for (int i = 0; i < m->nstencils; i++)
+    ARENA_PUSH(m->arena, all, n, m->stencils[i]);
+  m->stencils = all;
+  m->nstencils = n;
+}
+
+/* Leaves nothing but number `watch`: fields that stay as they are, and what it writes, whose field becomes number
+ * `nfields`. */
+static void keep_watch(Parts *p) {
+  Module *m = p->m;
+  m->stencils = &m->stencils[p->watch];
+  m->nstencils = 1;
+  m->fields[p->nfields] = m->fields[p->nfields + p->watch];
+  m->nfields = p->nfields + 1;
+  m->stencils->targets[0] = p->nfields;
+  for (int k = 0; k < m->stencils->npieces; k++)
+    m->stencils->pieces[k].targets[0] = p->nfields;
+  m->ninits = 0;
+  for (int f = 0; f < m->nfields; f++)
+    m->fields[f].past = m->fields[f].history = 0;
+}
+
+void distribute_end_watches(Parts *p) {
+  Module *m = p->m;
+  if (p->watches && p->watch >= 0 && p->watch < p->nwatches) {
+    keep_watch(p);
+  } else if (p->watches) {
+    Stencil *rest = NULL;
+    int32_t n = 0;
+    for (int i = p->nwatches; i < m->nstencils; i++)
+      ARENA_PUSH(m->arena, rest, n, m->stencils[i]);
+    m->stencils = rest;
+    m->nstencils = n;
+    m->nfields = p->nfields;
+  }
+}
