@@ -68,12 +68,14 @@ static double grown(const StcPlan *p, int i, int64_t left) {
   return times;
 }
 
-/* The number of launches of `steps` steps from one exchange to the next that is best for part `i`. */
+/* The number of launches of `steps` steps from one exchange to the next that is best for part `i`. Launches that are
+ * not trimmed compute all ghost cells each time. */
 static int64_t best_launches(const StcPlan *p, int i, int64_t steps) {
   double launch = launch_seconds(p, i), sum = 0, least = 0;
+  bool trimmed = launches_trimmed(p->split->part[i].plan);
   int64_t best = 1;
   for (int64_t n = 1; n <= MOST_LAUNCHES; n++) {
-    sum += launch * grown(p, i, (n - 1) * steps);
+    sum = trimmed ? sum + launch * grown(p, i, (n - 1) * steps) : (double)n * launch * grown(p, i, n * steps);
     double each = (sum + exchange_seconds) / (double)n;
     if (n > 1 && each > 0.995 * least)
       continue;

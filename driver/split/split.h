@@ -219,6 +219,8 @@ void net_message(Net *net, int peer, bool send, void *data, size_t size);
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
 /* Has part `i` make `steps` steps; early: transport->early follows at once. */
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
+/* Does each launch of a part's plan, which is prepared, compute no more than those behind it need? */
+bool launches_trimmed(const StcPlan *q);
 /* Before the whole of a part's last launch is done, when its LANE_EDGES has come to its mark: are the cells of the
  * transfer there, if it is the one that sends; is nobody there at work any more where they go to, if it is the other?
  */

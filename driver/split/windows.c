@@ -16,14 +16,19 @@ static int window_dimension(const Module *m) {
   return -1;
 }
 
-/* Does the kernel that launching `named` comes to cover what the module's `gives` says? */
+/* Does the kernel cover what the module's `gives` says? */
+static bool covers_gives(const Module *m, const Kernel *k, int d) {
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_SCALAR && k->args[i].index == m->part->gives.lo[d].t[0].scalar)
+      return true;
+  return false;
+}
+
+/* The kernel that launching `named` comes to, if it does so; else NULL. */
 static const Kernel *window_kernel(const StcPlan *q, int named, int d) {
   const Module *m = q->build->code.module;
   const Kernel *k = &m->kernels[kernel_chosen(m, named, q->scalars)];
-  for (int i = 0; i < k->nargs; i++)
-    if (k->args[i].kind == KARG_SCALAR && k->args[i].index == m->part->gives.lo[d].t[0].scalar)
-      return k;
-  return NULL;
+  return covers_gives(m, k, d) ? k : NULL;
 }
 
 /* Where the last launch of the sequence, and those beside it, begin among its ops; its number of ops if there is none.
@@ -46,6 +51,16 @@ static int64_t window_tile(const StcPlan *q, const HostSeq *seq, int d) {
     tile = k->tile[d];
   }
   return tile;
+}
+
+bool launches_trimmed(const StcPlan *q) {
+  const Module *m = q->build->code.module;
+  const HostSeq *seq = &m->host.seqs[0];
+  int d = window_dimension(m);
+  bool all = d >= 0;
+  for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++)
+    all = all && covers_gives(m, &m->kernels[seq->ops[i].a], d);
+  return all;
 }
 
 /* The plan's scalars with [lo .. hi] as what launches give out along dimension `d`. */
