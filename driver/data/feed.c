@@ -10,11 +10,13 @@
 /* How many steps may be unwritten. */
 enum { DEPTH = 2 };
 
-/* The values of one step and which writers want them. loans: of the sources that the plan lends; data: copies of the
- * others (malloc; kept from step to step). */
+/* The values of one step and which writers want them. turn: how many steps there were before; last: it is of the last
+ * step, which writers that have it already look at once more. loans: of the sources that the plan lends; data: copies
+ * of the others (malloc; kept from step to step). */
 typedef struct Snapshot {
-  int64_t step;
-  bool *wanted;
+  int64_t step, turn;
+  bool last;
+  enum { UNWANTED, WRITTEN, LOOKED_AT } * wanted;
   void **data;
   Loan **loans;
 } Snapshot;
@@ -37,6 +39,7 @@ struct Feed {
   pthread_cond_t changed;
   Snapshot ring[DEPTH];
   int head, count; /* of the ring: the step that is written first, and how many there are */
+  int64_t turns;   /* steps that were handed to the thread */
   StcStatus status;
   const Source *nan; /* the first that had a NaN, NULL: none; at which point, behind how many steps */
   int64_t nan_point, nan_step;
@@ -99,13 +102,19 @@ static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s, const vo
   return status;
 }
 
+/* The first NaN of a source; -1: none is found. Looking through all of a large field takes as long as some steps of
+ * two cores, and a NaN spreads from step to step: in between a glance will do. */
+static int64_t find_nan(const Source *from, const Snapshot *s, const void *data) {
+  bool look = s->last || s->turn == 0 || glance_finds_nan(&from->info, data, s->turn);
+  return look ? first_nan(&from->info, data) : -1;
+}
+
 /* Notes the first NaN among what writer `w` has of the snapshot, `data`: fields, not launch-time arrays or a
- * checkpoint.
- */
+ * checkpoint. */
 static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s, const void *const *data) {
   for (int i = 0; i < w->nsources && !f->nan && w->format->ending; i++) {
     const Source *from = w->sources[i];
-    int64_t point = from->copy || from->at.array >= 0 ? -1 : first_nan(&from->info, data[i]);
+    int64_t point = from->copy || from->at.array >= 0 ? -1 : find_nan(from, s, data[i]);
     if (point < 0)
       continue;
     f->nan = from;
@@ -120,7 +129,8 @@ static StcStatus write_snapshot(Feed *f, const Snapshot *s) {
   for (int i = 0; i < f->nwriters && !status; i++)
     if (s->wanted[i] && !f->writers[i].failed) {
       const void *data[f->writers[i].nsources];
-      status = write_one(f, &f->writers[i], s, data);
+      status =
+          s->wanted[i] == WRITTEN ? write_one(f, &f->writers[i], s, data) : find_values(f, &f->writers[i], s, data);
       if (!status)
         look_for_nan(f, &f->writers[i], s, data);
     }
@@ -221,12 +231,16 @@ static bool find_wanted(Feed *f, Snapshot *s, int64_t step, int64_t every) {
   for (int i = 0; i < f->nwriters; i++) {
     Writer *w = &f->writers[i];
     bool due = every > 0 ? w->every == every : every == EVERY_LAST ? w->last : w->stopped;
-    s->wanted[i] = due && w->written != step;
-    any |= s->wanted[i];
-    if (s->wanted[i])
+    bool again = every == EVERY_LAST && f->turns > 1 && w->format->ending;
+    s->wanted[i] = !due ? UNWANTED : w->written != step ? WRITTEN : again ? LOOKED_AT : UNWANTED;
+    any |= s->wanted[i] != UNWANTED;
+    if (due)
       w->written = step;
   }
   s->step = step;
+  s->last = every <= 0;
+  s->turn = f->turns;
+  f->turns += any;
   return any;
 }
 
@@ -274,7 +288,7 @@ static bool make_ring(Feed *f, StcPlan *plan) {
     f->lent[k] = !f->sources[k].copy && f->sources[k].at.array < 0 &&
                  plan_may_lend(plan, f->sources[k].at.field, f->sources[k].at.component, often ? DEPTH : 0);
   for (int i = 0; i < DEPTH; i++) {
-    f->ring[i].wanted = calloc((size_t)f->nwriters + 1, sizeof(bool));
+    f->ring[i].wanted = calloc((size_t)f->nwriters + 1, sizeof *f->ring[i].wanted);
     f->ring[i].data = calloc((size_t)f->nsources + 1, sizeof(void *));
     f->ring[i].loans = calloc((size_t)f->nsources + 1, sizeof(Loan *));
     ok = ok && f->ring[i].wanted && f->ring[i].data && f->ring[i].loans;

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of a block that is looked through at once, in instructions on vectors. */
-enum { BLOCK = 4096 };
+/* Numbers of a block that is looked through at once, in instructions on vectors; points of a piece of a field, and
+ * which part of the pieces a glance takes. */
+enum { BLOCK = 4096, PIECE = 4096, GLANCE = 16 };
 
 /* Is one of the numbers NaN? */
 static bool any_single(const float *x, int64_t n) {
@@ -56,20 +57,40 @@ static int64_t first_of(StcType t, const char *data, int64_t n, int64_t stride) 
 
 static bool is_float(StcType t) { return t == STC_F16 || t == STC_BF16 || t == STC_F32 || t == STC_F64; }
 
-int64_t first_nan(const StcFieldInfo *f, const void *data) {
-  int64_t points = 1, first = -1;
+/* The points of the field. */
+static int64_t point_count(const StcFieldInfo *f) {
+  int64_t points = 1;
   for (int d = 0; d < f->rank; d++)
     points *= f->shape[d];
-  int64_t stride = points ? f->bytes / points : 0;
+  return points;
+}
+
+/* first_nan among the `n` points from `data` on, which take `stride` bytes each. */
+static int64_t first_in(const StcFieldInfo *f, const char *data, int64_t n, int64_t stride) {
+  int64_t first = -1;
   if (f->type != STC_COMPOSITE)
-    return is_float(f->type) ? first_of(f->type, data, points, stride) : -1;
+    return is_float(f->type) ? first_of(f->type, data, n, stride) : -1;
   for (int c = 0; c < f->ncomponents; c++) {
     const StcComponent *part = &f->components[c];
-    int64_t at = is_float(part->type) ? first_of(part->type, (const char *)data + part->offset, points, stride) : -1;
+    int64_t at = is_float(part->type) ? first_of(part->type, data + part->offset, n, stride) : -1;
     if (at >= 0 && (first < 0 || at < first))
       first = at;
   }
   return first;
+}
+
+int64_t first_nan(const StcFieldInfo *f, const void *data) {
+  int64_t points = point_count(f);
+  return first_in(f, data, points, points ? f->bytes / points : 0);
+}
+
+bool glance_finds_nan(const StcFieldInfo *f, const void *data, int64_t turn) {
+  int64_t points = point_count(f), stride = points ? f->bytes / points : 0;
+  bool small = f->bytes < FILE_LARGE;
+  for (int64_t at = small ? 0 : turn % GLANCE * PIECE; at < points; at += PIECE * (small ? 1 : GLANCE))
+    if (first_in(f, (const char *)data + at * stride, points - at < PIECE ? points - at : PIECE, stride) >= 0)
+      return true;
+  return false;
 }
 
 const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t size) {

@@ -213,6 +213,8 @@ StcStatus restart_check(const Job *j, const char *path, const Facts *f);
 /* The first point (in C order) of the values `data` of field `f` at which a number, or a component's, is NaN; -1: none.
  */
 int64_t first_nan(const StcFieldInfo *f, const void *data);
+/* Is there one in a part of the values, of a large field a sixteenth? Sixteen turns, numbered from any, see all. */
+bool glance_finds_nan(const StcFieldInfo *f, const void *data, int64_t turn);
 /* "[3, 5]": point number `point` in the coordinates of the grid, into `to`, which it returns. */
 const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t size);
 
@@ -229,7 +231,8 @@ StcStatus feed_open(StcPlan *plan, int n, Writer *writers, int nsources, const S
  * unwritten. An error of the thread is reported and returned here. */
 StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every);
 /* Waits until all is written, closes the files and ends the thread. Series with no step are not left behind. *files:
- * how many steps were written, by all. One warning names the first NaN that was written, if there was one. */
+ * how many steps were written, by all. One warning names the first NaN that was found in what was written: of large
+ * fields that are written often steps between the first and the last are glanced at. */
 StcStatus feed_close(Feed *f, int64_t *steps);
 
 #endif

@@ -264,6 +264,38 @@ def check_photo(np, folder, stc):
         assert done.returncode in (3, 5) and message in done.stderr, (words, done.stderr)
 
 
+def check_npy(np, folder, stc):
+    """NumPy's own arrays: small ones, structs, and large ones, whose elements begin at a page, read and mapped."""
+    run(stc, folder, "fields.stn", [("u", "u.npy"), ("s", "s.npy"), ("w", "w.npy")], "--steps=2")
+    assert (np.load(folder / "u.npy") == expected(np, "u", 2)).all() and (np.load(folder / "w.npy") == expected(np, "w", 2)).all()
+    structs = np.load(folder / "s.npy")
+    assert (structs["n"] == expected(np, "s.n", 2)).all() and (structs["v"][..., 2] == expected(np, "s.v.2", 2)).all()
+    run(stc, folder, "waves.stn", [("u", "large.npy")], "-DN=1030", "-DM=1041", "--in", "u=random:1", "--steps=0")
+    whole, mapped = np.load(folder / "large.npy"), np.load(folder / "large.npy", mmap_mode="r")
+    assert mapped.offset == 4096 and whole.shape == (1030, 1041) and (whole == mapped).all() and len(np.unique(whole)) > 1000
+
+
+def check_log(np, folder, stc):
+    """What reductions and probes came to, as HDF5, beside the same as columns."""
+    import csv
+    import h5py
+    given = ["--in", "src=random:1", "--in", "px=random:2", "--steps=9"]
+    for name in ("log.csv", "log.h5"):
+        run(stc, folder, "state.stn", [], "-fno-contract", *given, "--log", str(folder / name))
+    with open(folder / "log.csv", encoding="utf-8") as text, h5py.File(folder / "log.h5") as f:
+        rows = list(csv.DictReader(text))
+        columns = {c for c in rows[0] if c != "step"}
+        for group in ("reductions", "probes"):
+            for name, data in f[group].items():
+                values = data["value"][:].reshape(len(data["step"]), -1)
+                for k in range(values.shape[1]):
+                    column = name if f"{name}[{k}]" not in columns else f"{name}[{k}]"
+                    columns.discard(column)
+                    want = {int(row["step"]): float(row[column]) for row in rows if row[column] != ""}
+                    assert dict(zip(data["step"][:], values[:, k])) == want, (name, k)
+        assert not columns, columns
+
+
 def check(stc):
     """All checks."""
     import numpy as np
@@ -286,6 +318,8 @@ def check(stc):
         check_plane(np, folder, stc)
         check_pictures(np, folder, stc)
         check_photo(np, folder, stc)
+        check_npy(np, folder, stc)
+        check_log(np, folder, stc)
     print("h5py, Pillow, netCDF4 and vtk read what stc writes")
 
 
