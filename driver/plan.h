@@ -131,9 +131,11 @@ bool plan_is_hollow(const StcPlan *p, const char *name);
  * its parts back. (split/) */
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
 void split_close(StcPlan *p);
-/* Where no rank has the whole grid: an array to all parts of this rank; their next run begins at step 0. */
+/* Where no rank has the whole grid: an array to all parts of this rank; their next run begins at step 0; an array
+ * back. */
 StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes);
 StcStatus split_restart(StcPlan *p);
+StcStatus split_get_array(StcPlan *p, int array, void *data, size_t bytes);
 bool split_is_lean(const StcPlan *p);
 /* For such a plan: inits, unless they have been run, and what is to be seen before the first step; the reductions that
  * are due now, and the watches. (plan-run.c) */

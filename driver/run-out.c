@@ -338,10 +338,12 @@ static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
   StcStatus s = STC_OK;
   for (int i = 0; i < out->nwriters && !s; i++) {
     Writer *w = &out->writers[i];
-    bool due = every > 0 ? w->every == every : w->last;
+    bool due = every > 0 ? w->every == every : every == EVERY_LAST ? w->last : w->stopped;
     if (!due || w->written == step)
       continue;
-    s = write_parts(out->job, w->sources[0]->at, path_of_step(out->job->c->arena, w->path, step));
+    s = w->format == &checkpoint_format
+            ? checkpoint_write_parts(out->job, w, step)
+            : write_parts(out->job, w->sources[0]->at, path_of_step(out->job->c->arena, w->path, step));
     w->written = step;
     w->steps += !s;
   }
@@ -394,8 +396,6 @@ StcStatus outputs_open(Job *j) {
   out->lean = j->plan->split && j->plan->split->lean;
   for (int i = 0; i < out->nwriters; i++)
     out->writers[i].written = -1;
-  if (out->lean)
-    return watch(j, out);
   for (int i = 0; i < out->nsources && !s; i++) {
     Source *from = &out->sources[i];
     s = from->copy                ? STC_OK
@@ -403,6 +403,8 @@ StcStatus outputs_open(Job *j) {
         : from->at.component >= 0 ? stc_plan_component(j->plan, from->at.field, from->at.component, &from->info)
                                   : stc_plan_field(j->plan, from->at.field, &from->info);
   }
+  if (out->lean)
+    return s ? s : watch(j, out);
   if (!s && out->nwriters)
     s = feed_open(j->plan, out->nwriters, out->writers, out->nsources, out->sources, &out->feed);
   return s || !out->feed ? s : watch(j, out);
@@ -412,6 +414,8 @@ StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
   if (out->lean && !s)
     s = write_due(out, j->plan->done, EVERY_LAST);
+  else if (out->lean && s == STC_INTERRUPTED && j->plan->inits_done)
+    write_due(out, j->plan->done, EVERY_STOPPED);
   for (int i = 0; i < out->nwriters && out->lean; i++)
     *written += out->writers[i].steps;
   if (!out->feed)

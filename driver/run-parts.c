@@ -12,7 +12,7 @@
 
 bool job_is_lean(const Job *j) {
   const Command *c = j->c;
-  bool lean = j->net && !c->check && !c->restart && !c->checkpoint && !c->npng;
+  bool lean = j->net && !c->check && !c->npng;
   for (int i = 0; i < c->nin; i++)
     lean = lean && !(is_file(c->in[i].value) && path_is_special(c->in[i].value));
   for (int i = 0; i < c->nout; i++) {
@@ -47,18 +47,6 @@ typedef struct PartSource {
   char *to;
 } PartSource;
 
-/* Reads `n` bytes at place `at` of the file. */
-static bool read_all(int fd, char *to, int64_t n, int64_t at) {
-  for (ssize_t got; n > 0; n -= got, to += got, at += got) {
-    got = pread(fd, to, (size_t)n, at);
-    if (got < 0 && errno == EINTR)
-      got = 0;
-    else if (got <= 0)
-      return errno = got ? errno : ENODATA, false;
-  }
-  return true;
-}
-
 /* One run of cells (part_each). */
 static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
   const PartSource *x = user;
@@ -67,7 +55,7 @@ static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
     memcpy(at, x->array + from * x->size, (size_t)(n * x->size));
   else if (x->fd < 0)
     random_range(x->whole, x->seed, from, n, at);
-  else if (!read_all(x->fd, at, n * x->size, x->at + from * x->size))
+  else if (!file_read_at(x->fd, at, n * x->size, x->at + from * x->size))
     return STC_IO;
   return STC_OK;
 }
@@ -187,16 +175,7 @@ typedef struct PartSink {
 /* One run of cells (part_each). */
 static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
   const PartSink *x = user;
-  const char *data = x->from + from * x->size;
-  int64_t left = n * x->size, at = x->at + to * x->size;
-  for (ssize_t k; left > 0; left -= k, data += k, at += k) {
-    k = pwrite(x->fd, data, (size_t)left, at);
-    if (k < 0 && errno == EINTR)
-      k = 0;
-    else if (k <= 0)
-      return errno = k ? errno : ENOSPC, STC_IO;
-  }
-  return STC_OK;
+  return file_write_at(x->fd, x->from + from * x->size, n * x->size, x->at + to * x->size) ? STC_OK : STC_IO;
 }
 
 /* Writes what part `part` owns of a place. */

@@ -127,7 +127,8 @@ static StcStatus start_run(Job *j, int64_t *steps) {
   *steps = j->c->steps;
   outputs_facts(j);
   bool lean = j->plan->split && j->plan->split->lean;
-  StcStatus s = lean ? give_parts(j) : job_leads(j) ? start_plan(j, j->plan, &j->series, steps) : STC_OK;
+  bool parts = lean && !j->c->restart;
+  StcStatus s = parts ? give_parts(j) : has_files(j) ? start_plan(j, j->plan, &j->series, steps) : STC_OK;
   if (!s && j->c->first_step > 0)
     s = stc_plan_first_step(j->plan, j->c->first_step);
   if (s)

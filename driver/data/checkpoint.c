@@ -1,6 +1,7 @@
 /* driver/data/checkpoint.c: all that a run needs to go on from a step, in an HDF5 file: attributes that say of what
  * program it is, fields and launch-time arrays with checksums, the values of reductions, what probes saw. It is written
- * beside its name, brought to the disk and renamed, so under its name there is always a whole one. */
+ * beside its name, brought to the disk and renamed, so under its name there is always a whole one. Fields lie in one
+ * piece each, so that several processes can write them (checkpoint-parts.c). */
 #include "driver/data/hdf5-io.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
   const Job *j = from->user;
   const Module *m = j->program->module;
-  StcStatus drained = plan->device.kind->whole ? STC_OK : plan_drain(plan);
+  StcStatus drained = plan->device.kind->whole || split_is_lean(plan) ? STC_OK : plan_drain(plan);
   if (drained)
     return drained;
   size_t series = (size_t)j->series.n * sizeof *j->series.values, values = (size_t)m->nreductions * sizeof(Const),
@@ -43,15 +44,47 @@ StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data) {
 
 /* ---------------------------------------------------------------- writing */
 
+/* Mixes 64 bits. */
+static uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t checkpoint_sum(const void *values, int64_t size, int64_t first, int64_t n) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)values + i * size, (size_t)size);
+    sum += mix(bits + mix((uint64_t)(first + i) + 0x9e3779b97f4a7c15u));
+  }
+  return sum;
+}
+
+/* What is written: the step, the values of sources (of fields NULL: others write them), and the checksums and places of
+ * those (NULL: they are found, and not asked for). */
+typedef struct Content {
+  int64_t step;
+  const void *const *data;
+  const uint64_t *sums;
+  int64_t *places;
+} Content;
+
 /* Writes the sources of the writer that are fields (or, if `arrays`, launch-time arrays) into a group. */
-static bool put_sources(const Writer *w, hid_t file, const char *group, bool arrays, const void *const *data) {
+static bool put_sources(const Writer *w, hid_t file, const char *group, bool arrays, const Content *c) {
   hid_t g = H5Gcreate2(file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = g >= 0;
   for (int i = 1; i < w->nsources && ok; i++) {
     const StcFieldInfo *f = &w->sources[i]->info;
-    int64_t size = type_size((Type)f->type);
-    if ((w->sources[i]->at.array >= 0) == arrays)
-      ok = hdf5_put_array(g, f->name, hdf5_bits_type(f->type), (hsize_t)(f->bytes / size), data[i]);
+    int64_t size = type_size((Type)f->type), n = f->bytes / size, place;
+    if ((w->sources[i]->at.array >= 0) != arrays)
+      continue;
+    if (arrays)
+      ok = hdf5_put_array(g, f->name, hdf5_bits_type(f->type), (hsize_t)n, c->data[i]);
+    else
+      ok = hdf5_put_plain(g, f->name, hdf5_bits_type(f->type), (hsize_t)n, c->data[i],
+                          c->sums ? c->sums[i] : checkpoint_sum(c->data[i], size, 0, n),
+                          c->places ? &c->places[i] : &place);
   }
   return H5Gclose(g) >= 0 && ok;
 }
@@ -97,15 +130,15 @@ static bool put_probes(hid_t file, const Module *m, const RunState *s) {
 }
 
 /* Writes all of it into the open file. */
-static bool put_all(Writer *w, hid_t file, int64_t step, const void *const *data) {
-  const RunState *s = data[0];
+static bool put_all(Writer *w, hid_t file, const Content *c) {
+  const RunState *s = c->data[0];
   const Job *j = w->sources[0]->user;
   const int64_t version = CHECKPOINT_VERSION;
   return hdf5_put_numbers(file, "stc_checkpoint", H5T_NATIVE_INT64, 1, &version) &&
          hdf5_put_text(file, "source", w->facts->version) && hdf5_put_text(file, "title", w->facts->program) &&
          hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", s->until) &&
-         hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &step) && hdf5_put_params(file, "params", w->facts) &&
-         put_sources(w, file, "fields", false, data) && put_sources(w, file, "arrays", true, data) &&
+         hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &c->step) && hdf5_put_params(file, "params", w->facts) &&
+         put_sources(w, file, "fields", false, c) && put_sources(w, file, "arrays", true, c) &&
          put_reductions(file, j->program->module, s) && put_probes(file, j->program->module, s);
 }
 
@@ -119,29 +152,45 @@ static bool bring_to_disk(const char *path) {
 }
 
 /* Gives the finished file its name, on the disk too. */
-static bool put_in_place(Writer *w, const char *part) {
-  const char *slash = strrchr(w->path, '/');
-  const char *folder = !slash             ? "."
-                       : slash == w->path ? "/"
-                                          : arena_strndup(w->w.arena, w->path, (size_t)(slash - w->path));
-  return bring_to_disk(part) && rename(part, w->path) == 0 && bring_to_disk(folder);
+static bool put_in_place(const char *path, const char *part) {
+  const char *slash = strrchr(path, '/');
+  char folder[4096];
+  snprintf(folder, sizeof folder, "%.*s", !slash || slash == path ? 1 : (int)(slash - path), slash ? path : ".");
+  return bring_to_disk(part) && rename(part, path) == 0 && bring_to_disk(folder);
+}
+
+/* Writes the file `part`. */
+static StcStatus write_content(Writer *w, const char *part, const Content *c) {
+  hdf5_take();
+  hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  bool ok = file >= 0 && put_all(w, file, c);
+  StcStatus s = ok ? STC_OK : hdf5_report(w);
+  if (file >= 0 && H5Fclose(file) < 0 && !s)
+    s = hdf5_report(w);
+  hdf5_give();
+  if (s)
+    unlink(part);
+  return s;
+}
+
+StcStatus checkpoint_create(Writer *w, const char *part, int64_t step, const void *const *data, const uint64_t *sums,
+                            int64_t *places) {
+  return write_content(w, part, &(Content){step, data, sums, places});
+}
+
+StcStatus checkpoint_end(Writer *w, const char *part, StcStatus s) {
+  if (!s && !put_in_place(w->path, part))
+    s = (context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO);
+  if (s)
+    unlink(part);
+  return s;
 }
 
 /* Writes the checkpoint of a step. */
 static StcStatus checkpoint_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   const char *part = arena_printf(w->w.arena, "%s.part", path);
-  hdf5_take();
-  hid_t file = H5Fcreate(part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = file >= 0 && put_all(w, file, step, data);
-  StcStatus s = ok ? STC_OK : hdf5_report(w);
-  if (file >= 0 && H5Fclose(file) < 0 && !s)
-    s = hdf5_report(w);
-  hdf5_give();
-  if (!s && !put_in_place(w, part))
-    s = (context_error(w->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
-  if (s)
-    unlink(part);
-  return s;
+  StcStatus s = write_content(w, part, &(Content){.step = step, .data = data});
+  return s ? s : checkpoint_end(w, part, s);
 }
 
 const Format checkpoint_format = {.ending = "", .help = "all that a run needs to go on", .step = checkpoint_step};

@@ -27,6 +27,9 @@ void file_put(OutFile *f, const void *bytes, size_t n);
 enum { FILE_LARGE = 1 << 22, FILE_PAGE = 4096 };
 /* Writes the whole file at once. */
 bool file_write(StcContext *c, const char *path, const void *bytes, size_t size);
+/* All `n` bytes to or from place `at` of an open file; false: errno says why not. */
+bool file_write_at(int fd, const char *from, int64_t n, int64_t at);
+bool file_read_at(int fd, char *to, int64_t n, int64_t at);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */
 char *file_read(Workspace *w, const char *path, size_t *size);
 

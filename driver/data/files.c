@@ -225,3 +225,25 @@ char *file_read(Workspace *w, const char *path, size_t *size) {
   *size = n;
   return s;
 }
+
+bool file_write_at(int fd, const char *from, int64_t n, int64_t at) {
+  for (ssize_t k; n > 0; n -= k, from += k, at += k) {
+    k = pwrite(fd, from, (size_t)n, at);
+    if (k < 0 && errno == EINTR)
+      k = 0;
+    else if (k <= 0)
+      return errno = k ? errno : ENOSPC, false;
+  }
+  return true;
+}
+
+bool file_read_at(int fd, char *to, int64_t n, int64_t at) {
+  for (ssize_t k; n > 0; n -= k, to += k, at += k) {
+    k = pread(fd, to, (size_t)n, at);
+    if (k < 0 && errno == EINTR)
+      k = 0;
+    else if (k <= 0)
+      return errno = k ? errno : ENODATA, false;
+  }
+  return true;
+}

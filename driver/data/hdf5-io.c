@@ -79,12 +79,31 @@ bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void 
 bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values) {
   hsize_t chunk = n < CHUNK ? n : CHUNK;
   hid_t space = H5Screate_simple(1, &n, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(properties, false);
   if (n) {
     H5Pset_chunk(properties, 1, &chunk);
     H5Pset_fletcher32(properties);
   }
   hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   bool ok = set >= 0 && (!n || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  if (set >= 0)
+    ok = H5Dclose(set) >= 0 && ok;
+  H5Pclose(properties);
+  H5Sclose(space);
+  return ok;
+}
+
+bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const void *values, uint64_t sum,
+                    int64_t *place) {
+  hid_t space = H5Screate_simple(1, &n, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(properties, false);
+  H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);
+  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  bool ok = set >= 0 && hdf5_put_numbers(set, "checksum", H5T_NATIVE_UINT64, 1, &sum);
+  if (ok && n && values)
+    ok = H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+  *place = ok && n ? (int64_t)H5Dget_offset(set) : 0;
   if (set >= 0)
     ok = H5Dclose(set) >= 0 && ok;
   H5Pclose(properties);

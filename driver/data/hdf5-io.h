@@ -21,6 +21,10 @@ bool hdf5_put_params(hid_t file, const char *group, const Facts *f);
 /* Writes `n` values of `type` as the new array `name` of a group or file, in chunks with checksums. False after an
  * error. */
 bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values);
+/* The same in one piece, with checkpoint_sum of it as an attribute; *place becomes the byte of the file where it
+ * begins, 0: it has none. values: NULL: others write them there. */
+bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const void *values, uint64_t sum,
+                    int64_t *place);
 /* The type that files have for values of type `t`, or for their bits where readers need not know what they mean. */
 hid_t hdf5_type(StcType t);
 hid_t hdf5_bits_type(StcType t);
@@ -40,7 +44,7 @@ void probe_rows_free(ProbeRows *r);
 /* The format of checkpoints, and what is copied for one beside fields and arrays: values of the program's reductions,
  * the series of them so far, and what probes saw, whose values are the series' own. until: the name of the `until` that
  * has ended the run, or "". */
-enum { CHECKPOINT_VERSION = 2 };
+enum { CHECKPOINT_VERSION = 3 };
 typedef struct RunState {
   const char *until;
   int nreductions;
@@ -49,5 +53,19 @@ typedef struct RunState {
   StcReduction *series;
   StcProbe *rows;
 } RunState;
+
+/* What `n` values of `size` bytes, from element number `first` of a field on, add to the field's checksum: so parts of
+ * a field can be added up in any order. */
+uint64_t checkpoint_sum(const void *values, int64_t size, int64_t first, int64_t n);
+/* Creates the checkpoint of a step in the file `part`, with room for fields, whose checksums are sums[] by source, at
+ * places[] of the file; data: of the other sources. Ends it, its name on the disk or, with a status, removed. */
+StcStatus checkpoint_create(Writer *w, const char *part, int64_t step, const void *const *data, const uint64_t *sums,
+                            int64_t *places);
+StcStatus checkpoint_end(Writer *w, const char *part, StcStatus s);
+/* checkpoint-parts.c, where no rank has the whole grid: sets what this rank's parts have of a component whose values
+ * are at byte `place` of the file, *sum: what their own points add to the checksum. Have all `n` fields, all ranks
+ * together, the right ones? Else *which has not. */
+StcStatus checkpoint_read_parts(const Job *j, const char *path, Place at, int64_t place, uint64_t *sum);
+bool checkpoint_same_sums(const Job *j, int n, const uint64_t *mine, const uint64_t *want, int *which);
 
 #endif

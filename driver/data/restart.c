@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A checkpoint that is read for a plan. */
+/* A checkpoint that is read for a plan. nsums: where no rank has the whole grid, how many fields were read; what this
+ * rank's points add to their checksums, and what these must be. */
 typedef struct Reader {
   const Job *j;
   const char *path;
   StcPlan *plan;
   hid_t file;
+  int32_t nsums;
+  uint64_t *sums, *want;
+  const char **names;
 } Reader;
 
 /* Reports what is wrong with the file. */
@@ -115,16 +119,68 @@ static void *get_array(const Reader *r, const char *group, const char *name, siz
   return NULL;
 }
 
+/* Array `name` of fields: whether it has `bytes` bytes in elements of `size`, its checksum, and where it begins in the
+ * file (0: it is empty). */
+static StcStatus find_field(const Reader *r, const char *name, size_t size, size_t bytes, uint64_t *sum,
+                            int64_t *place) {
+  hid_t g = H5Gopen2(r->file, "fields", H5P_DEFAULT), set = g >= 0 ? H5Dopen2(g, name, H5P_DEFAULT) : -1;
+  hid_t type = set >= 0 ? H5Dget_type(set) : -1, space = set >= 0 ? H5Dget_space(set) : -1;
+  bool fits = set >= 0 && H5Tget_size(type) == size && H5Sget_simple_extent_npoints(space) == (hssize_t)(bytes / size);
+  haddr_t at = fits && bytes ? H5Dget_offset(set) : 0;
+  fits = fits && at != HADDR_UNDEF && get_number(set, "checksum", H5T_NATIVE_UINT64, sum);
+  *place = (int64_t)at;
+  if (set >= 0) {
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(set);
+  }
+  if (g >= 0)
+    H5Gclose(g);
+  if (fits)
+    return STC_OK;
+  return bad_file(r, arena_printf(r->j->c->arena, "it has no fields/%s of the right type and length", name));
+}
+
+/* Reports a field whose checksum is wrong. */
+static StcStatus bad_sum(const Reader *r, const char *name) {
+  return bad_file(r, arena_printf(r->j->c->arena, "fields/%s cannot be read: the file is damaged", name));
+}
+
+/* Sets what this rank's parts have of a component, and notes its checksum. */
+static StcStatus restore_parts(Reader *r, Place at, const StcFieldInfo *f, uint64_t want, int64_t place) {
+  uint64_t mine = 0;
+  StcStatus s = f->bytes ? checkpoint_read_parts(r->j, r->path, at, place, &mine) : STC_OK;
+  int32_t n = r->nsums;
+  ARENA_PUSH(r->j->c->arena, r->sums, n, mine);
+  n = r->nsums;
+  ARENA_PUSH(r->j->c->arena, r->want, n, want);
+  n = r->nsums;
+  ARENA_PUSH(r->j->c->arena, r->names, n, arena_strdup(r->j->c->arena, f->name));
+  r->nsums = n;
+  return s;
+}
+
 /* Sets the components of field `field`. */
-static StcStatus restore_field(const Reader *r, int field) {
+static StcStatus restore_field(Reader *r, int field) {
   StcStatus s = STC_OK;
   for (int c = 0; c < r->j->program->declared[field].ncomponents && !s; c++) {
     StcFieldInfo f;
+    uint64_t want;
+    int64_t place;
     s = stc_plan_component(r->plan, field, c, &f);
     if (s || f.temp)
       return s;
-    void *data = get_array(r, "fields", f.name, (size_t)type_size((Type)f.type), (size_t)f.bytes);
-    s = data ? stc_plan_set_component(r->plan, field, c, data, (size_t)f.bytes) : STC_INPUT;
+    size_t size = (size_t)type_size((Type)f.type), bytes = (size_t)f.bytes;
+    s = find_field(r, f.name, size, bytes, &want, &place);
+    if (!s && split_is_lean(r->plan)) {
+      s = restore_parts(r, (Place){field, c, -1}, &f, want, place);
+      continue;
+    }
+    void *data = s ? NULL : get_array(r, "fields", f.name, size, bytes);
+    if (data && checkpoint_sum(data, (int64_t)size, 0, (int64_t)(bytes / size)) != want)
+      s = bad_sum(r, f.name);
+    if (!s)
+      s = data ? stc_plan_set_component(r->plan, field, c, data, bytes) : STC_INPUT;
     free(data);
   }
   return s;
@@ -216,7 +272,7 @@ static StcStatus restore_probe(const Reader *r, int i, Series *series) {
 }
 
 /* Sets everything. */
-static StcStatus restore(const Reader *r, Series *series) {
+static StcStatus restore(Reader *r, Series *series) {
   StcStatus s = STC_OK;
   for (int f = 0; f < r->j->program->ndeclared && !s; f++)
     s = restore_field(r, f);
@@ -263,12 +319,19 @@ static StcStatus read_file(Reader *r, const Facts *f, Series *series, Restart *o
 }
 
 StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Facts *f, Series *series, Restart *out) {
-  Reader r = {j, path, plan, -1};
-  return read_file(&r, f, series, out);
+  Reader r = {.j = j, .path = path, .plan = plan, .file = -1};
+  StcStatus s = read_file(&r, f, series, out);
+  if (!split_is_lean(plan))
+    return s;
+  int which;
+  s = job_agree((Job *)j, s);
+  if (!s && !checkpoint_same_sums(j, r.nsums, r.sums, r.want, &which))
+    s = bad_sum(&r, r.names[which]);
+  return s;
 }
 
 StcStatus restart_check(const Job *j, const char *path, const Facts *f) {
-  Reader r = {j, path, NULL, -1};
+  Reader r = {.j = j, .path = path, .file = -1};
   Restart from;
   return read_file(&r, f, NULL, &from);
 }

@@ -8,6 +8,7 @@
  *   hdf5.c      .h5, .nc: all steps in a file             xdmf.c  the XML beside an .h5 that ParaView reads
  *   hdf5-io.h   what the files that use HDF5 share        hdf5-io.c
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
+ *   checkpoint-parts.c  the same on ranks that have parts
  *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
  *   parts.c     fields as files of named arrays hold them xml.c   text in XML
  *   series-hdf5.c  --log FILE.h5
@@ -197,6 +198,8 @@ void pvd_abort(Writer *w);
  * the Job; the others are all components of fields that last, and all launch-time arrays. */
 extern const Format checkpoint_format;
 StcStatus checkpoint_copy(const Source *from, StcPlan *plan, void **data);
+/* Writes the checkpoint of a step where no rank has the whole grid. All ranks call it. */
+StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step);
 /* Where a run goes on: `step` steps are done; until: whose condition was met then, "": none. */
 typedef struct Restart {
   int64_t step;

@@ -152,6 +152,16 @@ StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes)
   return s || !p->split->lean ? s : watching_set_array(p, array, data, bytes);
 }
 
+StcStatus split_get_array(StcPlan *p, int array, void *data, size_t bytes) {
+  const char *name = stc_program_array_name(p->program, array);
+  StcPlan *q = p->split->part[p->split->begin].plan;
+  int a = module_find_param_array(p->module, name);
+  if (a < 0 || !p->module->nlists || !p->coordinates[a])
+    return plan_get_array(q, stc_program_find_array(q->program, name), data, bytes);
+  memcpy(data, p->coordinates[a], bytes);
+  return STC_OK;
+}
+
 bool split_is_lean(const StcPlan *p) { return p->split && p->split->lean; }
 
 StcStatus split_restart(StcPlan *p) {

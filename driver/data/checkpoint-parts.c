@@ -1,0 +1,182 @@
+/* driver/data/checkpoint-parts.c: checkpoints of runs on several ranks none of which has the whole grid. Rank 0 creates
+ * the file, with room for all fields; then each rank writes what its parts own, at its place, and reads what they have.
+ * The file is the one that a single process writes, byte for byte. */
+#include "driver/data/hdf5-io.h"
+#include "driver/split/split.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is done with one component of a field on the parts of this rank: bytes that go to (`writes`) or come from file
+ * `fd` (-1: nowhere), whose elements begin at byte `at`; what its own points add to the checksum. memory: the part's
+ * array. */
+typedef struct Moving {
+  int fd;
+  int64_t at, size;
+  bool writes;
+  char *memory;
+  uint64_t sum;
+} Moving;
+
+/* Adds a run of the part's points to the checksum (a part_each callback: `to` counts in the whole field). */
+static StcStatus add_run(void *user, int64_t from, int64_t to, int64_t n) {
+  Moving *m = user;
+  m->sum += checkpoint_sum(m->memory + from * m->size, m->size, to, n);
+  return STC_OK;
+}
+
+/* Writes a run; reads one, the other way round. */
+static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const Moving *m = user;
+  return file_write_at(m->fd, m->memory + from * m->size, n * m->size, m->at + to * m->size) ? STC_OK : STC_IO;
+}
+static StcStatus get_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const Moving *m = user;
+  return file_read_at(m->fd, m->memory + to * m->size, n * m->size, m->at + from * m->size) ? STC_OK : STC_IO;
+}
+
+/* One component on part `part`: what `m` says. */
+static StcStatus move_part(const Job *j, const PartPlan *part, Place at, const char *path, Moving *m) {
+  StcPlan *q = part->plan;
+  StcFieldInfo f;
+  int field = stc_program_find_field(q->program, j->program->declared[at.field].name);
+  StcStatus s = stc_plan_component(q, field, at.component, &f);
+  if (s)
+    return s;
+  m->size = type_size((Type)f.type);
+  m->memory = calloc((size_t)f.bytes + 1, 1);
+  if (!m->memory)
+    return computer_no_room(j->c->context, "a copy of", f.name, (double)f.bytes);
+  bool reads = m->fd >= 0 && !m->writes;
+  if (!reads)
+    s = stc_plan_get_component(q, field, at.component, m->memory, (size_t)f.bytes);
+  if (!s && m->fd >= 0 && part_each(j->plan, part, at.field, reads, reads ? get_run : put_run, m))
+    s = (context_error(j->c->context, reads ? "--restart=%s: it cannot be read: %s" : "cannot write %s: %s", path,
+                       strerror(errno)),
+         STC_IO);
+  if (!s && (reads || m->fd < 0))
+    s = part_each(j->plan, part, at.field, false, add_run, m);
+  if (!s && reads)
+    s = stc_plan_set_component(q, field, at.component, m->memory, (size_t)f.bytes);
+  free(m->memory);
+  return s;
+}
+
+/* The same on all parts of this rank. */
+static StcStatus move_parts(const Job *j, Place at, const char *path, Moving *m) {
+  const Split *split = j->plan->split;
+  StcStatus s = STC_OK;
+  for (int i = split->begin; i < split->end && !s; i++)
+    s = move_part(j, &split->part[i], at, path, m);
+  return s;
+}
+
+/* The sum over all ranks. */
+static uint64_t all_sums(Net *net, uint64_t mine) {
+  uint64_t all[net->size], sum = 0;
+  net->gather(net, &mine, sizeof mine, all);
+  for (int i = 0; i < net->size; i++)
+    sum += all[i];
+  return sum;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+/* Memory for the source's value where it is no field: the state of the run, or a launch-time array (malloc). */
+static StcStatus take_source(const Job *j, const Source *from, void **data) {
+  StcFieldInfo f;
+  if (from->copy)
+    return from->copy(from, j->plan, data);
+  StcStatus s = stc_plan_array(j->plan, from->at.array, &f);
+  *data = s ? NULL : calloc((size_t)f.bytes + 1, 1);
+  if (!s && !*data)
+    return computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
+  return s ? s : split_get_array(j->plan, from->at.array, *data, (size_t)f.bytes);
+}
+
+/* Creates the file on rank 0, whose fields have the checksums `sums`; their places come into `places`. */
+static StcStatus create(const Job *j, Writer *w, const char *part, int64_t step, const uint64_t *sums,
+                        int64_t *places) {
+  void *data[w->nsources];
+  StcStatus s = STC_OK;
+  memset(data, 0, sizeof data);
+  for (int i = 0; i < w->nsources && !s; i++)
+    if (w->sources[i]->copy || w->sources[i]->at.array >= 0)
+      s = take_source(j, w->sources[i], &data[i]);
+  if (!s)
+    s = checkpoint_create(w, part, step, (const void *const *)data, sums, places);
+  for (int i = 0; i < w->nsources; i++)
+    free(data[i]);
+  return s;
+}
+
+/* Writes what this rank has of all fields. */
+static StcStatus write_fields(const Job *j, const Writer *w, const char *part, const int64_t *places) {
+  int fd = open(part, O_WRONLY | O_CLOEXEC);
+  StcStatus s = STC_OK;
+  for (int i = 0; i < w->nsources && fd >= 0 && !s; i++) {
+    Moving m = {.fd = fd, .at = places[i], .writes = true};
+    if (w->sources[i]->at.field >= 0 && places[i] > 0)
+      s = move_parts(j, w->sources[i]->at, w->path, &m);
+  }
+  bool good = fd >= 0 && fsync(fd) == 0;
+  if (fd >= 0)
+    good = close(fd) == 0 && good;
+  if (!s && !good)
+    s = (context_error(j->c->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO);
+  return s;
+}
+
+StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step) {
+  Net *net = j->net;
+  uint64_t sums[w->nsources];
+  int64_t places[w->nsources];
+  const char *part = arena_printf(j->c->arena, "%s.part", w->path);
+  StcStatus s = STC_OK;
+  w->context = j->c->context;
+  memset(places, 0, sizeof places);
+  for (int i = 0; i < w->nsources; i++) {
+    Moving m = {.fd = -1};
+    if (!s && w->sources[i]->at.field >= 0)
+      s = move_parts(j, w->sources[i]->at, w->path, &m);
+    sums[i] = all_sums(net, m.sum);
+  }
+  s = net_agree(net, s, &(int){0});
+  if (!s && net->rank == 0)
+    s = create(j, w, part, step, sums, places);
+  if ((s = net_agree(net, s, &(int){0})))
+    return s;
+  net->broadcast(net, places, sizeof places, 0);
+  s = net_agree(net, write_fields(j, w, part, places), &(int){0});
+  if (net->rank == 0)
+    s = checkpoint_end(w, part, s);
+  return net_agree(net, s, &(int){0});
+}
+
+/* ---------------------------------------------------------------- reading */
+
+StcStatus checkpoint_read_parts(const Job *j, const char *path, Place at, int64_t place, uint64_t *sum) {
+  Moving m = {.fd = open(path, O_RDONLY | O_CLOEXEC), .at = place};
+  StcStatus s = STC_OK;
+  if (m.fd < 0)
+    s = (context_error(j->c->context, "--restart=%s: cannot read it: %s", path, strerror(errno)), STC_IO);
+  if (!s)
+    s = move_parts(j, at, path, &m);
+  if (m.fd >= 0)
+    close(m.fd);
+  plan_mark_given(j->plan, at.field, at.component);
+  *sum = m.sum;
+  return s;
+}
+
+bool checkpoint_same_sums(const Job *j, int n, const uint64_t *mine, const uint64_t *want, int *which) {
+  *which = -1;
+  for (int i = 0; i < n; i++)
+    if (all_sums(j->net, mine[i]) != want[i] && *which < 0)
+      *which = i;
+  return *which < 0;
+}
