@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _arrays as arrays
 from ._errors import Message, StcWarning, error
-from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRunInfo, lib, strings)
+from ._library import (MESSAGE_FN, PROGRESS_FN, SERIES_FN, TYPES, CArray, CConfig, CFieldInfo, COptions, CRanks, CRunInfo, lib, strings)
 
 _KINDS = ["error", "warning", "remark", "note"]
 _HOST_DEVICES = ("host", "ref", "sim")
@@ -182,10 +182,14 @@ class Program:
         made = c.string_at(data, size.value)
         return made if what == "obj" else made.decode()
 
-    def plan(self, device: str = "host", **params: Any) -> "Plan":
+    def plan(self, device: Union[str, Sequence[str]] = "host", *, split: Any = None, comm: Any = None, parts: bool = False, **params: Any) -> "Plan":
         """The program on a device with fixed params: "host", "host:4" (threads), "cuda", "cuda:1", "hip", "sim", "ref". Code is loaded and memory
-        allocated; run the plan as often as wanted."""
-        return Plan(self, device, params)
+        allocated; run the plan as often as wanted.
+
+        Several devices, ["cuda:0", "cuda:1"] or "cuda:0-1", have the grid cut into parts, with the same results; split says how: 4, (2, 2) or "2x2",
+        or "2x2/8" to exchange after 8 steps. comm, an mpi4py communicator (True: all processes that mpirun started), cuts it over processes; with
+        parts=True none of them has the whole grid, and fields are set and got by plan.parts."""
+        return Plan(self, device, params, split, comm, parts)
 
     def explain(self, *options: str, **params: Any) -> "Explanation":
         """What the schedule comes to on a card, as `stc explain` says it, with a drawing of the tiles (SVG) that notebooks show."""
@@ -226,6 +230,70 @@ class _Place(NamedTuple):
     array: int
 
 
+def _devices(device: Union[str, Sequence[str]]) -> str:
+    """A list of devices of one kind as the library has it: ["cuda:0", "cuda:2"] as "cuda:0,2"."""
+    if isinstance(device, str):
+        return device
+    names = [str(d) for d in device]
+    kinds = {d.split(":")[0] for d in names}
+    if len(kinds) != 1:
+        raise error(2, [Message("error", None, 0, 0, None, f"devices {names}: the parts of a grid lie on devices of one kind")])
+    if len(names) == 1:
+        return names[0]
+    return names[0].split(":")[0] + ":" + ",".join(d.split(":")[1] if ":" in d else "0" for d in names)
+
+
+def _split(split: Any) -> Optional[bytes]:
+    """4, (2, 2) or "2x2/8" as the library has it."""
+    if split is None:
+        return None
+    if isinstance(split, (tuple, list)):
+        split = "x".join(str(int(n)) for n in split)
+    return str(split).encode()
+
+
+def _communicator(comm: Any) -> Optional[int]:
+    """Where the MPI_Comm of an mpi4py communicator is; None: all processes that were started together."""
+    if comm is True:
+        return None
+    from mpi4py import MPI
+    return MPI._addressof(comm)
+
+
+class Part:
+    """A part of the grid that this process has, of a plan made with parts=True."""
+
+    def __init__(self, plan: "Plan", number: int):
+        self._plan, self._number = plan, number
+
+    def _info(self, name: str) -> Tuple[int, CFieldInfo]:
+        place, info = self._plan._find(name), CFieldInfo()
+        if place.field < 0 or place.component >= 0:
+            raise KeyError(f"{name!r} is no field of the program")
+        self._plan._check(lib.stc_plan_part_field(self._plan._handle, self._number, place.field, c.byref(info)))
+        return place.field, info
+
+    def box(self, name: str) -> Tuple[slice, ...]:
+        """Where the part's points lie in the whole field's array, so that whole[part.box("u")] are those of part["u"]."""
+        info, whole = self._info(name)[1], self._plan._info(self._plan._find(name))
+        return tuple(slice(info.first[d] - whole.first[d], info.first[d] - whole.first[d] + info.shape[d]) for d in range(info.rank))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        field, info = self._info(name)
+        shape, dtype = self._plan._layout(info)
+        values = np.empty(shape, dtype)
+        self._plan._check(lib.stc_plan_part_get(self._plan._handle, self._number, field, values.ctypes.data_as(c.c_void_p), values.nbytes))
+        return values
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        field, info = self._info(name)
+        values = self._plan._values(name, info, value)
+        self._plan._check(lib.stc_plan_part_set(self._plan._handle, self._number, field, values.ctypes.data_as(c.c_void_p), values.nbytes))
+
+    def __repr__(self) -> str:
+        return f"Part({self._number})"
+
+
 class Plan:
     """A program on a device with fixed params. Program.plan makes it.
 
@@ -238,11 +306,20 @@ class Plan:
     the same brackets. Arrays are in C order, the program's slowest dimension first.
     """
 
-    def __init__(self, program: Program, device: str, params: Mapping[str, Any]):
+    def __init__(self, program: Program, device: Union[str, Sequence[str]], params: Mapping[str, Any], split: Any = None, comm: Any = None, parts: bool = False):
         self.program, self._context, self._params = program, program._context, dict(params)
         handle = c.c_void_p()
         defines, n = strings(_defines(params))
-        self._context.check(lib.stc_plan_new(program._handle, device.encode(), n, defines, c.byref(handle)))
+        device = _devices(device)
+        names, cut, self._has_parts = device.encode(), _split(split), parts and comm is not None
+        if comm is not None and comm is not False:
+            ranks = CRanks(_communicator(comm), None, parts)
+            status = lib.stc_plan_new_ranks(program._handle, c.byref(ranks), names, cut, n, defines, c.byref(handle))
+        elif cut or any(mark in names for mark in (b",", b"-", b":all")):
+            status = lib.stc_plan_new_split(program._handle, names, cut, n, defines, c.byref(handle))
+        else:
+            status = lib.stc_plan_new(program._handle, names, n, defines, c.byref(handle))
+        self._context.check(status)
         self._handle, self.device = handle, device
         self._kept: Dict[Tuple[int, int], Any] = {}
         self._series: Dict[str, List[Tuple[int, Any]]] = {}
@@ -290,6 +367,11 @@ class Plan:
             self._context.messages.clear()
             raise stopped
         self._context.check(status)
+
+    @property
+    def parts(self) -> List[Part]:
+        """The parts of the grid that this process has, of a plan made with parts=True: part["u"], part["u"] = values, part.box("u")."""
+        return [Part(self, i) for i in range(lib.stc_plan_part_count(self._handle) if self._has_parts else 0)]
 
     # ---------------------------------------------------------------- names
 
