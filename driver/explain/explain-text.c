@@ -53,7 +53,8 @@ static bool continues(const WindowWork *w, const WindowWork *x) {
 
 /* What a walk keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
 static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
-  fprintf(to, "  rows kept:");
+  bool levels = l->schedule.family == FAMILY_WARPS;
+  fprintf(to, "  rows kept%s:%s", levels ? " in each level" : "", l->nwindows ? "" : " of sums");
   for (int i = 0, n; i < l->nwindows; i += n) {
     const WindowWork *w = &l->windows[i];
     for (n = 1; i + n < l->nwindows && continues(w + n - 1, w + n);)
@@ -82,7 +83,7 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
           shape_text(e->arena, l->cells, rank), l->walked && rank > 1 ? "walked" : "computed",
           extent_text(e->arena, &l->loaded, rank));
   print_instances(to, e, l);
-  if (l->nwindows)
+  if (l->nwindows || l->window_words)
     print_windows(to, e, l);
   fprintf(to, "  in all: %.3f points computed for each given out, %.3f needed\n", l->redundancy.cells,
           l->redundancy.needed);

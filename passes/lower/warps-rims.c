@@ -24,7 +24,7 @@ bool warps_sides(const WarpKernel *k, int v, int32_t *left, int32_t *right) {
 }
 
 bool warps_any_rims(const WarpKernel *k) {
-  bool any = k->e->constant;
+  bool any = k->e->constant || k->e->ruled[0] || k->e->ruled[1];
   for (int v = 0; v < k->e->nvalues; v++)
     any = any || (k->e->value[v].wanted && warps_has_rims(k->e, v));
   return any;
@@ -61,6 +61,14 @@ static Value *rows_inside(WarpKernel *k, int v, Value *first, Value *last) {
   return build2(&k->b, OP_AND, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down));
 }
 
+/* Are rows `first` and `last` (i32) of the region, and so far from its edges that no rule is asked? */
+static Value *rows_unruled(WarpKernel *k, Value *first, Value *last) {
+  Box down = warps_range(k, -1, 0);
+  down.lo[0] = affine_add_const(down.lo[0], k->e->ruled[0]);
+  down.hi[0] = affine_add_const(down.hi[0], -(int64_t)k->e->ruled[0]);
+  return build2(&k->b, OP_AND, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down));
+}
+
 /* Is there a value before number `v` with the same main piece? */
 static bool is_repeated(const WarpLevel *e, int v) {
   for (int i = 0; i < v; i++)
@@ -83,9 +91,9 @@ void warps_find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows
     if (!e->wraps[1])
       *sides = both(k, *sides, strip_inside(k, v, s->x));
   }
-  if (e->constant && !e->wraps[0])
-    *rows = both(k, *rows, rows_inside(k, -1, first, last));
-  if (e->constant && !e->wraps[1]) {
+  if (!e->wraps[0] && (e->constant || e->ruled[0]))
+    *rows = both(k, *rows, rows_unruled(k, first, last));
+  if (!e->wraps[1] && (e->constant || e->ruled[1])) {
     Value *behind = build_convert(b, TY_I64, warps_add(k, last_column(k, s->x), 1));
     *sides = both(k, *sides, build2(b, OP_GT, s->x, build_int(b, TY_I32, 0)));
     *sides = both(k, *sides, build2(b, OP_LT, behind, k->columns));

@@ -59,14 +59,60 @@ Point warps_point(WarpCell *c) {
   return p;
 }
 
+/* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the lane's
+ * first and last cells alone may be that near to an edge. */
+static int led_aside(const WarpCell *c, const WarpUse *u) {
+  int off = u->off[1], step = off < 0 ? -1 : 1, far = off < 0 ? c->i : c->r->k->w.X - 1 - c->i;
+  if (far >= off * step)
+    return off;
+  return u->rule[1] == OUTSIDE_CLAMP ? step * far : 2 * step * far - off;
+}
+
+/* Does rule `rule` lead from row or column `x` (i32), from `off` away in dimension `d`, to the one `to` away? */
+static Value *leads_to(WarpKernel *k, OutsideRule rule, Value *x, int d, int off, int to) {
+  const Box *box = warps_region(k->e);
+  Value *at = warps_grid(k, x, d, false);
+  Value *led = build_map(&k->b, rule == OUTSIDE_CLAMP ? OP_CLAMP : OP_MIRROR, at, off, box->lo[d], box->hi[d]);
+  return build2(&k->b, OP_EQ, led, warps_add(k, at, to));
+}
+
+/* What use `u` gives the cell in the row `dy` rows away. */
+static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
+  WarpKernel *k = c->r->k;
+  int age = c->time - k->e->value[u->value].time - dy, off = u->off[1];
+  int first = u->lo[1], last = u->hi[1];
+  Value *v = cell_of(c->r, u->value, age, c->i + off);
+  if (!u->rule[1] || c->r->rims == RIMS_NONE)
+    return v;
+  if (c->r->rims == RIMS_SIDES)
+    first = last = led_aside(c, u);
+  for (int to = first; to <= last; to++)
+    if (to != off) {
+      Value *led = cell_of(c->r, u->value, age, c->i + to);
+      v = build3(&k->b, OP_SELECT, leads_to(k, u->rule[1], warps_column(c->r, c->i), 1, off, to), led, v);
+    }
+  return v;
+}
+
+/* What use `u` gives the cell. */
+static Value *ruled_row(WarpCell *c, const WarpUse *u) {
+  WarpKernel *k = c->r->k;
+  int off = u->off[0];
+  Value *v = ruled_column(c, u, off);
+  for (int to = u->lo[0]; to <= u->hi[0] && u->rule[0] && c->r->rims == RIMS_ANY; to++)
+    if (to != off)
+      v = build3(&k->b, OP_SELECT, leads_to(k, u->rule[0], c->y, 0, off, to), ruled_column(c, u, to), v);
+  return v;
+}
+
 static Value *value_of(WarpCell *c, Point *p, int v);
 
 /* What the cell gets by use `u`. */
 static Value *used(WarpCell *c, Point *p, const WarpUse *u) {
   const WarpValue *w = &c->r->k->e->value[u->value];
-  int age = c->time - w->time - u->dy;
+  int age = c->time - w->time - u->off[0];
   if (w->kind == WARP_INPUT || w->kind == WARP_NEW)
-    return cell_of(c->r, u->value, age, c->i + u->dx);
+    return ruled_row(c, u);
   return w->free || !age ? value_of(c, p, u->value) : warps_aged(c->r, u->value, age, c->i);
 }
 

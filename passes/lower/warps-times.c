@@ -4,10 +4,10 @@
  * cannot be added up waits as the rows that it is made of.
  *
  * With integers t(v), the time of value v, and u(v), until when it is used, this is a linear program whose restrictions
- * are differences: t(v) >= t(w) + dy and u(w) >= t(v) - dy for each use of w, dy rows away, by v; words(v) (u(v) -
- * t(v)) summed is to be least. Whether each number is at least k, for every k, are yes-or-no questions of which some
- * imply others: the least is a minimum cut (J. Picard, "Maximal closure of a graph and applications to combinatorial
- * problems", Management Science 22, 1976). */
+ * are differences: t(v) >= t(w) + dy and u(w) >= t(v) - dy for each use of w, dy rows away, by v (where a rule may lead
+ * to several rows, to the last and the first of them); words(v) (u(v) - t(v)) summed is to be least. Whether each
+ * number is at least k, for every k, are yes-or-no questions of which some imply others: the least is a minimum cut (J.
+ * Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 22, 1976). */
 #include "passes/lower/warps.h"
 
 #include <limits.h>
@@ -109,7 +109,7 @@ static void find_earliest(WarpLevel *e) {
     x->time = x->kind == WARP_NEW || x->kind == WARP_INPUT || x->kind == WARP_OUTSIDE ? 0 : -e->below;
     for (int i = 0; i < x->nuses; i++)
       if (is_timed(e, x->uses[i].value))
-        x->time = larger(x->time, e->value[x->uses[i].value].time + x->uses[i].dy);
+        x->time = larger(x->time, e->value[x->uses[i].value].time + x->uses[i].hi[0]);
   }
   for (int i = 0; i < e->nfields; i++)
     e->lag = larger(e->lag, e->value[e->field[i].out].time);
@@ -122,7 +122,7 @@ static void find_until(WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++)
     for (int i = 0; i < e->value[v].nuses && is_timed(e, v); i++) {
       WarpValue *w = &e->value[e->value[v].uses[i].value];
-      w->until = larger(w->until, e->value[v].time - e->value[v].uses[i].dy);
+      w->until = larger(w->until, e->value[v].time - e->value[v].uses[i].lo[0]);
     }
   for (int i = 0; i < e->nfields; i++)
     e->value[e->field[i].out].until = larger(e->value[e->field[i].out].until, e->lag);
@@ -172,8 +172,8 @@ static void add_value(Times *p, int v) {
     int w = x->uses[i].value;
     if (!is_timed(p->e, w))
       continue;
-    imply(p, 2 * w, 2 * v, x->uses[i].dy);
-    imply(p, 2 * v, 2 * w + 1, -x->uses[i].dy);
+    imply(p, 2 * w, 2 * v, x->uses[i].hi[0]);
+    imply(p, 2 * v, 2 * w + 1, -x->uses[i].lo[0]);
   }
 }
 

@@ -40,15 +40,30 @@ static int32_t input_of(Making *k, int f) {
   return v;
 }
 
-/* Notes by which rules access `op` from the points of `box` leaves the field's region. */
-static void note_rules(Making *k, const Box *box, const Op *op) {
-  Rules rules = access_rules(k->e->m, box, op->sym, op->off);
+static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
+
+/* Notes by which rules access `op` from the points of `box`, use `u`, leaves the field's region. */
+static void note_rules(Making *k, const Box *box, const Op *op, WarpUse *u) {
+  WarpLevel *e = k->e;
+  Rules rules = access_rules(e->m, box, op->sym, op->off);
   for (int d = 0; d < 2; d++) {
-    k->e->wraps[d] = k->e->wraps[d] || rules.dim[d] == OUTSIDE_PERIODIC;
-    k->e->constant = k->e->constant || rules.dim[d] == OUTSIDE_CONST;
-    if (rules.dim[d] == OUTSIDE_CLAMP || rules.dim[d] == OUTSIDE_MIRROR)
-      reject(k, "it reads beyond a field's region by clamp or mirror");
+    int32_t off = u->off[d], far = off < 0 ? -off : off;
+    e->wraps[d] = e->wraps[d] || rules.dim[d] == OUTSIDE_PERIODIC;
+    e->constant = e->constant || rules.dim[d] == OUTSIDE_CONST;
+    if (rules.dim[d] != OUTSIDE_CLAMP && rules.dim[d] != OUTSIDE_MIRROR)
+      continue;
+    bool mirror = rules.dim[d] == OUTSIDE_MIRROR;
+    u->rule[d] = rules.dim[d];
+    u->lo[d] = mirror ? -far : off < 0 ? off : 0;
+    u->hi[d] = mirror ? far : off > 0 ? off : 0;
+    e->ruled[d] = larger(e->ruled[d], far);
   }
+}
+
+/* A use of value `v` that many rows and columns away. */
+static WarpUse plain_use(int32_t v, int64_t dy, int64_t dx) {
+  int32_t y = (int32_t)dy, x = (int32_t)dx;
+  return (WarpUse){.value = v, .off = {y, x}, .lo = {y, x}, .hi = {y, x}};
 }
 
 /* What operand `x` of stage `s` in piece `p` is a use of. */
@@ -56,13 +71,14 @@ static WarpUse use_of(Making *k, int s, const Piece *p, const Value *x) {
   const Op *op = x->def;
   WarpLevel *e = k->e;
   if (op->code != OP_ACCESS)
-    return (WarpUse){e->base[s][p - e->st[s].pieces] + x->id, 0, 0};
+    return plain_use(e->base[s][p - e->st[s].pieces] + x->id, 0, 0);
   int32_t side = (int32_t)(op->off[1] < 0 ? -op->off[1] : op->off[1]);
   e->beside = side > e->beside ? side : e->beside;
   if (*seen(e, s, op->sym) < 0)
     *seen(e, s, op->sym) = input_of(k, op->sym);
-  note_rules(k, &p->box, op);
-  return (WarpUse){*seen(e, s, op->sym), (int32_t)op->off[0], (int32_t)op->off[1]};
+  WarpUse u = plain_use(*seen(e, s, op->sym), op->off[0], op->off[1]);
+  note_rules(k, &p->box, op, &u);
+  return u;
 }
 
 /* The values of the body of piece `p` of stage `s`. */
@@ -112,7 +128,7 @@ static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
   if (*seen(e, s, f) < 0 && !e->m->fields[f].temp)
     *seen(e, s, f) = input_of(k, f);
   if (*seen(e, s, f) >= 0)
-    add_use(k, v, (WarpUse){*seen(e, s, f), 0, 0});
+    add_use(k, v, plain_use(*seen(e, s, f), 0, 0));
   for (int i = 0; i < e->st[s].npieces; i++) {
     const Piece *other = &e->st[s].pieces[i];
     for (const Op *op = other->body->first; op && other != p && piece_target(other, f) >= 0; op = op->next) {
@@ -139,7 +155,7 @@ static int32_t add_new(Making *k, int s, int f) {
   e->value[v].outside = outside;
   add_use(k, v, use);
   if (outside >= 0)
-    add_use(k, v, (WarpUse){outside, 0, 0});
+    add_use(k, v, plain_use(outside, 0, 0));
   return v;
 }
 
@@ -253,7 +269,7 @@ static void check_fields(Making *k) {
     }
 }
 
-/* Rejects accesses beyond the region of a field by a constant in a dimension that is periodic for another, and those
+/* Rejects accesses beyond the region of a field by another rule in a dimension that is periodic for one, and those
  * beyond the region of a field that has one of its own. */
 static void check_rules(Making *k) {
   const WarpLevel *e = k->e;
@@ -264,7 +280,7 @@ static void check_rules(Making *k) {
         if (op->code == OP_ACCESS)
           rules = access_rules(e->m, &e->st[s].pieces[i].box, op->sym, op->off);
         for (int d = 0; d < 2; d++)
-          if (e->wraps[d] && rules.dim[d] == OUTSIDE_CONST)
+          if (e->wraps[d] && rules.dim[d] != OUTSIDE_NONE && rules.dim[d] != OUTSIDE_PERIODIC)
             reject(k, "one dimension is periodic for one field and not for another");
         if (!rules_none(&rules) && !is_on_region(e, op->sym))
           reject(k, "fields have different regions");
@@ -272,8 +288,6 @@ static void check_rules(Making *k) {
 }
 
 /* ---- reach */
-
-static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
 
 /* Finds how far each value reads, and the level. */
 static void find_reach(WarpLevel *e) {
@@ -283,9 +297,8 @@ static void find_reach(WarpLevel *e) {
       const WarpUse *u = &x->uses[i];
       const WarpValue *of = &e->value[u->value];
       for (int d = 0; d < 2 && !of->free; d++) {
-        int32_t off = d ? u->dx : u->dy;
-        x->lo[d] = larger(x->lo[d], of->lo[d] - off);
-        x->hi[d] = larger(x->hi[d], of->hi[d] + off);
+        x->lo[d] = larger(x->lo[d], of->lo[d] - u->lo[d]);
+        x->hi[d] = larger(x->hi[d], of->hi[d] + u->hi[d]);
       }
     }
   }

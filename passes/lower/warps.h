@@ -23,9 +23,11 @@
  * behind a stage; what it is outside of the main piece; nothing (an access, or what is not needed). */
 typedef enum WarpKind { WARP_NOTHING, WARP_INPUT, WARP_OP, WARP_NEW, WARP_OUTSIDE } WarpKind;
 
-/* A use of value number `value`, dy rows and dx columns away. */
+/* A use of value number `value`, off[0] rows and off[1] columns away; in dimension d by rule[d] beyond the region where
+ * that is clamp or mirror, so that it may as well be lo[d] to hi[d] away. */
 typedef struct WarpUse {
-  int32_t value, dy, dx;
+  int32_t value, off[2], lo[2], hi[2];
+  OutsideRule rule[2];
 } WarpUse;
 
 /* A value of a level, which has one at each point. free: it can be computed anywhere, from no field. field: of the
@@ -54,14 +56,15 @@ typedef struct WarpField {
  * none. base[stage][piece]: the number of the first value of that body, which are in order of their ids; -1: it is no
  * main piece. Fields leave `lag` rows behind those that come. below .. right: how far a level reads, beside: how many
  * columns an access does. sums: all that is kept are sums that a row is added to. constant: a field is read beyond its
- * region, where it is a constant; wraps: in dimension d points beyond are images of those at the other end. */
+ * region, where it is a constant; wraps: in dimension d points beyond are images of those at the other end; ruled: so
+ * many points beyond an edge of dimension d a use may be by clamp or mirror. */
 typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;
   int32_t n, nvalues, nfields, *sees, **base;
   WarpValue *value;
   WarpField *field;
-  int32_t lag, below, above, left, right, beside;
+  int32_t lag, below, above, left, right, beside, ruled[2];
   bool sums, constant, wraps[2];
 } WarpLevel;
 

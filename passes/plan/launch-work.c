@@ -167,6 +167,27 @@ static WindowWork *windows_of(const LaunchPlan *p, int32_t *count) {
   return out;
 }
 
+/* The windows of the fields that a level of warps keeps rows of; its sums are of no field. */
+static WindowWork *level_windows(const WarpLevel *e, int32_t *count) {
+  WindowWork *out = NULL;
+  int32_t *versions = ARENA_ARRAY(e->m->arena, int32_t, e->m->nfields);
+  *count = 0;
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    bool field = x->kind == WARP_INPUT || x->kind == WARP_NEW;
+    if (field && warps_kept(e, v)) {
+      WindowWork work = {.field = x->field,
+                         .version = x->kind == WARP_NEW ? versions[x->field] + 1 : 0,
+                         .lag = x->time,
+                         .rows = warps_kept(e, v)};
+      ARENA_PUSH(e->m->arena, out, *count, work);
+    }
+    if (x->kind == WARP_NEW)
+      versions[x->field]++;
+  }
+  return out;
+}
+
 /* The figures of `p`. */
 static LaunchWork work_of(const LaunchPlan *p) {
   int rank = p->l->m->grid.rank;
@@ -179,7 +200,7 @@ static LaunchWork work_of(const LaunchPlan *p) {
                   .loaded = r.needed,
                   .traffic = traffic_of(p, &r)};
   w.instances = instances_of(p, &w.redundancy);
-  w.windows = windows_of(p, &w.nwindows);
+  w.windows = p->strip ? level_windows(p->strip, &w.nwindows) : windows_of(p, &w.nwindows);
   for (int d = 0; d < rank; d++) {
     w.cells[d] = cells_of(p, d);
     w.width[d] = width_of(p, d);
