@@ -1,5 +1,6 @@
 /* driver/entry.c: the stc command as a function: its signals, its commands, its exit code. */
 #include "driver/options.h"
+#include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,8 @@ typedef struct MainArgs {
 static StcStatus parse_and_run(void *arg) {
   MainArgs *m = arg;
   StcStatus s = command_parse(&m->c, m->argc, m->argv);
-  if (!s)
+  bool alone = m->c.mpi && strcmp(m->c.mpi, "none") == 0;
+  if (!s && (alone || net_launched_rank() == 0))
     context_remark(m->c.context, "%s", stc_version());
   return s ? s : command(&m->c);
 }

@@ -603,7 +603,7 @@ static StcStatus run_guarded(void *arg) {
 
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {
   RunArgs args = {p, steps, wait, info};
-  return workspace_guard(&p->w, run_guarded, &args);
+  return split_leave(p, workspace_guard(&p->w, run_guarded, &args));
 }
 
 StcStatus stc_plan_run(StcPlan *p, int64_t steps, StcRunInfo *info) {

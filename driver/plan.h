@@ -127,9 +127,10 @@ const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left);
 
 /* Is the plan without memory? Then says that it cannot give field `name` as a whole. (plan-data.c) */
 bool plan_is_hollow(const StcPlan *p, const char *name);
-/* Steps of a plan with parts, unless the status says that this rank cannot make any; *seconds is what they took. Gives
- * its parts back. (split/) */
+/* Steps of a plan with parts, unless the status says that this rank cannot make any; *seconds is what they took. The
+ * end of that, whatever it came to: see net_leave. Gives its parts back. (split/) */
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
+StcStatus split_leave(StcPlan *p, StcStatus s);
 void split_close(StcPlan *p);
 /* Where no rank has the whole grid: an array to all parts of this rank; their next run begins at step 0; an array
  * back. */

@@ -5,6 +5,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What all ranks must make a plan of, as text: what stc_plan_new_ranks hands to its guarded part. */
+typedef struct SameArgs {
+  StcProgram *program;
+  const char *device, *split;
+  bool parts;
+  int n;
+  const char *const *defines;
+  Str text;
+} SameArgs;
+
+/* Adds a text, which may be NULL. */
+static void add_text(Str *to, const char *text) { str_addf(to, "%s\n", text ? text : "-"); }
+
+/* Adds all options that make other code. */
+static void add_options(Str *to, const StcOptions *o) {
+  const char *const texts[] = {o->march, o->mcpu, o->real, o->schedule, o->edges, o->barriers, o->fuse, o->passes};
+  const int64_t numbers[] = {o->T,         o->block[0],    o->block[1],  o->block[2],     o->elems[0],     o->elems[1],
+                             o->elems[2],  o->chunk,       o->ahead,     o->grid[0],      o->grid[1],      o->grid[2],
+                             o->opt_level, o->no_contract, o->fast_math, o->check_finite, o->check_bounds, o->nload};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    add_text(to, texts[i]);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    str_addf(to, "%lld\n", (long long)numbers[i]);
+  for (int i = 0; i < o->nload; i++)
+    add_text(to, o->load_passes[i]);
+  for (int i = 0; i < o->ndefines; i++)
+    add_text(to, o->defines[i]);
+}
+
+/* Writes the text. */
+static StcStatus write_same(void *arg) {
+  SameArgs *a = arg;
+  a->text = (Str){.arena = a->program->w.arena};
+  add_text(&a->text, stc_version());
+  add_text(&a->text, a->program->text);
+  add_options(&a->text, &a->program->options);
+  add_text(&a->text, a->device);
+  add_text(&a->text, a->split);
+  str_addf(&a->text, "%d\n", a->parts);
+  for (int i = 0; i < a->n; i++)
+    add_text(&a->text, a->defines[i]);
+  return STC_OK;
+}
+
 StcStatus stc_plan_new_ranks(StcProgram *program, const StcRanks *ranks, const char *device, const char *split, int n,
                              const char *const *defines, StcPlan **out) {
   static const StcRanks none;
@@ -16,14 +60,14 @@ StcStatus stc_plan_new_ranks(StcProgram *program, const StcRanks *ranks, const c
   StcStatus s = net_open(c, ranks->module, ranks->communicator, &net);
   if (s)
     return s;
-  Str same = {.arena = program->w.arena};
-  str_addf(&same, "%s\n%s\n%s\n%s\n%d\n", stc_version(), program->text, device ? device : "", split ? split : "",
-           ranks->parts);
-  for (int i = 0; i < n + program->options.ndefines; i++)
-    str_addf(&same, "%s\n", i < n ? defines[i] : program->options.defines[i - n]);
-  if (!net_same(net, same.s, same.n, &who))
-    s = (context_error(c, "rank %d makes another plan than rank 0: programs, params, devices and cuts must be the same",
-                       who),
+  SameArgs same = {program, device, split, ranks->parts, n, defines, {0}};
+  s = ranks_agree(c, net, workspace_guard(&program->w, write_same, &same));
+  if (!s && !net_same(net, same.text.s, same.text.n, &who))
+    s = (context_error(
+             c,
+             "rank %d makes another plan than rank 0: programs, options, params, devices and cuts must be the "
+             "same",
+             who),
          STC_USAGE);
   if (!s)
     s = plan_new_split(program, net, device, split, ranks->parts ? LEAN_MUST : LEAN_NEVER, n, defines, out);

@@ -270,6 +270,7 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   Net *net = p->split->net;
   *seconds = p->split->exchanged = 0;
+  p->split->agreed = false;
   bool lean = p->split->lean;
   if (!s && p->split->broken)
     s = (diag_error(p->w.diags, no_loc(), "a device or a rank failed in an earlier run: this plan cannot go on"),
@@ -287,5 +288,11 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     s = split_agree(p, split_scatter(p));
   share_scalars(p);
   int64_t first = p->done;
-  return s ? s : run_loop(p, first, first + steps, seconds);
+  s = s ? s : run_loop(p, first, first + steps, seconds);
+  p->split->agreed = true;
+  return s;
+}
+
+StcStatus split_leave(StcPlan *p, StcStatus s) {
+  return p->split ? net_leave(p->w.context, p->split->net, p->split->agreed, s) : s;
 }

@@ -338,6 +338,7 @@ static StcStatus open_guarded(void *arg) {
     st = split_agree(p, transports_open(p));
   if (!st)
     describe(p);
+  p->split->agreed = true;
   return st;
 }
 
@@ -470,6 +471,8 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
   SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines};
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);
+  if (*out && (*out)->split)
+    s = net_leave(c, net, (*out)->split->agreed, s);
   if (s) {
     stc_plan_free(*out);
     *out = NULL;

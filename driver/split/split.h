@@ -97,7 +97,8 @@ typedef struct Watching Watching;
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
  * brought up to date; age: steps made since. net: the ranks that the parts are dealt out to, NULL: there is one. Those
  * of this rank are numbers begin .. end - 1. lean: no rank has the whole grid: parts run their own inits, and fields
- * are read and written part by part. touched: some were set, without their ghost cells. */
+ * are read and written part by part. touched: some were set, without their ghost cells. agreed: what was begun last has
+ * ended on this rank as all others know. */
 struct Split {
   StcProgram *program;
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
@@ -105,7 +106,7 @@ struct Split {
   PartPlan *part;
   Net *net;
   bool own_net; /* it goes with the plan */
-  bool lean, touched;
+  bool lean, touched, agreed;
   int nwatching;
   Watching *watching; /* evaluate.c's, of reductions and then probes, if lean */
   int begin, end;
@@ -238,5 +239,8 @@ StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
 StcStatus split_agree(StcPlan *p, StcStatus s);
 /* No rank has a chance to go on: says why, and ends all. */
 void split_die(StcPlan *p, const char *what, double bytes);
+/* The status that making or running a plan over `net` (NULL: one rank) came to. If this rank ran out of memory where
+ * the others cannot know of it and wait (not `agreed`), it ends all. */
+StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s);
 
 #endif

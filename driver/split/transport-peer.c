@@ -27,9 +27,9 @@ static StcStatus mark_all(const Split *s, int lane) {
   return st;
 }
 
-/* Has part `waits` wait for part `other`, unless it does by `seen`. */
+/* Has part `waits` wait for part `other`, both of this rank, unless it does by `seen`. */
 static StcStatus follow_once(const Split *s, bool *seen, int waits, int other, int lane, int of) {
-  bool *done = &seen[waits * s->nparts + other];
+  bool *done = &seen[(waits - s->begin) * (s->end - s->begin) + other - s->begin];
   Device *d = &s->part[waits].plan->device;
   StcStatus st = *done ? STC_OK : d->kind->follow(d, lane, &s->part[other].plan->device, of);
   *done = true;
@@ -39,7 +39,8 @@ static StcStatus follow_once(const Split *s, bool *seen, int waits, int other, i
 /* Has each part that sends something (`senders`), or that gets something, wait for the marks in lane `of` of those that
  * it has to do with, itself among them if the lanes differ. */
 static StcStatus follow_all(const Split *s, bool senders, int lane, int of) {
-  bool *seen = calloc((size_t)s->nparts * (size_t)s->nparts, sizeof *seen);
+  size_t here = (size_t)(s->end - s->begin);
+  bool *seen = calloc(here * here, sizeof *seen);
   StcStatus st = seen ? STC_OK : STC_MEMORY;
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];

@@ -32,8 +32,11 @@ typedef struct World {
 
 /* The bytes that the libraries' contexts hold now (an StcConfig.realloc). */
 static size_t held;
+static int left = -1; /* requests until there is no memory any more; -1: there is */
 static void *count_bytes(void *user, void *p, size_t size) {
   (void)user;
+  if (size && left >= 0 && left-- == 0)
+    return left = 0, NULL;
   held -= p ? malloc_usable_size(p) : 0;
   void *to = size ? realloc(p, size) : (free(p), NULL);
   held += to ? malloc_usable_size(to) : 0;
@@ -268,7 +271,34 @@ static void test_refused(void **state) {
     assert_non_null(strstr(w.messages.first, "rank 1 makes another plan than rank 0"));
   }
   end(&w);
+  StcConfig config = messages_config(&w.messages);
+  StcOptions o = {.no_contract = true, .march = "nvptx", .T = rank && atoi(rank) == 1 ? 3 : 2};
+  memset(&w, 0, sizeof w);
+  w.c = stc_context_new(&config);
+  assert_int_equal(stc_compile_string(w.c, "ranks.stn", text, &o, &w.p), STC_OK);
+  if (rank && atoi(getenv("OMPI_COMM_WORLD_SIZE")) > 1) {
+    assert_int_equal(stc_plan_new_ranks(w.p, NULL, "ref", "6", 0, NULL, &p), STC_USAGE);
+    assert_non_null(strstr(w.messages.first, "rank 1 makes another plan than rank 0"));
+  }
+  end(&w);
   (void)state;
+}
+
+/* Rank 1 has memory for `n` requests more from when it makes the plan on: all end, or all go on. */
+static int starve(int n) {
+  World w;
+  StcPlan *p = NULL;
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+  StcRanks ranks = {.parts = true};
+  compile(&w, text);
+  left = rank && atoi(rank) == 1 ? n : -1;
+  StcStatus s = stc_plan_new_ranks(w.p, &ranks, "ref", "6", 0, NULL, &p);
+  if (!s)
+    run(p, w.p, true);
+  left = -1;
+  stc_plan_free(p);
+  end(&w);
+  return s ? 1 : 0;
 }
 
 /* There is no module. */
@@ -283,7 +313,9 @@ static void test_missing(void **state) {
   (void)state;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[1], "starve") == 0)
+    return starve(atoi(argv[2]));
   const struct CMUnitTest with[] = {cmocka_unit_test(test_parts),  cmocka_unit_test(test_whole),
                                     cmocka_unit_test(test_memory), cmocka_unit_test(test_reduced),
                                     cmocka_unit_test(test_stale),  cmocka_unit_test(test_refused)};
