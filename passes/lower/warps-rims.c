@@ -1,8 +1,8 @@
 /* warps-rims.c: points outside of the main pieces, and beyond the fields' region. What a new value is outside of its
- * main piece, its own value before or what another piece makes of it, may be known rows before the value is due. It is
- * put by in local memory then, and taken back when it is due: so no sum is tested on its way, and no registers are
- * taken. Cells that may be at a side are put by and taken back in each row that is tested at all, the others in rows
- * for which that is not enough: what was not put by is inside, and is not taken. */
+ * main piece, its own value before or what another piece makes of it, may be known rows before the value is due. At the
+ * left and right rim it then takes the place of a sum that is made for the value alone, and what later rows bring is
+ * not added. Elsewhere, and where there is no such sum, it is put by in local memory, and taken back when it is due: so
+ * no other sum is tested on its way, and no registers are taken. What was not put by is inside, and is not taken. */
 #include "passes/lower/warps.h"
 
 /* ---- where rims are */
@@ -236,12 +236,20 @@ static int new_of(const WarpLevel *e, int v) {
 /* The array that value `v` is put by in. */
 static int by_array(const WarpRow *r, int v) { return r->k->by[r->level * r->k->e->nvalues + v]; }
 
-/* Puts by those cells of value `v` that may be at a side, or the others. */
-static void put_cells(WarpRow *r, int v, bool sides) {
+/* Which of a lane's cells: those that may be at a side, the others, all. */
+typedef enum Cells { CELLS_SIDES, CELLS_OTHERS, CELLS_ALL } Cells;
+
+/* Is cell `i` among `cells`, with regard to new value `v`? */
+static bool is_among(const WarpKernel *k, int v, Cells cells, int i) {
+  return cells == CELLS_ALL || may_be_side(k, v, i) == (cells == CELLS_SIDES);
+}
+
+/* Puts by `cells` of value `v`. */
+static void put_cells(WarpRow *r, int v, Cells cells) {
   WarpKernel *k = r->k;
   Value *at[2];
   for (int i = 0; i < k->w.X; i++)
-    if (may_be_side(k, new_of(k->e, v), i) == sides) {
+    if (is_among(k, new_of(k->e, v), cells, i)) {
       by_place(r, 0, i, at);
       build_astore(&k->b, by_array(r, v), 0, value_outside(r, v, i), 2, at, NULL);
     }
@@ -253,15 +261,38 @@ void warps_put_by(WarpRow *r, int v) {
   int to = new_of(e, v);
   if (e->value[to].time == e->value[v].time)
     return;
-  put_cells(r, v, true);
+  if (!e->value[to].carried)
+    put_cells(r, v, CELLS_SIDES);
   if (r->rims == RIMS_SIDES)
     return;
   Value *odd = is_odd(r, to, warps_add(k, r->y, -e->value[v].time));
   Op *op = build_if(&k->b, build1(&k->b, OP_UNIFORM, odd), 0, NULL);
   Builder outer = k->b;
   k->b = builder_at_end(outer.arena, op->blocks[0]);
-  put_cells(r, v, false);
+  put_cells(r, v, e->value[to].carried ? CELLS_ALL : CELLS_OTHERS);
   k->b = outer;
+}
+
+/* What a carrier of new value `v` has of the cell since the time before, or what that is at first. */
+static Value *carried(WarpCell *c, int v) {
+  const WarpLevel *e = c->r->k->e;
+  int w = 0, of = e->value[v].outside;
+  if (c->time == e->value[of].time)
+    return value_outside(c->r, of, c->i);
+  while (e->value[w].carries != v || e->value[w].time != c->time - 1)
+    w++;
+  return warps_aged(c->r, w, 1, c->i);
+}
+
+Value *warps_carry(WarpCell *c, int v, Value *x) {
+  WarpKernel *k = c->r->k;
+  const WarpValue *of = &k->e->value[v];
+  int to = of->kind == WARP_NEW && of->carried ? v : of->carries;
+  if (to < 0 || c->r->rims == RIMS_NONE || !may_be_side(k, to, c->i))
+    return x;
+  Box across = warps_range(k, to, 1);
+  Value *column = warps_column(c->r, c->i), *in = build_inside(&k->b, 1, &column, &across);
+  return build3(&k->b, OP_SELECT, in, x, carried(c, to));
 }
 
 /* Affine `x` of the field's columns as an i32, by lane: as number of one of its cells. */
@@ -305,14 +336,14 @@ static Value *within_or(WarpKernel *k, const Within *in, int i, Value *v, Value 
   return is ? build3(b, OP_SELECT, is, v, other) : v;
 }
 
-/* Makes cells of new value `v` that may be at a side, or the others, what they are outside of the main piece. */
-static void mend_cells(WarpRow *r, int v, bool sides, Value **out) {
+/* Makes `cells` of new value `v` what they are outside of the main piece. */
+static void mend_cells(WarpRow *r, int v, Cells cells, Value **out) {
   WarpKernel *k = r->k;
   int of = k->e->value[v].outside, ago = k->e->value[v].time - k->e->value[of].time;
   Within in = within_of(r, v);
   Value *at[2];
   for (int i = 0; i < k->w.X; i++) {
-    if (may_be_side(k, v, i) != sides)
+    if (!is_among(k, v, cells, i))
       continue;
     if (ago)
       by_place(r, ago, i, at);
@@ -325,7 +356,8 @@ static void mend_cells(WarpRow *r, int v, bool sides, Value **out) {
 void warps_take_back(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
-  mend_cells(r, v, true, r->now[v]);
+  if (!e->value[v].carried)
+    mend_cells(r, v, CELLS_SIDES, r->now[v]);
   if (r->rims == RIMS_SIDES)
     return;
   Value **out = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
@@ -334,7 +366,7 @@ void warps_take_back(WarpRow *r, int v) {
   k->b = builder_at_end(outer.arena, op->blocks[0]);
   for (int i = 0; i < k->w.X; i++)
     out[i] = r->now[v][i];
-  mend_cells(r, v, false, out);
+  mend_cells(r, v, e->value[v].carried ? CELLS_ALL : CELLS_OTHERS, out);
   end_cells(k, op, &outer, out);
   r->now[v] = out;
 }

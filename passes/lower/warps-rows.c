@@ -158,6 +158,7 @@ static void make_rows(WarpRow *r, int stage, int time) {
       r->now[v] = r->now[v] ? r->now[v] : ARENA_ARRAY(k->b.arena, Value *, k->w.X);
       bool is_new = e->value[v].kind == WARP_NEW;
       r->now[v][i] = is_new ? used(&c, &p, &e->value[v].uses[0]) : value_of(&c, &p, v);
+      r->now[v][i] = warps_carry(&c, v, r->now[v][i]);
     }
   }
 }

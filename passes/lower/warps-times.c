@@ -177,6 +177,20 @@ static void add_value(Times *p, int v) {
   }
 }
 
+/* What is outside of main pieces is found when it is due, if all that it is made of is kept until then; else put by. */
+static void wait_outside(WarpLevel *e) {
+  for (int v = 0; v < e->nvalues; v++) {
+    if (!e->value[v].wanted || !warps_has_rims(e, v))
+      continue;
+    WarpValue *x = &e->value[e->value[v].outside];
+    int32_t last = e->value[v].time;
+    for (int i = 0; i < x->nuses; i++)
+      last = is_timed(e, x->uses[i].value) && e->value[x->uses[i].value].until < last ? e->value[x->uses[i].value].until
+                                                                                      : last;
+    x->time = larger(x->time, last);
+  }
+}
+
 /* Levels with more nodes keep the earliest times. */
 enum { MOST_NODES = 200000 };
 
@@ -206,6 +220,7 @@ void warps_times(WarpLevel *e) {
     for (int32_t k = p.lo[2 * v] + 1; k <= p.hi[2 * v] && is_timed(e, v); k++)
       e->value[v].time += p.net.far[node_of(&p, 2 * v, k)] >= 0;
   find_until(e);
+  wait_outside(e);
 }
 
 int32_t warps_kept(const WarpLevel *e, int v) {

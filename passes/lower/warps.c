@@ -19,7 +19,7 @@ const Box *warps_region(const WarpLevel *e) { return &e->m->fields[e->field[0].f
 /* A new value of that kind; its number. */
 static int32_t add_value(Making *k, WarpKind kind, Type t) {
   WarpLevel *e = k->e;
-  WarpValue v = {.kind = kind, .type = t, .outside = -1};
+  WarpValue v = {.kind = kind, .type = t, .outside = -1, .carries = -1};
   ARENA_PUSH(e->m->arena, e->value, e->nvalues, v);
   return e->nvalues - 1;
 }
@@ -92,7 +92,10 @@ static void add_body(Making *k, int s, const Piece *p) {
     if (!op->nresults || op->code == OP_ACCESS)
       continue;
     int32_t v = first + op->results[0]->id;
-    e->value[v] = (WarpValue){.kind = WARP_OP, .stage = s, .op = op, .type = op->results[0]->type, .outside = -1};
+    e->value[v].kind = WARP_OP;
+    e->value[v].stage = s;
+    e->value[v].op = op;
+    e->value[v].type = op->results[0]->type;
     e->value[v].free = true;
     for (int i = 0; i < op->noperands; i++) {
       WarpUse use = use_of(k, s, p, op->operands[i]);
@@ -313,6 +316,44 @@ static void find_reach(WarpLevel *e) {
 
 bool warps_has_rims(const WarpLevel *e, int v) { return e->value[v].kind == WARP_NEW && e->value[v].outside >= 0; }
 
+/* Of each value the one new value that is made of it, in to; -1: none, -2: several. */
+static void find_ends(const WarpLevel *e, int32_t *to) {
+  for (int v = 0; v < e->nvalues; v++)
+    to[v] = -1;
+  for (int v = e->nvalues - 1; v >= 0; v--)
+    for (int i = 0; i < e->value[v].nuses && e->value[v].wanted; i++) {
+      int32_t w = e->value[v].uses[i].value, end = e->value[v].kind == WARP_NEW ? v : to[v];
+      to[w] = to[w] == -1 || to[w] == end ? end : -2;
+    }
+}
+
+/* The value that can carry the outside value of new value `v` from time `time` to the next, -1: there is none. Where a
+ * point is outside of the main piece nobody needs what only `v` is made of. */
+static int32_t carrier_of(const WarpLevel *e, const int32_t *to, int v, int time) {
+  for (int w = 0; w < e->nvalues; w++) {
+    const WarpValue *x = &e->value[w];
+    if (x->kind == WARP_OP && to[w] == v && x->type == e->value[v].type && x->time == time && warps_kept(e, w) == 1)
+      return w;
+  }
+  return -1;
+}
+
+/* Finds what sums can carry. */
+static void find_carriers(WarpLevel *e) {
+  int32_t *to = ARENA_ARRAY(e->m->arena, int32_t, e->nvalues);
+  find_ends(e, to);
+  for (int v = 0; v < e->nvalues; v++) {
+    WarpValue *x = &e->value[v];
+    if (!x->wanted || !warps_has_rims(e, v))
+      continue;
+    x->carried = e->value[x->outside].time < x->time;
+    for (int time = e->value[x->outside].time; time < x->time; time++)
+      x->carried = x->carried && carrier_of(e, to, v, time) >= 0;
+    for (int time = e->value[x->outside].time; time < x->time && x->carried; time++)
+      e->value[carrier_of(e, to, v, time)].carries = v;
+  }
+}
+
 /* Is all that is kept made by an operation, and used a row later for the last time? */
 static bool keeps_sums(const WarpLevel *e) {
   bool sums = true;
@@ -356,6 +397,7 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
   if (k.why)
     return NULL;
   warps_times(k.e);
+  find_carriers(k.e);
   k.e->sums = keeps_sums(k.e);
   return k.e;
 }

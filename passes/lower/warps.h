@@ -32,15 +32,17 @@ typedef struct WarpUse {
 
 /* A value of a level, which has one at each point. free: it can be computed anywhere, from no field. field: of the
  * module, of those that are not of an operation. piece: the main piece that it is from; outside: of a new one, the
- * value it has outside of that, -1: the piece is the whole region. time, until: row y - time is made when row y has
- * come, and used until row y - until is due. lo, hi: how far the fields that came are read, down and up. */
+ * value it has outside of that, -1: the piece is the whole region. carries: the new value whose outside value its place
+ * holds for points that are outside, between its time and the next, -1: none. carried: all of a new value's is. time,
+ * until: row y - time is made when row y has come, and used until row y - until is due. lo, hi: how far the fields that
+ * came are read, down and up. */
 typedef struct WarpValue {
   WarpKind kind;
-  int32_t stage, field, outside, nuses, time, until;
+  int32_t stage, field, outside, carries, nuses, time, until;
   const Op *op;
   const Piece *piece;
   Type type;
-  bool free, wanted;
+  bool free, wanted, carried;
   WarpUse *uses;
   int32_t lo[2], hi[2];
 } WarpValue;
@@ -202,6 +204,8 @@ Value *warps_in_columns(WarpRow *r, int f, int i, Value *v);
 void warps_make_constant(WarpRow *r, int v);
 /* Puts by what the rows of outside value `v` are. */
 void warps_put_by(WarpRow *r, int v);
+/* Value `v` of the cell, which is `x`, or what its place carries if the cell's column is outside of the main piece. */
+Value *warps_carry(WarpCell *c, int v, Value *x);
 /* Makes the row of new value `v`, which has come to be, what it is outside of the main piece. */
 void warps_take_back(WarpRow *r, int v);
 
