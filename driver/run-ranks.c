@@ -78,6 +78,19 @@ static bool has_ranks(const Command *c) {
   return net_launched(&size, &by) && size != 1;
 }
 
+/* Is a grid to be cut in this process? */
+static bool is_cut(const Command *c) {
+  const char *colon = c->device ? strchr(c->device, ':') : NULL;
+  if (c->split || !colon)
+    return c->split != NULL;
+  for (int i = 0; device_table[i] && strcmp(colon, ":all") == 0; i++) {
+    const DeviceKind *k = device_table[i];
+    if (strncmp(k->name, c->device, (size_t)(colon - c->device)) == 0 && !k->name[colon - c->device] && k->count)
+      return k->count() > 1;
+  }
+  return strpbrk(colon, ",-") != NULL;
+}
+
 /* A rank that has not found the others lets rank 0 speak: who ends first ends all. */
 static StcStatus alone(StcStatus (*open)(Job *j), Job *j) {
   int rank = net_launched_rank();
@@ -105,7 +118,7 @@ static StcStatus join(Job *j) {
 StcStatus ranks_join(Job *j) {
   size_t size;
   if (!has_ranks(j->c))
-    return STC_OK;
+    return is_cut(j->c) ? net_open_alone(j->c->context, &j->net) : STC_OK;
   StcStatus s = alone(join, j);
   if (s)
     return s;

@@ -189,9 +189,12 @@ static void remark_plan(const Job *j) {
                  stc_plan_compile_seconds(j->plan));
   if (j->net && j->plan->split->why)
     context_remark(j->c->context, "ghost cells not by NCCL: %s", j->plan->split->why);
-  if (j->net)
+  if (j->net && j->net->size > 1)
     context_remark(j->c->context, "memory: each rank has its parts%s",
                    j->plan->split->lean ? "" : ", and rank 0 the whole grid");
+  else if (j->net)
+    context_remark(j->c->context, "memory: each part its own%s",
+                   j->plan->split->lean ? "" : ", and the first device the whole grid");
 }
 
 /* The program, checked as far as that is possible without a plan. */

@@ -141,6 +141,45 @@ StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **
   return STC_OK;
 }
 
+/* Net of a rank alone: nothing is sent, and what is gathered is its own. */
+static void alone_start(Net *net, int n, const NetMessage *messages) { (void)net, (void)n, (void)messages; }
+static void alone_nothing(Net *net) { (void)net; }
+static void alone_broadcast(Net *net, void *data, size_t size, int from) {
+  (void)net, (void)data, (void)size, (void)from;
+}
+static void alone_gather(Net *net, const void *mine, size_t size, void *all) {
+  (void)net;
+  memcpy(all, mine, size);
+}
+static bool alone_told(Net *net) {
+  (void)net;
+  return false;
+}
+static void alone_abort(Net *net, int code) {
+  (void)net;
+  exit(code);
+}
+
+StcStatus net_open_alone(StcContext *c, Net **out) {
+  *out = malloc(sizeof **out);
+  if (!*out)
+    return context_error(c, "out of memory"), STC_MEMORY;
+  **out = (Net){.size = 1,
+                .local_size = 1,
+                .library = "nothing",
+                .start = alone_start,
+                .finish = alone_nothing,
+                .broadcast = alone_broadcast,
+                .gather = alone_gather,
+                .barrier = alone_nothing,
+                .tell = alone_nothing,
+                .told = alone_told,
+                .abort = alone_abort,
+                .close = alone_nothing,
+                .failed = -1};
+  return STC_OK;
+}
+
 void net_close(Net *net) {
   if (net)
     net->close(net);

@@ -224,8 +224,10 @@ static StcStatus begin_lean(StcPlan *p) {
 static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   StcStatus s = STC_OK;
   bool due = split_leads(p->split) && needs_whole(p) && !p->split->lean;
+  double start = clock_seconds();
   if (p->split->lean && needs_whole(p))
     s = evaluate_lean(p, true);
+  p->split->evaluating += clock_seconds() - start;
   p->unseen = p->done + 1;
   if (p->split->lean && !s)
     s = plan_show(p);
@@ -269,7 +271,7 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
 
 StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   Net *net = p->split->net;
-  *seconds = p->split->exchanged = 0;
+  *seconds = p->split->exchanged = p->split->evaluating = 0;
   p->split->agreed = false;
   bool lean = p->split->lean;
   if (!s && p->split->broken)
@@ -289,6 +291,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   share_scalars(p);
   int64_t first = p->done;
   s = s ? s : run_loop(p, first, first + steps, seconds);
+  *seconds += p->split->evaluating;
   p->split->agreed = true;
   return s;
 }

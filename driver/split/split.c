@@ -207,7 +207,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   return st ? st : watching_add_part(p, i, part_device(a, i), n, defines);
 }
 
-/* What cannot be cut at all. The whole grid's probes see later steps as they see what is before the first. */
+/* What cannot be cut at all. */
 static StcStatus check_program(StcPlan *p) {
   if (p->program->kind == SOURCE_KIR)
     return diag_error(p->w.diags, no_loc(),
@@ -216,11 +216,19 @@ static StcStatus check_program(StcPlan *p) {
   if (p->program->options.passes)
     return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
            STC_USAGE;
+  return STC_OK;
+}
+
+/* The whole grid's probes see later steps as they see what is before the first. */
+static StcStatus check_probes(StcPlan *p) {
   for (int i = 0; i < p->program->module->nprobes; i++) {
     const Probe *x = &p->program->module->probes[i];
     for (const Op *op = x->body->first; op; op = op->next)
       if (op->code == OP_STEP)
-        return diag_error(p->w.diags, x->loc, "a grid with a probe that uses `step` cannot yet be cut"), STC_USAGE;
+        return diag_error(
+                   p->w.diags, x->loc,
+                   "a grid with a probe that uses `step` cannot yet be cut where it must be in one place as a whole"),
+               STC_USAGE;
   }
   return STC_OK;
 }
@@ -293,6 +301,8 @@ static StcStatus cut_grid(SplitArgs *a) {
                "or a `reduce`, `until` or `probe` that looks far beyond the edge of a field",
                p->program->name),
            STC_USAGE;
+  if (!st && !s->lean)
+    st = check_probes(p);
   for (int i = s->begin; i < s->end && !st; i++)
     st = prepare_part(a, i);
   return st || !s->lean ? st : watching_open(p, a->cut);
@@ -449,7 +459,7 @@ static StcStatus make_whole(DeviceList *l, Net *net, int n, const char *const *d
   StcStatus s = workspace_guard(&l->program->w, read_devices, l);
   l->net = net;
   l->cores = net ? net_cores(net) : 0;
-  if (!s && net)
+  if (!s && net && net->size > 1)
     s = workspace_guard(&l->program->w, take_share, l);
   return s ? s : plan_new(l->program, l->names[0], net != NULL, n, defines, out);
 }

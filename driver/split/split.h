@@ -115,12 +115,13 @@ struct Split {
   Transfer *transfers;      /* of all fields that steps change */
   FieldTransfers *of_field; /* by field, of those that were asked for */
   const Transport *transport;
-  const char *by;   /* the transport that was asked for; NULL: none */
-  const char *why;  /* not nccl between ranks; NULL: it is, or was not looked for */
-  void *state;      /* the transport's */
-  bool broken;      /* ways to other parts were given up: it cannot go on */
-  void *ranks;      /* transport-mpi.c's */
-  double exchanged; /* seconds in exchanges of the run with other ranks, from the end of the steps before */
+  const char *by;    /* the transport that was asked for; NULL: none */
+  const char *why;   /* not nccl between ranks; NULL: it is, or was not looked for */
+  void *state;       /* the transport's */
+  bool broken;       /* ways to other parts were given up: it cannot go on */
+  void *ranks;       /* transport-mpi.c's */
+  double evaluating; /* seconds of the run in reductions and probes, where no rank has the whole grid */
+  double exchanged;  /* seconds in exchanges of the run with other ranks, from the end of the steps before */
 };
 
 /* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */
@@ -206,6 +207,8 @@ int net_launched_rank(void);
 /* Opens the module in file `module` (NULL: where it lies) and joins the ranks of `communicator` (NetModule.open). */
 StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **out);
 void net_close(Net *net);
+/* A rank alone, without MPI: its parts need no whole grid beside them either. */
+StcStatus net_open_alone(StcContext *c, Net **out);
 /* All ranks call these. agree: the status of the lowest rank that has one, *who; STC_OK if all are well. same: have all
  * ranks these bytes? Else *who is the first that has others than rank 0. */
 StcStatus net_agree(Net *net, StcStatus mine, int *who);

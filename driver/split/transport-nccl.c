@@ -97,7 +97,7 @@ static void number_gpus(const StcPlan *p, NcclState *x, const Seat *seats, char 
     while (k < i && memcmp(seats[k].id, seats[i].id, sizeof seats[i].id) != 0)
       k++;
     x->place[i] = k < i ? x->place[k] : x->n++;
-    if (seats[i].missing[0] && s->net)
+    if (seats[i].missing[0] && s->net && s->net->size > 1)
       snprintf(why, 256, "on rank %d %.200s", s->part[i].rank, seats[i].missing);
     else if (seats[i].missing[0])
       snprintf(why, 256, "%.240s", seats[i].missing);
