@@ -44,13 +44,19 @@ static LLVMValueRef id(Emit *e, const char *what, int hw) {
                         NULL);
 }
 
+/* `x` of the first lane that is on: the same for all that are, and LLVM knows. */
+static LLVMValueRef first_lane(Emit *e, LLVMBuilderRef b, LLVMValueRef x) {
+  LLVMTypeRef t = LLVMTypeOf(x);
+  return emit_intrinsic(e, b, "llvm.amdgcn.readfirstlane", 1, &t, 1, &x);
+}
+
 /* A wave is so many threads that follow each other, those along x first: where lines along x are whole waves, the other
  * numbers of a thread are the same in a wave, which LLVM is told. */
 static LLVMValueRef thread(Emit *e, int hw) {
   LLVMValueRef own = id(e, "workitem", hw);
   if (hw == 0 || !emit_lines_are_waves(e))
     return own;
-  return emit_intrinsic(e, e->entry.b, "llvm.amdgcn.readfirstlane", 1, &e->i32, 1, &own);
+  return first_lane(e, e->entry.b, own);
 }
 static LLVMValueRef block(Emit *e, int hw) { return id(e, "workgroup", hw); }
 
@@ -76,11 +82,14 @@ static LLVMValueRef keep_offset(Emit *e, LLVMValueRef x) {
   return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
 }
 
-/* `x` through no instruction, `n` being an operand of the assembly that nothing reads. */
+/* `x` through no instruction, `n` being an operand of the assembly that nothing reads. It is read from the first lane
+ * before, which is nothing where it is scalar: what LLVM computes in the vector unit it cannot give to scalar
+ * assembly. */
 static LLVMValueRef renew(Emit *e, LLVMValueRef x, unsigned n) {
   LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, (LLVMTypeRef[]){type, e->i32}, 2, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=s,0,i", 6, 0, 0, LLVMInlineAsmDialectATT, 0);
-  return LLVMBuildCall2(e->here.b, t, nothing, (LLVMValueRef[]){x, LLVMConstInt(e->i32, n, 0)}, 2, "");
+  LLVMValueRef scalar = first_lane(e, e->here.b, x);
+  return LLVMBuildCall2(e->here.b, t, nothing, (LLVMValueRef[]){scalar, LLVMConstInt(e->i32, n, 0)}, 2, "");
 }
 
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
@@ -148,12 +157,14 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .shuffle = l->lanes == 64 ? amdgpu_shuffle_64 : amdgpu_shuffle_32,
                 .resources = amdgpu_resources,
                 .keep_offset = keep_offset,
+                .first_lane = first_lane,
                 .renew = renew,
                 .begin = begin};
   t->info = (TargetInfo){.name = "amdgpu",
                          .cpu = l->cpu,
                          .simt = true,
                          .lanes = l->lanes,
+                         .lane_bytes = INT64_C(1) << 31,
                          .max_threads = 1024,
                          .max_block = {1024, 1024, 1024},
                          .max_grid = {INT32_MAX, 65535, 65535},

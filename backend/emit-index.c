@@ -228,9 +228,8 @@ LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y) {
   return int_extreme(e, p, KEY_MAX, x, y);
 }
 
-/* x brought into [lo, hi], lo if that is empty. All of one type. */
-static LLVMValueRef clamp_to(Emit *e, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi) {
-  return int_extreme(e, &e->here, KEY_MAX, int_extreme(e, &e->here, KEY_MIN, x, hi), lo);
+LLVMValueRef emit_clamp(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi) {
+  return int_extreme(e, p, KEY_MAX, int_extreme(e, p, KEY_MIN, x, hi), lo);
 }
 
 /* clamp(x + off) for a 32-bit x and a constant box: clamp(x, lo - off, hi - off) + off, which needs no wider numbers.
@@ -243,7 +242,7 @@ static LLVMValueRef clamp_narrow(Emit *e, LLVMValueRef x, int64_t off, Affine lo
     return NULL;
   if (a < full.lo || b > full.hi || a > b || lo.c < full.lo || hi.c > full.hi)
     return NULL;
-  LLVMValueRef v = clamp_to(e, x, int_like(x, a), int_like(x, b));
+  LLVMValueRef v = emit_clamp(e, &e->here, x, int_like(x, a), int_like(x, b));
   return emit_int(e, &e->here, LLVMAdd, v, int_like(x, off));
 }
 
@@ -300,9 +299,11 @@ LLVMValueRef emit_map(Emit *e, const Op *op) {
   if (v)
     return v;
   LLVMValueRef lo = emit_affine(e, op->box->lo[0]), hi = emit_affine(e, op->box->hi[0]);
+  if (clamps && (v = emit_brought_row(e, op, lo, hi)))
+    return v;
   LLVMValueRef wide = emit_int(e, &e->here, LLVMAdd, emit_int_cast(e, &e->here, x, e->i64), emit_i64(e, op->off[0]));
   if (clamps)
-    v = clamp_to(e, wide, lo, hi);
+    v = emit_clamp(e, &e->here, wide, lo, hi);
   else {
     LLVMValueRef period = map_period(e, op->code, lo, hi);
     LLVMValueRef t = map_distance(e, op->code, emit_int(e, &e->here, LLVMSub, wide, lo), period);

@@ -1,15 +1,19 @@
 /* backend/emit-lane.c: addresses as a base that is the same for all threads of a wave and an offset of 32 bits that
  * each thread has of its own, for targets whose loads and stores take both.
  *
- * Kernels make the last coordinate of a place as a sum of what the block gives and the extension of what the thread
- * gives, whose range is known. Only where that range shows that the bytes fit, and no other coordinate depends on the
- * thread (its stride is known at launch only), is the address made so. */
+ * Kernels make a coordinate as a sum of what the block gives and the extension of what the thread gives, whose range is
+ * known. Where that is brought into a field, at edges, so is what the block gives: clamp(b + t) is clamp(b) and what
+ * the thread adds, which is neither negative nor more than t. In the last dimension this alone shows that the bytes
+ * fit. In the one before it, of planes, the threads of a wave that is several lines are in rows next to each other, and
+ * each has rows of its own beside that. Their distance is known at launch only: a check of the module (pass
+ * lower-stream) has to say how long they are at most. Then those rows are part of the offset, too, and a plane takes
+ * one base. */
 #include "backend/emit.h"
 
-enum { KEY_LANE = 4000, KEY_ROW };
-/* How far sums are followed, the most bytes that an offset may come to; accesses of a loop from which on their pointers
- * are too many. */
-enum { DEEPEST = 8, MOST_BYTES = INT32_MAX / 2, MANY_ACCESSES = 32 };
+enum { KEY_LANE = 4000, KEY_ROW, KEY_FIRST, KEY_BASE, KEY_REST };
+/* How far sums are followed; the most that a thread adds to a coordinate; accesses of a loop from which on their
+ * pointers are too many. */
+enum { DEEPEST = 8, MOST_ADDED = INT32_MAX / 2, MOST_LINES = 1 << 16, MANY_ACCESSES = 32 };
 
 bool emit_lines_are_waves(const Emit *e) {
   int32_t lanes = e->target->info.lanes;
@@ -46,69 +50,270 @@ bool emit_is_threads(Emit *e, const Value *v) {
   return known == &differs;
 }
 
-/* Is `v` an i64 made of an i32 that is never negative and, times `size`, small enough? Then *offset is that i32's base,
- * *c its constant. */
-static bool is_offset(Emit *e, const Value *v, int size, LLVMValueRef *offset, int64_t *c) {
-  if (!v->def || v->def->code != OP_CONVERT || v->type != TY_I64 || v->def->operands[0]->type != TY_I32)
+/* Lines of threads along the last dimension that a wave is, if it is several whole ones that follow each other along
+ * the dimension before; else 1. */
+static int lines_of_wave(const Emit *e) {
+  int32_t lanes = e->target->info.lanes, line = e->k->threads[e->k->rank - 1], threads = 1;
+  for (int d = 0; d < e->k->rank - 2; d++)
+    threads *= e->k->threads[d];
+  return e->k->rank > 1 && threads == 1 && line > 0 && line < lanes && lanes % line == 0 ? lanes / line : 1;
+}
+
+/* A coordinate, as uniform + lane + c: an i64 that is the same for all threads of a wave, an i32 from 0 to `most` that
+ * is each one's own (NULL: nothing), and a constant. `grouped`: rows of planes near it have the same uniform part. */
+typedef struct LaneSum {
+  LLVMValueRef uniform, lane;
+  int64_t c, most;
+  bool grouped;
+} LaneSum;
+
+/* Where what is made of those of the `n` coordinates that differ between threads can be computed: before the outermost
+ * loop that all of them are outside of. */
+static Place *home_of(Emit *e, int n, Value *const *coords) {
+  Place *p = &e->here;
+  for (Walk *w = e->walk; w; w = w->about) {
+    for (int d = 0; d < n; d++)
+      if (emit_is_threads(e, coords[d]) && !emit_is_outside(coords[d], w->loop))
+        return p;
+    p = &w->start;
+  }
+  return p;
+}
+
+/* Is `v` coef times the number of the thread along the dimension before the last, *line, and c? Both are small. */
+static bool is_line(const Emit *e, const Value *v, int depth, const Value **line, int64_t *coef, int64_t *c) {
+  const Op *def = v->def;
+  int64_t x, y, by;
+  *coef = *c = 0;
+  if (!def || depth == 0 || v->type != TY_I32)
     return false;
-  LLVMValueRef whole = emit_value(e, v->def->operands[0]);
+  if (def->code == OP_THREAD) {
+    *line = v;
+    *coef = 1;
+    return def->sym == e->k->rank - 2;
+  }
+  if (def->code == OP_CONST) {
+    *c = def->cval.i;
+    return *c >= -MOST_LINES && *c <= MOST_LINES;
+  }
+  if (def->code != OP_ADD && def->code != OP_MUL)
+    return false;
+  if (!is_line(e, def->operands[0], depth - 1, line, coef, c) || !is_line(e, def->operands[1], depth - 1, line, &x, &y))
+    return false;
+  if (def->code == OP_MUL && x && *coef)
+    return false;
+  by = x ? *c : y;
+  *coef = def->code == OP_ADD ? *coef + x : (*coef + x) * by;
+  *c = def->code == OP_ADD ? *c + y : *c * y;
+  return *coef >= 0 && *coef <= MOST_LINES && *c >= -MOST_LINES && *c <= MOST_LINES;
+}
+
+/* Parts the i32 `v` where it is of the number of a thread's line: that of the wave's first one, and how many lines of
+ * it are before the thread's. */
+static bool part_line(Emit *e, const Value *v, LaneSum *s) {
+  const Value *line = NULL;
+  int64_t coef;
+  int lines = lines_of_wave(e);
+  Place *p = &e->entry;
+  if (lines < 2 || !is_line(e, v, DEEPEST, &line, &coef, &s->c) || !coef)
+    return false;
+  LLVMValueRef own = emit_value(e, line);
+  ValueKey k = {KEY_FIRST, (uintptr_t)own, 0, 0};
+  LLVMValueRef first = value_get(&p->seen, k), by = LLVMConstInt(e->i32, (uint64_t)coef, 0);
+  if (!first) {
+    first = e->target->first_lane(e, p->b, own);
+    emit_set_range(e, first, 0, emit_range(e, own).hi);
+    value_put(e->arena, &p->seen, k, first);
+  }
+  LLVMValueRef before = emit_int(e, p, LLVMSub, own, first);
+  emit_set_range(e, before, 0, lines - 1);
+  s->uniform = emit_int_cast(e, p, emit_int(e, p, LLVMMul, first, by), e->i64);
+  s->lane = emit_int(e, p, LLVMMul, before, by);
+  s->most = coef * (lines - 1);
+  return true;
+}
+
+/* Parts the i32 `v` whose range is known. */
+static bool part_small(Emit *e, const Value *v, LaneSum *s) {
+  LLVMValueRef whole = emit_value(e, v);
   Linear l = emit_linear(e, whole);
   if (!l.exact || emit_range(e, l.base).lo < 0)
     l = (Linear){whole, 0, true};
   Range r = emit_range(e, l.base);
-  *offset = l.base;
-  *c = l.c;
-  return r.lo >= 0 && r.hi <= MOST_BYTES / size;
+  *s = (LaneSum){emit_i64(e, 0), l.base, l.c, r.hi, false};
+  return r.lo >= 0 && r.hi <= MOST_ADDED && !LLVMIsAConstant(l.base);
 }
 
-/* Parts the sum `v` into an offset and the rest: *uniform is the rest, NULL for zero. */
-static bool part(Emit *e, const Value *v, int size, const Value **uniform, LLVMValueRef *offset, int64_t *c) {
-  *uniform = NULL;
-  if (is_offset(e, v, size, offset, c))
-    return true;
-  if (!v->def || v->def->code != OP_ADD)
-    return false;
-  for (int i = 0; i < 2; i++)
-    if (is_offset(e, v->def->operands[i], size, offset, c) && !emit_is_threads(e, v->def->operands[1 - i])) {
-      *uniform = v->def->operands[1 - i];
-      return true;
-    }
-  return false;
+/* The multiple of LANE_ROWS, counted from half of that below 0, that is next below `c`. */
+static int64_t group_of(int64_t c) {
+  int64_t up = c + LANE_ROWS / 2, by = up % LANE_ROWS;
+  return c - (by < 0 ? by + LANE_ROWS : by);
 }
 
-bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out) {
-  int rank = buffer_rank(e->m, buffer), size = type_size(buffer_type(e->m, buffer));
-  const Value *uniform;
-  LLVMValueRef offset;
-  if (!e->target->keep_offset)
+static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s);
+
+/* Parts the result of clamp or guard `op`. Rows of a group (`row`) have one uniform part. */
+static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) {
+  const Value *v = op->results[0];
+  LaneSum x;
+  if (v->type != TY_I64 || !part(e, p, op->operands[0], false, &x) || !(x.lane || row))
     return false;
-  for (int d = 0; d < rank - 1; d++)
-    if (emit_is_threads(e, coords[d]))
-      return false;
-  if (!part(e, coords[rank - 1], size, &uniform, &offset, &out->c) || LLVMIsAConstant(offset))
-    return false;
-  out->uniform = uniform ? emit_int_cast(e, &e->here, emit_value(e, uniform), e->i64) : emit_i64(e, 0);
-  ValueKey k = {KEY_LANE, (uintptr_t)offset, (uintptr_t)size, (uintptr_t)LLVMGetInsertBlock(e->here.b)};
-  out->bytes = value_get(&e->here.seen, k);
-  if (out->bytes)
-    return true;
-  LLVMValueRef bytes = emit_int(e, &e->here, LLVMMul, offset, LLVMConstInt(e->i32, (unsigned)size, 0));
-  out->bytes = LLVMBuildZExt(e->here.b, e->target->keep_offset(e, bytes), e->i64, "");
-  value_put(e->arena, &e->here.seen, k, out->bytes);
+  int64_t c = x.c + op->off[0], first = row ? group_of(c) : c;
+  LLVMValueRef lo = emit_affine(e, op->box->lo[0]), hi = emit_affine(e, op->box->hi[0]),
+               from = emit_int(e, p, LLVMAdd, x.uniform, emit_i64(e, first));
+  s->uniform = emit_brought(e, p, from, lo, hi);
+  ValueKey k = {KEY_REST, (uintptr_t)v, (uintptr_t)s->uniform, 0};
+  s->lane = value_get(&p->seen, k);
+  s->c = 0;
+  s->most = x.most + c - first;
+  s->grouped = row;
+  if (!s->lane) {
+    s->lane = LLVMBuildTrunc(p->b, LLVMBuildSub(p->b, emit_value(e, v), s->uniform, ""), e->i32, "");
+    emit_set_range(e, s->lane, 0, s->most);
+    value_put(e->arena, &p->seen, k, s->lane);
+  }
   return true;
 }
 
-/* Counts what wants scalar registers: accesses to global memory and tests of coordinates (a block_walk callback). */
-static void count_access(void *user, Op *op) {
-  *(int *)user += op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0 || op->code == OP_INSIDE;
+/* Parts coordinate `v`, what is computed at `p`; false where it cannot be. `row`: it is that of a row of a plane. */
+static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
+  const Op *def = v->def;
+  *s = (LaneSum){NULL, NULL, 0, 0, false};
+  if (v->type != TY_I64)
+    return false;
+  bool brought = def && (def->code == OP_CLAMP || def->code == OP_GUARD);
+  if (brought && row && part_brought(e, p, def, true, s))
+    return true;
+  if (!emit_is_threads(e, v)) {
+    Linear l = emit_linear(e, emit_value(e, v));
+    *s = (LaneSum){l.base, NULL, l.c, 0, false};
+    return true;
+  }
+  if (def && def->code == OP_CONVERT && def->operands[0]->type == TY_I32)
+    return part_line(e, def->operands[0], s) || part_small(e, def->operands[0], s);
+  if (brought)
+    return part_brought(e, p, def, false, s);
+  if (!def || def->code != OP_ADD)
+    return false;
+  LaneSum x;
+  if (!part(e, p, def->operands[0], false, s) || !part(e, p, def->operands[1], false, &x) || (s->lane && x.lane))
+    return false;
+  s->uniform = emit_int(e, p, LLVMAdd, s->uniform, x.uniform);
+  s->lane = s->lane ? s->lane : x.lane;
+  s->c += x.c;
+  s->most += x.most;
+  return true;
+}
+
+/* The most points of field `f` in dimension `d` by the module's checks; -1 where they do not say. */
+static int64_t most_points(const Emit *e, const Field *f, int d) {
+  Affine extent = box_extent(e->arena, &f->box, d);
+  for (int i = 0; i < e->m->nchecks; i++) {
+    const Check *c = &e->m->checks[i];
+    Affine sum = c->covered || c->unless_empty[0] ? extent : affine_add(e->arena, c->value, extent);
+    if (!sum.n)
+      return sum.c > 1 ? sum.c : 1;
+  }
+  return extent.n ? -1 : extent.c > 1 ? extent.c : 1;
+}
+
+/* The bytes between rows of `buffer` that are next to each other, as an i32, of which there are at most *most. NULL
+ * where that is not known. */
+static LLVMValueRef row_bytes(Emit *e, int buffer, int64_t *most) {
+  const Field *f = &e->m->fields[e->m->buffers[buffer].field];
+  int rank = f->box.rank, size = type_size(f->type);
+  int64_t points = most_points(e, f, rank - 1);
+  if (points < 0 || points > INT32_MAX / size)
+    return NULL;
+  *most = points * size;
+  LLVMValueRef row = emit_int_cast(e, &e->entry, e->buffers[buffer].stride[rank - 2], e->i32);
+  return emit_int(e, &e->entry, LLVMMul, row, LLVMConstInt(e->i32, (unsigned)size, 0));
+}
+
+/* The bytes of the rows of a plane that are part of an offset, of which *most says how many they can be; *c, the
+ * constant of the row's coordinate, becomes that of its group. NULL where they are not known to fit beside `others`. */
+static LLVMValueRef rows_of(Emit *e, Place *p, int buffer, const LaneSum *s, int64_t *c, int64_t others) {
+  int64_t first = s->grouped ? *c : group_of(*c), by = *c - first, most;
+  LLVMValueRef row = row_bytes(e, buffer, &most), rows = s->lane;
+  if (!row || (s->most + by) * most + others > INT32_MAX)
+    return NULL;
+  rows = rows ? emit_int(e, p, LLVMAdd, rows, LLVMConstInt(e->i32, (uint64_t)by, 0))
+              : LLVMConstInt(e->i32, (uint64_t)by, 0);
+  *c = first;
+  return emit_int(e, p, LLVMMul, rows, row);
+}
+
+/* The bytes that the thread adds, as an i32; NULL where it adds none, or they may be too many. `s` are the parts of the
+ * coordinates of an access to `buffer`, `c` their constants. */
+static LLVMValueRef bytes_of(Emit *e, Place *p, int buffer, const LaneSum *s, int64_t *c) {
+  int last = buffer_rank(e->m, buffer) - 1, size = type_size(buffer_type(e->m, buffer));
+  LLVMValueRef bytes = NULL;
+  for (int d = 0; d < last - (last > 1); d++)
+    if (s[d].lane)
+      return NULL;
+  if (s[last].lane)
+    bytes = emit_int(e, p, LLVMMul, s[last].lane, LLVMConstInt(e->i32, (unsigned)size, 0));
+  if (last < 2)
+    return bytes;
+  LLVMValueRef rows = rows_of(e, p, buffer, &s[last - 1], &c[last - 1], s[last].most * size);
+  if (!rows)
+    return s[last - 1].lane ? NULL : bytes;
+  return bytes ? emit_int(e, p, LLVMAdd, bytes, rows) : rows;
+}
+
+bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *off, LaneAddress *out) {
+  int rank = buffer_rank(e->m, buffer);
+  LaneSum s[MAX_RANK];
+  if (!e->target->keep_offset)
+    return false;
+  Place *p = home_of(e, rank, coords);
+  for (int d = 0; d < rank; d++) {
+    if (!part(e, p, coords[d], d == 1 && rank > 2, &s[d]))
+      return false;
+    out->uniform[d] = s[d].uniform;
+    out->c[d] = s[d].c + off[d];
+  }
+  LLVMValueRef bytes = bytes_of(e, p, buffer, s, out->c);
+  if (!bytes || LLVMIsAConstant(bytes))
+    return false;
+  ValueKey k = {KEY_LANE, (uintptr_t)bytes, (uintptr_t)LLVMGetInsertBlock(e->here.b), 0};
+  out->bytes = value_get(&e->here.seen, k);
+  if (!out->bytes) {
+    out->bytes = LLVMBuildZExt(e->here.b, e->target->keep_offset(e, bytes), e->i64, "");
+    value_put(e->arena, &e->here.seen, k, out->bytes);
+  }
+  return true;
+}
+
+/* What wants scalar registers in a loop: how many tests of coordinates and bases of accesses to global memory; the last
+ * access. */
+typedef struct Wants {
+  const Emit *e;
+  int n;
+  const Op *last;
+} Wants;
+
+/* Have the accesses `x` and `y` one base, as those to the rows of a plane have? */
+static bool same_base(const Emit *e, const Op *x, const Op *y) {
+  const Value *at = x->operands[op_first_index(x)], *to = y->operands[op_first_index(y)];
+  return buffer_rank(e->m, x->sym) > 2 && x->sym == y->sym && at == to && x->off[0] == y->off[0];
+}
+
+/* Counts those (a block_walk callback). */
+static void count_wants(void *user, Op *op) {
+  Wants *w = user;
+  bool access = op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0;
+  w->n += op->code == OP_INSIDE || (access && !(w->last && same_base(w->e, w->last, op)));
+  w->last = access ? op : w->last;
 }
 
 /* Has the innermost loop many of those? */
 static bool has_many(Emit *e) {
   Walk *w = e->walk;
+  Wants wants = {e, 0, NULL};
   if (w && w->accesses < 0) {
-    w->accesses = 0;
-    block_walk(w->loop->blocks[0], count_access, &w->accesses);
+    block_walk(w->loop->blocks[0], count_wants, &wants);
+    w->accesses = wants.n;
   }
   return w && w->accesses >= MANY_ACCESSES;
 }

@@ -215,24 +215,22 @@ static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef 
   return element(e, &e->here, t, element(e, &e->here, t, p, by), emit_i64(e, r.c));
 }
 
-/* The address of the element of `buffer` at the coordinates and offsets, of which `lane` is the last: what the wave has
+/* The address of the element of `buffer` at the coordinates, which are parted in `lane`: what the wave has
  * in common first, so that it is in scalar registers. */
-static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, const int64_t *off,
-                                 const LaneAddress *lane) {
+static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, const LaneAddress *lane) {
   const BufferValue *b = &e->buffers[buffer];
   LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
   int rank = buffer_rank(e->m, buffer);
-  Linear last = emit_linear(e, lane->uniform);
-  LLVMValueRef index = last.base;
+  LLVMValueRef index = lane->uniform[rank - 1];
   LLVMValueRef rows = emit_i64(e, 0);
   for (int d = 0; d < rank - 1; d++) {
-    Linear x = emit_lane_row(e, coords[d], coordinate(e, coords[d], off[d]));
+    Linear x = {lane->uniform[d], lane->c[d], true};
+    x = emit_lane_row(e, coords[d], x);
     index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
     rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, x.c)));
   }
   LLVMValueRef p = element(e, &e->here, t, element(e, &e->here, t, b->origin, index), rows);
-  return element(e, &e->here, t, element(e, &e->here, e->i8, p, lane->bytes),
-                 emit_i64(e, last.c + lane->c + off[rank - 1]));
+  return element(e, &e->here, t, element(e, &e->here, e->i8, p, lane->bytes), emit_i64(e, lane->c[rank - 1]));
 }
 
 /* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is
@@ -246,8 +244,8 @@ static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, co
   LaneAddress lane;
   if (p)
     return add_cells(e, buffer, p, NULL, rest);
-  if (emit_part_lane(e, buffer, coords, &lane))
-    return lane_address(e, buffer, coords, off, &lane);
+  if (emit_part_lane(e, buffer, coords, off, &lane))
+    return lane_address(e, buffer, coords, &lane);
   bool apart =
       hidden && rank > 1 && e->walk && e->target->hidden_add && !emit_is_invariant(coords[0], e->walk->loop, 8);
   for (int d = 0; d < rank; d++) {

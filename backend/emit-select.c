@@ -53,38 +53,9 @@ static LLVMValueRef emit_mask(Emit *e, const Op *test, unsigned which) {
   return LLVMBuildSExt(e->here.b, emit_inside(e, test, which), e->i32, "");
 }
 
-/* A coordinate as a sum: what is the same in the loop (NULL: nothing), what changes, an i32 that is the same for all
- * threads, and a constant. */
-typedef struct Row {
-  LLVMValueRef same;
-  const Value *changes;
-  int64_t c;
-} Row;
-
-/* Adds the terms of `v` to `row`; false where they are not as in Row. */
-static bool add_terms(Emit *e, const Value *v, const Op *loop, int depth, Row *row) {
-  const Op *def = v->def;
-  if (emit_is_invariant(v, loop, DEEPEST)) {
-    LLVMValueRef x = emit_int_cast(e, &e->here, emit_value(e, v), e->i64);
-    Linear l = emit_linear(e, x);
-    row->c += l.c;
-    row->same = row->same ? emit_int(e, &e->here, LLVMAdd, row->same, l.base) : l.base;
-    return true;
-  }
-  if (depth && def && def->code == OP_ADD)
-    return add_terms(e, def->operands[0], loop, depth - 1, row) && add_terms(e, def->operands[1], loop, depth - 1, row);
-  if (!def || def->code != OP_CONVERT || def->operands[0]->type != TY_I32 || row->changes)
-    return false;
-  row->changes = def->operands[0];
-  return true;
-}
-
 /* The bound `far`, an i64, seen from `row` and cut to least..most. */
-static LLVMValueRef seen_from(Emit *e, const Row *row, LLVMValueRef far, int64_t least, int64_t most) {
-  if (row->same)
-    far = emit_int(e, &e->here, LLVMSub, far, row->same);
-  far = emit_intrinsic(e, e->here.b, "llvm.smax", 1, &e->i64, 2, (LLVMValueRef[]){far, emit_i64(e, least)});
-  return emit_intrinsic(e, e->here.b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){far, emit_i64(e, most)});
+static LLVMValueRef seen_from(Emit *e, const RowSum *row, LLVMValueRef far, int64_t least, int64_t most) {
+  return emit_cut(e, &e->here, row->same ? emit_int(e, &e->here, LLVMSub, far, row->same) : far, least, most);
 }
 
 /* The number `x` of the row of `coordinate` for the present time step: that of the last select, if it was of the same
@@ -96,13 +67,12 @@ static LLVMValueRef renewed(Emit *e, const Value *coordinate, LLVMValueRef x) {
   return e->row.value;
 }
 
-/* Is the coordinate `v` in lo..hi, as an i1, made anew for the present time step if `anew`? NULL if it is not a Row.
+/* Is the coordinate `v` in lo..hi, as an i1, made anew for the present time step if `anew`? NULL if it is not a RowSum.
  * One comparison of 32 bits, modulo 2^32: bounds beyond those of an i32 count as the outermost, or as no rows at all;
  * the greatest i32 is no number of a row, for that is below the end of a loop. */
 static LLVMValueRef test_row(Emit *e, const Value *v, const Op *loop, LLVMValueRef lo, LLVMValueRef hi, bool anew) {
-  Row row = {0};
-  if (!add_terms(e, v, loop, DEEPEST, &row) || !row.changes || emit_is_threads(e, row.changes) || row.c < -MOST_ROWS ||
-      row.c > MOST_ROWS)
+  RowSum row;
+  if (!emit_row_sum(e, &e->here, v, loop, &row) || row.c < -MOST_ROWS || row.c > MOST_ROWS)
     return NULL;
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef x = LLVMBuildAdd(b, emit_value(e, row.changes), LLVMConstInt(e->i32, (uint64_t)row.c, 1), ""),

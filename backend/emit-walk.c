@@ -32,6 +32,8 @@ static bool is_within(const Block *b, const Op *loop) {
 /* The block that `v` belongs to. */
 static const Block *home_of(const Value *v) { return v->def ? v->def->parent : v->block; }
 
+bool emit_is_outside(const Value *v, const Op *loop) { return !is_within(home_of(v), loop); }
+
 bool emit_is_invariant(const Value *v, const Op *loop, int depth) {
   if (!is_within(home_of(v), loop))
     return true;

@@ -5,6 +5,7 @@
  *   emit-base.c                types, attributes, functions, calls, values; each file asks those above it alone
  *   emit-arith.c               arithmetic, mathematics, conversions
  *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
+ *   emit-row.c                 rows that a loop goes to, as 64 bits that stay and 32 that change
  *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
  *   emit-lane.c                addresses as a uniform base and a thread's offset
@@ -192,12 +193,32 @@ LLVMValueRef emit_affine(Emit *e, Affine x);
 /* Are those coordinates of the inside op within its box whose bits are set in `which`? */
 LLVMValueRef emit_inside(Emit *e, const Op *op, unsigned which);
 LLVMValueRef emit_select(Emit *e, const Op *op);
+/* x brought into [lo, hi], lo if that is empty; all of one type, at `p`. */
+LLVMValueRef emit_clamp(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi);
+
+/* A coordinate as a sum: what is the same in the innermost loop (NULL: nothing), what changes, an i32 that is the same
+ * for all threads, and a constant. */
+typedef struct RowSum {
+  LLVMValueRef same;
+  const Value *changes;
+  int64_t c;
+} RowSum;
+/* Parts `v` in `loop` so, the sum made at `p`; false where it is made of something else. */
+bool emit_row_sum(Emit *e, Place *p, const Value *v, const Op *loop, RowSum *row);
+/* The integer `x` brought into least..most at `p`. */
+LLVMValueRef emit_cut(Emit *e, Place *p, LLVMValueRef x, int64_t least, int64_t most);
+/* `x` brought into lo..hi at `p`, all the same for all threads: in scalar registers. */
+LLVMValueRef emit_brought(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi);
+/* The result of clamp or guard `op`, whose bounds are `lo` and `hi`, where it is applied to such a row; NULL if not. */
+LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi);
 LLVMValueRef emit_map(Emit *e, const Op *op);
 
 /* The innermost loop about `b`, NULL if there is none. */
 const Op *emit_loop_about(const Block *b);
 /* Is `v` the same in all runs through `loop`? Follows `depth` ops at most. */
 bool emit_is_invariant(const Value *v, const Op *loop, int depth);
+/* Is `v` computed outside of `loop`? */
+bool emit_is_outside(const Value *v, const Op *loop);
 /* Begins the loop `loop`, with the phis of `head` in place, behind block `before`; and ends it, where its last block is
  * `latch`. */
 void emit_open_walk(Emit *e, Walk *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head);
@@ -217,15 +238,14 @@ LLVMValueRef emit_turn(Emit *e, const Op *op);
 bool emit_lines_are_waves(const Emit *e);
 /* May `v` differ between threads of a wave? */
 bool emit_is_threads(Emit *e, const Value *v);
-/* The last coordinate of an access as uniform + c and, in bytes and as an i64 of at most 32 bits, what the thread adds.
- */
+/* The coordinates of an access as uniform + c, and, in bytes and as an i64 of at most 32 bits, what the thread adds. */
 typedef struct LaneAddress {
-  LLVMValueRef uniform, bytes;
-  int64_t c;
+  LLVMValueRef uniform[MAX_RANK], bytes;
+  int64_t c[MAX_RANK];
 } LaneAddress;
-/* Parts the last of the coordinates of an access to `buffer`, where the target wants that (keep_offset), the offset is
- * known to fit and the others are the same for all threads. */
-bool emit_part_lane(Emit *e, int buffer, Value *const *coords, LaneAddress *out);
+/* Parts the coordinates and offsets of an access to `buffer`, where the target wants that (keep_offset) and the offset
+ * is known to fit. */
+bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *off, LaneAddress *out);
 
 /* The coordinate `l` of rows, at `v`, where addresses are parted (emit_part_lane): where the innermost loop has so many
  * accesses that LLVM would keep more pointers to rows than there are registers, it is not told how rows follow. */
@@ -324,6 +344,8 @@ struct Target {
   /* i32 `x`, of which LLVM is to know nothing but that it has 32 bits, so that it does not add it to the uniform part
    * of an address. NULL: loads and stores take no offset beside a base. */
   LLVMValueRef (*keep_offset)(Emit *e, LLVMValueRef x);
+  /* i32 or i64 `x` as the first lane of the wave has it, made at `b`; there with keep_offset. */
+  LLVMValueRef (*first_lane)(Emit *e, LLVMBuilderRef b, LLVMValueRef x);
   /* i32 or i64 `x`, the same for all threads, of which LLVM is not to know that it is what the call with another `n`
    * gives, nor how it comes from `x`.
    * NULL: predicates are no masks in scalar registers. */

@@ -5,6 +5,7 @@
 #include "ir/base.h"
 
 /* What passes may ask about a target; filled by the backend (or by a test). */
+enum { LANE_ROWS = 16 }; /* rows of a plane that have one base */
 typedef struct TargetInfo {
   const char *name, *cpu; /* for messages only: no pass may compare them */
   bool simt;           /* kernels are run by blocks of threads (GPU); else by one thread a block, loops inside (CPU) */
@@ -31,7 +32,9 @@ typedef struct TargetInfo {
   int32_t near_warps; /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at
                          most; 0: it never is */
   bool late; /* kernels are compiled when a run needs them, so that those that few runs need cost others nothing */
-  bool range_guards; /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
+  int64_t lane_bytes; /* loads and stores take a base and less than so many bytes that each lane adds: in kernels that
+                         walk planes LANE_ROWS rows, and those that the lines of a wave are apart; 0: no base */
+  bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 
 #endif

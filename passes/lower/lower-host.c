@@ -196,6 +196,13 @@ HostSeq *host_seq(Lowering *lo, int steps) {
   return &h->seqs[h->nseqs - 1];
 }
 
+bool lower_has_check(const Module *out, Affine value) {
+  for (int i = 0; i < out->nchecks; i++)
+    if (affine_equal(out->checks[i].value, value) && !out->checks[i].unless_empty[0])
+      return true;
+  return false;
+}
+
 /* Adds the check that kernel `k` needs no more blocks in dimension `d` than the target starts, if one can ever be
  * missing. */
 static void check_grid(Lowering *lo, const Kernel *k, int d) {
@@ -206,9 +213,8 @@ static void check_grid(Lowering *lo, const Kernel *k, int d) {
   Check check = {.value = affine_sub(out->arena, affine_const(points), k->extent[d]), .loc = k->loc};
   if (!check.value.n && check.value.c >= 0)
     return;
-  for (int i = 0; i < out->nchecks; i++)
-    if (affine_equal(out->checks[i].value, check.value) && !out->checks[i].unless_empty[0])
-      return;
+  if (lower_has_check(out, check.value))
+    return;
   check.message = arena_printf(
       out->arena,
       "the target starts at most %lld blocks in dimension %d and a block of kernel '%s' covers %d points there; "

@@ -304,10 +304,35 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   return index;
 }
 
+/* On a target whose lanes add a limited number of bytes to a common base, and go to several rows of a plane from it,
+ * rows must not be too long, which launches check. */
+static void check_rows(Lowering *lo, const Launch *l, const Schedule *s) {
+  const TargetInfo *t = lo->c->target;
+  const Module *m = l->m;
+  int x = m->grid.rank - 1, lines = t->lanes / stream_lanes(s, m->grid.rank);
+  if (!t->lane_bytes || x < 2)
+    return;
+  for (int fl = 0; fl < m->nfields; fl++) {
+    const Field *f = &m->fields[fl];
+    int64_t most = t->lane_bytes / type_size(f->type) / ((lines - 1) * s->elems[1] + LANE_ROWS);
+    Check c = {.value = affine_sub(lo->out->arena, affine_const(most), box_extent(lo->out->arena, &f->box, x)),
+               .loc = f->loc};
+    if ((!c.value.n && c.value.c >= 0) || !(l->use[fl].loaded || l->use[fl].stored) || f->box.rank != m->grid.rank ||
+        lower_has_check(lo->out, c.value))
+      continue;
+    c.message = arena_printf(lo->out->arena,
+                             "field '%s' has more than %lld points in dimension %d; use -schedule=overlap, or make "
+                             "another dimension the long one",
+                             f->name, (long long)most, x);
+    ARENA_PUSH(lo->out->arena, lo->out->checks, lo->out->nchecks, c);
+  }
+}
+
 /* Adds the kernel of launch `l`, and if it moves vectors, which only suit rows of whole ones, another that moves
  * elements one by one. The index of the first. */
 static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, const char *name, int steps) {
   int index = stream_kernel(lo, l, s, true, name, steps);
+  check_rows(lo, l, s);
   if (lo->out->kernels[index].nmultiples && !lo->c->sketch)
     kernel_instead(lo, index, stream_kernel(lo, l, s, false, arena_printf(lo->out->arena, "%s_any", name), steps));
   return index;

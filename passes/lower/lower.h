@@ -306,6 +306,8 @@ int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
 /* Lets kernel `kernel` be launched only where `value` is a multiple of `of`. False if it never is: the kernel is of no
  * use then. */
 bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of);
+/* Has the module the check that `value` is not negative, whatever else there is? */
+bool lower_has_check(const Module *out, Affine value);
 /* Where the multiples of `kernel` do not hold `other` is launched, which does the same. Does nothing if it has none: it
  * can always be launched. */
 void kernel_instead(Lowering *lo, int kernel, int other);

@@ -1,0 +1,90 @@
+/* backend/emit-row.c: coordinates that the innermost loop moves on and that are the same for all threads, as the rows
+ * of a walk are: what stays the same in the loop, in 64 bits, and a number of 32 bits that changes. Tests of rows
+ * (emit-select.c), and rows that are brought into a field, take scalar instructions of 32 bits by that; what is of 64
+ * bits is done before the loop. A scalar unit has no order of 64 bits: LLVM would compare in the vector unit, in each
+ * round, and have the address there, too. */
+#include "backend/emit.h"
+
+enum { KEY_START = 5000, KEY_SEEN };
+/* How far sums are followed; the most that a row is from where those of its loop count from, if it is to be brought
+ * into a field. */
+enum { DEEPEST = 8, MOST_ROWS = 1 << 30 };
+
+/* Adds the terms of `v` to `row`, at `p`; false where they are not as in RowSum, or not known there. */
+static bool add_terms(Emit *e, Place *p, const Value *v, const Op *loop, int depth, RowSum *row) {
+  const Op *def = v->def;
+  if (emit_is_invariant(v, loop, DEEPEST)) {
+    if (p != &e->here && !emit_is_outside(v, loop))
+      return false;
+    Linear l = emit_linear(e, emit_int_cast(e, p, emit_value(e, v), e->i64));
+    row->c += l.c;
+    row->same = row->same ? emit_int(e, p, LLVMAdd, row->same, l.base) : l.base;
+    return true;
+  }
+  if (depth && def && def->code == OP_ADD)
+    return add_terms(e, p, def->operands[0], loop, depth - 1, row) &&
+           add_terms(e, p, def->operands[1], loop, depth - 1, row);
+  if (!def || def->code != OP_CONVERT || def->operands[0]->type != TY_I32 || row->changes)
+    return false;
+  row->changes = def->operands[0];
+  return true;
+}
+
+bool emit_row_sum(Emit *e, Place *p, const Value *v, const Op *loop, RowSum *row) {
+  *row = (RowSum){0};
+  return add_terms(e, p, v, loop, DEEPEST, row) && row->changes && !emit_is_threads(e, row->changes);
+}
+
+LLVMValueRef emit_cut(Emit *e, Place *p, LLVMValueRef x, int64_t least, int64_t most) {
+  LLVMTypeRef t = LLVMTypeOf(x);
+  x = emit_intrinsic(e, p->b, "llvm.smax", 1, &t, 2, (LLVMValueRef[]){x, LLVMConstInt(t, (uint64_t)least, 1)});
+  return emit_intrinsic(e, p->b, "llvm.smin", 1, &t, 2, (LLVMValueRef[]){x, LLVMConstInt(t, (uint64_t)most, 1)});
+}
+
+LLVMValueRef emit_brought(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi) {
+  ValueKey k = {KEY_START, (uintptr_t)x, (uintptr_t)lo, (uintptr_t)hi};
+  LLVMValueRef v = value_get(&p->seen, k);
+  if (!v) {
+    v = e->target->first_lane(e, p->b, emit_clamp(e, p, x, lo, hi));
+    value_put(e->arena, &p->seen, k, v);
+  }
+  return v;
+}
+
+/* `x` seen from `start`, in 32 bits, cut to -most..most; at `p`. */
+static LLVMValueRef seen_from(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef start, int64_t most) {
+  ValueKey k = {KEY_SEEN, (uintptr_t)x, (uintptr_t)start, (uintptr_t)most};
+  LLVMValueRef v = value_get(&p->seen, k);
+  if (!v) {
+    v = emit_cut(e, p, emit_int(e, p, LLVMSub, x, start), -most, most);
+    v = e->target->first_lane(e, p->b, LLVMBuildTrunc(p->b, v, e->i32, ""));
+    value_put(e->arena, &p->seen, k, v);
+  }
+  return v;
+}
+
+/* With `start` that row, x is brought there as start + (x - start brought into lo - start..hi - start), of which the
+ * first bound is not above 0 and the second not below it (of an empty field both are 0 or below, and the first holds).
+ * So rows that are at most MOST_ROWS from `same` come out right if the bounds are cut to 32 bits, and if `same` is cut
+ * to MOST_ROWS from `start`: where that is cut, x is beyond the bound, too. */
+LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi) {
+  Walk *w = e->walk;
+  RowSum row;
+  if (!e->target->first_lane || !w || op->results[0]->type != TY_I64 ||
+      !emit_row_sum(e, &w->start, op->operands[0], w->loop, &row) || !row.same)
+    return NULL;
+  LLVMValueRef x = emit_value(e, row.changes);
+  int64_t c = row.c + op->off[0];
+  Range r = emit_range(e, x);
+  if (c < -MOST_ROWS || c > MOST_ROWS || r.lo + c < -MOST_ROWS || r.hi + c > MOST_ROWS)
+    return NULL;
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef start = emit_brought(e, &w->start, row.same, lo, hi),
+               same = seen_from(e, &w->start, row.same, start, MOST_ROWS),
+               least = seen_from(e, &w->start, lo, start, INT32_MAX),
+               most = seen_from(e, &w->start, hi, start, INT32_MAX);
+  x = LLVMBuildAdd(b, LLVMBuildAdd(b, x, LLVMConstInt(e->i32, (uint64_t)c, 1), ""), same, "");
+  x = emit_intrinsic(e, b, "llvm.smin", 1, &e->i32, 2, (LLVMValueRef[]){x, most});
+  x = emit_intrinsic(e, b, "llvm.smax", 1, &e->i32, 2, (LLVMValueRef[]){x, least});
+  return LLVMBuildAdd(b, start, LLVMBuildSExt(b, x, e->i64, ""), "");
+}
