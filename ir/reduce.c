@@ -37,12 +37,28 @@ Const reduce_pairs(Opcode op, Type t, Const *v, int n) {
   return v[0];
 }
 
+/* Combines `n` values with what as many lanes have; the usual ones in loops of one operation each. */
+static void combine_lanes(Opcode op, Type t, Const *lanes, const Const *v, int n) {
+  if (op == OP_ADD && t == TY_F64)
+    for (int i = 0; i < n; i++)
+      lanes[i].f += v[i].f;
+  else if (op == OP_ADD)
+    for (int i = 0; i < n; i++)
+      lanes[i].i = (int64_t)((uint64_t)lanes[i].i + (uint64_t)v[i].i);
+  else if (op == OP_MIN && t == TY_I64)
+    for (int i = 0; i < n; i++)
+      lanes[i].i = lanes[i].i < v[i].i ? lanes[i].i : v[i].i;
+  else
+    for (int i = 0; i < n; i++)
+      lanes[i] = reduce_combine(op, t, lanes[i], v[i]);
+}
+
 Const reduce_row(Opcode op, Type t, const Const *v, int64_t n) {
   Const lanes[REDUCE_LANES];
   for (int i = 0; i < REDUCE_LANES; i++)
     lanes[i] = reduce_identity(op, t);
-  for (int64_t i = 0; i < n; i++)
-    lanes[i % REDUCE_LANES] = reduce_combine(op, t, lanes[i % REDUCE_LANES], v[i]);
+  for (int64_t i = 0; i < n; i += REDUCE_LANES)
+    combine_lanes(op, t, lanes, v + i, n - i < REDUCE_LANES ? (int)(n - i) : REDUCE_LANES);
   return reduce_pairs(op, t, lanes, REDUCE_LANES);
 }
 

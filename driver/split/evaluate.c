@@ -177,7 +177,7 @@ static const char *fetch_values(StcPlan *p, int k, int i, CellArray *at, char **
   PartPlan place = {.module = q->module, .scalars = q->scalars};
   *at = part_array(&place, value_field(q));
   *own = NULL;
-  if (*s || q->device.kind->whole)
+  if (*s || q->device.kind->whole || q->device.kind->dlpack == DEVICE_MEMORY_HERE)
     return *s ? NULL : slot->memory;
   *own = malloc(slot->size + 1);
   if (!*own)
@@ -257,25 +257,29 @@ static void each_strip(Rows *r, void (*fn)(Rows *r, const Strip *x, void *user),
   }
 }
 
-/* Copies what part `i`, of this rank, has of `n` rows of the strip from number `first` on to `out`, whose rows are
- * `width` values long. */
-static void take_rows(const Rows *r, const Strip *x, int i, int64_t first, int64_t n, int64_t width, Const *out) {
+/* What part `i`, of this rank, has of row number `k` of the strip. */
+static const Const *row_at(const Rows *r, const Strip *x, int i, int64_t k) {
   const Split *s = r->p->split;
   const CellArray *a = &r->at[i - s->begin];
   int last = s->rank - 1;
-  int64_t from, points = part_points(s, x, i, &from);
-  for (int64_t k = 0; k < n; k++) {
-    int64_t rest = first + k, at[MAX_RANK] = {0}, cell = 0;
-    for (int d = last - 1; d >= 0; d--) {
-      int64_t extent = x->hi[d] - x->lo[d] + 1;
-      at[d] = x->lo[d] + rest % extent;
-      rest /= extent;
-    }
-    at[last] = from;
-    for (int d = 0; d < s->rank; d++)
-      cell = cell * (a->hi[d] - a->lo[d] + 1) + at[d] - a->lo[d];
-    memcpy(out + k * width, r->values[i - s->begin] + cell * (int64_t)sizeof *out, (size_t)points * sizeof *out);
+  int64_t at[MAX_RANK] = {0}, cell = 0;
+  part_points(s, x, i, &at[last]);
+  for (int d = last - 1; d >= 0; d--) {
+    int64_t extent = x->hi[d] - x->lo[d] + 1;
+    at[d] = x->lo[d] + k % extent;
+    k /= extent;
   }
+  for (int d = 0; d < s->rank; d++)
+    cell = cell * (a->hi[d] - a->lo[d] + 1) + at[d] - a->lo[d];
+  return (const Const *)(const void *)r->values[i - s->begin] + cell;
+}
+
+/* Copies what part `i`, of this rank, has of `n` rows of the strip from number `first` on to `out`, whose rows are
+ * `width` values long. */
+static void take_rows(const Rows *r, const Strip *x, int i, int64_t first, int64_t n, int64_t width, Const *out) {
+  int64_t from, points = part_points(r->p->split, x, i, &from);
+  for (int64_t k = 0; k < n; k++)
+    memcpy(out + k * width, row_at(r, x, i, first + k), (size_t)points * sizeof *out);
 }
 
 /* Brings `n` rows of the strip together on the rank that leads it, at `lines`, which others do not have. */
@@ -313,6 +317,10 @@ static void compute_strip(Rows *r, const Strip *x, void *user) {
   for (int i = x->begin; i < x->end; i++)
     any |= s->part[i].plan != NULL;
   if (!any)
+    return;
+  for (int64_t k = 0; k < n && x->end - x->begin == 1; k++)
+    r->rows[r->n++] = reduce_row(r->r->op, r->r->type, row_at(r, x, x->begin, k), width);
+  if (x->end - x->begin == 1)
     return;
   batch = batch < n ? batch : n;
   Const *lines = leads ? must_have(r->p, "the values of a reduction", (double)(batch * width) * sizeof *lines) : NULL;
