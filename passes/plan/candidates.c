@@ -64,10 +64,24 @@ static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *
 }
 
 /* Makes the lines of walk `s` as long as a wave of the target, and its blocks no smaller than one: half of the lanes
- * would be off. */
-static void fill_waves(const PlanQuery *q, Schedule *s) {
+ * would be off. False if the block that it had before, `last`, is the same then; *last is its block behind. */
+static bool fill_waves(const PlanQuery *q, Schedule *s, int32_t *last) {
   if (q->rank < MAX_RANK && s->block[q->rank - 1] < q->t->lanes)
     s->block[q->rank - 1] = q->t->lanes;
+  bool same = memcmp(s->block, last, sizeof s->block) == 0;
+  memcpy(last, s->block, sizeof s->block);
+  return !same;
+}
+
+/* Adds the tiles of walk `s` that have so many elements, and rows out of `axes`. */
+static void add_rows(const PlanQuery *q, PlanCandidates *out, Schedule s, const PlanAxes *axes, const PlanLaunch *of) {
+  int32_t rows[MAX_RANK];
+  if (q->rank == 1)
+    add(q, out, &s, of);
+  for (int i = 0; plan_axis_numbers(axes->values[AXIS_CHUNK], i, rows); i++) {
+    s.chunk = rows[0];
+    add(q, out, &s, of);
+  }
 }
 
 /* Adds the walked tiles of launch `l` of T steps. */
@@ -75,20 +89,14 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
   static const Schedule open = {.family = FAMILY_STREAM};
   const PlanAxes *axes = plan_axes_of(FAMILY_STREAM, q->rank, true);
   Schedule s;
-  int32_t rows[MAX_RANK];
+  int32_t last[MAX_RANK] = {0};
   if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
   for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, s.block); b++)
-    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, s.elems); e++) {
-      fill_waves(q, &s);
-      if (q->rank == 1)
-        add(q, out, &s, of);
-      for (int i = 0; plan_axis_numbers(axes->values[AXIS_CHUNK], i, rows); i++) {
-        s.chunk = rows[0];
-        add(q, out, &s, of);
-      }
-    }
+    if (fill_waves(q, &s, last))
+      for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, s.elems); e++)
+        add_rows(q, out, s, axes, of);
 }
 
 /* Adds the walks of planes of launch `l` of T steps on a grid that is not small: many shapes, some of which waste fewer

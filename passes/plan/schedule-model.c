@@ -77,9 +77,10 @@ struct ModelEntry {
   ScheduleTime time;
 };
 
-/* Are both the same tiles? */
+/* Are both lowered alike? */
 static bool same_tiles(const Schedule *a, const Schedule *b) {
-  bool same = a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead;
+  bool same = a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
+              a->edges == b->edges && a->barriers == b->barriers;
   for (int d = 0; d < MAX_RANK; d++)
     same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d];
   return same;
