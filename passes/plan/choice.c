@@ -100,13 +100,35 @@ static const PlanCandidate *best_of(const PlanQuery *q, const PlanCandidates *al
   return plan_best(all);
 }
 
+/* Was it measured that the model knows better than what proposes `k`? It was for hardware with asynchronous copies, on
+ * grids that are not large; of steps that compute roots, quotients or functions, whose tests are counted less well, on
+ * small ones. */
+static bool is_judged(const PlanQuery *q, const PlanCandidate *k) {
+  double most = k->of->functions > 0 ? tuning.parted_points : tuning.large_grid[q->rank - 1];
+  return q->t->async_copy && q->points < most;
+}
+
+/* `proposed`, or in its place the candidate that the model expects to be clearly faster. */
+static const PlanCandidate *best_judged(const PlanQuery *q, PlanCandidates *all, const PlanCandidate *proposed) {
+  const PlanCandidate *best = NULL;
+  if (!proposed || !is_judged(q, proposed))
+    return proposed;
+  for (int i = 0; i < all->n; i++) {
+    PlanCandidate *k = &all->all[i];
+    plan_judge(q, k);
+    if (!k->unfit && (!best || k->judged < best->judged))
+      best = k;
+  }
+  return best && best->judged < tuning.better_than_proposed * proposed->judged ? best : proposed;
+}
+
 /* The best tile for question `q`, as schedule_suit wants it. */
 static bool choose(const PlanQuery *q, Schedule *out) {
   PlanCandidates all;
   plan_candidates(q, &all);
   for (int i = 0; i < all.n; i++)
     plan_cost(q, &all.all[i]);
-  const PlanCandidate *best = best_of(q, &all);
+  const PlanCandidate *best = best_judged(q, &all, best_of(q, &all));
   if (!best || best->usual)
     return false;
   take_tile(out, &best->s);

@@ -110,6 +110,7 @@ static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Sc
 const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) {
   PlanLaunch *of = ARENA_NEW(q->c->arena, PlanLaunch);
   *of = (PlanLaunch){.l = l, .p = walked ? stream_new(l) : NULL, .words = 1};
+  of->walk = walked ? walk_work(q->t, of->p) : NULL;
   of->functions = function_ops(q, l);
   of->lines_across = walked ? lines_across(of->p) : 0;
   for (int i = 0; i < l->n; i++)
@@ -141,11 +142,11 @@ static KernelWork overlap_work(const TileCount *n) {
 }
 
 /* What a thread of walked tiles does: lanes exchange two values for each line and stencil. */
-static KernelWork walk_work(const TileCount *n) {
+static KernelWork rough_work(const TileCount *n) {
   int r = n->rank - 1;
-  double cell = n->f32 + n->f64 + tuning.walk_cell[r] * n->instances,
+  double cell = n->f32 + n->f64 + tuning.rough_cell[r] * n->instances,
          exchanges = 2 * n->rows * n->instances * n->lines * n->words;
-  return (KernelWork){.instructions = n->rows * (n->cells * cell + tuning.walk_row[r] * n->instances),
+  return (KernelWork){.instructions = n->rows * (n->cells * cell + tuning.rough_row[r] * n->instances),
                       .f64 = n->rows * n->cells * n->f64,
                       .shared = exchanges + 2 * tuning.walk_line[r] * n->rows * n->lines_across * n->words,
                       .exchanges = exchanges,
@@ -154,7 +155,7 @@ static KernelWork walk_work(const TileCount *n) {
 }
 
 LaunchLoad plan_load(const TileCount *n) {
-  LaunchLoad l = {.work = n->walked ? walk_work(n) : overlap_work(n),
+  LaunchLoad l = {.work = n->walked ? rough_work(n) : overlap_work(n),
                   .registers = n->registers,
                   .shared = n->shared,
                   .points = n->points,

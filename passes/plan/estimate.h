@@ -23,25 +23,14 @@
 /* How many additions of its type an op takes the time of, about: 0 for what costs nothing by itself, such as constants,
  * accesses and coordinates. */
 double op_additions(const Op *op);
+/* The same of a root or quotient that is tested together with others (pass range-guards), the test with it. */
+double op_ranged_additions(const Op *op);
 /* Instructions that an op becomes, about: roots and quotients that round correctly are many, fewer with fast_math. */
 int32_t op_instructions(const Op *op, bool fast_math);
 /* Operations on the pipe for f64 that an op on such values becomes; on that for functions and conversions an op that
  * goes there does. */
 int32_t op_f64_operations(const Op *op);
 int32_t op_special(const Op *op);
-
-/* ---------------------------------------------------------------- step-work.c */
-
-/* What a time step takes at least for each point of the grid: bytes read from and written to memory if nothing is kept
- * from one step to the next, and operations in f32 and f64, a multiplication and an addition counted as one where they
- * may fuse. */
-typedef struct Work {
-  double bytes, f32_ops, f64_ops;
-} Work;
-/* That of `m`, scalarized and simplified stencil IR whose time was not tiled. Numbers the values of bodies. */
-Work step_work(const Module *m, const Const *scalars);
-/* Adds the operations of the largest piece of `st` to *w. */
-void stencil_work(const Module *m, const Stencil *st, Work *w);
 
 /* ---------------------------------------------------------------- kernel-work.c */
 
@@ -60,7 +49,8 @@ typedef struct KernelWork {
   double exchanges; /* of `shared`: those of lanes */
   double barriers;
   double rounds; /* of its longest loop, at least 1 */
-  double waits;  /* times that it waits for what it loaded from global memory; copies that run ahead are not counted */
+  double waits;  /* times that it waits for what it loaded from global memory */
+  double copies; /* the same of copies that run ahead, if each took as long as all that are on their way at once */
 } KernelWork;
 
 /* Has the kernel a version for blocks that touch no edge, and another one for those that do (pass specialize)? */
@@ -75,9 +65,44 @@ KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool ed
 /* Most 32-bit words that are alive at once in a thread of `k`, private arrays among them; early: if loads from global
  * memory are begun as early as they can be. Numbers the kernel's values. */
 int32_t kernel_live_words(const Module *m, Kernel *k, bool early);
-/* Registers that a thread takes, as far as the target has them for blocks of so many threads; *spilled words that do
- * not fit. */
+/* Registers that a thread of `k` takes (registers.c); *spilled words that do not fit. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
+
+/* ---------------------------------------------------------------- registers.c */
+
+/* What a thread needs registers for: 32-bit words alive at once; the same if loads are begun as early as they can be;
+ * rounds: it has a loop that is not written out, from round to round of which `addresses` words of addresses are
+ * carried; several: straight code for several points; pairs: words of 64-bit values that are kept, which fill pairs of
+ * registers by themselves. */
+typedef struct RegisterNeed {
+  double live, early;
+  int32_t addresses;
+  bool rounds, several, pairs;
+} RegisterNeed;
+/* What the code generators make of that, in registers, had they as many as they like. */
+double registers_wanted(const RegisterNeed *n);
+/* The most that a thread of a block of so many can have. */
+int32_t registers_limit(const TargetInfo *t, int64_t threads);
+/* Registers that a thread takes of these; *spilled words that do not fit. */
+int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled);
+
+/* ---------------------------------------------------------------- step-work.c */
+
+/* What a time step takes at least for each point of the grid: bytes read from and written to memory if nothing is kept
+ * from one step to the next, and operations in f32 and f64, a multiplication and an addition counted as one where they
+ * may fuse. */
+typedef struct Work {
+  double bytes, f32_ops, f64_ops;
+} Work;
+/* That of `m`, scalarized and simplified stencil IR whose time was not tiled. Numbers the values of bodies. */
+Work step_work(const Module *m, const Const *scalars);
+/* Adds the operations of the largest piece of `st` to *w. */
+void stencil_work(const Module *m, const Stencil *st, Work *w);
+/* Adds what that piece takes for a point on target `t`, as kernel_work counts it, to instructions, f64, chained and
+ * special of *w. */
+void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st, KernelWork *w);
+/* Is a field of `m` read beyond its edges, by a rule? */
+bool module_turns(const Module *m);
 
 /* ---------------------------------------------------------------- launch-work.c */
 
@@ -165,12 +190,14 @@ typedef enum Bound {
 const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
- * cross the cache and memory in all. */
+ * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is; turned:
+ * fields are read beyond their edges, by a rule. */
 typedef struct LaunchLoad {
   KernelWork work;
   int32_t registers, spilled;
   int64_t shared;
-  double points, blocks, cache_bytes, memory_bytes;
+  double points, blocks, cache_bytes, memory_bytes, at_edge;
+  bool turned;
 } LaunchLoad;
 /* Points that a kernel covers, its blocks, and, if it has versions, the part of them that take the last: that touch an
  * edge, in kernels for edges alone one along dimension 0. */
@@ -191,6 +218,9 @@ typedef struct LaunchTime {
   Occupancy occupancy;
 } LaunchTime;
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
+/* The same of a launch that was counted before it is lowered (tile-work.c, walk-work.c), by the numbers that were
+ * fitted to such counts. */
+LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
 LaunchTime model_beside(int n, const LaunchTime *t);
 

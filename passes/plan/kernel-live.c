@@ -3,9 +3,6 @@
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
 
-/* Registers that a thread can have at most; words alive that ptxas finds a way without, where it must. */
-enum { MOST_REGISTERS = 255, SAVED_REGISTERS = 3 };
-
 /* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it
  * takes no register (constants, scalars, conditions). */
 typedef struct Thing {
@@ -230,37 +227,25 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
-/* What ptxas makes of the `live` words alive, in registers: a walk keeps most of them from round to round, and an
- * address for each buffer; straight code for several points a thread needs some more for places and tests; else what
- * counts is how many loads are under way. The factors fit what ptxas 13.0 gives the programs of the bench for sm_90. */
-static double registers_wanted(const Module *m, Kernel *k, double live) {
-  double early = kernel_live_words(m, k, true);
-  bool several = false;
-  for (int a = 0; a < k->narrays; a++)
-    several |= k->arrays[a].space == SPACE_PRIVATE;
-  if (has_loop(k->body))
-    return address_words(m, k) + tuning.walk_live * live + (early - live);
-  return several ? tuning.cells_base + tuning.cells_live * live
-                 : tuning.point_base + live + tuning.point_early * (early - live);
-}
-
-/* Has kernel `k` private arrays of 64-bit elements? Their values fill pairs of registers by themselves. */
-static bool keeps_pairs(const Kernel *k) {
-  for (int a = 0; a < k->narrays; a++)
-    if (k->arrays[a].space == SPACE_PRIVATE && type_size(k->arrays[a].type) > 4)
-      return true;
-  return false;
+/* The words alive in a thread of `k`. A walk keeps most of them from round to round, and an address for each buffer;
+ * straight code for several points a thread has private arrays. */
+static RegisterNeed registers_of(const Module *m, Kernel *k) {
+  RegisterNeed n = {.live = kernel_live_words(m, k, false),
+                    .early = kernel_live_words(m, k, true),
+                    .addresses = address_words(m, k),
+                    .rounds = has_loop(k->body)};
+  for (int a = 0; a < k->narrays; a++) {
+    bool own = k->arrays[a].space == SPACE_PRIVATE;
+    n.several |= own;
+    n.pairs |= own && type_size(k->arrays[a].type) > 4;
+  }
+  return n;
 }
 
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled) {
-  int64_t threads = 1, limit = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS,
-          live = kernel_live_words(m, k, false);
+  int64_t threads = 1;
   for (int d = 0; d < k->rank; d++)
     threads *= k->threads[d];
-  if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
-    limit = t->registers_per_core / threads / 8 * 8;
-  double wanted =
-      registers_wanted(m, k, (double)live) * (t->word_registers > 0 && !keeps_pairs(k) ? t->word_registers : 1);
-  *spilled = live > limit + SAVED_REGISTERS ? (int32_t)(live - limit - SAVED_REGISTERS) : 0;
-  return (int32_t)(wanted < (double)limit ? wanted : (double)limit);
+  RegisterNeed n = registers_of(m, k);
+  return model_registers(t, threads, &n, spilled);
 }

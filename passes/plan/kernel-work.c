@@ -399,7 +399,10 @@ static void count_op(Count *c, const Op *op) {
     c->w->barriers += c->rounds;
     c->w->instructions += c->rounds;
     break;
-  case OP_ASYNC_WAIT: c->w->instructions += c->rounds; break;
+  case OP_ASYNC_WAIT:
+    c->w->instructions += c->rounds;
+    c->w->copies += c->rounds / (double)(op->count + 1);
+    break;
   case OP_ASYNC_COMMIT: c->w->instructions += c->rounds; break;
   case OP_BULK_LOAD:
   case OP_BULK_STORE:

@@ -56,9 +56,9 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
 /* Work `x` in all but the part `part`, work `y` in that. */
 static KernelWork mix(KernelWork x, KernelWork y, double part) {
   double *to[] = {&x.instructions, &x.f64,      &x.special, &x.shared, &x.global,
-                  &x.exchanges,    &x.barriers, &x.waits,   &x.chained};
+                  &x.exchanges,    &x.barriers, &x.waits,   &x.copies, &x.chained};
   const double from[] = {y.instructions, y.f64,      y.special, y.shared, y.global,
-                         y.exchanges,    y.barriers, y.waits,   y.chained};
+                         y.exchanges,    y.barriers, y.waits,   y.copies, y.chained};
   for (size_t i = 0; i < sizeof to / sizeof *to; i++)
     *to[i] += part * (from[i] - *to[i]);
   return x;
@@ -79,9 +79,16 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
   return load;
 }
 
-double model_blocks_a_core(double blocks, double cores, double at_once) {
+/* What model_blocks_a_core gives, by the numbers `m`. */
+static double blocks_a_core(const ModelNumbers *m, double blocks, double cores, double at_once) {
   double each = blocks / cores, rounds = ceil(blocks / (cores * at_once)), empty = rounds * at_once - each;
-  return rounds <= 1 ? ceil(each) : each + 0.5 * (empty / at_once + tuning.last_round * (at_once - 1));
+  return rounds <= 1 ? ceil(each)
+                     : each + m->places_lost * empty / at_once + 0.5 * m->last_round * (at_once - 1) + m->rounds_begun +
+                           m->rounds_late * (1 - 1 / at_once);
+}
+
+double model_blocks_a_core(double blocks, double cores, double at_once) {
+  return blocks_a_core(&model_finished, blocks, cores, at_once);
 }
 
 /* The rates that the target tells, and what is taken where it does not. All in 1e9 a second. */
@@ -100,16 +107,15 @@ static Rates rates_of(const TargetInfo *t) {
   return r;
 }
 
-/* What the times of `t` come to together. */
-static void blend(LaunchTime *t) {
+/* What the times of `t`, whose launch takes t->launch, come to together. */
+static void blend(const ModelNumbers *m, LaunchTime *t) {
   double sum = 0;
   t->bound = 0;
   for (int b = 0; b < BOUNDS; b++) {
-    sum += pow(t->alone[b], tuning.blend);
+    sum += pow(t->alone[b], m->blend);
     t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
   }
-  t->launch = tuning.launch_gap;
-  t->seconds = pow(sum, 1 / tuning.blend) + t->launch;
+  t->seconds = pow(sum, 1 / m->blend) + t->launch;
 }
 
 /* How many times as long as if they were spread evenly take the warps of `blocks` blocks of `warps` warps that a core
@@ -119,31 +125,59 @@ static double unevenness(double blocks, double warps) {
   return ceil(all / tuning.schedulers) * tuning.schedulers / all;
 }
 
-LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
+/* Cycles that a thread waits. The instructions of a loop that is longer than the caches near a scheduler are fetched
+ * anew in each round. */
+static double cycles_waited(const ModelNumbers *m, const KernelWork *w) {
+  double length = w->rounds > 1 ? w->instructions / w->rounds : 0,
+         missed = fmax(0, fmin(1, (length / m->code_held - 1) / m->code_width));
+  return (m->result_wait + m->fetch_wait * missed) * w->instructions + m->f64_wait * w->f64 +
+         m->chain_wait * w->chained + m->memory_wait * w->waits + m->copy_wait * w->copies +
+         m->barrier_wait * w->barriers;
+}
+
+/* Cycles that the blocks of a core wait, `rounds` of them one after the other, the last of them at an edge, where an
+ * access is tested before it is made. */
+static double cycles_in_rounds(const ModelNumbers *m, const LaunchLoad *l, double rounds) {
+  double one = cycles_waited(m, &l->work), wait = l->turned ? m->turn_wait : m->edge_wait,
+         edge = one + wait * l->at_edge - m->result_wait * l->work.instructions;
+  return fmax(fmax(rounds, 1) * one, l->at_edge > 0 ? fmax(rounds - 1, 0) * one + edge : 0);
+}
+
+/* The time of launch `l` by the numbers `m`, if its bytes to and from memory go to the cache or not. */
+static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const ModelNumbers *m, bool cached,
+                                 double cache) {
   const KernelWork *w = &l->work;
-  LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared)};
+  LaunchTime time = {.occupancy = model_occupancy(t, w->threads, l->registers, l->shared),
+                     .launch = m->launch_gap + 1e-6 * m->launch_part * t->launch_us};
   Rates r = rates_of(t);
-  double at_once = time.occupancy.blocks, each = model_blocks_a_core(l->blocks, r.cores, at_once),
+  r.cache = cache > 0 ? cache : r.cache;
+  double at_once = time.occupancy.blocks, each = blocks_a_core(m, l->blocks, r.cores, at_once),
          threads = each * r.cores * (double)w->threads * 1e-9, rounds = l->blocks / (r.cores * at_once),
          there = fmax(1, fmin(at_once, ceil(l->blocks / r.cores))), lanes = t->lanes > 0 ? t->lanes : 32,
          issued = threads * unevenness(there, ceil((double)w->threads / lanes));
-  double words = tuning.shared_word * (w->shared - w->exchanges) + tuning.exchanged_word * w->exchanges +
-                 tuning.global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
+  double words = m->shared_word * (w->shared - w->exchanges) + m->exchanged_word * w->exchanges +
+                 m->global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
   time.alone[BOUND_ISSUE] = w->instructions * issued / r.issue;
   time.alone[BOUND_F64] = w->f64 * issued / r.f64;
   time.alone[BOUND_SPECIAL] = w->special * threads * tuning.special_slots / r.issue;
   time.alone[BOUND_SHARED] = words * threads / r.shared;
-  time.alone[BOUND_LATENCY] = (rounds > 1 ? rounds : 1) *
-                              (tuning.result_wait * w->instructions + tuning.chain_wait * w->chained +
-                               tuning.memory_wait * w->waits + tuning.barrier_wait * w->barriers) *
-                              1e-9 / r.clock;
-  time.alone[BOUND_MEMORY] =
-      l->memory_bytes * 1e-9 / (t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2 ? r.cache : r.bandwidth);
+  time.alone[BOUND_LATENCY] = cycles_in_rounds(m, l, rounds) * 1e-9 / r.clock;
+  time.alone[BOUND_MEMORY] = l->memory_bytes * 1e-9 / (cached ? r.cache : r.bandwidth);
   time.alone[BOUND_CACHE] = l->cache_bytes * 1e-9 / r.cache;
   time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
   time.filled = rounds < 1 ? rounds : 1;
-  blend(&time);
+  blend(m, &time);
   return time;
+}
+
+LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
+  bool cached = t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2;
+  return launch_seconds(t, l, &model_finished, cached, 0);
+}
+
+LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
+  return launch_seconds(t, l, &model_counted, l->memory_bytes < tuning.cached_bytes,
+                        tuning.cache_clock * t->cores * t->clock);
 }
 
 /* What `t` takes for bound `b` beside a launch whose blocks leave places for its own at their end: as if the cores had
@@ -161,6 +195,6 @@ LaunchTime model_beside(int n, const LaunchTime *t) {
       all.alone[b] += beside(&t[i], b);
   }
   if (n > 1)
-    blend(&all);
+    blend(&model_finished, &all);
   return all;
 }

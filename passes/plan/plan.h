@@ -7,7 +7,8 @@
  *   candidates -> cost -> choice:
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
  *   axes.def          out of which values, for the tuner, too (axes.h)
- *   cost.c            what each is expected to take there, or why it is none
+ *   cost.c            what each is expected to take there, roughly, or why it is none: one is proposed by it
+ *   judge.c           and by the model, which counts exactly: it may replace that
  *   choice.c          which is taken
  *   why.c             why, for people (estimate.h)
  *   tuning.def        the numbers of all three that were found by measuring (tuning.h)
@@ -22,7 +23,8 @@
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
  *   what code is expected to take (estimate.h):
- *   weights.c, step-work.c, kernel-work.c, kernel-live.c, launch-work.c   what it does
+ *   weights.c, step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
+ *   registers.c, kernel-live.c                                                      what registers it takes
  *   fuse-cost.c       of a launch, by its accesses
  *   model.c           of a finished kernel
  *   schedule-model.c  schedules compared by that
@@ -48,6 +50,29 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
  * bodies are those of `m`. */
 Module *plan_tiled_copy(const Module *m, int T);
 
+/* ---------------------------------------------------------------- tile-work.c */
+
+/* The load of launch `l` if tiles `s` overlap, on a grid of extents `size`, counted before it is lowered: as exactly as
+ * accesses and bodies tell. Memory that this takes is given back. */
+LaunchLoad tile_load(const TargetInfo *t, const Launch *l, const Schedule *s, const int64_t *size);
+
+/* ---------------------------------------------------------------- walk-work.c */
+
+/* What a walk of pipeline `p` has in common whatever its tile: what a point takes; 32-bit words that windows take for
+ * each cell of a line, and that are alive beside them; that lanes exchange of a line, that a cell reads of lines of
+ * other warps, and that are loaded and stored of a point; of addresses, and of the widest field; bytes that are loaded
+ * and stored of a point. */
+typedef struct WalkWork {
+  const Stream *p;
+  KernelWork point;
+  double windows, beside, exchanged, across, loaded, stored, loaded_bytes, stored_bytes;
+  int32_t addresses, words;
+} WalkWork;
+WalkWork *walk_work(const TargetInfo *t, const Stream *p);
+/* The load of tiles `s` of it on a grid of extents `size`, and what a thread needs registers for. */
+LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size);
+RegisterNeed walk_registers(const WalkWork *w, const Schedule *s);
+
 /* ---------------------------------------------------------------- candidates.c */
 
 /* A question: which tile is best for module `m`, on a grid of want.size that has `points` points, for what is open of
@@ -66,11 +91,12 @@ typedef struct PlanQuery {
 } PlanQuery;
 
 /* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
- * same for all of them: operations of a point; those of roots, quotients and functions; lines of other warps that a row
- * reads; 32-bit words of its widest field. */
+ * same for all of them: what a walk does (NULL: they are not walked); operations of a point; those of roots, quotients
+ * and functions; lines of other warps that a row reads; 32-bit words of its widest field. */
 typedef struct PlanLaunch {
   const Launch *l;
   const Stream *p;
+  const WalkWork *walk;
   Work step;
   double functions;
   int32_t lines_across, words;
@@ -78,14 +104,16 @@ typedef struct PlanLaunch {
 
 /* A tile that may be taken for a launch, which makes s.T time steps. usual: it is what is taken where nothing is known
  * of the grid. dropped: why it is not compared with the others, NULL: it is, and a launch is expected to take `time`, a
- * time step so many seconds. */
+ * time step so many seconds. judged: the same by the model (judge.c), INFINITY: it cannot say; unfit: why it is not to
+ * replace what is proposed, NULL: it may. */
 typedef struct PlanCandidate {
   Schedule s;
   const PlanLaunch *of;
   bool usual;
   const char *dropped;
   LaunchTime time;
-  double seconds;
+  double seconds, judged;
+  const char *unfit;
   int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
 } PlanCandidate;
 typedef struct PlanCandidates {
@@ -121,6 +149,11 @@ const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *ou
 LaunchLoad plan_load(const TileCount *n);
 /* Finds k->time and k->seconds by it, or k->dropped. */
 void plan_cost(const PlanQuery *q, PlanCandidate *k);
+
+/* ---------------------------------------------------------------- judge.c */
+
+/* Finds k->judged and k->unfit. */
+void plan_judge(const PlanQuery *q, PlanCandidate *k);
 
 /* ---------------------------------------------------------------- choice.c */
 

@@ -13,8 +13,21 @@ static bool takes_product(const Op *op, const int *uses) {
   return false;
 }
 
-/* Adds the operations of `body`, whose values are numbered here. */
-static void count_ops(const Module *m, Block *body, double *f32, double *f64) {
+/* Adds what an op takes for a point, less `taken` for a product that it takes in, to *w and *k; roots and quotients are
+ * tested together if `ranged`. */
+static void count_op(const Op *op, bool taken, bool ranged, Work *w, KernelWork *k) {
+  Type type = op->nresults ? op->results[0]->type : TY_NONE;
+  double all = op_additions(op), n = all - taken;
+  bool f64 = type == TY_F64;
+  *(f64 ? &w->f64_ops : &w->f32_ops) += n;
+  k->instructions += (ranged ? op_ranged_additions(op) - taken : n) * (type == TY_I64 || (f64 && all > 1) ? 2 : 1);
+  k->f64 += f64 ? (all > 1 ? op_f64_operations(op) : n) : 0;
+  k->chained += f64 && all > 1 ? op_f64_operations(op) : 0;
+  k->special += all > 1 && type_is_float(type) ? op_special(op) : 0;
+}
+
+/* Adds what the ops of `body`, whose values are numbered here, take for a point. */
+static void count_ops(const Module *m, Block *body, bool ranged, Work *w, KernelWork *k) {
   int n = 0;
   for (Op *op = body->first; op; op = op->next)
     for (int i = 0; i < op->nresults; i++)
@@ -23,9 +36,22 @@ static void count_ops(const Module *m, Block *body, double *f32, double *f64) {
   for (const Op *op = body->first; op; op = op->next)
     for (int i = 0; i < op->noperands; i++)
       uses[op->operands[i]->id]++;
-  for (const Op *op = body->first; op; op = op->next) {
-    double weight = op_additions(op) - ((m->contract || m->fast_math) && takes_product(op, uses));
-    *(op->nresults && op->results[0]->type == TY_F64 ? f64 : f32) += weight;
+  for (const Op *op = body->first; op; op = op->next)
+    count_op(op, (m->contract || m->fast_math) && takes_product(op, uses), ranged, w, k);
+}
+
+/* The same of the piece of `st` that takes most. */
+static void count_stencil(const Module *m, const Stencil *st, bool ranged, Work *w, KernelWork *k) {
+  *w = (Work){0};
+  *k = (KernelWork){0};
+  for (int i = 0; i < st->npieces; i++) {
+    Work own = {0};
+    KernelWork point = {0};
+    count_ops(m, st->pieces[i].body, ranged, &own, &point);
+    if (own.f32_ops + 2 * own.f64_ops <= w->f32_ops + 2 * w->f64_ops)
+      continue;
+    *w = own;
+    *k = point;
   }
 }
 
@@ -61,17 +87,28 @@ static double step_bytes(const Module *m, const Const *scalars, double points) {
 }
 
 void stencil_work(const Module *m, const Stencil *st, Work *w) {
-  double f32 = 0, f64 = 0;
-  for (int k = 0; k < st->npieces; k++) {
-    double x = 0, y = 0;
-    count_ops(m, st->pieces[k].body, &x, &y);
-    if (x + 2 * y <= f32 + 2 * f64)
-      continue;
-    f32 = x;
-    f64 = y;
-  }
-  w->f32_ops += f32;
-  w->f64_ops += f64;
+  Work own;
+  KernelWork point;
+  count_stencil(m, st, false, &own, &point);
+  w->f32_ops += own.f32_ops;
+  w->f64_ops += own.f64_ops;
+}
+
+void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st, KernelWork *w) {
+  Work own;
+  KernelWork point;
+  count_stencil(m, st, t->range_guards && !m->fast_math, &own, &point);
+  w->instructions += point.instructions;
+  w->f64 += point.f64;
+  w->chained += point.chained;
+  w->special += point.special;
+}
+
+bool module_turns(const Module *m) {
+  for (int f = 0; f < m->nfields; f++)
+    if (m->fields[f].outside != OUTSIDE_NONE)
+      return true;
+  return false;
 }
 
 Work step_work(const Module *m, const Const *scalars) {

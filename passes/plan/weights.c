@@ -40,6 +40,17 @@ static OpWeight weight_of(const Op *op) {
   }
 }
 
+double op_ranged_additions(const Op *op) {
+  Op ranged = *op;
+  bool root = op->code == OP_DIV && op->operands[1]->def && op->operands[1]->def->code == OP_SQRT;
+  ranged.code = op->code == OP_SQRT  ? OP_SQRT_RANGED
+                : root               ? OP_DIV_ROOT_RANGED
+                : op->code == OP_DIV ? OP_DIV_RANGED
+                                     : op->code;
+  return weight_of(&ranged).additions + (ranged.code != op->code) -
+         (root ? weight_of(op->operands[1]->def).additions : 0);
+}
+
 double op_additions(const Op *op) { return weight_of(op).additions; }
 
 int32_t op_instructions(const Op *op, bool fast_math) {

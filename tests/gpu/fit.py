@@ -17,7 +17,7 @@ import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 RECORD = os.path.join(TOP, "passes", "plan", "tuning.def")
-ROW = re.compile(r'^TUNING\((\w+), ([^,]+), (FITTED|SET), ', re.M)
+ROW = re.compile(r'^TUNING(?:_MODEL)?\((\w+), ([^,]+),(?: [^,]+,)? (FITTED|SET), ', re.M)
 BOUNDS = 7
 LATENCY, MEMORY, CACHE = 4, 5, 6
 
@@ -34,7 +34,7 @@ def write(values, names):
     with open(RECORD, encoding="utf-8") as f:
         text = f.read()
     for name in names:
-        text = re.sub(r"^TUNING\(%s, [^,]+, FITTED" % name, "TUNING(%s, %.3g, FITTED" % (name, values[name]), text, flags=re.M)
+        text = re.sub(r"^(TUNING(?:_MODEL)?\(%s), [^,]+," % name, r"\1, %.3g," % values[name], text, flags=re.M)
     with open(RECORD, "w", encoding="utf-8") as f:
         f.write(text)
 

@@ -1,0 +1,50 @@
+/* judge.c: what a candidate is expected to take on a grid of known size by the model: all that it does is counted
+ * before anything is lowered (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad). */
+#include "passes/plan/plan.h"
+
+#include <math.h>
+
+/* Counts overlapped tile `s` of launch `l`; why it is not to be taken, or NULL. */
+static const char *judge_overlap(const PlanQuery *q, const Launch *l, const Schedule *s, LaunchLoad *out) {
+  for (int d = 0; d < q->rank; d++)
+    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+      return "no points are left beside the halo";
+  *out = tile_load(q->t, l, s, q->want.size);
+  if (out->shared > q->t->max_shared_bytes)
+    return "more shared memory than a block may have";
+  if (out->spilled > 0)
+    return "registers would be spilled";
+  return out->work.instructions > tuning.most_operations ? "the code of a thread is too long" : NULL;
+}
+
+/* Is walk `s` of so many registers beyond what was measured to be good: too many cells of a lane where one line is all
+ * there is; more rows of halo than pay; in f64 on a small grid, whose few warps wait for each other's steps, more of
+ * these; so many registers that tiles at edges, which want more, spill? */
+static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Schedule *s, int32_t registers) {
+  bool small = q->points < tuning.parted_points;
+  if (registers > tuning.edge_registers)
+    return "registers would be spilled at edges";
+  if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
+    return "a lane has more cells than were measured to pay";
+  if (q->rank == 2 && (double)(w->p->halo.lo[0] + w->p->last) > tuning.halo_rows * s->chunk)
+    return "its halo has more rows than were measured to pay";
+  if (q->rank == 2 && small && w->words > 1 && s->T > tuning.small_levels)
+    return "it makes more time steps than were measured to pay in f64";
+  return NULL;
+}
+
+/* The same of walked tile `s`. */
+static const char *judge_walk(const PlanQuery *q, const WalkWork *w, const Schedule *s, LaunchLoad *out) {
+  if (!stream_fits(q->t, w->p, s))
+    return "no points are left beside the halo, or its rows do not fit";
+  *out = walk_load(q->t, w, s, q->want.size);
+  if (!stream_is_comfortable(w->p, s))
+    return "its rows want more registers, or its code is longer, than is good";
+  return out->spilled > 0 ? "registers would be spilled" : is_unproven(q, w, s, out->registers);
+}
+
+void plan_judge(const PlanQuery *q, PlanCandidate *k) {
+  LaunchLoad load = {0};
+  k->unfit = k->of->walk ? judge_walk(q, k->of->walk, &k->s, &load) : judge_overlap(q, k->of->l, &k->s, &load);
+  k->judged = load.work.threads > 0 ? model_counted_launch(q->t, &load).seconds / k->s.T : INFINITY;
+}

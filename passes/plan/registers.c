@@ -1,0 +1,31 @@
+/* registers.c: the registers that a thread takes: one estimate for all, of words alive that are counted in a finished
+ * kernel (kernel-live.c) or before there is one (tile-work.c, walk-work.c). */
+#include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
+
+/* Registers that a thread can have at most, if the target does not tell. */
+enum { MOST_REGISTERS = 255 };
+/* Words alive that code generators find a way without, where they must. */
+enum { SAVED_WORDS = 3 };
+
+int32_t registers_limit(const TargetInfo *t, int64_t threads) {
+  int64_t limit = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS;
+  if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
+    limit = t->registers_per_core / threads / 8 * 8;
+  return (int32_t)limit;
+}
+
+double registers_wanted(const RegisterNeed *n) {
+  if (n->rounds)
+    return n->addresses + tuning.walk_live * n->live + (n->early - n->live);
+  return n->several ? tuning.cells_base + tuning.cells_live * n->live
+                    : tuning.point_base + n->live + tuning.point_early * (n->early - n->live);
+}
+
+int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled) {
+  int32_t limit = registers_limit(t, threads);
+  double times = t->word_registers > 0 && !n->pairs ? t->word_registers : 1, wanted = times * registers_wanted(n),
+         lacking = n->live - limit - SAVED_WORDS;
+  *spilled = lacking > 0 ? (int32_t)lacking : 0;
+  return wanted < limit ? (int32_t)wanted : limit;
+}

@@ -1,0 +1,144 @@
+/* walk-work.c: what a launch of tiles that are walked does, counted before it is lowered: from its pipeline, and the
+ * arithmetic of the bodies. The model (model.c) is told of it as it is of a finished kernel. */
+#include "passes/lower/loops.h"
+#include "passes/plan/plan.h"
+
+#include <math.h>
+
+/* 32-bit words of a value. */
+static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
+
+/* How far instance `i` of a launch reads in the last dimension, by field. */
+typedef struct Reads {
+  const Launch *l;
+  int64_t *lo, *hi;
+} Reads;
+
+/* Notes one access (a stencil_accesses callback). */
+static void note_read(void *user, const Piece *piece, int field, const int64_t *off) {
+  Reads *r = user;
+  int64_t x = off[r->l->m->grid.rank - 1];
+  (void)piece;
+  r->lo[field] = x < r->lo[field] ? x : r->lo[field];
+  r->hi[field] = x > r->hi[field] ? x : r->hi[field];
+}
+
+/* Words that lanes exchange of a line: for each instance the cells beside a lane's own that it reads. */
+static double exchanged_words(const Launch *l) {
+  double words = 0;
+  for (int i = 0; i < l->n; i++) {
+    Reads r = {l, ARENA_ARRAY(l->m->arena, int64_t, l->m->nfields + 1),
+               ARENA_ARRAY(l->m->arena, int64_t, l->m->nfields + 1)};
+    stencil_accesses(&l->st[i], note_read, &r);
+    for (int f = 0; f < l->m->nfields; f++)
+      words += (double)(r.hi[f] - r.lo[f]) * words_of(l->m->fields[f].type);
+  }
+  return words;
+}
+
+/* Words that a cell of a row of pipeline `p` reads of lines of other warps. */
+static double across_words(const Stream *p) {
+  double words = 0;
+  for (int f = 0; f < p->l->m->nfields; f++)
+    for (int v = 0; v <= p->l->use[f].versions; v++)
+      if (p->w[f][v].used && p->w[f][v].across)
+        words += (double)(p->w[f][v].reach_lo + p->w[f][v].reach_hi) * words_of(p->l->m->fields[f].type);
+  return words;
+}
+
+/* Roots and quotients of a point that are tested together, and whose operands wait for that. */
+static double ranged_ops(const TargetInfo *t, const Launch *l) {
+  double n = 0;
+  for (int i = 0; i < l->n && t->range_guards && !l->m->fast_math; i++)
+    for (const Op *op = main_piece(l->m->arena, &l->st[i])->body->first; op; op = op->next)
+      n += op->code == OP_SQRT || op->code == OP_DIV;
+  return n;
+}
+
+WalkWork *walk_work(const TargetInfo *t, const Stream *p) {
+  const Module *m = p->l->m;
+  WalkWork *w = ARENA_NEW(m->arena, WalkWork);
+  *w = (WalkWork){.p = p,
+                  .windows = (double)stream_words(p),
+                  .exchanged = exchanged_words(p->l),
+                  .across = across_words(p),
+                  .words = 1};
+  for (int i = 0; i < p->l->n; i++)
+    stencil_point_work(t, m, &p->l->st[i], &w->point);
+  for (int f = 0; f < m->nfields; f++) {
+    const FieldUse *use = &p->l->use[f];
+    double bytes = type_size(m->fields[f].type), words = words_of(m->fields[f].type);
+    w->addresses += 2 * (use->loaded + use->stored);
+    w->words = use->stored && words > 1 ? 2 : w->words;
+    w->beside += p->w[f][0].direct ? words * use->own_loads : 0;
+    w->loaded += words * use->loaded;
+    w->stored += words * use->stored;
+    w->loaded_bytes += bytes * use->loaded;
+    w->stored_bytes += bytes * use->stored;
+  }
+  w->beside += tuning.ranged_words * w->words * fmin(ranged_ops(t, p->l), tuning.ranged_most);
+  return w;
+}
+
+/* Cells of a thread in a row of `s`; lines of them. */
+static double cells_of(const Schedule *s, int rank) {
+  return (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
+}
+
+RegisterNeed walk_registers(const WalkWork *w, const Schedule *s) {
+  int rank = w->p->l->m->grid.rank;
+  double live = tuning.walk_words[rank - 1] +
+                cells_of(s, rank) * (w->windows + w->beside + w->words * tuning.walk_cell_words[rank - 1]);
+  return (RegisterNeed){.live = live, .early = live, .addresses = w->addresses, .rounds = true};
+}
+
+/* Steps of a walk: its rows and the halo's, whole rounds of those that are written out. */
+static double rows_of(const WalkWork *w, const Schedule *s) {
+  int64_t u = w->p->unroll > 0 ? w->p->unroll : 1, rows = s->chunk + w->p->halo.lo[0] + w->p->last;
+  return w->p->l->m->grid.rank == 1 ? 1 : (double)((rows + u - 1) / u * u);
+}
+
+/* What a thread of a block does. Rows that are copied ahead come in through shared memory. */
+static KernelWork thread_work(const WalkWork *w, const Schedule *s) {
+  int rank = w->p->l->m->grid.rank, r = rank - 1;
+  double n = w->p->l->n, rows = rows_of(w, s), cells = cells_of(s, rank), lines = rank > 2 ? s->elems[1] : 1,
+         rounds = rank > 1 ? rows / w->p->unroll : 1, exchanges = rows * lines * w->exchanged,
+         read = rows + s->ahead - 1, in = s->ahead > 1 ? 2 * read * cells * w->loaded : 0;
+  KernelWork k = {.threads = (int64_t)s->block[0] * s->block[1] * s->block[2],
+                  .f64 = rows * cells * w->point.f64,
+                  .chained = rows * w->point.chained,
+                  .special = rows * cells * w->point.special,
+                  .shared = exchanges + in + tuning.walk_across * rows * s->elems[r] * w->across,
+                  .exchanges = exchanges,
+                  .global = cells * (read * w->loaded + rows * w->stored),
+                  .waits = s->ahead > 1 ? 0 : rounds,
+                  .copies = s->ahead > 1 ? rows / (s->ahead - 1) : 0,
+                  .barriers = rank > 2 ? rows : 0,
+                  .rounds = rounds};
+  k.instructions = rows * (cells * (w->point.instructions + tuning.walk_cell[r] * n + tuning.walk_moves[r]) +
+                           tuning.walk_row[r] * n + tuning.walk_step[r]);
+  return k;
+}
+
+LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, const int64_t *size) {
+  int rank = w->p->l->m->grid.rank;
+  RegisterNeed need = walk_registers(w, s);
+  LaunchLoad load = {.work = thread_work(w, s), .points = 1, .blocks = 1, .shared = stream_shared_bytes(t, w->p, s)};
+  double inner = 1, cells = rows_of(w, s) * cells_of(s, rank), n = w->p->l->n;
+  load.work.points = 1;
+  for (int d = 0; d < rank; d++) {
+    double width = fmax(1, (double)stream_width(w->p, s, d)), blocks = ceil((double)size[d] / width);
+    load.points *= (double)size[d];
+    load.blocks *= blocks;
+    inner *= fmax(0, 1 - 2 / blocks);
+    load.work.points *= width;
+  }
+  double more = cells * (n * tuning.walk_edge[rank - 1] + tuning.walk_edge_moves[rank - 1]);
+  load.at_edge = inner < 1 ? load.work.instructions + more : 0;
+  load.turned = module_turns(w->p->l->m);
+  load.work.instructions += (1 - inner) * more;
+  load.registers = model_registers(t, load.work.threads, &need, &load.spilled);
+  load.memory_bytes = load.points * (w->loaded_bytes + w->stored_bytes);
+  load.cache_bytes = load.points * w->stored_bytes + load.blocks * (double)load.work.threads * cells * w->loaded_bytes;
+  return load;
+}
