@@ -402,11 +402,15 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
   return k.e;
 }
 
+/* Instructions of a quotient or a root. */
+enum { LONG_OPERATION = 25 };
+
 int warps_operations(const WarpLevel *e) {
   int n = 0;
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
-    n += x->kind == WARP_OP && x->wanted && !x->free && x->op->code != OP_MUL;
+    if (x->kind == WARP_OP && x->wanted && !x->free)
+      n += x->op->code == OP_DIV || x->op->code == OP_SQRT ? LONG_OPERATION : x->op->code != OP_MUL;
   }
   return n;
 }

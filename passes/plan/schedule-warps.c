@@ -5,10 +5,14 @@
 
 enum { MAX_WARPS_T = 64, MOST_RING = 8 };
 
-/* Registers that a tile may be expected to take, so that ptxas spills nothing in its loops. */
-enum { MOST_WARP_REGISTERS = 240 };
-/* Warps that a core should hold in f32, must hold; operations of a row that are few, and that are too many. */
-enum { MANY_WARPS = 12, FEW_WARPS = 8, SHORT_ROW = 200, LONG_ROW = 900 };
+/* Registers that a tile may be expected to take, so that ptxas spills nothing in its loops; of several fields, which
+ * are not all at hand at once. */
+enum { MOST_WARP_REGISTERS = 240, MOST_LEVEL_REGISTERS = 248 };
+/* Warps that a core should hold in f32, must hold; operations of a row that are few, and that are too many; those of a
+ * loop that are too many. */
+enum { MANY_WARPS = 12, FEW_WARPS = 8, SHORT_ROW = 200, LONG_ROW = 900, LONG_LOOP = 1300 };
+/* Operations of a field that are few in f32. */
+enum { FEW_OPERATIONS = 4 };
 /* The least extents of a grid, and the fewest time steps a tile, that were measured beside walks. */
 enum { LEAST_EXTENT = 4096, LEAST_STEPS = 8 };
 
@@ -49,33 +53,36 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   return NULL;
 }
 
-/* Slots of instructions that a row costs a lane beside those of its cells, in a tile whose cores hold `held` warps: it
- * comes, goes, and waits for the warps beside, and fewer warps hide less of that. */
-static double row_overhead(const WarpShape *w, int size, double held) {
+/* Slots of instructions that a row of `fields` fields costs a lane beside those of its cells, in a tile whose cores
+ * hold `held` warps: it comes, goes, and waits for the warps beside, and fewer warps hide less of that. Each field but
+ * the first costs what shared memory takes for its cells, two bytes a slot. */
+static double row_overhead(const WarpShape *w, int size, int fields, double held) {
   double slots = size > 4 ? 20 + 220.0 / w->U : held >= MANY_WARPS ? 290.0 / w->U - 20 : 110 + 200.0 / w->U;
-  return held < FEW_WARPS ? 3 * slots : slots;
+  return (held < FEW_WARPS ? 3 * slots : slots) + 2.0 * w->X * size * (fields - 1);
 }
 
-/* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way,
- * and those of two warps, which were not measured. `row` are the operations of a row. */
-static double lost_to_code(const WarpShape *w, int size, int per, double row) {
-  double twice = size > 4 && per == 2 && row > SHORT_ROW ? 1 + (row - SHORT_ROW) / 600 : 1;
-  return twice * (row > LONG_ROW ? 1.08 : 1) * (w->W == 2 ? 1.2 : 1);
+/* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
+ * (of one field), and those of two warps, which were not measured. `row` are the operations of a row. */
+static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
+  double twice = size > 4 && per == 2 && row > SHORT_ROW && e->nfields == 1 ? 1 + (row - SHORT_ROW) / 600 : 1;
+  double body = e->sums ? 0 : w->V * row, longer = body > LONG_LOOP ? 1 + (body - LONG_LOOP) / 3600 : 1;
+  return twice * longer * (row > LONG_ROW ? 1.08 : 1) * (w->W == 2 ? 1.2 : 1);
 }
 
 /* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them; or
  * what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation in f64 takes
- * two slots. All constants were fitted to 95 tiles of star2d1r, star2d2r, box2d1r and box2d2r, measured on one H200. */
+ * two slots. All constants were fitted to 95 tiles of star2d1r, star2d2r, box2d1r and box2d2r, and those of several
+ * fields to 28 of fdtd2d and gray_scott, measured on one H200. */
 static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = warps_shape(t, e, s);
   int size = warps_largest(e), per = warps_per_core(t, e, &w);
   double across = (double)warps_strips(e, &w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
   double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
-  double beside = 1 + (2.0 / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
-  double row = slots * w.C * w.X, overhead = row_overhead(&w, size, (double)per * w.W);
+  double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
+  double row = slots * w.C * w.X, overhead = row_overhead(&w, size, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
   double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (0.945 * row);
-  arithmetic *= lost_to_code(&w, size, per, n * w.C * w.X) * (conflicts ? 1.15 : 1);
+  arithmetic *= lost_to_code(e, &w, size, per, n * w.C * w.X) * (conflicts ? 1.15 : 1);
   double memory = 1e3 * warps_cell_bytes(e) / s->T / (t->bandwidth > 0 ? 0.85 * t->bandwidth : 1e3);
   return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
 }
@@ -98,7 +105,8 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
     return;
   WarpShape w = warps_shape(x->c->target, x->e, &s);
   double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? 1.01 : 1);
-  if (warps_registers(x->e, &w) > MOST_WARP_REGISTERS || cost >= *least)
+  int32_t most = x->e->nfields > 1 ? MOST_LEVEL_REGISTERS : MOST_WARP_REGISTERS;
+  if (warps_registers(x->e, &w) > most || cost >= *least)
     return;
   *least = cost;
   *best = s;
@@ -182,6 +190,14 @@ static bool was_faster(const WarpLevel *e) {
          e->below <= 2 && e->above <= 2 && e->left <= 2 && e->right <= 2;
 }
 
+/* The same of steps of several fields, on grids of 16384^2: of two or three of one type, which read the points beside
+ * alone; in f32 few operations of each, for others gain little. */
+static bool fields_were_faster(const WarpLevel *e) {
+  bool few = warps_operations(e) <= FEW_OPERATIONS * e->nfields || warps_smallest(e) > 4;
+  return few && e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && e->below <= 1 &&
+         e->above <= 1 && e->left <= 1 && e->right <= 1 && !e->ruled[0] && !e->ruled[1];
+}
+
 bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
@@ -191,5 +207,6 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size
       schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
-  return only_adds(e) && was_faster(e) && size[1] * warps_smallest(e) % VECTOR_BYTES == 0 && s.T >= LEAST_STEPS;
+  return only_adds(e) && (was_faster(e) || fields_were_faster(e)) && size[1] * warps_smallest(e) % VECTOR_BYTES == 0 &&
+         s.T >= LEAST_STEPS;
 }
