@@ -255,6 +255,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                          .clock = clock_of(l),
                          .issue_rate = 128 * l->cores * clock_of(l),
                          .shared_rate = 32 * l->cores * clock_of(l),
+                         .sector_bytes = 32,
                          .async_copy = atoi(cpu + strlen("sm_")) >= 80,
                          .bulk_copy = atoi(cpu + strlen("sm_")) >= 90,
                          .near_warps = NAMED_BARRIERS,

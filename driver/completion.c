@@ -17,6 +17,7 @@ static const char *const named_values[][2] = {
     {"fuse", "all none auto"},
     {"edges", "apart along"},
     {"barriers", "neighbours block"},
+    {"tiles", "even fitted"},
     {"fcheck", "finite bounds"},
     {"time", "kernels"},
     {"types", "f32 f64 f32,f64"},

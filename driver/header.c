@@ -308,10 +308,16 @@ void header_arguments(Writer *w, const Kernel *k) {
   str_add(&w->s, "NULL};\n");
 }
 
+/* What the blocks of `k` in dimension `d` cover by a tile each, in C. */
+static const char *covered_text(const Writer *w, const Kernel *k, int d) {
+  const char *all = affine_c_text(w->arena, w->m, k->extent[d], "p->");
+  int over = k->over[d];
+  return over ? arena_printf(w->arena, "(%s) > %d ? (%s) - %d : (%s) > 0", all, over, all, over, all) : all;
+}
+
 void header_blocks(Writer *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
-    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, affine_c_text(w->arena, w->m, k->extent[d], "p->"),
-             (int)k->tile[d]);
+    str_addf(&w->s, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
   if (k->hollow)
     leave_out(w, k);
   str_add(&w->s, "  total = blocks[0] * blocks[1] * blocks[2];\n");

@@ -324,6 +324,8 @@ static json_t *buffers(const Writer *w) {
     set(o, "element_bytes", json_integer(type_size(t)));
     set(o, "bytes", json_string(bytes_text(w, b, type_size(t))));
     set(o, "alignment", json_integer(buffer_alignment(w->m, i)));
+    if (b->lead)
+      set(o, "lead", json_integer(b->lead));
     json_array_append_new(list, o);
   }
   return list;
@@ -406,8 +408,11 @@ static json_t *argument(const Writer *w, const Kernel *k, const KArg *a, size_t 
   return o;
 }
 
-/* The number of blocks of `tile` points that cover `extent`, as text. */
-static const char *blocks_text(const Writer *w, Affine extent, int32_t tile) {
+/* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside, as text. */
+static const char *blocks_text(const Writer *w, Affine extent, int32_t over, int32_t tile) {
+  if (over)
+    return arena_printf(w->arena, "ceildiv(max(%s - %d, min(%s, 1), 0), %d)", affine_text(w, extent), (int)over,
+                        affine_text(w, extent), (int)tile);
   return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", affine_text(w, extent), (int)tile);
 }
 
@@ -415,8 +420,8 @@ static const char *blocks_text(const Writer *w, Affine extent, int32_t tile) {
 static const char *hollow_text(const Writer *w, const Kernel *k) {
   Str all = {.arena = w->arena}, hole = {.arena = w->arena};
   for (int d = 0; d < k->rank; d++) {
-    str_addf(&all, "%s%s", d ? " * " : "", blocks_text(w, k->extent[d], k->tile[d]));
-    str_addf(&hole, "%s%s", d ? " * " : "", blocks_text(w, k->without[d], k->tile[d]));
+    str_addf(&all, "%s%s", d ? " * " : "", blocks_text(w, k->extent[d], k->over[d], k->tile[d]));
+    str_addf(&hole, "%s%s", d ? " * " : "", blocks_text(w, k->without[d], 0, k->tile[d]));
   }
   return arena_printf(w->arena, "%s - %s", all.s, hole.s);
 }
@@ -428,11 +433,13 @@ static json_t *grid(const Writer *w, const Kernel *k, int d) {
   set(o, "dimension", json_integer(d));
   set(o, "axis", json_string(axes[k->rank - 1 - d]));
   set(o, "text",
-      json_string(!k->hollow        ? blocks_text(w, k->extent[d], k->tile[d])
+      json_string(!k->hollow        ? blocks_text(w, k->extent[d], k->over[d], k->tile[d])
                   : d < k->rank - 1 ? "1"
                                     : hollow_text(w, k)));
   set(o, "extent", affine(w, k->extent[d]));
   set(o, "tile", json_integer(k->tile[d]));
+  if (k->over[d])
+    set(o, "over", json_integer(k->over[d]));
   if (k->hollow)
     set(o, "without", affine(w, k->without[d]));
   return o;

@@ -18,7 +18,7 @@ void plan_release_slot(StcPlan *p, Slot *slot) {
   if (own && p->device.kind->whole)
     free(slot->memory);
   else if (own)
-    p->device.kind->release(&p->device, slot->memory, slot->size);
+    p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
   *slot = (Slot){0};
 }
 
@@ -196,7 +196,7 @@ Slot *plan_fix_slot(StcPlan *p, int field, int component) {
 }
 
 StcStatus plan_move_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
-  Slot moved = {memory, slot->size, true, owner, NULL};
+  Slot moved = {memory, slot->size, 0, true, owner, NULL};
   StcStatus s = copy_slot(p, &moved, slot);
   if (!s && !p->device.kind->whole)
     s = p->device.kind->wait(&p->device);
@@ -232,7 +232,7 @@ static StcStatus bind_guarded(void *arg) {
       return s;
     size_t size = slot->size;
     plan_release_slot(p, slot);
-    *slot = (Slot){a->array->data, size, true, a->owner, NULL};
+    *slot = (Slot){a->array->data, size, 0, true, a->owner, NULL};
   }
   plan_forget_recordings(p);
   return s;

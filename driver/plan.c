@@ -6,10 +6,11 @@
 
 /* ---------------------------------------------------------------- making a plan */
 
-/* A slot that is to be made: what it is for, the bytes to allocate at least, and whether it is to start as zeros. */
+/* A slot that is to be made: what it is for, the bytes to allocate at least, and in front of them, and whether it is to
+ * start as zeros. */
 typedef struct Wanted {
   const char *what;
-  size_t least;
+  size_t least, lead;
   bool zero;
 } Wanted;
 
@@ -56,15 +57,15 @@ static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   return bytes ? bytes : n;
 }
 
-/* A new slot for field `field`. */
-static StcStatus add_field_slot(SlotMaker *k, int field, int32_t *slot) {
+/* A new slot for field `field`, `lead` bytes behind where memory is allocated. */
+static StcStatus add_field_slot(SlotMaker *k, int field, size_t lead, int32_t *slot) {
   StcPlan *p = k->p;
   const Field *f = &p->module->fields[field];
   size_t size;
   if (!field_bytes(p, field, &size))
     return STC_MEMORY;
   const char *what = arena_printf(p->w.arena, "field %s", declared_name(p->module, field));
-  *slot = add_slot(k, size, (Wanted){what, layout_bytes(p, f, size), false});
+  *slot = add_slot(k, size, (Wanted){what, layout_bytes(p, f, size), lead, false});
   return STC_OK;
 }
 
@@ -77,7 +78,7 @@ static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
   int64_t n = param_array_extent(a, p->scalars), size;
   if (__builtin_mul_overflow(n, (int64_t)type_size(a->type), &size) || size > INT64_MAX / 2)
     return device_no_room(&p->device, what, (double)n * (double)type_size(a->type), 0);
-  *slot = add_slot(k, (size_t)size, (Wanted){what, (size_t)type_size(a->type), size == 0});
+  *slot = add_slot(k, (size_t)size, (Wanted){what, (size_t)type_size(a->type), 0, size == 0});
   return STC_OK;
 }
 
@@ -85,10 +86,11 @@ static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
 static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
   StcPlan *p = k->p;
   if (b->kind == BUFFER_SCRATCH) {
-    *slot = add_slot(k, (size_t)b->cells * (size_t)type_size(b->type), (Wanted){"scratch memory", 16, false});
+    *slot = add_slot(k, (size_t)b->cells * (size_t)type_size(b->type), (Wanted){"scratch memory", 16, 0, false});
     return STC_OK;
   }
-  StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(k, b->field, slot) : add_field_slot(k, b->field, slot);
+  size_t lead = p->device.kind->stage_new ? (size_t)b->lead : 0;
+  StcStatus s = b->kind == BUFFER_PARAM ? add_array_slot(k, b->field, slot) : add_field_slot(k, b->field, lead, slot);
   if (!s && b->kind == BUFFER_PARAM)
     p->slot_of_array[b->field] = *slot;
   if (!s && b->kind == BUFFER_FIELD && b->copy == 0)
@@ -106,12 +108,16 @@ static StcStatus allocate_slots(SlotMaker *k) {
     return STC_OK;
   for (int i = 0; i < p->nslots; i++) {
     size_t size = p->slots[i].size > k->wanted[i].least ? p->slots[i].size : k->wanted[i].least;
-    needs[i] = (Need){k->wanted[i].what, (double)size};
+    needs[i] = (Need){k->wanted[i].what, (double)(size + k->wanted[i].lead)};
     all += needs[i].bytes;
   }
   StcStatus s = needs_check(&p->device, p->nslots, needs);
   for (int i = 0; i < p->nslots && !s; i++) {
     s = device_alloc(&p->device, needs[i].what, (size_t)needs[i].bytes, all, &p->slots[i].memory);
+    if (!s && k->wanted[i].lead) {
+      p->slots[i].lead = k->wanted[i].lead;
+      p->slots[i].memory = (char *)p->slots[i].memory + p->slots[i].lead;
+    }
     if (!s && k->wanted[i].zero && !p->device.kind->whole)
       s = p->device.kind->put(&p->device, p->slots[i].memory, zeros, k->wanted[i].least);
   }
@@ -141,7 +147,7 @@ static StcStatus make_slots(StcPlan *p) {
     s = add_buffer_slot(&maker, &k->buffers[b], &p->slot_of_buffer[b]);
   for (int f = 0; f < m->nfields && !s; f++)
     if (!m->fields[f].temp && p->slot_of_field[f] < 0)
-      s = add_field_slot(&maker, f, &p->slot_of_field[f]);
+      s = add_field_slot(&maker, f, 0, &p->slot_of_field[f]);
   for (int i = 0; i < m->nparam_arrays && !s; i++)
     if (whole || (p->slot_of_array[i] < 0 && m->nlists + m->nprobes))
       s = add_array_slot(&maker, i, &p->slot_of_array[i]);

@@ -17,6 +17,7 @@ typedef struct KernelTime {
 typedef struct Slot {
   void *memory;
   size_t size;
+  size_t lead;                   /* bytes before it that were allocated with it */
   bool foreign;                  /* the caller's */
   struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
   struct Loan *loan;             /* of the memory; NULL: it is not lent */

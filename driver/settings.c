@@ -24,6 +24,7 @@ StcOptions options_copy(Arena *a, const StcOptions *o) {
   c.fuse = keep(a, c.fuse);
   c.edges = keep(a, c.edges);
   c.barriers = keep(a, c.barriers);
+  c.tiles = keep(a, c.tiles);
   c.passes = keep(a, c.passes);
   c.print_before = keep(a, c.print_before);
   c.print_after = keep(a, c.print_after);
@@ -49,7 +50,7 @@ static FamilyId family_of(const StcOptions *o) {
 /* Takes the schedule from the text of a plan, if there is one: it says all that there is to say. */
 static StcStatus plan_take(StcProgram *p) {
   const StcOptions *o = &p->options;
-  bool more = o->T || o->chunk || o->ahead || o->fuse || o->edges || o->barriers || o->passes;
+  bool more = o->T || o->chunk || o->ahead || o->fuse || o->edges || o->barriers || o->tiles || o->passes;
   if (!plan_is_text(o->schedule))
     return STC_OK;
   for (int d = 0; d < MAX_RANK; d++)
@@ -128,6 +129,10 @@ static StcStatus check_tiles(const StcProgram *p) {
                          "%s=%s: barriers are of neighbours, between the warps that must meet, or of the whole block",
                          option_name(c, "-barriers", "barriers"), o->barriers),
            STC_USAGE;
+  if (!one_of(o->tiles, tiles_name(TILES_EVEN), tiles_name(TILES_FITTED)))
+    return context_error(c, "%s=%s: tiles are even, or fitted to the grid, without a halo at its edges",
+                         option_name(c, "-tiles", "tiles"), o->tiles),
+           STC_USAGE;
   for (int d = 0; d < MAX_RANK; d++)
     if (o->block[d] < 0 || o->elems[d] < 0)
       return context_error(c, "%s take numbers from 1", option_name(c, "-block and -elems", "block and elems")),
@@ -144,7 +149,8 @@ static void schedule_take(StcProgram *p) {
                            .ahead = o->ahead,
                            .fuse = o->fuse,
                            .edges = edges_find(o->edges),
-                           .barriers = barriers_find(o->barriers)};
+                           .barriers = barriers_find(o->barriers),
+                           .tiles = tiles_find(o->tiles)};
   memcpy(p->schedule.block, o->block, sizeof p->schedule.block);
   memcpy(p->schedule.elems, o->elems, sizeof p->schedule.elems);
 }

@@ -78,9 +78,11 @@ typedef struct StcOptions {
                         NULL: stc's choice */
   const char *
       barriers; /* stream, in threads: "neighbours" (NULL), between neighbouring warps where that will do, or "block" */
-  const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as
-                       "gauss+st,dt,pde" */
-  int opt_level;    /* 1..4 mean -O0..-O3; 0: -O3 */
+  const char *tiles; /* stream in three dimensions, in threads: "fitted" to the grid, without a halo at its edges, or
+                        "even"; NULL: stc's choice */
+  const char *fuse;  /* which stencils of a step share a launch: "all", "none", "auto" (default) or a cut such as
+                        "gauss+st,dt,pde" */
+  int opt_level;     /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
   int64_t check_finite; /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an
                            infinity */

@@ -286,10 +286,12 @@ int kernel_chosen(const Module *m, int kernel, const Const *scalars) {
   return failed_multiple(k, scalars) ? k->instead - 1 : kernel;
 }
 
-/* Blocks of `tile` points each that cover `extent` points; INT64_MAX if those exceed 64 bits. */
-static int64_t blocks_of(Affine extent, int32_t tile, const Const *scalars) {
+/* Blocks of `tile` points each that cover `extent` points, of which those at the ends take `over` beside; INT64_MAX if
+ * they exceed 64 bits. */
+static int64_t blocks_of(Affine extent, int32_t over, int32_t tile, const Const *scalars) {
   bool overflow = false;
   int64_t points = affine_eval(extent, scalars, &overflow);
+  points = points > over ? points - over : points > 0;
   return overflow ? INT64_MAX : points <= 0 ? 0 : (points - 1) / tile + 1;
 }
 
@@ -299,10 +301,10 @@ static int64_t times(int64_t x, int64_t y) { return __builtin_mul_overflow(x, y,
 int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_RANK]) {
   int64_t all = 1, hole = 1;
   for (int d = 0; d < k->rank; d++) {
-    blocks[d] = blocks_of(k->extent[d], k->tile[d], scalars);
+    blocks[d] = blocks_of(k->extent[d], k->over[d], k->tile[d], scalars);
     all = times(all, blocks[d]);
     if (k->hollow)
-      hole = times(hole, blocks_of(k->without[d], k->tile[d], scalars));
+      hole = times(hole, blocks_of(k->without[d], 0, k->tile[d], scalars));
   }
   if (!k->hollow)
     return all;

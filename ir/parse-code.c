@@ -189,13 +189,17 @@ static void parse_rank_ints(Parser *p, int rank, int64_t min, int64_t max, int64
     reader_error(&p->r, at, "expected %d numbers, one for each dimension, found %d", rank, n);
 }
 
-/* Reads a list of exactly `rank` sizes of at least 1. */
-void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]) {
+/* Reads a list of exactly `rank` numbers of at least `least`. */
+static void text_from(Parser *p, int rank, int64_t least, int32_t out[MAX_RANK]) {
   int64_t wide[MAX_RANK] = {0};
-  parse_rank_ints(p, rank, 1, MAX_SIZE, wide);
+  parse_rank_ints(p, rank, least, MAX_SIZE, wide);
   for (int d = 0; d < MAX_RANK; d++)
     out[d] = (int32_t)wide[d];
 }
+
+void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]) { text_from(p, rank, 1, out); }
+
+void text_counts(Parser *p, int rank, int32_t out[MAX_RANK]) { text_from(p, rank, 0, out); }
 
 /* ---- ops */
 

@@ -276,6 +276,7 @@ static void parse_buffer(Parser *p) {
     b.field = text_ref(p, module_find_field, "field");
     reader_expect_word(&p->r, "copy");
     b.copy = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+    b.lead = reader_accept_word(&p->r, "lead") ? (int32_t)reader_int(&p->r, 0, MAX_LEAD) : 0;
   }
   ARENA_PUSH(p->arena, p->m->buffers, p->m->nbuffers, b);
 }
@@ -377,12 +378,14 @@ static void parse_extents(Parser *p, int rank, Affine *extent) {
   reader_expect(&p->r, "]");
 }
 
-/* Reads "covers [N, M] by [8, 32] without [N - 16, M - 64]", the last part perhaps not. */
+/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64]", the last parts perhaps not. */
 static void parse_cover(Parser *p, Kernel *k) {
   reader_expect_word(&p->r, "covers");
   parse_extents(p, k->rank, k->extent);
   reader_expect_word(&p->r, "by");
   text_sizes(p, k->rank, k->tile);
+  if (reader_accept_word(&p->r, "over"))
+    text_counts(p, k->rank, k->over);
   k->hollow = reader_accept_word(&p->r, "without");
   if (k->hollow)
     parse_extents(p, k->rank, k->without);

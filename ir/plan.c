@@ -12,7 +12,8 @@ static const Family table[FAMILIES] = {
 #undef FAMILY
 };
 
-static const char *const edges[] = {NULL, "apart", "along"}, *const barriers[] = {NULL, "neighbours", "block"};
+static const char *const edges[] = {NULL, "apart", "along"}, *const barriers[] = {NULL, "neighbours", "block"},
+                         *const tiles[] = {NULL, "even", "fitted"};
 
 const Family *family_row(FamilyId id) { return &table[id]; }
 
@@ -21,6 +22,8 @@ const char *family_name(FamilyId id) { return table[id].name; }
 const char *edges_name(EdgesKind k) { return edges[k]; }
 
 const char *barriers_name(BarriersKind k) { return barriers[k]; }
+
+const char *tiles_name(TilesKind k) { return tiles[k]; }
 
 /* The place of `name` (NULL: 0) among the `n` names, the first of which stands for none; 0 if it is not there. */
 static int place_of(const char *name, int n, const char *const *names) {
@@ -40,6 +43,8 @@ FamilyId family_find(const char *name) {
 EdgesKind edges_find(const char *name) { return (EdgesKind)place_of(name, 3, edges); }
 
 BarriersKind barriers_find(const char *name) { return (BarriersKind)place_of(name, 3, barriers); }
+
+TilesKind tiles_find(const char *name) { return (TilesKind)place_of(name, 3, tiles); }
 
 const char *family_names(Arena *a) {
   Str s = {.arena = a};
@@ -70,6 +75,8 @@ static void print_tile(Str *s, const Schedule *p, int rank, bool whole) {
     str_addf(s, " chunk=%d", (int)p->chunk);
   if (knobs & KNOB_AHEAD && p->ahead)
     str_addf(s, " ahead=%d", (int)p->ahead);
+  if (knobs & KNOB_TILES && p->tiles)
+    str_addf(s, " tiles=%s", tiles_name(p->tiles));
 }
 
 void plan_print(Str *s, const Schedule *p, int rank, const char *indent) {
@@ -105,13 +112,10 @@ typedef struct KnobRow {
   int32_t knob; /* that a family must have for it, 0: all have it */
   bool tile;
 } KnobRow;
-static const KnobRow knobs[] = {{"T", KNOB_T, false},
-                                {"block", KNOB_BLOCK, true},
-                                {"elems", KNOB_ELEMS, true},
-                                {"chunk", KNOB_CHUNK, true},
-                                {"ahead", KNOB_AHEAD, true},
-                                {"edges", 0, false},
-                                {"barriers", KNOB_BARRIERS, false},
+static const KnobRow knobs[] = {{"T", KNOB_T, false},        {"block", KNOB_BLOCK, true},
+                                {"elems", KNOB_ELEMS, true}, {"chunk", KNOB_CHUNK, true},
+                                {"ahead", KNOB_AHEAD, true}, {"tiles", KNOB_TILES, true},
+                                {"edges", 0, false},         {"barriers", KNOB_BARRIERS, false},
                                 {"cut", KNOB_CUT, false}};
 enum { NKNOBS = sizeof knobs / sizeof knobs[0], MAX_KNOB = 1 << 24 };
 
@@ -158,8 +162,9 @@ static void read_value(Reader *r, int i, Schedule *p) {
   case 2: read_shape(r, name, p->elems); break;
   case 3: p->chunk = (int32_t)reader_int(r, 1, MAX_KNOB); break;
   case 4: p->ahead = (int32_t)reader_int(r, 1, MAX_KNOB); break;
-  case 5: p->edges = (EdgesKind)read_kind(r, name, (int)edges_find(text), edges[1], edges[2]); break;
-  case 6: p->barriers = (BarriersKind)read_kind(r, name, (int)barriers_find(text), barriers[1], barriers[2]); break;
+  case 5: p->tiles = (TilesKind)read_kind(r, name, (int)tiles_find(text), tiles[1], tiles[2]); break;
+  case 6: p->edges = (EdgesKind)read_kind(r, name, (int)edges_find(text), edges[1], edges[2]); break;
+  case 7: p->barriers = (BarriersKind)read_kind(r, name, (int)barriers_find(text), barriers[1], barriers[2]); break;
   default: p->fuse = reader_expect_kind(r, TOK_STRING, "the cut in quotes, such as \"a+b,c\"");
   }
 }
@@ -218,8 +223,8 @@ const Schedule *plan_parse(Arena *a, Diags *d, const char *file, const char *tex
   plan_read(&r, p);
   if (!r.failed && r.tok.kind == TOK_WORD)
     reader_error(&r, r.tok.loc,
-                 "'%.40s' is nothing that a plan says; there are T, block, elems, chunk, ahead, edges, barriers, cut, "
-                 "launch and rest",
+                 "'%.40s' is nothing that a plan says; there are T, block, elems, chunk, ahead, tiles, edges, "
+                 "barriers, cut, launch and rest",
                  r.tok.text);
   if (r.tok.kind != TOK_END)
     reader_error(&r, r.tok.loc, "expected nothing after the plan");

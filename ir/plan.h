@@ -20,7 +20,16 @@ typedef enum FamilyId {
 } FamilyId;
 
 /* What a family looks at of a schedule. */
-enum { KNOB_BLOCK = 1, KNOB_T = 2, KNOB_ELEMS = 4, KNOB_CUT = 8, KNOB_CHUNK = 16, KNOB_AHEAD = 32, KNOB_BARRIERS = 64 };
+enum {
+  KNOB_BLOCK = 1,
+  KNOB_T = 2,
+  KNOB_ELEMS = 4,
+  KNOB_CUT = 8,
+  KNOB_CHUNK = 16,
+  KNOB_AHEAD = 32,
+  KNOB_BARRIERS = 64,
+  KNOB_TILES = 128
+};
 
 /* A row of families.def. FAMILY_NONE has no name, it and FAMILY_AUTO no lowerings. */
 typedef struct Family {
@@ -45,12 +54,17 @@ typedef enum EdgesKind { EDGES_OPEN, EDGES_APART, EDGES_ALONG } EdgesKind;
 /* Barriers of walked tiles: between neighbouring warps where the target has them and they are enough (OPEN, too), or of
  * whole blocks. */
 typedef enum BarriersKind { BARRIERS_OPEN, BARRIERS_NEIGHBOURS, BARRIERS_BLOCK } BarriersKind;
-/* "apart", "along"; "neighbours", "block"; NULL where it is open. */
+/* Tiles of walks of planes: each with a halo on both sides (EVEN), or the first and the last of a row without one where
+ * they end with the grid, so that there may be fewer of them. OPEN: fitted where that takes fewer. */
+typedef enum TilesKind { TILES_OPEN, TILES_EVEN, TILES_FITTED } TilesKind;
+/* "apart", "along"; "neighbours", "block"; "even", "fitted"; NULL where it is open. */
 const char *edges_name(EdgesKind k);
 const char *barriers_name(BarriersKind k);
+const char *tiles_name(TilesKind k);
 /* The kind of that name, OPEN if there is none, or no name. */
 EdgesKind edges_find(const char *name);
 BarriersKind barriers_find(const char *name);
+TilesKind tiles_find(const char *name);
 
 /* How a program is to be run: as it is asked for, what is left open being 0 (fuse: NULL); or as it was decided.
  * Dimensions are the program's, slowest first. */
@@ -66,6 +80,7 @@ struct Schedule {
                               grids of all sizes */
   EdgesKind edges;
   BarriersKind barriers;
+  TilesKind tiles;
   const char *fuse; /* which stencils of a step share a launch: "all", "none", "auto" or a cut, "gauss+st,dt,pde" (pass
                        fuse); resolved: the cut, every stencil of it named */
   int32_t ngroups;  /* resolved, overlap: the launches of a step; block and elems above are those of the first */

@@ -375,6 +375,10 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   print_extents(s, m, k->rank, k->extent);
   str_add(s, " by ");
   print_sizes(s, k->rank, k->tile);
+  if (k->over[0] || k->over[1] || k->over[2]) {
+    str_add(s, " over ");
+    print_sizes(s, k->rank, k->over);
+  }
   if (k->hollow) {
     str_add(s, " without ");
     print_extents(s, m, k->rank, k->without);
@@ -570,6 +574,8 @@ static void print_buffer(Str *s, const Module *m, const Buffer *b) {
   symbol_print(s, b->kind == BUFFER_PARAM ? param_array_name(m, b->field) : field_name(m, b->field));
   if (b->kind == BUFFER_FIELD)
     str_addf(s, " copy %d", (int)b->copy);
+  if (b->lead)
+    str_addf(s, " lead %d", (int)b->lead);
   str_add(s, "\n");
 }
 

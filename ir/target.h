@@ -27,8 +27,9 @@ typedef struct TargetInfo {
   /* The same: clock in GHz; instructions that all cores issue, counted once for each lane, and 32-bit words that their
    * shared memories move, in 1e9/s; bytes of the largest cache. */
   double clock, issue_rate, shared_rate, cache_bytes;
-  bool async_copy;    /* it has async.copy, async.commit and async.wait */
-  bool bulk_copy;     /* it has signals and bulk copies, and ops on whole warps */
+  int32_t sector_bytes; /* that memory writes as one, at multiples of them; 0: unknown */
+  bool async_copy;      /* it has async.copy, async.commit and async.wait */
+  bool bulk_copy;       /* it has signals and bulk copies, and ops on whole warps */
   int32_t near_warps; /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at
                          most; 0: it never is */
   bool late; /* kernels are compiled when a run needs them, so that those that few runs need cost others nothing */

@@ -90,7 +90,7 @@ void plan_read(Reader *r, Schedule *p);
 
 /* ---------------------------------------------------------------- code: parse-code.c */
 
-enum { NAME_BUCKETS = 1024, MAX_SIZE = INT32_MAX };
+enum { NAME_BUCKETS = 1024, MAX_SIZE = INT32_MAX, MAX_LEAD = 4096 };
 
 /* A name in scope. */
 typedef struct NamedValue {
@@ -128,6 +128,7 @@ Box text_grid_box(Parser *p);
 int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]);
 /* Reads a list of exactly `rank` sizes of at least 1. */
 void text_sizes(Parser *p, int rank, int32_t out[MAX_RANK]);
+void text_counts(Parser *p, int rank, int32_t out[MAX_RANK]);
 /* Reads a type of the module: a scalar's name, a struct's, with [n] for each vector about it. */
 Type text_type(Parser *p);
 /* Reads ops up to the end of the block or of the text. */

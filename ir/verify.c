@@ -463,6 +463,8 @@ static void check_buffers(Verifier *v) {
             ? !type_is_scalar(b->type) || b->cells < 1
             : b->field < 0 || b->field >= (b->kind == BUFFER_FIELD ? m->nfields : m->nparam_arrays) || b->copy < 0)
       verify_fail(v, no_loc(), "what it stands for (number %d, copy %d) does not exist", b->field, b->copy);
+    if (b->lead < 0 || (b->lead && (b->kind != BUFFER_FIELD || b->lead % buffer_alignment(m, i))))
+      verify_fail(v, no_loc(), "lead %d; it is for fields, and a multiple of the buffer's alignment", b->lead);
     if (module_find_buffer(m, b->name) != i)
       verify_fail(v, no_loc(), "the name is taken by another buffer");
     for (int j = 0; j < i; j++)
@@ -525,7 +527,10 @@ static void check_launch(Verifier *v, const Kernel *k) {
     int64_t rim;
     if (k->hollow)
       verify_affine(v, k->loc, k->without[d]);
-    if (k->hollow && v->errors == errors && (!affine_diff(k->extent[d], k->without[d], &rim) || rim < 0))
+    if (k->over[d] < 0)
+      verify_fail(v, k->loc, "blocks at the ends cover %d points more in dimension %d; it must be 0 at least",
+                  k->over[d], d);
+    if (k->hollow && v->errors == errors && (!affine_diff(k->extent[d], k->without[d], &rim) || rim < k->over[d]))
       verify_fail(v, k->loc,
                   "the blocks that are left out in dimension %d may be more than there are: 'without' must be 'covers' "
                   "less a constant",

@@ -94,7 +94,7 @@ static bool is_worthwhile(const Kernel *k) {
 bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {
   const Kernel *k = r->k;
   for (int d = 0; d < k->rank; d++)
-    inner[d] = (Inner){.extent = k->extent[d], .begin = -1};
+    inner[d] = (Inner){.extent = affine_add_const(k->extent[d], -k->over[d]), .begin = -1};
   return is_worthwhile(k) && restrict_by(r, condition, inner);
 }
 
@@ -216,9 +216,11 @@ static Value *build_first(Builder *b, const Module *m, const Inner *in) {
   return in->begin < 0 ? number(b, in->first) : build_affine(b, m, affine_scalar(b->arena, in->begin));
 }
 
-/* The number of blocks of `tile` points that cover `extent`. */
-static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t tile) {
-  Value *points = build2(b, OP_MAX, build_affine(b, m, extent), number(b, 0));
+/* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside. */
+static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t over, int64_t tile) {
+  Value *points = build2(b, OP_MAX, build_affine(b, m, affine_add_const(extent, -over)), number(b, 0));
+  if (over)
+    points = build2(b, OP_MAX, points, build2(b, OP_MIN, build_affine(b, m, extent), number(b, 1)));
   return build2(b, OP_DIV, add(b, points, number(b, tile - 1)), number(b, tile));
 }
 
@@ -259,8 +261,8 @@ static void build_edge_places(Builder *b, const Module *m, const Kernel *k, cons
   Value *count[MAX_RANK], *interior[MAX_RANK], *all = number(b, 1), *hole = all;
   Search s = {.b = b, .left = build_dim(b, OP_BLOCK, k->rank - 1)};
   for (int d = k->rank - 1; d >= 0; d--) {
-    count[d] = build_count(b, m, k->extent[d], k->tile[d]);
-    interior[d] = build_count(b, m, inner[d].extent, k->tile[d]);
+    count[d] = build_count(b, m, k->extent[d], k->over[d], k->tile[d]);
+    interior[d] = build_count(b, m, inner[d].extent, 0, k->tile[d]);
     s.all[d] = all;
     s.rim[d] = sub(b, all, hole);
     all = mul(b, all, count[d]);
@@ -313,8 +315,10 @@ static void split_kernel(Module *m, int i, Split *s) {
   renumber_blocks(&edge, before, places);
   edge.hollow = true;
   inner_alone(m, k, s->versions, s->inner);
-  for (int d = 0; d < k->rank; d++)
+  for (int d = 0; d < k->rank; d++) {
     k->extent[d] = edge.without[d] = s->inner[d].extent;
+    k->over[d] = 0;
+  }
   s->edge = m->nkernels;
   ARENA_PUSH(m->arena, m->kernels, m->nkernels, edge);
 }

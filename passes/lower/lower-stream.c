@@ -209,7 +209,9 @@ static void place_thread(Flow *f) {
   for (int d = 0; d < f->rank; d++) {
     Value *tile = build2(b, OP_MUL, build_dim(b, OP_BLOCK, d), build_int(b, TY_I64, f->k->tile[d]));
     int64_t halo = d == x ? (int64_t)lanes_lo * f->V : hull->lo[d];
-    f->at[d] = build2(b, OP_ADD, tile, build_affine(b, m, affine_add_const(launch_covers(m)->lo[d], -halo)));
+    halo = f->k->over[d] ? 0 : halo;
+    f->first[d] = build2(b, OP_ADD, tile, build_affine(b, m, affine_add_const(launch_covers(m)->lo[d], -halo)));
+    f->at[d] = f->first[d];
   }
   Value *in_warp = build2(b, OP_MUL, f->lane, build_int(b, TY_I32, f->V));
   if (f->rank < 3)
@@ -288,6 +290,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
     f.k->threads[d] = s->block[d];
     f.k->tile[d] = (int32_t)stream_width(f.st, s, d);
     f.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
+    f.k->over[d] = (int32_t)stream_overhang(f.st, s, d);
   }
   f.steps = rank > 1
                 ? (int32_t)(s->chunk + f.st->halo.lo[0] + f.st->last + f.st->unroll - 1) / f.st->unroll * f.st->unroll
@@ -340,6 +343,24 @@ static int stream_kernels(Lowering *lo, const Launch *l, const Schedule *s, cons
 
 /* ---- modules */
 
+/* Has the fields of launch `l` begin where the seams between the results of fitted tiles of `s` are on whole sectors of
+ * memory, if that is possible: each seam within one is written by two tiles, in parts. */
+static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
+  const Stream *p = stream_new(l);
+  int x = l->m->grid.rank - 1, sector = lo->c->target->sector_bytes, V = s->elems[x];
+  if (!sector || !stream_overhang(p, s, x))
+    return;
+  for (int i = 0; i < lo->out->nbuffers; i++) {
+    Buffer *b = &lo->out->buffers[i];
+    if (b->kind != BUFFER_FIELD || !(l->use[b->field].loaded || l->use[b->field].stored))
+      continue;
+    int64_t size = type_size(l->m->fields[b->field].type), seam = (p->halo.lo[x] + V - 1) / V * V * size,
+            lead = (sector - seam % sector) % sector;
+    if (stream_width(p, s, x) * size % sector == 0 && lead % (V * size < 16 ? V * size : 16) == 0)
+      b->lead = (int32_t)lead;
+  }
+}
+
 /* Adds the sequence of launch `l`. */
 static void stream_seq(Lowering *lo, const Launch *l, const Schedule *s) {
   HostSeq *seq = host_seq(lo, l->steps);
@@ -384,6 +405,8 @@ static Module *lower_stream(PassContext *c, Module *m, const Schedule *s) {
     lower_inits(lo, inits, s->rest->block);
   for (int i = 0; i < (c->sketch && tiles ? 1 : tiles); i++)
     stream_seq(lo, tile[i], s);
+  if (tiles)
+    place_fields(lo, tile[0], s);
   if (groups > 1)
     group_seq(lo, groups, step, s->groups);
   else if (!c->sketch && (m->time_tile > 1 || n == 0))

@@ -239,18 +239,31 @@ static Value *between(Builder *b, Value *x, int64_t lo, int64_t hi, int64_t leas
   return both(b, low, most < hi ? NULL : build2(b, OP_LT, x, build_int(b, TY_I32, hi)));
 }
 
+/* The same in dimension `d` for all but the first tile, which gives out what is below `lo`, too, and the last, which
+ * gives out what is from `hi` on, where tiles are fitted to the grid. */
+static Value *given_out(Flow *f, int d, Value *x, int64_t lo, int64_t hi, int64_t least, int64_t most) {
+  Builder *b = &f->b;
+  Value *low = between(b, x, lo, INT64_MAX, least, most), *high = between(b, x, 0, hi, least, most),
+        *behind = low ? flow_is_inner(f, d, false) : NULL, *before = high ? flow_is_inner(f, d, true) : NULL;
+  if (behind)
+    low = build2(b, OP_OR, low, build1(b, OP_NOT, behind));
+  if (before)
+    high = build2(b, OP_OR, high, build1(b, OP_NOT, before));
+  return both(b, low, high);
+}
+
 /* Are the thread's cells of line j in the tile, not in its halo, in the running step for what lags `lag` behind? NULL:
  * always. */
 static Value *in_tile(Flow *f, int lag, int j) {
   Builder *b = &f->b;
   const Extent *hull = &f->st->halo;
   int x = f->rank - 1, lo = (int)(hull->lo[x] + f->V - 1) / f->V, hi = (int)(hull->hi[x] + f->V - 1) / f->V;
-  Value *all = between(b, f->lane, lo, f->lanes - hi, 0, f->lanes - 1);
+  Value *all = given_out(f, x, f->lane, lo, f->lanes - hi, 0, f->lanes - 1);
   if (f->rank > 2) {
     Value *line = build2(b, OP_ADD, build2(b, OP_MUL, f->warp, build_int(b, TY_I32, f->E)), build_int(b, TY_I32, j));
     all = both(b, all,
-               between(b, line, hull->lo[1], (int64_t)f->warps * f->E - hull->hi[1], j,
-                       (int64_t)(f->warps - 1) * f->E + j));
+               given_out(f, 1, line, hull->lo[1], (int64_t)f->warps * f->E - hull->hi[1], j,
+                         (int64_t)(f->warps - 1) * f->E + j));
   }
   if (f->rank > 1) {
     Value *t = build2(b, OP_ADD, f->t, build_int(b, TY_I32, f->u));

@@ -4,6 +4,7 @@
  *   stream-early.c   parts of equations that are evaluated before their row is due
  *   stream-cells.c   the values of cells: registers, lanes beside, rows of other warps; the outside rules between them
  *   stream-rows.c    rows of global memory on their way in and out
+ *   stream-fit.c     tiles that are fitted to the grid
  *   lower-stream.c   the kernel: pass lower-stream
  *
  * Words: the launch's tile is walked along dimension 0, a row (rank 2) or plane (rank 3) a *step*; a grid of rank 1
@@ -114,6 +115,18 @@ bool stream_is_comfortable(const Stream *p, const Schedule *s);
  * good. */
 Early *early_new(const Stream *s, int i);
 
+/* ---------------------------------------------------------------- stream-fit.c: plans */
+
+/* May tiles of pipeline `p` be fitted to the grid in any dimension? */
+bool stream_can_fit(const Stream *p);
+/* Points in dimension `d` that the first and the last tile of `s` give out beside those that every one does: the halo,
+ * in whole lanes, where tiles are fitted, else 0. */
+int64_t stream_overhang(const Stream *p, const Schedule *s, int d);
+/* Tiles of `s` beside each other in dimension `d` of a grid that has `size` points there. */
+int64_t stream_tiles(const Stream *p, const Schedule *s, int d, int64_t size);
+/* Fitted if that makes tiles of `s` fewer on a grid of extents `size` (0: not known), else open. */
+TilesKind stream_tiles_kind(const Stream *p, const Schedule *s, const int64_t *size);
+
 /* ---------------------------------------------------------------- stream-cells.c */
 
 /* A value that was built in the running step: element m of line j, `back` rows old, of version `v` of `field`, from
@@ -143,9 +156,10 @@ typedef struct Flow {
   Value *lane, *warp;           /* i32 */
   Value *at[MAX_RANK]; /* coordinates (i64) of the thread's first cell; in dimension 0 (rank > 1) the row loaded at step
                           0 of the walk */
-  Value *step;         /* the launch's first time step, i64 or NULL */
-  Value *t;            /* the number of the first step written out, i32; NULL if there is one step only */
-  int32_t u;           /* the running step is t + u */
+  Value *first[MAX_RANK]; /* coordinates (i64) of the block's first cell */
+  Value *step;            /* the launch's first time step, i64 or NULL */
+  Value *t;               /* the number of the first step written out, i32; NULL if there is one step only */
+  int32_t u;              /* the running step is t + u */
   int32_t **ring, **edge; /* private arrays of rows kept, shared arrays of lines for other warps; -1: none */
   int32_t **early;        /* [instance][value]: private arrays of values computed early; -1: none */
   Value ****made;         /* [instance][value]: the E * V values computed early in the running step */
@@ -165,6 +179,12 @@ void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
 void flow_compute(Flow *f, int i);
 /* Adds to the kernel an array of three dimensions and returns its index; the second one has pads. */
 int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi);
+
+/* ---------------------------------------------------------------- stream-fit.c: kernels */
+
+/* Is the block's tile none of the first (`last`: of the last) ones in dimension `d`, which give out their halo there,
+ * too? NULL: none does. */
+Value *flow_is_inner(Flow *f, int d, bool last);
 
 /* ---------------------------------------------------------------- stream-rows.c */
 

@@ -121,6 +121,7 @@ static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l,
           s.elems[2] = *v;
           if (stream_width(of->p, &s, 1) < 1 || stream_width(of->p, &s, 2) < 1)
             continue;
+          s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(of->p, &s, q->want.size);
           s.chunk = *chunk ? *chunk : stream_rows(q->t, of->p, &s, q->want.size);
           add(q, out, &s, of);
         }

@@ -95,7 +95,9 @@ static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Sc
   }
   n->shared = stream_shared_bytes(q->t, p, s);
   n->registers = (int32_t)fmin(stream_registers(p, s), 255);
-  n->blocks = block_count(q, width);
+  n->blocks = (double)((q->want.size[0] + width[0] - 1) / width[0]);
+  for (int d = 1; d < q->rank; d++)
+    n->blocks *= (double)stream_tiles(p, s, d, q->want.size[d]);
   n->rows = q->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last);
   n->lines = q->rank > 2 ? s->elems[1] : 1;
   n->cells = n->lines * s->elems[x];

@@ -42,7 +42,8 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
   double without = k->hollow, inner = 1, first = 0;
   KernelSpace s = {.points = 1, .blocks = (double)kernel_blocks(k, scalars, each)};
   for (int d = 0; d < k->rank; d++) {
-    double n = fmax(0, (double)affine_eval(k->extent[d], scalars, NULL)), blocks = ceil(n / k->tile[d]);
+    double n = fmax(0, (double)affine_eval(k->extent[d], scalars, NULL)),
+           blocks = ceil(fmax(n - k->over[d], fmin(n, 1)) / k->tile[d]);
     s.points *= n;
     without *= k->hollow ? fmax(0, (double)affine_eval(k->without[d], scalars, NULL)) : 1;
     inner *= blocks > 2 ? (blocks - 2) / blocks : 0;

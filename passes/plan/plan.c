@@ -141,7 +141,7 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
 
 /* Does `want` say anything of tiles? */
 static bool says_tile(const Schedule *want) {
-  bool says = want->T || want->chunk || want->ahead || want->edges || want->barriers;
+  bool says = want->T || want->chunk || want->ahead || want->edges || want->barriers || want->tiles;
   for (int d = 0; d < MAX_RANK; d++)
     says = says || want->block[d] || want->elems[d];
   return says;

@@ -20,7 +20,8 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *m, const HostSe
   KernelSpace space = {1, 1, 0};
   for (int d = 0; d < k->rank; d++) {
     space.points *= (double)size[d];
-    space.blocks *= (double)((size[d] + k->tile[d] - 1) / k->tile[d]);
+    int64_t rest = size[d] > k->over[d] ? size[d] - k->over[d] : 1;
+    space.blocks *= (double)((rest + k->tile[d] - 1) / k->tile[d]);
   }
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
   out->spilled = load.spilled > out->spilled ? load.spilled : out->spilled;
@@ -80,7 +81,7 @@ struct ModelEntry {
 /* Are both lowered alike? */
 static bool same_tiles(const Schedule *a, const Schedule *b) {
   bool same = a->family == b->family && a->T == b->T && a->chunk == b->chunk && a->ahead == b->ahead &&
-              a->edges == b->edges && a->barriers == b->barriers;
+              a->tiles == b->tiles && a->edges == b->edges && a->barriers == b->barriers;
   for (int d = 0; d < MAX_RANK; d++)
     same = same && a->block[d] == b->block[d] && a->elems[d] == b->elems[d];
   return same;

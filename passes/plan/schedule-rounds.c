@@ -25,10 +25,8 @@ double stream_registers(const Stream *p, const Schedule *s) {
 /* Tiles beside each other in the dimensions that are not walked. */
 static double columns(const Stream *p, const Schedule *s, const int64_t *size) {
   double n = 1;
-  for (int d = 1; d < p->l->m->grid.rank; d++) {
-    int64_t width = stream_width(p, s, d);
-    n *= width > 0 ? (double)((size[d] + width - 1) / width) : 1;
-  }
+  for (int d = 1; d < p->l->m->grid.rank; d++)
+    n *= (double)stream_tiles(p, s, d, size[d]);
   return n;
 }
 

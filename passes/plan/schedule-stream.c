@@ -134,6 +134,7 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
   const Schedule *w = r->want;
   if (!r->c->target->simt) {
     walk_choose(r->c->target, p, r->want, s);
+    s->tiles = w->tiles;
     return;
   }
   for (int d = 0; d < MAX_RANK; d++) {
@@ -150,6 +151,7 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     choose_planes(w, p, bytes, s);
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
+  s->tiles = w->tiles ? w->tiles : stream_tiles_kind(p, s, w->size);
   if (rank > 1 && w->size[0] && !w->chunk)
     s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
@@ -497,6 +499,9 @@ static const char *choose_walk(const Chooser *r, const Launch *l, int T, Schedul
   why = wrong_shape(r, out);
   if (why)
     return why;
+  if (out->tiles == TILES_FITTED && !stream_can_fit(p))
+    return "tiles can be fitted only where threads walk planes and nothing is read from beyond the grid; use "
+           "-tiles=even";
   fit_walk(r, p, out);
   why = why_too_large(r, p, out);
   if (!why || complete_walk(r, p, out))

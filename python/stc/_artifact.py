@@ -108,8 +108,9 @@ class _Run:
             where = self._check(name, value, b)
             self.home[b["name"]] = where
             return where
-        p = self.driver.alloc(self._elements(b, 1) * b["element_bytes"])
+        p = self.driver.alloc(self._elements(b, 1) * b["element_bytes"] + b.get("lead", 0))
         self.own.append(p)
+        p += b.get("lead", 0)
         if value is not None:
             self._fill(p, name, value, b)
         elif b["kind"] == "array":
@@ -168,7 +169,8 @@ class _Run:
 
     def _launch(self, name: str) -> None:
         k = self._chosen(name)
-        grid = [-(-max(bound(g["extent"], self.env), 0) // g["tile"]) for g in k["grid"]]
+        points = [bound(g["extent"], self.env) for g in k["grid"]]
+        grid = [-(-max(n - g.get("over", 0), min(n, 1), 0) // g["tile"]) for n, g in zip(points, k["grid"])]
         if "without" in k["grid"][0]:
             hole = math.prod(-(-max(bound(g["without"], self.env), 0) // g["tile"]) for g in k["grid"])
             grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]

@@ -39,8 +39,8 @@ class CConfig(c.Structure):
 class COptions(c.Structure):
     _fields_ = [("march", c.c_char_p), ("mcpu", c.c_char_p), ("real", c.c_char_p), ("schedule", c.c_char_p), ("T", c.c_int),
                 ("block", c.c_int * 3), ("elems", c.c_int * 3), ("chunk", c.c_int), ("ahead", c.c_int), ("grid", c.c_int64 * 3),
-                ("edges", c.c_char_p), ("barriers", c.c_char_p), ("fuse", c.c_char_p), ("opt_level", c.c_int), ("no_contract", c.c_bool),
-                ("fast_math", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),
+                ("edges", c.c_char_p), ("barriers", c.c_char_p), ("tiles", c.c_char_p), ("fuse", c.c_char_p), ("opt_level", c.c_int),
+                ("no_contract", c.c_bool), ("fast_math", c.c_bool), ("check_finite", c.c_int64), ("check_bounds", c.c_bool), ("passes", c.c_char_p),
                 ("nload", c.c_int), ("load_passes", STRINGS), ("print_before", c.c_char_p), ("print_after", c.c_char_p),
                 ("print_all", c.c_bool), ("verify_each", c.c_bool), ("time_passes", c.c_bool), ("stats", c.c_bool), ("remarks", c.c_bool),
                 ("ndefines", c.c_int), ("defines", STRINGS)]

@@ -79,10 +79,10 @@ def _shape(value: Union[int, Sequence[int]]) -> Sequence[int]:
     return (value,) if isinstance(value, int) else tuple(value)
 
 
-def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, fuse, opt_level, contract, fast_math, check_finite,
-             check_bounds, passes, arch, defines) -> Tuple[COptions, Any]:
+def _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract, fast_math,
+             check_finite, check_bounds, passes, arch, defines) -> Tuple[COptions, Any]:
     o = COptions()
-    words = {"real": real, "schedule": schedule, "edges": edges, "barriers": barriers, "fuse": fuse, "passes": passes}
+    words = {"real": real, "schedule": schedule, "edges": edges, "barriers": barriers, "tiles": tiles, "fuse": fuse, "passes": passes}
     if arch:
         words["march"] = "nvptx" if arch.startswith("sm_") else "amdgpu" if arch.startswith("gfx") else arch
         words["mcpu"] = arch if arch.startswith(("sm_", "gfx")) else None
@@ -110,9 +110,10 @@ def _defines(params: Optional[Mapping[str, Any]]) -> List[str]:
 def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, schedule: Optional[str] = None, T: Optional[int] = None,
             block: Union[int, Sequence[int], None] = None, elems: Union[int, Sequence[int], None] = None, chunk: Optional[int] = None,
             ahead: Optional[int] = None, grid: Optional[Sequence[int]] = None, edges: Optional[str] = None,
-            barriers: Optional[str] = None, fuse: Optional[str] = None, opt_level: Optional[int] = None, contract: bool = True,
-            fast_math: bool = False, check_finite: Union[bool, int] = False, check_bounds: bool = False, passes: Optional[str] = None,
-            arch: Optional[str] = None, defines: Optional[Mapping[str, Any]] = None, name: str = "program.stn") -> "Program":
+            barriers: Optional[str] = None, tiles: Optional[str] = None, fuse: Optional[str] = None, opt_level: Optional[int] = None,
+            contract: bool = True, fast_math: bool = False, check_finite: Union[bool, int] = False, check_bounds: bool = False,
+            passes: Optional[str] = None, arch: Optional[str] = None, defines: Optional[Mapping[str, Any]] = None,
+            name: str = "program.stn") -> "Program":
     """Reads and checks a program: a file's name, or its text.
 
     The options are the command's: real: "f32" or "f64", what the type `real` means. schedule: "naive", "overlap" or "stream"; T: time steps a
@@ -121,8 +122,8 @@ def compile(source: Union[str, os.PathLike], *, real: Optional[str] = None, sche
     "gfx942", ...: whose artifact `emit` gives; a plan takes its device's. defines: params' new defaults. name: what messages call a text.
     Raises InputError with file, line and column if the program is wrong.
     """
-    options, keep = _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, fuse, opt_level, contract, fast_math,
-                             check_finite, check_bounds, passes, arch, defines)
+    options, keep = _options(real, schedule, T, block, elems, chunk, ahead, grid, edges, barriers, tiles, fuse, opt_level, contract,
+                             fast_math, check_finite, check_bounds, passes, arch, defines)
     context = _Context()
     handle = c.c_void_p()
     is_path = isinstance(source, os.PathLike) or _looks_like_path(source)

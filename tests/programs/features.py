@@ -119,6 +119,7 @@ RUN = {
     "stream of one thread on the host": lambda case, row: "-schedule=stream" in row and row[0] == "--device=host:2",
     "stream of several steps": lambda case, row: "-schedule=stream" in row and tiles(row) > 1,
     "stream in three dimensions": lambda case, row: "-schedule=stream" in row and len(case.sizes) == 3,
+    "stream of fitted tiles": lambda case, row: "-tiles=fitted" in row,
     "stream without asynchronous copies": lambda case, row: "-schedule=stream" in row and "-mcpu=sm_75" in row,
     "stream with a cut": lambda case, row: "-schedule=stream" in row and any(re.match(r"-fuse=(none|.*,)", o) for o in row),
     "rows ahead": lambda case, row: any(re.match("-ahead=[2-9]", o) for o in row),

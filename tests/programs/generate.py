@@ -705,6 +705,7 @@ class Generator(Statements):
         words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{warps}x32"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
         words += [f"-chunk={r.choice([1, 2, 3, 5, 8, 16])}"] if rank > 1 else []
         words += ["-edges=apart"] if r.random() < 0.6 else []
+        words += ["-tiles=fitted"] if rank > 2 and random.Random(self.seed * 2 + 1).random() < 0.5 else []
         words += [f"-ahead={r.choice([1, 2, 3, 4])}"] if copies and r.random() < 0.7 else []
         if len(self.names) > 1 and r.random() < 0.2:
             return words + [f"-fuse={r.choice(['all', 'none', self.cut(), self.cut()])}"]

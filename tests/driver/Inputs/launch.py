@@ -145,7 +145,8 @@ class Launcher:
         values = [self.argument(a) for a in kernel["arguments"]]
         assert [ctypes.sizeof(v) for v in values] == [a["bytes"] for a in kernel["arguments"]]
         args = (ctypes.c_void_p * (len(values) + 1))(*[ctypes.addressof(v) for v in values])
-        grid = [-(-max(affine(g["extent"], self.env), 0) // g["tile"]) for g in kernel["grid"]]
+        points = [affine(g["extent"], self.env) for g in kernel["grid"]]
+        grid = [-(-max(n - g.get("over", 0), min(n, 1), 0) // g["tile"]) for n, g in zip(points, kernel["grid"])]
         if "without" in kernel["grid"][0]:
             hole = math.prod(-(-max(affine(g["without"], self.env), 0) // g["tile"]) for g in kernel["grid"])
             grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
