@@ -180,25 +180,6 @@ static StcStatus join_gpus(StcPlan *p, NcclState *x) {
   return s ? s : end;
 }
 
-StcStatus nccl_open(StcPlan *p, char why[256]) {
-  Split *s = p->split;
-  NcclState *x = ARENA_NEW(p->w.arena, NcclState);
-  const char *missing = nccl_load(&x->nccl);
-  Seat *seats = all_seats(p, missing);
-  if (!seats)
-    return computer_no_room(p->w.context, "a list of", "GPUs", (double)s->nparts * sizeof *seats);
-  x->place = ARENA_ARRAY(p->w.arena, int, s->nparts + 1);
-  number_gpus(p, x, seats, why);
-  free(seats);
-  if (why[0])
-    return STC_OK;
-  s->transport = &transport_nccl;
-  s->state = x;
-  find_gpus(p, x);
-  StcStatus st = split_agree(p, find_ways(p, x));
-  return st || x->n < 2 ? st : join_gpus(p, x);
-}
-
 /* Ends what is under way, which others do not answer any more. */
 static void give_up(StcPlan *p) {
   NcclState *x = p->split->state;
@@ -447,6 +428,30 @@ static StcStatus exchange_ways(StcPlan *p, bool early) {
   if (!st)
     st = follow_ways(p, x);
   return st || ++x->ahead < EXCHANGES_AHEAD ? st : nccl_wait(p, st);
+}
+
+/* NCCL makes its connections with the first messages, which takes a fifth of a second: so ghost cells, which have no
+ * values yet, are exchanged here once. */
+StcStatus nccl_open(StcPlan *p, char why[256]) {
+  Split *s = p->split;
+  NcclState *x = ARENA_NEW(p->w.arena, NcclState);
+  const char *missing = nccl_load(&x->nccl);
+  Seat *seats = all_seats(p, missing);
+  if (!seats)
+    return computer_no_room(p->w.context, "a list of", "GPUs", (double)s->nparts * sizeof *seats);
+  x->place = ARENA_ARRAY(p->w.arena, int, s->nparts + 1);
+  number_gpus(p, x, seats, why);
+  free(seats);
+  if (why[0])
+    return STC_OK;
+  s->transport = &transport_nccl;
+  s->state = x;
+  find_gpus(p, x);
+  StcStatus st = split_agree(p, find_ways(p, x));
+  if (st || x->n < 2)
+    return st;
+  st = split_agree(p, join_gpus(p, x));
+  return st ? st : nccl_wait(p, exchange_ways(p, false));
 }
 
 static StcStatus nccl_exchange(StcPlan *p) { return exchange_ways(p, false); }
