@@ -55,6 +55,15 @@ static int differing_control(int by) {
   return by < 4 ? quad : by == 7 ? ROW_HALF_MIRROR : by == 8 ? ROW_ROR + 8 : (by == ROW - 1 ? ROW_MIRROR : -1);
 }
 
+/* `x` through no instruction. LLVM's pass that puts DPP into the instruction that uses its result (GCNDPPCombine, LLVM
+ * 22) takes the result away from a pair of registers of which packed arithmetic uses both, too; it does not look
+ * through assembly. */
+static LLVMValueRef apart(Emit *e, LLVMValueRef x) {
+  LLVMTypeRef t = LLVMFunctionType(e->i32, &e->i32, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
+}
+
 LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by) {
   bool up = code == OP_SHUFFLE_UP;
   if (code != OP_SHUFFLE && by > MOST_SHIFTS)
@@ -62,10 +71,10 @@ LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by) {
   if (code != OP_SHUFFLE) {
     for (int i = 0; i < by; i++)
       x = dpp(e, NULL, x, up ? WAVE_SHR_1 : WAVE_SHL_1);
-    return x;
+    return apart(e, x);
   }
   if (differing_control(by) >= 0)
-    return dpp(e, NULL, x, differing_control(by));
+    return apart(e, dpp(e, NULL, x, differing_control(by)));
   LLVMValueRef args[] = {x, constant(e, (unsigned)by << 10 | 31)};
   return emit_intrinsic(e, e->here.b, "llvm.amdgcn.ds.swizzle", 0, NULL, 2, args);
 }
