@@ -144,8 +144,14 @@ bool is_probe_stencil(const Module *m, const Stencil *st) {
   return st->ntargets == 1 && m->fields[st->targets[0]].series;
 }
 
+bool is_part_again(const Stencil *st, int i) {
+  return i > 0 && st[i].level == st[i - 1].level && strcmp(st[i].name, st[i - 1].name) == 0;
+}
+
 bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
   int next = i;
+  if (is_part_again(st, i) && st[i].group == st[i - 1].group)
+    return false;
   while (next < n && is_history_stencil(m, &st[next]))
     next++;
   return next == i || next == n || is_probe_stencil(m, &st[next]);

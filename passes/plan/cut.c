@@ -241,19 +241,30 @@ static void part_probes(const Fuse *f, bool *before) {
     before[first] = true;
 }
 
-/* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) What the
+/* The number of the first stencil behind `i` that is no further part of it. */
+static int behind_parts(const Fuse *f, int i) {
+  for (i++; i < f->n && is_part_again(f->st, i);)
+    i++;
+  return i;
+}
+
+/* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) A stencil
+ * in parts is said by its name once, or once for each part, if there are cuts between them. What the
  * program has no name for at the step's end is said as a whole, or left out: then it goes with the stencil before it if
  * it can. */
 static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
-  int i = next_said(f, 0), start = 0;
+  int i = next_said(f, 0), start = 0, again = f->n;
   bool cut = false;
   for (const char *p = cuts;;) {
     size_t n = strcspn(p, "+,/");
     const char *name = arena_strndup(f->c->arena, p, n);
+    if (again < start && has_name(f, again, name))
+      start = i = again;
     if (i == f->n || !has_name(f, i, name))
       return wrong_name(f, cuts, name, i);
     before[start] = cut;
-    start = i + 1;
+    again = i + 1;
+    start = behind_parts(f, i);
     i = next_said(f, start);
     cut = p[n] != '+';
     if (!p[n])
