@@ -318,8 +318,11 @@ static bool block_is_pure(const Block *b) {
   return true;
 }
 
-/* May `op` be removed? What is in its blocks has been swept. */
+/* May `op` be removed? What is in its blocks has been swept. A bulk load tells its signal of its bytes, which are
+ * waited for even where nobody reads them. */
 static bool is_dead(const Simplifier *s, const Op *op) {
+  if (op->code == OP_BULK_LOAD)
+    return false;
   if (op_array_written(op) >= 0)
     return s->aloads[op->sym] == 0;
   if (has_effect(op) || op->code == OP_YIELD)

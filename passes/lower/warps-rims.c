@@ -80,7 +80,7 @@ static bool is_repeated(const WarpLevel *e, int v) {
 void warps_find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides) {
   const WarpLevel *e = k->e;
   Builder *b = &k->b;
-  Value *first = warps_add(k, y, -(int64_t)e->lag * k->w.C), *last = warps_add(k, y, k->w.U - 1);
+  Value *first = warps_add(k, y, -((int64_t)e->lag * (k->w.C - 1) + e->latest)), *last = warps_add(k, y, k->w.U - 1);
   *rows = e->wraps[1] ? NULL : warps_wide(k);
   *sides = NULL;
   for (int v = 0; v < e->nvalues; v++) {

@@ -34,7 +34,7 @@ static Value *cell_of(WarpRow *r, int v, int age, int i) {
   int X = k->w.X, side = k->e->beside;
   if (i >= 0 && i < X)
     return warps_aged(r, v, age, i);
-  Value ***row = &r->beside[v * (k->e->lag + k->e->below + k->e->above + 1) + age];
+  Value ***row = &r->beside[v * k->e->keeps + age];
   *row = *row ? *row : ARENA_ARRAY(k->b.arena, Value *, 2 * side);
   Value **seen = &(*row)[i < 0 ? i + side : side + i - X];
   if (*seen)
@@ -193,7 +193,7 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   const WarpLevel *e = k->e;
   Arena *a = k->b.arena;
   r->now = ARENA_ARRAY(a, Value **, e->nvalues);
-  r->beside = ARENA_ARRAY(a, Value **, e->nvalues * (e->lag + e->below + e->above + 1));
+  r->beside = ARENA_ARRAY(a, Value **, e->nvalues * e->keeps);
   for (int n = 0; n < e->nfields; n++)
     if (e->field[n].in >= 0) {
       r->now[e->field[n].in] = own[n];
@@ -204,7 +204,7 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
     for (int v = 0; v < e->nvalues && r->rims != RIMS_NONE; v++)
       if (e->value[v].kind == WARP_OUTSIDE && e->value[v].wanted && e->value[v].stage == s)
         warps_put_by(r, v);
-    for (int time = e->lag; time >= -e->below; time--) {
+    for (int time = e->latest; time >= -e->below; time--) {
       make_rows(r, s, time);
       mend_rows(r, s, time);
     }

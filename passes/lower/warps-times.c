@@ -191,13 +191,22 @@ static void wait_outside(WarpLevel *e) {
   }
 }
 
+/* Finds the latest time, and how many rows values are kept. */
+static void find_most(WarpLevel *e) {
+  e->latest = e->lag;
+  for (int v = 0; v < e->nvalues; v++)
+    if (is_timed(e, v)) {
+      e->latest = larger(e->latest, e->value[v].time);
+      e->keeps = larger(e->keeps, e->value[v].until - e->value[v].time + 1);
+    }
+}
+
 /* Levels with more nodes keep the earliest times. */
 enum { MOST_NODES = 200000 };
 
-void warps_times(WarpLevel *e) {
+/* Sets the times that keep the fewest words, if that is not too long a search. */
+static void find_fewest(WarpLevel *e) {
   Arena *a = e->m->arena;
-  find_earliest(e);
-  find_until(e);
   Times p = {.e = e,
              .lo = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
              .hi = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
@@ -220,7 +229,14 @@ void warps_times(WarpLevel *e) {
     for (int32_t k = p.lo[2 * v] + 1; k <= p.hi[2 * v] && is_timed(e, v); k++)
       e->value[v].time += p.net.far[node_of(&p, 2 * v, k)] >= 0;
   find_until(e);
+}
+
+void warps_times(WarpLevel *e) {
+  find_earliest(e);
+  find_until(e);
+  find_fewest(e);
   wait_outside(e);
+  find_most(e);
 }
 
 int32_t warps_kept(const WarpLevel *e, int v) {

@@ -56,23 +56,26 @@ typedef struct WarpField {
 
 /* A level: the `n` stages at st. sees[stage * Module.nfields + f]: the value that field f has before that stage, -1:
  * none. base[stage][piece]: the number of the first value of that body, which are in order of their ids; -1: it is no
- * main piece. Fields leave `lag` rows behind those that come. below .. right: how far a level reads, beside: how many
- * columns an access does. sums: all that is kept are sums that a row is added to. constant: a field is read beyond its
- * region, where it is a constant; wraps: in dimension d points beyond are images of those at the other end; ruled: so
- * many points beyond an edge of dimension d a use may be by clamp or mirror. */
+ * main piece. Fields leave `lag` rows behind those that come; no value has a time after `latest`, which is lag or more:
+ * a step may read on one side and back again. keeps: no value is used so many rows after it was made. below .. right:
+ * how far a level reads, beside: how many columns an access does. sums: all that is kept are sums that a row is added
+ * to. constant: a field is read beyond its region, where it is a constant; wraps: in dimension d points beyond are
+ * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by clamp or
+ * mirror. */
 typedef struct WarpLevel {
   const Module *m;
   const Stencil *st;
   int32_t n, nvalues, nfields, *sees, **base;
   WarpValue *value;
   WarpField *field;
-  int32_t lag, below, above, left, right, beside, ruled[2];
+  int32_t lag, latest, keeps, below, above, left, right, beside, ruled[2];
   bool sums, constant, wraps[2];
 } WarpLevel;
 
 /* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
 const WarpLevel *warps_level(const Module *m, const char **why);
-/* Sets time and until of the values of `e`, and lag: as few rows as can be are kept, and those made as early as can be.
+/* Sets time and until of the values of `e`, lag, latest and keeps: as few rows as can be are kept, and those made as
+ * early as can be.
  */
 void warps_times(WarpLevel *e);
 /* Rows of value number `v` that are kept in registers. */
