@@ -255,6 +255,33 @@ static bool allows_lean(const StcPlan *p, const char *cut) {
   return m->nreductions + m->nprobes == 0 || program_can_cut(p->program, arena_printf(p->w.arena, "%s,watch=all", cut));
 }
 
+/* Does a probe use `step`? */
+static bool probes_see_step(const Module *m) {
+  for (int i = 0; i < m->nprobes; i++)
+    for (const Op *op = m->probes[i].body->first; op; op = op->next)
+      if (op->code == OP_STEP)
+        return true;
+  return false;
+}
+
+/* Is the whole grid on the first device better than doing without? It is where a process alone reduces on GPUs: they
+ * send their cells to each other and combine there, while parts hand 8 bytes a point to one core. There must be room
+ * beside the parts of that device, which are taken to be half as large again as what they own. */
+static bool prefers_whole(const SplitArgs *a) {
+  StcPlan *p = a->plan;
+  const Split *s = p->split;
+  double left, total, all = 0, parts = 0;
+  if (a->lean == LEAN_MUST || s->net->size > 1 || !p->device.kind->near || !p->module->nreductions ||
+      probes_see_step(p->program->module))
+    return false;
+  for (int i = 0; i < p->nslots; i++)
+    all += (double)(p->slots[i].size + p->slots[i].lead);
+  for (int i = s->begin; i < s->end; i++)
+    parts += strcmp(part_device(a, i), a->devices[0]) == 0 ? 1.5 / s->nparts : 0;
+  device_room(&p->device, &left, &total);
+  return all * (1 + parts) <= left;
+}
+
 /* Gives the rank that leads memory for the whole grid. */
 static StcStatus take_whole(SplitArgs *a) {
   a->plan->hollow = false;
@@ -291,7 +318,7 @@ static StcStatus cut_grid(SplitArgs *a) {
     return st;
   place_parts(p);
   a->cut = cut_text(p->w.arena, s);
-  bool lean = a->lean && allows_lean(p, a->cut);
+  bool lean = a->lean && allows_lean(p, a->cut) && !prefers_whole(a);
   st = program_distribute(p->program, a->cut, lean, &s->program);
   s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
   if (!st && a->lean == LEAN_MUST && !s->lean)

@@ -1,5 +1,6 @@
 /* whole.c: fields and launch-time arrays of the whole grid to its parts and back, by way of this process' memory, or of
- * that of rank 0, which has the whole grid then. */
+ * that of rank 0, which has the whole grid then. Back from GPU to GPU of one process they are sent, for a reduction may
+ * ask for them after every step. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -215,7 +216,82 @@ StcStatus split_scatter(StcPlan *p) {
   return s;
 }
 
+/* Where a part's cells go, from device to device. */
+typedef struct Homeward {
+  const Slot *from, *to;
+  Device *device, *home;
+  int64_t size;
+} Homeward;
+
+/* The part's own points of a field to the whole grid on the device that has it, in order with the part's launches. */
+static StcStatus send_home(const StcPlan *p, const PartPlan *part, int field, int whole, const Homeward *x) {
+  const Split *s = p->split;
+  CellArray all = whole_array(p, whole), mine = {0};
+  int64_t lo[MAX_RANK], hi[MAX_RANK], size = x->size;
+  if (!part_cells(part, field, mine.lo, mine.hi))
+    return STC_OK;
+  for (int d = 0; d < s->rank; d++) {
+    lo[d] = all.lo[d] > part->lo[d] ? all.lo[d] : part->lo[d];
+    hi[d] = all.hi[d] < part->hi[d] ? all.hi[d] : part->hi[d];
+    lo[d] = lo[d] > mine.lo[d] ? lo[d] : mine.lo[d];
+    hi[d] = hi[d] < mine.hi[d] ? hi[d] : mine.hi[d];
+    if (lo[d] > hi[d])
+      return STC_OK;
+  }
+  Runs r = runs_of(s->rank, lo, hi, &mine, &all);
+  Sending cells = {(const char *)x->from->memory + r.from * size,
+                   (char *)x->to->memory + r.to * size,
+                   r.n * size,
+                   {r.count[0], r.count[1]},
+                   {r.from_stride[0] * size, r.from_stride[1] * size},
+                   {r.to_stride[0] * size, r.to_stride[1] * size}};
+  return x->device->kind->send(x->device, LANE_MAIN, x->home, &cells);
+}
+
+/* Can all parts send to the device of the whole grid themselves? */
+static bool is_near(StcPlan *p) {
+  Split *s = p->split;
+  if ((s->net && s->net->size > 1) || !p->device.kind->near)
+    return false;
+  for (int i = s->begin; i < s->end; i++) {
+    Device *d = &s->part[i].plan->device;
+    if (d->kind != p->device.kind || !d->kind->near(d, &p->device))
+      return false;
+  }
+  return true;
+}
+
+/* One field from all parts, sent from device to device. */
+static StcStatus send_field(StcPlan *p, int field) {
+  Split *split = p->split;
+  StcStatus s = STC_OK;
+  int whole = whole_field(p, split->part[split->begin].plan, field);
+  for (int i = split->begin; i < split->end && !s && whole >= 0; i++) {
+    PartPlan *part = &split->part[i];
+    StcPlan *q = part->plan;
+    Homeward x = {&q->slots[q->slot_of_field[field]], &p->slots[p->slot_of_field[whole]], &q->device, &p->device,
+                  type_bytes(q->module, q->module->fields[field].type)};
+    s = send_home(p, part, field, whole, &x);
+  }
+  return s;
+}
+
+/* All fields that steps change, from device to device. What was asked of the whole grid before is done. */
+static StcStatus gather_near(StcPlan *p) {
+  Split *split = p->split;
+  const Module *m = split->part[split->begin].module;
+  StcStatus s = p->device.kind->wait(&p->device);
+  for (int f = 0; f < m->nfields && !s; f++)
+    if (m->fields[f].exchange == EXCHANGE_STEPS)
+      s = send_field(p, f);
+  for (int i = split->begin; i < split->end && !s; i++)
+    s = split->part[i].plan->device.kind->wait(&split->part[i].plan->device);
+  return s;
+}
+
 StcStatus split_gather(StcPlan *p) {
+  if (is_near(p))
+    return gather_near(p);
   const Module *m = p->split->part[p->split->begin].module;
   StcStatus s = STC_OK;
   for (int f = 0; f < m->nfields && (!s || p->split->net); f++)

@@ -9,6 +9,7 @@
  *
  * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other
  *                           begin with "beside"
+ * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
@@ -252,7 +253,11 @@ static Allocation *find(uint64_t p, size_t size) {
   return NULL;
 }
 
-int cuMemGetInfo_v2(size_t *left, size_t *total) { return *left = *total = (size_t)1 << 30, SUCCESS; }
+int cuMemGetInfo_v2(size_t *left, size_t *total) {
+  const char *room = getenv("STC_STANDIN_ROOM");
+  *left = *total = room ? strtoull(room, NULL, 10) : (size_t)1 << 30;
+  return SUCCESS;
+}
 
 int cuMemAlloc_v2(uint64_t *p, size_t size) {
   ALONE;
