@@ -195,17 +195,18 @@ Slot *plan_fix_slot(StcPlan *p, int field, int component) {
   return at < 0 ? NULL : &p->slots[at];
 }
 
-StcStatus plan_move_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
-  Slot moved = {memory, slot->size, 0, true, owner, NULL};
-  StcStatus s = copy_slot(p, &moved, slot);
-  if (!s && !p->device.kind->whole)
-    s = p->device.kind->wait(&p->device);
-  if (s)
-    return s;
+StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
+  Slot to = {.memory = memory, .size = slot->size};
+  return copy_slot(p, &to, slot);
+}
+
+StcStatus plan_wait_copies(StcPlan *p) { return p->device.kind->whole ? STC_OK : p->device.kind->wait(&p->device); }
+
+void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
+  size_t size = slot->size;
   plan_release_slot(p, slot);
-  *slot = moved;
+  *slot = (Slot){memory, size, 0, true, owner, NULL};
   plan_forget_recordings(p);
-  return STC_OK;
 }
 
 /* Checks the array and puts it in the place of the slot's memory. */
@@ -222,6 +223,7 @@ static StcStatus bind_guarded(void *arg) {
   if (!a->array) {
     s = slot->foreign ? own_slot(p, slot) : STC_OK;
     p->fixed[field] = -1;
+    plan_forget_recordings(p);
   } else {
     s = check_array(p, field, &f, a->array);
     if (!s && !p->device.kind->whole && (!slot->foreign || slot->owner))
@@ -230,15 +232,14 @@ static StcStatus bind_guarded(void *arg) {
       a->owner->deleter(a->owner);
     if (s || !f.bytes)
       return s;
-    size_t size = slot->size;
-    plan_release_slot(p, slot);
-    *slot = (Slot){a->array->data, size, 0, true, a->owner, NULL};
+    plan_put_slot(p, slot, a->array->data, a->owner);
   }
-  plan_forget_recordings(p);
   return s;
 }
 
-StcStatus plan_bind_array(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
+/* Binds the component to the array. */
+static StcStatus bind_array(StcPlan *p, int field, int component, const StcArray *array,
+                            struct DLManagedTensor *owner) {
   BindArgs args = {p, field, component, array, owner};
   return workspace_guard(&p->w, bind_guarded, &args);
 }
@@ -258,7 +259,7 @@ static StcStatus bind(StcPlan *p, int field, int component, const StcArray *arra
   if (p->hollow)
     return refuse_hollow(p, field);
   return whole ? plan_bind_vector(p, field, array, owner)
-               : plan_bind_array(p, field, component < 0 ? 0 : component, array, owner);
+               : bind_array(p, field, component < 0 ? 0 : component, array, owner);
 }
 
 StcStatus stc_plan_bind(StcPlan *p, int field, int component, const StcArray *array, bool fresh) {

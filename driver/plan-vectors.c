@@ -128,6 +128,53 @@ static StcStatus check_whole(const VectorArgs *a, const int64_t *strides) {
   return STC_OK;
 }
 
+/* Where the components of the field are, which stay there (in the plan's arena); NULL after an error. */
+static Slot **fix_slots(VectorArgs *a) {
+  Slot **slots = ARENA_ARRAY(a->p->w.arena, Slot *, a->d->ncomponents);
+  for (int c = 0; c < a->d->ncomponents; c++) {
+    slots[c] = plan_fix_slot(a->p, a->field, c);
+    if (!slots[c])
+      return NULL;
+  }
+  return slots;
+}
+
+/* Is memory given back when the components at `slots` leave it? */
+static bool any_is_given_back(const VectorArgs *a, Slot *const *slots) {
+  bool any = false;
+  for (int c = 0; c < a->d->ncomponents; c++)
+    any |= !slots[c]->foreign || slots[c]->owner;
+  return any;
+}
+
+/* Puts the components at `slots` into memory that `shared` (NULL: the caller) owns, the first one at `data` and number
+ * c offsets[c] bytes behind it. It does not fail: either all of them move, or none. */
+static void put_slots(VectorArgs *a, Slot *const *slots, Shared *shared, void *data, const int64_t *offsets) {
+  for (int c = 0; c < a->d->ncomponents; c++)
+    plan_put_slot(a->p, slots[c], (char *)data + offsets[c], shared ? &shared->managed : NULL);
+}
+
+/* Binds the whole field to the array, once nothing can fail any more. An array of no points is let go at once. */
+static StcStatus bind_checked(VectorArgs *a, const int64_t *offsets) {
+  StcPlan *p = a->p;
+  Slot **slots = fix_slots(a);
+  if (slots && !a->f.bytes) {
+    if (a->owner && a->owner->deleter)
+      a->owner->deleter(a->owner);
+    return STC_OK;
+  }
+  StcStatus s = slots ? STC_OK : STC_USAGE;
+  if (!s && any_is_given_back(a, slots))
+    s = plan_wait_copies(p);
+  Shared *shared = s || !a->owner ? NULL : shared_new(p, a->d->ncomponents);
+  if (s || (a->owner && !shared))
+    return s ? s : STC_MEMORY;
+  if (shared)
+    shared->tensor = a->owner;
+  put_slots(a, slots, shared, a->array->data, offsets);
+  return STC_OK;
+}
+
 /* Binds the whole field to the array. */
 static StcStatus bind_guarded(void *arg) {
   VectorArgs *a = arg;
@@ -135,25 +182,16 @@ static StcStatus bind_guarded(void *arg) {
   StcStatus s = find_vector(a);
   if (s)
     return s;
-  int n = a->d->ncomponents;
-  int64_t strides[a->array->rank + 1];
+  int64_t strides[a->array->rank + 1], *offsets = ARENA_ARRAY(p->w.arena, int64_t, a->d->ncomponents);
   find_strides(a->array, strides);
   s = check_whole(a, strides);
-  StcArray *parts = ARENA_ARRAY(p->w.arena, StcArray, n);
-  for (int c = 0; c < n && !s; c++) {
-    int64_t at = component_offset(a, strides, c) * type_size((Type)a->d->components[0].type);
-    parts[c] = (StcArray){a->array->data ? (char *)a->array->data + at : NULL, a->array->type, a->f.rank,
-                          a->array->shape, strides};
-    s = plan_check_array(p, a->field, c, &parts[c]);
+  for (int c = 0; c < a->d->ncomponents && !s; c++) {
+    offsets[c] = component_offset(a, strides, c) * type_size((Type)a->d->components[0].type);
+    StcArray part = {a->array->data ? (char *)a->array->data + offsets[c] : NULL, a->array->type, a->f.rank,
+                     a->array->shape, strides};
+    s = plan_check_array(p, a->field, c, &part);
   }
-  Shared *shared = s || !a->owner ? NULL : shared_new(p, n);
-  if (s || (a->owner && !shared))
-    return s ? s : STC_MEMORY;
-  if (shared)
-    shared->tensor = a->owner;
-  for (int c = 0; c < n && !s; c++)
-    s = plan_bind_array(p, a->field, c, &parts[c], shared ? &shared->managed : NULL);
-  return s;
+  return s ? s : bind_checked(a, offsets);
 }
 
 StcStatus plan_bind_vector(StcPlan *p, int field, const StcArray *array, DLManagedTensor *owner) {
@@ -179,7 +217,7 @@ static bool equally_apart(int n, Slot *const *slots, int64_t size, int64_t *apar
   return ok;
 }
 
-/* Moves the components, with their values, to one piece of memory. */
+/* Moves the components, with their values, to one piece of memory; none of them if that fails. */
 static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
   StcPlan *p = a->p;
   int n = a->d->ncomponents;
@@ -191,16 +229,25 @@ static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
                            "apart, so no tensor shows them all: ask for one component, or bind the whole field",
                            a->d->name, c),
              STC_USAGE;
-  Shared *shared = shared_new(p, n);
+  int64_t *offsets = ARENA_ARRAY(p->w.arena, int64_t, n);
+  Shared *shared = shared_new(p, 1);
   StcStatus s =
       shared ? device_alloc(&p->device, "a field as one tensor", each * (size_t)n, 0, &shared->memory) : STC_MEMORY;
   if (s)
     return free(shared), s;
   shared->size = each * (size_t)n;
+  for (int c = 0; c < n && !s; c++) {
+    offsets[c] = (int64_t)each * c;
+    s = plan_copy_slot(p, slots[c], (char *)shared->memory + offsets[c]);
+  }
+  if (!s)
+    s = plan_wait_copies(p);
+  if (s)
+    return let_go(&shared->managed), s;
+  shared->users = n;
+  put_slots(a, slots, shared, shared->memory, offsets);
   *apart = (int64_t)each;
-  for (int c = 0; c < n && !s; c++)
-    s = plan_move_slot(p, slots[c], (char *)shared->memory + (size_t)c * each, &shared->managed);
-  return s;
+  return STC_OK;
 }
 
 /* A tensor with room for its lengths and strides. */
@@ -236,18 +283,14 @@ static StcStatus make_tensor(VectorArgs *a, void *data, int64_t apart) {
 /* The field as a tensor. */
 static StcStatus tensor_guarded(void *arg) {
   VectorArgs *a = arg;
-  StcPlan *p = a->p;
   StcStatus s = find_vector(a);
   if (s)
     return s;
   int n = a->d->ncomponents;
   int64_t apart = 0, size = type_size((Type)a->d->components[0].type);
-  Slot **slots = ARENA_ARRAY(p->w.arena, Slot *, n);
-  for (int c = 0; c < n; c++) {
-    slots[c] = plan_fix_slot(p, a->field, c);
-    if (!slots[c])
-      return STC_USAGE;
-  }
+  Slot **slots = fix_slots(a);
+  if (!slots)
+    return STC_USAGE;
   if (!equally_apart(n, slots, size, &apart))
     s = gather(a, slots, &apart);
   return s ? s : make_tensor(a, slots[0]->memory, apart / size);

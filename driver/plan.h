@@ -155,12 +155,15 @@ bool plan_watch_is_due(const StcPlan *p);
 
 /* Moves each field whose slot is fixed there. (plan-bind.c) */
 StcStatus plan_settle(StcPlan *p);
-/* plan-bind.c, for plan-vectors.c: would plan_bind_array take the array? Binds one component; the slot that it is in
- * and stays in (NULL after an error); moves a slot with its values; a tensor at `data`, without a deleter. */
+/* plan-bind.c, for plan-vectors.c: would the component be bound to the array? The slot that it is in and stays in (NULL
+ * after an error); copies a slot's values to memory as large, of the plan's device; waits until copies are there, and
+ * until nobody works on the slots; lets a slot be in other memory, of `owner` (NULL: of the caller), whose deleter is
+ * called when it is let go; a tensor at `data`, without a deleter. */
 StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
-StcStatus plan_bind_array(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner);
 Slot *plan_fix_slot(StcPlan *p, int field, int component);
-StcStatus plan_move_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
+StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory);
+StcStatus plan_wait_copies(StcPlan *p);
+void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
 struct DLManagedTensor plan_tensor(const StcPlan *p, void *data, StcType type, int rank, int64_t *shape,
                                    int64_t *strides);
 /* Whole fields of vectors: bound to an array (NULL: to memory of the plan's own), and as a tensor. (plan-vectors.c) */

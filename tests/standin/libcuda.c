@@ -10,7 +10,8 @@
  * STC_STANDIN_LOG=FILE      where a line for each call is appended; launches in the stream that waits for no other
  *                           begin with "beside"
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
- * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags
+ * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
+ *                           time after N that do not
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
@@ -158,10 +159,16 @@ __attribute__((format(printf, 1, 2))) static int fault(const char *fmt, ...) {
   return INVALID_VALUE;
 }
 
-/* Is `name` the call that is to fail? */
+/* Is `name` the call that is to fail, now? */
 static bool to_fail(const char *name) {
+  static int done;
   const char *wanted = getenv("STC_STANDIN_FAIL");
-  return wanted && strcmp(wanted, name) == 0;
+  size_t n = strlen(name);
+  if (!wanted || strncmp(wanted, name, n) != 0 || (wanted[n] && wanted[n] != '+'))
+    return false;
+  if (wanted[n] && done < atoi(wanted + n + 1))
+    return done++, false;
+  return done = 0, true;
 }
 
 /* ---------------------------------------------------------------- devices and errors */
@@ -316,6 +323,8 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
     return fault("cuMemcpyDtoDAsync of %zu bytes", size);
   if (is_going_out(find(to, size)))
     return fault("cuMemcpyDtoDAsync over what is on its way out");
+  if (to_fail("cuMemcpyDtoDAsync"))
+    return LAUNCH_FAILED;
   find(to, size)->copied = ++rt.copies;
   memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
   call("%scopy", stream ? "user " : "");

@@ -24,10 +24,13 @@ static const char *const program =
     "param N = 24;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield A : f32 on G history 1;\n"
     "init a(A)[G] = 1.0;\nreduce most = max(A) over G every 4;\nuntil max(A) over G > 9.0 every 1;\n"
     "stencil s(A)[1 .. N-2, 1 .. N-2] = 0.2 * (A[-1,0] + A@1 + A[1,0] + A[0,-1]);\n";
+static const char *const vectors = "param N = 24;\ngrid G = [0 .. N-1, 0 .. N-1], 10;\nfield V : f32[3] on G;\n"
+                                   "stencil s(V)[1 .. N-2, 1 .. N-2] = 0.5 * (V[-1,0] + V[0,1]);\n";
 
-/* A context that counts the bytes that it has of the heap, and keeps its first message. */
+/* A context that counts the bytes that it has of the heap, and keeps its first message. full: there are no more. */
 typedef struct World {
   size_t live;
+  bool full;
   char message[256];
   StcContext *c;
   StcProgram *p;
@@ -37,6 +40,8 @@ typedef struct World {
 static void *counted(void *user, void *p, size_t size) {
   World *w = user;
   size_t *head = p ? (size_t *)p - 2 : NULL;
+  if (size && w->full)
+    return NULL;
   if (head)
     w->live -= *head;
   if (size == 0)
@@ -185,11 +190,140 @@ static void check_gpu(World *w, const char *device, const char *library, const c
 
 static void test_cuda(void **state) { check_gpu(*state, "cuda", "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2"); }
 
+/* A tensor of a whole field of vectors, the components outermost: how often it was taken, and given back. */
+typedef struct Given {
+  float *memory;
+  int taken, back;
+  DLManagedTensor tensor;
+} Given;
+
+static void give_back(DLManagedTensor *t) { ((Given *)t->manager_ctx)->back++; }
+
+/* Makes it. */
+static void given_new(Given *g) {
+  static int64_t shape[] = {N, N, 3}, strides[] = {N, 1, POINTS};
+  *g = (Given){.memory = aligned_alloc(64, sizeof(float) * 3 * POINTS)};
+  memset(g->memory, 0, sizeof(float) * 3 * POINTS);
+  g->tensor = (DLManagedTensor){{g->memory, {kDLCPU, 0}, 3, {kDLFloat, 32, 1}, shape, strides, 0}, g, give_back};
+}
+
+/* All components lie in number `at` of the two, which the plan holds alone. */
+static void check_held(World *w, StcPlan *plan, const Given *g, int at) {
+  void *memory;
+  for (int c = 0; c < 3; c++) {
+    good(w, stc_plan_pointer(plan, 0, c, &memory));
+    assert_ptr_equal(memory, g[at].memory + c * POINTS);
+  }
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(g[i].taken - g[i].back, i == at);
+}
+
+/* A whole field is bound, or it stays where it was: memory may run out anywhere on the way. */
+static void test_whole_or_not(void **state) {
+  World *w = *state;
+  StcOptions o = {.schedule = "overlap", .T = 2};
+  StcProgram *p;
+  StcPlan *plan;
+  Given g[2];
+  int refused = 0, held = 0;
+  good(w, stc_compile_string(w->c, "v.stn", vectors, &o, &p));
+  good(w, stc_plan_new(p, "host:2", 0, NULL, &plan));
+  for (int i = 0; i < 2; i++)
+    given_new(&g[i]);
+  for (int i = 0; refused < 10 && i < 100000; i++) {
+    Given *next = &g[i % 2];
+    w->full = i > 0;
+    StcStatus s = stc_plan_from_dlpack(plan, 0, -1, &next->tensor);
+    w->full = false;
+    assert_true(s == STC_OK || s == STC_MEMORY);
+    next->taken += s == STC_OK;
+    held = s ? held : i % 2;
+    check_held(w, plan, g, held);
+    if (!s)
+      continue;
+    refused++;
+    good(w, stc_plan_from_dlpack(plan, 0, -1, &next->tensor));
+    next->taken++;
+    held = i % 2;
+  }
+  assert_int_equal(refused, 10);
+  stc_plan_free(plan);
+  stc_program_free(p);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(g[i].taken, g[i].back);
+    free(g[i].memory);
+  }
+}
+
+/* The components of a whole field are moved together, or none is: any of the copies may fail. */
+static void test_gathered_or_not(void **state) {
+  World *w = *state;
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  int (*live)(void) = NULL;
+  *(void **)&live = dlsym(driver, "standin_live");
+  for (int after = 0; after < 3; after++) {
+    StcOptions o = {.schedule = "overlap", .T = 2};
+    StcProgram *p;
+    StcPlan *plan;
+    struct DLManagedTensor *t;
+    char fail[64];
+    snprintf(fail, sizeof fail, "cuMemcpyDtoDAsync+%d", after);
+    good(w, stc_compile_string(w->c, "v.stn", vectors, &o, &p));
+    good(w, stc_plan_new(p, "cuda", 0, NULL, &plan));
+    int before = live();
+    setenv("STC_STANDIN_FAIL", fail, 1);
+    assert_int_equal(stc_plan_to_dlpack(plan, 0, -1, &t), STC_DEVICE);
+    unsetenv("STC_STANDIN_FAIL");
+    assert_int_equal(live(), before);
+    w->message[0] = 0;
+    good(w, stc_plan_to_dlpack(plan, 0, -1, &t));
+    t->deleter(t);
+    stc_plan_free(plan);
+    stc_program_free(p);
+    assert_int_equal(live(), 0);
+  }
+  dlclose(driver);
+}
+
+/* Nor is a part of a field bound on a GPU if waiting for one of its components fails. */
+static void test_waited_or_not(void **state) {
+  World *w = *state;
+  static const int64_t shape[] = {N, N, 3}, strides[] = {N, 1, POINTS};
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW), *mine, *at;
+  int (*take)(void **p, size_t size) = NULL, (*give)(void *p) = NULL;
+  StcOptions o = {.schedule = "overlap", .T = 2};
+  StcProgram *p;
+  StcPlan *plan;
+  *(void **)&take = dlsym(driver, "cuMemAlloc_v2");
+  *(void **)&give = dlsym(driver, "cuMemFree_v2");
+  good(w, stc_compile_string(w->c, "v.stn", vectors, &o, &p));
+  for (int after = 0; after < 3; after++) {
+    char fail[64];
+    snprintf(fail, sizeof fail, "cuCtxSynchronize+%d", after);
+    good(w, stc_plan_new(p, "cuda", 0, NULL, &plan));
+    assert_int_equal(take(&mine, sizeof(float) * 3 * POINTS), 0);
+    StcArray a = {mine, STC_F32, 3, shape, strides};
+    setenv("STC_STANDIN_FAIL", fail, 1);
+    bool bound = stc_plan_bind(plan, 0, -1, &a, false) == STC_OK;
+    unsetenv("STC_STANDIN_FAIL");
+    for (int c = 0; c < 3; c++) {
+      good(w, stc_plan_pointer(plan, 0, c, &at));
+      assert_int_equal(at == (void *)((float *)mine + c * POINTS), bound);
+    }
+    w->message[0] = 0;
+    stc_plan_free(plan);
+    assert_int_equal(give(mine), 0);
+  }
+  stc_program_free(p);
+  dlclose(driver);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_world, free_world)
 
 int main(int argc, char **argv) {
   (void)argc;
-  const struct CMUnitTest tests[] = {TEST(test_host), TEST(test_reference), TEST(test_cuda)};
+  const struct CMUnitTest tests[] = {TEST(test_host),         TEST(test_reference),       TEST(test_cuda),
+                                     TEST(test_whole_or_not), TEST(test_gathered_or_not), TEST(test_waited_or_not)};
   if (!getenv("STC_STANDIN_STARTED")) {
     setenv("STC_STANDIN_STARTED", "1", 1);
     setenv("LD_LIBRARY_PATH", STC_STANDIN_DIR, 1);
