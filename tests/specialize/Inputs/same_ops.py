@@ -1,24 +1,26 @@
-"""same_ops.py A.kir B.kir: have the kernels of A the same ops as those of these names in B, in any order of values? Prints their number."""
-import collections
+"""same_ops.py A.kir B.kir: are the bodies of A's kernels the same as those of these names in B, but for what their values are called? Prints
+how many kernels they are."""
 import re
 import sys
 
 
 def kernels(path):
-    """The ops of each kernel, by name: how often each line occurs, without the numbers of values."""
-    found, name = {}, None
+    """The lines of each kernel's body, by name, its values numbered in the order in which they come."""
+    found, name, numbers = {}, None, {}
     for line in open(path):
         start = re.match(r"  kernel @(\w+) ", line)
         name = start.group(1) if start else None if line == "  }\n" else name
         if start:
-            found[name] = collections.Counter()
+            found[name], numbers = [], {}
         elif name:
-            found[name][re.sub(r"%\d+", "%", line.strip())] += 1
+            found[name].append(re.sub(r"%\d+", lambda v: f"%{numbers.setdefault(v.group(), len(numbers))}", line.strip()))
     return found
 
 
 a, b = kernels(sys.argv[1]), kernels(sys.argv[2])
 for name, ops in a.items():
-    if ops != b[name]:
-        sys.exit(f"{name}: {ops - b[name]} against {b[name] - ops}")
+    other = b.get(name, [])
+    if ops != other:
+        at = next((i for i, (x, y) in enumerate(zip(ops, other)) if x != y), min(len(ops), len(other)))
+        sys.exit(f"{name}, line {at + 1}: {ops[at:at + 1]} against {other[at:at + 1]}")
 print(len(a))
