@@ -387,8 +387,13 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
   w->muted = true;
   program_size(p, w->arena, target_info(t), 0, NULL, size);
   suit_size(&want, size);
-  PassContext c = {
-      .arena = w->arena, .diags = w->diags, .target = info, .schedule = &want, .loaded = p->loaded, .cache = &cache};
+  PassContext c = {.arena = w->arena,
+                   .diags = w->diags,
+                   .target = info,
+                   .schedule = &want,
+                   .loaded = p->loaded,
+                   .cache = &cache,
+                   .run = passes_run};
   Module *m = read_checked(p, w, info, NULL);
   m = m ? passes_run(&c, NULL, PASSES_BEFORE_PLAN, m) : NULL;
   if (m)

@@ -5,6 +5,24 @@
 
 #include <string.h>
 
+const char *npy_descr(StcType t) {
+  switch (t) {
+  case STC_BOOL: return "|b1";
+  case STC_I8: return "|i1";
+  case STC_I16: return "<i2";
+  case STC_U8: return "|u1";
+  case STC_U16: return "<u2";
+  case STC_I32: return "<i4";
+  case STC_I64: return "<i8";
+  case STC_F16: return "<f2";
+  case STC_BF16: return "<u2";
+  case STC_F32: return "<f4";
+  case STC_F64: return "<f8";
+  case STC_COMPOSITE: break;
+  }
+  return "?";
+}
+
 /* Strips `*t` of the vectors around it. Their lengths, outermost first, go to a new array *axes; returns how many there
  * are. */
 static int strip_vectors(const Module *m, Type *t, int64_t **axes) {

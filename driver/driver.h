@@ -1,17 +1,19 @@
 /* driver/driver.h: what ties the parts together. Table of contents of this folder:
  *
  *   stc.h           the public C interface (libstc)
- *   program.h  device/device.h  plan.h  artifact.h  data/data.h  command.h
- *                   the parts of this header, in the order of what follows
+ *   program.h  files.h  artifact.h  device/device.h  plan.h  data/data.h  command.h  run.h
+ *                   the parts of this header; calls go from what is behind to what is before (tests/format/groups.py)
  *   context.c       contexts, messages, running out of memory, the version
  *   compile.c       a program: text -> stencil IR -> passes -> kernel IR -> artifact
  *   settings.c      what StcOptions say, checked and taken
  *   budget.c        what programs of very many stencils do without, to compile in seconds
  *   define.c        a param's value as text
  *   plugin.c        passes from shared objects
+ *   late.c          which kernels of a build are compiled late
  *   grid.c          the size of the grid, as far as it is known
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   describe.c      a schedule in a line
+ *   files.c         files written whole or not at all    random.c  values.c  values of fields
  *   plan.c          a program on a device: checks and memory
  *   plan-data.c     a plan's fields and arrays, in and out
  *   plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
@@ -23,22 +25,22 @@
  *   plan-steps.c    going on from a later step, arrays with an element a step
  *   plan-replay.c   launches recorded once and made in one go
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
- *                   simulator; device-host.c this CPU, crew.c its threads; device-cuda.c libcuda.so.1 by dlopen;
+ *                   simulator; device-host.c this CPU, host-pool.c its threads; device-cuda.c libcuda.so.1 by dlopen;
  *                   device-hip.c libamdhip64.so by dlopen; gpu.h what these two share; memory.c how much memory there
  *                   is, and asking for it
  *   lsp/lsp.h       `stc lsp`, what editors ask
  *   split/split.h   plans whose grid is cut into parts
- *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`
+ *   tune/           trial.h: a program under one schedule, verified and timed; tune.h: `stc tune`, tune-db.h: its
+ *                   database
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
  *   header.h        what header.c and launcher.c share: a GPU's artifact as a C file that runs it (launcher-runtime.c
  *                   what is the same in all of them); outside.c their functions for callers in other files
  *   shared-object.c the host artifact as a shared object, fortran.c a Fortran module for it
  *   expression.c    launch-time expressions as C text and as a JSON tree
- *   check.c         comparing with the reference
- *   data/           files.c files written whole or not at all; npy.c png.c random.c values.c fields in and out;
- *                   series.c reductions' values, as text and as a file; writer.h files that are written while a
- *                   program runs: their formats, the thread that writes them
+ *   data/           npy.c png.c fields in and out; check.c comparing with the reference; series.h reductions' values,
+ *                   as text and as a file; writer.h files that are written while a program runs: their formats, the
+ *                   thread that writes them
  *   shared/         libstc.so, and the packages for CMake and pkg-config
  *   options.h       the command's options as tables (options-table.c): options.c parsing, help.c, man.c the manual
  *                   page, completion.c for shells       command.c  format.c  run.c  run-*.c  its commands
@@ -54,5 +56,6 @@
 #include "driver/device/device.h"
 #include "driver/plan.h"
 #include "driver/program.h"
+#include "driver/run.h"
 
 #endif

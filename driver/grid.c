@@ -1,6 +1,7 @@
 /* driver/grid.c: the size of a program's grid, as far as it is known when kernels are made, for choices that are to
  * suit it. */
 #include "driver/driver.h"
+#include "passes/plan/asked.h"
 
 #include <inttypes.h>
 #include <string.h>

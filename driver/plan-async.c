@@ -1,7 +1,7 @@
 /* driver/plan-async.c: runs that the caller does not wait for, in a stream where the device has such, else in a
  * thread of
  * their own; the caller's streams and events. */
-#include "driver/split/split.h"
+#include "driver/driver.h"
 
 /* The life of a thread that makes a run. */
 static void *run_in_thread(void *arg) {
@@ -25,7 +25,7 @@ StcStatus stc_plan_run_async(StcPlan *p, int64_t steps) {
   StcStatus s = plan_join(p);
   if (s)
     return s;
-  if (p->split && p->split->net) {
+  if (p->split && p->split_ops->has_ranks(p)) {
     *b = (Background){0};
     return b->status = plan_run_steps(p, steps, true, &b->info);
   }

@@ -141,9 +141,10 @@ static StcStatus copy(CopyArgs *a, size_t bytes) {
                c, "field %s has %lld bytes, but %zu were given: the array must have the field's type and extents",
                f.name, (long long)f.bytes, bytes),
            STC_USAGE;
-  if (a->p->hollow && (a->out || split_is_lean(a->p)))
+  bool lean = a->p->split && a->p->split_ops->is_lean(a->p);
+  if (a->p->hollow && (a->out || lean))
     return context_error(c, "field %s is not on this rank as a whole%s", f.name,
-                         split_is_lean(a->p) ? ": take stc_plan_part_set and stc_plan_part_get" : "; it is on rank 0"),
+                         lean ? ": take stc_plan_part_set and stc_plan_part_get" : "; it is on rank 0"),
            STC_USAGE;
   return bytes && !a->p->hollow ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
 }
@@ -219,7 +220,7 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
                          f.name, (long long)f.bytes, bytes, (long long)f.shape[0], f.type_name),
            STC_USAGE;
   if (p->hollow && p->split)
-    s = split_set_array(p, array, data, bytes);
+    s = p->split_ops->set_array(p, array, data, bytes);
   else if (p->slot_of_array[array] >= 0 && !p->hollow) {
     ArrayArgs a = {p, &p->slots[p->slot_of_array[array]], data};
     s = workspace_guard(&p->w, set_array_guarded, &a);

@@ -8,38 +8,13 @@
  * launches, and one of so many of all. */
 enum { MOST_GAPS = 4096, LEAST_SAVED = 3, LEAST_PART = 10 };
 
-/* Is sequence `i` one between that of a tile and that of single steps, on a target that compiles late? */
-static bool is_late(const StcProgram *p, const Build *b, int i) {
-  return target_info(b->code.target)->late && p->kind != SOURCE_KIR && i > 0 && i + 1 < b->code.module->host.nseqs;
-}
-
-/* Notes in `kernels` that those which `seq` launches are `late`. */
-static void note_kernels(const HostSeq *seq, bool late, bool *kernels) {
-  for (int i = 0; i < seq->nops; i++)
-    if (seq->ops[i].kind == HOST_LAUNCH)
-      kernels[seq->ops[i].a] = late;
-}
-
-const bool *build_late_kernels(const StcProgram *p, const Build *b, Arena *a) {
-  const Module *m = b->code.module;
-  bool *late = ARENA_ARRAY(a, bool, m->nkernels + 1);
-  for (int i = 0; i < m->host.nseqs; i++)
-    if (is_late(p, b, i))
-      note_kernels(&m->host.seqs[i], true, late);
-  for (int i = 0; i < m->host.nseqs; i++)
-    if (!is_late(p, b, i))
-      note_kernels(&m->host.seqs[i], false, late);
-  note_kernels(&m->host.init, false, late);
-  return late;
-}
-
 void plan_close_late(StcPlan *p) {
   if (!p->build || !p->device.kind->compile)
     return;
   int n = p->build->code.module->host.nseqs;
   p->closed = ARENA_ARRAY(p->w.arena, bool, n + 1);
   for (int i = 0; i < n; i++)
-    p->closed[i] = is_late(p->program, p->build, i);
+    p->closed[i] = build_is_late(p->program, p->build, i);
 }
 
 /* Adds to `uses` how often each sequence of `m` (but those that are `closed`; NULL: none) is run in `gap` steps;

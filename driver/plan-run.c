@@ -593,7 +593,7 @@ static StcStatus run_guarded(void *arg) {
   p->met = NULL;
   p->wrong = false;
   if (!s || p->split)
-    s = p->split                ? split_run(p, s, steps, &seconds)
+    s = p->split                ? p->split_ops->run(p, s, steps, &seconds)
         : p->device.kind->whole ? run_whole(p, steps, &seconds)
                                 : run_kernels(p, steps, r->wait, &seconds);
   if (!s && r->info)
@@ -603,7 +603,8 @@ static StcStatus run_guarded(void *arg) {
 
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {
   RunArgs args = {p, steps, wait, info};
-  return split_leave(p, workspace_guard(&p->w, run_guarded, &args));
+  StcStatus s = workspace_guard(&p->w, run_guarded, &args);
+  return p->split ? p->split_ops->leave(p, s) : s;
 }
 
 StcStatus stc_plan_run(StcPlan *p, int64_t steps, StcRunInfo *info) {
@@ -618,7 +619,7 @@ StcStatus stc_plan_restart(StcPlan *p) {
   for (int i = 0; i < p->program->ndeclared; i++)
     components += p->program->declared[i].ncomponents;
   if (!s && p->split)
-    s = split_restart(p);
+    s = p->split_ops->restart(p);
   p->inits_done = p->evaluated = false;
   p->first = p->done = p->unseen = 0;
   for (Watch *w = p->watches; w; w = w->next)

@@ -421,7 +421,7 @@ void stc_plan_free(StcPlan *p) {
   plan_join(p);
   if (p->split) {
     Split *split = p->split;
-    split_close(p);
+    p->split_ops->close(p);
     c->realloc(c->user, split, 0);
   }
   plan_release(p);

@@ -47,8 +47,21 @@ typedef struct Home {
   bool packed;
 } Home;
 
-/* The parts of a plan whose grid is cut: split/split.h. */
+/* The parts of a plan whose grid is cut: split/split.h; and what they do. run: makes steps, unless the status says that
+ * this rank cannot make any; *seconds is what they took. leave: the
+ * end of that, whatever it came to: see net_leave. close: gives the parts back. has_ranks: are there other
+ * processes? is_lean: has no rank the whole grid? Then set_array gives an array to all parts of this rank, and restart
+ * has their next run begin at step 0. */
 typedef struct Split Split;
+typedef struct SplitOps {
+  StcStatus (*run)(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
+  StcStatus (*leave)(StcPlan *p, StcStatus s);
+  void (*close)(StcPlan *p);
+  bool (*has_ranks)(const StcPlan *p);
+  bool (*is_lean)(const StcPlan *p);
+  StcStatus (*set_array)(StcPlan *p, int array, const void *data, size_t bytes);
+  StcStatus (*restart)(StcPlan *p);
+} SplitOps;
 
 /* A run that nobody waited for yet. On devices without streams `thread` makes it. */
 typedef struct Background {
@@ -108,8 +121,9 @@ struct StcPlan {
   int64_t unseen;     /* what probes saw when fewer steps were done has been handed out */
   void (*probes)(void *user, const StcProbe *row);
   void *probes_user;
-  int64_t shift;  /* steps to add to those for which probes' rows are handed out */
-  Split *split;   /* NULL: the grid is whole */
+  int64_t shift; /* steps to add to those for which probes' rows are handed out */
+  Split *split;  /* NULL: the grid is whole, and so is split_ops */
+  const SplitOps *split_ops;
   bool hollow;    /* it has no memory: another rank has the whole grid */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
   bool *closed;   /* by sequence: its kernels are not compiled; NULL: all are */
@@ -117,8 +131,6 @@ struct StcPlan {
 
 /* plan-late.c: */
 
-/* By kernel, in `a`: does the build's device compile it late? */
-const bool *build_late_kernels(const StcProgram *p, const Build *b, Arena *a);
 /* Closes the sequences whose kernels are late; opens those that save `steps` steps from now enough launches, and has
  * their kernels compiled. */
 void plan_close_late(StcPlan *p);
@@ -128,19 +140,8 @@ const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left);
 
 /* Is the plan without memory? Then says that it cannot give field `name` as a whole. (plan-data.c) */
 bool plan_is_hollow(const StcPlan *p, const char *name);
-/* Steps of a plan with parts, unless the status says that this rank cannot make any; *seconds is what they took. The
- * end of that, whatever it came to: see net_leave. Gives its parts back. (split/) */
-StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
-StcStatus split_leave(StcPlan *p, StcStatus s);
-void split_close(StcPlan *p);
-/* Where no rank has the whole grid: an array to all parts of this rank; their next run begins at step 0; an array
- * back. */
-StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes);
-StcStatus split_restart(StcPlan *p);
-StcStatus split_get_array(StcPlan *p, int array, void *data, size_t bytes);
-bool split_is_lean(const StcPlan *p);
-/* For such a plan: inits, unless they have been run, and what is to be seen before the first step; the reductions that
- * are due now, and the watches. (plan-run.c) */
+/* For a plan whose grid is cut: inits, unless they have been run, and what is to be seen before the first step; the
+ * reductions that are due now, and the watches. (plan-run.c) */
 StcStatus plan_run_whole_grid(StcPlan *p);
 StcStatus plan_evaluate(StcPlan *p);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). (plan-run.c)

@@ -82,6 +82,11 @@ typedef struct Build {
   struct Build *next;
 } Build;
 
+/* late.c: is sequence `i` one between that of a tile and that of single steps, on a target that compiles late? By
+ * kernel, in `a`: does the build's device compile it late? */
+bool build_is_late(const StcProgram *p, const Build *b, int i);
+const bool *build_late_kernels(const StcProgram *p, const Build *b, Arena *a);
+
 /* A field as the program declares it, which is what files and users of the interface speak of: a field of the module,
  * or one that pass scalarize made a record of. field: its number, or that of the first of the record's `ncomponents`
  * fields. names[i] is "v.0", a component's name for files; dtype and axes are as in StcFieldInfo. first: the number of

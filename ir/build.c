@@ -320,3 +320,21 @@ Op *build_if(Builder *b, Value *cond, int n, const Type *types) {
 }
 
 Op *build_yield(Builder *b, int n, Value *const *values) { return build_op(b, OP_YIELD, TY_NONE, n, values); }
+
+/* The scalar `s` as i64. */
+static Value *scalar_i64(Builder *b, const Module *m, int s) {
+  return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s));
+}
+
+Value *build_affine(Builder *b, const Module *m, Affine x) {
+  Value *sum = NULL;
+  for (int i = 0; i < x.n; i++) {
+    Value *term = scalar_i64(b, m, x.t[i].scalar);
+    if (x.t[i].coef != 1)
+      term = build2(b, OP_MUL, term, build_int(b, TY_I64, x.t[i].coef));
+    sum = sum ? build2(b, OP_ADD, sum, term) : term;
+  }
+  if (!sum)
+    return build_int(b, TY_I64, x.c);
+  return x.c ? build2(b, OP_ADD, sum, build_int(b, TY_I64, x.c)) : sum;
+}

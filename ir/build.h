@@ -77,6 +77,8 @@ typedef struct BulkPlace {
 } BulkPlace;
 /* bulk.load or bulk.store (then `signal` is empty) of `n` elements, an i32, of version `ver` of the array. */
 Op *build_bulk(Builder *b, Opcode code, int ver, BulkPlace array, BulkPlace buffer, Value *n, BulkPlace signal);
+/* A value of an affine bound, i64. */
+Value *build_affine(Builder *b, const Module *m, Affine x);
 /* An op without operands and results. */
 Op *build_bare(Builder *b, Opcode code);
 /* A for with its block (induction variable of lo's type, then one argument for each of the n initial values; results

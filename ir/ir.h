@@ -5,13 +5,14 @@
  *   op.h          the table of ops (ops.def), values, ops, blocks
  *   module.h      what a module is made of: fields, stencils, kernels, the host part
  *   build.h       making and changing code
- *   run.h         what code means; launching, the interpreter, the simulator
+ *   run.h         what code means; launching, the interpreter
  *   target.h      what passes may ask about a target
  *   below         text (print.c  print-code.c  read.c  parse.c  parse-code.c: what is printed parses back to the same
  *                 module), verifier (verify.c  verify-code.c)
  *   plan.h        schedules and plans, families.def
  *
- * Of the rest each is for a few files alone: exec.h (quick arithmetic), interp.h, sim/simulate.h, text.h, verify.h.
+ * Not included here: sim/sim.h, the simulator. Of the rest each is for a few files alone: exec.h (quick arithmetic),
+ * interp.h, sim/simulate.h, text.h, verify.h.
  *
  * ir/ includes nothing of the other folders. There is no global mutable state; two threads may work on two arenas at
  * once.

@@ -3,6 +3,8 @@
  *
  *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
  *   plugin.h          passes that a shared object brings (-load-pass)
+ *   context.c         what passes ask their context for, and tell it
+ *   launch/launch.h   what a program's steps and launches read, keep and write: for the plan and all that lower
  *   plan/plan.h       the choice of a schedule, and its table of contents
  *
  *   stencil IR -> stencil IR (stencil/; simplify.c stands beside the folders)
@@ -24,7 +26,8 @@
  *   lower-stream.c    tiles that are walked, rows in registers, for targets with threads
  *   lower-loops.c     naive and overlap for targets without (CPU): loops over cache-sized tiles
  *   lower-walk.c      tiles that are walked, rows in the cache, for targets without (loops-*.c: what the two share)
- *   (lower.c: what they share: buffers, accesses with outside rules, bodies, host part; lower-reduce.c: reductions)
+ *   lower-warps.c     time over warps: a pipeline of warps, for targets that copy rows beside them
+ *   (lower/lower.h: what they share: buffers, accesses with outside rules, bodies, host part, reductions)
  *
  *   kernel IR -> kernel IR (kernel/)
  *   series.c          what probes see is stored at their points alone
@@ -40,8 +43,8 @@
  *   ranges.c          linear forms and intervals of index arithmetic
  *   fold.c            what one op comes to by itself (for simplify)
  *   squares.c         which way around differences are that are squared (for simplify)
- *   plan/estimate.h   what ops, kernels and launches are expected to take: weights.c, step-work.c, kernel-work.c,
- *                     kernel-live.c, launch-work.c, model.c
+ *   weights.h         what an op takes
+ *   plan/estimate.h   what kernels and launches are expected to take
  *   kernel/assume.h   what tests come to where a condition on the block holds (for specialize and split-walks)
  *   kernel/inner.h    the interior blocks of a kernel by themselves (for specialize, in split-edges.c)
  *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)
@@ -59,8 +62,13 @@ typedef struct Pass Pass;
 /* What the cost model was asked (plan/estimate.h), so that it is not asked twice. */
 typedef struct ModelCache ModelCache;
 
+/* Runs a pipeline: passes_run, which see. */
+typedef struct PassContext PassContext;
+typedef struct PassHooks PassHooks;
+typedef Module *(*PassRunner)(PassContext *c, const PassHooks *h, const char *pipeline, Module *m);
+
 /* What a pass may use. All of it outlives the pass; a pass keeps nothing. */
-typedef struct PassContext {
+struct PassContext {
   Arena *arena;
   Diags *diags;
   const TargetInfo *target;
@@ -70,8 +78,9 @@ typedef struct PassContext {
   bool sketch; /* lowerings need make nothing but the kernels of the longest sequence of steps: for the model */
   Str *stats;  /* where -stats text goes, NULL: nowhere */
   const Pass *const *loaded; /* tables of further passes, as pass_table is one, ended by NULL; NULL: none */
-  Str *notes; /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
-} PassContext;
+  PassRunner run; /* passes_run sets it: with it the plan has candidates lowered, by passes that it does not know */
+  Str *notes;     /* comments for the dump after the running pass, whole lines from "// " on; NULL: nowhere */
+};
 
 /* One "name=value" of a pass's own options in a pipeline. */
 typedef struct PassOption {
@@ -92,11 +101,11 @@ extern const Pass pass_table[];
 const Pass *pass_find(const char *name);
 
 /* What to do around passes. print is called with the module's text after (before) each pass that was named. */
-typedef struct PassHooks {
+struct PassHooks {
   const char *print_before, *print_after; /* comma-separated names, "" none */
   bool print_all, verify_each, time, stats;
   FILE *to; /* where dumps, times and statistics go (NULL: stderr) */
-} PassHooks;
+};
 
 /* Runs the comma-separated pipeline on `m`. NULL after an error (unknown pass or option, wrong level, the pass's own).
  * h may be NULL. */
@@ -110,32 +119,4 @@ Module *passes_run(PassContext *c, const PassHooks *h, const char *pipeline, Mod
 #define PASSES_DEFAULT_WHY PASSES_BEFORE_PLAN ",plan(why=10)," PASSES_PLANNED
 /* Those that cut, repeat and measure the step of a plan whose family makes tiles. */
 #define PASSES_TILING "fuse,time-tile,halo"
-/* The passes that the plan of `m` asks for, from its family's row and its edges and barriers: from the cut on if
- * `whole`, else the lowering and what follows it, for the model. */
-const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool whole);
-
-/* Fills what `want` leaves open with a choice that is legal on the target and sensible for the groups that the module's
- * step is cut into, and checks what it fixes. Errors say what was asked, what the target allows and the nearest legal
- * choice. */
-bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
-
-/* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and the family is not naive? */
-bool schedule_depends_on_size(const Schedule *s);
-/* Is the grid of s->size one whose tiles are chosen as for any large grid, but for the rows of walks? */
-bool schedule_size_is_large(const Schedule *s, int rank);
-/* Are rows of walked tiles among it, so that on large grids they depend on the size, whatever else is given? */
-bool schedule_rows_are_open(const Schedule *s);
-/* Does the schedule put tiles at edges into a kernel of their own? By itself it does on grids that are not known to be
- * small. */
-bool schedule_parts_edges(const Schedule *s, int rank);
-
-/* ---- Algorithm 2: halo.c */
-
-/* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that
- * after them all targets that are not temp, and those temps that the instances behind them, up to `end`, want, are
- * right on the output tile, into st[i].extent, and the extent on which each field must be there before the first of
- * them into need (Module.nfields; has[f] false: not at all). Purely from the accesses. Mirror accesses reach as far to
- * both sides. */
-void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has);
-
 #endif

@@ -2,6 +2,7 @@
  * process, interleaved, beside what copying takes. */
 #include "driver/bench/bench.h"
 #include "driver/tune/tune.h"
+#include "passes/plan/asked.h"
 
 #include <stdlib.h>
 #include <string.h>

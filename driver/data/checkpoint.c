@@ -3,6 +3,7 @@
  * beside its name, brought to the disk and renamed, so under its name there is always a whole one. Fields lie in one
  * piece each, so that several processes can write them (checkpoint-parts.c). */
 #include "driver/data/hdf5-io.h"
+#include "driver/split/split.h"
 
 #include <errno.h>
 #include <fcntl.h>

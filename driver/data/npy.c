@@ -17,24 +17,6 @@
 /* The longest header that is read; NumPy's own limit is 10000. */
 enum { MAX_HEADER = 65536, MAX_DIMS = 64 };
 
-const char *npy_descr(StcType t) {
-  switch (t) {
-  case STC_BOOL: return "|b1";
-  case STC_I8: return "|i1";
-  case STC_I16: return "<i2";
-  case STC_U8: return "|u1";
-  case STC_U16: return "<u2";
-  case STC_I32: return "<i4";
-  case STC_I64: return "<i8";
-  case STC_F16: return "<f2";
-  case STC_BF16: return "<u2";
-  case STC_F32: return "<f4";
-  case STC_F64: return "<f8";
-  case STC_COMPOSITE: break;
-  }
-  return "?";
-}
-
 /* A shape as Python writes it: "(3, 4)", "(5,)". */
 static void shape_text(char *to, size_t size, const int64_t *shape, int rank) {
   size_t n = (size_t)snprintf(to, size, "(");

@@ -1,5 +1,6 @@
 /* driver/data/restart.c: a plan goes on from a checkpoint: everything is checked before anything is set. */
 #include "driver/data/hdf5-io.h"
+#include "driver/split/split.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -324,7 +325,7 @@ StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Fact
   if (!split_is_lean(plan))
     return s;
   int which;
-  s = job_agree((Job *)j, s);
+  s = ranks_agree(j->c->context, j->net, s);
   if (!s && !checkpoint_same_sums(j, r.nsums, r.sums, r.want, &which))
     s = bad_sum(&r, r.names[which]);
   return s;

@@ -1,5 +1,6 @@
 /* driver/device/device-sim.c: the simulator of kernel IR, which checks what a GPU cannot. */
 #include "driver/driver.h"
+#include "ir/sim/sim.h"
 
 /* Nothing to find. */
 static StcStatus sim_open(Device *d) {

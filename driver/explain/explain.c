@@ -1,6 +1,6 @@
 /* driver/explain/explain.c: `stc explain`: the program compiled as ever, and its figures gathered. */
 #include "driver/explain/explain.h"
-#include "driver/tune/tune.h"
+#include "driver/tune/tune-db.h"
 
 #include <stdio.h>
 #include <string.h>

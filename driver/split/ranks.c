@@ -196,6 +196,8 @@ StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes)
   return s || !p->split->lean ? s : watching_set_array(p, array, data, bytes);
 }
 
+bool split_has_ranks(const StcPlan *p) { return p->split->net; }
+
 StcStatus split_get_array(StcPlan *p, int array, void *data, size_t bytes) {
   const char *name = stc_program_array_name(p->program, array);
   StcPlan *q = p->split->part[p->split->begin].plan;

@@ -491,6 +491,15 @@ static StcStatus make_whole(DeviceList *l, Net *net, int n, const char *const *d
   return s ? s : plan_new(l->program, l->names[0], net != NULL, n, defines, out);
 }
 
+/* What a plan does with its parts. */
+static const SplitOps split_ops = {.run = split_run,
+                                   .leave = split_leave,
+                                   .close = split_close,
+                                   .has_ranks = split_has_ranks,
+                                   .is_lean = split_is_lean,
+                                   .set_array = split_set_array,
+                                   .restart = split_restart};
+
 StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, const char *split, Lean lean, int n,
                          const char *const *defines, StcPlan **out) {
   DeviceList l = {.program = program, .text = device ? device : "host"};
@@ -503,6 +512,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
       s = (context_error(c, "out of memory"), STC_MEMORY);
     else
       *(*out)->split = (Split){.net = net};
+    (*out)->split_ops = &split_ops;
   }
   s = ranks_agree(c, net, s);
   SplitArgs args = {*out, net ? lean : LEAN_NEVER, split, l.names, l.n, n, defines};

@@ -246,4 +246,17 @@ void split_die(StcPlan *p, const char *what, double bytes);
  * the others cannot know of it and wait (not `agreed`), it ends all. */
 StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s);
 
+/* ---------------------------------------------------------------- what SplitOps of plan.h says: split.c, split-run.c,
+ * ranks.c */
+
+StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds);
+void split_close(StcPlan *p);
+bool split_has_ranks(const StcPlan *p);
+bool split_is_lean(const StcPlan *p);
+StcStatus split_leave(StcPlan *p, StcStatus s);
+StcStatus split_set_array(StcPlan *p, int array, const void *data, size_t bytes);
+StcStatus split_restart(StcPlan *p);
+/* An array of such a plan back. */
+StcStatus split_get_array(StcPlan *p, int array, void *data, size_t bytes);
+
 #endif

@@ -1,6 +1,6 @@
 /* driver/tune/tune-use.c: `stc` and `stc run` take a schedule from the database of `stc tune` when the command line
  * says nothing of one. */
-#include "driver/tune/tune.h"
+#include "driver/tune/tune-db.h"
 
 #include <stdlib.h>
 #include <string.h>

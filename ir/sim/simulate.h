@@ -1,4 +1,4 @@
-/* simulate.h: the parts of the simulator of kernel IR (private to ir/).
+/* simulate.h: the parts of the simulator of kernel IR (private to ir/sim/; sim.h is for others).
  *
  *   simulate.c      the host part: buffers, launches, swaps, reductions, results
  *   sim-compile.c   a kernel to a flat list of instructions with jumps, so that a thread can stop at a barrier
@@ -14,6 +14,7 @@
 #define STC_SIMULATE_H
 
 #include "ir/exec.h"
+#include "ir/sim/sim.h"
 
 /* What an instruction does; below EX_COUNT it is the pure op of that ExecCode. */
 typedef enum SimCode {

@@ -1,6 +1,6 @@
 /* series.c: stores to the fields of probes, as if these had memory at every point, made stores of the probes' points to
  * their series; then the fields and their buffers go. */
-#include "passes/lower/lower.h"
+#include "passes/passes.h"
 #include "passes/registry.h"
 
 /* The pass at work on kernel `k`; before: it runs before the first step; level: the first of those that it has (it is

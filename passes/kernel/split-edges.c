@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "passes/kernel/inner.h"
-#include "passes/lower/lower.h"
+#include "passes/passes.h"
 
 /* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
  * number of the kernel for the rest. */

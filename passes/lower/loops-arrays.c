@@ -1,10 +1,6 @@
 /* loops-arrays.c: which versions of fields live in arrays of the tile. */
 #include "passes/lower/loops.h"
 
-/* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far
- * from a store waits for it: such rows get ROW_CELLS more. */
-enum { PAGE_CELLS = 512 };
-
 typedef struct ReadMarks {
   const Launch *l;
   int instance;
@@ -51,11 +47,6 @@ bool stores_directly(const Tile *t, int field, int i) {
   const FieldUse *u = &t->l->use[field];
   int v = launch_version(t->l, field, i) + 1;
   return u->stored && v == u->versions && t->array[field][v] < 0;
-}
-
-int32_t row_cells(int32_t n) {
-  int32_t cells = (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS;
-  return cells % PAGE_CELLS == 0 ? cells + ROW_CELLS : cells;
 }
 
 /* Calls fn for each target of each instance that needs an array for it. Places of versions without one are -1. */

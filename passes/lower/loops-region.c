@@ -141,14 +141,6 @@ static void allow_images(SafeBox *s) {
       s->images[0] = s->images[1] = s->images[2] = false;
 }
 
-const Piece *main_piece(Arena *a, const Stencil *st) {
-  const Piece *best = &st->pieces[0];
-  for (int i = 1; i < st->npieces; i++)
-    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &best->box))
-      best = &st->pieces[i];
-  return best;
-}
-
 Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region) {
   SafeBox s = {.t = t, .b = b, .piece = piece, .i = i, .r = region_of_box(t, b, &piece->box)};
   allow_images(&s);

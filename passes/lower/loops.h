@@ -14,9 +14,6 @@
 
 #include "passes/lower/lower.h"
 
-/* Cells in a row of an array are a multiple of this, so that rows start at vector boundaries. */
-enum { ROW_CELLS = 16 };
-
 /* Places of a ring that were computed before the innermost loop: row `cell` + `off` of a ring of `rows` rows is at
  * `place`. */
 typedef struct RingPlace {
@@ -73,8 +70,6 @@ void tile_arrays(Tile *t, ArrayFn make);
 bool stores_directly(const Tile *t, int field, int i);
 /* Does instance `i` carry values of `field`, one of its targets, over to the new version? */
 bool keeps_values(const Launch *l, int i, int field);
-/* The cells of an array's row that has room for `n`. */
-int32_t row_cells(int32_t n);
 
 /* ---------------------------------------------------------------- loops-region.c */
 
@@ -95,8 +90,6 @@ void region_rows(const Tile *t, Builder *b, int lag, Region *r);
 Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *box);
 /* The box as run-time bounds. */
 Region region_of_box(const Tile *t, Builder *b, const Box *box);
-/* The piece that is likely to cover most: the first of those with the most free dimensions. */
-const Piece *main_piece(Arena *a, const Stencil *st);
 /* The points of `region` at which `piece` of instance i can be computed without any test. */
 Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region);
 /* The cell of coordinate x in dimension d, i32; the coordinate of a cell, i64. */

@@ -6,47 +6,6 @@
  * field's region. */
 #include "passes/lower/lower.h"
 
-/* Is x + off <= y whatever the params are? */
-static bool always_below(Affine x, int64_t off, Affine y) {
-  int64_t diff;
-  return affine_diff(y, x, &diff) && off <= diff;
-}
-
-Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off) {
-  const Field *f = &m->fields[field];
-  Rules r = {{OUTSIDE_NONE}};
-  for (int d = 0; d < m->grid.rank; d++) {
-    bool stays = always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d]);
-    r.dim[d] = stays ? OUTSIDE_NONE : f->outside;
-  }
-  return r;
-}
-
-bool rules_none(const Rules *r) {
-  for (int d = 0; d < MAX_RANK; d++)
-    if (r->dim[d] != OUTSIDE_NONE)
-      return false;
-  return true;
-}
-
-/* The scalar `s` as i64. */
-static Value *scalar_i64(Builder *b, const Module *m, int s) {
-  return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s));
-}
-
-Value *build_affine(Builder *b, const Module *m, Affine x) {
-  Value *sum = NULL;
-  for (int i = 0; i < x.n; i++) {
-    Value *term = scalar_i64(b, m, x.t[i].scalar);
-    if (x.t[i].coef != 1)
-      term = build2(b, OP_MUL, term, build_int(b, TY_I64, x.t[i].coef));
-    sum = sum ? build2(b, OP_ADD, sum, term) : term;
-  }
-  if (!sum)
-    return build_int(b, TY_I64, x.c);
-  return x.c ? build2(b, OP_ADD, sum, build_int(b, TY_I64, x.c)) : sum;
-}
-
 /* The op that brings a coordinate into a region by `rule`. */
 static Opcode map_op(OutsideRule rule) {
   switch (rule) {

@@ -63,14 +63,6 @@ static Value *element_value(const Module *m, Builder *b, const Op *op, Value *in
   return build_convert(b, op->results[0]->type, v);
 }
 
-int32_t body_number(const Block *body) {
-  int32_t n = 0;
-  for (const Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
-  return n;
-}
-
 Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
   if (op->code == OP_ELEMENT)
     return element_value(p->m, b, op, map[op->operands[0]->id]);
@@ -99,13 +91,6 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
   }
   b->loc = loc;
   return out;
-}
-
-int free_dimensions(Arena *a, const Box *box) {
-  int n = 0;
-  for (int d = 0; d < box->rank; d++)
-    n += box_extent(a, box, d).n > 0;
-  return n;
 }
 
 /* The numbers of the pieces of `st`, those with more free dimensions first, else in their order. */

@@ -16,7 +16,7 @@
  */
 #include "passes/lower/loops.h"
 #include "passes/registry.h"
-#include "passes/lower/walk.h"
+#include "passes/plan/walk.h"
 #include "passes/plan/plan.h"
 
 #include <string.h>

@@ -1,122 +1,17 @@
-/* passes/lower/warps.h: time over warps (private to passes/).
+/* passes/lower/warps.h: the kernel of time over warps (private to passes/lower).
  *
- *   warps.c        a level of the pipeline: the rows of values that a time step makes of its fields
- *   warps-times.c  when each of these rows is made, and how long it is kept
- *   warps-shape.c  the sizes of a tile, and what they come to
  *   warps-rows.c   the rows of a group through the levels of a warp
  *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
  *   warps-strip.c  strips, segments and the rows that come and go by bulk copies
  *   lower-warps.c  the kernel: pass lower-warps
  *
- * Words: a block takes *segments*: runs of rows of a *strip* of 32 X columns. Its W warps are a pipeline in time: warp
- * w makes levels w C + 1 to (w + 1) C of the whole strip. A *level* is a time step: its stencils, the *stages*, one
- * after the other. Rows come in order, one of each field at once, U of them a *group*; between two warps they go
- * through *rings* of G groups in shared memory, one for each field. When row y has come to a level, it makes row y - t
- * of each of its values, where t is that value's *time*; rows of a value are *kept* until what is made last of them is.
- */
-#ifndef STC_PASSES_WARPS_H
-#define STC_PASSES_WARPS_H
+ * The words are those of launch/warps.h. */
+#ifndef STC_PASSES_LOWER_WARPS_H
+#define STC_PASSES_LOWER_WARPS_H
 
+#include "passes/launch/warps.h"
 #include "passes/lower/lower.h"
 
-/* What a value is: a field's, as it comes to the level; that of an operation of a main piece's body; a field's new one
- * behind a stage; what it is outside of the main piece; nothing (an access, or what is not needed). */
-typedef enum WarpKind { WARP_NOTHING, WARP_INPUT, WARP_OP, WARP_NEW, WARP_OUTSIDE } WarpKind;
-
-/* A use of value number `value`, off[0] rows and off[1] columns away; in dimension d by rule[d] beyond the region where
- * that is clamp or mirror, so that it may as well be lo[d] to hi[d] away. */
-typedef struct WarpUse {
-  int32_t value, off[2], lo[2], hi[2];
-  OutsideRule rule[2];
-} WarpUse;
-
-/* A value of a level, which has one at each point. free: it can be computed anywhere, from no field. field: of the
- * module, of those that are not of an operation. piece: the main piece that it is from; outside: of a new one, the
- * value it has outside of that, -1: the piece is the whole region. carries: the new value whose outside value its place
- * holds for points that are outside, between its time and the next, -1: none. carried: all of a new value's is. time,
- * until: row y - time is made when row y has come, and used until row y - until is due. lo, hi: how far the fields that
- * came are read, down and up. */
-typedef struct WarpValue {
-  WarpKind kind;
-  int32_t stage, field, outside, carries, nuses, time, until;
-  const Op *op;
-  const Piece *piece;
-  Type type;
-  bool free, wanted, carried;
-  WarpUse *uses;
-  int32_t lo[2], hi[2];
-} WarpValue;
-
-/* A field that goes from level to level: of the module; its value as it comes, -1: nobody needs that; and as it leaves.
- * written: a stage writes it. */
-typedef struct WarpField {
-  int32_t field, in, out;
-  bool written;
-} WarpField;
-
-/* A level: the `n` stages at st. sees[stage * Module.nfields + f]: the value that field f has before that stage, -1:
- * none. base[stage][piece]: the number of the first value of that body, which are in order of their ids; -1: it is no
- * main piece. Fields leave `lag` rows behind those that come; no value has a time after `latest`, which is lag or more:
- * a step may read on one side and back again. keeps: no value is used so many rows after it was made. below .. right:
- * how far a level reads, beside: how many columns an access does. sums: all that is kept are sums that a row is added
- * to. constant: a field is read beyond its region, where it is a constant; wraps: in dimension d points beyond are
- * images of those at the other end; ruled: so many points beyond an edge of dimension d a use may be by clamp or
- * mirror. */
-typedef struct WarpLevel {
-  const Module *m;
-  const Stencil *st;
-  int32_t n, nvalues, nfields, *sees, **base;
-  WarpValue *value;
-  WarpField *field;
-  int32_t lag, latest, keeps, below, above, left, right, beside, ruled[2];
-  bool sums, constant, wraps[2];
-} WarpLevel;
-
-/* The level of module `m` (its last, if it is tiled); NULL and *why (the end of a sentence) if it does not fit. */
-const WarpLevel *warps_level(const Module *m, const char **why);
-/* Sets time and until of the values of `e`, lag, latest and keeps: as few rows as can be are kept, and those made as
- * early as can be.
- */
-void warps_times(WarpLevel *e);
-/* Rows of value number `v` that are kept in registers. */
-int32_t warps_kept(const WarpLevel *e, int v);
-/* Instructions of additions, multiplications and the like that the level takes for a point. */
-int warps_operations(const WarpLevel *e);
-/* Is value number `v` a new one that has points outside of its main piece? */
-bool warps_has_rims(const WarpLevel *e, int v);
-
-/* The sizes of a tile: cells a lane, levels a warp, warps, groups a ring, rows a group, how many of these the code has
- * written out, elements of 16 bytes of the fields' smallest type, columns that are lost to the halo on a side (a
- * multiple of those), rows that are lost at both ends of a segment. */
-typedef struct WarpShape {
-  int32_t X, C, W, G, U, V, vector, halo, ends;
-} WarpShape;
-WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
-/* Bytes of the smallest and of the largest type of a field. */
-int warps_smallest(const WarpLevel *e);
-int warps_largest(const WarpLevel *e);
-/* Columns and rows of the grid that open choices are to suit. */
-enum { WARPS_GRID = 1 << 14 };
-/* No row or column has such a number. */
-enum { WARPS_FAR = 1 << 30 };
-/* Words of registers that what is kept takes; rows of a segment on such a grid. */
-int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w);
-double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w);
-/* Strips of such a grid. */
-int32_t warps_strips(const WarpLevel *e, const WarpShape *w);
-/* Bytes of a cell of all fields that are loaded, and stored. */
-int warps_cell_bytes(const WarpLevel *e);
-/* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */
-int64_t warps_shared_bytes(const WarpLevel *e, const WarpShape *w);
-int32_t warps_registers(const WarpLevel *e, const WarpShape *w);
-int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape *w);
-/* The most rows that a value is put by for. */
-int32_t warps_put_rows(const WarpLevel *e);
-
-/* ---------------------------------------------------------------- the kernel */
-
-/* A lane has at most so many cells, a level so many fields. */
-enum { MAX_WARP_CELLS = 64, MAX_WARP_FIELDS = 8 };
 /* Which points a group's rows may have outside of a main piece: none; the first and last cells of a lane, at the left
  * and right rim; any. */
 typedef enum WarpRims { RIMS_NONE, RIMS_SIDES, RIMS_ANY, RIMS } WarpRims;
@@ -174,8 +69,6 @@ Value *warps_mul(WarpKernel *k, Value *x, int64_t y);
 /* The coordinate in dimension `d`, i64, of row or column `x` (i32) of the fields; what is beyond is wrapped or brought
  * to the nearest if `legal`. */
 Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal);
-/* The region of the fields. */
-const Box *warps_region(const WarpLevel *e);
 /* Box dimension `d` of the main piece of new value `v`, as rows or columns of the field. */
 Box warps_range(const WarpKernel *k, int v, int d);
 /* Are the rims of new value `v` at the left and right few columns, as many whatever the launch says? Then *left and

@@ -1,6 +1,6 @@
 /* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: what it does is
  * counted, the model is told of that as it is of a finished kernel (LaunchLoad), and says how long it takes. */
-#include "passes/lower/loops.h"
+#include "passes/launch/launch.h"
 #include "passes/plan/fuse.h"
 #include "passes/plan/plan.h"
 

@@ -1,7 +1,7 @@
 /* passes/plan/estimate.h: what code is expected to take, found without running it. One place for all who ask:
  * defaults of schedules, pass fuse, `stc explain`.
  *
- *   weights.c         an op: its time, its instructions
+ *   passes/weights.h  an op: its time, its instructions
  *   step-work.c       a time step of stencil IR: what it takes at least
  *   kernel-work.c     a kernel of finished kernel IR: what one of its threads issues and moves
  *   kernel-live.c     and the registers that it needs
@@ -17,20 +17,7 @@
 #define STC_PASSES_ESTIMATE_H
 
 #include "passes/passes.h"
-
-/* ---------------------------------------------------------------- weights.c */
-
-/* How many additions of its type an op takes the time of, about: 0 for what costs nothing by itself, such as constants,
- * accesses and coordinates. */
-double op_additions(const Op *op);
-/* The same of a root or quotient that is tested together with others (pass range-guards), the test with it. */
-double op_ranged_additions(const Op *op);
-/* Instructions that an op becomes, about: roots and quotients that round correctly are many, fewer with fast_math. */
-int32_t op_instructions(const Op *op, bool fast_math);
-/* Operations on the pipe for f64 that an op on such values becomes; on that for functions and conversions an op that
- * goes there does. */
-int32_t op_f64_operations(const Op *op);
-int32_t op_special(const Op *op);
+#include "passes/weights.h"
 
 /* ---------------------------------------------------------------- kernel-work.c */
 

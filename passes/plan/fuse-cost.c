@@ -3,6 +3,7 @@
  * has to put cuts in the right order, not to tell times. */
 #include "passes/plan/estimate.h"
 #include "passes/plan/fuse.h"
+#include "passes/plan/schedule.h"
 #include "passes/plan/tuning.h"
 
 #include <math.h>

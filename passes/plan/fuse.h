@@ -2,7 +2,7 @@
 #ifndef STC_PASSES_FUSE_H
 #define STC_PASSES_FUSE_H
 
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 
 /* The figures of a launch with its schedule. Bytes, operations and picoseconds are for each point of the grid and time
  * step; an operation is one f32 addition, others count as many as take their time. */

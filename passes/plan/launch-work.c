@@ -1,8 +1,8 @@
 /* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
  * from global memory. */
 #include "passes/plan/estimate.h"
-#include "passes/lower/stream.h"
-#include "passes/lower/warps.h"
+#include "passes/plan/schedule.h"
+#include "passes/launch/warps.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  *   plan.c            pass plan: family, cut, time steps, tiles; what it wrote is what the passes behind it obey
  *   cut.c             which stencils of a step share a launch
  *   families.c        the pipeline that a plan stands for
+ *   asked.h           what those outside ask of a schedule
  *
  *   candidates -> cost -> choice:
  *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
@@ -13,7 +14,7 @@
  *   why.c             why, for people (estimate.h)
  *   tuning.def        the numbers of all three that were found by measuring (tuning.h)
  *
- *   what is legal, and what each family takes where nothing is known of the grid:
+ *   what is legal, and what each family takes where nothing is known of the grid (schedule.h, walk.h):
  *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
  *   schedule-stream.c tiles that are walked by threads
  *   schedule-walk.c   tiles that one thread walks
@@ -23,7 +24,7 @@
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *
  *   what code is expected to take (estimate.h):
- *   weights.c, step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
+ *   passes/weights.c, step-work.c, tile-work.c, walk-work.c, kernel-work.c, launch-work.c   what it does
  *   registers.c, kernel-live.c                                                      what registers it takes
  *   fuse-cost.c       of a launch, by its accesses
  *   model.c           of a finished kernel
@@ -33,7 +34,7 @@
 #ifndef STC_PASSES_PLAN_H
 #define STC_PASSES_PLAN_H
 
-#include "passes/lower/stream.h"
+#include "passes/plan/schedule.h"
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
 

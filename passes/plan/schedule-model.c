@@ -2,7 +2,7 @@
  * thrown away. */
 #include "passes/plan/plan.h"
 #include "passes/plan/tuning.h"
-#include "passes/lower/stream.h"
+#include "passes/plan/schedule.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
   planned.plan = s;
   planned.plan_checked = true;
   LaunchWork *work = launch_works(c->target, m, s, &count);
-  Module *k = count ? passes_run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned) : NULL;
+  Module *k = count ? c->run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned) : NULL;
   if (!k || !k->host.nseqs)
     return false;
   const HostSeq *seq = &k->host.seqs[0];

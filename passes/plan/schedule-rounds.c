@@ -10,7 +10,7 @@
 
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
-#include "passes/lower/stream.h"
+#include "passes/plan/schedule.h"
 
 /* Rows from which on a grid has so many walks that whole rounds are no matter. */
 enum { MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };

@@ -1,7 +1,7 @@
 /* schedule-stream.c: the schedule of tiles that are walked (lower-stream.c) made legal for a target, with defaults
  * for what was left open. */
 #include "passes/plan/plan.h"
-#include "passes/lower/walk.h"
+#include "passes/plan/walk.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* schedule-walk.c: the size of tiles that one thread walks (lower-walk.c). schedule-stream.c asks it on targets
  * without threads. */
 #include "passes/plan/estimate.h"
-#include "passes/lower/walk.h"
+#include "passes/plan/walk.h"
 
 #include <inttypes.h>
 #include <math.h>

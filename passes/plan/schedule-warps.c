@@ -1,6 +1,6 @@
 /* schedule-warps.c: tiles for time over warps: what is asked for made legal, and what is left open chosen. Rules and
  * where they come from: docs/passes.md, lower-warps. */
-#include "passes/lower/warps.h"
+#include "passes/launch/warps.h"
 #include "passes/plan/plan.h"
 
 enum { MAX_WARPS_T = 64, MOST_RING = 8 };

@@ -3,7 +3,7 @@
  * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
  * of the three hardly anything was seen to overlap. The constants are from 16 cores of an x86-64 server with AVX-512.
  */
-#include "passes/lower/walk.h"
+#include "passes/plan/walk.h"
 #include "passes/plan/estimate.h"
 
 #include <math.h>

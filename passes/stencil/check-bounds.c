@@ -3,7 +3,7 @@
  * hidden i64 target "bounds.STENCIL", the number of the first step in which one was wrong at the point, and a
  * reduction looks at it after each step. Inits note -1;
  * reductions, which have no targets, are accompanied by one that looks at their indices. */
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 #include "passes/registry.h"
 
 /* What is known of an integer value: affine bounds, both inclusive. */

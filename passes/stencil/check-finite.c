@@ -1,6 +1,6 @@
 /* check-finite.c: a reduction for each field that the program computes, which finds the first point whose value is a
  * NaN or an infinity (-fcheck=finite). */
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 #include "passes/registry.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #ifndef STC_DISTRIBUTE_H
 #define STC_DISTRIBUTE_H
 
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 
 /* Bounds [lo .. hi] of dimension `d` and what of them lies among the part's cells, [from .. to]. */
 typedef struct Bounds {

@@ -2,7 +2,7 @@
  * box that has no memory of its own (Field.series). It is lowered, tiled and stored like any other field that nobody
  * reads, so each of its points is stored once, by the tile that owns it; pass series then makes stores of the probe's
  * points alone of these stores. An init does the same before the first step. */
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 #include "passes/registry.h"
 
 /* Makes the steps done of each `step` in `b`: before the first step (`init`) none, behind a step one more than its

@@ -1,42 +1,7 @@
 /* time-tile.c: the time step unrolled: the list of stencils repeated once for each time level of a tile. */
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
+#include "passes/plan/asked.h"
 #include "passes/registry.h"
-
-/* Gives `st` pieces and bodies of its own. */
-static void own_bodies(Arena *a, Stencil *st) {
-  Piece *pieces = ARENA_ARRAY(a, Piece, st->npieces);
-  for (int i = 0; i < st->npieces; i++) {
-    pieces[i] = st->pieces[i];
-    pieces[i].body = block_clone(a, st->pieces[i].body, NULL, NULL);
-  }
-  st->pieces = pieces;
-}
-
-/* Gives `st`, which is of level `level` > 0 and has a probe's field as its target, a field of that level's own. */
-static void own_series(Module *m, Stencil *st, int level) {
-  Field f = m->fields[st->targets[0]];
-  int32_t *targets = ARENA_NEW(m->arena, int32_t);
-  f.name = arena_printf(m->arena, "%s.%d", f.name, level);
-  for (int k = 2; module_find_field(m, f.name) >= 0; k++)
-    f.name = arena_printf(m->arena, "%s.%d.%d", m->fields[st->targets[0]].name, level, k);
-  f.level = level;
-  targets[0] = m->nfields;
-  st->targets = st->pieces[0].targets = targets;
-  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
-}
-
-void module_repeat(Module *m, int T) {
-  int stencils = m->nstencils;
-  module_renumber(m);
-  m->stencils = repeat_levels(m, stencils, m->stencils, T, false);
-  m->nstencils = stencils * T;
-  m->time_tile = T;
-  for (int i = stencils; i < m->nstencils; i++)
-    own_bodies(m->arena, &m->stencils[i]);
-  for (int i = stencils; i < m->nstencils; i++)
-    if (is_probe_stencil(m, &m->stencils[i]))
-      own_series(m, &m->stencils[i], i / stencils);
-}
 
 /* The number of levels: the option's, which ends the plan, the plan's, or what the schedule comes to. 0 after an error.
  */

@@ -79,7 +79,7 @@ static int count_of(const PlanCandidates *k, FamilyId family) {
 static void test_candidates(void **state) {
   Fixture *f = *state;
   PlanCandidates k;
-  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Module *flat = jacobi(f, 2), *deep = jacobi(f, 3);
   PlanQuery q = question(&c, flat, FAMILY_AUTO, 1024);
   plan_candidates(&q, &k);
@@ -105,7 +105,7 @@ static void test_candidates(void **state) {
 /* There is no question where the size is not known or a number is given. */
 static void test_questions(void **state) {
   Fixture *f = *state;
-  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Module *m = jacobi(f, 2);
   PlanQuery q;
   assert_false(plan_query(&c, m, &(Schedule){.family = FAMILY_AUTO}, 100, &q));
@@ -125,7 +125,7 @@ static PlanCandidate candidate(const PlanQuery *q, Schedule s) {
 /* Blocks are counted with partial ones, by what a tile gives out beside its halo; a tile that is none says why. */
 static void test_count(void **state) {
   Fixture *f = *state;
-  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   PlanQuery q = question(&c, jacobi(f, 2), FAMILY_AUTO, 512);
   TileCount n;
   PlanCandidate k =
@@ -378,7 +378,7 @@ static void test_trial(void **state) {
   Fixture *f = *state;
   TargetInfo small = CARD;
   small.max_shared_bytes = small.shared_bytes = 64;
-  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
   Schedule s = {.family = FAMILY_OVERLAP, .T = 2, .block = {8, 32, 1}, .elems = {1, 1, 1}, .ngroups = 1};
   const Module *m = plan_tiled_copy(jacobi(f, 2), 2);
   ScheduleTime t;

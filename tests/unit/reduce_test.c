@@ -2,6 +2,7 @@
  * reference, bit for bit. */
 #include "backend/backend.h"
 #include "execution.h"
+#include "ir/sim/sim.h"
 #include "passes/passes.h"
 
 #include <math.h>

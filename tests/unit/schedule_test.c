@@ -3,6 +3,7 @@
 #include "tests/unit/ir_testing.h"
 
 #include "passes/lower/lower.h"
+#include "passes/plan/schedule.h"
 
 /* A GPU with room, one with little, and a CPU. */
 static const TargetInfo GPU = {.name = "gpu",
@@ -67,7 +68,7 @@ static Module *jacobi(Fixture *f, int rank, const char *steps) {
 
 /* Resolves; fails the test if there is no schedule. */
 static Schedule resolved(Fixture *f, const TargetInfo *t, const Module *m, Schedule want) {
-  PassContext c = {.arena = f->arena, .diags = f->diags, .target = t, .schedule = &want};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = t, .schedule = &want, .run = passes_run};
   Schedule s;
   if (!schedule_resolve(&c, m, &want, &s))
     fail_msg("%s", f->messages.s);
@@ -76,7 +77,7 @@ static Schedule resolved(Fixture *f, const TargetInfo *t, const Module *m, Sched
 
 /* Expects the error `message`. */
 static void refused(Fixture *f, const TargetInfo *t, const Module *m, Schedule want, const char *message) {
-  PassContext c = {.arena = f->arena, .diags = f->diags, .target = t, .schedule = &want};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = t, .schedule = &want, .run = passes_run};
   Schedule s;
   f->messages.n = 0;
   assert_false(schedule_resolve(&c, m, &want, &s));

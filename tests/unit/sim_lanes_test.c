@@ -2,6 +2,8 @@
  * order, and each kind of planted fault is named. */
 #include "tests/unit/execution.h"
 
+#include "ir/sim/sim.h"
+
 /* Runs one block of `threads` threads on A = 0 .. 63 and B = -1 (i32). %t (i32) and %g (i64) are the thread's number,
  * %t2 and %g2 twice that; line 11 is the first of `body`. Returns B, NULL after a fault. */
 static const int32_t *simulate_block(World *w, int threads, const char *body, uint64_t seed) {

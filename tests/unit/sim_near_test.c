@@ -2,6 +2,8 @@
  * unordered is a race. */
 #include "tests/unit/execution.h"
 
+#include "ir/sim/sim.h"
+
 #include <string.h>
 
 /* Runs one block of five warps on A = 0 .. 159. %t and %g are the thread's number; @s has 64 cells more at both ends;

@@ -2,6 +2,8 @@
  * planted fault is named. */
 #include "tests/unit/execution.h"
 
+#include "ir/sim/sim.h"
+
 #include <stdlib.h>
 
 /* A module with fields A (i32 on [0 .. 7]) and buffers A, A.next, whose one kernel, two blocks of four threads, has the

@@ -12,7 +12,7 @@
  *
  * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are
  * free: they are computed wherever they are used. */
-#include "passes/lower/stream.h"
+#include "passes/launch/stream.h"
 
 /* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come
  * of one access alone are computed where they are used. */
@@ -141,21 +141,12 @@ static bool looks_aside(const Planner *p) {
   return false;
 }
 
-/* The piece of `st` with the most free dimensions: that of interior tiles. */
-static int main_piece(Arena *a, const Stencil *st) {
-  int best = 0;
-  for (int i = 1; i < st->npieces; i++)
-    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &st->pieces[best].box))
-      best = i;
-  return best;
-}
-
 /* A plan, all values as soon as possible or `late`, whose words go to Early.words; *rows: words of the rows that it
  * keeps, *all_rows: that are kept without it. */
 static Early *make_plan(const Stream *s, int i, bool late, int64_t *rows, int64_t *all_rows) {
   Arena *a = s->l->m->arena;
   Early *e = ARENA_NEW(a, Early);
-  *e = (Early){.piece = main_piece(a, &s->l->st[i])};
+  *e = (Early){.piece = main_piece_number(a, &s->l->st[i])};
   Planner p = {.s = s, .i = i, .piece = &s->l->st[i].pieces[e->piece], .e = e, .late = late};
   if (!looks_aside(&p))
     return NULL;

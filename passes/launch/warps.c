@@ -1,7 +1,7 @@
 /* warps.c: a level of the pipeline over warps: the values that a time step makes of its fields, each a row after the
  * other. Every operation has the operands that it has in the program, so results do not change by a bit: nothing is
  * reassociated. */
-#include "passes/lower/warps.h"
+#include "passes/launch/warps.h"
 
 /* A level in the making; why: it does not fit. */
 typedef struct Making {
@@ -107,7 +107,7 @@ static void add_body(Making *k, int s, const Piece *p) {
 
 /* The piece of stage `s` that has the most free dimensions of those that compute field `f`: that of nearly all points.
  */
-static const Piece *main_piece(const WarpLevel *e, int s, int f) {
+static const Piece *main_piece_of(const WarpLevel *e, int s, int f) {
   const Piece *best = NULL;
   for (int i = 0; i < e->st[s].npieces; i++) {
     const Piece *p = &e->st[s].pieces[i];
@@ -147,7 +147,7 @@ static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
 /* Adds what stage `s` makes of field `f`; the number of the new value. */
 static int32_t add_new(Making *k, int s, int f) {
   WarpLevel *e = k->e;
-  const Piece *p = main_piece(e, s, f);
+  const Piece *p = main_piece_of(e, s, f);
   if (e->base[s][p - e->st[s].pieces] < 0)
     add_body(k, s, p);
   WarpUse use = use_of(k, s, p, p->body->last->operands[piece_target(p, f)]);

@@ -1,4 +1,4 @@
-/* driver/data/values.c: single elements of fields of scalar type. f16 and bf16 are bits here. */
+/* driver/values.c: single elements of fields of scalar type. f16 and bf16 are bits here. */
 #include "driver/driver.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* driver/data/files.c: files that are written whole or not at all. */
+/* driver/files.c: files that are written whole or not at all. */
 #include "driver/driver.h"
 
 #include <errno.h>

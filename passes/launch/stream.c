@@ -6,8 +6,8 @@
  * on, if the instance comes behind in
  * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind
  * the barrier. */
-#include "passes/plan/estimate.h"
-#include "passes/lower/stream.h"
+#include "passes/weights.h"
+#include "passes/launch/stream.h"
 
 /* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
  * at `phase`. */

@@ -1,15 +1,14 @@
-/* passes/lower/walk.h: tiles that are walked by one thread (private to passes/).
+/* passes/plan/walk.h: tiles that are walked by one thread.
  *
  *   schedule-walk.c   the tile: its size, its rings, what it may be
- *   lower-walk.c      the kernel: pass lower-walk
+ *   walk-cost.c       and their time
  *
  * A tile gives out `chunk` rows (planes) of dimension 0. In the other dimensions it computes block[d] points, halo
  * included. */
 #ifndef STC_PASSES_WALK_H
 #define STC_PASSES_WALK_H
 
-#include "passes/lower/loops.h"
-#include "passes/lower/stream.h"
+#include "passes/launch/stream.h"
 
 /* Points of a tile of launch `l` under schedule `s` that are given out in dimension `d`; <= 0 if none. */
 int64_t walk_width(const Launch *l, const Schedule *s, int d);

@@ -1,5 +1,5 @@
 /* weights.c: what an op takes, the one table of it. */
-#include "passes/plan/estimate.h"
+#include "passes/weights.h"
 
 /* An op: additions of its type that take as long; instructions, those for arguments out of range among them; the same
  * with approximation allowed; operations on the pipe for f64 if it is of that type, on that for functions of any. */

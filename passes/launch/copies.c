@@ -8,7 +8,7 @@
  * version 0 of an older or younger self, a field of the same history whose new value is stored elsewhere, the host
  * exchanges their buffers and nothing is
  * stored: the buffers of a field's levels rotate. Else the last copy stays an instance's target, and it alone. */
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 
 /* The work on one launch of `n` instances at st. value[f] is the root that field f has at present, versions[f] how
  * often an instance computed f so far. For each field: is it a target; is it one of a stencil that keeps its old value

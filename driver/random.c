@@ -1,4 +1,4 @@
-/* driver/data/random.c: fields filled by rule: random numbers, and one value everywhere. */
+/* driver/random.c: fields filled by rule: random numbers, and one value everywhere. */
 #include "driver/driver.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* driver/cards.c: the card that a user or a driver names, in the table of backend/cards.def. */
+/* driver/explain/cards.c: the card that a user or a driver names, in the table of backend/cards.def. */
 #include "driver/explain/explain.h"
 
 #include <ctype.h>

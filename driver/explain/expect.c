@@ -1,4 +1,5 @@
-/* driver/expect.c: what the cost model expects of a build, to stand beside what was measured or to choose what is. */
+/* driver/explain/expect.c: what the cost model expects of a build, to stand beside what was measured or to choose what
+ * is. */
 #include "driver/explain/explain.h"
 
 #include <string.h>

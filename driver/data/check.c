@@ -1,4 +1,4 @@
-/* driver/check.c: a field against the reference. */
+/* driver/data/check.c: a field against the reference. */
 #include "driver/driver.h"
 
 #include <math.h>

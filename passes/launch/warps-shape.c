@@ -1,5 +1,5 @@
 /* warps-shape.c: the sizes of a tile of time over warps, and what they come to. */
-#include "passes/lower/warps.h"
+#include "passes/launch/warps.h"
 
 /* A core's blocks have no more warps together: each then has the registers that it needs. */
 enum { MOST_WARPS = 12 };

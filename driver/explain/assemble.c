@@ -1,4 +1,5 @@
-/* driver/assemble.c: ptxas, the assembler of NVIDIA's toolkit, which is a program of its own, where it is found. */
+/* driver/explain/assemble.c: ptxas, the assembler of NVIDIA's toolkit, which is a program of its own, where it is
+ * found. */
 #include "driver/explain/explain.h"
 
 #include <fcntl.h>

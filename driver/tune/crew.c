@@ -1,4 +1,4 @@
-/* driver/device/crew.c: several threads that work on trials. */
+/* driver/tune/crew.c: several threads that work on trials. */
 #include "driver/tune/trial.h"
 
 #include <pthread.h>

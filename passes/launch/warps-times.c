@@ -8,7 +8,7 @@
  * to several rows, to the last and the first of them); words(v) (u(v) - t(v)) summed is to be least. Whether each
  * number is at least k, for every k, are yes-or-no questions of which some imply others: the least is a minimum cut (J.
  * Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 22, 1976). */
-#include "passes/lower/warps.h"
+#include "passes/launch/warps.h"
 
 #include <limits.h>
 

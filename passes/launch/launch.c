@@ -1,7 +1,7 @@
-/* lower.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil
+/* launch.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil
  * instances can share a
  * launch. */
-#include "passes/lower/lower.h"
+#include "passes/launch/launch.h"
 
 #include <string.h>
 
@@ -65,131 +65,11 @@ static void note_writers(Launch *l) {
   l->first_write = place;
 }
 
-/* ---- time levels */
-
-const Stencil *last_level(const Module *m, int32_t *n) {
-  *n = m->nstencils / (m->time_tile > 0 ? m->time_tile : 1);
-  return m->stencils + (m->nstencils - *n);
-}
-
-/* The field that a probe's stencil `st` has as its target at level `level`; -1 if it is no probe's, or has none. */
-static int probe_target(const Module *m, const Stencil *st, int level) {
-  const Field *f = st->ntargets == 1 ? &m->fields[st->targets[0]] : NULL;
-  for (int i = 0; f && f->series && i < m->nfields; i++)
-    if (m->fields[i].series == f->series && m->fields[i].level == level)
-      return i;
-  return -1;
-}
-
-/* Gives `st`, which is of a probe, the target `field`. */
-static void set_probe_target(const Module *m, Stencil *st, int32_t field) {
-  int32_t *targets = ARENA_NEW(m->arena, int32_t);
-  Piece *piece = ARENA_NEW(m->arena, Piece);
-  targets[0] = field;
-  *piece = st->pieces[0];
-  piece->targets = st->targets = targets;
-  st->pieces = piece;
-}
-
-Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo) {
-  Stencil *r = ARENA_ARRAY(m->arena, Stencil, (int64_t)n * T);
-  for (int level = 0; level < T; level++)
-    for (int i = 0; i < n; i++) {
-      r[level * n + i] = st[i];
-      r[level * n + i].level = level;
-      r[level * n + i].extent = (Extent){{0}, {0}};
-      int target = probe_target(m, &st[i], level);
-      if (target >= 0)
-        set_probe_target(m, &r[level * n + i], target);
-    }
-  if (halo)
-    groups_halo(m, n * T, r);
-  return r;
-}
-
-/* ---- groups */
-
-int group_count(int n, const Stencil *st) {
-  int groups = n > 0;
-  for (int i = 1; i < n; i++)
-    groups += st[i].group != st[i - 1].group;
-  return groups;
-}
-
-int group_length(int n, const Stencil *st) {
-  int k = 1;
-  while (k < n && st[k].group == st[0].group)
-    k++;
-  return k;
-}
-
-Launch **group_launches(const Module *m, int n, const Stencil *st, int *count) {
-  Launch **l = ARENA_ARRAY(m->arena, Launch *, n + 1);
-  *count = 0;
-  for (int i = 0, k; i < n; i += k) {
-    k = group_length(n - i, st + i);
-    l[(*count)++] = launch_new(m, k, st + i, st, st + n);
-  }
-  return l;
-}
-
-bool is_history_stencil(const Module *m, const Stencil *st) {
-  for (int i = 0; i < st->ntargets; i++)
-    if (m->fields[st->targets[i]].past > 0)
-      return true;
-  return false;
-}
-
-bool is_probe_stencil(const Module *m, const Stencil *st) {
-  return st->ntargets == 1 && m->fields[st->targets[0]].series;
-}
-
-bool is_part_again(const Stencil *st, int i) {
-  return i > 0 && st[i].level == st[i - 1].level && strcmp(st[i].name, st[i - 1].name) == 0;
-}
-
-bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
-  int next = i;
-  if (is_part_again(st, i) && st[i].group == st[i - 1].group)
-    return false;
-  while (next < n && is_history_stencil(m, &st[next]))
-    next++;
-  return next == i || next == n || is_probe_stencil(m, &st[next]);
-}
-
-const char *said_name(Arena *a, const Stencil *st) {
-  Str s = {.arena = a};
-  for (const char *c = st->name; *c; c++)
-    str_addf(&s, strchr("+,/%\"\\", *c) || (unsigned char)*c <= ' ' ? "%%%02X" : "%c", (unsigned char)*c);
-  return s.s ? s.s : "";
-}
-
-const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st) {
-  Str s = {.arena = a};
-  for (int i = 0, last = -1; i < n; i++) {
-    if (!is_said_stencil(m, n, st, i))
-      continue;
-    str_addf(&s, "%s%s", last < 0 ? "" : st[last].group == st[i].group ? "+" : ",", said_name(a, &st[i]));
-    last = i;
-  }
-  return s.s ? s.s : "";
-}
-
-/* Gives the `k` instances at `st`, which are one launch, their extents; `end` is behind the last of the step. */
-static void part_halo(const Module *m, int k, Stencil *st, const Stencil *end) {
-  halo_compute(m, k, st, end, ARENA_ARRAY(m->arena, Extent, m->nfields), ARENA_ARRAY(m->arena, bool, m->nfields));
-}
-
-void groups_halo(const Module *m, int n, Stencil *st) {
-  for (int i = 0, k; i < n; i += k) {
-    k = group_length(n - i, st + i);
-    part_halo(m, k, st + i, st + n);
-  }
-}
+/* ---- launches of several steps */
 
 Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end) {
   Stencil *own = repeat_levels(m, n, step, 1, false);
-  part_halo(m, end - first, own + first, own + n);
+  launch_halo(m, end - first, own + first, own + n);
   return launch_new(m, end - first, own + first, own, own + n);
 }
 
@@ -595,4 +475,15 @@ int64_t launch_array_bytes(const Launch *l, const int32_t *cells) {
   for (int k = 0; k < n && sum < INT64_MAX / 2; k++)
     sum += slot[k].bytes;
   return sum;
+}
+
+/* ---- rows of arrays */
+
+/* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far
+ * from a store waits for it: such rows get ROW_CELLS more. */
+enum { PAGE_CELLS = 512 };
+
+int32_t row_cells(int32_t n) {
+  int32_t cells = (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS;
+  return cells % PAGE_CELLS == 0 ? cells + ROW_CELLS : cells;
 }

@@ -1,0 +1,70 @@
+/* groups.c: the step cut into groups of stencils, a launch each, and how that is written. */
+#include "passes/launch/launch.h"
+
+#include <string.h>
+
+int group_count(int n, const Stencil *st) {
+  int groups = n > 0;
+  for (int i = 1; i < n; i++)
+    groups += st[i].group != st[i - 1].group;
+  return groups;
+}
+
+int group_length(int n, const Stencil *st) {
+  int k = 1;
+  while (k < n && st[k].group == st[0].group)
+    k++;
+  return k;
+}
+
+Launch **group_launches(const Module *m, int n, const Stencil *st, int *count) {
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, n + 1);
+  *count = 0;
+  for (int i = 0, k; i < n; i += k) {
+    k = group_length(n - i, st + i);
+    l[(*count)++] = launch_new(m, k, st + i, st, st + n);
+  }
+  return l;
+}
+
+bool is_history_stencil(const Module *m, const Stencil *st) {
+  for (int i = 0; i < st->ntargets; i++)
+    if (m->fields[st->targets[i]].past > 0)
+      return true;
+  return false;
+}
+
+bool is_probe_stencil(const Module *m, const Stencil *st) {
+  return st->ntargets == 1 && m->fields[st->targets[0]].series;
+}
+
+bool is_part_again(const Stencil *st, int i) {
+  return i > 0 && st[i].level == st[i - 1].level && strcmp(st[i].name, st[i - 1].name) == 0;
+}
+
+bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
+  int next = i;
+  if (is_part_again(st, i) && st[i].group == st[i - 1].group)
+    return false;
+  while (next < n && is_history_stencil(m, &st[next]))
+    next++;
+  return next == i || next == n || is_probe_stencil(m, &st[next]);
+}
+
+const char *said_name(Arena *a, const Stencil *st) {
+  Str s = {.arena = a};
+  for (const char *c = st->name; *c; c++)
+    str_addf(&s, strchr("+,/%\"\\", *c) || (unsigned char)*c <= ' ' ? "%%%02X" : "%c", (unsigned char)*c);
+  return s.s ? s.s : "";
+}
+
+const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st) {
+  Str s = {.arena = a};
+  for (int i = 0, last = -1; i < n; i++) {
+    if (!is_said_stencil(m, n, st, i))
+      continue;
+    str_addf(&s, "%s%s", last < 0 ? "" : st[last].group == st[i].group ? "+" : ",", said_name(a, &st[i]));
+    last = i;
+  }
+  return s.s ? s.s : "";
+}

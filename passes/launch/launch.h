@@ -1,0 +1,224 @@
+/* passes/launch/launch.h: what plans and lowerings know of a program: its steps, the launches these are cut into, and
+ * what each of them reads, keeps and writes. Nothing here makes code.
+ *
+ *   ready.c          is a module what plans and lowerings take?
+ *   levels.c         a time step repeated
+ *   groups.c         the step cut into groups of stencils, a launch each
+ *   extents.c        Algorithm 2: the region that each instance of a launch must compute
+ *   pieces.c         the pieces of a stencil and their bodies
+ *   rules.c          which accesses need an outside rule
+ *   launch.c         Launch: what one launch (a sequence of stencil instances) reads from global memory, keeps in the
+ *                    tile and writes back
+ *   copies.c         copies that a launch need not make
+ *   single.c         launches of one stencil each
+ *
+ *   what a launch becomes in the families whose tiles are walked:
+ *   stream.h         lags and windows, from the accesses (stream.c, stream-early.c)
+ *   warps.h          levels of an equation in a pipeline of warps (warps.c)
+ *
+ * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the
+ * launch that have written
+ * it so far; version 0 is what global memory held before. A *near* access of a version above 0 needs another point's
+ * value (or goes
+ * through an outside rule), an *own* access the point's own. A *cell* is a place of the block's tile, a *coordinate*
+ * a place of the
+ * grid; an *image* is a cell whose coordinate lies beyond a periodic edge: it computes the point that it wraps to. */
+#ifndef STC_PASSES_LAUNCH_H
+#define STC_PASSES_LAUNCH_H
+
+#include "passes/passes.h"
+
+/* ---------------------------------------------------------------- ready.c */
+
+/* Are there only scalars in `m`, and does it move its time levels on itself? Else reports, for pass `pass`, which
+ * lowers or has candidates lowered, which pass has to run before. */
+bool lowering_ready(PassContext *c, const Module *m, const char *pass);
+/* Has every instance the region that pass halo gives it? Reports it if not. */
+bool extents_ready(PassContext *c, const Module *m, const char *pass);
+
+/* ---------------------------------------------------------------- levels.c */
+
+/* The instances of one time step of a module that was time-tiled or not: those of the last level, whose number is *n.
+ */
+const Stencil *last_level(const Module *m, int32_t *n);
+/* The `n` stencils at `st` (one time step) repeated T times with levels, sharing the bodies, and with extents by
+ * Algorithm 2 if `halo`. */
+Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo);
+/* Unrolls the step of `m` T times: the list of its stencils repeated once for each level, each with bodies of its own.
+ */
+void module_repeat(Module *m, int T);
+
+/* ---------------------------------------------------------------- groups.c */
+
+/* "gauss+st,dt,pde+history,probe": the groups of the `n` stencils at `st`, each of which is said by its name but for
+ * those that pass history made and that stay with a stencil of the program. It says any cut that can be, so that
+ * plan_cut reads it back. */
+const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);
+/* Is stencil number `i` of those at `st` a further part of the one before it? Parts of a grid have a stencil of rings
+ * and others in two parts, which have its name. */
+bool is_part_again(const Stencil *st, int i);
+/* Is stencil number `i` of the `n` at `st` said in such a text? A further part is if its launch is another. */
+bool is_said_stencil(const Module *m, int n, const Stencil *st, int i);
+/* The name by which it is said: that of `st`, what would not be read as a part of a name being %XX in hexadecimal. */
+const char *said_name(Arena *a, const Stencil *st);
+/* Is it one that pass history made? It stays with the stencil after it. */
+bool is_history_stencil(const Module *m, const Stencil *st);
+/* Is it one that pass probes made? Users do not name it. */
+bool is_probe_stencil(const Module *m, const Stencil *st);
+/* How many groups are there among the `n` instances at `st`? How many instances does the group of the first of them
+ * have? */
+int group_count(int n, const Stencil *st);
+int group_length(int n, const Stencil *st);
+
+/* ---------------------------------------------------------------- extents.c */
+
+/* Computes the extents of `n` consecutive stencil instances in order of execution, which are one launch, such that
+ * after them all targets that are not temp, and those temps that the instances behind them, up to `end`, want, are
+ * right on the output tile, into st[i].extent, and the extent on which each field must be there before the first of
+ * them into need (Module.nfields; has[f] false: not at all). Purely from the accesses. Mirror accesses reach as far to
+ * both sides. */
+void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has);
+/* Gives the `k` instances at `st`, which are one launch, their extents; `end` is behind the last of the step. */
+void launch_halo(const Module *m, int k, Stencil *st, const Stencil *end);
+/* Gives the `n` instances at `st` their extents, those of each group by themselves. */
+void groups_halo(const Module *m, int n, Stencil *st);
+
+/* ---------------------------------------------------------------- pieces.c */
+
+/* The piece that is likely to cover most: the first of those with the most free dimensions. */
+const Piece *main_piece(Arena *a, const Stencil *st);
+int main_piece_number(Arena *a, const Stencil *st);
+/* How many dimensions of `box` do not have a constant extent. The piece with the most of them is likely to cover most
+ * points. */
+int free_dimensions(Arena *a, const Box *box);
+/* Numbers the results in the body from 0; their number. */
+int32_t body_number(const Block *body);
+
+/* ---------------------------------------------------------------- rules.c */
+
+/* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the
+ * field's own, or OUTSIDE_NONE where the access stays inside the field's region for all params (or the field has no
+ * rule, and staying inside is checked at launch). */
+typedef struct Rules {
+  OutsideRule dim[MAX_RANK];
+} Rules;
+Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off);
+/* Does no dimension have a rule? */
+bool rules_none(const Rules *r);
+
+/* ---------------------------------------------------------------- launch.c */
+
+/* What a launch does with one field. */
+typedef struct FieldUse {
+  int32_t versions; /* how many instances write it; 0: it is only read, or not used */
+  bool fresh;       /* there is no version 0: a temp field that no launch before in the step wrote */
+  bool loaded;      /* version 0 is read from global memory */
+  bool stored;      /* it is to be in global memory after the launch */
+  bool paired;      /* it is read from one buffer and stored to another, which the host then swaps */
+  int32_t into;     /* paired: that other one is the buffer of field `into`, free before the launch, which that field's
+                       `from` names (a temp one, or see launch_store_over); -1: its own second */
+  int32_t from;     /* it is not stored: the host gives it the buffer that field `from`, which is stored to another, was
+                       read from; -1: no */
+  int32_t depth;    /* so many consecutive versions of it, at least 2, are alive at once */
+  int32_t own_loads; /* instances that need the point's own value of version 0 */
+  int32_t
+      *near; /* [version]: the last instance with a near access to it, -1: none; versions + 1 places, near[0] unused */
+  int32_t reach_lo[MAX_RANK], reach_hi[MAX_RANK]; /* how far near accesses reach down and up, in cells */
+} FieldUse;
+
+/* A version of a field. */
+typedef struct Version {
+  int32_t field, version;
+} Version;
+
+/* A launch: `n` instances in order, without copies that need not be made, their extents known, and what follows from
+ * them. */
+typedef struct Launch {
+  const Module *m;
+  int32_t n;
+  const Stencil *st;
+  const Version *sees; /* [instance * nfields + field]: what instances read in place of a field's present version; NULL:
+                          that itself */
+  const Stencil *first, *given; /* the first instance of the step or tile, and of those that the launch was made of:
+                                   what is between is in launches before */
+  int32_t ngiven;
+  int32_t first_level, steps;                  /* of the instances: level of the first, time steps they make */
+  Extent hull;                                 /* of the instances' extents: what a tile computes beyond its output */
+  bool wraps[MAX_RANK];                        /* halo cells beyond the edge are images in this dimension, */
+  Affine wrap_lo[MAX_RANK], wrap_hi[MAX_RANK]; /* of the points of this range */
+  FieldUse *use;                               /* Module.nfields */
+  const int32_t *writer, *first_write;         /* the instances that write field f, in order, are those from
+                                                  writer[first_write[f]] to before writer[first_write[f + 1]] */
+  const char *illegal; /* why these instances cannot share a launch (then the rest is not to be relied on), or NULL */
+} Launch;
+
+/* Analyses the `n` instances at `st`, in the array of all instances from `first` to before `end`: those before st are
+ * in launches before, those behind in launches after. A temp field lives in the launch only, unless one before has
+ * written it (it is loaded then) or one after reads what this one leaves (then it is stored). Lives in the module's
+ * arena, as the instances must. */
+Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
+/* Lets launch `l`, of one instance that computes no point twice, write a field over its oldest level where that is read
+ * at the point alone, in place of a buffer of its own: for kernels that read all of a point before they write it.
+ * Memory need not bring what is written over then. */
+void launch_store_over(Launch *l);
+/* Of which temp fields do the instances from `first` to before `end` need the values that were there before them? By
+ * number, in the module's arena; what it says of other fields means nothing. */
+bool *temps_wanted(const Module *m, const Stencil *first, const Stencil *end);
+/* The launch of the stencils from number `first` to before `end` of the `n` stencils of a step at `step`, with extents
+ * of its own. */
+Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int end);
+/* The launch of the last level's stencils of `m` repeated T times; with the module's own extents if it was tiled so. */
+Launch *tiled_launch(const Module *m, int T);
+/* The same for init `st`, which reads and writes global memory only. */
+Launch *init_launch_new(const Module *m, const Stencil *st);
+/* Does [alo, ahi] lie inside [lo, hi] for all params? */
+bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
+/* How many instances before number `i` write `field`: its present version there. */
+int launch_version(const Launch *l, int field, int i);
+/* Has `field` values before instance `i`? A temp field has none until an instance of the same time step has written it;
+ * what versions of steps before hold is needed by nobody, and may not have been computed where instance `i` is. */
+bool launch_holds(const Launch *l, int field, int i);
+/* What instance `i` reads for an access to `field`: its present version, or what that is a copy of. Field, rules and
+ * region are then alike. */
+Version launch_reads(const Launch *l, int field, int i);
+/* The field that target `f` of `st` becomes a copy of on its whole region, -1 if it is more than a copy. */
+int copied_field(const Module *m, const Stencil *st, int f);
+/* Drops from the instances of `l` the targets that are copies of other fields, but for those that have to be stored;
+ * wanted[f]: f is to be in global memory after the launch. Sets n, st, sees, and `from` of the uses. */
+void launch_drop_copies(Launch *l, const bool *wanted);
+/* Does `st` leave `field`, one of its targets, as it was at some points of the field's region? */
+bool stencil_keeps(const Module *m, const Stencil *st, int field);
+/* Is `field` a target of `st`? Of the piece? (index in its list, or -1) */
+int stencil_target(const Stencil *st, int field);
+int piece_target(const Piece *p, int field);
+/* Points of a tile of `cells` cells in dimension d that the launch can give out: equation (1) of the paper, W = B * E -
+ * halo; <= 0 if none.
+ */
+int64_t launch_width(const Launch *l, int d, int64_t cells);
+/* Bytes that the arrays for near accesses take for tiles of `cells` cells (equation (3)), those that are never alive
+ * together sharing memory as pass shared-alloc lets them. */
+int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
+
+/* Calls fn for each access in the bodies of `st`. */
+typedef void (*AccessFn)(void *user, const Piece *piece, int field, const int64_t *off);
+void stencil_accesses(const Stencil *st, AccessFn fn, void *user);
+
+/* Cells in a row of an array are a multiple of this, so that rows start at vector boundaries. */
+enum { ROW_CELLS = 16 };
+/* The cells of an array's row that has room for `n`. */
+int32_t row_cells(int32_t n);
+
+/* The launches of the step of `n` instances at `st`, one for each group; their number is *count. The instances' extents
+ * must be known. */
+Launch **group_launches(const Module *m, int n, const Stencil *st, int *count);
+
+/* ---------------------------------------------------------------- single.c */
+
+/* The launches of the inits of `m`, one for each. One of several targets becomes a kernel for each target, so that
+ * those of fields with data can be left out; then no target that an equation reads is written in place. */
+Launch **init_launches(const Module *m);
+/* The launches of the step of `n` stencils at `st`, when each stencil is alone in one, but for those of pass history,
+ * which are in that of the stencil behind them: that costs nothing. Their number is *count. */
+Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
+
+#endif

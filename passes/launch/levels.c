@@ -1,0 +1,78 @@
+/* levels.c: a time step repeated: its stencils once for each time level of a tile. */
+#include "passes/launch/launch.h"
+
+const Stencil *last_level(const Module *m, int32_t *n) {
+  *n = m->nstencils / (m->time_tile > 0 ? m->time_tile : 1);
+  return m->stencils + (m->nstencils - *n);
+}
+
+/* The field that a probe's stencil `st` has as its target at level `level`; -1 if it is no probe's, or has none. */
+static int probe_target(const Module *m, const Stencil *st, int level) {
+  const Field *f = st->ntargets == 1 ? &m->fields[st->targets[0]] : NULL;
+  for (int i = 0; f && f->series && i < m->nfields; i++)
+    if (m->fields[i].series == f->series && m->fields[i].level == level)
+      return i;
+  return -1;
+}
+
+/* Gives `st`, which is of a probe, the target `field`. */
+static void set_probe_target(const Module *m, Stencil *st, int32_t field) {
+  int32_t *targets = ARENA_NEW(m->arena, int32_t);
+  Piece *piece = ARENA_NEW(m->arena, Piece);
+  targets[0] = field;
+  *piece = st->pieces[0];
+  piece->targets = st->targets = targets;
+  st->pieces = piece;
+}
+
+Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool halo) {
+  Stencil *r = ARENA_ARRAY(m->arena, Stencil, (int64_t)n * T);
+  for (int level = 0; level < T; level++)
+    for (int i = 0; i < n; i++) {
+      r[level * n + i] = st[i];
+      r[level * n + i].level = level;
+      r[level * n + i].extent = (Extent){{0}, {0}};
+      int target = probe_target(m, &st[i], level);
+      if (target >= 0)
+        set_probe_target(m, &r[level * n + i], target);
+    }
+  if (halo)
+    groups_halo(m, n * T, r);
+  return r;
+}
+
+/* Gives `st` pieces and bodies of its own. */
+static void own_bodies(Arena *a, Stencil *st) {
+  Piece *pieces = ARENA_ARRAY(a, Piece, st->npieces);
+  for (int i = 0; i < st->npieces; i++) {
+    pieces[i] = st->pieces[i];
+    pieces[i].body = block_clone(a, st->pieces[i].body, NULL, NULL);
+  }
+  st->pieces = pieces;
+}
+
+/* Gives `st`, which is of level `level` > 0 and has a probe's field as its target, a field of that level's own. */
+static void own_series(Module *m, Stencil *st, int level) {
+  Field f = m->fields[st->targets[0]];
+  int32_t *targets = ARENA_NEW(m->arena, int32_t);
+  f.name = arena_printf(m->arena, "%s.%d", f.name, level);
+  for (int k = 2; module_find_field(m, f.name) >= 0; k++)
+    f.name = arena_printf(m->arena, "%s.%d.%d", m->fields[st->targets[0]].name, level, k);
+  f.level = level;
+  targets[0] = m->nfields;
+  st->targets = st->pieces[0].targets = targets;
+  ARENA_PUSH(m->arena, m->fields, m->nfields, f);
+}
+
+void module_repeat(Module *m, int T) {
+  int stencils = m->nstencils;
+  module_renumber(m);
+  m->stencils = repeat_levels(m, stencils, m->stencils, T, false);
+  m->nstencils = stencils * T;
+  m->time_tile = T;
+  for (int i = stencils; i < m->nstencils; i++)
+    own_bodies(m->arena, &m->stencils[i]);
+  for (int i = stencils; i < m->nstencils; i++)
+    if (is_probe_stencil(m, &m->stencils[i]))
+      own_series(m, &m->stencils[i], i / stencils);
+}

@@ -1,0 +1,27 @@
+/* pieces.c: the pieces of a stencil and their bodies: the one that covers most, the numbers of its values. */
+#include "passes/launch/launch.h"
+
+int32_t body_number(const Block *body) {
+  int32_t n = 0;
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  return n;
+}
+
+int free_dimensions(Arena *a, const Box *box) {
+  int n = 0;
+  for (int d = 0; d < box->rank; d++)
+    n += box_extent(a, box, d).n > 0;
+  return n;
+}
+
+int main_piece_number(Arena *a, const Stencil *st) {
+  int best = 0;
+  for (int i = 1; i < st->npieces; i++)
+    if (free_dimensions(a, &st->pieces[i].box) > free_dimensions(a, &st->pieces[best].box))
+      best = i;
+  return best;
+}
+
+const Piece *main_piece(Arena *a, const Stencil *st) { return &st->pieces[main_piece_number(a, st)]; }

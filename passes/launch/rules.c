@@ -1,0 +1,25 @@
+/* rules.c: which accesses can leave a field's region, and need its outside rule. */
+#include "passes/launch/launch.h"
+
+/* Is x + off <= y whatever the params are? */
+static bool always_below(Affine x, int64_t off, Affine y) {
+  int64_t diff;
+  return affine_diff(y, x, &diff) && off <= diff;
+}
+
+Rules access_rules(const Module *m, const Box *box, int field, const int64_t *off) {
+  const Field *f = &m->fields[field];
+  Rules r = {{OUTSIDE_NONE}};
+  for (int d = 0; d < m->grid.rank; d++) {
+    bool stays = always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d]);
+    r.dim[d] = stays ? OUTSIDE_NONE : f->outside;
+  }
+  return r;
+}
+
+bool rules_none(const Rules *r) {
+  for (int d = 0; d < MAX_RANK; d++)
+    if (r->dim[d] != OUTSIDE_NONE)
+      return false;
+  return true;
+}

@@ -1,0 +1,41 @@
+/* single.c: launches of one stencil each: those of the inits, and those of family naive. */
+#include "passes/launch/launch.h"
+
+/* Marks a field as read (a stencil_accesses callback). */
+static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
+  bool *reads = user;
+  (void)piece, (void)off;
+  reads[field] = true;
+}
+
+Launch **init_launches(const Module *m) {
+  Stencil *own = repeat_levels(m, m->ninits, m->inits, 1, false);
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, m->ninits);
+  for (int i = 0; i < m->ninits; i++) {
+    l[i] = init_launch_new(m, &own[i]);
+    if (own[i].ntargets == 1)
+      continue;
+    bool *reads = ARENA_ARRAY(m->arena, bool, m->nfields);
+    stencil_accesses(&own[i], mark_read, reads);
+    for (int t = 0; t < own[i].ntargets; t++)
+      l[i]->use[own[i].targets[t]].paired |= reads[own[i].targets[t]];
+  }
+  return l;
+}
+
+Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count) {
+  Stencil *own = repeat_levels(m, n, st, 1, false);
+  Launch **l = ARENA_ARRAY(m->arena, Launch *, n);
+  *count = 0;
+  for (int i = 0, k; i < n; i += k) {
+    for (k = 1; i + k < n && is_history_stencil(m, &own[i + k - 1]);)
+      k++;
+    l[*count] = launch_new(m, k, own + i, own, own + n);
+    if (l[*count]->n != 1) {
+      k = 1;
+      l[*count] = launch_new(m, 1, own + i, own, own + n);
+    }
+    ++*count;
+  }
+  return l;
+}
