@@ -58,12 +58,14 @@ static LLVMValueRef seen_from(Emit *e, const RowSum *row, LLVMValueRef far, int6
   return emit_cut(e, &e->here, row->same ? emit_int(e, &e->here, LLVMSub, far, row->same) : far, least, most);
 }
 
-/* The number `x` of the row of `coordinate` for the present time step: that of the last select, if it was of the same
- * row. */
-static LLVMValueRef renewed(Emit *e, const Value *coordinate, LLVMValueRef x) {
+/* The number `x` of the row of `coordinate`, which is `changes` and a constant, for the present time step: that of the
+ * last select, if it was of the same row. In a loop that is unrolled here the same coordinate is another number in each
+ * iteration. */
+static LLVMValueRef renewed(Emit *e, const Value *coordinate, LLVMValueRef changes, LLVMValueRef x) {
+  const RenewedRow *last = &e->row;
   LLVMBasicBlockRef block = LLVMGetInsertBlock(e->here.b);
-  if (e->row.coordinate != coordinate || e->row.block != block)
-    e->row = (RenewedRow){coordinate, block, e->target->renew(e, x, e->row.n + 1), e->row.n + 1};
+  if (last->coordinate != coordinate || last->changes != changes || last->block != block)
+    e->row = (RenewedRow){coordinate, changes, block, e->target->renew(e, x, last->n + 1), last->n + 1};
   return e->row.value;
 }
 
@@ -75,13 +77,14 @@ static LLVMValueRef test_row(Emit *e, const Value *v, const Op *loop, LLVMValueR
   if (!emit_row_sum(e, &e->here, v, loop, &row) || row.c < -MOST_ROWS || row.c > MOST_ROWS)
     return NULL;
   LLVMBuilderRef b = e->here.b;
-  LLVMValueRef x = LLVMBuildAdd(b, emit_value(e, row.changes), LLVMConstInt(e->i32, (uint64_t)row.c, 1), ""),
+  LLVMValueRef changes = emit_value(e, row.changes),
+               x = LLVMBuildAdd(b, changes, LLVMConstInt(e->i32, (uint64_t)row.c, 1), ""),
                first = seen_from(e, &row, lo, INT32_MIN, INT64_C(1) << 31),
                last = seen_from(e, &row, hi, INT32_MIN - INT64_C(1), INT32_MAX);
   LLVMValueRef rows = LLVMBuildAdd(b, LLVMBuildSub(b, last, first, ""), emit_i64(e, 1), "");
   rows = emit_intrinsic(e, b, "llvm.smax", 1, &e->i64, 2, (LLVMValueRef[]){rows, emit_i64(e, 0)});
   rows = emit_intrinsic(e, b, "llvm.smin", 1, &e->i64, 2, (LLVMValueRef[]){rows, emit_i64(e, UINT32_MAX)});
-  LLVMValueRef at = LLVMBuildSub(b, anew ? renewed(e, v, x) : x, LLVMBuildTrunc(b, first, e->i32, ""), "");
+  LLVMValueRef at = LLVMBuildSub(b, anew ? renewed(e, v, changes, x) : x, LLVMBuildTrunc(b, first, e->i32, ""), "");
   return LLVMBuildICmp(b, LLVMIntULT, at, LLVMBuildTrunc(b, rows, e->i32, ""), "");
 }
 

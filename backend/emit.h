@@ -105,10 +105,11 @@ typedef struct Walk {
   Turn *turns;
 } Walk;
 
-/* The row that selects were last made by: its coordinate, the block they are in, its number, and how many rows there
- * were before (Target.renew). */
+/* The row that selects were last made by: its coordinate, what of it changes in the loop, the block they are in, its
+ * number, and how many rows there were before (Target.renew). */
 typedef struct RenewedRow {
   const Value *coordinate;
+  LLVMValueRef changes;
   LLVMBasicBlockRef block;
   LLVMValueRef value;
   unsigned n;
