@@ -269,7 +269,9 @@ static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
 
 /* ---------------------------------------------------------------- exchanging */
 
-/* Which links need the launches at the cuts alone, and the lane. */
+/* Which links need the launches at the cuts alone, and the lane. A link to another rank never does: NCCL matches what
+ * two ranks send by its order, so both would have to come to the same answer, and each knows its own parts' launches.
+ */
 static void find_early(const StcPlan *p, NcclState *x, bool early) {
   const Split *s = p->split;
   for (int i = 0; i < x->nlinks; i++)
@@ -277,10 +279,7 @@ static void find_early(const StcPlan *p, NcclState *x, bool early) {
   for (int i = 0; i < x->nways && early; i++) {
     const Transfer *t = x->ways[i].t;
     bool *is = &x->links[x->ways[i].link].early;
-    if (s->part[t->from].plan)
-      *is = *is && cells_are_there(p, t);
-    if (s->part[t->to].plan)
-      *is = *is && cells_are_free(p, t);
+    *is = *is && s->part[t->from].plan && s->part[t->to].plan && cells_are_there(p, t) && cells_are_free(p, t);
   }
   x->lane = LANE_MAIN;
   for (int i = 0; i < x->nlinks; i++)
