@@ -251,6 +251,8 @@ static LLVMValueRef bytes_of(Emit *e, Place *p, int buffer, const LaneSum *s, in
   for (int d = 0; d < last - (last > 1); d++)
     if (s[d].lane)
       return NULL;
+  if (s[last].lane && s[last].most > INT32_MAX / size)
+    return NULL;
   if (s[last].lane)
     bytes = emit_int(e, p, LLVMMul, s[last].lane, LLVMConstInt(e->i32, (unsigned)size, 0));
   if (last < 2)
