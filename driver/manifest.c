@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5 };
+enum { SCHEMA_VERSION = 4, SCHEMA_WITH_POINTS = 5, SCHEMA_WITH_OVER = 6 };
 
 /* What every part of the manifest is made from. */
 typedef struct Writer {
@@ -655,11 +655,20 @@ static json_t *target(const Writer *w) {
   return o;
 }
 
+/* The least version whose readers know all that the manifest of `m` has. */
+static int schema_version(const Module *m) {
+  for (int i = 0; i < m->nkernels; i++)
+    for (int d = 0; d < MAX_RANK; d++)
+      if (m->kernels[i].over[d])
+        return SCHEMA_WITH_OVER;
+  return m->nlists || m->nprobes ? SCHEMA_WITH_POINTS : SCHEMA_VERSION;
+}
+
 char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
   Writer w = {ws->arena, p, m, t};
   json_t *o = json_object();
   set(o, "schema", json_string("stc-manifest"));
-  set(o, "schema_version", json_integer(m->nlists || m->nprobes ? SCHEMA_WITH_POINTS : SCHEMA_VERSION));
+  set(o, "schema_version", json_integer(schema_version(m)));
   set(o, "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING));
   set(o, "program", json_string(p->name));
   set(o, "target", target(&w));

@@ -15,7 +15,7 @@ from . import _arrays as arrays
 from ._driver import DRIVERS
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 
-MOST_VERSION = 4
+MOST_VERSION = 6
 
 
 class ArtifactRun(NamedTuple):
@@ -34,6 +34,9 @@ def load(manifest: Union[str, os.PathLike], artifact: Union[str, os.PathLike, No
         raise ValueError(f"{path} is no manifest of stc's")
     if data["schema_version"] > MOST_VERSION:
         raise ValueError(f"{path} has the schema version {data['schema_version']}, and this package knows those up to {MOST_VERSION}: update it")
+    unknown = [key for key in ("points", "probes") if key in data]
+    if unknown:
+        raise ValueError(f"{path} has {' and '.join(unknown)}, which stc.load cannot launch: use stc.compile, or stc run")
     return Artifact(data, Path(artifact) if artifact else path.with_suffix("." + data["target"]["artifact"]), device)
 
 
