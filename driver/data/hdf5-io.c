@@ -103,7 +103,9 @@ bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const 
   bool ok = set >= 0 && hdf5_put_numbers(set, "checksum", H5T_NATIVE_UINT64, 1, &sum);
   if (ok && n && values)
     ok = H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
-  *place = ok && n ? (int64_t)H5Dget_offset(set) : 0;
+  haddr_t offset = ok && n ? H5Dget_offset(set) : 0;
+  ok = ok && offset != HADDR_UNDEF;
+  *place = ok ? (int64_t)offset : 0;
   if (set >= 0)
     ok = H5Dclose(set) >= 0 && ok;
   H5Pclose(properties);

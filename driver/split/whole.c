@@ -117,7 +117,7 @@ static void copy_cells(const StcPlan *p, const PartPlan *part, int field, int wh
 static char *part_memory(StcPlan *p, const PartPlan *part, int field, StcStatus *s) {
   size_t bytes = part_bytes(part, field);
   char *memory = calloc(bytes + 1, 1);
-  if (!memory && p->split->net)
+  if (!memory && p->split->net && p->split->net->size > 1)
     split_die(p, part->module->fields[field].name, (double)bytes);
   if (!memory)
     *s = computer_no_room(p->w.context, "a copy of field", part->module->fields[field].name, (double)bytes);
