@@ -47,7 +47,10 @@ StcStatus nccl_check(StcPlan *p, const Nccl *n, int e, const char *what) {
   if (e == NCCL_SUCCESS || e == NCCL_IN_PROGRESS)
     return STC_OK;
   const char *more = n->last_error ? n->last_error(NULL) : NULL;
-  diag_error(p->w.diags, no_loc(), "nccl: %s: %s%s%s", what, n->words(e), more && *more ? ": " : "",
-             more && *more ? more : "");
+  if (n->why)
+    snprintf(n->why, NCCL_WHY, "%s: %s%s%s", what, n->words(e), more && *more ? ": " : "", more && *more ? more : "");
+  else
+    diag_error(p->w.diags, no_loc(), "nccl: %s: %s%s%s", what, n->words(e), more && *more ? ": " : "",
+               more && *more ? more : "");
   return STC_DEVICE;
 }

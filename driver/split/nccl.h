@@ -12,9 +12,12 @@ typedef struct NcclId {
 } NcclId;
 enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7, NCCL_BYTES = 0, NCCL_WITH_MESSAGES = 2700 };
 
-/* The functions; each but the last two returns 0, or the number of an error. */
+/* The functions; each but the last two returns 0, or the number of an error. why: while it is not NULL, what goes wrong
+ * is written there, for NCCL_WHY characters, and is no error yet. */
+enum { NCCL_WHY = 200 };
 typedef struct Nccl {
   void *library;
+  char *why;
   int (*version)(int *out);
   int (*unique_id)(NcclId *out);
   int (*join)(void **communicator, int n, NcclId id, int rank);
@@ -31,7 +34,7 @@ typedef struct Nccl {
 
 /* Opens the library. Else returns what is missing and what to do; the text needs no freeing. */
 const char *nccl_load(Nccl *n);
-/* STC_OK if `e` is success, else an error that says what `what` was. */
+/* STC_OK if `e` is success, else STC_DEVICE and an error that says what `what` was. */
 StcStatus nccl_check(StcPlan *p, const Nccl *n, int e, const char *what);
 
 #endif

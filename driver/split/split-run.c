@@ -45,6 +45,7 @@ static StcStatus run_parts(StcPlan *p, int64_t steps, bool early) {
       name_part(p, i);
   }
   split->age += steps;
+  split->ran = steps;
   p->done += s ? 0 : steps;
   return s;
 }

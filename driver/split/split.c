@@ -201,7 +201,6 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   part->plan->inits_done = !s->lean;
   if (!st)
     plan_warned(part->plan);
-  part->slot_is_early = ARENA_ARRAY(part->plan->w.arena, bool, part->plan->nslots + 1);
   part->module = part->plan->module;
   part->scalars = part->plan->scalars;
   return st ? st : watching_add_part(p, i, part_device(a, i), n, defines);

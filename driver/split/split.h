@@ -33,12 +33,14 @@ enum { LANE_SEND = 1, LANE_EDGES = 2 };
 
 /* The last launch of sequence `seq`, with `left` more steps before an exchange, in ranges [lo .. hi] of rows along the
  * dimension: those that others wait for at either end, and the rest; if not `apart` all is in the rest. wanted: an
- * exchange follows. scalars: with which to make each (of the part's module). */
+ * exchange follows; early: then, by field of the part, may it be sent before the launch is done everywhere? scalars:
+ * with which to make each (of the part's module). */
 enum { WINDOW_LOW, WINDOW_HIGH, WINDOW_REST, WINDOWS };
 typedef struct Windows {
   const HostSeq *seq;
   int64_t left;
   bool wanted, apart;
+  const bool *early;
   int dimension; /* -1: none */
   int64_t lo[WINDOWS], hi[WINDOWS];
   const Const *scalars[WINDOWS];
@@ -55,7 +57,6 @@ typedef struct PartPlan {
   int64_t at[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   Windows *windows;    /* that were needed so far */
   const Windows *made; /* those of the last steps */
-  bool *slot_is_early; /* by slot of the plan: its memory is written by their launch, and not read */
 } PartPlan;
 
 /* Runs of memory of one box in two arrays: `n` bytes each, the first at bytes from and to of the arrays, and so for
@@ -95,10 +96,10 @@ typedef struct Transport Transport;
 typedef struct Watching Watching;
 
 /* A plan's parts. parts: how many there are in each dimension. every: after so many steps at most ghost cells are
- * brought up to date; age: steps made since. net: the ranks that the parts are dealt out to, NULL: there is one. Those
- * of this rank are numbers begin .. end - 1. lean: no rank has the whole grid: parts run their own inits, and fields
- * are read and written part by part. touched: some were set, without their ghost cells. agreed: what was begun last has
- * ended on this rank as all others know. */
+ * brought up to date; age: steps made since; ran: those made in one go last. net: the ranks that the parts are dealt
+ * out to, NULL: there is one. Those of this rank are numbers begin .. end - 1. lean: no rank has the whole grid: parts
+ * run their own inits, and fields are read and written part by part. touched: some were set, without their ghost cells.
+ * agreed: what was begun last has ended on this rank as all others know. */
 struct Split {
   StcProgram *program;
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
@@ -110,7 +111,7 @@ struct Split {
   int nwatching;
   Watching *watching; /* evaluate.c's, of reductions and then probes, if lean */
   int begin, end;
-  int64_t every, age;
+  int64_t every, age, ran;
   int ntransfers;
   Transfer *transfers;      /* of all fields that steps change */
   FieldTransfers *of_field; /* by field, of those that were asked for */
@@ -138,8 +139,8 @@ extern const Transport transport_copy, transport_peer, transport_nccl;
  * ready. All ranks call it. */
 StcStatus transports_open(StcPlan *p);
 /* Connects all GPUs by NCCL, and sets the transport. If that cannot be, `why` says what is missing, on all ranks the
- * same; else it is empty. */
-StcStatus nccl_open(StcPlan *p, char why[256]);
+ * same; else it is empty. tried: nothing was missing, but it failed. */
+StcStatus nccl_open(StcPlan *p, char why[256], bool *tried);
 /* Between parts of several ranks: those of this one by `transport`, the others by s->net. With a status already, what
  * is sent is of no value, but sent nevertheless: others wait for it. early: behind windows_run with `early`, which is
  * of use where all devices carry cells beside their launches (mpi_flows). */
@@ -223,6 +224,9 @@ void net_message(Net *net, int peer, bool send, void *data, size_t size);
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
 /* Has part `i` make `steps` steps; early: transport->early follows at once. */
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
+/* Has cells_are_there and cells_are_free say of part `i` of this rank what they will behind windows_run of as many
+ * steps as there are from one exchange to the next, with `early`. */
+void windows_foresee(StcPlan *p, int i);
 /* Does each launch of a part's plan, which is prepared, compute no more than those behind it need? */
 bool launches_trimmed(const StcPlan *q);
 /* Before the whole of a part's last launch is done, when its LANE_EDGES has come to its mark: are the cells of the

@@ -12,11 +12,12 @@
  * nobody would hear of a rank that has failed. */
 enum { EXCHANGES_AHEAD = 32 };
 
-/* The transfers from one part to another, one of which is here. early: its cells need the launches at the cuts alone.
- */
+/* The transfers from one part to another, one of which is here. early: its cells need the launches at the cuts alone;
+ * agreed: between ranks, both have found that this is so where all steps from one exchange to the next are made in one
+ * go. */
 typedef struct Link {
   int from, to;
-  bool early;
+  bool early, agreed;
 } Link;
 /* A transfer of a link (NULL: both parts are on one GPU); memory on either part's device, where its cells are brought
  * together, NULL: they lie so. */
@@ -114,7 +115,7 @@ static int find_link(StcPlan *p, NcclState *x, const Transfer *t) {
   for (int i = x->nlinks - 1; i >= 0; i--)
     if (x->links[i].from == t->from && x->links[i].to == t->to)
       return i;
-  ARENA_PUSH(p->w.arena, x->links, x->nlinks, ((Link){t->from, t->to, false}));
+  ARENA_PUSH(p->w.arena, x->links, x->nlinks, ((Link){.from = t->from, .to = t->to}));
   return x->nlinks - 1;
 }
 
@@ -162,9 +163,9 @@ static void find_gpus(StcPlan *p, NcclState *x) {
 static StcStatus join_gpus(StcPlan *p, NcclState *x) {
   Net *net = p->split->net;
   NcclId id = {{0}};
+  int who;
   StcStatus s = split_leads(p->split) ? nccl_check(p, &x->nccl, x->nccl.unique_id(&id), "beginning") : STC_OK;
-  s = split_agree(p, s);
-  if (s)
+  if (net_agree(net, s, &who))
     return s;
   if (net)
     net->broadcast(net, &id, sizeof id, 0);
@@ -269,17 +270,59 @@ static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
 
 /* ---------------------------------------------------------------- exchanging */
 
-/* Which links need the launches at the cuts alone, and the lane. A link to another rank never does: NCCL matches what
- * two ranks send by its order, so both would have to come to the same answer, and each knows its own parts' launches.
- */
-static void find_early(const StcPlan *p, NcclState *x, bool early) {
+/* The rank at the other end of the link, -1: this one. */
+static int link_peer(const Split *s, const Link *l) {
+  const PartPlan *from = &s->part[l->from], *to = &s->part[l->to];
+  return from->plan && to->plan ? -1 : from->plan ? to->rank : from->rank;
+}
+
+/* Sets `early` of the links as far as it is known here. */
+static void find_early_here(const StcPlan *p, NcclState *x) {
   const Split *s = p->split;
   for (int i = 0; i < x->nlinks; i++)
-    x->links[i].early = early;
-  for (int i = 0; i < x->nways && early; i++) {
+    x->links[i].early = true;
+  for (int i = 0; i < x->nways; i++) {
     const Transfer *t = x->ways[i].t;
-    bool *is = &x->links[x->ways[i].link].early;
-    *is = *is && s->part[t->from].plan && s->part[t->to].plan && cells_are_there(p, t) && cells_are_free(p, t);
+    bool there = !s->part[t->from].plan || cells_are_there(p, t), free = !s->part[t->to].plan || cells_are_free(p, t);
+    x->links[x->ways[i].link].early &= there && free;
+  }
+}
+
+/* All ranks: has both ends of each link between two of them know whether it can be early. NCCL matches what they send
+ * by its order, so they must come to the same answer, and each knows its own parts' launches. */
+static void agree_early(StcPlan *p, NcclState *x) {
+  const Split *s = p->split;
+  bool *mine = ARENA_ARRAY(p->w.arena, bool, x->nlinks + 1), *theirs = ARENA_ARRAY(p->w.arena, bool, x->nlinks + 1);
+  NetMessage *messages = ARENA_ARRAY(p->w.arena, NetMessage, 2 * x->nlinks + 1);
+  int n = 0;
+  for (int i = s->begin; i < s->end; i++)
+    windows_foresee(p, i);
+  find_early_here(p, x);
+  for (int i = 0; i < x->nlinks; i++) {
+    const Link *l = &x->links[i];
+    int peer = link_peer(s, l), tag = (int)(((int64_t)l->from * s->nparts + l->to) % NET_TAGS);
+    mine[i] = l->early;
+    if (peer < 0)
+      continue;
+    messages[n++] = (NetMessage){peer, tag, true, &mine[i], sizeof mine[i]};
+    messages[n++] = (NetMessage){peer, tag, false, &theirs[i], sizeof theirs[i]};
+  }
+  if (n) {
+    s->net->start(s->net, n, messages);
+    s->net->finish(s->net);
+  }
+  for (int i = 0; i < x->nlinks; i++)
+    x->links[i].agreed = mine[i] && theirs[i];
+}
+
+/* Which links need the launches at the cuts alone, and the lane. */
+static void find_early(const StcPlan *p, NcclState *x, bool early) {
+  const Split *s = p->split;
+  find_early_here(p, x);
+  for (int i = 0; i < x->nlinks; i++) {
+    Link *l = &x->links[i];
+    bool can = link_peer(s, l) < 0 ? l->early : l->agreed && s->ran == s->every;
+    l->early = early && can;
   }
   x->lane = LANE_MAIN;
   for (int i = 0; i < x->nlinks; i++)
@@ -429,9 +472,61 @@ static StcStatus exchange_ways(StcPlan *p, bool early) {
   return st || ++x->ahead < EXCHANGES_AHEAD ? st : nccl_wait(p, st);
 }
 
-/* NCCL makes its connections with the first messages, which takes a fifth of a second: so ghost cells, which have no
- * values yet, are exchanged here once. */
-StcStatus nccl_open(StcPlan *p, char why[256]) {
+/* How connecting went on a rank: its status, and what NCCL said if it was that which failed. */
+typedef struct Outcome {
+  StcStatus status;
+  char why[NCCL_WHY];
+} Outcome;
+
+/* That of all ranks: STC_OK if all are connected, or if NCCL failed and nothing else did: `why` says on which rank and
+ * how then. A rank that is well while another is not has been told by that one, or waits for nobody. */
+static StcStatus share_outcome(StcPlan *p, const Outcome *mine, char why[256]) {
+  Net *net = p->split->net;
+  int size = net ? net->size : 1;
+  Outcome all[size];
+  if (net)
+    net->gather(net, mine, sizeof *mine, all);
+  else
+    all[0] = *mine;
+  for (int i = 0; i < size; i++) {
+    if (all[i].status && !all[i].why[0])
+      return split_agree(p, mine->status);
+    if (all[i].status && !why[0] && size > 1)
+      snprintf(why, 256, "on rank %d, %s", i, all[i].why);
+    else if (all[i].status && !why[0])
+      snprintf(why, 256, "%s", all[i].why);
+  }
+  return STC_OK;
+}
+
+/* Connects all GPUs. NCCL makes its connections with the first messages, which takes a fifth of a second: so ghost
+ * cells, which have no values yet, are exchanged here once. If it fails all is as it was before, and `why` is not
+ * empty. */
+static StcStatus connect_gpus(StcPlan *p, NcclState *x, char why[256]) {
+  Split *s = p->split;
+  Outcome mine = {0};
+  int who = 0;
+  x->nccl.why = mine.why;
+  mine.status = join_gpus(p, x);
+  bool joined = !net_agree(s->net, mine.status, &who);
+  if (joined)
+    agree_early(p, x);
+  if (joined)
+    mine.status = nccl_wait(p, exchange_ways(p, false));
+  x->nccl.why = NULL;
+  StcStatus st = share_outcome(p, &mine, why);
+  if (st || !why[0])
+    return st;
+  give_up(p);
+  nccl_close(p);
+  s->transport = NULL;
+  s->broken = false;
+  if (s->net)
+    s->net->failed = -1;
+  return STC_OK;
+}
+
+StcStatus nccl_open(StcPlan *p, char why[256], bool *tried) {
   Split *s = p->split;
   NcclState *x = ARENA_NEW(p->w.arena, NcclState);
   const char *missing = nccl_load(&x->nccl);
@@ -447,10 +542,10 @@ StcStatus nccl_open(StcPlan *p, char why[256]) {
   s->state = x;
   find_gpus(p, x);
   StcStatus st = split_agree(p, find_ways(p, x));
-  if (st || x->n < 2)
-    return st;
-  st = split_agree(p, join_gpus(p, x));
-  return st ? st : nccl_wait(p, exchange_ways(p, false));
+  if (!st && x->n > 1)
+    st = connect_gpus(p, x, why);
+  *tried = why[0];
+  return st;
 }
 
 static StcStatus nccl_exchange(StcPlan *p) { return exchange_ways(p, false); }

@@ -24,11 +24,16 @@ static StcStatus check_asked(StcPlan *p) {
   return STC_OK;
 }
 
-/* Tries NCCL. Unless it was asked for, what is missing is no error. */
+/* Tries NCCL. Unless it was asked for, what is missing is no error; that it fails is worth a word. */
 static StcStatus try_nccl(StcPlan *p) {
   char why[256] = "";
-  StcStatus s = nccl_open(p, why);
-  p->split->why = why[0] ? arena_strdup(p->w.arena, why) : NULL;
+  bool tried = false;
+  StcStatus s = nccl_open(p, why, &tried);
+  p->split->why = why[0] && !tried ? arena_strdup(p->w.arena, why) : NULL;
+  if (!s && tried && !asked(p->split, "nccl"))
+    diag_warning(p->w.diags, no_loc(),
+                 "ghost cells go by MPI, which is slower, since NCCL failed: %s; --split=:mpi is for not trying it",
+                 why);
   if (s || !why[0] || !asked(p->split, "nccl"))
     return s;
   diag_error(p->w.diags, no_loc(),

@@ -124,6 +124,41 @@ static bool part_rows(Windows *w, int64_t low, int64_t high, int64_t tile) {
   return true;
 }
 
+/* Marks the slots that the last launch of the sequence, and those beside it, read (`reads`) or write. */
+static void mark_slots(const StcPlan *q, const HostSeq *seq, bool reads, bool value, bool *slots) {
+  const Module *m = q->build->code.module;
+  for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++) {
+    const Kernel *k = &m->kernels[kernel_chosen(m, seq->ops[i].a, q->scalars)];
+    for (int a = 0; a < k->nargs; a++)
+      if (k->args[a].kind == KARG_BUFFER && (reads ? k->args[a].reads : k->args[a].writes))
+        slots[q->slot_of_buffer[k->args[a].index]] = value;
+  }
+}
+
+/* By field of the plan: is what it is behind the sequence written by that launch, and nothing that the launch reads?
+ * What buffers stand for now does not matter: runs of the sequence exchange it in one way. */
+static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
+  const Module *m = q->build->code.module;
+  bool *slots = ARENA_ARRAY(q->w.arena, bool, q->nslots + 1), *out = ARENA_ARRAY(q->w.arena, bool, m->nfields + 1);
+  int32_t at[m->nbuffers + 1];
+  mark_slots(q, seq, false, true, slots);
+  mark_slots(q, seq, true, false, slots);
+  for (int b = 0; b < m->nbuffers; b++)
+    at[b] = q->slot_of_buffer[b];
+  for (int i = last_launch(seq); i < seq->nops; i++) {
+    const HostOp *op = &seq->ops[i];
+    if (op->kind != HOST_SWAP)
+      continue;
+    int32_t t = at[op->a];
+    at[op->a] = at[op->b];
+    at[op->b] = t;
+  }
+  for (int b = 0; b < m->nbuffers; b++)
+    if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0)
+      out[m->buffers[b].field] = slots[at[b]];
+  return out;
+}
+
 /* Makes the windows for the sequence with `left` more steps before an exchange; apart: in several, if there are tiles
  * enough. */
 static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
@@ -136,6 +171,7 @@ static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_
   const Const *all = w->scalars[WINDOW_REST] = tile ? needed(p, part, left) : q->scalars;
   if (!tile || !apart)
     return w;
+  w->early = early_fields(q, seq);
   w->lo[WINDOW_REST] = all[q->module->part->gives.lo[d].t[0].scalar].i;
   w->hi[WINDOW_REST] = all[q->module->part->gives.hi[d].t[0].scalar].i;
   rows_for_others(p, i, d, &low, &high);
@@ -225,39 +261,22 @@ static StcStatus launch_windows(StcPlan *q, Windows *w) {
   return s ? s : follow_window(q, w, LANE_MAIN, WINDOW_REST);
 }
 
-/* Which fields of the part can be sent before the last launch of the sequence is done everywhere: those that it writes
- * and does not read. The slots are those before the swaps. */
-static void note_early(PartPlan *part, const Windows *w) {
-  const StcPlan *q = part->plan;
-  const Module *m = q->build->code.module;
-  memset(part->slot_is_early, 0, sizeof *part->slot_is_early * (size_t)q->nslots);
-  for (int round = 0; round < 2; round++)
-    for (int i = last_launch(w->seq); i < w->seq->nops && w->seq->ops[i].kind == HOST_LAUNCH; i++) {
-      const Kernel *k = &m->kernels[kernel_chosen(m, w->seq->ops[i].a, q->scalars)];
-      for (int a = 0; a < k->nargs; a++)
-        if (k->args[a].kind == KARG_BUFFER && (round ? k->args[a].reads : k->args[a].writes))
-          part->slot_is_early[q->slot_of_buffer[k->args[a].index]] = !round;
-    }
-}
-
 /* What a sequence hands to its guarded part. */
 typedef struct LastSteps {
-  PartPlan *part;
+  StcPlan *plan;
   Windows *w;
 } LastSteps;
 
 /* The sequence, its last launch in windows. */
 static StcStatus run_sequence(void *arg) {
   LastSteps *x = arg;
-  StcPlan *q = x->part->plan;
+  StcPlan *q = x->plan;
   Device *d = &q->device;
   Windows *w = x->w;
   int first = last_launch(w->seq), behind = first;
   while (behind < w->seq->nops && w->seq->ops[behind].kind == HOST_LAUNCH)
     behind++;
   StcStatus s = plan_ops(q, first, w->seq->ops);
-  if (!s && w->wanted)
-    note_early(x->part, w);
   if (!s)
     s = w->apart ? launch_windows(q, w) : in_window(q, w, WINDOW_REST, launch_whole);
   if (!s)
@@ -305,8 +324,7 @@ static StcStatus run_whole(StcPlan *p, int i, int64_t steps) {
 
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
   Split *split = p->split;
-  PartPlan *part = &split->part[i];
-  StcPlan *q = part->plan;
+  StcPlan *q = split->part[i].plan;
   StcStatus s = STC_OK;
   if (q->device.kind->whole)
     return run_whole(p, i, steps);
@@ -315,18 +333,26 @@ StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early) {
     if (!seq)
       return plan_run_steps(q, left, false, NULL);
     int64_t behind = split->every - split->age - steps + left - seq->steps;
-    LastSteps x = {part, find_windows(p, i, seq, behind, early && left == seq->steps)};
+    LastSteps x = {q, find_windows(p, i, seq, behind, early && left == seq->steps)};
     s = workspace_guard(&q->w, run_sequence, &x);
     left -= seq->steps;
   }
   return s;
 }
 
+void windows_foresee(StcPlan *p, int i) {
+  const StcPlan *q = p->split->part[i].plan;
+  int64_t before;
+  const HostSeq *seq = last_sequence(q, p->split->every, &before);
+  if (seq)
+    find_windows(p, i, seq, 0, true);
+}
+
 bool cells_are_there(const StcPlan *p, const Transfer *t) {
   const PartPlan *x = &p->split->part[t->from];
   const Windows *w = x->made;
-  int d = w->dimension;
-  if (!w->apart || !x->slot_is_early[x->plan->slot_of_field[t->field]])
+  int d = w ? w->dimension : -1;
+  if (d < 0 || !w->apart || !w->early[t->field])
     return false;
   int64_t lo = t->lo[d] - t->shift[d], hi = t->hi[d] - t->shift[d];
   return (lo >= w->lo[WINDOW_LOW] && hi <= w->hi[WINDOW_LOW]) || (lo >= w->lo[WINDOW_HIGH] && hi <= w->hi[WINDOW_HIGH]);
@@ -335,8 +361,8 @@ bool cells_are_there(const StcPlan *p, const Transfer *t) {
 bool cells_are_free(const StcPlan *p, const Transfer *t) {
   const PartPlan *y = &p->split->part[t->to];
   const Windows *w = y->made;
-  int d = w->dimension;
-  if (!w->apart || !y->slot_is_early[y->plan->slot_of_field[t->field]])
+  int d = w ? w->dimension : -1;
+  if (d < 0 || !w->apart || !w->early[t->field])
     return false;
   return t->hi[d] < w->lo[WINDOW_REST] || t->lo[d] > w->hi[WINDOW_REST];
 }

@@ -85,7 +85,11 @@ const char *ncclGetLastError(void *c) { return (void)c, "the stand-in's words"; 
 typedef struct Id {
   char bytes[128];
 } Id;
-int ncclGetUniqueId(Id *id) { return memset(id, 0, sizeof *id), strcpy(id->bytes, "standin"), SUCCESS; }
+int ncclGetUniqueId(Id *id) {
+  if (to_fail("ncclGetUniqueId"))
+    return SYSTEM_ERROR;
+  return memset(id, 0, sizeof *id), strcpy(id->bytes, "standin"), SUCCESS;
+}
 
 int ncclCommInitRank(void **out, int n, Id id, int rank) {
   call("nccl join %d of %d", rank, n);
@@ -171,9 +175,9 @@ int ncclCommGetAsyncError(void *c, int *error) {
 
 int ncclGroupStart(void) { return rt.depth++, SUCCESS; }
 
-/* Adds a message to the group. */
-static int add(Communicator *c, bool send, void *data, size_t size, int type, int peer) {
-  call("nccl %s %d %zu", send ? "send" : "receive", peer, size);
+/* Adds a message to the group; `stream`: NULL is where launches are that are in no lane of their own. */
+static int add(Communicator *c, bool send, void *data, size_t size, int type, int peer, const void *stream) {
+  call("%snccl %s %d %zu", stream ? "beside " : "", send ? "send" : "receive", peer, size);
   if (to_fail(send ? "ncclSend" : "ncclRecv"))
     return SYSTEM_ERROR;
   if (!c->used || type || peer < 0 || peer >= c->n || peer == c->rank || !data || rt.depth != 1 || rt.n == MAX_MESSAGES)
@@ -182,10 +186,10 @@ static int add(Communicator *c, bool send, void *data, size_t size, int type, in
   return SUCCESS;
 }
 int ncclSend(const void *data, size_t size, int type, int peer, void *c, void *stream) {
-  return (void)stream, add(c, true, (void *)(uintptr_t)data, size, type, peer);
+  return add(c, true, (void *)(uintptr_t)data, size, type, peer, stream);
 }
 int ncclRecv(void *data, size_t size, int type, int peer, void *c, void *stream) {
-  return (void)stream, add(c, false, data, size, type, peer);
+  return add(c, false, data, size, type, peer, stream);
 }
 
 int ncclGroupEnd(void) {
