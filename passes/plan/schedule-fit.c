@@ -1,8 +1,8 @@
 /* schedule-fit.c: tiles of walks of planes that are fitted to the grid. Beyond the grid there is nothing to compute, so
  * the first tile of a row may begin with the grid's first point and the last one may give out all up to its end: tiles
  * of W points with a halo of H on both sides are then ceil((N - 2 H) / (W - 2 H)), not ceil(N / (W - 2 H)). That holds
- * in the dimensions that are not walked, where nothing reads beyond the grid: neither images of points (periodic rules)
- * nor cells of a field that is larger than the grid. */
+ * in the dimensions that are not walked, and that the grid is not cut along, where nothing reads beyond the grid:
+ * neither images of points (periodic rules) nor cells of a field that is larger than the grid. */
 #include "passes/plan/schedule.h"
 
 /* Is the region of field number `f` of launch `l` within the grid in dimension `d`, and read where it is? */
@@ -14,10 +14,16 @@ static bool is_within(const Stream *p, int f, int d) {
          affine_diff(m->grid.hi[d], box->hi[d], &behind) && behind >= 0;
 }
 
-/* May tiles be fitted in dimension `d`? In a part of a grid they are not: beyond it are other parts. */
+/* Is the module for a part of a grid that is cut along dimension `d`? Beyond it are other parts. */
+static bool is_cut(const Module *m, int d) {
+  return m->part && !(affine_equal(m->part->own.lo[d], m->part->whole.lo[d]) &&
+                      affine_equal(m->part->own.hi[d], m->part->whole.hi[d]));
+}
+
+/* May tiles be fitted in dimension `d`? */
 static bool can_fit(const Stream *p, int d) {
   const Module *m = p->l->m;
-  bool can = m->grid.rank == MAX_RANK && d > 0 && !p->alone && !m->part && !p->l->wraps[d];
+  bool can = m->grid.rank == MAX_RANK && d > 0 && !p->alone && !is_cut(m, d) && !p->l->wraps[d];
   for (int f = 0; f < m->nfields && can; f++)
     if (p->l->use[f].loaded || p->l->use[f].stored || p->l->use[f].versions)
       can = is_within(p, f, d);
