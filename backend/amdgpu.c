@@ -129,6 +129,36 @@ static const GfxLimits *find_limits(const char *cpu) {
   return NULL;
 }
 
+/* What passes are told of it. */
+static TargetInfo info_of(const GfxLimits *l) {
+  return (TargetInfo){.name = "amdgpu",
+                      .cpu = l->cpu,
+                      .simt = true,
+                      .lanes = l->lanes,
+                      .lane_bytes = INT64_C(1) << 31,
+                      .max_threads = 1024,
+                      .max_block = {1024, 1024, 1024},
+                      .max_grid = {INT32_MAX, 65535, 65535},
+                      .shared_bytes = (int64_t)l->lds_kib << 10,
+                      .max_shared_bytes = (int64_t)l->lds_kib << 10,
+                      .shared_per_core = (int64_t)l->lds_kib << 10,
+                      .max_threads_per_core = l->lanes == 64 ? 2048 : 1024,
+                      .registers_per_core = l->registers_kib << 8,
+                      .most_registers = l->registers_kib == 512 ? 512 : 256,
+                      .word_registers = l->registers_kib == 512 ? PACKED_PAIRS
+                                        : l->lanes == 32        ? 1.1
+                                                                : 1,
+                      .cores = l->cores,
+                      .bandwidth = l->bandwidth,
+                      .cache_bandwidth = 2.5 * l->bandwidth,
+                      .f32_rate = l->f32,
+                      .f64_rate = l->f64,
+                      .launch_us = 4,
+                      .clock = clock_of(l),
+                      .issue_rate = 64 * l->cores * clock_of(l),
+                      .shared_rate = 32 * l->cores * clock_of(l)};
+}
+
 static bool make(Arena *a, const char *cpu, Target *t) {
   const GfxLimits *l = find_limits(cpu);
   (void)a;
@@ -160,32 +190,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .first_lane = first_lane,
                 .renew = renew,
                 .begin = begin};
-  t->info = (TargetInfo){.name = "amdgpu",
-                         .cpu = l->cpu,
-                         .simt = true,
-                         .lanes = l->lanes,
-                         .lane_bytes = INT64_C(1) << 31,
-                         .max_threads = 1024,
-                         .max_block = {1024, 1024, 1024},
-                         .max_grid = {INT32_MAX, 65535, 65535},
-                         .shared_bytes = (int64_t)l->lds_kib << 10,
-                         .max_shared_bytes = (int64_t)l->lds_kib << 10,
-                         .shared_per_core = (int64_t)l->lds_kib << 10,
-                         .max_threads_per_core = l->lanes == 64 ? 2048 : 1024,
-                         .registers_per_core = l->registers_kib << 8,
-                         .most_registers = l->registers_kib == 512 ? 512 : 256,
-                         .word_registers = l->registers_kib == 512 ? PACKED_PAIRS
-                                           : l->lanes == 32        ? 1.1
-                                                                   : 1,
-                         .cores = l->cores,
-                         .bandwidth = l->bandwidth,
-                         .cache_bandwidth = 2.5 * l->bandwidth,
-                         .f32_rate = l->f32,
-                         .f64_rate = l->f64,
-                         .launch_us = 4,
-                         .clock = clock_of(l),
-                         .issue_rate = 64 * l->cores * clock_of(l),
-                         .shared_rate = 32 * l->cores * clock_of(l)};
+  t->info = info_of(l);
   return true;
 }
 

@@ -199,6 +199,36 @@ static const SmLimits *find_limits(const char *cpu) {
   return NULL;
 }
 
+/* What passes are told of it. */
+static TargetInfo info_of(const SmLimits *l) {
+  return (TargetInfo){.name = "nvptx",
+                      .cpu = l->cpu,
+                      .simt = true,
+                      .lanes = 32,
+                      .max_threads = 1024,
+                      .max_block = {1024, 1024, 64},
+                      .max_grid = {INT32_MAX, 65535, 65535},
+                      .shared_bytes = 48 << 10,
+                      .max_shared_bytes = (int64_t)l->block_kib << 10,
+                      .shared_per_core = (int64_t)l->core_kib << 10,
+                      .max_threads_per_core = l->threads,
+                      .registers_per_core = 65536,
+                      .cores = l->cores,
+                      .bandwidth = l->bandwidth,
+                      .cache_bandwidth = 2.5 * l->bandwidth,
+                      .f32_rate = l->f32,
+                      .f64_rate = l->f64,
+                      .launch_us = 2,
+                      .clock = clock_of(l),
+                      .issue_rate = 128 * l->cores * clock_of(l),
+                      .shared_rate = 32 * l->cores * clock_of(l),
+                      .sector_bytes = 32,
+                      .async_copy = atoi(l->cpu + strlen("sm_")) >= 80,
+                      .bulk_copy = atoi(l->cpu + strlen("sm_")) >= 90,
+                      .near_warps = NAMED_BARRIERS,
+                      .range_guards = true};
+}
+
 static bool make(Arena *a, const char *cpu, Target *t) {
   const SmLimits *l = find_limits(cpu);
   (void)a;
@@ -234,32 +264,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .fma_up = fma_up,
                 .hidden_add = hidden_add,
                 .begin = begin};
-  t->info = (TargetInfo){.name = "nvptx",
-                         .cpu = l->cpu,
-                         .simt = true,
-                         .lanes = 32,
-                         .max_threads = 1024,
-                         .max_block = {1024, 1024, 64},
-                         .max_grid = {INT32_MAX, 65535, 65535},
-                         .shared_bytes = 48 << 10,
-                         .max_shared_bytes = (int64_t)l->block_kib << 10,
-                         .shared_per_core = (int64_t)l->core_kib << 10,
-                         .max_threads_per_core = l->threads,
-                         .registers_per_core = 65536,
-                         .cores = l->cores,
-                         .bandwidth = l->bandwidth,
-                         .cache_bandwidth = 2.5 * l->bandwidth,
-                         .f32_rate = l->f32,
-                         .f64_rate = l->f64,
-                         .launch_us = 2,
-                         .clock = clock_of(l),
-                         .issue_rate = 128 * l->cores * clock_of(l),
-                         .shared_rate = 32 * l->cores * clock_of(l),
-                         .sector_bytes = 32,
-                         .async_copy = atoi(cpu + strlen("sm_")) >= 80,
-                         .bulk_copy = atoi(cpu + strlen("sm_")) >= 90,
-                         .near_warps = NAMED_BARRIERS,
-                         .range_guards = true};
+  t->info = info_of(l);
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

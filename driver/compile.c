@@ -543,6 +543,14 @@ StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size
   return s;
 }
 
+/* Has `make` make *text of the program's kernels, NULL after an error. */
+static StcStatus emit_text(StcProgram *p, StcStatus (*make)(void *), const char **text) {
+  EmitArgs args = {p, 0, NULL};
+  StcStatus s = workspace_guard(&p->w, make, &args);
+  *text = args.text;
+  return s;
+}
+
 /* Makes the manifest. */
 static StcStatus manifest_guarded(void *arg) {
   EmitArgs *e = arg;
@@ -553,12 +561,7 @@ static StcStatus manifest_guarded(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_program_manifest(StcProgram *p, const char **json) {
-  EmitArgs args = {p, 0, NULL};
-  StcStatus s = workspace_guard(&p->w, manifest_guarded, &args);
-  *json = args.text;
-  return s;
-}
+StcStatus stc_program_manifest(StcProgram *p, const char **json) { return emit_text(p, manifest_guarded, json); }
 
 /* Writes the plan. */
 static StcStatus plan_guarded(void *arg) {
@@ -572,12 +575,7 @@ static StcStatus plan_guarded(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_program_plan(StcProgram *p, const char **text) {
-  EmitArgs args = {p, 0, NULL};
-  StcStatus s = workspace_guard(&p->w, plan_guarded, &args);
-  *text = args.text;
-  return s;
-}
+StcStatus stc_program_plan(StcProgram *p, const char **text) { return emit_text(p, plan_guarded, text); }
 
 /* Makes the header. */
 static StcStatus header_guarded(void *arg) {
@@ -590,12 +588,7 @@ static StcStatus header_guarded(void *arg) {
   return STC_OK;
 }
 
-StcStatus stc_program_header(StcProgram *p, const char **text) {
-  EmitArgs args = {p, 0, NULL};
-  StcStatus s = workspace_guard(&p->w, header_guarded, &args);
-  *text = args.text;
-  return s;
-}
+StcStatus stc_program_header(StcProgram *p, const char **text) { return emit_text(p, header_guarded, text); }
 
 /* Writes the launcher. */
 static StcStatus launcher_guarded(void *arg) {
@@ -610,7 +603,7 @@ static StcStatus launcher_guarded(void *arg) {
 
 StcStatus program_launcher(StcProgram *p, const char **text) {
   const char *bytes, *arch = stc_program_arch(p);
-  EmitArgs args = {p, 0, NULL};
+  *text = NULL;
   if (!arch)
     return STC_USAGE;
   if (strcmp(arch, "host") == 0)
@@ -618,10 +611,7 @@ StcStatus program_launcher(StcProgram *p, const char **text) {
                                        "artifact's header has the same functions"),
            STC_USAGE;
   StcStatus s = stc_program_emit(p, STC_EMIT_OBJ, &bytes, NULL);
-  if (!s)
-    s = workspace_guard(&p->w, launcher_guarded, &args);
-  *text = args.text;
-  return s;
+  return s ? s : emit_text(p, launcher_guarded, text);
 }
 
 StcStatus program_for_host(StcProgram *p, const char *what) {

@@ -226,24 +226,19 @@ char *file_read(Workspace *w, const char *path, size_t *size) {
   return s;
 }
 
-bool file_write_at(int fd, const char *from, int64_t n, int64_t at) {
-  for (ssize_t k; n > 0; n -= k, from += k, at += k) {
-    k = pwrite(fd, from, (size_t)n, at);
+/* Moves `n` bytes between memory and file `fd` from byte `at` on, to the file (`out`) or from it. False with errno. */
+static bool move_at(int fd, void *memory, int64_t n, int64_t at, bool out) {
+  char *here = memory;
+  for (ssize_t k; n > 0; n -= k, here += k, at += k) {
+    k = out ? pwrite(fd, here, (size_t)n, at) : pread(fd, here, (size_t)n, at);
     if (k < 0 && errno == EINTR)
       k = 0;
     else if (k <= 0)
-      return errno = k ? errno : ENOSPC, false;
+      return errno = k ? errno : out ? ENOSPC : ENODATA, false;
   }
   return true;
 }
 
-bool file_read_at(int fd, char *to, int64_t n, int64_t at) {
-  for (ssize_t k; n > 0; n -= k, to += k, at += k) {
-    k = pread(fd, to, (size_t)n, at);
-    if (k < 0 && errno == EINTR)
-      k = 0;
-    else if (k <= 0)
-      return errno = k ? errno : ENODATA, false;
-  }
-  return true;
-}
+bool file_write_at(int fd, const char *from, int64_t n, int64_t at) { return move_at(fd, (void *)from, n, at, true); }
+
+bool file_read_at(int fd, char *to, int64_t n, int64_t at) { return move_at(fd, to, n, at, false); }

@@ -178,10 +178,7 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, P
 }
 
 /* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
-static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o) {
-  Place at;
-  if (!find_place(j, "--in", o->field, true, &at))
-    return STC_USAGE;
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
   const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
   if (!d || !declared_has_parts(d) || is_file(o->value))
     return give_place(j, plan, o, at);
@@ -213,8 +210,7 @@ static void warn_of_first_step(const Job *j) {
     }
 }
 
-/* Whole fields first, so that a component given beside them counts. */
-StcStatus give_fields(const Job *j, StcPlan *plan) {
+StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give) {
   StcStatus s = STC_OK;
   for (int components = 0; components < 2; components++)
     for (int i = 0; i < j->c->nin && !s; i++) {
@@ -222,10 +218,12 @@ StcStatus give_fields(const Job *j, StcPlan *plan) {
       if (!find_place(j, "--in", j->c->in[i].field, true, &at))
         return STC_USAGE;
       if ((at.component >= 0) == components)
-        s = give(j, plan, &j->c->in[i]);
+        s = give(j, plan, &j->c->in[i], at);
     }
   return s;
 }
+
+StcStatus give_fields(const Job *j, StcPlan *plan) { return give_in_order(j, plan, give); }
 
 /* ---------------------------------------------------------------- checks before the run */
 

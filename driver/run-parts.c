@@ -37,27 +37,23 @@ static int64_t point_bytes(const StcPlan *p, Place at) {
 
 /* ---------------------------------------------------------------- in */
 
-/* Where the values for a part are from: a file (fd >= 0, its elements from `at` on), an array of the whole field, or
- * random numbers for `whole`. to: the part's array. */
+/* Where the values for a part are from: a file (file.fd >= 0), an array of the whole field, or random numbers for
+ * `whole`. */
 typedef struct PartSource {
-  int fd;
-  int64_t at, size;
+  PartFile file;
   const char *array;
   const StcFieldInfo *whole;
   uint64_t seed;
-  char *to;
 } PartSource;
 
-/* One run of cells (part_each). */
+/* One run of cells that are no file's (part_each). */
 static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
   const PartSource *x = user;
-  char *at = x->to + to * x->size;
+  int64_t size = x->file.size;
   if (x->array)
-    memcpy(at, x->array + from * x->size, (size_t)(n * x->size));
-  else if (x->fd < 0)
-    random_range(x->whole, x->seed, from, n, at);
-  else if (!file_read_at(x->fd, at, n * x->size, x->at + from * x->size))
-    return STC_IO;
+    memcpy(x->file.memory + to * size, x->array + from * size, (size_t)(n * size));
+  else
+    random_range(x->whole, x->seed, from, n, x->file.memory + to * size);
   return STC_OK;
 }
 
@@ -70,19 +66,21 @@ static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption
   StcStatus s = place_of(q, name, at.component, &field, &f);
   if (s)
     return s;
-  from->to = calloc((size_t)f.bytes + 1, 1);
-  if (!from->to)
+  from->file.memory = calloc((size_t)f.bytes + 1, 1);
+  if (!from->file.memory)
     return computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
-  if (from->fd < 0 && !from->array && strncmp(o->value, "random:", 7) != 0)
-    s = fill_value(j->c, &f, o->value, from->to);
-  else if (part_each(j->plan, part, at.field, true, take_run, from))
+  if (from->file.fd < 0 && !from->array && strncmp(o->value, "random:", 7) != 0)
+    s = fill_value(j->c, &f, o->value, from->file.memory);
+  else if (from->file.fd < 0)
+    s = part_each(j->plan, part, at.field, true, take_run, from);
+  else if (part_from_file(j->plan, part, at.field, &from->file))
     s = (context_error(j->c->context, "%s: its elements cannot be read: %s", o->value, strerror(errno)), STC_IO);
-  if (!s && from->fd >= 0)
-    npy_bools(&f, from->to);
+  if (!s && from->file.fd >= 0)
+    npy_bools(&f, from->file.memory);
   if (!s)
-    s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, from->to, (size_t)f.bytes)
-                          : stc_plan_set(q, field, from->to, (size_t)f.bytes);
-  free(from->to);
+    s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, from->file.memory, (size_t)f.bytes)
+                          : stc_plan_set(q, field, from->file.memory, (size_t)f.bytes);
+  free(from->file.memory);
   return s;
 }
 
@@ -105,7 +103,7 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   StcStatus s = place_of(p, j->program->declared[at.field].name, at.component, &field, &whole);
   if (s)
     return s;
-  PartSource from = {.fd = -1, .size = point_bytes(p, at), .whole = &whole};
+  PartSource from = {.file = {.fd = -1, .size = point_bytes(p, at)}, .whole = &whole};
   const char *what = arena_printf(j->c->arena, "field %s", whole.name);
   char *picture = NULL;
   if (is_file(o->value))
@@ -113,15 +111,15 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   if (is_file(o->value) && is_picture(o->value))
     from.array = picture = read_picture(j, o->value, what, &whole);
   else if (is_file(o->value))
-    from.fd = npy_open(j->c->context, o->value, what, &whole, &from.at);
+    from.file.fd = npy_open(j->c->context, o->value, what, &whole, &from.file.at);
   else
     from.seed = strtoull(o->value + strcspn(o->value, ":") + (strchr(o->value, ':') != NULL), NULL, 10);
-  if (is_file(o->value) && !from.array && from.fd < 0)
+  if (is_file(o->value) && !from.array && from.file.fd < 0)
     return STC_INPUT;
   for (int i = split->begin; i < split->end && !s; i++)
     s = give_part(j, &split->part[i], o, at, &from);
-  if (from.fd >= 0)
-    close(from.fd);
+  if (from.file.fd >= 0)
+    close(from.file.fd);
   free(picture);
   plan_mark_given(p, at.field, at.component);
   return s;
@@ -139,7 +137,8 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
 }
 
 /* Carries out one --in; components by themselves where the values are no file's. */
-static StcStatus give(const Job *j, const FieldOption *o, Place at) {
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+  (void)plan;
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
   if (!d)
     return give_arrays(j, o, at.array);
@@ -151,36 +150,12 @@ static StcStatus give(const Job *j, const FieldOption *o, Place at) {
   return s;
 }
 
-StcStatus give_parts(const Job *j) {
-  StcStatus s = STC_OK;
-  for (int components = 0; components < 2; components++)
-    for (int i = 0; i < j->c->nin && !s; i++) {
-      Place at;
-      if (!find_place(j, "--in", j->c->in[i].field, true, &at))
-        return STC_USAGE;
-      if ((at.component >= 0) == components)
-        s = give(j, &j->c->in[i], at);
-    }
-  return s;
-}
+StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, give); }
 
 /* ---------------------------------------------------------------- out */
 
-/* Where a part's values go: a file, whose elements begin at `at`. */
-typedef struct PartSink {
-  int fd;
-  int64_t at, size;
-  const char *from;
-} PartSink;
-
-/* One run of cells (part_each). */
-static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const PartSink *x = user;
-  return file_write_at(x->fd, x->from + from * x->size, n * x->size, x->at + to * x->size) ? STC_OK : STC_IO;
-}
-
 /* Writes what part `part` owns of a place. */
-static StcStatus put_part(const Job *j, const PartPlan *part, Place at, const char *path, PartSink *to) {
+static StcStatus put_part(const Job *j, const PartPlan *part, Place at, const char *path, PartFile *to) {
   StcPlan *q = part->plan;
   StcFieldInfo f;
   int field;
@@ -191,8 +166,8 @@ static StcStatus put_part(const Job *j, const PartPlan *part, Place at, const ch
   if (!s)
     s = at.component >= 0 ? stc_plan_get_component(q, field, at.component, data, (size_t)f.bytes)
                           : stc_plan_get(q, field, data, (size_t)f.bytes);
-  to->from = data;
-  if (!s && part_each(j->plan, part, at.field, false, put_run, to))
+  to->memory = data;
+  if (!s && part_to_file(j->plan, part, at.field, to))
     s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
   free(data);
   return s;
@@ -276,7 +251,7 @@ StcStatus write_parts(const Job *j, Place at, const char *path) {
   SharedFile file = share_file(j, at, path, &out, &fd);
   if (file.status)
     return net_agree(j->net, j->net->rank ? STC_OK : file.status, &(int){0});
-  PartSink to = {.fd = fd, .at = file.at, .size = point_bytes(j->plan, at)};
+  PartFile to = {.fd = fd, .at = file.at, .size = point_bytes(j->plan, at)};
   StcStatus s = STC_OK;
   if (to.fd < 0)
     s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);

@@ -71,7 +71,10 @@ bool find_place(const Job *j, const char *option, const char *name, bool arrays,
 StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps);
 /* The elements of launch-time array `array` of `plan` as --in says, in new memory (malloc). */
 StcStatus give_array(const Job *j, StcPlan *plan, const FieldOption *o, int array, StcFieldInfo *f, void **data);
-/* Carries out all --in on `plan`. */
+/* Carries out one --in, which names `at`. */
+typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, Place at);
+/* Carries out all --in on `plan` by `give`: whole fields first, so that a component given beside them counts. */
+StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give);
 StcStatus give_fields(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
  * command's arena. */

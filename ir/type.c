@@ -125,17 +125,20 @@ static double narrow_value(uint16_t bits, Type t) {
   return bits & 0x8000 ? -x : x;
 }
 
+/* A number of any type as memory has it. */
+typedef union Packed {
+  uint8_t b;
+  int8_t i8;
+  int16_t i16;
+  uint16_t u16;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+} Packed;
+
 Const const_load(Type t, const void *p) {
-  union {
-    uint8_t b;
-    int8_t i8;
-    int16_t i16;
-    uint16_t u16;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-    double f64;
-  } u;
+  Packed u;
   memcpy(&u, p, (size_t)type_size(t));
   switch (t) {
   case TY_F64: return (Const){.f = u.f64};
@@ -153,16 +156,7 @@ Const const_load(Type t, const void *p) {
 }
 
 void const_store(Type t, void *p, Const x) {
-  union {
-    uint8_t b;
-    int8_t i8;
-    int16_t i16;
-    uint16_t u16;
-    int32_t i32;
-    int64_t i64;
-    float f32;
-    double f64;
-  } u;
+  Packed u;
   switch (t) {
   case TY_F64: u.f64 = x.f; break;
   case TY_F32: u.f32 = (float)x.f; break;

@@ -1,4 +1,4 @@
-/* weights.c: what an op takes, the one table of it. */
+/* weights.c: what an op takes, the one table of it, and the registers of a body. */
 #include "passes/weights.h"
 
 /* An op: additions of its type that take as long; instructions, those for arguments out of range among them; the same
@@ -61,3 +61,30 @@ int32_t op_instructions(const Op *op, bool fast_math) {
 int32_t op_f64_operations(const Op *op) { return weight_of(op).f64; }
 
 int32_t op_special(const Op *op) { return weight_of(op).special; }
+
+/* ---- registers */
+
+int32_t type_words(Type t) { return type_size(t) > 4 ? 2 : 1; }
+
+int32_t body_live_words(Arena *a, Block *body) {
+  int32_t n = 0, live = 0, most = 0;
+  for (Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  const Op **last = ARENA_ARRAY(a, const Op *, n + 1);
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->noperands; i++)
+      last[op->operands[i]->id] = op;
+  for (const Op *op = body->first; op; op = op->next) {
+    for (int i = 0; i < op->noperands; i++)
+      if (last[op->operands[i]->id] == op) {
+        last[op->operands[i]->id] = NULL;
+        live -= op->operands[i]->def->code == OP_CONST ? 0 : type_words(op->operands[i]->type);
+      }
+    for (int i = 0; i < op->nresults; i++)
+      if (last[op->results[i]->id])
+        live += op->code == OP_CONST ? 0 : type_words(op->results[i]->type);
+    most = live > most ? live : most;
+  }
+  return most;
+}

@@ -1,4 +1,4 @@
-/* passes/weights.h: what an op takes, the one table of it (weights.c). */
+/* passes/weights.h: what an op takes, the one table of it, and the registers of a body (weights.c). */
 #ifndef STC_PASSES_WEIGHTS_H
 #define STC_PASSES_WEIGHTS_H
 
@@ -15,5 +15,11 @@ int32_t op_instructions(const Op *op, bool fast_math);
  * goes there does. */
 int32_t op_f64_operations(const Op *op);
 int32_t op_special(const Op *op);
+
+/* 32-bit words of a value of type `t`: the registers that it takes. */
+int32_t type_words(Type t);
+/* Most words that are alive at once in stencil IR `body` if its ops run in order. Numbers its values; memory from `a`.
+ */
+int32_t body_live_words(Arena *a, Block *body);
 
 #endif

@@ -11,32 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is done with one component of a field on the parts of this rank: bytes that go to (`writes`) or come from file
- * `fd` (-1: nowhere), whose elements begin at byte `at`; what its own points add to the checksum. memory: the part's
- * array. */
+/* What is done with one component of a field on the parts of this rank: bytes that go to (`writes`) or come from a file
+ * (file.fd -1: nowhere); what its own points add to the checksum. */
 typedef struct Moving {
-  int fd;
-  int64_t at, size;
+  PartFile file;
   bool writes;
-  char *memory;
   uint64_t sum;
 } Moving;
 
 /* Adds a run of the part's points to the checksum (a part_each callback: `to` counts in the whole field). */
 static StcStatus add_run(void *user, int64_t from, int64_t to, int64_t n) {
   Moving *m = user;
-  m->sum += checkpoint_sum(m->memory + from * m->size, m->size, to, n);
+  m->sum += checkpoint_sum(m->file.memory + from * m->file.size, m->file.size, to, n);
   return STC_OK;
-}
-
-/* Writes a run; reads one, the other way round. */
-static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const Moving *m = user;
-  return file_write_at(m->fd, m->memory + from * m->size, n * m->size, m->at + to * m->size) ? STC_OK : STC_IO;
-}
-static StcStatus get_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const Moving *m = user;
-  return file_read_at(m->fd, m->memory + to * m->size, n * m->size, m->at + from * m->size) ? STC_OK : STC_IO;
 }
 
 /* One component on part `part`: what `m` says. */
@@ -47,22 +34,22 @@ static StcStatus move_part(const Job *j, const PartPlan *part, Place at, const c
   StcStatus s = stc_plan_component(q, field, at.component, &f);
   if (s)
     return s;
-  m->size = type_size((Type)f.type);
-  m->memory = calloc((size_t)f.bytes + 1, 1);
-  if (!m->memory)
+  m->file.size = type_size((Type)f.type);
+  m->file.memory = calloc((size_t)f.bytes + 1, 1);
+  if (!m->file.memory)
     return computer_no_room(j->c->context, "a copy of", f.name, (double)f.bytes);
-  bool reads = m->fd >= 0 && !m->writes;
+  bool reads = m->file.fd >= 0 && !m->writes;
   if (!reads)
-    s = stc_plan_get_component(q, field, at.component, m->memory, (size_t)f.bytes);
-  if (!s && m->fd >= 0 && part_each(j->plan, part, at.field, reads, reads ? get_run : put_run, m))
+    s = stc_plan_get_component(q, field, at.component, m->file.memory, (size_t)f.bytes);
+  if (!s && m->file.fd >= 0 && (reads ? part_from_file : part_to_file)(j->plan, part, at.field, &m->file))
     s = (context_error(j->c->context, reads ? "--restart=%s: it cannot be read: %s" : "cannot write %s: %s", path,
                        strerror(errno)),
          STC_IO);
-  if (!s && (reads || m->fd < 0))
+  if (!s && (reads || m->file.fd < 0))
     s = part_each(j->plan, part, at.field, false, add_run, m);
   if (!s && reads)
-    s = stc_plan_set_component(q, field, at.component, m->memory, (size_t)f.bytes);
-  free(m->memory);
+    s = stc_plan_set_component(q, field, at.component, m->file.memory, (size_t)f.bytes);
+  free(m->file.memory);
   return s;
 }
 
@@ -119,7 +106,7 @@ static StcStatus write_fields(const Job *j, const Writer *w, const char *part, c
   int fd = open(part, O_WRONLY | O_CLOEXEC);
   StcStatus s = STC_OK;
   for (int i = 0; i < w->nsources && fd >= 0 && !s; i++) {
-    Moving m = {.fd = fd, .at = places[i], .writes = true};
+    Moving m = {.file = {.fd = fd, .at = places[i]}, .writes = true};
     if (w->sources[i]->at.field >= 0 && places[i] > 0)
       s = move_parts(j, w->sources[i]->at, w->path, &m);
   }
@@ -140,7 +127,7 @@ StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step) {
   w->context = j->c->context;
   memset(places, 0, sizeof places);
   for (int i = 0; i < w->nsources; i++) {
-    Moving m = {.fd = -1};
+    Moving m = {.file.fd = -1};
     if (!s && w->sources[i]->at.field >= 0)
       s = move_parts(j, w->sources[i]->at, w->path, &m);
     sums[i] = all_sums(net, m.sum);
@@ -160,14 +147,14 @@ StcStatus checkpoint_write_parts(const Job *j, Writer *w, int64_t step) {
 /* ---------------------------------------------------------------- reading */
 
 StcStatus checkpoint_read_parts(const Job *j, const char *path, Place at, int64_t place, uint64_t *sum) {
-  Moving m = {.fd = open(path, O_RDONLY | O_CLOEXEC), .at = place};
+  Moving m = {.file = {.fd = open(path, O_RDONLY | O_CLOEXEC), .at = place}};
   StcStatus s = STC_OK;
-  if (m.fd < 0)
+  if (m.file.fd < 0)
     s = (context_error(j->c->context, "--restart=%s: cannot read it: %s", path, strerror(errno)), STC_IO);
   if (!s)
     s = move_parts(j, at, path, &m);
-  if (m.fd >= 0)
-    close(m.fd);
+  if (m.file.fd >= 0)
+    close(m.file.fd);
   plan_mark_given(j->plan, at.field, at.component);
   *sum = m.sum;
   return s;

@@ -1,4 +1,5 @@
-/* driver/data/restart.c: a plan goes on from a checkpoint: everything is checked before anything is set. */
+/* driver/data/restart.c: a plan goes on from a checkpoint. What the file says of itself is checked
+ * before anything is set, each value as it is set: behind an error the plan is of no use. */
 #include "driver/data/hdf5-io.h"
 #include "driver/split/split.h"
 
@@ -95,28 +96,58 @@ static StcStatus check_program(const Reader *r, const Facts *f) {
 
 /* ---------------------------------------------------------------- values */
 
+/* A data set of the file, open, -1 where it is missing; its type. fits: it has what is wanted of it. */
+typedef struct Set {
+  hid_t set, type;
+  bool fits;
+} Set;
+
+/* Opens data set `name` of `group`, which must have `bytes` bytes in elements of `size`. */
+static Set open_set(const Reader *r, const char *group, const char *name, size_t size, size_t bytes) {
+  hid_t g = H5Gopen2(r->file, group, H5P_DEFAULT);
+  Set x = {.set = g >= 0 ? H5Dopen2(g, name, H5P_DEFAULT) : -1, .type = -1};
+  if (g >= 0)
+    H5Gclose(g);
+  if (x.set < 0)
+    return x;
+  hid_t space = H5Dget_space(x.set);
+  x.type = H5Dget_type(x.set);
+  x.fits = H5Tget_size(x.type) == size && H5Sget_simple_extent_npoints(space) == (hssize_t)(bytes / size);
+  H5Sclose(space);
+  return x;
+}
+static void close_set(const Set *x) {
+  if (x->set < 0)
+    return;
+  H5Tclose(x->type);
+  H5Dclose(x->set);
+}
+
+/* Reports a data set that is missing or is another one than is wanted; one that cannot be read, or whose checksum is
+ * wrong. */
+static StcStatus bad_set(const Reader *r, const char *group, const char *name) {
+  return bad_file(r, arena_printf(r->j->c->arena, "it has no %s/%s of the right type and length", group, name));
+}
+static StcStatus damaged_set(const Reader *r, const char *group, const char *name) {
+  return bad_file(r, arena_printf(r->j->c->arena, "%s/%s cannot be read: the file is damaged", group, name));
+}
+
 /* Reads array `name` of `group`, which must have `bytes` bytes in elements of `size`, into memory (malloc). NULL after
  * an error. */
 static void *get_array(const Reader *r, const char *group, const char *name, size_t size, size_t bytes) {
-  hid_t g = H5Gopen2(r->file, group, H5P_DEFAULT), set = g >= 0 ? H5Dopen2(g, name, H5P_DEFAULT) : -1;
-  hid_t type = set >= 0 ? H5Dget_type(set) : -1, space = set >= 0 ? H5Dget_space(set) : -1;
-  bool fits = set >= 0 && H5Tget_size(type) == size && H5Sget_simple_extent_npoints(space) == (hssize_t)(bytes / size);
-  void *data = fits ? malloc(bytes + 1) : NULL;
-  bool ok = data && (!bytes || H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  if (set >= 0) {
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Dclose(set);
-  }
-  if (g >= 0)
-    H5Gclose(g);
+  Set x = open_set(r, group, name, size, bytes);
+  void *data = x.fits ? malloc(bytes + 1) : NULL;
+  bool ok = data && (!bytes || H5Dread(x.set, x.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  close_set(&x);
   if (ok)
     return data;
+  if (!x.fits)
+    bad_set(r, group, name);
+  else if (!data)
+    computer_no_room(r->j->c->context, "the values of", name, (double)bytes);
+  else
+    damaged_set(r, group, name);
   free(data);
-  bad_file(r, arena_printf(r->j->c->arena,
-                           set < 0 || !fits ? "it has no %s/%s of the right type and length"
-                                            : "%s/%s cannot be read: the file is damaged",
-                           group, name));
   return NULL;
 }
 
@@ -124,27 +155,12 @@ static void *get_array(const Reader *r, const char *group, const char *name, siz
  * file (0: it is empty). */
 static StcStatus find_field(const Reader *r, const char *name, size_t size, size_t bytes, uint64_t *sum,
                             int64_t *place) {
-  hid_t g = H5Gopen2(r->file, "fields", H5P_DEFAULT), set = g >= 0 ? H5Dopen2(g, name, H5P_DEFAULT) : -1;
-  hid_t type = set >= 0 ? H5Dget_type(set) : -1, space = set >= 0 ? H5Dget_space(set) : -1;
-  bool fits = set >= 0 && H5Tget_size(type) == size && H5Sget_simple_extent_npoints(space) == (hssize_t)(bytes / size);
-  haddr_t at = fits && bytes ? H5Dget_offset(set) : 0;
-  fits = fits && at != HADDR_UNDEF && get_number(set, "checksum", H5T_NATIVE_UINT64, sum);
+  Set x = open_set(r, "fields", name, size, bytes);
+  haddr_t at = x.fits && bytes ? H5Dget_offset(x.set) : 0;
+  bool fits = x.fits && at != HADDR_UNDEF && get_number(x.set, "checksum", H5T_NATIVE_UINT64, sum);
   *place = (int64_t)at;
-  if (set >= 0) {
-    H5Sclose(space);
-    H5Tclose(type);
-    H5Dclose(set);
-  }
-  if (g >= 0)
-    H5Gclose(g);
-  if (fits)
-    return STC_OK;
-  return bad_file(r, arena_printf(r->j->c->arena, "it has no fields/%s of the right type and length", name));
-}
-
-/* Reports a field whose checksum is wrong. */
-static StcStatus bad_sum(const Reader *r, const char *name) {
-  return bad_file(r, arena_printf(r->j->c->arena, "fields/%s cannot be read: the file is damaged", name));
+  close_set(&x);
+  return fits ? STC_OK : bad_set(r, "fields", name);
 }
 
 /* Sets what this rank's parts have of a component, and notes its checksum. */
@@ -179,7 +195,7 @@ static StcStatus restore_field(Reader *r, int field) {
     }
     void *data = s ? NULL : get_array(r, "fields", f.name, size, bytes);
     if (data && checkpoint_sum(data, (int64_t)size, 0, (int64_t)(bytes / size)) != want)
-      s = bad_sum(r, f.name);
+      s = damaged_set(r, "fields", f.name);
     if (!s)
       s = data ? stc_plan_set_component(r->plan, field, c, data, bytes) : STC_INPUT;
     free(data);
@@ -327,7 +343,7 @@ StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Fact
   int which;
   s = ranks_agree(j->c->context, j->net, s);
   if (!s && !checkpoint_same_sums(j, r.nsums, r.sums, r.want, &which))
-    s = bad_sum(&r, r.names[which]);
+    s = damaged_set(&r, "fields", r.names[which]);
   return s;
 }
 

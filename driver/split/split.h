@@ -242,6 +242,17 @@ StcStatus split_gather(StcPlan *p);
  */
 StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
                     StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
+/* Values of a part and a file that has those of the whole field: points of `size` bytes at `memory`, where the part's
+ * array is, and from byte `at` of file `fd` on. */
+typedef struct PartFile {
+  int fd;
+  int64_t at, size;
+  char *memory;
+} PartFile;
+/* Writes what the part owns of declared field `field` to its places in the file; reads what the part has of it, ghost
+ * cells too. Anything but STC_OK: errno says why not. */
+StcStatus part_to_file(const StcPlan *p, const PartPlan *part, int field, PartFile *file);
+StcStatus part_from_file(const StcPlan *p, const PartPlan *part, int field, PartFile *file);
 /* The same status on all ranks: that of the lowest one in trouble, whose message is to be read there. */
 StcStatus split_agree(StcPlan *p, StcStatus s);
 /* No rank has a chance to go on: says why, and ends all. */

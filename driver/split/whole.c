@@ -107,6 +107,24 @@ StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
   return all_each(p, part, part->plan->homes[mine].field, p->homes[field].field, in, &(Doing){fn, user});
 }
 
+/* Writes a run of cells to a file; reads one, the other way round (part_each). */
+static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const PartFile *x = user;
+  return file_write_at(x->fd, x->memory + from * x->size, n * x->size, x->at + to * x->size) ? STC_OK : STC_IO;
+}
+static StcStatus get_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const PartFile *x = user;
+  return file_read_at(x->fd, x->memory + to * x->size, n * x->size, x->at + from * x->size) ? STC_OK : STC_IO;
+}
+
+StcStatus part_to_file(const StcPlan *p, const PartPlan *part, int field, PartFile *file) {
+  return part_each(p, part, field, false, put_run, file);
+}
+
+StcStatus part_from_file(const StcPlan *p, const PartPlan *part, int field, PartFile *file) {
+  return part_each(p, part, field, true, get_run, file);
+}
+
 /* Copies the cells between the whole field's values and the part's array. */
 static void copy_cells(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, char *from, char *to) {
   Moving m = {from, to, type_bytes(part->module, part->module->fields[field].type)};

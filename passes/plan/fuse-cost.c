@@ -17,9 +17,6 @@ static const double BANDWIDTH = 1000, RATE = 10000;
 
 /* ---- operations */
 
-/* 32-bit words of a value. */
-static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
-
 /* What an op takes, in f32 additions. */
 static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
@@ -43,37 +40,13 @@ static double stencil_ops(const TargetInfo *t, const Stencil *st) {
 
 /* ---- registers */
 
-/* Most words that are alive at once in `body`, whose values are numbered here. */
-static int32_t live_words(Arena *a, Block *body) {
-  int32_t n = 0, live = 0, most = 0;
-  for (Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
-  const Op **last = ARENA_ARRAY(a, const Op *, n + 1);
-  for (const Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->noperands; i++)
-      last[op->operands[i]->id] = op;
-  for (const Op *op = body->first; op; op = op->next) {
-    for (int i = 0; i < op->noperands; i++)
-      if (last[op->operands[i]->id] == op) {
-        last[op->operands[i]->id] = NULL;
-        live -= op->operands[i]->def->code == OP_CONST ? 0 : words_of(op->operands[i]->type);
-      }
-    for (int i = 0; i < op->nresults; i++)
-      if (last[op->results[i]->id])
-        live += op->code == OP_CONST ? 0 : words_of(op->results[i]->type);
-    most = live > most ? live : most;
-  }
-  return most;
-}
-
 /* Words a thread keeps from one instance to the next for each of its elements: the newest values of the fields written,
  * and what was loaded to be kept. */
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
     if (l->use[f].versions || l->use[f].own_loads > 1)
-      words += words_of(l->m->fields[f].type);
+      words += type_words(l->m->fields[f].type);
   return words;
 }
 
@@ -172,8 +145,8 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
   }
   if ((own && v > 0) || is_seen(x, field, off))
     return;
-  x->loads += new_part(x, field, off) * words_of(l->m->fields[field].type);
-  x->alone += words_of(l->m->fields[field].type);
+  x->loads += new_part(x, field, off) * type_words(l->m->fields[field].type);
+  x->alone += type_words(l->m->fields[field].type);
 }
 
 /* Two instances of a launch with the same pieces. same: what they have read so far of global memory is the same. */
@@ -205,7 +178,7 @@ static Figures figures_of(const TargetInfo *t, const Launch *l, const Schedule *
   stencil_accesses(&l->st[i], count_access, &x);
   Figures g = {.loads = x.loads, .alone = x.alone, .ops = stencil_ops(t, &l->st[i])};
   for (int k = 0; k < l->st[i].npieces && t->simt; k++) {
-    int32_t live = live_words(l->m->arena, l->st[i].pieces[k].body);
+    int32_t live = body_live_words(l->m->arena, l->st[i].pieces[k].body);
     g.live = live > g.live ? live : g.live;
   }
   return g;
@@ -243,7 +216,7 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
     for (int k = 0; k < l->st[i].ntargets; k++) {
       int f = l->st[i].targets[k];
       near = near || l->use[f].near[launch_version(l, f, i + 1)] >= 0;
-      words += words_of(l->m->fields[f].type);
+      words += type_words(l->m->fields[f].type);
     }
     double load_ops = t->simt ? LOAD_OPS : 1;
     sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? BARRIER_OPS : 0));

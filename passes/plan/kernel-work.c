@@ -93,7 +93,6 @@ static bool known_int(const Count *c, const Value *v, int64_t *out) {
 /* ---- single ops */
 
 /* 32-bit words of a value. */
-static double words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
 
 /* How often `op`, which may be moved out of loops, is run: as often as the innermost thing that it is computed from. */
 static double rounds_of(const Count *c, const Op *op) {
@@ -155,7 +154,7 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
   if (fuses && (is_taken_in(c, op->operands[0]->def, op) || is_taken_in(c, op->operands[1]->def, op)))
     return 0; /* it is the product that counts */
   if (op->code == OP_SELECT)
-    return words_of(op->results[0]->type);
+    return type_words(op->results[0]->type);
   if (is_offset(c, op))
     return 0;
   if (op->code == OP_INSIDE)
@@ -299,7 +298,7 @@ static void count_access(Count *c, const Op *op, int32_t memory, int rank, Type 
     forget_loaded(c, memory);
   if (count_place(c, p) && load)
     return;
-  *words += n * words_of(t) * c->rounds;
+  *words += n * type_words(t) * c->rounds;
   c->w->instructions +=
       op->code == OP_ASYNC_COPY && memory >= 0 ? 0 : (n * type_size(t) > VECTOR_BYTES ? 2 : 1) * c->rounds;
   c->loading |= load && memory >= 0;
@@ -411,9 +410,9 @@ static void count_op(Count *c, const Op *op) {
   case OP_SHUFFLE:
   case OP_SHUFFLE_UP:
   case OP_SHUFFLE_DOWN:
-    c->w->instructions += words_of(op->results[0]->type) * c->rounds;
-    c->w->shared += words_of(op->results[0]->type) * c->rounds;
-    c->w->exchanges += words_of(op->results[0]->type) * c->rounds;
+    c->w->instructions += type_words(op->results[0]->type) * c->rounds;
+    c->w->shared += type_words(op->results[0]->type) * c->rounds;
+    c->w->exchanges += type_words(op->results[0]->type) * c->rounds;
     break;
   default:
     if (op_array(op) >= 0 || op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0)

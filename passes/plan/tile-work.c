@@ -6,35 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- bodies */
-
-/* 32-bit words of a value. */
-static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
-
-/* Most words that are alive at once in `body`, whose values are numbered here. */
-static int32_t live_words(Arena *a, Block *body) {
-  int32_t n = 0, live = 0, most = 0;
-  for (Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
-  const Op **last = ARENA_ARRAY(a, const Op *, n + 1);
-  for (const Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->noperands; i++)
-      last[op->operands[i]->id] = op;
-  for (const Op *op = body->first; op; op = op->next) {
-    for (int i = 0; i < op->noperands; i++)
-      if (last[op->operands[i]->id] == op) {
-        last[op->operands[i]->id] = NULL;
-        live -= op->operands[i]->def->code == OP_CONST ? 0 : words_of(op->operands[i]->type);
-      }
-    for (int i = 0; i < op->nresults; i++)
-      if (last[op->results[i]->id])
-        live += op->code == OP_CONST ? 0 : words_of(op->results[i]->type);
-    most = live > most ? live : most;
-  }
-  return most;
-}
-
 /* ---- accesses */
 
 /* What the accesses of a launch come to. reach: how far those from global memory lead in each field. Of the running
@@ -121,7 +92,7 @@ static void count_loads(Loads *x) {
       self = self && own->off[d] == 0;
     double part = new_part(x, own) - self;
     x->accesses += part;
-    *(made ? &x->shared : &x->global) += part * words_of(x->l->m->fields[own->field].type);
+    *(made ? &x->shared : &x->global) += part * type_words(x->l->m->fields[own->field].type);
   }
 }
 
@@ -136,8 +107,8 @@ static bool count_stores(Loads *x) {
     bool last = v == l->use[f].versions && l->use[f].stored, read = l->use[f].near[v] >= 0;
     near |= read;
     x->accesses += read + last;
-    x->shared += read ? words_of(l->m->fields[f].type) : 0;
-    x->global += last ? words_of(l->m->fields[f].type) : 0;
+    x->shared += read ? type_words(l->m->fields[f].type) : 0;
+    x->global += last ? type_words(l->m->fields[f].type) : 0;
   }
   return near;
 }
@@ -189,7 +160,7 @@ static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
     if (l->use[f].versions || l->use[f].loaded)
-      words += words_of(l->m->fields[f].type);
+      words += type_words(l->m->fields[f].type);
   return words;
 }
 
@@ -198,7 +169,7 @@ static RegisterNeed registers_of(const Tile *x) {
   double most = 0, kept = kept_words(x->l);
   for (int i = 0; i < x->l->n; i++)
     for (int k = 0; k < x->l->st[i].npieces; k++)
-      most = fmax(most, live_words(x->l->m->arena, x->l->st[i].pieces[k].body));
+      most = fmax(most, body_live_words(x->l->m->arena, x->l->st[i].pieces[k].body));
   double live = tuning.tile_words[x->l->m->grid.rank - 1] + most +
                 (kept + tuning.tile_cell_words[x->l->m->grid.rank - 1]) * x->cells;
   return (RegisterNeed){.live = live, .early = live, .several = x->l->n > 1 || x->cells > 1};

@@ -6,7 +6,6 @@
 #include <math.h>
 
 /* 32-bit words of a value. */
-static int32_t words_of(Type t) { return type_size(t) > 4 ? 2 : 1; }
 
 /* How far instance `i` of a launch reads in the last dimension, by field. */
 typedef struct Reads {
@@ -31,7 +30,7 @@ static double exchanged_words(const Launch *l) {
                ARENA_ARRAY(l->m->arena, int64_t, l->m->nfields + 1)};
     stencil_accesses(&l->st[i], note_read, &r);
     for (int f = 0; f < l->m->nfields; f++)
-      words += (double)(r.hi[f] - r.lo[f]) * words_of(l->m->fields[f].type);
+      words += (double)(r.hi[f] - r.lo[f]) * type_words(l->m->fields[f].type);
   }
   return words;
 }
@@ -42,7 +41,7 @@ static double across_words(const Stream *p) {
   for (int f = 0; f < p->l->m->nfields; f++)
     for (int v = 0; v <= p->l->use[f].versions; v++)
       if (p->w[f][v].used && p->w[f][v].across)
-        words += (double)(p->w[f][v].reach_lo + p->w[f][v].reach_hi) * words_of(p->l->m->fields[f].type);
+        words += (double)(p->w[f][v].reach_lo + p->w[f][v].reach_hi) * type_words(p->l->m->fields[f].type);
   return words;
 }
 
@@ -67,7 +66,7 @@ WalkWork *walk_work(const TargetInfo *t, const Stream *p) {
     stencil_point_work(t, m, &p->l->st[i], &w->point);
   for (int f = 0; f < m->nfields; f++) {
     const FieldUse *use = &p->l->use[f];
-    double bytes = type_size(m->fields[f].type), words = words_of(m->fields[f].type);
+    double bytes = type_size(m->fields[f].type), words = type_words(m->fields[f].type);
     w->addresses += 2 * (use->loaded + use->stored);
     w->words = use->stored && words > 1 ? 2 : w->words;
     w->beside += p->w[f][0].direct ? words * use->own_loads : 0;
