@@ -65,8 +65,9 @@ static LLVMValueRef seen_from(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef st
 
 /* With `start` that row, x is brought there as start + (x - start brought into lo - start..hi - start), of which the
  * first bound is not above 0 and the second not below it (of an empty field both are 0 or below, and the first holds).
- * So rows that are at most MOST_ROWS from `same` come out right if the bounds are cut to 32 bits, and if `same` is cut
- * to MOST_ROWS from `start`: where that is cut, x is beyond the bound, too. */
+ * So rows that are at most MOST_ROWS before `same`, and fewer behind it, come out right if the bounds are cut to 32
+ * bits, and if `same` is cut to MOST_ROWS from `start`: where that is cut, x is beyond the bound, too. The sum of the
+ * two fits 32 bits: it is from -2 MOST_ROWS to 2 MOST_ROWS - 1. */
 LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi) {
   Walk *w = e->walk;
   RowSum row;
@@ -76,7 +77,7 @@ LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueR
   LLVMValueRef x = emit_value(e, row.changes);
   int64_t c = row.c + op->off[0];
   Range r = emit_range(e, x);
-  if (c < -MOST_ROWS || c > MOST_ROWS || r.lo + c < -MOST_ROWS || r.hi + c > MOST_ROWS)
+  if (c < -MOST_ROWS || c > MOST_ROWS || r.lo + c < -MOST_ROWS || r.hi + c >= MOST_ROWS)
     return NULL;
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef start = emit_brought(e, &w->start, row.same, lo, hi),
