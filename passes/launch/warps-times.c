@@ -21,7 +21,9 @@ typedef struct Edge {
 } Edge;
 
 /* Nodes 0 (the source), 1 (the sink) and others; first[n]: the first edge of node n, -1: none; far[n]: edges from the
- * source, -1: it is not reached; at[n]: the edge that is tried next. */
+ * source, -1: it is not reached; at[n]: the edge that is tried next; queue: nodes that were reached, then edges of a
+ * way.
+ */
 typedef struct Net {
   Arena *arena;
   int32_t n, nedges, *first, *far, *at, *queue;
@@ -54,22 +56,40 @@ static bool find_far(Net *net) {
   return net->far[SINK] >= 0;
 }
 
-/* Sends up to `most` from `node` to the sink along shortest ways; how much that was. */
-static int64_t send(Net *net, int node, int64_t most) {
-  if (node == SINK)
-    return most;
-  for (; net->at[node] >= 0; net->at[node] = net->edge[net->at[node]].next) {
-    Edge *e = &net->edge[net->at[node]];
-    if (e->room <= 0 || net->far[e->to] != net->far[node] + 1)
-      continue;
-    int64_t sent = send(net, e->to, most < e->room ? most : e->room);
-    if (!sent)
-      continue;
-    e->room -= sent;
-    net->edge[net->at[node] ^ 1].room += sent;
-    return sent;
+/* Has edge `i`, which leaves `node`, room, and does it lead to a node one further from the source? */
+static bool leads_on(const Net *net, int node, int i) {
+  return net->edge[i].room > 0 && net->far[net->edge[i].to] == net->far[node] + 1;
+}
+
+/* Finds a shortest way from the source to the sink by edges with room, into net->queue; its number of edges, 0: there
+ * is none. Edges that lead nowhere are not tried again. */
+static int find_way(Net *net) {
+  int n = 0, node = SOURCE;
+  while (node != SINK) {
+    while (net->at[node] >= 0 && !leads_on(net, node, net->at[node]))
+      net->at[node] = net->edge[net->at[node]].next;
+    if (net->at[node] >= 0) {
+      net->queue[n++] = net->at[node];
+      node = net->edge[net->at[node]].to;
+    } else if (n == 0)
+      return 0;
+    else {
+      node = net->edge[net->queue[--n] ^ 1].to;
+      net->at[node] = net->edge[net->at[node]].next;
+    }
   }
-  return 0;
+  return n;
+}
+
+/* Sends what fits along the `n` edges of net->queue. */
+static void send(Net *net, int n) {
+  int64_t most = UNBOUND;
+  for (int i = 0; i < n; i++)
+    most = net->edge[net->queue[i]].room < most ? net->edge[net->queue[i]].room : most;
+  for (int i = 0; i < n; i++) {
+    net->edge[net->queue[i]].room -= most;
+    net->edge[net->queue[i] ^ 1].room += most;
+  }
 }
 
 /* Fills the net (Dinic); then those nodes are on the source's side whose far is not negative. */
@@ -77,8 +97,8 @@ static void cut(Net *net) {
   while (find_far(net)) {
     for (int i = 0; i < net->n; i++)
       net->at[i] = net->first[i];
-    while (send(net, SOURCE, UNBOUND))
-      continue;
+    for (int n = find_way(net); n; n = find_way(net))
+      send(net, n);
   }
 }
 
