@@ -255,17 +255,8 @@ static void distribute_rest(Parts *p) {
   m->part = p->part;
 }
 
-/* Reads the options: cut, the numbers of the dimensions, "0+2"; inits; watch, "all" or the number of one. */
-static bool read_options(Parts *p, int n, const PassOption *o) {
-  const char *text = "0";
-  for (int i = 0; i < n; i++)
-    if (strcmp(o[i].name, "inits") == 0)
-      p->inits = strcmp(o[i].value, "1") == 0;
-    else if (strcmp(o[i].name, "watch") == 0) {
-      p->watches = true;
-      p->watch = strcmp(o[i].value, "all") == 0 ? -1 : atoi(o[i].value);
-    } else
-      text = o[i].value;
+/* Reads option cut, the numbers of the dimensions: "0+2". */
+static bool read_cut(Parts *p, const char *text) {
   for (const char *s = text; *s; s++) {
     int d = *s - '0';
     if (d < 0 || d >= p->m->grid.rank || (s[1] && s[1] != '+')) {
@@ -278,6 +269,36 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
     s += s[1] == '+';
   }
   return true;
+}
+
+/* Reads option watch: "all", or the number of a reduction or probe. */
+static bool read_watch(Parts *p, const char *text) {
+  int n = p->m->nreductions + p->m->nprobes;
+  bool ok = true;
+  p->watches = true;
+  p->watch = -1;
+  if (strcmp(text, "all") == 0)
+    return true;
+  if (n)
+    p->watch = (int)pass_option_int(p->c, "distribute", 1, &(PassOption){"watch", text}, "watch", 0, n - 1, 0, &ok);
+  else
+    ok = (diag_error(p->c->diags, no_loc(),
+                     "pass 'distribute': option watch=%s: the program has no reductions and no probes", text),
+          false);
+  return ok;
+}
+
+/* Reads the options. */
+static bool read_options(Parts *p, int n, const PassOption *o) {
+  const char *cut = "0";
+  bool ok = true;
+  p->inits = pass_option_int(p->c, "distribute", n, o, "inits", 0, 1, 0, &ok);
+  for (int i = 0; i < n && ok; i++)
+    if (strcmp(o[i].name, "watch") == 0)
+      ok = read_watch(p, o[i].value);
+    else if (strcmp(o[i].name, "cut") == 0)
+      cut = o[i].value;
+  return ok && read_cut(p, cut);
 }
 
 /* The pass. It must be the first that changes stencils. */
