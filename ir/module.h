@@ -251,13 +251,15 @@ typedef struct Reduction {
 /* What a buffer stands for. */
 typedef enum BufferKind { BUFFER_FIELD, BUFFER_PARAM, BUFFER_SCRATCH } BufferKind;
 
-/* A slot of global memory.
- *   BUFFER_FIELD    shape and type of field `field`, indexed by grid coordinates. copy 0 holds the field's present
- * value, copy 1 and on are others that swaps exchange it with BUFFER_PARAM    the launch-time array number `field`,
- * indexed from 0; only read BUFFER_SCRATCH  `cells` values of type `type` with one index from 0, whose contents last
- * from one launch to the next of a sequence
- * lead: bytes between an address that is a multiple of a memory sector and the one that suits a field's memory best;
- * kernels are right wherever it is aligned as they need it. */
+/* A slot of global memory, by its kind:
+ *
+ *   BUFFER_FIELD    shaped like field `field`, indexed by grid coordinates; copy 0 holds its present value, copy 1 and
+ *                   on are what swaps exchange that with
+ *   BUFFER_PARAM    the launch-time array number `field`, indexed from 0; only read
+ *   BUFFER_SCRATCH  `cells` values of type `type`, indexed from 0, which last from one launch to the next of a sequence
+ *
+ * lead: kernels are fastest if a field's memory begins so many bytes behind a multiple of a memory sector; they are
+ * right wherever it is aligned as they need it. */
 typedef struct Buffer {
   const char *name;
   BufferKind kind;
@@ -300,14 +302,15 @@ typedef struct Multiple {
 
 /* A kernel. Dimension d of grid and block is the program's, slowest first. Number of blocks in d: ceil(max(0,
  * extent[d]) / tile[d]). If the first and the last block in d cover over[d] points beside their tile, there are as few
- * as that leaves, but one where there is a point: ceil(max(extent[d] - over[d], 1) / tile[d]). A kernel that is
- * `hollow` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than extent[d]
- * allows: the blocks that are left, the product of the ones less the product of the others, are numbered along the last
- * dimension, and are 0 in the others. Its code finds out which tile each is for (pass split-edges). kernel_blocks
- * computes all this. It may be launched only where all of `multiples` hold under the launch's params, and where one
- * does not the kernel number instead - 1 is launched in its place (0: there is none, and a launch is an error). That
- * one does the same: it makes as many steps and writes the same buffers, has no multiples, and may have other threads,
- * tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says which runs. */
+ * as that leaves, but one where there is a point: ceil(max(extent[d] - over[d], min(extent[d], 1), 0) / tile[d]). A
+ * kernel that is `hollow` leaves out a box of ceil(max(0, without[d]) / tile[d]) blocks in d, none of them larger than
+ * extent[d] allows: the blocks that are left, the product of the ones less the product of the others, are numbered
+ * along the last dimension, and are 0 in the others. Its code finds out which tile each is for (pass split-edges).
+ * kernel_blocks computes all this. It may be launched only where all of `multiples` hold under the launch's params, and
+ * where one does not the kernel number instead - 1 is launched in its place (0: there is none, and a launch is an
+ * error). That one does the same: it makes as many steps and writes the same buffers, has no multiples, and may have
+ * other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says
+ * which runs. */
 enum { WARP_LANES = 32, MOST_LANES = 64 };
 typedef struct Kernel {
   const char *name;
