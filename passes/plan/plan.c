@@ -198,13 +198,15 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   static const Schedule open = {0};
   ModelCache cache = {0};
   PassContext with = *c;
+  bool ok = true;
+  int why = (int)pass_option_int(c, "plan", n, o, "why", 0, INT32_MAX, 0, &ok);
   Schedule want = c->schedule ? *c->schedule : open, *plan = ARENA_NEW(m->arena, Schedule);
   if (m->time_tile > 1) {
     diag_error(c->diags, no_loc(), "pass 'plan': the module has %d time levels already; run it before time-tile",
                m->time_tile);
     return NULL;
   }
-  if (!lowering_ready(c, m, "plan"))
+  if (!ok || !lowering_ready(c, m, "plan"))
     return NULL;
   if (m->plan) {
     Schedule given = *m->plan;
@@ -217,8 +219,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   if (!make_plan(&with, m, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");
-  for (int i = 0; i < n; i++)
-    remark_why(&with, m, plan, atoi(o[i].value));
+  if (why)
+    remark_why(&with, m, plan, why);
   memset(plan->size, 0, sizeof plan->size);
   m->plan = plan;
   m->plan_checked = true;

@@ -154,10 +154,16 @@ const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *
   if (!x.e)
     return why;
   if (is_said(want, out)) {
-    if (out->T > most && most >= out->block[0])
+    if (most < out->block[0])
+      return arena_printf(c->arena, "-block=%dx%d: a tile makes at most %lld time steps here, and %d warps make %d",
+                          out->block[0], out->block[1], (long long)most, out->block[0], out->block[0]);
+    if (out->T > most)
       out->T = (int32_t)(most / out->block[0] * out->block[0]);
     return why_not_legal(&x, out);
   }
+  Schedule fewer = *want;
+  fewer.T = want->T > most ? 0 : want->T;
+  x.want = &fewer;
   *out = choose(&x, most);
   return out->family ? NULL : "no tile fits the registers and the shared memory, with what is asked for";
 }
@@ -166,6 +172,9 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
   const char *why = schedule_warps_why(c, m, want, most, out);
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=warps: %s; use -schedule=stream", why);
+  else if (want->T > out->T)
+    diag_remark(c->diags, no_loc(), "-T=%d: a tile makes at most %lld time steps here: -T=%d is taken", want->T,
+                (long long)most, out->T);
   return !why;
 }
 

@@ -428,21 +428,52 @@ static bool check_number(const Resolve *r, const char *option, const int32_t *v,
   return true;
 }
 
-/* What is wrong whatever the program's accesses are. */
-static bool check_request(const Resolve *r) {
+/* May -fuse say that? One launch for all stencils is what families of tiles without a cut make anyway, one for each
+ * what the others do. */
+static bool check_cut(const Resolve *r, const Family *family) {
+  const char *cut = r->want.fuse;
+  if (!cut || family->knobs & KNOB_CUT || strcmp(cut, "auto") == 0 || strcmp(cut, "none") == 0 ||
+      (family->tiled && strcmp(cut, "all") == 0))
+    return true;
+  if (family->tiled)
+    return schedule_error(r,
+                          "-fuse=%s: the %s schedule makes one launch for all stencils; leave -fuse out, or use "
+                          "-schedule=stream",
+                          cut, family->name);
+  return schedule_error(
+      r, "-fuse=%s: the %s schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap", cut,
+      family->name);
+}
+
+/* Is there a knob for all that is said? */
+static bool check_knobs(const Resolve *r, const Family *family) {
   const Schedule *w = &r->want;
-  int64_t points = 1;
-  const Family *family = family_row(w->family);
   if ((w->chunk || w->ahead) && !(family->knobs & (KNOB_CHUNK | KNOB_AHEAD)))
     return schedule_error(r,
                           "-chunk and -ahead: the %s schedule walks no tiles; leave them out, or use -schedule=stream",
                           family->name);
   if (w->chunk && !(family->knobs & KNOB_CHUNK))
     return schedule_error(r, "-chunk: the %s schedule has no rows of a walk to choose; leave it out", family->name);
-  if (w->fuse && !(family->knobs & KNOB_CUT) && strcmp(w->fuse, "auto") && strcmp(w->fuse, "none"))
+  if (w->tiles && !(family->knobs & KNOB_TILES))
+    return schedule_error(r, "-tiles=%s: the %s schedule has one kind of tiles; leave it out, or use -schedule=stream",
+                          tiles_name(w->tiles), family->name);
+  if (w->barriers && !(family->knobs & KNOB_BARRIERS))
     return schedule_error(
-        r, "-fuse=%s: the %s schedule makes a launch for each stencil; leave -fuse out, or use -schedule=overlap",
-        w->fuse, family->name);
+        r, "-barriers=%s: the %s schedule has no barriers to choose; leave it out, or use -schedule=stream",
+        barriers_name(w->barriers), family->name);
+  if (w->barriers && !r->target->simt)
+    return schedule_error(r, "-barriers=%s: target %s has no threads that could wait for each other; leave it out",
+                          barriers_name(w->barriers), target_text(r->c->arena, r->target));
+  return check_cut(r, family);
+}
+
+/* What is wrong whatever the program's accesses are. */
+static bool check_request(const Resolve *r) {
+  const Schedule *w = &r->want;
+  int64_t points = 1;
+  const Family *family = family_row(w->family);
+  if (!check_knobs(r, family))
+    return false;
   if (w->T < 0 || w->T > MAX_LEVELS)
     return schedule_error(r, "-T=%d: the number of time steps a tile must be 1 to %d", w->T, MAX_LEVELS);
   for (int d = 0; d < MAX_RANK; d++) {
