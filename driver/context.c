@@ -142,15 +142,22 @@ static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
   return before;
 }
 
+/* How workspace_give_up comes back, where arenas come back with 1. */
+enum { GIVEN_UP = 2 };
+
 /* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile. */
 static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *arg, jmp_buf *handler) {
-  if (setjmp(*handler)) {
+  switch (setjmp(*handler)) {
+  case 0: return fn(arg);
+  case GIVEN_UP: return STC_MEMORY;
+  default:
     context_error(w->context, "out of memory on this computer after %zu bytes of the compiler's own",
                   arena_used(w->arena));
     return STC_MEMORY;
   }
-  return fn(arg);
 }
+
+_Noreturn void workspace_give_up(Workspace *w) { longjmp(*w->handler, GIVEN_UP); }
 
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg) {
   jmp_buf handler, *before = redirect(w, &handler), *before_parent = redirect(w->parent, &handler);

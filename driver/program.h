@@ -42,6 +42,8 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
 /* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
+/* Has the workspace_guard that is running come back with STC_MEMORY, an error having been reported. */
+_Noreturn void workspace_give_up(Workspace *w);
 /* stc_context_new for the command, whose messages name its options. */
 StcContext *context_of_command(const StcConfig *config);
 /* Reports an error without a place. */

@@ -211,19 +211,24 @@ StcStatus ranks_agree(StcContext *c, Net *net, StcStatus mine) {
 
 StcStatus split_agree(StcPlan *p, StcStatus s) { return ranks_agree(p->w.context, p->split->net, s); }
 
-/* Ends all ranks. Those of the command that do not speak keep their messages, so it is said once more here. */
-static void die(StcContext *c, Net *net, const char *what) {
+/* Ends all ranks, this one too. Those of the command that do not speak keep their messages, so it is said once more
+ * here. */
+static _Noreturn void die(StcContext *c, Net *net, const char *what) {
   if (c->command && net->rank > 0)
     fprintf(stderr, "stc: on rank %d of %d:\nstc: error: %s\n", net->rank, net->size, what);
   fflush(NULL);
   net->abort(net, STC_MEMORY);
+  exit(STC_MEMORY);
 }
 
 void split_die(StcPlan *p, const char *what, double bytes) {
+  const Net *net = p->split->net;
   char size[MEMORY_TEXT], text[512];
   snprintf(text, sizeof text, "no memory on this computer for %s of a copy of %s", memory_text(size, bytes), what);
-  if (p->split->net->rank == 0 || !p->w.context->command)
+  if (!net || net->rank == 0 || !p->w.context->command)
     context_error(p->w.context, "%s", text);
+  if (!net || net->size == 1)
+    workspace_give_up(&p->w);
   die(p->w.context, p->split->net, text);
 }
 

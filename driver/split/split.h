@@ -255,8 +255,9 @@ StcStatus part_to_file(const StcPlan *p, const PartPlan *part, int field, PartFi
 StcStatus part_from_file(const StcPlan *p, const PartPlan *part, int field, PartFile *file);
 /* The same status on all ranks: that of the lowest one in trouble, whose message is to be read there. */
 StcStatus split_agree(StcPlan *p, StcStatus s);
-/* No rank has a chance to go on: says why, and ends all. */
-void split_die(StcPlan *p, const char *what, double bytes);
+/* No rank has a chance to go on without so many bytes for a copy of `what`: says so, and ends all. A process alone has
+ * the workspace_guard that is running come back with STC_MEMORY. */
+_Noreturn void split_die(StcPlan *p, const char *what, double bytes);
 /* The status that making or running a plan over `net` (NULL: one rank) came to. If this rank ran out of memory where
  * the others cannot know of it and wait (not `agreed`), it ends all. */
 StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s);

@@ -154,9 +154,20 @@ static void test_choice(void **state) {
   }
 }
 
+/* What a rank among others does without memory. */
+static StcStatus run_out(void *arg) { split_die(arg, "U", 5e9); }
+
+/* A process alone gets an error where ranks among others are ended. */
+static void test_no_memory(void **state) {
+  World *w = *state;
+  assert_int_equal(workspace_guard(&w->plan->w, run_out, w->plan), STC_MEMORY);
+  assert_non_null(strstr(w->messages.first, "no memory on this computer for 4.66 GiB of a copy of U"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_choice),
+      cmocka_unit_test_setup_teardown(test_no_memory, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_nothing_planted, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_thin_box, make_world, free_world),
       cmocka_unit_test_setup_teardown(test_version_left_out, make_world, free_world),
