@@ -312,7 +312,9 @@ class Plan:
         handle = c.c_void_p()
         defines, n = strings(_defines(params))
         device = _devices(device)
-        names, cut, self._has_parts = device.encode(), _split(split), parts and comm is not None
+        if parts and (comm is None or comm is False):
+            raise error(2, [Message("error", None, 0, 0, None, "parts=True is for several processes: give comm, the mpi4py communicator of those that share the grid, or comm=True for all that were started together")])
+        names, cut, self._has_parts = device.encode(), _split(split), parts
         if comm is not None and comm is not False:
             ranks = CRanks(_communicator(comm), None, parts)
             status = lib.stc_plan_new_ranks(program._handle, c.byref(ranks), names, cut, n, defines, c.byref(handle))

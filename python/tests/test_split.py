@@ -46,6 +46,9 @@ def test_refused():
         p.plan(split="two")
     with pytest.raises(stc.OptionError, match="one kind"):
         p.plan(device=["host:1", "sim"])
+    for comm in (None, False):
+        with pytest.raises(stc.OptionError, match="give comm"):
+            p.plan(split=2, parts=True, comm=comm)
     assert p.plan(split=2).parts == []
 
 
