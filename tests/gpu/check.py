@@ -43,7 +43,7 @@ SIZES = {
     "large": [(2000001,), (1300, 1501), (130, 140, 257)],
 }
 # What else some take: those need more points, a step of these takes the reference long.
-OWN_SIZES = {"edges2d": {"odd": (5, 71)}, "anisotropic_diffusion": {"small": (20, 17, 23), "large": (40, 50, 70)}}
+OWN_SIZES = {"edges2d": {"odd": (5, 71)}, "shot": {"odd": (5, 71)}, "anisotropic_diffusion": {"small": (20, 17, 23), "large": (40, 50, 70)}}
 SLOW = {"anisotropic_diffusion"}
 # Steps: more than two tiles of the default T, and a rest.
 STEPS, SLOW_STEPS = [35, 27, 11], 3
