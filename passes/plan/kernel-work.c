@@ -92,8 +92,6 @@ static bool known_int(const Count *c, const Value *v, int64_t *out) {
 
 /* ---- single ops */
 
-/* 32-bit words of a value. */
-
 /* How often `op`, which may be moved out of loops, is run: as often as the innermost thing that it is computed from. */
 static double rounds_of(const Count *c, const Op *op) {
   double most = 1;

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-/* 32-bit words of a value. */
-
 /* How far instance `i` of a launch reads in the last dimension, by field. */
 typedef struct Reads {
   const Launch *l;
