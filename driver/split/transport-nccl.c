@@ -159,24 +159,30 @@ static void find_gpus(StcPlan *p, NcclState *x) {
   }
 }
 
-/* Connects all GPUs. */
+/* Makes the streams of this rank's GPUs. */
+static StcStatus make_streams(const NcclState *x) {
+  StcStatus s = STC_OK;
+  void *stream;
+  for (int i = 0; i < x->ngpus && !s; i++)
+    s = x->gpus[i].device->kind->stream(x->gpus[i].device, LANE_SEND, &stream);
+  return s;
+}
+
+/* Connects all GPUs. What a rank can fail at by itself comes first, for the others would wait for it. */
 static StcStatus join_gpus(StcPlan *p, NcclState *x) {
   Net *net = p->split->net;
   NcclId id = {{0}};
   int who;
   StcStatus s = split_leads(p->split) ? nccl_check(p, &x->nccl, x->nccl.unique_id(&id), "beginning") : STC_OK;
+  s = s ? s : make_streams(x);
   if (net_agree(net, s, &who))
     return s;
   if (net)
     net->broadcast(net, &id, sizeof id, 0);
   s = nccl_check(p, &x->nccl, x->nccl.group_start(), "connecting the GPUs");
-  for (int i = 0; i < x->ngpus && !s; i++) {
-    void *stream;
-    s = x->gpus[i].device->kind->stream(x->gpus[i].device, LANE_SEND, &stream);
-    if (!s)
-      s = nccl_check(p, &x->nccl, x->nccl.join(&x->gpus[i].communicator, x->n, id, x->gpus[i].place),
-                     "connecting the GPUs");
-  }
+  for (int i = 0; i < x->ngpus && !s; i++)
+    s = nccl_check(p, &x->nccl, x->nccl.join(&x->gpus[i].communicator, x->n, id, x->gpus[i].place),
+                   "connecting the GPUs");
   StcStatus end = nccl_check(p, &x->nccl, x->nccl.group_end(), "connecting the GPUs");
   return s ? s : end;
 }

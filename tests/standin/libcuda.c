@@ -661,6 +661,8 @@ int cuStreamCreate(void **stream, unsigned flags) {
 }
 
 int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+  if (to_fail("cuStreamCreateWithPriority"))
+    return LAUNCH_FAILED;
   return priority < 0 ? cuStreamCreate(stream, flags) : fault("cuStreamCreateWithPriority");
 }
 
