@@ -79,6 +79,8 @@ typedef struct Cuda {
   CuResult (*copy_peer_3d)(const CuPeerCopy *copy, void *stream);
   CuResult (*stream_create)(void **stream, unsigned flags, int priority);
   CuResult (*host_alloc)(void **p, size_t size, unsigned flags);
+  CuResult (*host_register)(void *p, size_t size, unsigned flags);
+  CuResult (*host_unregister)(void *p);
   CuResult (*copy_in_async)(void *to, const void *from, size_t size, void *stream);
   CuResult (*event_query)(void *event);
   CuResult (*device_uuid)(unsigned char id[DEVICE_IDENTITY], CuDevice d);
@@ -157,6 +159,8 @@ static const GpuEntry peer_entries[] = {
 static const GpuEntry stage_entries[] = {
     {"cuMemHostAlloc", offsetof(CudaState, cu.host_alloc)},
     {"cuMemFreeHost", offsetof(CudaState, gpu.call.host_free)},
+    {"cuMemHostRegister_v2", offsetof(CudaState, cu.host_register)},
+    {"cuMemHostUnregister", offsetof(CudaState, cu.host_unregister)},
     {"cuMemcpyDtoHAsync_v2", offsetof(CudaState, gpu.call.copy_out_async)},
     {"cuMemcpyHtoDAsync_v2", offsetof(CudaState, cu.copy_in_async)},
 };
@@ -499,6 +503,20 @@ static StcStatus cuda_carry(Device *d, int lane, void *to, const void *from, siz
              : check(d, s->cu.copy_in_async(to, from, size, stream), "copying to the device");
 }
 
+/* Numbers of the driver's interface: pinned memory for all contexts. */
+enum { REGISTER_PORTABLE = 1 };
+
+/* Pins memory; lets it be as it was. */
+static bool cuda_pin(Device *d, void *memory, size_t size) {
+  CudaState *s = d->state;
+  return s->gpu.call.copy_out_async && !use(d) && s->cu.host_register(memory, size, REGISTER_PORTABLE) == 0;
+}
+static void cuda_unpin(Device *d, void *memory) {
+  CudaState *s = d->state;
+  if (!make_current(d))
+    s->cu.host_unregister(memory);
+}
+
 /* An error in a kernel before the mark shows here. */
 static StcStatus cuda_await(Device *d, int lane) {
   CudaState *s = d->state;
@@ -586,6 +604,8 @@ const DeviceKind device_cuda = {
     .stage_values = gpu_stage_values,
     .pinned_new = gpu_pinned_new,
     .pinned_free = gpu_pinned_free,
+    .pin = cuda_pin,
+    .unpin = cuda_unpin,
     .use_stream = gpu_use_stream,
     .wait_event = gpu_wait_event,
     .record_event = gpu_record_event,

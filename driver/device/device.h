@@ -98,6 +98,9 @@ typedef struct DeviceKind {
    * thing. Its return. */
   void *(*pinned_new)(Device *d, size_t size);
   void (*pinned_free)(Device *d, void *memory);
+  /* The same of memory that is there already, whole pages of it, for all devices of the kind. False: it cannot be. */
+  bool (*pin)(Device *d, void *memory, size_t size);
+  void (*unpin)(Device *d, void *memory);
   /* Between two devices of this kind; NULL: only by way of the host. */
   bool (*near)(Device *d, Device *other); /* can `d` send to the other one? */
   StcStatus (*mark)(Device *d, int lane); /* a place behind all there was so far in the lane */

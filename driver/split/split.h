@@ -13,6 +13,7 @@
  *   net.c           joining the ranks of a run
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
+ *   segments.c      memory that ranks of one machine have in common
  *   transports.c    which way cells get from part to part
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
  *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank, transport-nccl.c from GPU to
@@ -210,6 +211,16 @@ StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **
 void net_close(Net *net);
 /* A rank alone, without MPI: its parts need no whole grid beside them either. */
 StcStatus net_open_alone(StcContext *c, Net **out);
+/* Memory of a rank, as this one sees it; NULL: it does not. */
+typedef struct Segment {
+  char *memory;
+  size_t bytes;
+} Segment;
+/* All ranks call it: makes memory of `bytes` bytes, perhaps 0, of this rank's that others of its machine can see, and
+ * opens that of the ranks that are `wanted`: of[r] is rank r's. What cannot be is not there. segment_close lets go
+ * of one that is there. */
+void segments_open(Net *net, size_t bytes, const bool *wanted, Segment *of);
+void segment_close(Segment *s);
 /* All ranks call these. agree: the status of the lowest rank that has one, *who; STC_OK if all are well. same: have all
  * ranks these bytes? Else *who is the first that has others than rank 0. */
 StcStatus net_agree(Net *net, StcStatus mine, int *who);

@@ -351,6 +351,24 @@ int cuMemFreeHost(void *p) {
   return fault("cuMemFreeHost of what cuMemHostAlloc did not give");
 }
 
+/* Memory that is the caller's, whole pages. */
+int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
+  ALONE;
+  if (!p || (uintptr_t)p % 4096 || !size || size % 4096 || flags != 1)
+    return fault("cuMemHostRegister of %zu bytes at %p", size, p);
+  for (int i = 0; i < MAX_OUT && !to_fail("cuMemHostRegister"); i++)
+    if (!rt.pinned[i].p)
+      return rt.pinned[i] = (Allocation){p, size, 0}, call("pin %zu", size), SUCCESS;
+  return OUT_OF_MEMORY;
+}
+int cuMemHostUnregister(void *p) {
+  ALONE;
+  for (int i = 0; i < MAX_OUT; i++)
+    if (p && rt.pinned[i].p == p)
+      return rt.pinned[i].p = NULL, SUCCESS;
+  return fault("cuMemHostUnregister of what was not registered");
+}
+
 /* Do `size` bytes from p on lie in it? */
 static bool is_within(const Allocation *a, const char *p, size_t size) {
   return a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p);
