@@ -390,6 +390,13 @@ void emit_bulk(Emit *e, const Op *op) {
     e->target->warps->bulk_load(e, cells, points, bytes, cell_address(e, op->signal, op->operands + count + 1, none));
 }
 
+void emit_waits(Emit *e, const Op *one, const Op *two) {
+  LLVMValueRef at[2] = {cell_address(e, one->sym, one->operands + 1, one->off),
+                        cell_address(e, two->sym, two->operands + 1, two->off)},
+               parity[2] = {emit_value(e, one->operands[0]), emit_value(e, two->operands[0])};
+  e->target->warps->wait_both(e, at, parity);
+}
+
 void emit_signal(Emit *e, const Op *op) {
   const WarpOps *w = e->target->warps;
   int n = op_signal_values(op);

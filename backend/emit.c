@@ -336,6 +336,11 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
 /* The ops of `b` at the present place; guards are made where they are used. */
 static void emit_block(Emit *e, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
+    if (op->code == OP_SIGNAL_WAIT && op->next && op->next->code == OP_SIGNAL_WAIT) {
+      emit_waits(e, op, op->next);
+      op = op->next;
+      continue;
+    }
     LLVMValueRef v = op->nresults == 1 && value_is_guard(op->results[0]) ? NULL : emit_op(e, op);
     if (v)
       set_value(e, op->results[0], v);

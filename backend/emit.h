@@ -265,6 +265,8 @@ void emit_async_copy(Emit *e, const Op *op);
 /* Bulk copies and ops on signals. */
 void emit_bulk(Emit *e, const Op *op);
 void emit_signal(Emit *e, const Op *op);
+/* Two waits, one behind the other. */
+void emit_waits(Emit *e, const Op *one, const Op *two);
 
 /* The distinct, empty metadata node that names a group of memory accesses. */
 LLVMMetadataRef emit_access_group(Emit *e);
@@ -278,6 +280,7 @@ typedef struct WarpOps {
   void (*arrive)(Emit *e, LLVMValueRef signal);
   void (*expect)(Emit *e, LLVMValueRef signal, LLVMValueRef bytes);
   void (*wait)(Emit *e, LLVMValueRef signal, LLVMValueRef parity);
+  void (*wait_both)(Emit *e, LLVMValueRef *signal, LLVMValueRef *parity); /* for two of them, asked together */
   void (*bulk_load)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes, LLVMValueRef signal);
   void (*bulk_store)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes);
   void (*bulk_commit)(Emit *e);

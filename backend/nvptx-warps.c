@@ -46,6 +46,21 @@ static void wait_for(Emit *e, LLVMValueRef signal, LLVMValueRef parity) {
               "r,r", 2, (LLVMValueRef[]){shared_number(e, signal), parity});
 }
 
+/* The same of two: both are asked before the answer to the first is waited for. */
+static void wait_for_both(Emit *e, LLVMValueRef *signal, LLVMValueRef *parity) {
+  instruction(e,
+              "{\n\t.reg .pred one, two;\n\t"
+              "mbarrier.try_wait.parity.shared::cta.b64 one, [$0], $1;\n\t"
+              "mbarrier.try_wait.parity.shared::cta.b64 two, [$2], $3;\n"
+              "WAIT:\n\t@one bra.uni ONE;\n\t"
+              "mbarrier.try_wait.parity.shared::cta.b64 one, [$0], $1;\n\tbra.uni WAIT;\n"
+              "ONE:\n\t@two bra.uni DONE;\n\t"
+              "mbarrier.try_wait.parity.shared::cta.b64 two, [$2], $3;\n\tbra.uni ONE;\n"
+              "DONE:\n\t}",
+              "r,r,r,r", 4,
+              (LLVMValueRef[]){shared_number(e, signal[0]), parity[0], shared_number(e, signal[1]), parity[1]});
+}
+
 static void bulk_load(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes, LLVMValueRef signal) {
   instruction(e, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];", "r,l,r,r",
               4, (LLVMValueRef[]){shared_number(e, to), from, bytes, shared_number(e, signal)});
@@ -79,6 +94,7 @@ const WarpOps nvptx_warps = {.init = init,
                              .arrive = arrive,
                              .expect = expect,
                              .wait = wait_for,
+                             .wait_both = wait_for_both,
                              .bulk_load = bulk_load,
                              .bulk_store = bulk_store,
                              .bulk_commit = bulk_commit,

@@ -166,33 +166,29 @@ static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slo
 static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   Value *one = small(k, 1), *other = build2(&k->b, OP_SUB, one, parity);
   Value *come = k->bulk ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
+  Value *gone = build3(&k->b, OP_SELECT, k->is_final, one, other), *behind = plus(k, k->warp, 1);
   signal_of(k, OP_SIGNAL_WAIT, k->full, come, k->warp, slot);
-  signal_of(k, OP_SIGNAL_WAIT, k->empty, build3(&k->b, OP_SELECT, k->is_final, one, other), plus(k, k->warp, 1), slot);
+  signal_of(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
 }
 
 /* The group's rows through the warp's levels, with tests where there are points outside of the main piece. */
-static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
-  Value *rows, *sides;
+static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *inside, Value *slot) {
   Builder outer, inner;
-  bool near = warps_near_rims(k);
-  if (!warps_any_rims(k)) {
+  if (!inside) {
     warps_group(k, RIMS_NONE, s, y, slot);
     return;
   }
-  warps_find_rims(k, s, y, &rows, &sides);
-  if (!near)
-    rows = build2(&k->b, OP_AND, rows, sides);
-  Op *whole = build_if(&k->b, build1(&k->b, OP_UNIFORM, rows), 0, NULL);
-  go_in(k, whole, 1, &outer);
-  warps_group(k, RIMS_ANY, s, y, slot);
-  k->b = builder_at_end(outer.arena, whole->blocks[0]);
-  if (near) {
-    Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, sides), 0, NULL);
-    go_in(k, middle, 1, &inner);
-    warps_group(k, RIMS_SIDES, s, y, slot);
-    k->b = builder_at_end(outer.arena, middle->blocks[0]);
-  }
+  Op *middle = build_if(&k->b, inside, 0, NULL);
+  go_in(k, middle, 0, &outer);
   warps_group(k, RIMS_NONE, s, y, slot);
+  k->b = builder_at_end(outer.arena, middle->blocks[1]);
+  if (warps_near_rims(k)) {
+    Op *whole = build_if(&k->b, build1(&k->b, OP_UNIFORM, warps_rows_inside(k, y)), 0, NULL);
+    go_in(k, whole, 0, &inner);
+    warps_group(k, RIMS_SIDES, s, y, slot);
+    k->b = builder_at_end(outer.arena, whole->blocks[1]);
+  }
+  warps_group(k, RIMS_ANY, s, y, slot);
   k->b = outer;
 }
 
@@ -225,8 +221,9 @@ enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRIED = CARRY_LOADS + LOADS };
 static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
   Builder outer;
   Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
+  Value *inside = warps_any_rims(k) ? warps_is_inside(k, s, y) : NULL;
   wait_for_group(k, slot, parity);
-  compute(k, s, y, slot);
+  compute(k, s, y, inside, slot);
   if (k->bulk) {
     go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
     build_bare(&k->b, OP_FENCE_ASYNC);
@@ -267,6 +264,8 @@ static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried
   WarpSegment s = warps_segment(k, segments->blocks[0]->args[0]);
   Value *lag = warps_mul(k, k->warp, (int64_t)k->w.C * k->e->lag);
   Value *y = build2(&k->b, OP_SUB, s.y, lag);
+  if (warps_any_rims(k))
+    warps_find_inside(k, &s);
   Op *groups = go_round(k, small(k, 0), s.groups, carried, &between);
   Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
   make_group(k, &s, build2(&k->b, OP_ADD, y, row), to, carried);
@@ -348,13 +347,26 @@ static void start_by(WarpKernel *k) {
   k->b = outer;
 }
 
+/* The number in the pipeline of the warp that has number `warp` in the block. A core's schedulers each take every
+ * fourth warp of a block, and the first and last warps of a pipeline have more to do than others: blocks of one core,
+ * which are `cores` apart, begin at different warps. */
+static Value *role_of(WarpKernel *k, Value *warp) {
+  int32_t beside = k->k->per_core, W = k->w.W;
+  if (beside < 2)
+    return warp;
+  Value *block = build_convert(&k->b, TY_I32, build_dim(&k->b, OP_BLOCK, 1));
+  Value *round = build2(&k->b, OP_DIV, block, small(k, k->blocks / beside));
+  Value *ahead = build2(&k->b, OP_DIV, build2(&k->b, OP_MUL, round, small(k, W)), small(k, beside));
+  return build2(&k->b, OP_REM, build2(&k->b, OP_ADD, warp, ahead), small(k, W));
+}
+
 /* Finds lane and warp, makes the signals ready, and starts what is kept. */
 static void start_block(WarpKernel *k) {
   Builder outer;
   const WarpShape *w = &k->w;
   Value *thread = build_dim(&k->b, OP_THREAD, 0);
   k->lane = build_dim(&k->b, OP_THREAD, 1);
-  k->warp = w->W > 1 ? build1(&k->b, OP_UNIFORM, thread) : small(k, 0);
+  k->warp = w->W > 1 ? build1(&k->b, OP_UNIFORM, role_of(k, thread)) : small(k, 0);
   k->is_first = build2(&k->b, OP_EQ, k->warp, small(k, 0));
   k->is_final = build2(&k->b, OP_EQ, k->warp, small(k, w->W - 1));
   k->in_warp = build2(&k->b, OP_MUL, k->lane, small(k, w->X));

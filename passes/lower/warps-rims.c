@@ -61,12 +61,12 @@ static Value *rows_inside(WarpKernel *k, int v, Value *first, Value *last) {
   return build2(&k->b, OP_AND, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down));
 }
 
-/* Are rows `first` and `last` (i32) of the region, and so far from its edges that no rule is asked? */
-static Value *rows_unruled(WarpKernel *k, Value *first, Value *last) {
+/* The rows of the region that are so far from its edges that no rule is asked. */
+static Box rows_unruled(const WarpKernel *k) {
   Box down = warps_range(k, -1, 0);
   down.lo[0] = affine_add_const(down.lo[0], k->e->ruled[0]);
   down.hi[0] = affine_add_const(down.hi[0], -(int64_t)k->e->ruled[0]);
-  return build2(&k->b, OP_AND, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down));
+  return down;
 }
 
 /* Is there a value before number `v` with the same main piece? */
@@ -77,29 +77,81 @@ static bool is_repeated(const WarpLevel *e, int v) {
   return false;
 }
 
-void warps_find_rims(WarpKernel *k, const WarpSegment *s, Value *y, Value **rows, Value **sides) {
+/* Is value `v` a new one with rims, and the first with such a main piece? */
+static bool has_own_rims(const WarpLevel *e, int v) {
+  return e->value[v].wanted && warps_has_rims(e, v) && !is_repeated(e, v);
+}
+
+/* Does it matter in dimension `d` where the region ends, beside where main pieces do? */
+static bool asks_region(const WarpLevel *e, int d) { return !e->wraps[d] && (e->constant || e->ruled[d]); }
+
+/* How far behind the first row of a group that comes to a warp the last is that is made of it, in its last level. */
+static int64_t rows_behind(const WarpKernel *k) { return (int64_t)k->e->lag * (k->w.C - 1) + k->e->latest; }
+
+Value *warps_rows_inside(WarpKernel *k, Value *y) {
   const WarpLevel *e = k->e;
-  Builder *b = &k->b;
-  Value *first = warps_add(k, y, -((int64_t)e->lag * (k->w.C - 1) + e->latest)), *last = warps_add(k, y, k->w.U - 1);
-  *rows = e->wraps[1] ? NULL : warps_wide(k);
-  *sides = NULL;
-  for (int v = 0; v < e->nvalues; v++) {
-    if (!e->value[v].wanted || !warps_has_rims(e, v) || is_repeated(e, v))
-      continue;
-    if (!e->wraps[0])
-      *rows = both(k, *rows, rows_inside(k, v, first, last));
-    if (!e->wraps[1])
-      *sides = both(k, *sides, strip_inside(k, v, s->x));
+  Value *first = warps_add(k, y, -rows_behind(k)), *last = warps_add(k, y, k->w.U - 1);
+  Value *rows = e->wraps[1] ? NULL : warps_wide(k);
+  for (int v = 0; v < e->nvalues && !e->wraps[0]; v++)
+    if (has_own_rims(e, v))
+      rows = both(k, rows, rows_inside(k, v, first, last));
+  if (asks_region(e, 0)) {
+    Box down = rows_unruled(k);
+    rows = both(k, rows, both(k, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down)));
   }
-  if (!e->wraps[0] && (e->constant || e->ruled[0]))
-    *rows = both(k, *rows, rows_unruled(k, first, last));
-  if (!e->wraps[1] && (e->constant || e->ruled[1])) {
-    Value *behind = build_convert(b, TY_I64, warps_add(k, last_column(k, s->x), 1));
-    *sides = both(k, *sides, build2(b, OP_GT, s->x, build_int(b, TY_I32, 0)));
-    *sides = both(k, *sides, build2(b, OP_LT, behind, k->columns));
+  return rows ? rows : build_const(&k->b, TY_BOOL, (Const){.i = 1});
+}
+
+/* Are all columns of strip `s` in the main pieces, and is no edge of the region asked for? NULL: they are. */
+static Value *columns_inside(WarpKernel *k, const WarpSegment *s) {
+  const WarpLevel *e = k->e;
+  Value *in = e->wraps[1] ? NULL : warps_wide(k);
+  for (int v = 0; v < e->nvalues && !e->wraps[1]; v++)
+    if (has_own_rims(e, v))
+      in = both(k, in, strip_inside(k, v, s->x));
+  if (asks_region(e, 1)) {
+    Value *behind = build_convert(&k->b, TY_I64, warps_add(k, last_column(k, s->x), 1));
+    in = both(k, in, build2(&k->b, OP_GT, s->x, build_int(&k->b, TY_I32, 0)));
+    in = both(k, in, build2(&k->b, OP_LT, behind, k->columns));
   }
-  *rows = *rows ? *rows : build_const(b, TY_BOOL, (Const){.i = 1});
-  *sides = *sides ? *sides : build_const(b, TY_BOOL, (Const){.i = 1});
+  return in;
+}
+
+/* Affine `x`, a row, as an i32, as far as that goes; `more` added. */
+static Value *row_number(WarpKernel *k, Affine x, int64_t more) {
+  Value *far = build_int(&k->b, TY_I64, WARPS_FAR), *near = build_int(&k->b, TY_I64, -WARPS_FAR);
+  Value *row = build_affine(&k->b, k->e->m, affine_add_const(x, more));
+  return build_convert(&k->b, TY_I32, build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, row, far), near));
+}
+
+/* Groups of segment `s` have all rows in `down` only if they are inside. */
+static void keep_inside(WarpKernel *k, WarpSegment *s, const Box *down) {
+  s->inside_lo = build2(&k->b, OP_MAX, s->inside_lo, row_number(k, down->lo[0], rows_behind(k)));
+  s->inside_hi = build2(&k->b, OP_MIN, s->inside_hi, row_number(k, down->hi[0], 1 - (int64_t)k->w.U));
+}
+
+void warps_find_inside(WarpKernel *k, WarpSegment *s) {
+  const WarpLevel *e = k->e;
+  Value *none = build_int(&k->b, TY_I32, -WARPS_FAR), *columns = columns_inside(k, s);
+  s->inside_lo = none;
+  s->inside_hi = build_int(&k->b, TY_I32, WARPS_FAR);
+  for (int v = 0; v < e->nvalues && !e->wraps[0]; v++)
+    if (has_own_rims(e, v)) {
+      Box down = warps_range(k, v, 0);
+      keep_inside(k, s, &down);
+    }
+  if (asks_region(e, 0)) {
+    Box down = rows_unruled(k);
+    keep_inside(k, s, &down);
+  }
+  s->inside_lo = build1(&k->b, OP_UNIFORM, s->inside_lo);
+  s->inside_hi =
+      build1(&k->b, OP_UNIFORM, columns ? build3(&k->b, OP_SELECT, columns, s->inside_hi, none) : s->inside_hi);
+}
+
+Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y) {
+  Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, y, s->inside_lo), build2(&k->b, OP_LE, y, s->inside_hi));
+  return build1(&k->b, OP_UNIFORM, in);
 }
 
 /* ---- beyond the region */
