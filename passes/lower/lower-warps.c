@@ -83,13 +83,12 @@ static void copy_images(WarpKernel *k, Value *y, Value *x, Value *n, Value *slot
   k->b = outer;
 }
 
-/* Begins the copies of the group at hand to place `slot` of the first rings. */
-static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
+/* Begins the copies of the rows from row `y` (i32) on to place `slot` of the first rings; `legal`: some may be none of
+ * the field's. */
+static void copy_group(WarpKernel *k, Value *const *load, Value *slot, bool legal) {
   Value *n = load[LOAD_COLUMNS], *x = load[LOAD_X];
-  Value *bytes = build2(&k->b, OP_MUL, n, small(k, k->w.U * cell_bytes(k->e)));
-  signal_of(k, OP_SIGNAL_EXPECT, k->full, bytes, small(k, 0), slot);
   for (int u = 0; u < k->w.U; u++) {
-    Value *y = warps_grid(k, warps_add(k, load[LOAD_Y], u), 0, true);
+    Value *y = warps_grid(k, warps_add(k, load[LOAD_Y], u), 0, legal);
     if (k->e->wraps[1])
       copy_images(k, y, x, n, slot, u);
     else
@@ -97,8 +96,30 @@ static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
   }
 }
 
-/* The same for the next group of the block's segments, if there is one; `load` then is where that leads. */
-static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
+/* Are rows y to y + U - 1 (i32) within [first, end)? */
+static Value *whole_group(WarpKernel *k, Value *y, Value *first, Value *end) {
+  Value *last = warps_add(k, end, -(int64_t)k->w.U);
+  return build2(&k->b, OP_AND, build2(&k->b, OP_GE, y, first), build2(&k->b, OP_LE, y, last));
+}
+
+/* Begins the copies of the group at hand to place `slot` of the first rings. Nearly all groups have rows of the field
+ * alone, which take no test each. */
+static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
+  Builder outer;
+  Value *bytes = build2(&k->b, OP_MUL, load[LOAD_COLUMNS], small(k, k->w.U * cell_bytes(k->e)));
+  signal_of(k, OP_SIGNAL_EXPECT, k->full, bytes, small(k, 0), slot);
+  Value *rows = build_convert(&k->b, TY_I32, k->rows);
+  Op *op = build_if(&k->b, whole_group(k, load[LOAD_Y], small(k, 0), rows), 0, NULL);
+  for (int arm = 0; arm < 2; arm++) {
+    go_in(k, op, arm, &outer);
+    copy_group(k, load, slot, arm == 1);
+    k->b = outer;
+  }
+}
+
+/* Goes to the next of the block's segments, if there is one and the one at hand has no more groups; `load` then is
+ * where that leads. */
+static void next_segment(WarpKernel *k, Value **load, Value *to) {
   Builder outer;
   Type types[LOADS] = {TY_I32, TY_I32, TY_I32, TY_I32, TY_I32};
   Value *none = build2(&k->b, OP_LE, load[LOAD_GROUPS], small(k, 0));
@@ -113,17 +134,23 @@ static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
   k->b = outer;
   for (int i = 0; i < LOADS; i++)
     load[i] = op->results[i];
-  Op *any = build_if(&k->b, build2(&k->b, OP_GT, load[LOAD_GROUPS], small(k, 0)), 0, NULL);
-  Builder one;
-  go_in(k, any, 0, &outer);
-  go_alone(k, &one);
+}
+
+/* Begins the copies of the next group of the block's segments, if there is one; `load` then is where that leads. */
+static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
+  Builder outer;
+  Value *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
+  Value *any = build2(&k->b, OP_GT, load[LOAD_GROUPS], small(k, 0));
+  go_in(k, build_if(&k->b, build2(&k->b, OP_AND, any, one), 0, NULL), 0, &outer);
   start_copies(k, load, slot);
   k->b = outer;
   load[LOAD_GROUPS] = warps_add(k, load[LOAD_GROUPS], -1);
   load[LOAD_Y] = warps_add(k, load[LOAD_Y], k->w.U);
+  next_segment(k, load, to);
 }
 
-/* The same where the warp is the first, `load` being led on there alone. */
+/* Goes to the first segment (slot: NULL), or loads the next group, where the warp is the first, `load` being led on
+ * there alone. */
 static void load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
   Type types[LOADS] = {TY_I32, TY_I32, TY_I32, TY_I32, TY_I32};
   Builder outer;
@@ -131,31 +158,46 @@ static void load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
   go_in(k, op, 1, &outer);
   build_yield(&k->b, LOADS, load);
   k->b = builder_at_end(outer.arena, op->blocks[0]);
-  load_next(k, load, to, slot);
+  if (slot)
+    load_next(k, load, to, slot);
+  else
+    next_segment(k, load, to);
   build_yield(&k->b, LOADS, load);
   k->b = outer;
   for (int i = 0; i < LOADS; i++)
     load[i] = op->results[i];
 }
 
+/* Begins the copies of row `row` (i32), number `u` of the group at place `slot` of the last ring, from column `x` of
+ * the fields on, `n` columns. */
+static void store_row(WarpKernel *k, const WarpSegment *s, Value *row, Value *slot, int u, Value *x, Value *n) {
+  Value *at[] = {warps_grid(k, row, 0, false), x}, *cells[MAX_RANK];
+  cells_of(k, small(k, k->w.W), slot, u, s->from, cells);
+  for (int f = 0; f < k->e->nfields; f++)
+    if (k->l->use[k->e->field[f].field].stored)
+      build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
+                 (BulkPlace){store_buffer(k->lo, k->l, k->e->field[f].field), 2, at, NULL}, n, (BulkPlace){0});
+}
+
 /* Begins the copies of those rows of the group at place `slot` of the last ring that are the segment's; the first is
  * row `y`. Then waits until the next place is free. */
 static void store_rows(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
-  Builder outer;
-  Value *n = build2(&k->b, OP_SUB, s->to, s->from), *cells[MAX_RANK];
+  Builder outer, other;
+  Value *n = build2(&k->b, OP_SUB, s->to, s->from);
   Value *x = warps_grid(k, build2(&k->b, OP_ADD, s->x, s->from), 1, false);
+  Op *whole = build_if(&k->b, whole_group(k, y, s->first, s->end), 0, NULL);
+  go_in(k, whole, 0, &outer);
+  for (int u = 0; u < k->w.U; u++)
+    store_row(k, s, warps_add(k, y, u), slot, u, x, n);
+  k->b = builder_at_end(outer.arena, whole->blocks[1]);
   for (int u = 0; u < k->w.U; u++) {
     Value *row = warps_add(k, y, u);
     Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, row, s->first), build2(&k->b, OP_LT, row, s->end));
-    go_in(k, build_if(&k->b, in, 0, NULL), 0, &outer);
-    Value *at[] = {warps_grid(k, row, 0, false), x};
-    cells_of(k, small(k, k->w.W), slot, u, s->from, cells);
-    for (int f = 0; f < k->e->nfields; f++)
-      if (k->l->use[k->e->field[f].field].stored)
-        build_bulk(&k->b, OP_BULK_STORE, 0, (BulkPlace){k->rings[f], 3, cells, NULL},
-                   (BulkPlace){store_buffer(k->lo, k->l, k->e->field[f].field), 2, at, NULL}, n, (BulkPlace){0});
-    k->b = outer;
+    go_in(k, build_if(&k->b, in, 0, NULL), 0, &other);
+    store_row(k, s, row, slot, u, x, n);
+    k->b = other;
   }
+  k->b = outer;
   build_bare(&k->b, OP_BULK_COMMIT);
   build_op(&k->b, OP_BULK_WAIT, TY_NONE, 0, NULL)->count = k->w.G - 1;
 }
@@ -192,25 +234,24 @@ static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *inside
   k->b = outer;
 }
 
-/* Tells the neighbours, or global memory, of the group; row `y` is the first that came to the warp. */
-static void pass_on(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
-  Builder outer, one;
-  Op *op = build_if(&k->b, k->is_first, 0, NULL);
-  go_in(k, op, 1, &outer);
-  go_alone(k, &one);
+/* Tells the neighbours of the group. There are none in front of the first warp and behind the last, and nobody waits
+ * for what they are told: that is as quick as a test. */
+static void tell_neighbours(WarpKernel *k, Value *slot) {
+  Builder outer;
+  go_alone(k, &outer);
   signal_of(k, OP_SIGNAL_ARRIVE, k->empty, NULL, k->warp, slot);
-  k->b = outer;
-  op = build_if(&k->b, k->is_final, 0, NULL);
-  go_in(k, op, 1, &outer);
-  go_alone(k, &one);
   signal_of(k, OP_SIGNAL_ARRIVE, k->full, NULL, plus(k, k->warp, 1), slot);
-  if (k->bulk) {
-    k->b = builder_at_end(outer.arena, op->blocks[0]);
-    go_alone(k, &one);
-    store_rows(k, s, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot);
-    k->b = one;
-    build_bare(&k->b, OP_BARRIER_WARP);
-  }
+  k->b = outer;
+}
+
+/* The last warp stores the group; row `y` is the first that came to the warp. */
+static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
+  Builder outer, one;
+  go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  go_alone(k, &one);
+  store_rows(k, s, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot);
+  k->b = one;
+  build_bare(&k->b, OP_BARRIER_WARP);
   k->b = outer;
 }
 
@@ -230,9 +271,11 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
     k->b = outer;
   }
   build_bare(&k->b, OP_BARRIER_WARP);
-  if (k->bulk)
+  tell_neighbours(k, slot);
+  if (k->bulk) {
     load_if_first(k, carried + CARRY_LOADS, to, slot);
-  pass_on(k, s, y, slot);
+    store_if_final(k, s, y, slot);
+  }
   Value *next = plus(k, slot, 1), *around = build2(&k->b, OP_EQ, next, small(k, k->w.G));
   carried[CARRY_SLOT] = build3(&k->b, OP_SELECT, around, small(k, 0), next);
   carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, small(k, 1), parity), parity);
@@ -392,6 +435,8 @@ static void make_segments(WarpKernel *k, Value *from, Value *to) {
   Value *carried[CARRIED] = {small(k, 0), small(k, 0)};
   for (int i = 0; i < LOADS; i++)
     carried[CARRY_LOADS + i] = i == LOAD_STRIP ? from : small(k, 0);
+  if (k->bulk)
+    load_if_first(k, carried + CARRY_LOADS, to, NULL);
   for (int g = 0; g < k->w.G && k->bulk; g++)
     load_if_first(k, carried + CARRY_LOADS, to, small(k, g));
   walk_segments(k, from, to, carried);

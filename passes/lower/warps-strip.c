@@ -32,6 +32,10 @@ static Value *divide_up(WarpKernel *k, Value *x, Value *y) {
 static int64_t strip_columns(const WarpKernel *k) { return (int64_t)WARP_LANES * k->w.X; }
 static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2 * k->w.halo; }
 
+/* How many times as much as others cost the rows before and behind a strip: all their cells are tested, where they are
+ * not images. */
+static int64_t end_cost(const WarpKernel *k) { return k->e->wraps[0] || !warps_any_rims(k) ? 1 : 3; }
+
 void warps_measure(WarpKernel *k) {
   const Module *m = k->e->m;
   const Box *box = warps_region(k->e);
@@ -41,7 +45,7 @@ void warps_measure(WarpKernel *k) {
   Value *strips = divide_up(k, build2(&k->b, OP_MAX, inner, one), number(k, strip_distance(k)));
   Value *any = build2(&k->b, OP_MIN, build2(&k->b, OP_MIN, k->rows, k->columns), one);
   k->strips = build2(&k->b, OP_MUL, strips, build2(&k->b, OP_MAX, any, number(k, 0)));
-  k->length = warps_add(k, k->rows, k->w.ends);
+  k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
 }
 
 /* What a row of a strip costs, and of one at the left or right rim, whose cells there are tested. */
