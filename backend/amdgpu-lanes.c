@@ -64,8 +64,19 @@ static LLVMValueRef apart(Emit *e, LLVMValueRef x) {
   return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
 }
 
+/* `x` of the lane of the same row that shuffle up or down asks for, where no more than the lanes of one trade values;
+ * NULL: where more do. */
+static LLVMValueRef within_row(Emit *e, Opcode code, LLVMValueRef x, int by) {
+  if (kernel_lanes(e->k) > ROW || code == OP_SHUFFLE)
+    return NULL;
+  return dpp(e, NULL, x, (code == OP_SHUFFLE_UP ? ROW_SHR : ROW_SHL) + by);
+}
+
 LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by) {
   bool up = code == OP_SHUFFLE_UP;
+  LLVMValueRef near = within_row(e, code, x, by);
+  if (near)
+    return apart(e, near);
   if (code != OP_SHUFFLE && by > MOST_SHIFTS)
     return far_lane(e, up, x, by);
   if (code != OP_SHUFFLE) {
@@ -101,6 +112,9 @@ static LLVMValueRef other_row(Emit *e, Opcode code, LLVMValueRef x, int by) {
 }
 
 LLVMValueRef amdgpu_shuffle_32(Emit *e, Opcode code, LLVMValueRef x, int by) {
+  LLVMValueRef near = within_row(e, code, x, by);
+  if (near)
+    return near;
   if (by >= ROW)
     return other_row(e, code, x, by);
   if (code == OP_SHUFFLE)

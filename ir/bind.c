@@ -279,7 +279,9 @@ static const Multiple *failed_multiple(const Kernel *k, const Const *scalars) {
   return NULL;
 }
 
-int32_t kernel_warp(const Kernel *k) { return k->warp ? k->warp : WARP_LANES; }
+int32_t kernel_lanes(const Kernel *k) { return k->lanes ? k->lanes : WARP_LANES; }
+
+int32_t kernel_warp(const Kernel *k) { return k->lanes > WARP_LANES ? k->lanes : WARP_LANES; }
 
 int kernel_chosen(const Module *m, int kernel, const Const *scalars) {
   const Kernel *k = &m->kernels[kernel];

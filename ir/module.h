@@ -311,12 +311,12 @@ typedef struct Multiple {
  * error). That one does the same: it makes as many steps and writes the same buffers, has no multiples, and may have
  * other threads, tile, arrays and arguments. The host part names the kernel with the multiples; kernel_chosen says
  * which runs. */
-enum { WARP_LANES = 32, MOST_LANES = 64 };
+enum { LEAST_LANES = 8, WARP_LANES = 32, MOST_LANES = 64 };
 typedef struct Kernel {
   const char *name;
   int32_t rank;
   int32_t threads[MAX_RANK]; /* threads a block; all 1 on a target that is not SIMT */
-  int32_t warp;              /* threads of a warp, 0: WARP_LANES; see kernel_warp */
+  int32_t lanes;             /* threads that trade values, 0: WARP_LANES; see kernel_lanes */
   Affine extent[MAX_RANK];   /* points to cover */
   int32_t tile[MAX_RANK];    /* points a block covers */
   int32_t over[MAX_RANK];    /* points that the first and the last block cover beside */

@@ -430,7 +430,7 @@ static void parse_kernel(Parser *p, Loc at) {
   reader_expect_word(&p->r, "threads");
   text_sizes(p, k.rank, k.threads);
   if (reader_accept_word(&p->r, "warp"))
-    k.warp = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
+    k.lanes = (int32_t)reader_int(&p->r, 0, MAX_SIZE);
   parse_cover(p, &k);
   reader_expect_word(&p->r, "steps");
   k.steps = (int32_t)reader_int(&p->r, 0, MAX_SIZE);

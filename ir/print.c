@@ -369,8 +369,8 @@ static void print_kernel(Str *s, const Module *m, const Kernel *k) {
   symbol_print(s, k->name);
   str_add(s, " threads ");
   print_sizes(s, k->rank, k->threads);
-  if (kernel_warp(k) != WARP_LANES)
-    str_addf(s, " warp %d", (int)k->warp);
+  if (kernel_lanes(k) != WARP_LANES)
+    str_addf(s, " warp %d", (int)k->lanes);
   str_add(s, " covers ");
   print_extents(s, m, k->rank, k->extent);
   str_add(s, " by ");

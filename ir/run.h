@@ -127,9 +127,11 @@ int covered_holds(const Covered *c, const Const *scalars, int64_t missing[MAX_RA
 /* The number of the kernel that is launched where the host part says `kernel`: that itself, or under these scalars the
  * one in its `instead`; -1 if neither may be (module_bind has reported that). All launchers go by this. */
 int kernel_chosen(const Module *m, int kernel, const Const *scalars);
-/* Threads of a warp of `k`, which trade values by shuffles: WARP_LANES, or MOST_LANES where lines of so many cells were
- * lowered for a target with such warps. They are those of the block in order, the last dimension fastest. */
+/* Threads of a warp of `k`: WARP_LANES, or MOST_LANES where lines of so many cells were lowered for a target with such
+ * warps. They are those of the block in order, the last dimension fastest. */
 int32_t kernel_warp(const Kernel *k);
+/* Threads that trade values by shuffles: a warp, or a part of it where several lines of cells share one. */
+int32_t kernel_lanes(const Kernel *k);
 /* The blocks of `k` along each dimension under these scalars; a number that exceeds 64 bits is INT64_MAX. Returns their
  * product, likewise. */
 int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_RANK]);

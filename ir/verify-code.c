@@ -226,7 +226,9 @@ static void check_element(Verifier *v, const Op *op) {
 }
 
 static void check_shuffle(Verifier *v, const Op *op) {
-  int most = v->k && op->code != OP_SHUFFLE ? kernel_warp(v->k) - 1 : WARP_LANES - 1;
+  int lanes = v->k ? kernel_lanes(v->k) : WARP_LANES, most = lanes - 1;
+  if (op->code == OP_SHUFFLE && lanes > WARP_LANES)
+    most = WARP_LANES - 1;
   if (op->off[0] < 1 || op->off[0] > most)
     fail_op(v, op, "the %s is %lld, must be 1 to %d", op->code == OP_SHUFFLE ? "mask" : "distance",
             (long long)op->off[0], most);

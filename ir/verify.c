@@ -538,9 +538,10 @@ static void check_launch(Verifier *v, const Kernel *k) {
   }
   if (threads > INT32_MAX)
     verify_fail(v, k->loc, "more than %d threads", INT32_MAX);
-  if (kernel_warp(k) != WARP_LANES && kernel_warp(k) != MOST_LANES)
-    verify_fail(v, k->loc, "warps of %d threads; there are warps of %d and of %d", (int)k->warp, WARP_LANES,
-                MOST_LANES);
+  int32_t lanes = kernel_lanes(k);
+  if (lanes < LEAST_LANES || lanes > MOST_LANES || (lanes & (lanes - 1)))
+    verify_fail(v, k->loc, "warps of %d threads; there are warps of %d and of %d, and halves and quarters of %d",
+                (int)lanes, WARP_LANES, MOST_LANES, WARP_LANES);
   if (k->steps < 0)
     verify_fail(v, k->loc, "%d steps", k->steps);
 }

@@ -66,10 +66,8 @@ static int shown_instance(const LaunchWork *l, int rows, int i) {
   return rows < 2 ? l->ninstances - 1 : (int)((int64_t)i * (l->ninstances - 1) / (rows - 1));
 }
 
-/* Lanes of a walked tile's line, those of a warp. */
-static int lanes_of(const LaunchWork *l, int rank) {
-  return rank > 1 && l->schedule.block[rank - 1] > 32 ? l->schedule.block[rank - 1] : 32;
-}
+/* Lanes of a walked tile's line: of a warp, or of a part of one. */
+static int lanes_of(const LaunchWork *l, int rank) { return rank > 1 ? l->schedule.block[rank - 1] : 32; }
 
 /* The cells of a tile on the two sides of its points in dimension d. In the last dimension of a walked tile: those of
  * one warp, whole lanes. */

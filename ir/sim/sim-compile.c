@@ -469,6 +469,7 @@ static bool place_grid(Sim *s, SimKernel *k) {
   for (int d = 0; d < kernel->rank; d++)
     k->nthreads *= kernel->threads[d];
   k->warp = kernel_warp(kernel);
+  k->lanes = kernel_lanes(kernel);
   k->lane_bits = k->warp == MOST_LANES ? 6 : 5;
   k->nwarps = (k->nthreads + k->warp - 1) / k->warp;
   k->nblocks = kernel_blocks(kernel, s->b->scalars, k->blocks);

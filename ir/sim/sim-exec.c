@@ -199,10 +199,10 @@ static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   return true;
 }
 
-/* The lane whose value lane `k` of `n` gets by shuffle `op`; -1: there is none. */
-static int partner_of(const Op *op, int k, int n) {
+/* The lane whose value lane `k` of `n`, of which each `lanes` trade values, gets by shuffle `op`; -1: there is none. */
+static int partner_of(const Op *op, int k, int n, int lanes) {
   int by = (int)op->off[0], lane = op->code == OP_SHUFFLE ? k ^ by : op->code == OP_SHUFFLE_UP ? k - by : k + by;
-  return lane < n ? lane : -1;
+  return lane >= 0 && lane < n && lane / lanes == k / lanes ? lane : -1;
 }
 
 /* The `n` threads at `lanes` meet as a warp at `i`, which is no shuffle; a value that is to be the same in all and is
@@ -237,7 +237,7 @@ static void trade(Sim *s, SimThread *lanes, int n) {
     stale[k] = lanes[k].stale[i->a];
   }
   for (int k = 0; k < n; k++) {
-    int other = partner_of(i->op, k, n);
+    int other = partner_of(i->op, k, n, s->k->lanes);
     lanes[k].slot[i->dst] = value[other < 0 ? k : other];
     lanes[k].stale[i->dst] = other >= 0 ? stale[other] : stale[k] ? stale[k] : (uint32_t)(i - s->k->insns) + 1;
   }

@@ -184,10 +184,10 @@ typedef struct SimThread {
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
  * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
  * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
- * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`. What follows is made at its first launch
- * and used in all: the threads of a block and the orders of threads and blocks, both shuffled again and again; reads,
- * if `near` or `signals`: of each granule, warp by warp, and then the bulk copies of each. signals: there are signals
- * in it, of which signal[n] is that in bytes 8 n and on.
+ * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`, of which each `lanes` trade values. What
+ * follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks,
+ * both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp, and then the bulk copies
+ * of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on.
  */
 typedef struct SimKernel {
   const Kernel *kernel;
@@ -198,7 +198,7 @@ typedef struct SimKernel {
   int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
   int granule;
   bool *writes, near, signals;
-  int nwarps, warp, lane_bits;
+  int nwarps, warp, lanes, lane_bits;
   SimSignal *signal;
   SimThread *threads;
   int32_t *order;

@@ -335,11 +335,12 @@ typedef struct Ops {
 /* With so few warps a barrier between neighbours waits for about as many as one of the block. */
 enum { LEAST_WARPS = 4 };
 
-/* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones? */
+/* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones, or are
+ * these whole rows? */
 static bool has_neighbours(const PassContext *c, const Kernel *k) {
-  int64_t warps = block_threads(k) / kernel_warp(k);
-  return k->threads[k->rank - 1] % kernel_warp(k) == 0 && warps % 2 == 0 && warps >= LEAST_WARPS &&
-         warps <= c->target->near_warps;
+  int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = block_threads(k) / warp;
+  return (row % warp == 0 || warp % row == 0) && block_threads(k) % warp == 0 && warps % 2 == 0 &&
+         warps >= LEAST_WARPS && warps <= c->target->near_warps;
 }
 
 /* Appends the barriers of the block below `b` to `found`. */

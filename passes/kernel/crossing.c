@@ -203,15 +203,18 @@ static bool joint_solution(int n, const Equation *e, const int64_t *s) {
   return true;
 }
 
-/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, numbered row by row.
- */
+/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, or whole rows being
+ * one, numbered row by row. */
 static int64_t warps_apart(const Kernel *k, const int64_t *s) {
   int last = k->rank > 1 ? k->rank - 1 : 0;
   int64_t warp = kernel_warp(k), rows = 0, row = k->threads[last] / warp, far = s[last] < 0 ? -s[last] : s[last],
           along = (far + warp - 1) / warp;
   for (int d = 0; d < last; d++)
     rows = rows * k->threads[d] + s[d];
-  return (rows < 0 ? -rows : rows) * row + (along < row ? along : row - 1);
+  rows = rows < 0 ? -rows : rows;
+  if (row == 0)
+    return (rows * k->threads[last] + warp - 1) / warp;
+  return rows * row + (along < row ? along : row - 1);
 }
 
 /* Is there a distance other than 0 (`far`: between warps that are no neighbours), its components from `d` on taken from

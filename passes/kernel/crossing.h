@@ -33,7 +33,8 @@ Access *access_new(Crossing *c, const Op *op, bool looped);
 /* May different threads of a block touch the same memory by x and y, at least one of them writing? x and y may be the
  * same access, in different iterations of the fors around it. */
 bool accesses_cross(Crossing *c, const Access *x, const Access *y);
-/* The same for threads of warps that are neither the same nor neighbours, where rows of threads are whole warps. */
+/* The same for threads of warps that are neither the same nor neighbours, where rows of threads are whole warps, or a
+ * warp is whole rows. */
 bool accesses_cross_far(Crossing *c, const Access *x, const Access *y);
 
 #endif

@@ -10,7 +10,8 @@
  * *window*. A *warp* is 32 threads beside each other in the last dimension, a *line* its cells there: V cells for
  * each lane. In rank 3 a
  * thread has E lines of dimension 1 and warps are stacked there. On a target whose warps have 64 threads a line may be
- * theirs: then the block has 64 threads in the last dimension. */
+ * theirs: then the block has 64 threads in the last dimension. In rank 3 lines may be halves or quarters of a warp,
+ * for more lines of fewer cells a block: then what is said of warps here holds for these parts. */
 #ifndef STC_PASSES_STREAM_H
 #define STC_PASSES_STREAM_H
 
@@ -18,9 +19,7 @@
 
 /* Lanes that exchange values, if schedule `s` of a grid of rank `rank` says nothing else; lanes of a line of it. */
 enum { STREAM_LANES = WARP_LANES };
-static inline int stream_lanes(const Schedule *s, int rank) {
-  return rank > 1 && s->block[rank - 1] == MOST_LANES ? MOST_LANES : STREAM_LANES;
-}
+static inline int stream_lanes(const Schedule *s, int rank) { return rank > 1 ? s->block[rank - 1] : STREAM_LANES; }
 
 /* What is kept of a version of a field. Rows are counted back from the newest one, which is row `step - lag` of the
  * walk. */
@@ -35,6 +34,16 @@ typedef struct Window {
                      earliest) */
   int32_t reach_lo, reach_hi; /* lines down and up in dimension 1 that are read, rank 3 */
 } Window;
+
+/* Of `E` lines of a thread, those of window `w` that other threads read: its first ones and its last ones. In shared
+ * memory they follow each other; stream_shared_line says where line j is, counted from the thread's first, also that of
+ * a line of the threads beside (j negative, or E and more). */
+static inline int32_t stream_shared_lines(const Window *w, int32_t E) {
+  return w->reach_lo + w->reach_hi < E ? w->reach_lo + w->reach_hi : E;
+}
+static inline int32_t stream_shared_line(const Window *w, int32_t E, int32_t j) {
+  return j < w->reach_hi ? j : j - E + stream_shared_lines(w, E);
+}
 
 /* What an instance evaluates before its row is due, of the equations of its main piece. Indexed by the numbers of the
  * body's values, in order. */

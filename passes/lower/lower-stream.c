@@ -10,7 +10,8 @@
  * the others tiles overlap (equation 1 of
  * Holewinski, Pouchet, Sadayappan, ICS'12) by whole lanes and lines. In rank 1 there is one step.
  *
- *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64: see stream.h)
+ *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64, and in rank 3 16
+ *                      and 8: see stream.h)
  *   tile, dimension 0  chunk rows
  *
  * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came
@@ -50,7 +51,8 @@ static void make_window(Flow *f, int fl, int v) {
   const Field *field = &f->l->m->fields[fl];
   Arena *a = f->lo->out->arena;
   int32_t ring[MAX_RANK] = {f->st->unroll, f->E, f->V};
-  int32_t lines[MAX_RANK] = {divisor(f->st->unroll, w->across + 1), f->warps * f->E, f->lanes * f->V};
+  int32_t lines[MAX_RANK] = {divisor(f->st->unroll, w->across + 1), f->warps * stream_shared_lines(w, f->E),
+                             f->lanes * f->V};
   f->ring[fl][v] = f->edge[fl][v] = -1;
   if (w->used && w->rows)
     f->ring[fl][v] = flow_array(f, arena_printf(a, "r%s.%d", field->name, v), field->type, SPACE_PRIVATE, ring, 0, 0);
@@ -110,11 +112,12 @@ static void publish_row(Flow *f, int fl, int v, int slot, Value *const *values) 
   const Window *w = &f->st->w[fl][v];
   const Array *a = &f->k->arrays[f->edge[fl][v]];
   int n = flow_vector(f, a->type);
-  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot), build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, f->E)),
+  Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, slot),
+                         build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
                          build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V))};
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V && (j < w->reach_hi || j >= f->E - w->reach_lo); e += n) {
-      const int64_t off[MAX_RANK] = {0, j + a->pad_lo[1], e};
+      const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, j) + a->pad_lo[1], e};
       if (n > 1)
         build_avstore(&f->b, f->edge[fl][v], v, n, values + j * f->V + e, 3, at, off);
       else
@@ -284,7 +287,7 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   f.ahead = s->ahead;
   f.keeps_ring = stream_keeps_ring(lo->c->target, f.st, s);
   f.warps = rank > 1 ? s->block[rank - 2] : s->block[0] / f.lanes;
-  f.k->warp = f.lanes;
+  f.k->lanes = f.lanes;
   choose_vectors(&f, index, vector);
   for (int d = 0; d < rank; d++) {
     f.k->threads[d] = s->block[d];

@@ -51,13 +51,14 @@ static Value *own_element(Flow *f, const SeenCell *c) {
 /* Loads all elements of line j, which is another warp's, and remembers them; the one asked for. */
 static Value *other_line(Flow *f, const SeenCell *c) {
   const Array *a = &f->k->arrays[f->edge[c->field][c->v]];
+  const Window *w = &f->st->w[c->field][c->v];
   Type t = f->l->m->fields[c->field].type;
   int vector = flow_vector(f, t);
-  Value *line = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, f->E)),
+  Value *line = build2(&f->b, OP_MUL, f->warp, build_int(&f->b, TY_I32, stream_shared_lines(w, f->E))),
         *cell = build2(&f->b, OP_MUL, f->lane, build_int(&f->b, TY_I32, f->V));
   Value *at[MAX_RANK] = {build_int(&f->b, TY_I32, modulo(f->u - c->back, a->shape[0])), line, cell}, *asked = NULL;
   for (int m = 0; m < f->V; m += vector) {
-    const int64_t off[MAX_RANK] = {0, c->j + a->pad_lo[1], m};
+    const int64_t off[MAX_RANK] = {0, stream_shared_line(w, f->E, c->j) + a->pad_lo[1], m};
     Op *op = vector > 1 ? build_avload(&f->b, t, vector, f->edge[c->field][c->v], c->v, 3, at, off) : NULL;
     for (int i = 0; i < vector; i++) {
       SeenCell one = *c;

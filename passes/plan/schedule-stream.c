@@ -67,7 +67,7 @@ static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
       if (v == 0 && w->used && (rings || !w->direct) && s->ahead > 1)
         sum += stream_slots(p, s->ahead + w->behind) * threads * E * V * bytes;
       if (w->used && w->across)
-        sum += slots * (threads / lanes * E + w->reach_lo + w->reach_hi) * lanes * V * bytes;
+        sum += slots * (threads / lanes * stream_shared_lines(w, E) + w->reach_lo + w->reach_hi) * lanes * V * bytes;
     }
   return sum;
 }
@@ -388,10 +388,15 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   if (!t->simt)
     return walk_wrong_shape(a, r->m, s);
   int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
-  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES && s->block[x] != t->lanes)
-    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s%s", s->block[x],
-                        STREAM_LANES, rank == 1 ? ", or several" : "",
+  bool shares = rank == 3 && (s->block[x] == STREAM_LANES / 2 || s->block[x] == LEAST_LANES);
+  if (rank == 1 ? s->block[0] % STREAM_LANES : s->block[x] != STREAM_LANES && s->block[x] != t->lanes && !shares)
+    return arena_printf(a, "-block has %d threads in the last dimension; that is a warp of %d threads%s%s%s",
+                        s->block[x], STREAM_LANES, rank == 1 ? ", or several" : "",
+                        rank == 3 ? ", a half or a quarter of one" : "",
                         rank > 1 && t->lanes > STREAM_LANES ? ", or a wave of 64" : "");
+  if (shares && threads % STREAM_LANES)
+    return arena_printf(a, "-block has %d lines of %d threads, which are no whole warps of %d threads", s->block[1],
+                        s->block[x], STREAM_LANES);
   if (rank == 3 && s->block[0] != 1)
     return arena_printf(a, "-block has %d threads in dimension 0, which is walked; write 1 there", s->block[0]);
   for (int d = 0; d < rank - 1; d++)

@@ -698,11 +698,12 @@ class Generator(Statements):
         return [f"-T={r.choice([1, 2, 2, 3, 4, 5])}"] + words
 
     def streamed(self, copies):
-        """Options of the stream schedule on a target with asynchronous copies or without: warps beside or above each other, cells a lane, lines a thread, rows of a walk, rows that loads run ahead. What stands for speed is left to chance. Halos
+        """Options of the stream schedule on a target with asynchronous copies or without: warps beside or above each other, cells a lane, lines a thread, rows of a walk, rows that loads run ahead; in three dimensions lines that are parts of a warp. What stands for speed is left to chance. Halos
         in three dimensions are kept small: the simulator takes half a minute for a few tiles of large ones."""
         r, rank = self.r, self.rank
         warps, cells = r.choice([1, 1, 2, 3] if rank < 3 else [1, 2, 3, 4, 4, 6]), r.choice([1, 2, 2, 3, 4, 4, 8] if rank < 3 else [1, 2, 2, 4])
-        words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{warps}x32"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
+        lanes = random.Random(self.seed * 2 + 3).choice([32, 32, 16, 8])
+        words = ["-schedule=stream", "-block=" + [f"{32 * warps}", f"{warps}x32", f"1x{32 // lanes * warps}x{lanes}"][rank - 1], "-elems=" + [f"{cells}", f"1x{cells}", f"1x{r.choice([1, 2, 2, 3])}x{cells}"][rank - 1]]
         words += [f"-chunk={r.choice([1, 2, 3, 5, 8, 16])}"] if rank > 1 else []
         words += ["-edges=apart"] if r.random() < 0.6 else []
         words += ["-tiles=fitted"] if rank > 2 and random.Random(self.seed * 2 + 1).random() < 0.5 else []

@@ -4,27 +4,33 @@
 
 #include "ir/sim/sim.h"
 
-/* Runs one block of `threads` threads on A = 0 .. 63 and B = -1 (i32). %t (i32) and %g (i64) are the thread's number,
- * %t2 and %g2 twice that; line 11 is the first of `body`. Returns B, NULL after a fault. */
-static const int32_t *simulate_block(World *w, int threads, const char *body, uint64_t seed) {
-  Module *m =
-      load(w,
-           arena_printf(w->arena,
-                        "kernel module \"t\" {\n  grid [0 .. 63] steps 1\n  field @A : i32 on [0 .. 63] input\n  field "
-                        "@B : i32 on [0 .. 63]\n  buffer @A : @A copy 0\n  buffer @B : @B copy 0\n"
-                        "  kernel @k threads [%d] covers [%d] by [%d] steps 1 {  args (reads @A, writes @B)\n    "
-                        "shared @s : i32[64]\n    shared @ring : i32[2, 64]\n"
-                        "    %%t = thread 0 : i32 %%g = convert %%t : i64 %%zero = const 0 : i32 %%one = const 1 : i32 "
-                        "%%t2 = add %%t, %%t : i32 %%g2 = add %%g, %%g : i64\n"
-                        "%s  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n",
-                        threads, threads, threads, body),
-           0, NULL);
+/* Runs one block of `threads` threads, each `lanes` of which trade values, on A = 0 .. 63 and B = -1 (i32). %t (i32)
+ * and %g (i64) are the thread's number, %t2 and %g2 twice that; line 11 is the first of `body`. Returns B, NULL after a
+ * fault. */
+static const int32_t *simulate_lanes(World *w, int threads, int lanes, const char *body, uint64_t seed) {
+  Module *m = load(
+      w,
+      arena_printf(w->arena,
+                   "kernel module \"t\" {\n  grid [0 .. 63] steps 1\n  field @A : i32 on [0 .. 63] input\n  field "
+                   "@B : i32 on [0 .. 63]\n  buffer @A : @A copy 0\n  buffer @B : @B copy 0\n"
+                   "  kernel @k threads [%d] warp %d covers [%d] by [%d] steps 1 {  args (reads @A, writes @B)\n    "
+                   "shared @s : i32[64]\n    shared @ring : i32[2, 64]\n"
+                   "    %%t = thread 0 : i32 %%g = convert %%t : i64 %%zero = const 0 : i32 %%one = const 1 : i32 "
+                   "%%t2 = add %%t, %%t : i32 %%g2 = add %%g, %%g : i64\n"
+                   "%s  }\n  host {\n    init {\n    }\n    steps 1 {\n      launch @k\n    }\n  }\n}\n",
+                   threads, lanes, threads, threads, body),
+      0, NULL);
   for (int i = 0; i < 64; i++) {
     ((int32_t *)w->fields[0])[i] = i;
     ((int32_t *)w->fields[1])[i] = -1;
   }
   Binding b = binding(w);
   return sim_run(m, &b, 1, true, NULL, &(SimOptions){seed, 0}, NULL, w->diags) ? w->fields[1] : NULL;
+}
+
+/* The same where whole warps trade values. */
+static const int32_t *simulate_block(World *w, int threads, const char *body, uint64_t seed) {
+  return simulate_lanes(w, threads, WARP_LANES, body, seed);
 }
 
 /* The body must fail, whatever the order, with this message. */
@@ -52,6 +58,35 @@ static void test_up_and_down(void **state) {
     assert_non_null(b);
     for (int i = 0; i < 64; i++)
       assert_int_equal(b[i], 1000 * (i % 32 < 2 ? 0 : i - 2) + (i % 32 == 31 ? 0 : i + 1));
+  }
+}
+
+/* The same within each 16 and each 8 threads, where several lines share a warp; who has no partner there has its own
+ * value, which is stale. */
+static void test_parts_of_warps(void **state) {
+  World *w = *state;
+  for (int lanes = 8; lanes <= 16; lanes *= 2) {
+    const char *body = arena_printf(
+        w->arena,
+        "    %%x = load @A[%%g] : i32\n    %%n = const %d : i32\n    %%lane = rem %%t, %%n : i32\n    %%u = shuffle.up "
+        "%%x by 1 : i32\n    %%low = lt %%lane, %%one : bool\n    %%p = select %%low, %%zero, %%u : i32\n    %%q = "
+        "shuffle %%x xor %d : i32\n    %%k = const 1000 : i32\n    %%r = mul %%p, %%k : i32\n    %%s = add %%r, %%q : "
+        "i32\n    store %%s, @B[%%g]\n",
+        lanes, lanes - 1);
+    for (uint64_t seed = 0; seed < 4; seed++) {
+      const int32_t *b = simulate_lanes(w, 64, lanes, body, seed);
+      assert_non_null(b);
+      for (int i = 0; i < 64; i++)
+        assert_int_equal(b[i], 1000 * (i % lanes ? i - 1 : 0) + (i ^ (lanes - 1)));
+    }
+    w->messages.n = 0;
+    w->diags = diags_new(w->arena, note_message, w);
+    assert_null(simulate_lanes(w, 32, lanes,
+                               "    %x = load @A[%g] : i32\n    %u = shuffle.up %x by 1 : i32\n    %c = eq %t, %zero : "
+                               "bool\n    %r = select %c, %x, %u : i32\n    store %r, @B[%g]\n",
+                               1));
+    assert_message(w, arena_printf(w->arena, "a stale value reaches 'B' at [%d]", lanes));
+    w->diags = diags_new(w->arena, note_message, w);
   }
 }
 
@@ -174,8 +209,8 @@ static void test_copy_faults(void **state) {
 int main(void) {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, make_world, free_world)
   const struct CMUnitTest tests[] = {
-      TEST(test_up_and_down),   TEST(test_no_partner), TEST(test_vectors),
-      TEST(test_vector_faults), TEST(test_copies),     TEST(test_copy_faults),
+      TEST(test_up_and_down),   TEST(test_parts_of_warps), TEST(test_no_partner),  TEST(test_vectors),
+      TEST(test_vector_faults), TEST(test_copies),         TEST(test_copy_faults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
