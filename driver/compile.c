@@ -197,7 +197,10 @@ StcStatus stc_compile_file(StcContext *c, const char *path, const StcOptions *o,
 StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, StcProgram **out) {
   if (lean)
     cut = arena_printf(p->w.arena, "%s,inits=1,watch=all", cut);
-  return compile(p->w.context, p->file, NULL, p->text, cut, &p->options, out);
+  StcStatus s = compile(p->w.context, p->file, NULL, p->text, cut, &p->options, out);
+  if (!s)
+    program_suit_stops(*out, p->schedule.every);
+  return s;
 }
 
 StcStatus program_watch(const StcProgram *p, const char *cut, int watch, StcProgram **out) {

@@ -1,5 +1,5 @@
-/* driver/grid.c: the size of a program's grid, as far as it is known when kernels are made, for choices that are to
- * suit it. */
+/* driver/grid.c: the size of a program's grid, as far as it is known when kernels are made, and how often runs stop,
+ * for choices that are to suit them. */
 #include "driver/driver.h"
 #include "passes/plan/asked.h"
 
@@ -144,3 +144,5 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
   size[1] += ragged;
   reduce_size(p, t, size);
 }
+
+void program_suit_stops(StcProgram *p, int64_t every) { p->schedule.every = every; }

@@ -236,7 +236,8 @@ static StcStatus find_build(void *arg) {
     return STC_USAGE;
   program_size(p, a->d->w->arena, target_info(t), a->n, a->defines, size);
   for (a->out = p->builds; a->out; a->out = a->out->next)
-    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0)
+    if (strcmp(a->out->device, a->d->name) == 0 && memcmp(a->out->grid, size, sizeof size) == 0 &&
+        a->out->every == p->schedule.every)
       return STC_OK;
   Build *b = ARENA_NEW(p->w.arena, Build);
   pthread_mutex_init(&b->lock, NULL);
@@ -244,6 +245,7 @@ static StcStatus find_build(void *arg) {
   if (s)
     return s;
   memcpy(b->grid, size, sizeof size);
+  b->every = p->schedule.every;
   b->device = arena_strdup(p->w.arena, a->d->name);
   b->next = p->builds;
   p->builds = a->out = b;

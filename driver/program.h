@@ -71,11 +71,11 @@ typedef struct Compiled {
 } Compiled;
 
 /* A program compiled for a device, kept with the program: kernels do not depend on the params, so all plans on that
- * device share it whose grids are of one size, about (program_size). Code objects and JIT code are made by the device
- * when it first loads it. */
+ * device share it whose grids are of one size, about (program_size), and whose runs stop as often. Code objects and JIT
+ * code are made by the device when it first loads it. */
 typedef struct Build {
   const char *device;
-  int64_t grid[MAX_RANK];
+  int64_t grid[MAX_RANK], every;
   Compiled code;
   char *bytes;
   size_t size;
@@ -173,6 +173,8 @@ void program_take_grid(StcProgram *p);
 enum { GRID_SMALL = -1 };
 void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts,
                   int64_t size[MAX_RANK]);
+/* Has schedules of plans that are made from now on suit runs that stop after every `every` steps, 0: not at all. */
+void program_suit_stops(StcProgram *p, int64_t every);
 /* The stencil IR that plan `plan`, which was made for `t`, has lowered, cut and tiled. Reports errors only. NULL after
  * one. */
 /* Why the plan of program `p` for target `t`, of whose figures `info` tells, is `plan`: lines about the best candidates

@@ -197,6 +197,13 @@ static void remark_plan(const Job *j) {
                    j->plan->split->lean ? "" : ", and the first device the whole grid");
 }
 
+/* The steps from one stop of the run to the next, at least: files or a checkpoint are to be written then; 0: none are.
+ */
+static int64_t steps_between_stops(const Command *c) {
+  int64_t every = c->every, saved = c->checkpoint ? c->checkpoint_every : 0;
+  return !every || (saved && saved < every) ? saved : every;
+}
+
 /* The program, checked as far as that is possible without a plan. */
 static StcStatus prepare_job(Job *j, const char *device) {
   const Command *c = j->c;
@@ -209,6 +216,8 @@ static StcStatus prepare_job(Job *j, const char *device) {
   if (!s)
     tune_remark(c, j->tuned);
   j->series.program = j->program;
+  if (!s)
+    program_suit_stops(j->program, steps_between_stops(c));
   if (!s)
     s = check_names(j);
   if (!s)

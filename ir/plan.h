@@ -78,6 +78,7 @@ struct Schedule {
   int32_t ahead;           /* stream: rows that loads run ahead; 1: in registers, more: by asynchronous copies */
   int64_t size[MAX_RANK];  /* extents of a grid that open choices are to suit; 0: a large one. Kernels are right for
                               grids of all sizes */
+  int64_t every;           /* steps from one stop of runs to the next that open choices are to suit; 0: not known */
   EdgesKind edges;
   BarriersKind barriers;
   TilesKind tiles;

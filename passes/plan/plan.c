@@ -211,6 +211,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   if (m->plan) {
     Schedule given = *m->plan;
     memcpy(given.size, want.size, sizeof given.size);
+    given.every = want.every;
     want = given;
   }
   want.family = want.family ? want.family : FAMILY_OVERLAP;
@@ -222,6 +223,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   if (why)
     remark_why(&with, m, plan, why);
   memset(plan->size, 0, sizeof plan->size);
+  plan->every = 0;
   m->plan = plan;
   m->plan_checked = true;
   if (c->used)

@@ -263,6 +263,18 @@ static int good_T(const Chooser *r, int64_t most, bool fewer) {
   return 0;
 }
 
+/* The time that a step is expected to take in tiles of T steps that one thread walks; INFINITY: there are none. */
+static double walked_time(const Chooser *r, int T) {
+  Launch *l = tiled_launch(r->m, T);
+  Schedule s = {.T = T};
+  launch_store_over(l);
+  if (why_not(r, l))
+    return INFINITY;
+  Stream *p = pipeline(r, l);
+  choose(r, l, p, &s);
+  return stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
+}
+
 /* The time steps of tiles that one thread walks, at most `most`, that are expected to take the least time; more of them
  * only if that is shorter by some per cent. 0: none is legal. */
 static int fastest_T(const Chooser *r, int64_t most) {
@@ -270,19 +282,53 @@ static int fastest_T(const Chooser *r, int64_t most) {
   int top = walk_most_levels(r->m), best = 0;
   double least = INFINITY;
   for (const int32_t *of = levels; *of && *of <= top && *of <= most; of++) {
-    int T = *of;
-    Launch *l = tiled_launch(r->m, T);
-    Schedule s = {.T = T};
-    launch_store_over(l);
-    if (why_not(r, l))
-      continue;
-    Stream *p = pipeline(r, l);
-    choose(r, l, p, &s);
-    double ns = stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
+    double ns = walked_time(r, *of);
     if (ns < tuning.shorter_walk * least) {
       least = ns;
-      best = T;
+      best = *of;
     }
+  }
+  return best;
+}
+
+/* The steps from one stop of a run to the next, as far as they are known: the fewest; 0: they are not. */
+static int64_t steps_between_stops(const Chooser *r) {
+  int64_t every = r->want->every;
+  for (int i = 0; i < r->m->nreductions; i++)
+    if (!every || r->m->reductions[i].every < every)
+      every = r->m->reductions[i].every;
+  return every;
+}
+
+/* The time of `every` steps in tiles of T steps, and what remains in tiles of half as many, of half of that, and so on
+ * (lower-steps.c). ns: by number of steps, the times of a step, 0: not found yet. */
+static double time_between_stops(const Chooser *r, int T, int64_t every, double *ns) {
+  double sum = 0;
+  for (int t = T; every > 0; t = t > 1 ? t / 2 : 1) {
+    if (every < t)
+      continue;
+    if (ns[t] == 0)
+      ns[t] = walked_time(r, t);
+    sum += (double)(every / t * t) * ns[t];
+    every %= t;
+  }
+  return sum;
+}
+
+/* Time steps of such tiles, at most `most`, that suit how often runs stop, too: from half as many to half as many more
+ * than otherwise, where those before a stop come out clearly faster. */
+static int T_between_stops(const Chooser *r, int64_t most) {
+  int64_t every = steps_between_stops(r);
+  most = every && every < most ? every : most;
+  int T = fastest_T(r, most), best = T;
+  if (T < 2 || every % T == 0)
+    return T;
+  double *ns = ARENA_ARRAY(r->c->arena, double, 2 * (size_t)T);
+  double least = tuning.shorter_walk * time_between_stops(r, T, every, ns);
+  for (int t = T / 2 + 1; t <= T + T / 2 && t <= most; t++) {
+    double took = t == T ? INFINITY : time_between_stops(r, t, every, ns);
+    best = took < least ? t : best;
+    least = took < least ? took : least;
   }
   return best;
 }
@@ -291,7 +337,7 @@ static int fastest_T(const Chooser *r, int64_t most) {
  * allows no more than 64 KiB a block, the model expects j3d7pt on MI300X at 861 GPts/s in place of 529. */
 static int default_T(const Chooser *r, int64_t most) {
   if (!r->c->target->simt)
-    return fastest_T(r, most);
+    return T_between_stops(r, most);
   int T = good_T(r, most, false);
   return T > 1 || most < 2 || r->rank < 3 ? T : good_T(r, most, true);
 }
