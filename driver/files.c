@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,6 +186,32 @@ bool file_probe(StcContext *c, const char *path) {
   if (ok)
     file_abandon(&f);
   return ok;
+}
+
+int64_t file_length(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 ? st.st_size : -1;
+}
+
+bool file_reserve(int fd, int64_t n) {
+  struct rlimit most;
+  int64_t length = file_length(fd);
+  if (length < 0)
+    return true;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+      (uint64_t)length + (uint64_t)n > most.rlim_cur)
+    return errno = EFBIG, false;
+#ifdef FALLOC_FL_KEEP_SIZE
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, length, n) != 0)
+    return errno != ENOSPC && errno != EDQUOT && errno != EFBIG;
+#endif
+  return true;
+}
+
+void file_release(const char *path) {
+  struct stat st;
+  if (stat(path, &st) == 0 && truncate(path, st.st_size) != 0)
+    errno = 0;
 }
 
 bool file_write(StcContext *c, const char *path, const void *bytes, size_t size) {

@@ -1,12 +1,13 @@
 /* driver/data/film.c: pictures of many steps as an animated PNG, .apng, which browsers show. libpng as distributions
- * have
- * it does not write these, so the few chunks are written here, and compressed by zlib. The number of frames stands in
- * front and is put there at the end. */
+ * have it does not write these, so the few chunks are written here, and compressed by zlib. The number of frames stands
+ * in front and is put there at the end. */
 #include "driver/data/writer.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Milliseconds that a frame is shown. */
@@ -22,6 +23,8 @@ typedef struct Film {
   int width, height;
   uint32_t frames, sequence;
   long count_at;
+  uint32_t kept; /* frames that are in the file, to its byte `end` */
+  off_t end;
 } Film;
 
 /* Writes a number, most significant byte first. */
@@ -95,12 +98,6 @@ StcStatus film_open(Writer *w) {
   return file_create(w->context, w->path, &f->out) ? STC_OK : STC_IO;
 }
 
-void film_abort(Writer *w) {
-  Film *f = w->state;
-  file_abandon(&f->out);
-  f->out.to = NULL;
-}
-
 StcStatus film_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   Film *f = w->state;
   Picture p;
@@ -117,16 +114,39 @@ StcStatus film_step(Writer *w, const char *path, int64_t step, const void *const
     return context_error(w->context, "no memory on this computer for a picture"), STC_MEMORY;
   if (fflush(f->out.to) != 0)
     return context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO;
+  f->kept = f->frames;
+  f->end = ftello(f->out.to);
   return STC_OK;
 }
 
 StcStatus film_close(Writer *w) {
   Film *f = w->state;
   put_chunk(f, "IEND", false, (const unsigned char *)"", 0);
-  if (fseek(f->out.to, f->count_at, SEEK_SET) != 0)
-    return context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO;
-  put_count(f);
-  bool ok = file_commit(w->context, &f->out);
+  bool ok = fseek(f->out.to, f->count_at, SEEK_SET) == 0;
+  if (ok) {
+    put_count(f);
+    ok = file_commit(w->context, &f->out);
+  } else {
+    context_error(w->context, "cannot write %s: %s", w->path, strerror(errno));
+    file_abandon(&f->out);
+  }
   f->out.to = NULL;
   return ok ? STC_OK : STC_IO;
+}
+
+/* Forgets what was written behind the last frame that is in the file; false: that cannot be. */
+static bool cut_film(Film *f) {
+  __fpurge(f->out.to);
+  clearerr(f->out.to);
+  f->frames = f->kept;
+  return f->frames && ftruncate(fileno(f->out.to), f->end) == 0 && fseeko(f->out.to, f->end, SEEK_SET) == 0;
+}
+
+void film_abort(Writer *w) {
+  Film *f = w->state;
+  if (f->out.to && cut_film(f))
+    film_close(w);
+  else
+    file_abandon(&f->out);
+  f->out.to = NULL;
 }

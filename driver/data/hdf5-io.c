@@ -42,6 +42,8 @@ void hdf5_take(void) {
 
 void hdf5_give(void) { pthread_mutex_unlock(&library); }
 
+void hdf5_set_reason(const char *reason) { snprintf(first_reason, sizeof first_reason, "%s", reason); }
+
 void hdf5_reason(char reason[256]) {
   snprintf(reason, 256, "%s", first_reason[0] ? first_reason : "the HDF5 library failed");
 }

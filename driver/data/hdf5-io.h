@@ -9,8 +9,9 @@
 /* Takes the library for this thread, and gives it back: it has state of its own. */
 void hdf5_take(void);
 void hdf5_give(void);
-/* The system's own words for the library's last error, into `reason`. */
+/* The system's own words for the library's last error, into `reason`; or those of an error beside it. */
 void hdf5_reason(char reason[256]);
+void hdf5_set_reason(const char *reason);
 /* Reports that the writer's file cannot be written, and why. Returns STC_IO. */
 StcStatus hdf5_report(const Writer *w);
 /* Attributes of a file, group or array: a text; `n` numbers; the params, in a new group. False after an error. */

@@ -12,6 +12,8 @@
 
 /* The most dimensions of an array: the step, the points' and the vectors'. Bytes of a chunk, about. */
 enum { MAX_DIMS = 16, CHUNK_BYTES = 1 << 20 };
+/* Bytes that a step may take for what is no value: parts of the trees of chunks, say. */
+enum { STEP_EXTRA = 1 << 15 };
 
 /* A dimension that arrays share: `n` points from grid point `first` on of the program's dimension `dim`, counted from
  * the fastest; dim -1: the components of vectors. */
@@ -41,6 +43,7 @@ typedef struct Hdf5 {
   Part *parts;
   void *room;
   int64_t nsteps, capacity, *steps; /* malloc */
+  int64_t grown;                    /* bytes by which a step has made the file longer, at most */
 } Hdf5;
 
 /* ---------------------------------------------------------------- attributes */
@@ -327,6 +330,18 @@ static bool open_array(const Hdf5 *h, Dataset *a, const Part *p) {
   return ok;
 }
 
+/* Cuts the arrays, and the numbers of the steps, to the steps that all of them have. */
+static bool cut_arrays(const Hdf5 *h) {
+  hsize_t n = (hsize_t)h->nsteps, shape[MAX_DIMS];
+  bool ok = h->step >= 0;
+  for (int i = 0; i < h->narrays && ok; i++) {
+    ok = get_shape(h->arrays[i].set, shape) > 0 && shape[0] >= n;
+    shape[0] = n;
+    ok = ok && H5Dset_extent(h->arrays[i].set, shape) >= 0;
+  }
+  return ok && H5Dset_extent(h->step, &n) >= 0;
+}
+
 /* Reads the steps of the file, keeps those that were done before this run, and cuts the arrays to them. */
 static bool keep_steps(const Writer *w, Hdf5 *h) {
   hsize_t n = 0, shape[MAX_DIMS];
@@ -337,13 +352,7 @@ static bool keep_steps(const Writer *w, Hdf5 *h) {
   h->capacity = (int64_t)n + 1;
   while (ok && h->nsteps < (int64_t)n && h->steps[h->nsteps] <= w->from)
     h->nsteps++;
-  n = (hsize_t)h->nsteps;
-  for (int i = 0; i < h->narrays && ok; i++) {
-    ok = get_shape(h->arrays[i].set, shape) > 0 && shape[0] >= n;
-    shape[0] = n;
-    ok = ok && H5Dset_extent(h->arrays[i].set, shape) >= 0;
-  }
-  return ok && H5Dset_extent(h->step, &n) >= 0;
+  return ok && cut_arrays(h);
 }
 
 /* Opens NAME.part, which a run that was killed has left. */
@@ -401,6 +410,7 @@ static bool make_file(Writer *w, Hdf5 *h) {
   ok = ok && hdf5_put_params(h->file, free_name(w, h, "params"), w->facts) && make_steps(w, h);
   for (int i = 0; i < h->narrays && ok; i++)
     ok = describe(w, h, &h->arrays[i]);
+  ok = ok && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
   return ok && (!w->facts->lasting || H5Fstart_swmr_write(h->file) >= 0);
 }
 
@@ -459,6 +469,25 @@ static bool append(hid_t set, hid_t type, int rank, const hsize_t *shape, int64_
   return ok;
 }
 
+/* The descriptor of the file; -1: there is none. */
+static int descriptor_of(const Hdf5 *h) {
+  void *handle = NULL;
+  return H5Fget_vfd_handle(h->file, H5P_DEFAULT, &handle) >= 0 && handle ? *(int *)handle : -1;
+}
+
+/* Has the file system set room aside for a step that takes half as much again as any before: a disk that is full is
+ * found out before the step, for behind an error in its middle the library could not end the file. */
+static bool reserve_step(const Hdf5 *h) {
+  int fd = h->grown ? descriptor_of(h) : -1;
+  return fd < 0 || file_reserve(fd, h->grown + h->grown / 2 + STEP_EXTRA);
+}
+
+/* Notes by how much the file has grown from `before` bytes on. */
+static void note_growth(Hdf5 *h, int64_t before) {
+  int64_t more = file_length(descriptor_of(h)) - before;
+  h->grown = more > h->grown ? more : h->grown;
+}
+
 StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   Hdf5 *h = w->state;
   const hsize_t one = 1;
@@ -466,7 +495,10 @@ StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const
   int64_t at = h->nsteps - again;
   (void)path;
   hdf5_take();
-  bool ok = true;
+  int64_t before = file_length(descriptor_of(h));
+  bool ok = reserve_step(h);
+  if (!ok)
+    hdf5_set_reason(strerror(errno));
   for (int i = 0; i < h->narrays && ok; i++) {
     const Dataset *a = &h->arrays[i];
     const void *values = part_values(&a->part, data, h->room);
@@ -474,6 +506,7 @@ StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const
   }
   ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, at, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
   StcStatus s = ok ? STC_OK : hdf5_report(w);
+  note_growth(h, before);
   hdf5_give();
   if (!s && !again && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
     s = (context_error(w->context, "out of memory"), STC_MEMORY);
@@ -492,13 +525,24 @@ static StcStatus write_xdmf(Writer *w, const Hdf5 *h) {
   return xdmf_write(w, arena_printf(w->w.arena, "%.*s.xmf", (int)n - 3, w->path), &x);
 }
 
+/* Gives the file, which is closed, its name, without what was set aside for more, and writes the XDMF beside it. */
+static StcStatus name_file(Writer *w, const Hdf5 *h) {
+  file_release(h->temporary);
+  if (rename(h->temporary, w->path) != 0)
+    return context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO;
+  return write_xdmf(w, h);
+}
+
 void hdf5_abort(Writer *w) {
   Hdf5 *h = w->state;
   hdf5_take();
-  close_file(h);
+  bool whole = h->nsteps && cut_arrays(h);
+  whole &= close_file(h);
   hdf5_give();
-  if (!w->facts->lasting || !h->nsteps)
+  if (!h->nsteps)
     unlink(h->temporary);
+  else if (whole && !w->facts->lasting)
+    name_file(w, h);
   free_state(h);
 }
 
@@ -507,10 +551,8 @@ StcStatus hdf5_close(Writer *w) {
   hdf5_take();
   StcStatus s = close_file(h) ? STC_OK : hdf5_report(w);
   hdf5_give();
-  if (!s && rename(h->temporary, w->path) != 0)
-    s = (context_error(w->context, "cannot write %s: %s", w->path, strerror(errno)), STC_IO);
   if (!s)
-    s = write_xdmf(w, h);
+    s = name_file(w, h);
   if (!s)
     free_state(h);
   return s;

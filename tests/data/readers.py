@@ -5,6 +5,8 @@ readers.py STC: run by that environment's python: writes series with STC and rea
 Exit code 77: the environment cannot be made here, because the package index is out of reach.
 """
 import pathlib
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -275,6 +277,41 @@ def check_npy(np, folder, stc):
     assert mapped.offset == 4096 and whole.shape == (1030, 1041) and (whole == mapped).all() and len(np.unique(whole)) > 1000
 
 
+def check_full(np, folder, stc):
+    """Files of many steps that met a full disk, here a limit on their size: the steps until then are there, and nothing else."""
+    import h5py
+    import netCDF4
+    from PIL import Image
+    whole = ["fields.stn", [("u", "long.h5"), ("u", "long.apng")]]
+    run(stc, folder, *whole, "-O0", "--steps=40", "--every=1", "--slice=0:3", "--limits=0,40000000")
+    for names, options, limit in ((("s.h5", "s.nc"), ["--compress=0"], 200000), (("s.h5", "s.nc"), [], 100000), (("s.apng",), [], 2000)):
+        for name in names:
+            words = [stc, "run", "-O0", "--quiet", "--steps=1000000", "--every=1", "--slice=0:3", "--limits=0,40000000", "--out", f"u={folder / name}", *options]
+            words += ["--out", f"w={folder / name}"] if name != "s.apng" else []
+            done = subprocess.run([*words, str(INPUTS / "fields.stn")], capture_output=True, text=True, preexec_fn=lambda: limit_files(limit))
+            assert done.returncode == 5 and f"cannot write {folder / name}: File too large" in done.stderr, done.stderr
+    with h5py.File(folder / "s.h5") as f, netCDF4.Dataset(folder / "s.nc") as g:
+        steps = len(f["step"])
+        assert steps > 1 and f["w"].shape[0] == steps and g["u"].shape[0] == len(g["step"]) == len(g["w"]) > 1, (steps, g["u"].shape)
+        for step in range(steps):
+            assert f["step"][step] == step and (f["u"][step] == expected(np, "u", step)).all() and (f["w"][step] == expected(np, "w", step)).all()
+        for step in range(len(g["step"])):
+            assert (g["w"][step] == expected(np, "w", step)).all()
+    assert (folder / "s.xmf").read_text().count("<Time ") == steps
+    with Image.open(folder / "s.apng") as film, Image.open(folder / "long.apng") as long:
+        assert 1 < film.n_frames < 40, film.n_frames
+        for n in range(film.n_frames):
+            film.seek(n)
+            long.seek(n)
+            assert (np.asarray(film.convert("RGB")) == np.asarray(long.convert("RGB"))).all(), n
+
+
+def limit_files(limit):
+    """Lets this process write no file longer than so many bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+
 def check_log(np, folder, stc):
     """What reductions and probes came to, as HDF5, beside the same as columns."""
     import csv
@@ -320,6 +357,7 @@ def check(stc):
         check_photo(np, folder, stc)
         check_npy(np, folder, stc)
         check_log(np, folder, stc)
+        check_full(np, folder, stc)
     print("h5py, Pillow, netCDF4 and vtk read what stc writes")
 
 

@@ -1,5 +1,6 @@
 """full_disk.py STC PROGRAM FOLDER: each writer meets a full disk (a limit on the size of files): an error that names the file and the cause, and
-nothing under the name of a whole file but what is whole. What can be known before the first step is said then."""
+nothing under the name of a whole file but what is whole: a file of many steps with those that were written (readers.py reads such). What can
+be known before the first step is said then."""
 import os
 import pathlib
 import resource
@@ -32,10 +33,11 @@ def clean():
 # What is written, the limit, what the error names, and what is left.
 CASES = [(["--out", "u=%d.npy"], 100000, "0.npy", []), (["-DN=1200", "-DM=1200", "--out", "u=%d.npy"], 3 << 20, "0.npy", []),
          (["--out", "u=%d.vti"], 500, "0.vti", []), (["--compress=0", "--out", "u=%d.vti"], 100000, "0.vti", []),
-         (["--compress=0", "--out", "u=s.pvd"], 100000, "s_000000.vti", []), (["--compress=0", "--out", "u=s.h5"], 700000, "s.h5", []),
-         (["--compress=0", "--out", "u=s.nc"], 700000, "s.nc", []), (["--out", "u=s.h5"], 60000, "s.h5", []),
+         (["--compress=0", "--out", "u=s.pvd"], 100000, "s_000000.vti", []), (["--compress=0", "--out", "u=s.h5"], 700000, "s.h5", ["s.h5", "s.xmf"]),
+         (["--compress=0", "--out", "u=s.nc"], 700000, "s.nc", ["s.nc"]), (["--out", "u=s.h5"], 60000, "s.h5", ["s.h5", "s.xmf"]),
+         (["--compress=0", "--out", "u=s.h5"], 100000, "s.h5", []),
          (["--compress=0", "--checkpoint=c", "--checkpoint-every=1000000", "--out", "u=s.h5"], 700000, "s.h5", ["c", "s.h5.part"]),
-         (["--png", "u=%d.png"], 200, "0.png", []), (["--png", "u=s.apng"], 30000, "s.apng", []), (["--checkpoint=c"], 100000, "c", [])]
+         (["--png", "u=%d.png"], 200, "0.png", []), (["--png", "u=s.apng"], 30000, "s.apng", ["s.apng"]), (["--png", "u=s.apng"], 300, "s.apng", []), (["--checkpoint=c"], 100000, "c", [])]
 LAST = [(["--log", "l.csv"], 100, "l.csv"), (["--log", "l.h5"], 1000, "l.h5"), (["--out", "u=u.npy"], 1000, "u.npy"), (["--png", "u=u.png"], 200, "u.png")]
 
 for words, limit, name, rest in CASES:
