@@ -189,13 +189,29 @@ void str_add(Str *b, const char *s) {
 void str_addv(Str *b, const char *fmt, va_list ap) {
   va_list again;
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
+  str_reserve(b, 0);
+  int n = vsnprintf(b->s + b->n, b->cap - b->n, fmt, ap);
   if (n < 0)
     n = 0;
-  str_reserve(b, (size_t)n);
-  vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
+  if ((size_t)n >= b->cap - b->n) {
+    str_reserve(b, (size_t)n);
+    vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
+  }
+  b->s[b->n + (size_t)n] = 0;
   va_end(again);
   b->n += (size_t)n;
+}
+
+void str_addi(Str *b, int64_t x) {
+  char digits[24], *at = digits + sizeof digits - 1;
+  uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+  *at = 0;
+  do
+    *--at = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (x < 0)
+    *--at = '-';
+  str_add(b, at);
 }
 
 void str_addf(Str *b, const char *fmt, ...) {

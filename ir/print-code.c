@@ -9,10 +9,9 @@ typedef struct Printer {
 } Printer;
 
 static void print_value(Str *s, const Value *v) {
+  str_add(s, v ? "%" : "%?");
   if (v)
-    str_addf(s, "%%%d", (int)v->id);
-  else
-    str_add(s, "%?");
+    str_addi(s, v->id);
 }
 
 /* `n` values with commas between. */
@@ -45,8 +44,10 @@ static void print_memory(Printer *p, const Op *op, const char *symbol) {
   str_add(p->s, stored ? ", " : "");
   symbol_print(p->s, symbol);
   print_place(p->s, op->noperands - stored, op->operands + stored, op->off);
-  if (op_info[op->code].form == FORM_ARRAY)
-    str_addf(p->s, " v%d", (int)op->ver);
+  if (op_info[op->code].form != FORM_ARRAY)
+    return;
+  str_add(p->s, " v");
+  str_addi(p->s, op->ver);
 }
 
 /* An async.copy: " @sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n 4". */
@@ -205,7 +206,8 @@ static void print_nested(Printer *p, const Op *op, int indent) {
 static void print_op(Printer *p, const Op *op, int indent) {
   indent_print(p->s, indent);
   print_values(p->s, op->nresults, op->results);
-  str_addf(p->s, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
+  str_add(p->s, op->nresults ? " = " : "");
+  str_add(p->s, op_info[op->code].name);
   print_attributes(p, op);
   int types = op_info[op->code].result == RESULT_MANY && op->nresults ? 1 : op->nresults;
   for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++) {

@@ -59,8 +59,10 @@ static void print_fields(Str *b, const Module *m, int n, const int32_t *fields) 
 
 void offsets_print(Str *b, int n, const int64_t *off) {
   str_add(b, "[");
-  for (int d = 0; d < n; d++)
-    str_addf(b, "%s%lld", d ? ", " : "", (long long)off[d]);
+  for (int d = 0; d < n; d++) {
+    str_add(b, d ? ", " : "");
+    str_addi(b, off[d]);
+  }
   str_add(b, "]");
 }
 
@@ -116,7 +118,7 @@ void const_print(Str *s, Const c, Type t) {
   if (t == TY_BOOL)
     str_add(s, c.i ? "true" : "false");
   else if (!type_is_float(t))
-    str_addf(s, "%lld", (long long)c.i);
+    str_addi(s, c.i);
   else if (isnan(c.f))
     print_nan(s, c.f);
   else if (isinf(c.f))

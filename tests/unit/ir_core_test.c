@@ -2,6 +2,7 @@
  * build.c module.c). */
 #include "tests/unit/ir_testing.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- arena */
@@ -110,6 +111,15 @@ static void test_strings(void **state) {
   assert_int_equal(strlen(s.s), s.n);
   assert_true(!strncmp(s.s, "0,1,2,", 6) && !strcmp(s.s + s.n - 8, "298,299,"));
   assert_string_equal(arena_printf(f->arena, "%s-%d", "ab", 7), "ab-7");
+  static const int64_t numbers[] = {0, -1, 10, INT64_MAX, INT64_MIN};
+  Str by_hand = {.arena = f->arena}, printed = {.arena = f->arena};
+  for (size_t i = 0; i < 100 * sizeof numbers / sizeof *numbers; i++) {
+    int64_t x = numbers[i % (sizeof numbers / sizeof *numbers)];
+    str_addi(&by_hand, x);
+    str_addf(&printed, "%" PRId64, x);
+  }
+  assert_string_equal(by_hand.s, printed.s);
+  assert_int_equal(by_hand.n, printed.n);
   assert_string_equal(arena_strndup(f->arena, "abcdef", 3), "abc");
 }
 
