@@ -1,12 +1,7 @@
-/* weights.c: what an op takes, the one table of it, and the registers of a body. */
+/* weights.c: what an op takes, by the one record of it (plan/tuning.def), and the registers of a body. */
 #include "passes/weights.h"
 
-/* An op: additions of its type that take as long; instructions, those for arguments out of range among them; the same
- * with approximation allowed; operations on the pipe for f64 if it is of that type, on that for functions of any. */
-typedef struct OpWeight {
-  double additions;
-  int32_t instructions, fast, f64, special;
-} OpWeight;
+#include "passes/plan/tuning.h"
 
 /* Is it a quotient of one, which takes less than others? */
 static bool is_reciprocal(const Op *op) {
@@ -14,29 +9,30 @@ static bool is_reciprocal(const Op *op) {
          op->operands[0]->def->code == OP_CONST && op->operands[0]->def->cval.f == 1;
 }
 
-/* The row of an op. Times are for GPUs, roots and quotients rounding correctly, and fit measurements on one H200
- * (docs/performance.md). Functions of a library that have no row of their own take what exp and log do. */
+/* The row of an op (tuning.def). */
 static OpWeight weight_of(const Op *op) {
+  static const OpWeight nothing;
+  const OpWeights *w = &op_weights;
   switch (op->code) {
   case OP_CONST:
   case OP_SCALAR:
-  case OP_YIELD: return (OpWeight){0, 0, 0, 0, 0};
+  case OP_YIELD: return nothing;
   case OP_ACCESS:
   case OP_INDEX:
-  case OP_STEP: return (OpWeight){0, 1, 1, 0, 0};
+  case OP_STEP: return w->place;
   case OP_DIV:
-  case OP_SQRT: return (OpWeight){10, 36, 4, is_reciprocal(op) ? 5 : 8, 1};
-  case OP_DIV_RANGED: return is_reciprocal(op) ? (OpWeight){3, 3, 3, 5, 1} : (OpWeight){6, 6, 6, 8, 1};
-  case OP_SQRT_RANGED: return (OpWeight){5, 5, 5, 8, 1};
-  case OP_DIV_ROOT_RANGED: return is_reciprocal(op) ? (OpWeight){8, 8, 8, 11, 1} : (OpWeight){11, 11, 11, 14, 1};
-  case OP_RANGED: return (OpWeight){1, 1, 1, 0, 0};
-  case OP_REM: return (OpWeight){20, 1, 1, 38, 1};
-  case OP_RSQRT: return (OpWeight){20, 72, 8, 13, 2};
+  case OP_SQRT: return is_reciprocal(op) ? w->reciprocal : w->quotient;
+  case OP_DIV_RANGED: return is_reciprocal(op) ? w->reciprocal_ranged : w->quotient_ranged;
+  case OP_SQRT_RANGED: return w->root_ranged;
+  case OP_DIV_ROOT_RANGED: return is_reciprocal(op) ? w->reciprocal_root_ranged : w->quotient_root_ranged;
+  case OP_RANGED: return w->range_test;
+  case OP_REM: return w->remainder;
+  case OP_RSQRT: return w->reciprocal_root;
   case OP_SIN:
   case OP_COS:
-  case OP_TAN: return (OpWeight){30, 24, 24, 58, 1};
-  case OP_POW: return (OpWeight){45, 60, 60, 88, 1};
-  default: return op_info[op->code].flags & OPF_INEXACT ? (OpWeight){16, 24, 24, 30, 1} : (OpWeight){1, 1, 1, 1, 1};
+  case OP_TAN: return w->angle;
+  case OP_POW: return w->power;
+  default: return op_info[op->code].flags & OPF_INEXACT ? w->function : w->arithmetic;
   }
 }
 

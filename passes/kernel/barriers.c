@@ -21,6 +21,7 @@
 #include <inttypes.h>
 
 #include "passes/kernel/crossing.h"
+#include "passes/plan/tuning.h"
 
 /* Accesses, oldest first. Two never share the array `v`. */
 typedef struct Pending {
@@ -332,15 +333,12 @@ typedef struct Ops {
   Op **v;
 } Ops;
 
-/* With so few warps a barrier between neighbours waits for about as many as one of the block. */
-enum { LEAST_WARPS = 4 };
-
 /* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones, or are
  * these whole rows? */
 static bool has_neighbours(const PassContext *c, const Kernel *k) {
   int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = block_threads(k) / warp;
   return (row % warp == 0 || warp % row == 0) && block_threads(k) % warp == 0 && warps % 2 == 0 &&
-         warps >= LEAST_WARPS && warps <= c->target->near_warps;
+         warps >= tuning.neighbour_warps && warps <= c->target->near_warps;
 }
 
 /* Appends the barriers of the block below `b` to `found`. */

@@ -11,24 +11,22 @@
  *                                     store %s, ...
  *
  * so that there is one branch, which nearly always goes one way. Stores of these values wait until there are
- * ENOUGH_ROOTS or something else touches the same memory, so that the cells of a thread come together. What needs no
- * test: constants, and roots
- * of what was tested. A test is for MOST_ROOTS at most: all operands wait for it. Where roots of roots of roots are
- * computed, more than MOST_LEVELS (as iterations do:
- * their corrections become tiny), a test for all would often fail, and they stay as they are. So they do where the
- * tests would be more instructions than those that roots and quotients make by themselves. */
+ * tuning.enough_roots or something else touches the same memory, so that the cells of a thread come together. What
+ * needs no test: constants, and roots of what was tested. A test is for tuning.guarded_roots at most: all operands wait
+ * for it. Where roots of roots of roots are computed, more than tuning.root_levels (as iterations do: their corrections
+ * become tiny), a test for all would often fail, and they stay as they are. So they do where the tests would be more
+ * instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
 #include "passes/analysis.h"
+#include "passes/plan/tuning.h"
 #include "passes/registry.h"
 
-enum { MOST_ROOTS = 32, ENOUGH_ROOTS = 8, OWN_TEST = 5, MOST_LEVELS = 6 };
-
 /* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of
- * them, by level[id] of them one after another; deep[id]: by more than MOST_LEVELS, and none is guarded; live[id]: it
- * is used behind them; exact[id], by[id]: what stands for it on the other way, and behind both; ops: those that make
- * such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come behind the
- * guard. */
+ * them, by level[id] of them one after another; deep[id]: by more than tuning.root_levels, and none is guarded;
+ * live[id]: it is used behind them; exact[id], by[id]: what stands for it on the other way, and behind both; ops: those
+ * that make such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come
+ * behind the guard. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32; /* f32 is approximated anyway */
@@ -246,13 +244,13 @@ static void guard(Batch *g, Op *at) {
 }
 
 /* Is one test less than the tests that roots and quotients have of their own? The first takes an instruction or two for
- * each number, a comparison and a branch; each of the others about OWN_TEST, and they keep what is around them from
- * being computed meanwhile. */
+ * each number, a comparison and a branch; each of the others about tuning.own_test, and they keep what is around them
+ * from being computed meanwhile. */
 static bool is_worth_it(const Batch *g) {
   int32_t instructions = 2;
   for (int i = 0; i < g->ntests; i++)
     instructions += g->absolute[i] ? 2 : 1;
-  return g->ntests && instructions <= OWN_TEST * g->nroots;
+  return g->ntests && instructions <= tuning.own_test * g->nroots;
 }
 
 /* The stores that wait go before `at` in block `b`, or to its end if that is NULL. Returns the first of them, or `at`.
@@ -318,7 +316,7 @@ static bool meets_waiting(const Batch *g, const Op *op) {
 
 /* Is `op` deep: one too many of roots and quotients that are computed one after another, or of what is deep? */
 static bool is_deep(const Batch *g, const Op *op) {
-  bool deep = is_root(g, op) && level_of(g, op) > MOST_LEVELS;
+  bool deep = is_root(g, op) && level_of(g, op) > tuning.root_levels;
   for (int i = 0; i < op->noperands; i++)
     deep |= op->operands[i]->id >= 0 && op->operands[i]->id < g->n && g->deep[op->operands[i]->id];
   return deep;
@@ -329,9 +327,9 @@ static bool is_deep(const Batch *g, const Op *op) {
  * waits while the roots are few, since what is stored takes registers until then. */
 static void pass_op(Batch *g, Block *b, Op *op) {
   bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
-  bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < ENOUGH_ROOTS;
+  bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < tuning.enough_roots;
   if (op->nblocks || op->code == OP_YIELD || (!pure && !waits && (depends(g, op) || meets_waiting(g, op))) ||
-      (root && g->nroots == MOST_ROOTS))
+      (root && g->nroots == tuning.guarded_roots))
     flush(g, b, op);
   if (pure && is_deep(g, op)) {
     g->deep[op->results[0]->id] = true;

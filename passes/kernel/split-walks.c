@@ -10,6 +10,7 @@
  *     }
  *   } */
 #include "passes/kernel/assume.h"
+#include "passes/plan/tuning.h"
 #include "passes/passes.h"
 
 /* A loop from lo to hi that is to be split, and what is known of its rounds. */
@@ -101,10 +102,6 @@ static void split_walk(const Walk *w) {
   op_unlink(loop);
 }
 
-/* Values of a body beyond which its code is long enough as it is; rounds of a loop from which on it is worthwhile to
- * split. */
-enum { LONG_BODY = 20000, MANY_ROUNDS = 4 };
-
 /* The walks of a kernel that are to be split. */
 typedef struct Walks {
   Walk *all;
@@ -115,7 +112,7 @@ typedef struct Walks {
 static bool is_walk(Op *op, Walk *w) {
   *w = (Walk){.loop = op};
   return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) &&
-         value_is_int(op->operands[1], &w->hi) && (w->hi - w->lo) / op->off[0] >= MANY_ROUNDS &&
+         value_is_int(op->operands[1], &w->hi) && (w->hi - w->lo) / op->off[0] >= tuning.split_rounds &&
          (w->hi - w->lo) / op->off[0] < INT32_MAX;
 }
 
@@ -142,7 +139,7 @@ static Walks find_walks(PassContext *c, Module *m, Kernel *k, const Block *b) {
 static bool split_walks(PassContext *c, Module *m, Kernel *k) {
   Block *edge = edge_version(k);
   Walks walks = {0};
-  if (edge && block_renumber(edge, 0) <= LONG_BODY) {
+  if (edge && block_renumber(edge, 0) <= tuning.split_body) {
     block_renumber(k->body, 0);
     walks = find_walks(c, m, k, edge);
   }

@@ -8,6 +8,7 @@
  * the barrier. */
 #include "passes/weights.h"
 #include "passes/launch/stream.h"
+#include "passes/plan/tuning.h"
 
 /* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
  * at `phase`. */
@@ -173,13 +174,6 @@ static void choose_direct(Stream *s, const bool *moved) {
   }
 }
 
-/* Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
- * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
- * FREE_PLACES; in rank 3, where a step more would take as many more lines of shared memory, twice the two that most
- * programs need, if the instances of a point have no more than FREE_CODE instructions and no sums, in whose place their
- * values can stay. */
-enum { FREE_PLACES = 4, FREE_CODE = 100 };
-
 /* Instructions of the longest piece of `st` for a point, about. */
 static int64_t point_code(const Launch *l, const Stencil *st) {
   int64_t most = 0;
@@ -208,7 +202,13 @@ static bool keeps_sums(const Stream *s) {
 }
 
 /* How many steps are written out: as many as the longest window keeps rows, and more than the lines for other warps
- * live. */
+ * live.
+ *
+ * Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
+ * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
+ * tuning.free_places; in rank 3, where a step more would take as many more lines of shared memory, twice the two that
+ * most programs need, if the instances of a point have no more than tuning.free_code instructions and no sums, in whose
+ * place their values can stay. */
 static int32_t choose_unroll(const Stream *s) {
   int32_t u = 1;
   for (int f = 0; f < s->l->m->nfields; f++)
@@ -222,8 +222,8 @@ static int32_t choose_unroll(const Stream *s) {
       if (s->early[i]->kept[k])
         u = (int32_t)larger(u, s->early[i]->phase[k] - s->early[i]->use[k]);
   if (s->l->m->grid.rank == 3 && !s->alone)
-    return u == 2 && !keeps_sums(s) && stream_code(s->l) <= FREE_CODE ? 2 * u : u;
-  return s->l->m->grid.rank == 2 && u < FREE_PLACES ? u + 1 : u;
+    return u == 2 && !keeps_sums(s) && stream_code(s->l) <= tuning.free_code ? 2 * u : u;
+  return s->l->m->grid.rank == 2 && u < tuning.free_places ? u + 1 : u;
 }
 
 /* The pipeline; see stream_new, and for `alone` stream_alone. */

@@ -2,6 +2,7 @@
  * remains before the end of the run, and before each
  * evaluation of a reduction, is made by smaller ones. */
 #include "passes/lower/lower.h"
+#include "passes/plan/tuning.h"
 
 /* Launches of T, `t` (1: none) and 1 steps that make `steps` steps, each time the largest that does not go too far. */
 static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + steps % T / t + steps % T % t; }
@@ -28,7 +29,10 @@ int remainder_tile(const Module *m, int T, int of) {
     best = with < least ? t : best;
     least = with < least ? with : least;
   }
-  return without - least >= 3 && (without - least) * 10 >= without ? best : 1;
+  return without - least >= tuning.fewer_launches &&
+                 (double)(without - least) * tuning.fewer_launches_in >= (double)without
+             ? best
+             : 1;
 }
 
 int remainder_tiles(const TargetInfo *t, const Module *m, int T, int tiles[MOST_TILES]) {

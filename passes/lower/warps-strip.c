@@ -2,6 +2,7 @@
  * segment costs at its ends, make one list, which is shared out evenly by cost among the blocks: so all take as long,
  * wherever the cuts are, and one wave of blocks has it all. */
 #include "passes/lower/warps.h"
+#include "passes/plan/tuning.h"
 
 static Value *number(WarpKernel *k, int64_t x) { return build_int(&k->b, TY_I64, x); }
 
@@ -48,11 +49,9 @@ void warps_measure(WarpKernel *k) {
   k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
 }
 
-/* What a row of a strip costs, and of one at the left or right rim, whose cells there are tested. */
-enum { ROW_COST = 20, RIM_COST = 23 };
-
-/* The same of this program's. */
-static int rim_cost(const WarpKernel *k) { return k->e->wraps[1] ? ROW_COST : RIM_COST; }
+/* What a row of a strip costs; and one at the left or right rim, whose cells there are tested. */
+static int row_cost(void) { return (int)tuning.strip_row; }
+static int rim_cost(const WarpKernel *k) { return k->e->wraps[1] ? row_cost() : (int)tuning.strip_rim_row; }
 
 /* Is strip `s` the first or the last? */
 static Value *is_rim(WarpKernel *k, Value *s) {
@@ -63,15 +62,15 @@ static Value *is_rim(WarpKernel *k, Value *s) {
 /* Where strip `s` begins in the list, counted in cost. */
 static Value *start_of(WarpKernel *k, Value *s) {
   Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
-  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, ROW_COST), warps_mul(k, behind, rim_cost(k) - ROW_COST));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, row_cost()), warps_mul(k, behind, rim_cost(k) - row_cost()));
   return build2(&k->b, OP_MUL, cost, k->length);
 }
 
 /* The strip that has place `at` of the list; the last if it is behind all. */
 static Value *strip_at(WarpKernel *k, Value *at) {
   Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
-  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - ROW_COST));
-  Value *s = divide(k, inner, warps_mul(k, length, ROW_COST));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - row_cost()));
+  Value *s = divide(k, inner, warps_mul(k, length, row_cost()));
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
 
@@ -80,7 +79,7 @@ static Value *strip_at(WarpKernel *k, Value *at) {
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
   Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
-  Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, ROW_COST)));
+  Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, row_cost())));
   return build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner);
 }
 
@@ -90,7 +89,7 @@ static void share_of(WarpKernel *k, Value **from, Value **to) {
   Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
   Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost(k)));
   all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
-  Value *least = number(k, 2 * (int64_t)k->w.ends * ROW_COST);
+  Value *least = number(k, 2 * (int64_t)k->w.ends * row_cost());
   Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);
   *from = build2(&k->b, OP_MUL, build_dim(&k->b, OP_BLOCK, 1), share);
   *to = build2(&k->b, OP_MIN, build2(&k->b, OP_ADD, *from, share), all);

@@ -8,9 +8,8 @@
 
 #include <math.h>
 
-/* Words of registers that a thread needs for indices and addresses; most that it can have. Operations that each cell,
- * barrier, load and store take beside those of the bodies, in 32-bit words a thread moves. */
-enum { BASE_REGISTERS = 24, MOST_REGISTERS = 255, CELL_OPS = 20, BARRIER_OPS = 12, LOAD_OPS = 4, SPILL_OPS = 8 };
+/* Registers that a thread can have at most. */
+enum { MOST_REGISTERS = 255 };
 
 /* What a target that does not tell its figures is taken for. */
 static const double BANDWIDTH = 1000, RATE = 10000;
@@ -209,7 +208,7 @@ static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule
 
 /* Operations for each point given out. */
 static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
-  double sum = t->simt ? CELL_OPS * launch_redundancy(l, s) : 0;
+  double sum = t->simt ? tuning.part_cell * launch_redundancy(l, s) : 0;
   for (int i = 0; i < l->n; i++) {
     double words = g[i].loads;
     bool near = false;
@@ -218,8 +217,8 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
       near = near || l->use[f].near[launch_version(l, f, i + 1)] >= 0;
       words += type_words(l->m->fields[f].type);
     }
-    double load_ops = t->simt ? LOAD_OPS : 1;
-    sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? BARRIER_OPS : 0));
+    double load_ops = t->simt ? tuning.part_load : 1;
+    sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? tuning.part_barrier : 0));
   }
   return sum;
 }
@@ -236,7 +235,7 @@ static double instance_registers(const Figures *g, int64_t elements) {
 static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g,
                              int64_t elements, LaunchCost *k) {
   double most = 0;
-  int64_t threads = 1, limit = MOST_REGISTERS;
+  int64_t threads = 1, limit = MOST_REGISTERS, base = (int64_t)tuning.part_registers;
   for (int i = 0; i < l->n; i++) {
     double mine = instance_registers(&g[i], elements);
     most = mine > most ? mine : most;
@@ -244,8 +243,8 @@ static void thread_registers(const TargetInfo *t, const Launch *l, const Schedul
   for (int d = 0; d < MAX_RANK; d++)
     threads *= s->block[d] > 0 ? s->block[d] : 1;
   if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)
-    limit = t->registers_per_core / threads > BASE_REGISTERS ? t->registers_per_core / threads : BASE_REGISTERS;
-  int64_t sum = BASE_REGISTERS + (int64_t)most + (l->n > 1 ? (int64_t)kept_words(l) * elements : 0);
+    limit = t->registers_per_core / threads > base ? t->registers_per_core / threads : base;
+  int64_t sum = base + (int64_t)most + (l->n > 1 ? (int64_t)kept_words(l) * elements : 0);
   k->registers = (int32_t)(sum < limit ? sum : limit);
   k->spilled = (int32_t)(sum - k->registers);
 }
@@ -293,7 +292,7 @@ static LaunchCost cost_of(const TargetInfo *t, const Launch *l, const Schedule *
   add_bytes(l, s, reach, &k);
   if (t->simt) {
     thread_registers(t, l, s, g, elements, &k);
-    k.ops += SPILL_OPS * k.spilled * k.halo / (double)elements;
+    k.ops += tuning.part_spill * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }
   double bandwidth = t->bandwidth > 0 ? t->bandwidth : BANDWIDTH,

@@ -5,21 +5,10 @@
  * and no store is between. */
 #include "passes/analysis.h"
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
-/* Instructions for the address of an access at coordinates that no access before had; for each round of a loop. */
-enum { ADDRESS_CODE = 3, ROUND_CODE = 3, LAST_PLACES = 512 };
-/* Instructions that turn a coordinate so that it lies within a periodic or mirrored field: a quotient in f64, there and
- * back, and integers of 64 bits; once for each such range its reciprocal. Operations of these on the pipes for f64 and
- * for functions and conversions. */
-enum {
-  TURN_CODE = 20,
-  MIRROR_CODE = 6,
-  PERIOD_CODE = 20,
-  TURN_F64 = 1,
-  PERIOD_F64 = 5,
-  TURN_SPECIAL = 2,
-  MOST_PERIODS = 8
-};
+/* The last places that are looked at for one that is alike, and the last ranges. */
+enum { LAST_PLACES = 512, MOST_PERIODS = 8 };
 
 /* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: a thread still
  * has what it loaded there. */
@@ -140,15 +129,16 @@ static void count_turn(Count *c, const Op *op) {
   }
   if (!seen)
     c->periods[c->nperiods++ % MOST_PERIODS] = op;
-  c->w->instructions += rounds * (TURN_CODE + (op->code == OP_MIRROR ? MIRROR_CODE : 0)) + (seen ? 0 : PERIOD_CODE);
-  c->w->f64 += rounds * TURN_F64 + (seen ? 0 : PERIOD_F64);
-  c->w->special += (rounds + !seen) * TURN_SPECIAL;
+  c->w->instructions +=
+      rounds * (tuning.turn_code + (op->code == OP_MIRROR ? tuning.mirror_code : 0)) + (seen ? 0 : tuning.period_code);
+  c->w->f64 += rounds * tuning.turn_f64 + (seen ? 0 : tuning.period_f64);
+  c->w->special += (rounds + !seen) * tuning.turn_special;
 }
 
 /* Instructions of `op` on values of type `t`, `rough` ones if it need not round correctly. */
 static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) {
   bool fuses = (c->m->contract || c->m->fast_math) && (op->code == OP_ADD || op->code == OP_SUB);
-  double n = is_by_constant(op) ? 3 : rough ? 2 : op_additions(op);
+  double n = is_by_constant(op) ? tuning.by_constant_code : rough ? tuning.rough_code : op_additions(op);
   if (fuses && (is_taken_in(c, op->operands[0]->def, op) || is_taken_in(c, op->operands[1]->def, op)))
     return 0; /* it is the product that counts */
   if (op->code == OP_SELECT)
@@ -156,11 +146,11 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
   if (is_offset(c, op))
     return 0;
   if (op->code == OP_INSIDE)
-    n = 2 * op->noperands;
+    n = tuning.inside_code * op->noperands;
   if (op->code == OP_CLAMP || op->code == OP_GUARD)
-    n = t == TY_I64 ? 4 : 2;
+    n = tuning.bring_code * (t == TY_I64 ? 2 : 1);
   if (op->code == OP_CONVERT && type_is_int(t) && type_is_int(op->results[0]->type))
-    return 0.5 * (t == TY_I64 ? 2 : 1);
+    return tuning.extend_code * (t == TY_I64 ? 2 : 1);
   return n * (t == TY_I64 || (t == TY_F64 && n > 1) ? 2 : 1);
 }
 
@@ -192,7 +182,7 @@ static void count_arithmetic(Count *c, const Op *op) {
   if (t == TY_F64 && code > 2)
     c->w->chained += op_f64_operations(op) * rounds / (is_ranged(op) && c->together > 1 ? c->together : 1);
   if ((op_additions(op) > 1 && !is_by_constant(op)) || converts)
-    c->w->special += rounds * (rough ? 0.5 : op_special(op));
+    c->w->special += rounds * (rough ? tuning.rough_special : op_special(op));
 }
 
 /* ---- places */
@@ -275,7 +265,7 @@ static bool count_place(Count *c, Place p) {
   }
   if (!loaded)
     c->places[c->nplaces++ % LAST_PLACES] = p;
-  c->w->instructions += known || loaded ? 0 : ADDRESS_CODE * address_rounds(c, &p);
+  c->w->instructions += known || loaded ? 0 : tuning.address_code * address_rounds(c, &p);
   return loaded;
 }
 
@@ -348,7 +338,7 @@ static void count_for(Count *c, const Op *op) {
     count_wait(c);
   c->w->rounds = c->rounds > c->w->rounds && !unrolled ? c->rounds : c->w->rounds;
   c->nplaces = unrolled ? c->nplaces : 0;
-  c->w->instructions += unrolled ? 0 : ROUND_CODE * c->rounds;
+  c->w->instructions += unrolled ? 0 : tuning.round_code * c->rounds;
   c->rounds = outer;
 }
 

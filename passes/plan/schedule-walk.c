@@ -1,22 +1,14 @@
 /* schedule-walk.c: the size of tiles that one thread walks (lower-walk.c). schedule-stream.c asks it on targets
  * without threads. */
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 #include "passes/plan/walk.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* Operations of the largest piece up to which 4 and 2 lines are computed together: more lines share more loads, but
- * need more registers. */
-enum { FEW_OPS = 24, SOME_OPS = 60 };
-/* Additions that a step and point take the time of, above which arithmetic bounds a tile of half as many time steps as
- * others get. */
-enum { LONG_STEP = 24 };
 /* Limits of any request. */
 enum { MAX_POINTS = 1 << 20, MAX_ROWS = 1 << 20 };
-/* Chunks of small grids are made shorter, so that all cores have two of them, but no shorter than this. */
-enum { LEAST_CHUNK = 32 };
-
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
 /* `n` rounded up to a multiple of `of`. */
@@ -35,7 +27,7 @@ int32_t walk_lines(const Launch *l) {
         ops += op->code != OP_CONST && op->code != OP_SCALAR && op->code != OP_YIELD;
       most = larger(most, ops);
     }
-  return most <= FEW_OPS ? 4 : most <= SOME_OPS ? 2 : 1;
+  return most <= tuning.four_lines ? 4 : most <= tuning.two_lines ? 2 : 1;
 }
 
 int32_t walk_rows(const Launch *l) { return l->m->grid.rank == 2 ? walk_lines(l) : 1; }
@@ -138,8 +130,8 @@ int walk_most_levels(const Module *m) {
   for (int i = 0; i < n; i++)
     for (const Op *op = main_piece(m->arena, &st[i])->body->first; op; op = op->next)
       additions += op_additions(op);
-  int most = m->grid.rank == 2 ? 16 : 4;
-  return additions > LONG_STEP ? most / 2 : most;
+  int most = (int)tuning.core_levels[m->grid.rank - 1];
+  return additions > tuning.core_long_step ? most / 2 : most;
 }
 
 /* Points of a tile in dimension `d` that are given out, `n` of them, and the halo. */
@@ -175,7 +167,7 @@ static void set_width(const Launch *l, int d, int32_t n, Schedule *s) {
 
 /* What is tried in dimension d: what was asked for alone, if something was. */
 static Widths tried(const Launch *l, const Schedule *want, int d) {
-  static const int32_t least[MAX_RANK] = {LEAST_CHUNK, 8, 64}, most[MAX_RANK] = {1024, 128, 4096};
+  const int32_t least[MAX_RANK] = {(int32_t)tuning.core_least_chunk, 8, 64}, most[MAX_RANK] = {1024, 128, 4096};
   int asked = d == 0 ? want->chunk : want->block[d];
   int as = d == 0 ? 0 : d == l->m->grid.rank - 1 ? 2 : 1;
   return asked ? (Widths){.n = 1} : widths(least[as], most[as], want->size[d]);

@@ -5,17 +5,6 @@
 
 enum { MAX_WARPS_T = 64, MOST_RING = 8 };
 
-/* Registers that a tile may be expected to take, so that ptxas spills nothing in its loops; of several fields, which
- * are not all at hand at once. */
-enum { MOST_WARP_REGISTERS = 240, MOST_LEVEL_REGISTERS = 248 };
-/* Warps that a core should hold in f32, must hold; operations of a row that are few, and that are too many; those of a
- * loop that are too many. */
-enum { MANY_WARPS = 12, FEW_WARPS = 8, SHORT_ROW = 200, LONG_ROW = 900, LONG_LOOP = 1300 };
-/* Operations of a field that are few in f32. */
-enum { FEW_OPERATIONS = 4 };
-/* The least extents of a grid, and the fewest time steps a tile, that were measured beside walks. */
-enum { LEAST_EXTENT = 4096, LEAST_STEPS = 8 };
-
 /* The launch at hand: its level, and at most so many steps. */
 typedef struct WarpChoice {
   PassContext *c;
@@ -57,22 +46,28 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
  * hold `held` warps: it comes, goes, and waits for the warps beside, and fewer warps hide less of that. Each field but
  * the first costs what shared memory takes for its cells, two bytes a slot. */
 static double row_overhead(const WarpShape *w, int size, int fields, double held) {
-  double slots = size > 4 ? 20 + 220.0 / w->U : held >= MANY_WARPS ? 290.0 / w->U - 20 : 110 + 200.0 / w->U;
-  return (held < FEW_WARPS ? 3 * slots : slots) + 2.0 * w->X * size * (fields - 1);
+  double slots = size > 4                    ? tuning.warps_row_f64 + tuning.warps_group_f64 / w->U
+                 : held >= tuning.warps_many ? tuning.warps_group_many / w->U + tuning.warps_row_many
+                                             : tuning.warps_row_some + tuning.warps_group_some / w->U;
+  return (held < tuning.warps_few ? tuning.warps_few_lost * slots : slots) +
+         tuning.warps_field * w->X * size * (fields - 1);
 }
 
 /* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
  * (of one field), and those of two warps, which were not measured. `row` are the operations of a row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
-  double twice = size > 4 && per == 2 && row > SHORT_ROW && e->nfields == 1 ? 1 + (row - SHORT_ROW) / 600 : 1;
-  double body = e->sums ? 0 : w->V * row, longer = body > LONG_LOOP ? 1 + (body - LONG_LOOP) / 3600 : 1;
-  return twice * longer * (row > LONG_ROW ? 1.08 : 1) * (w->W == 2 ? 1.2 : 1);
+  double twice = size > 4 && per == 2 && row > tuning.warps_short_row && e->nfields == 1
+                     ? 1 + (row - tuning.warps_short_row) / tuning.warps_twice_width
+                     : 1;
+  double body = e->sums ? 0 : w->V * row,
+         longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
+  return twice * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
+         (w->W == 2 ? tuning.warps_two_lost : 1);
 }
 
 /* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them; or
  * what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation in f64 takes
- * two slots. All constants were fitted to 95 tiles of star2d1r, star2d2r, box2d1r and box2d2r, and those of several
- * fields to 28 of fdtd2d and gray_scott, measured on one H200. */
+ * two slots. */
 static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = warps_shape(t, e, s);
   int size = warps_largest(e), per = warps_per_core(t, e, &w);
@@ -81,9 +76,9 @@ static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, size, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
-  double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (0.945 * row);
-  arithmetic *= lost_to_code(e, &w, size, per, n * w.C * w.X) * (conflicts ? 1.15 : 1);
-  double memory = 1e3 * warps_cell_bytes(e) / s->T / (t->bandwidth > 0 ? 0.85 * t->bandwidth : 1e3);
+  double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (tuning.warps_issued * row);
+  arithmetic *= lost_to_code(e, &w, size, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
+  double memory = 1e3 * warps_cell_bytes(e) / s->T / (t->bandwidth > 0 ? tuning.warps_bandwidth * t->bandwidth : 1e3);
   return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
 }
 
@@ -104,8 +99,8 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   if (!s.ahead || why_not_legal(x, &s))
     return;
   WarpShape w = warps_shape(x->c->target, x->e, &s);
-  double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? 1.01 : 1);
-  int32_t most = x->e->nfields > 1 ? MOST_LEVEL_REGISTERS : MOST_WARP_REGISTERS;
+  double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
+  double most = x->e->nfields > 1 ? tuning.warps_level_registers : tuning.warps_registers;
   if (warps_registers(x->e, &w) > most || cost >= *least)
     return;
   *least = cost;
@@ -195,14 +190,16 @@ static bool only_adds(const WarpLevel *e) {
  * in f32 and f64: sums of 5 to 25 terms that reach 2 points far at most? */
 static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
-  return e->sums && e->n == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= 5 && terms <= 25 &&
-         e->below <= 2 && e->above <= 2 && e->left <= 2 && e->right <= 2;
+  return e->sums && e->n == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= tuning.warps_least_terms &&
+         terms <= tuning.warps_most_terms && e->below <= tuning.warps_most_reach &&
+         e->above <= tuning.warps_most_reach && e->left <= tuning.warps_most_reach &&
+         e->right <= tuning.warps_most_reach;
 }
 
 /* The same of steps of several fields, on grids of 16384^2: of two or three of one type, which read the points beside
  * alone; in f32 few operations of each, for others gain little. */
 static bool fields_were_faster(const WarpLevel *e) {
-  bool few = warps_operations(e) <= FEW_OPERATIONS * e->nfields || warps_smallest(e) > 4;
+  bool few = warps_operations(e) <= tuning.warps_few_operations * e->nfields || warps_smallest(e) > 4;
   return few && e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && e->below <= 1 &&
          e->above <= 1 && e->left <= 1 && e->right <= 1 && !e->ruled[0] && !e->ruled[1];
 }
@@ -212,10 +209,10 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size
   const Reduction *by;
   const char *why;
   Schedule s;
-  if ((double)size[0] * (double)size[1] < tuning.large_grid[1] || size[0] < LEAST_EXTENT || size[1] < LEAST_EXTENT ||
-      schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
+  if ((double)size[0] * (double)size[1] < tuning.large_grid[1] || size[0] < tuning.warps_least_extent ||
+      size[1] < tuning.warps_least_extent || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
   return only_adds(e) && (was_faster(e) || fields_were_faster(e)) && size[1] * warps_smallest(e) % VECTOR_BYTES == 0 &&
-         s.T >= LEAST_STEPS;
+         s.T >= tuning.warps_least_levels;
 }

@@ -4,24 +4,21 @@
 const Tuning tuning = {
 #define TUNING(name, value, ...) .name = value,
 #define TUNING_BY_RANK(name, one, two, three, ...) .name = {one, two, three},
-#define TUNING_MODEL(...)
 #include "passes/plan/tuning.def"
-#undef TUNING
-#undef TUNING_BY_RANK
-#undef TUNING_MODEL
 };
 
-#define TUNING(...)
-#define TUNING_BY_RANK(...)
+const OpWeights op_weights = {
+#define TUNING_OP(name, additions, instructions, fast, f64, special, ...) \
+  .name = {additions, instructions, fast, f64, special},
+#include "passes/plan/tuning.def"
+};
 
 const ModelNumbers model_finished = {
 #define TUNING_MODEL(name, finished, counted, ...) .name = finished,
 #include "passes/plan/tuning.def"
-#undef TUNING_MODEL
 };
 
 const ModelNumbers model_counted = {
 #define TUNING_MODEL(name, finished, counted, ...) .name = counted,
 #include "passes/plan/tuning.def"
-#undef TUNING_MODEL
 };

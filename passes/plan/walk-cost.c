@@ -1,23 +1,12 @@
 /* walk-cost.c: the time that tiles which one thread walks are expected to take (lower-walk.c), and the best of them.
  *
  * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
- * of the three hardly anything was seen to overlap. The constants are from 16 cores of an x86-64 server with AVX-512.
- */
+ * of the three hardly anything was seen to overlap. */
 #include "passes/plan/walk.h"
 #include "passes/plan/estimate.h"
+#include "passes/plan/tuning.h"
 
 #include <math.h>
-
-/* Nanoseconds of a core: for each point and instance whatever is computed there, in f32; for each byte that the next
- * cache gives; by rank, for each line of an instance. */
-static const double POINT_NS = 0.18, NEXT_CACHE_NS = 0.035, LINE_NS[MAX_RANK] = {60, 60, 150};
-/* Additions that a core makes are so much slower than its best. */
-static const double SLOWER = 1.25;
-/* By rank, the part of the second-level cache up to which rows and planes find their place in it, and how much more of
- * them no longer do at all. */
-static const double KEPT[MAX_RANK] = {1, 0.25, 0.4}, LOST_AFTER = 0.8;
-/* Cores are not equally fast at all times: at the end they wait for so much of a tile. */
-static const double LAST_TILE = 0.4;
 
 /* What a walk is asked about: a pipeline, a tile, a grid (size 0: large), and for each dimension how many tiles there
  * are for a point. */
@@ -56,9 +45,10 @@ static double compute_ns(const WalkCost *c) {
     bool wide = type_size(l->m->fields[st->targets[0]].type) > 4;
     double additions, accesses, per = wide ? c->t->f64_rate : c->t->f32_rate;
     piece_work(l->m, st, &additions, &accesses);
-    double point = POINT_NS * (wide ? 2 : 1) + SLOWER * fmax(additions, accesses) * c->t->cores / per;
+    double point =
+        tuning.core_point * (wide ? 2 : 1) + tuning.core_slower * fmax(additions, accesses) * c->t->cores / per;
     sum += point * area(c, st->extent.lo, st->extent.hi, rank) +
-           LINE_NS[x] / walk_lines(l) * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
+           tuning.core_line[x] / walk_lines(l) * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
   }
   return sum;
 }
@@ -97,12 +87,12 @@ static double kept_bytes(const WalkCost *c) {
 static double lost_ns(const WalkCost *c) {
   const Launch *l = c->p->l;
   int rank = l->m->grid.rank;
-  double share = kept_bytes(c) / (0.5 * (double)c->t->shared_bytes), bytes = 0;
-  double lost = fmin(fmax(share - KEPT[rank - 1], 0) / LOST_AFTER, 1);
+  double share = kept_bytes(c) / (tuning.core_cache * (double)c->t->shared_bytes), bytes = 0;
+  double lost = fmin(fmax(share - tuning.core_kept[rank - 1], 0) / tuning.core_lost, 1);
   for (int i = 0; i < l->n && lost > 0; i++)
     for (int f = 0; f < l->m->nfields; f++)
       bytes += (l->use[f].reach_lo[0] + l->use[f].reach_hi[0]) * (double)type_size(l->m->fields[f].type);
-  return lost * bytes * NEXT_CACHE_NS;
+  return lost * bytes * tuning.core_byte;
 }
 
 /* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
@@ -114,7 +104,7 @@ static double unevenness(const WalkCost *c) {
   if (isinf(tiles))
     return 1;
   double cores = c->t->cores;
-  return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? LAST_TILE * cores / tiles : 0));
+  return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? tuning.core_last_tile * cores / tiles : 0));
 }
 
 double walk_ns(const TargetInfo *t, const Stream *p, const Schedule *s) {

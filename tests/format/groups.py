@@ -23,6 +23,7 @@ GROUPS = [
     ("ir", ["ir/*"]),
     ("frontend", ["frontend/*"]),
     ("the pass table", ["passes/passes.c", "passes/plugin.h"]),
+    ("the record of numbers", ["passes/plan/tuning.*"]),
     ("passes/launch", ["passes/launch/*"]),
     ("passes/plan", ["passes/plan/*"]),
     ("passes/stencil", ["passes/stencil/*"]),
@@ -46,7 +47,7 @@ GROUPS = [
 ]
 
 # From the lowest to the highest.
-ORDER = ["ir", "ir/sim", "frontend", "passes", "passes/launch", "passes/plan", "passes/stencil", "passes/lower", "passes/kernel",
+ORDER = ["ir", "ir/sim", "frontend", "the record of numbers", "passes", "passes/launch", "passes/plan", "passes/stencil", "passes/lower", "passes/kernel",
          "the pass table", "backend", "programs", "driver/device", "plans", "driver/split", "driver/data", "options",
          "the database of schedules", "driver/explain", "driver/tune", "driver/bench", "driver/lsp", "commands"]
 
