@@ -203,7 +203,7 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, St
   return s;
 }
 
-StcStatus program_watch(const StcProgram *p, const char *cut, int watch, StcProgram **out) {
+StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, StcProgram **out) {
   StcOptions o = p->options;
   o.schedule = "naive";
   o.T = o.chunk = o.ahead = 0;
@@ -212,7 +212,7 @@ StcStatus program_watch(const StcProgram *p, const char *cut, int watch, StcProg
   memset(o.block, 0, sizeof o.block);
   memset(o.elems, 0, sizeof o.elems);
   memset(o.grid, 0, sizeof o.grid);
-  cut = arena_printf(p->w.arena, "%s,inits=1,watch=%d", cut, watch);
+  cut = arena_printf(p->w.arena, "%s,inits=1,watch=%d%s", cut, watch, rows ? ",rows=1" : "");
   return compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
 }
 

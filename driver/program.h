@@ -137,8 +137,8 @@ struct StcProgram {
  * lean: with its inits, if a part can do all of them, and with ghost cells for what reductions and probes look at. */
 StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, StcProgram **out);
 /* The program by which such a part computes what number `watch` of the reductions and, behind them, probes looks at:
- * its last field. */
-StcStatus program_watch(const StcProgram *p, const char *cut, int watch, StcProgram **out);
+ * its last field. rows: in place of that, by which it evaluates that reduction over rows of its region. */
+StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool rows, StcProgram **out);
 /* Can the grid be cut as options `cut` of pass distribute say, such as "0" or "0+1,watch=all"? */
 bool program_can_cut(const StcProgram *p, const char *cut);
 /* The options with all their strings copied into `a`; of NULL, those that all are left open in. (settings.c) */

@@ -20,7 +20,7 @@ static const char *const plan_options[] = {"why", NULL};
 static const char *const time_tile_options[] = {"t", NULL};
 static const char *const specialize_options[] = {"inner", NULL};
 static const char *const barriers_options[] = {"near", NULL};
-static const char *const distribute_options[] = {"cut", "inits", "watch", NULL};
+static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
@@ -33,7 +33,7 @@ const Pass pass_table[] = {
      "the program for one part of a grid that is cut along some dimensions:\ncut=0 or cut=0+1; inits=1: with "
      "inits that a part can do; watch=all: with ghost cells for reductions and probes;\nwatch=N: what number N of "
      "these "
-     "looks at, and nothing else",
+     "looks at, and nothing else; rows=1: its rows that params name",
      LEVEL_SIR, LEVEL_SIR, distribute_options, pass_distribute},
     {"scalarize", "take fields and values of vector and struct type apart into their\ncomponents", LEVEL_SIR, LEVEL_SIR,
      NULL, pass_scalarize},

@@ -2,7 +2,8 @@
  * compute the values at the points that it has (pass distribute, option watch) from the part's own fields. The values
  * of a row of a reduction's region (ir/run.h) come together on the rank that has its first point; those of rows on rank
  * 0, which combines them and tells all. So the order is that of one device, and no rank gets more than a number a row.
- */
+ * Where rows are not cut, devices that launch kernels combine them themselves, as many at once as a reduction's first
+ * kernel has blocks (lower-reduce.c): then each block has a row of its own, and its value. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -11,12 +12,14 @@
 /* Values of rows that are on their way from rank to rank at once, at most. */
 enum { BATCH = 1 << 21 };
 
-/* What is looked at: number `number` of the program's reductions and, behind them, probes. around: its values depend on
- * other points than their own. plan: of the parts of this rank; their value field's number is the last. */
+/* What is looked at: one of the program's reductions and, behind them, probes. around: its values depend on other
+ * points than their own. plan: of the parts of this rank. rows: they give the values of rows, into memory of their
+ * device at value[part], room for those of all rows; else those of points, in their last field. */
 struct Watching {
   StcProgram *program;
-  bool around;
+  bool around, rows;
   StcPlan **plan;
+  void **value;
 };
 
 /* ---------------------------------------------------------------- making them */
@@ -40,8 +43,8 @@ static Slot *field_slot(StcPlan *p, int field) {
   return p->slot_of_field[field] < 0 ? NULL : &p->slots[p->slot_of_field[field]];
 }
 
-/* The number of a plan's value field. */
-static int value_field(const StcPlan *q) { return q->module->nfields - 1; }
+/* The number of a plan's value field; of one for rows, that of all its fields. */
+static int value_field(const StcPlan *q) { return q->module->nfields - (q->module->nreductions ? 0 : 1); }
 
 /* Memory for what is the plan's own; its fields are those of part `part` and get theirs when it runs. */
 static StcStatus take_memory(StcPlan *q) {
@@ -56,6 +59,12 @@ static StcStatus take_memory(StcPlan *q) {
   return s;
 }
 
+/* Do the parts of this rank give the values of rows of reduction `k`? */
+static bool gives_rows(const StcPlan *p, int k) {
+  const Split *s = p->split;
+  return k < p->program->reference->nreductions && s->rank > 1 && s->parts[s->rank - 1] == 1 && !p->device.kind->whole;
+}
+
 StcStatus watching_open(StcPlan *p, const char *cut) {
   Split *s = p->split;
   const Module *m = p->program->reference;
@@ -66,9 +75,19 @@ StcStatus watching_open(StcPlan *p, const char *cut) {
     const Probe *x = k < m->nreductions ? NULL : &m->probes[k - m->nreductions];
     w->around = x ? looks_around(m, &x->box, x->body) : looks_around(m, &m->reductions[k].over, m->reductions[k].body);
     w->plan = ARENA_ARRAY(p->w.arena, StcPlan *, s->end - s->begin + 1);
-    st = program_watch(p->program, cut, k, &w->program);
+    w->value = ARENA_ARRAY(p->w.arena, void *, s->end - s->begin + 1);
+    w->rows = gives_rows(p, k);
+    st = program_watch(p->program, cut, k, w->rows, &w->program);
   }
   return st;
+}
+
+/* The bytes of the values of all rows of part `i`. */
+static size_t rows_bytes(const Split *s, int i) {
+  size_t bytes = sizeof(Const);
+  for (int d = 0; d < s->rank - 1; d++)
+    bytes *= (size_t)(s->part[i].hi[d] - s->part[i].lo[d] + 1);
+  return bytes;
 }
 
 StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const char *const *defines) {
@@ -83,6 +102,9 @@ StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const 
     st = plan_reset(*q, n, defines);
     if (!st)
       st = take_memory(*q);
+    if (!st && s->watching[k].rows)
+      st = device_alloc(&(*q)->device, "the values of a reduction's rows", rows_bytes(s, i), 0,
+                        &s->watching[k].value[i - s->begin]);
   }
   return st;
 }
@@ -90,8 +112,12 @@ StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const 
 void watching_close(StcPlan *p) {
   Split *s = p->split;
   for (int k = 0; k < s->nwatching && s->watching; k++) {
-    for (int i = s->begin; i < s->end && s->watching[k].plan; i++)
-      stc_plan_free(s->watching[k].plan[i - s->begin]);
+    for (int i = s->begin; i < s->end && s->watching[k].plan; i++) {
+      StcPlan *q = s->watching[k].plan[i - s->begin];
+      if (q && s->watching[k].value[i - s->begin])
+        q->device.kind->release(&q->device, s->watching[k].value[i - s->begin], rows_bytes(s, i));
+      stc_plan_free(q);
+    }
     stc_program_free(s->watching[k].program);
   }
   s->nwatching = 0;
@@ -169,6 +195,111 @@ static StcStatus look(StcPlan *p, int k, int i) {
   return s;
 }
 
+/* ---------------------------------------------------------------- rows that parts evaluate */
+
+/* The rows of a reduction's region that a part owns, [lo .. hi] in the dimensions before the last, and what computing
+ * them hands to its guarded part: the part's plan for it, and where they go. */
+typedef struct OwnRows {
+  StcPlan *q;
+  int rank;
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+  char *to;
+} OwnRows;
+
+/* Their number. */
+static int64_t count_rows(const OwnRows *x) {
+  int64_t n = 1;
+  for (int d = 0; d < x->rank - 1; d++)
+    n *= x->hi[d] >= x->lo[d] ? x->hi[d] - x->lo[d] + 1 : 0;
+  return n;
+}
+
+/* Those of reduction `k` that part `i` owns; none of an empty region. */
+static OwnRows own_rows(StcPlan *p, int k, int i) {
+  const Split *s = p->split;
+  const Box *over = &p->module->reductions[k].over;
+  int last = s->rank - 1;
+  bool any = affine_eval(over->lo[last], p->scalars, NULL) <= affine_eval(over->hi[last], p->scalars, NULL);
+  OwnRows x = {.q = s->watching[k].plan[i - s->begin], .rank = s->rank, .to = s->watching[k].value[i - s->begin]};
+  for (int d = 0; d < last; d++) {
+    int64_t lo = affine_eval(over->lo[d], p->scalars, NULL), hi = affine_eval(over->hi[d], p->scalars, NULL);
+    x.lo[d] = lo > s->part[i].lo[d] ? lo : s->part[i].lo[d];
+    x.hi[d] = !any ? x.lo[d] - 1 : hi < s->part[i].hi[d] ? hi : s->part[i].hi[d];
+  }
+  return x;
+}
+
+/* Computes the values of the rows [lo .. hi], at most REDUCE_BLOCKS of them, into the memory from row number `first`
+ * on. */
+static StcStatus compute_rows(const OwnRows *x, const int64_t *lo, const int64_t *hi, int64_t first, int64_t n) {
+  StcPlan *q = x->q;
+  const Reduction *own = &q->module->reductions[0], *r = &q->build->code.module->reductions[0];
+  for (int d = 0; d < x->rank - 1; d++) {
+    q->scalars[own->over.lo[d].t[0].scalar].i = lo[d];
+    q->scalars[own->over.hi[d].t[0].scalar].i = hi[d];
+  }
+  StcStatus s = plan_ops(q, 1, r->seq.ops);
+  return s ? s
+           : q->device.kind->copy(&q->device, x->to + first * (int64_t)sizeof(Const),
+                                  q->slots[q->slot_of_buffer[r->result]].memory, (size_t)n * sizeof(Const));
+}
+
+/* Computes the rows of lines [from .. to] of dimension 0 of 3, or, in rank 2, of the grid (both are 0), so many at
+ * once.
+ */
+static StcStatus compute_lines(const OwnRows *x, int64_t from, int64_t to, int64_t step, int64_t *done) {
+  int last = x->rank - 2;
+  StcStatus s = STC_OK;
+  for (int64_t at = x->lo[last]; at <= x->hi[last] && !s; at += step) {
+    int64_t lo[MAX_RANK] = {from}, hi[MAX_RANK] = {to}, n = to - from + 1;
+    lo[last] = at;
+    hi[last] = at + step - 1 < x->hi[last] ? at + step - 1 : x->hi[last];
+    n *= hi[last] - at + 1;
+    s = compute_rows(x, lo, hi, *done, n);
+    *done += n;
+  }
+  return s;
+}
+
+/* Computes all: several lines at once, if they are short, or some of the rows of one. */
+static StcStatus compute_own_rows(void *arg) {
+  const OwnRows *x = arg;
+  int last = x->rank - 2;
+  int64_t line = x->hi[last] - x->lo[last] + 1, step = line < REDUCE_BLOCKS ? line : REDUCE_BLOCKS, done = 0;
+  int64_t together = REDUCE_BLOCKS / step;
+  StcStatus s = STC_OK;
+  if (last == 0)
+    return compute_lines(x, 0, 0, step, &done);
+  for (int64_t at = x->lo[0]; at <= x->hi[0] && !s; at += together)
+    s = compute_lines(x, at, at + together - 1 < x->hi[0] ? at + together - 1 : x->hi[0], step, &done);
+  return s;
+}
+
+/* Has part `i` compute the values of its rows of reduction `k`; nobody waits. */
+static StcStatus look_at_rows(StcPlan *p, int k, int i) {
+  OwnRows x = own_rows(p, k, i);
+  lend_part(x.q, p->split->part[i].plan, p->split, p);
+  x.q->first = x.q->done = p->done;
+  x.q->inits_done = x.q->evaluated = true;
+  return count_rows(&x) ? workspace_guard(&x.q->w, compute_own_rows, &x) : STC_OK;
+}
+
+/* Those values, in order, in memory of their own (malloc, in *own). NULL after an error. */
+static const char *fetch_rows(StcPlan *p, int k, int i, char **own, StcStatus *s) {
+  OwnRows x = own_rows(p, k, i);
+  size_t bytes = (size_t)count_rows(&x) * sizeof(Const);
+  *own = *s ? NULL : malloc(bytes + 1);
+  if (!*s && !*own)
+    *s = computer_no_room(p->w.context, "the values of", "a reduction's rows", (double)bytes);
+  if (!*s)
+    *s = x.q->device.kind->wait(&x.q->device);
+  if (!*s && bytes)
+    *s = x.q->device.kind->fetch(&x.q->device, *own, x.to, bytes);
+  return *s ? NULL : *own;
+}
+
+/* ---------------------------------------------------------------- values of points */
+
 /* The values of watch `k` on part `i`, as an array over *at: in memory of their own (malloc, in *own), or where they
  * are. NULL after an error. */
 static const char *fetch_values(StcPlan *p, int k, int i, CellArray *at, char **own, StcStatus *s) {
@@ -196,14 +327,15 @@ typedef struct Strip {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Strip;
 
-/* An evaluation. over: its region; values: of the parts of this rank, each over `at`; rows, n: of the strips that this
- * rank leads, in order. */
+/* An evaluation. over: its region; values: of the parts of this rank, each over `at`, or of their rows (`given`); rows,
+ * n: of the strips that this rank leads, in order. */
 typedef struct Rows {
   StcPlan *p;
   const Reduction *r;
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   const char **values;
   CellArray *at;
+  bool given;
   Const *rows;
   int64_t n;
 } Rows;
@@ -318,6 +450,11 @@ static void compute_strip(Rows *r, const Strip *x, void *user) {
     any |= s->part[i].plan != NULL;
   if (!any)
     return;
+  if (r->given) {
+    memcpy(r->rows + r->n, r->values[x->begin - s->begin], (size_t)n * sizeof *r->rows);
+    r->n += n;
+    return;
+  }
   for (int64_t k = 0; k < n && x->end - x->begin == 1; k++)
     r->rows[r->n++] = reduce_row(r->r->op, r->r->type, row_at(r, x, x->begin, k), width);
   if (x->end - x->begin == 1)
@@ -415,16 +552,18 @@ static StcStatus evaluate(StcPlan *p, int k) {
   const char *values[here];
   CellArray at[here];
   char *own[here];
-  Rows r = {.p = p, .r = &p->module->reductions[k], .values = values, .at = at};
+  bool rows = split->watching[k].rows;
+  Rows r = {.p = p, .r = &p->module->reductions[k], .values = values, .at = at, .given = rows};
   memset(own, 0, sizeof own);
   for (int d = 0; d < split->rank; d++) {
     r.lo[d] = affine_eval(r.r->over.lo[d], p->scalars, NULL);
     r.hi[d] = affine_eval(r.r->over.hi[d], p->scalars, NULL);
   }
   for (int i = 0; i < here && !s; i++)
-    s = look(p, k, split->begin + i);
+    s = (rows ? look_at_rows : look)(p, k, split->begin + i);
   for (int i = 0; i < here && !s; i++)
-    values[i] = fetch_values(p, k, split->begin + i, &at[i], &own[i], &s);
+    values[i] = rows ? fetch_rows(p, k, split->begin + i, &own[i], &s)
+                     : fetch_values(p, k, split->begin + i, &at[i], &own[i], &s);
   s = split_agree(p, s);
   bool stop = false;
   if (!s) {

@@ -84,9 +84,31 @@ static void keep_watch(Parts *p) {
     m->fields[f].past = m->fields[f].history = 0;
 }
 
+/* Leaves nothing but reduction number `watch`, over the rows of its region that hidden params name: all that the part
+ * has, if they are not given. Its body is that of its stencil. */
+static void keep_rows(Parts *p) {
+  Module *m = p->m;
+  const Piece *piece = &m->stencils[p->watch].pieces[0];
+  Reduction *r = ARENA_NEW(m->arena, Reduction);
+  *r = m->reductions[p->watch];
+  r->over = piece->box;
+  r->body = piece->body;
+  for (int d = 0; d < m->grid.rank - 1; d++) {
+    r->over.lo[d] = distribute_param(p, arena_printf(m->arena, "part.row.first.%d", d), piece->box.lo[d]);
+    r->over.hi[d] = distribute_param(p, arena_printf(m->arena, "part.row.last.%d", d), piece->box.hi[d]);
+  }
+  m->reductions = r;
+  m->nfields = p->nfields;
+  m->nstencils = m->ninits = 0;
+  for (int f = 0; f < m->nfields; f++)
+    m->fields[f].past = m->fields[f].history = 0;
+}
+
 void distribute_end_watches(Parts *p) {
   Module *m = p->m;
-  if (p->watches && p->watch >= 0 && p->watch < p->nwatches) {
+  if (p->rows) {
+    keep_rows(p);
+  } else if (p->watches && p->watch >= 0 && p->watch < p->nwatches) {
     keep_watch(p);
   } else if (p->watches) {
     Stencil *rest = NULL;

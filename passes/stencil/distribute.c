@@ -22,8 +22,7 @@ static int32_t add_scalar(Parts *p, const char *name, bool is_param, Block *expr
   return m->nscalars - 1;
 }
 
-/* A hidden param that is `x` unless it is given. */
-static Affine add_param(Parts *p, const char *name, Affine x) {
+Affine distribute_param(Parts *p, const char *name, Affine x) {
   Module *m = p->m;
   Block *expr = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, expr);
@@ -49,10 +48,10 @@ static void add_place(Parts *p) {
   for (int d = 0; d < m->grid.rank; d++) {
     if (!p->cut[d])
       continue;
-    p->part->own.lo[d] = add_param(p, arena_printf(a, "part.lo.%d", d), m->grid.lo[d]);
-    p->part->own.hi[d] = add_param(p, arena_printf(a, "part.hi.%d", d), m->grid.hi[d]);
+    p->part->own.lo[d] = distribute_param(p, arena_printf(a, "part.lo.%d", d), m->grid.lo[d]);
+    p->part->own.hi[d] = distribute_param(p, arena_printf(a, "part.hi.%d", d), m->grid.hi[d]);
   }
-  Affine steps = add_param(p, "part.steps", affine_const(1));
+  Affine steps = distribute_param(p, "part.steps", affine_const(1));
   p->part->steps = m->nscalars - 1;
   for (int d = 0; d < m->grid.rank; d++) {
     p->from[d] = affine_sub(a, p->part->own.lo[d], affine_scale(a, steps, p->part->reach.lo[d]));
@@ -236,8 +235,8 @@ static void add_gives(Parts *p) {
   for (int d = 0; d < m->grid.rank - 1; d++) {
     if (!p->cut[d])
       continue;
-    p->part->gives.lo[d] = add_param(p, arena_printf(m->arena, "part.first.%d", d), m->grid.lo[d]);
-    p->part->gives.hi[d] = add_param(p, arena_printf(m->arena, "part.last.%d", d), m->grid.hi[d]);
+    p->part->gives.lo[d] = distribute_param(p, arena_printf(m->arena, "part.first.%d", d), m->grid.lo[d]);
+    p->part->gives.hi[d] = distribute_param(p, arena_printf(m->arena, "part.last.%d", d), m->grid.hi[d]);
   }
 }
 
@@ -251,7 +250,8 @@ static void distribute_rest(Parts *p) {
   add_gives(p);
   for (int i = 0; i < m->nparam_arrays; i++)
     m->param_arrays[i].role = ARRAY_GIVEN;
-  m->nreductions = m->nprobes = m->nlists = 0;
+  m->nreductions = p->rows ? 1 : 0;
+  m->nprobes = m->nlists = 0;
   m->part = p->part;
 }
 
@@ -288,17 +288,29 @@ static bool read_watch(Parts *p, const char *text) {
   return ok;
 }
 
+/* Are there whole rows in a part, of a reduction that was named? */
+static bool check_rows(const Parts *p) {
+  const Module *m = p->m;
+  if (p->watches && p->watch >= 0 && p->watch < m->nreductions && m->grid.rank > 1 && !p->cut[m->grid.rank - 1])
+    return true;
+  diag_error(p->c->diags, no_loc(),
+             "pass 'distribute': option rows=1 is for a reduction that option watch names, of a grid of rank 2 or 3 "
+             "that is not cut along the last dimension");
+  return false;
+}
+
 /* Reads the options. */
 static bool read_options(Parts *p, int n, const PassOption *o) {
   const char *cut = "0";
   bool ok = true;
   p->inits = pass_option_int(p->c, "distribute", n, o, "inits", 0, 1, 0, &ok);
+  p->rows = ok && pass_option_int(p->c, "distribute", n, o, "rows", 0, 1, 0, &ok);
   for (int i = 0; i < n && ok; i++)
     if (strcmp(o[i].name, "watch") == 0)
       ok = read_watch(p, o[i].value);
     else if (strcmp(o[i].name, "cut") == 0)
       cut = o[i].value;
-  return ok && read_cut(p, cut);
+  return ok && read_cut(p, cut) && (!p->rows || check_rows(p));
 }
 
 /* The pass. It must be the first that changes stencils. */

@@ -17,15 +17,16 @@ typedef struct Bounds {
 } Bounds;
 
 /* The state of the pass. inits: those that a part can do by itself are to stay. watches: parts are to evaluate
- * reductions and probes; watch: the number of the one that the module is for, -1: it is for the steps; nwatches,
- * nfields: how many there are, and fields before theirs. ring[f]: beyond the edges of the grid field f goes on with the
+ * reductions and probes; watch: the number of the one that the module is for, -1: it is for the steps; rows: that one,
+ * a reduction, is to be evaluated over rows that the launcher names; nwatches, nfields: how many there are, and fields
+ * before theirs. ring[f]: beyond the edges of the grid field f goes on with the
  * other side's values, and stencils compute it there. depth[i]: how far in from the outermost cells stencil number i
  * stays. from, to: where the outermost cells are. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
   GridPart *part;
-  bool cut[MAX_RANK], inits, watches;
+  bool cut[MAX_RANK], inits, watches, rows;
   int watch, nwatches, nfields;
   bool *ring;
   Extent *depth;
@@ -36,6 +37,8 @@ typedef struct Parts {
 
 /* Does `box` go from one end of the whole grid to the other in dimension `d`? */
 bool is_around(const Parts *p, const Box *box, int d);
+/* The number of a new hidden param that is `x` unless it is given, as a bound. */
+Affine distribute_param(Parts *p, const char *name, Affine x);
 /* Finds the fields that go around: those that are periodic, and all that stencils need to compute them beyond the
  * edges. Stencils with targets of both kinds are taken apart. False after an error: such a field has another rule. */
 bool distribute_rings(Parts *p);
