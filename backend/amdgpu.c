@@ -92,6 +92,17 @@ static LLVMValueRef renew(Emit *e, LLVMValueRef x, unsigned n) {
   return LLVMBuildCall2(e->here.b, t, nothing, (LLVMValueRef[]){scalar, LLVMConstInt(e->i32, n, 0)}, 2, "");
 }
 
+/* `x` through no instruction. What is convergent is not moved behind a branch. */
+static LLVMValueRef settle(Emit *e, LLVMValueRef x) {
+  LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, &type, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0),
+               call = LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
+  unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", strlen("convergent"));
+  LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                           LLVMCreateEnumAttribute(e->context, convergent, 0));
+  return call;
+}
+
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
@@ -189,6 +200,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .keep_offset = keep_offset,
                 .first_lane = first_lane,
                 .renew = renew,
+                .settle = l->registers_kib == 512 ? NULL : settle,
                 .begin = begin};
   t->info = info_of(l);
   return true;

@@ -7,13 +7,16 @@
  * fit. In the one before it, of planes, the threads of a wave that is several lines are in rows next to each other, and
  * each has rows of its own beside that. Their distance is known at launch only: a check of the module (pass
  * lower-stream) has to say how long they are at most. Then those rows are part of the offset, too, and a plane takes
- * one base. */
+ * one base.
+ *
+ * Where threads have few registers, offsets are not kept: from the thread's own number, which all of them have in
+ * common, each is made where it is used. */
 #include "backend/emit.h"
 
-enum { KEY_LANE = 4000, KEY_ROW, KEY_FIRST, KEY_BASE, KEY_REST };
+enum { KEY_LANE = 4000, KEY_ROW, KEY_FIRST, KEY_BASE, KEY_REST, KEY_BOUND, KEY_KEPT };
 /* How far sums are followed; the most that a thread adds to a coordinate; accesses of a loop from which on their
- * pointers are too many. */
-enum { DEEPEST = 8, MOST_ADDED = INT32_MAX / 2, MOST_LINES = 1 << 16, MANY_ACCESSES = 32 };
+ * pointers are too many; registers of a thread that are few. */
+enum { DEEPEST = 8, MOST_ADDED = INT32_MAX / 2, MOST_LINES = 1 << 16, MANY_ACCESSES = 32, FEW_REGISTERS = 256 };
 
 bool emit_lines_are_waves(const Emit *e) {
   int32_t lanes = e->target->info.lanes;
@@ -60,11 +63,14 @@ static int lines_of_wave(const Emit *e) {
 }
 
 /* A coordinate, as uniform + lane + c: an i64 that is the same for all threads of a wave, an i32 from 0 to `most` that
- * is each one's own (NULL: nothing), and a constant. `grouped`: rows of planes near it have the same uniform part. */
+ * is each one's own (NULL: nothing), and a constant. `grouped`: rows of planes near it have the same uniform part.
+ * Where the coordinate was brought into a field, `lane` is `own` less `below`, brought into 0..`last`, all i32, the
+ * last two the same for all threads; else `own` is NULL. */
 typedef struct LaneSum {
   LLVMValueRef uniform, lane;
   int64_t c, most;
   bool grouped;
+  LLVMValueRef own, below, last;
 } LaneSum;
 
 /* Where what is made of those of the `n` coordinates that differ between threads can be computed: before the outermost
@@ -140,7 +146,7 @@ static bool part_small(Emit *e, const Value *v, LaneSum *s) {
   if (!l.exact || emit_range(e, l.base).lo < 0)
     l = (Linear){whole, 0, true};
   Range r = emit_range(e, l.base);
-  *s = (LaneSum){emit_i64(e, 0), l.base, l.c, r.hi, false};
+  *s = (LaneSum){.uniform = emit_i64(e, 0), .lane = l.base, .c = l.c, .most = r.hi};
   return r.lo >= 0 && r.hi <= MOST_ADDED && !LLVMIsAConstant(l.base);
 }
 
@@ -152,7 +158,24 @@ static int64_t group_of(int64_t c) {
 
 static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s);
 
-/* Parts the result of clamp or guard `op`. Rows of a group (`row`) have one uniform part. */
+/* Have threads so few registers that offsets are better made anew than kept? */
+static bool has_few_registers(const Emit *e) { return e->target->info.most_registers <= FEW_REGISTERS; }
+
+/* x - start in 0..most as an i32, all the same for all threads; at `p`. */
+static LLVMValueRef bound_of(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef start, int64_t most) {
+  ValueKey k = {KEY_BOUND, (uintptr_t)x, (uintptr_t)start, (uintptr_t)most};
+  LLVMValueRef v = value_get(&p->seen, k);
+  if (!v) {
+    v = emit_cut(e, p, emit_int(e, p, LLVMSub, x, start), 0, most);
+    v = e->target->first_lane(e, p->b, LLVMBuildTrunc(p->b, v, e->i32, ""));
+    value_put(e->arena, &p->seen, k, v);
+  }
+  return v;
+}
+
+/* Parts the result of clamp or guard `op`. With uniform part u of its operand, whose bounds are lo and hi, the result's
+ * is U = u brought there. Where u is below lo, the first lo - u threads stay at U, else none; where it is above hi, all
+ * do; and none goes farther than hi - U (0 where there is no field). Rows of a group (`row`) have one uniform part. */
 static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) {
   const Value *v = op->results[0];
   LaneSum x;
@@ -167,6 +190,11 @@ static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) 
   s->c = 0;
   s->most = x.most + c - first;
   s->grouped = row;
+  if (x.lane && !x.own && !row && has_few_registers(e)) {
+    s->own = x.lane;
+    s->below = bound_of(e, p, s->uniform, from, s->most);
+    s->last = bound_of(e, p, hi, s->uniform, s->most);
+  }
   if (!s->lane) {
     s->lane = LLVMBuildTrunc(p->b, LLVMBuildSub(p->b, emit_value(e, v), s->uniform, ""), e->i32, "");
     emit_set_range(e, s->lane, 0, s->most);
@@ -178,7 +206,7 @@ static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) 
 /* Parts coordinate `v`, what is computed at `p`; false where it cannot be. `row`: it is that of a row of a plane. */
 static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
   const Op *def = v->def;
-  *s = (LaneSum){NULL, NULL, 0, 0, false};
+  *s = (LaneSum){0};
   if (v->type != TY_I64)
     return false;
   bool brought = def && (def->code == OP_CLAMP || def->code == OP_GUARD);
@@ -186,7 +214,7 @@ static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
     return true;
   if (!emit_is_threads(e, v)) {
     Linear l = emit_linear(e, emit_value(e, v));
-    *s = (LaneSum){l.base, NULL, l.c, 0, false};
+    *s = (LaneSum){.uniform = l.base, .c = l.c};
     return true;
   }
   if (def && def->code == OP_CONVERT && def->operands[0]->type == TY_I32)
@@ -199,7 +227,12 @@ static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
   if (!part(e, p, def->operands[0], false, s) || !part(e, p, def->operands[1], false, &x) || (s->lane && x.lane))
     return false;
   s->uniform = emit_int(e, p, LLVMAdd, s->uniform, x.uniform);
-  s->lane = s->lane ? s->lane : x.lane;
+  if (!s->lane) {
+    s->lane = x.lane;
+    s->own = x.own;
+    s->below = x.below;
+    s->last = x.last;
+  }
   s->c += x.c;
   s->most += x.most;
   return true;
@@ -243,29 +276,57 @@ static LLVMValueRef rows_of(Emit *e, Place *p, int buffer, const LaneSum *s, int
   return emit_int(e, p, LLVMMul, rows, row);
 }
 
-/* The bytes that the thread adds, as an i32; NULL where it adds none, or they may be too many. `s` are the parts of the
- * coordinates of an access to `buffer`, `c` their constants. */
-static LLVMValueRef bytes_of(Emit *e, Place *p, int buffer, const LaneSum *s, int64_t *c) {
+/* The bytes that the thread adds to an address, as sums at the place where they can be made: those along the last
+ * dimension, and those of the rows of a plane; NULL: none. */
+typedef struct LaneBytes {
+  LLVMValueRef line, rows;
+} LaneBytes;
+
+/* Finds them for an access to `buffer`, `s` being the parts of its coordinates and `c` their constants; false where
+ * they may be too many. */
+static bool bytes_of(Emit *e, Place *p, int buffer, const LaneSum *s, int64_t *c, LaneBytes *bytes) {
   int last = buffer_rank(e->m, buffer) - 1, size = type_size(buffer_type(e->m, buffer));
-  LLVMValueRef bytes = NULL;
+  *bytes = (LaneBytes){0};
   for (int d = 0; d < last - (last > 1); d++)
     if (s[d].lane)
-      return NULL;
+      return false;
   if (s[last].lane && s[last].most > INT32_MAX / size)
-    return NULL;
+    return false;
   if (s[last].lane)
-    bytes = emit_int(e, p, LLVMMul, s[last].lane, LLVMConstInt(e->i32, (unsigned)size, 0));
-  if (last < 2)
-    return bytes;
-  LLVMValueRef rows = rows_of(e, p, buffer, &s[last - 1], &c[last - 1], s[last].most * size);
-  if (!rows)
-    return s[last - 1].lane ? NULL : bytes;
-  return bytes ? emit_int(e, p, LLVMAdd, bytes, rows) : rows;
+    bytes->line = emit_int(e, p, LLVMMul, s[last].lane, LLVMConstInt(e->i32, (unsigned)size, 0));
+  if (last > 1)
+    bytes->rows = rows_of(e, p, buffer, &s[last - 1], &c[last - 1], s[last].most * size);
+  return last < 2 || bytes->rows || !s[last - 1].lane;
+}
+
+/* `x` in the present block, of which LLVM knows nothing (keep_offset). */
+static LLVMValueRef keep(Emit *e, LLVMValueRef x) {
+  ValueKey k = {KEY_KEPT, (uintptr_t)x, (uintptr_t)LLVMGetInsertBlock(e->here.b), 0};
+  LLVMValueRef v = value_get(&e->here.seen, k);
+  if (!v) {
+    v = e->target->keep_offset(e, x);
+    value_put(e->arena, &e->here.seen, k, v);
+  }
+  return v;
+}
+
+/* The bytes along the last dimension in the present block, made anew from the thread's own number. `s` is that
+ * coordinate, an element has `size` bytes. */
+static LLVMValueRef line_anew(Emit *e, Place *p, const LaneSum *s, int size) {
+  LLVMBuilderRef b = e->here.b;
+  LLVMValueRef by = LLVMConstInt(e->i32, (unsigned)size, 0), none = LLVMConstInt(e->i32, 0, 0);
+  LLVMValueRef x = keep(e, emit_int(e, p, LLVMMul, s->own ? s->own : s->lane, by));
+  if (!s->own)
+    return x;
+  x = LLVMBuildSub(b, x, emit_int(e, p, LLVMMul, s->below, by), "");
+  x = emit_intrinsic(e, b, "llvm.smin", 1, &e->i32, 2, (LLVMValueRef[]){x, emit_int(e, p, LLVMMul, s->last, by)});
+  return emit_intrinsic(e, b, "llvm.smax", 1, &e->i32, 2, (LLVMValueRef[]){x, none});
 }
 
 bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *off, LaneAddress *out) {
-  int rank = buffer_rank(e->m, buffer);
+  int rank = buffer_rank(e->m, buffer), size = type_size(buffer_type(e->m, buffer));
   LaneSum s[MAX_RANK];
+  LaneBytes bytes;
   if (!e->target->keep_offset)
     return false;
   Place *p = home_of(e, rank, coords);
@@ -275,13 +336,20 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *of
     out->uniform[d] = s[d].uniform;
     out->c[d] = s[d].c + off[d];
   }
-  LLVMValueRef bytes = bytes_of(e, p, buffer, s, out->c);
-  if (!bytes || LLVMIsAConstant(bytes))
+  if (!bytes_of(e, p, buffer, s, out->c, &bytes))
     return false;
-  ValueKey k = {KEY_LANE, (uintptr_t)bytes, (uintptr_t)LLVMGetInsertBlock(e->here.b), 0};
+  LLVMValueRef whole = bytes.line && bytes.rows ? emit_int(e, p, LLVMAdd, bytes.line, bytes.rows)
+                       : bytes.line             ? bytes.line
+                                                : bytes.rows;
+  if (!whole || LLVMIsAConstant(whole))
+    return false;
+  ValueKey k = {KEY_LANE, (uintptr_t)whole, (uintptr_t)LLVMGetInsertBlock(e->here.b), 0};
   out->bytes = value_get(&e->here.seen, k);
   if (!out->bytes) {
-    out->bytes = LLVMBuildZExt(e->here.b, e->target->keep_offset(e, bytes), e->i64, "");
+    bool anew = bytes.line && has_few_registers(e) && !(bytes.rows && emit_is_threads(e, coords[rank - 2]));
+    LLVMValueRef x = anew ? line_anew(e, p, &s[rank - 1], size) : keep(e, whole);
+    x = anew && bytes.rows ? LLVMBuildAdd(e->here.b, x, bytes.rows, "") : x;
+    out->bytes = LLVMBuildZExt(e->here.b, x, e->i64, "");
     value_put(e->arena, &e->here.seen, k, out->bytes);
   }
   return true;

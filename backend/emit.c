@@ -191,11 +191,41 @@ static void emit_for(Emit *e, const Op *op) {
     emit_loop(e, op);
 }
 
-/* One arm of an if, ending in a branch to `merge`; returns its last block. */
-static LLVMBasicBlockRef emit_arm(Emit *e, const Block *b, LLVMBasicBlockRef start, LLVMBasicBlockRef merge) {
+/* Is `op` an if whose second arm does nothing, and that gives nothing? */
+static bool is_lone(const Op *op) {
+  return op && op->code == OP_IF && !op->nresults && op->blocks[1]->first == block_yield(op->blocks[1]);
+}
+
+/* The if next to if `op` that asks the same and is emitted in the same branch, where predicates are masks, so that a
+ * branch ends what LLVM allocates registers for at a time; NULL if there is none. */
+static const Op *same_fork(const Emit *e, const Op *op) {
+  const Op *next = op ? op->next : NULL;
+  bool same = e->target->renew && is_lone(op) && is_lone(next) && next->operands[0] == op->operands[0];
+  return same ? next : NULL;
+}
+
+/* Was if `op` emitted with the one before it? */
+static bool is_joined(const Emit *e, const Op *op) { return op->prev && same_fork(e, op->prev) == op; }
+
+/* Keeps LLVM from moving what chooses between old and new values, and all before it, behind the branch to the stores in
+ * `arm`: what it is made of would stay alive until there. */
+static void settle_stored(Emit *e, const Block *arm) {
+  for (const Op *op = arm->first; op && e->target->settle; op = op->next)
+    for (int i = 0; (op->code == OP_STORE || op->code == OP_VSTORE) && i < op_elements(op); i++) {
+      const Value *v = op->operands[i];
+      bool chosen = v->def && v->def->code == OP_SELECT && v->def->parent != arm;
+      if (chosen && v->type != TY_BOOL && type_size(v->type) >= 4)
+        set_value(e, v, e->target->settle(e, emit_value(e, v)));
+    }
+}
+
+/* Arm `i` of if `op`, ending in a branch to `merge`, the first one with those of ifs that ask the same; returns its
+ * last block. */
+static LLVMBasicBlockRef emit_arm(Emit *e, const Op *op, int i, LLVMBasicBlockRef start, LLVMBasicBlockRef merge) {
   int32_t mark = value_mark(&e->here.seen);
   LLVMPositionBuilderAtEnd(e->here.b, start);
-  emit_block(e, b);
+  for (; op; op = i == 0 ? same_fork(e, op) : NULL)
+    emit_block(e, op->blocks[i]);
   value_release(&e->here.seen, mark);
   LLVMBasicBlockRef last = LLVMGetInsertBlock(e->here.b);
   LLVMBuildBr(e->here.b, merge);
@@ -215,12 +245,14 @@ static void mark_likely(Emit *e, LLVMValueRef fork) {
 static void emit_if(Emit *e, const Op *op) {
   LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"),
                     last[2];
+  for (const Op *o = op; o; o = same_fork(e, o))
+    settle_stored(e, o->blocks[0]);
   LLVMValueRef fork = LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
   if (value_is_guard(op->operands[0]))
     mark_likely(e, fork);
   emit_fork_walk(e, fork, true);
   for (int i = 0; i < 2; i++)
-    last[i] = emit_arm(e, op->blocks[i], start[i], merge);
+    last[i] = emit_arm(e, op, i, start[i], merge);
   emit_fork_walk(e, fork, false);
   LLVMPositionBuilderAtEnd(e->here.b, merge);
   for (int i = 0; i < op->nresults; i++) {
@@ -341,7 +373,8 @@ static void emit_block(Emit *e, const Block *b) {
       op = op->next;
       continue;
     }
-    LLVMValueRef v = op->nresults == 1 && value_is_guard(op->results[0]) ? NULL : emit_op(e, op);
+    bool later = op->nresults == 1 && value_is_guard(op->results[0]);
+    LLVMValueRef v = later || is_joined(e, op) ? NULL : emit_op(e, op);
     if (v)
       set_value(e, op->results[0], v);
   }

@@ -354,6 +354,9 @@ struct Target {
    * gives, nor how it comes from `x`.
    * NULL: predicates are no masks in scalar registers. */
   LLVMValueRef (*renew)(Emit *e, LLVMValueRef x, unsigned n);
+  /* `x` of 32 or 64 bits through no instruction, made where it stands and not in a branch behind that, as LLVM would;
+   * NULL: threads have registers enough. */
+  LLVMValueRef (*settle)(Emit *e, LLVMValueRef x);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
   /* After the body was emitted and closed. */

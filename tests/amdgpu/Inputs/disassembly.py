@@ -1,6 +1,6 @@
 """Compares a disassembled code object with the kernel IR it was made of.
 
-  disassembly.py KIR MANIFEST DISASSEMBLY WAVE
+  disassembly.py KIR MANIFEST DISASSEMBLY WAVE [KIR MANIFEST DISASSEMBLY WAVE]...
 
 For each kernel: as many barriers as the kernel IR has (none in a block of one wave of WAVE lanes, where LLVM takes them out), instructions that
 access the LDS just where the kernel IR has shared arrays, whose bytes the manifest gives, and an exchange between lanes for each 32 bits that the kernel IR
@@ -44,9 +44,9 @@ def code_of(text):
     return found
 
 
-def main():
-    kir, manifest, disassembly = [open(name).read() for name in sys.argv[1:4]]
-    wave, code, faults = int(sys.argv[4]), code_of(disassembly), 0
+def compare(kir, manifest, disassembly, wave):
+    """Prints the kernels of one code object; how many are wrong, or 1 where there are none."""
+    code, faults = code_of(disassembly), 0
     given = {k["name"]: k for k in json.loads(manifest)["kernels"]}
     for name, k in kernels_of(kir).items():
         names = [line.split()[0] for line in code[name]]
@@ -59,7 +59,14 @@ def main():
         print("%s %s: %d barriers of %d, %d LDS accesses, %d shared arrays, %d words of %d shuffled"
               % ("ok" if ok else "WRONG", name, barriers, wanted, lds, k["shared"], exchanges, k["words"]))
         faults += not ok
-    return 1 if faults or not given else 0
+    return faults if given else 1
+
+
+def main():
+    faults = 0
+    for i in range(1, len(sys.argv), 4):
+        faults += compare(*[open(name).read() for name in sys.argv[i:i + 3]], int(sys.argv[i + 3]))
+    return 1 if faults or len(sys.argv) < 5 else 0
 
 
 if __name__ == "__main__":

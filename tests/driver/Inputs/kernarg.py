@@ -1,4 +1,4 @@
-"""kernarg.py MANIFEST NOTES: compares a manifest with what `llvm-readobj --notes` prints of the code object's metadata (YAML, read line by line)."""
+"""kernarg.py MANIFEST NOTES [MANIFEST NOTES]...: compares manifests with what `llvm-readobj --notes` prints of the code objects' metadata (YAML, read line by line)."""
 import json
 import re
 import sys
@@ -43,8 +43,8 @@ def sequences(host):
     return [host["init"]] + host["sequences"] + [r["sequence"] for r in host["reductions"]]
 
 
-def main():
-    manifest, notes = json.load(open(sys.argv[1])), kernels(open(sys.argv[2]).read())
+def compare(manifest, notes):
+    """Compares one manifest with the kernels of its code object."""
     assert set(notes) == {k["name"] for k in manifest["kernels"]}, (set(notes), [k["name"] for k in manifest["kernels"]])
     for k in manifest["kernels"]:
         n = notes[k["name"]]
@@ -61,6 +61,12 @@ def main():
     for s in sequences(manifest["host"]):
         for launched in (o["launch"] for o in s["operations"] if "launch" in o):
             assert launched in notes, launched
+
+
+def main():
+    assert len(sys.argv) > 2
+    for i in range(1, len(sys.argv), 2):
+        compare(json.load(open(sys.argv[i])), kernels(open(sys.argv[i + 1]).read()))
 
 
 main()
