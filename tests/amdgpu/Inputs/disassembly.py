@@ -4,7 +4,8 @@
 
 For each kernel: as many barriers as the kernel IR has (none in a block of one wave of WAVE lanes, where LLVM takes them out), instructions that
 access the LDS just where the kernel IR has shared arrays, whose bytes the manifest gives, and an exchange between lanes for each 32 bits that the kernel IR
-shuffles. Prints one line a kernel.
+shuffles. Between an access to the LDS and the next barrier behind it in the text stands a wait for the wave's accesses to the LDS, which no run
+without the hardware can show to be missing; and no instruction writes back or invalidates a cache. Prints one line a kernel.
 """
 import json
 import re
@@ -13,6 +14,25 @@ import sys
 
 # Instructions that get values of other lanes: by name, or by the DPP control of an operand.
 EXCHANGE = re.compile(r"permute|swizzle|permlane|quad_perm:|row_\w+|wave_sh[lr]:")
+
+
+# A wait until no access to the LDS is on its way: of gfx9 to gfx11, and of gfx12.
+WAIT = re.compile(r"s_waitcnt .*lgkmcnt\(0\)|s_wait_(loadcnt_|storecnt_)?dscnt 0x0|s_wait_idle")
+
+
+CACHE = re.compile(r"buffer_(gl[01]_inv|inv|wbl2|wbinvl1)|global_(inv|wb|wbinv)|s_dcache|s_gl1_inv")
+
+
+def unwaited(lines):
+    """How many barriers have an access to the LDS before them in the text, and no wait between."""
+    pending = found = 0
+    for line in lines:
+        if re.match(r"ds_", line) and not EXCHANGE.search(line):
+            pending = 1
+        elif WAIT.match(line):
+            pending = 0
+        found += pending and bool(re.match(r"s_barrier(_signal)?\b", line))
+    return found
 
 
 def kernels_of(kir):
@@ -55,7 +75,8 @@ def compare(kir, manifest, disassembly, wave):
         wanted = k["barriers"] if k["threads"] > wave else 0
         lds = sum(n.startswith("ds_") and "permute" not in n and "swizzle" not in n for n in names)
         exchanges = sum(bool(EXCHANGE.search(line)) for line in code[name])
-        ok = barriers == wanted and exchanges == k["words"] and (lds > 0) == (k["shared"] > 0) == (given[name]["static_shared_bytes"] > 0)
+        ok = barriers == wanted and exchanges == k["words"] and (lds > 0) == (k["shared"] > 0) == (given[name]["static_shared_bytes"] > 0) \
+            and not unwaited(code[name]) and not any(CACHE.match(n) for n in names)
         print("%s %s: %d barriers of %d, %d LDS accesses, %d shared arrays, %d words of %d shuffled"
               % ("ok" if ok else "WRONG", name, barriers, wanted, lds, k["shared"], exchanges, k["words"]))
         faults += not ok
