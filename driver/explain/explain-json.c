@@ -131,14 +131,26 @@ static json_t *load_json(const LaunchLoad *l) {
              {"barriers", w->barriers},
              {"rounds", w->rounds},
              {"waits", w->waits},
+             {"copies", w->copies},
              {"registers", l->registers},
              {"spilled", l->spilled},
              {"shared_bytes", (double)l->shared},
              {"blocks", l->blocks},
+             {"at_edge", l->at_edge},
+             {"turned", l->turned},
              {"memory_bytes", l->memory_bytes},
              {"cache_bytes", l->cache_bytes}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     set(o, all[i].name, json_real(all[i].value));
+  return o;
+}
+
+/* The launch as it is counted before it is lowered. */
+static json_t *counted_json(const Explanation *e) {
+  json_t *o = json_object();
+  set(o, "blocks_a_core", json_integer(e->counted_time.occupancy.blocks));
+  set(o, "load", load_json(&e->count));
+  set(o, "seconds", json_real(e->counted_time.seconds));
   return o;
 }
 
@@ -190,7 +202,8 @@ static json_t *target_json(const TargetInfo *t) {
              {"shared_rate", t->shared_rate},
              {"bandwidth", t->bandwidth},
              {"cache_bandwidth", t->cache_bandwidth},
-             {"cache_bytes", t->cache_bytes}};
+             {"cache_bytes", t->cache_bytes},
+             {"launch_us", t->launch_us}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     set(o, all[i].name, json_real(all[i].value));
   return o;
@@ -268,6 +281,8 @@ static json_t *explanation_json(const Explanation *e) {
   set(o, "target", target_json(&e->info));
   set(o, "launches", launches);
   set(o, "kernels", kernels);
+  if (e->counted)
+    set(o, "counted", counted_json(e));
   set(o, "steps", json_integer(e->steps));
   set(o, "bytes_a_point", json_real(e->work.bytes));
   set(o, "f32_operations_a_point", json_real(e->work.f32_ops));

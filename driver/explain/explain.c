@@ -133,6 +133,9 @@ static void join_kernels(Explanation *e, int from) {
 
 void explain_kernels(Explanation *e) {
   e->launches = launch_works(&e->info, e->stencils, &e->schedule, &e->nlaunches);
+  e->counted = counted_load(&e->info, e->stencils, &e->schedule, e->extents, &e->count);
+  if (e->counted)
+    e->counted_time = model_counted_launch(&e->info, &e->count);
   const Host *host = &e->kernels->host;
   const HostSeq *seq = host->nseqs ? &host->seqs[0] : NULL;
   e->list = ARENA_ARRAY(e->arena, ExplainedKernel, seq ? seq->nops + 1 : 1);

@@ -93,6 +93,9 @@ typedef struct Explanation {
   int32_t steps; /* of the sequence */
   int nlaunches;
   LaunchWork *launches;
+  bool counted; /* the launch was counted before it was lowered, too */
+  LaunchLoad count;
+  LaunchTime counted_time;
   int nkernels;
   ExplainedKernel *list;
   Work work;

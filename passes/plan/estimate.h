@@ -208,6 +208,10 @@ LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l);
 /* The same of a launch that was counted before it is lowered (tile-work.c, walk-work.c), by the numbers that were
  * fitted to such counts. */
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l);
+/* The load of the launch that module `m` comes to under schedule `s`, both as launch_works wants them, on a grid of
+ * extents `size`, counted as it is before anything is lowered. False: there is none, as the step is several launches,
+ * or the tiles of another kind. (judge.c) */
+bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size, LaunchLoad *out);
 /* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
 LaunchTime model_beside(int n, const LaunchTime *t);
 

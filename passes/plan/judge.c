@@ -1,5 +1,6 @@
 /* judge.c: what a candidate is expected to take on a grid of known size by the model: all that it does is counted
  * before anything is lowered (tile-work.c, walk-work.c), in the terms in which finished kernels are (LaunchLoad). */
+#include "passes/launch/launch.h"
 #include "passes/plan/plan.h"
 
 #include <math.h>
@@ -47,4 +48,18 @@ void plan_judge(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
   k->unfit = k->of->walk ? judge_walk(q, k->of->walk, &k->s, &load) : judge_overlap(q, k->of->l, &k->s, &load);
   k->judged = load.work.threads > 0 ? model_counted_launch(q->t, &load).seconds / k->s.T : INFINITY;
+}
+
+bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size, LaunchLoad *out) {
+  int count = 1;
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  if (!t->simt || !family_row(s->family)->tiled || s->family == FAMILY_WARPS)
+    return false;
+  Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
+                               : group_launches(m, n, st, &count)[0];
+  if (count == 1)
+    *out =
+        family_row(s->family)->walked ? walk_load(t, walk_work(t, stream_new(l)), s, size) : tile_load(t, l, s, size);
+  return count == 1;
 }

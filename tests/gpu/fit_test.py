@@ -15,6 +15,8 @@ import fit  # noqa: E402
 
 # Measured on one H200.
 ROWS = [("star2d1r", "f32", "2048x2048", "-schedule=stream -T=5 -block=1x32 -elems=1x2 -chunk=32 -ahead=4", 1613),
+        ("star2d1r", "f32", "2048x2048", "-schedule=stream -T=10 -block=1x32 -elems=1x2 -chunk=64 -ahead=4", 1368),
+        ("star2d1r", "f32", "2048x2048", "-schedule=overlap -T=6 -block=8x64 -elems=8x1", 1144),
         ("star2d1r", "f64", "4096x4096", "-schedule=stream -T=8 -block=1x32 -elems=1x2 -chunk=128 -ahead=6", 1281),
         ("star1d1r", "f32", "16777216", "-schedule=stream -T=32 -block=128 -elems=16", 7951),
         ("gray_scott", "f32", "4096x4096", "-schedule=overlap -T=4 -block=8x32 -elems=8x1", 556),
@@ -43,11 +45,28 @@ class Fit(unittest.TestCase):
             text = self.run_on(folder, "--write")
             after, again = fit.record()
             fit.RECORD = old
-        self.assertRegex(text, r"^5 rows of 4 programs: error 1\.\d+, fitted 1\.\d+\nprograms that nothing was fitted to: error \d")
+        self.assertRegex(text, r"^finished: 7 rows of 4 programs: error 1\.\d+, fitted 1\.\d+\nfinished: programs that nothing was fitted to: error \d")
+        self.assertRegex(text, r"\ncounted: 6 rows of 3 programs: error 1\.\d+, fitted 1\.\d+\n"
+                         r"counted: choices make [01]\.\d+ of the best, fitted [01]\.\d+\ncounted: programs that nothing was fitted to: error \d")
         self.assertEqual(names, again)
-        self.assertIn("result_wait", names)
-        self.assertTrue(any(before[n] != after[n] for n in names))
-        self.assertTrue(all(before[n] == after[n] for n in before if n not in names))
+        for column, own, other in (("finished", "launch_gap", "turn_wait"), ("counted", "edge_wait", "launch_gap")):
+            self.assertIn("result_wait", names[column])
+            self.assertIn(own, names[column])
+            self.assertNotIn(other, names[column])
+            self.assertTrue(any(before[column][n] != after[column][n] for n in names[column]))
+            self.assertTrue(all(before[column][n] == after[column][n] for n in before[column] if n not in names[column]))
+
+    def test_keeps_the_best_rows_in_few_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kept, again = os.path.join(folder, "kept.json"), os.path.join(folder, "again.json")
+            self.run_on(folder, "--keep=" + kept)
+            rows = fit.rows_of(kept)
+            sys.argv[1:] = [STC, kept, "--keep=" + again]
+            fit.main()
+            with open(kept, encoding="utf-8") as x, open(again, encoding="utf-8") as y:
+                self.assertEqual(x.read(), y.read())
+        wanted = {(p, t, s, o.replace(" -chunk=1 -ahead=1", ""), g) for p, t, s, o, g in ROWS}
+        self.assertEqual({(r["program"], r["type"], r["size"], r["schedule"], r["gpts"]) for r in rows}, wanted)
 
     def test_notices_another_model(self):
         with tempfile.TemporaryDirectory() as folder:

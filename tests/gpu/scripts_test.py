@@ -1,4 +1,5 @@
 """scripts_test.py STC HARNESS STANDIN: tests of the scripts of this folder where there is no GPU, with the simulator, the CPU, or the libraries in the folder STANDIN, which stand in for a driver and compute nothing."""
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,24 @@ def script(name, *arguments, **environment):
     """What a script of this folder prints, and its exit status."""
     done = subprocess.run([os.path.join(HERE, name), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **environment})
     return done.stdout, done.returncode
+
+
+class Sweep(unittest.TestCase):
+    def test_searches_about_the_choice(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out, everything = os.path.join(folder, "out.json"), os.path.join(folder, "all.json")
+            text, status = script("sweep.py", "--jit", "--jobs=2", "--seconds=3", "--programs=star1d1r", "--types=f32", "--sizes=4096", "--out=" + out,
+                                  "--all=" + everything, STC, LD_LIBRARY_PATH=STANDIN)
+            self.assertEqual(status, 0, text)
+            with open(out, encoding="utf-8") as f:
+                row, = json.load(f)["rows"]
+            with open(everything, encoding="utf-8") as f:
+                tried = [r["schedule"] for r in json.load(f)["rows"]]
+        self.assertRegex(text, r"star1d1r f32 4096: -schedule=.*\nsmall: the choice is [01]\.\d+ of the best by geometric mean of 1 cases\n")
+        self.assertEqual((row["program"], row["size"], row["tried"]), ("star1d1r", "4096", len(tried)))
+        self.assertLessEqual(row["gpts"], row["best_gpts"])
+        self.assertIn(row["choice"], tried)
+        self.assertGreater(len(set(tried)), 1)
 
 
 class Check(unittest.TestCase):

@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+"""sweep.py STC [--seconds=N] [--programs=A,B] [--types=f32,f64] [--sizes=S,S] [--start=FILE.json] [--out=FILE.json] [--all=FILE.json]
+              [--jobs=N] [--mcpu=sm_90] [--jit]
+
+What stc chooses against the best that a search finds, for each program, type and size, on the CUDA device.
+
+A case begins with stc's own choice, the best schedules that FILE of --start knows of it, and a few of each family at random; then what is
+one step of one knob (passes/plan/axes.def) away from the best so far is tried, until the time is over. Schedules are compiled by processes
+beside the card, which takes them in turn. At the end the choice and the three best are timed again in four rounds, and the median of those
+counts. --jit: the driver compiles for the card, and not ptxas beside it. --out keeps a row for each case, --all every schedule that was
+timed. Results are not compared with the reference: check.py does that.
+"""
+import collections
+import ctypes
+import json
+import math
+import os
+import queue
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+
+def option(name, default):
+    """The value of --name=VALUE on the command line."""
+    found = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith("--%s=" % name)]
+    return found[-1] if found else default
+
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PROGRAMS = ("star2d1r,star2d2r,star2d4r,box2d1r,box2d2r,gradient2d,fdtd2d,gray_scott,acoustic_wave,rician2d,vector_diffusion,poisson2d,"
+            "star3d1r,star3d2r,box3d1r,star1d1r,star1d3r,j1d5pt")
+SIZES = "512x512,1024x1024,2048x2048,128x128x128,256x256x256,1000000,512x512x512"
+LARGE = ("512x512x512",)
+PTXAS = "/usr/local/cuda/bin/ptxas" if os.path.exists("/usr/local/cuda/bin/ptxas") else "ptxas"
+CPU = option("mcpu", "sm_90")
+JIT = "--jit" in sys.argv
+KNOBS = ("T", "block", "elems", "chunk", "ahead")
+RANDOM, KNOWN, FINALISTS, ROUNDS = 3, 3, 3, 4
+INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "u8": ctypes.c_uint8,
+            "u16": ctypes.c_uint16, "bool": ctypes.c_uint8, "f32": ctypes.c_float, "f64": ctypes.c_double}
+
+
+
+# ---- what there is
+
+
+def axes():
+    """{(family, rank): {knob: its values}}, for targets with threads."""
+    with open(os.path.join(TOP, "passes", "plan", "axes.def"), encoding="utf-8") as f:
+        rows = re.findall(r'^AXES\((\w+), (\d), true, "(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)",\s+"(.*?)"\)', f.read(), re.M | re.S)
+    return {(r[0].lower(), int(r[1])): {k: v.replace("|", " ").split() for k, v in zip(KNOBS, r[2:])} for r in rows}
+
+
+def source(program):
+    """The file of a program of the bench, and its text."""
+    for folder in ("driver/bench", "examples"):
+        path = os.path.join(TOP, folder, program + ".stn")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                return path, f.read()
+    sys.exit("sweep.py: there is no program %s" % program)
+
+
+class Case:
+    """A program of a type on a grid: the schedules that were asked for, and what those made that were timed, in GPts/s."""
+
+    def __init__(self, program, kind, size, known):
+        self.key, self.size = (program, kind, size), [int(n) for n in size.split("x")]
+        self.path = source(program)[0]
+        self.asked, self.waiting, self.made, self.code = set(), 0, collections.defaultdict(list), {}
+        self.default, self.tried = None, set()
+        self.known = known
+
+    def best(self, count=1):
+        """The fastest schedules so far."""
+        return sorted(self.made, key=lambda s: -statistics.median(self.made[s]))[:count]
+
+
+def words(schedule):
+    """A schedule as options in words: its family and knobs."""
+    family = re.search(r"(?:-schedule=)?(\w+)", schedule.replace("-schedule=", ""))[1]
+    return family, {k: v for k, v in re.findall(r"(\w+)=(\S+)", schedule) if k in KNOBS}
+
+
+def options(family, knobs):
+    """The options that ask for it."""
+    return " ".join(["-schedule=" + family] + ["-%s=%s" % (k, knobs[k]) for k in KNOBS if k in knobs])
+
+
+def number(word):
+    """What a knob's values are sorted by."""
+    return [int(n) for n in word.split("x")]
+
+
+def neighbours(table, schedule, rank):
+    """The schedules that are one step of one knob away."""
+    family, knobs = words(schedule)
+    for knob, values in table.get((family, rank), {}).items():
+        if knob not in knobs or not values:
+            continue
+        own = math.prod(number(knobs[knob]))
+        near = sorted((v for v in values if v != knobs[knob]), key=lambda v: abs(math.log(math.prod(number(v)) / own)))
+        for v in near[:4 if knob in ("block", "elems") else 2]:
+            yield options(family, {**knobs, knob: v})
+
+
+def at_random(table, rank, rng):
+    """Some schedules of each family that tiles."""
+    for family in ("overlap", "stream"):
+        values = table.get((family, rank))
+        for _ in range(RANDOM if values else 0):
+            yield options(family, {k: rng.choice(v) for k, v in values.items() if v})
+    yield options("naive", {"block": table["naive", rank]["block"][0]})
+
+
+# ---- compiling
+
+
+def compile_one(stc, folder, case, schedule):
+    """The machine code and the manifest of a schedule; None if it is not legal."""
+    base = tempfile.mktemp(dir=folder)
+    done = subprocess.run([stc, "-march=nvptx", "-mcpu=" + CPU, "--no-tune-db", "-freal=" + case.key[1], "-for-grid=" + case.key[2],
+                           *schedule.split(), "-o", base + ".ptx", case.path], capture_output=True, check=False)
+    if done.returncode:
+        return None
+    if not JIT and subprocess.run([PTXAS, "-arch=" + CPU, "-o", base + ".cubin", base + ".ptx"], capture_output=True, check=False).returncode:
+        return None
+    with open(base + (".ptx" if JIT else ".cubin"), "rb") as code, open(base + ".json", encoding="utf-8") as manifest:
+        both = code.read() + b"\0", json.load(manifest)
+    for end in (".ptx", ".json", ".cubin")[:2 if JIT else 3]:
+        os.unlink(base + end)
+    return both
+
+
+# ---- the card
+
+
+class Cuda:
+    """The driver."""
+
+    def __init__(self):
+        self.lib, self.pool = ctypes.CDLL("libcuda.so.1"), {}
+        pointer = ctypes.c_void_p
+        self.lib.cuLaunchKernel.argtypes = [pointer] + [ctypes.c_uint] * 7 + [pointer] * 3
+        self.lib.cuMemAlloc_v2.argtypes = [pointer, ctypes.c_size_t]
+        self.lib.cuMemsetD8Async.argtypes = [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, pointer]
+        self("cuInit", 0)
+        self.device, self.context = ctypes.c_int(), pointer()
+        self("cuDeviceGet", ctypes.byref(self.device), 0)
+        self("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.device)
+        self("cuCtxSetCurrent", self.context)
+        self.streams = [self.made("cuStreamCreate", flags) for flags in (0, 1)]
+        self.times = [self.made("cuEventCreate", 0) for _ in range(2)]
+        self.marks = [self.made("cuEventCreate", 2) for _ in range(2)]
+
+    def __call__(self, name, *arguments):
+        """Calls the driver; raises its error."""
+        error = getattr(self.lib, name)(*arguments)
+        if error:
+            raise RuntimeError("%s: error %d" % (name, error))
+
+    def made(self, name, *arguments):
+        """The handle that a function gives out."""
+        handle = ctypes.c_void_p()
+        self(name, ctypes.byref(handle), *arguments)
+        return handle
+
+    def name(self):
+        """The device's name."""
+        text = ctypes.create_string_buffer(256)
+        self("cuDeviceGetName", text, 256, self.device)
+        return text.value.decode()
+
+    def memory(self, count):
+        """Memory of so many bytes, and how many it has."""
+        count = (count >> 20) + 1 << 20
+        for size in sorted(self.pool):
+            if count <= size <= 2 * count and self.pool[size]:
+                return size, self.pool[size].pop()
+        address = ctypes.c_uint64()
+        self("cuMemAlloc_v2", ctypes.byref(address), count)
+        return count, address.value
+
+
+def affine(form, scalars):
+    """The value of a bound."""
+    return form["constant"] + sum(t["coefficient"] * scalars[t["param"]] for t in form["terms"])
+
+
+def evaluated(ops, scalars):
+    """The value of an expression of a param."""
+    made = []
+    for op in ops:
+        a = [made[k] for k in op.get("arguments", [])]
+        whole = op["type"][0] in "iu"
+        plain = {"const": lambda op=op: op["value"], "scalar": lambda op=op: scalars[op["scalar"]], "add": lambda a=a: a[0] + a[1],
+                 "sub": lambda a=a: a[0] - a[1], "mul": lambda a=a: a[0] * a[1], "neg": lambda a=a: -a[0], "min": lambda a=a: min(a),
+                 "div": lambda a=a, whole=whole: (a[0] // a[1] if whole else a[0] / a[1]) if a[1] else 0}
+        made.append(plain.get(op["op"], lambda a=a: a[0] if a else 0.1)())
+    return made[-1]
+
+
+class Code:
+    """Kernels on the card, with buffers of their own."""
+
+    def __init__(self, cuda, size, code, manifest):
+        self.cuda, self.m, self.kernels = cuda, manifest, {k["name"]: k for k in manifest["kernels"]}
+        self.module, self.functions, self.held, self.at = cuda.made("cuModuleLoadDataEx", code, 0, None, None), {}, [], {}
+        extents = []
+        for bound in manifest["grid"]["upper"]:
+            extents += [t["param"] for t in bound["terms"] if t["param"] not in extents]
+        self.scalars, given = {}, dict(zip(extents, size))
+        for s in manifest["scalars"]:
+            own = evaluated(s["expression"], self.scalars) if s.get("expression") else s.get("default") or 0
+            self.scalars[s["name"]] = given.get(s["name"], own)
+        for buffer in manifest["buffers"]:
+            self.add_buffer(buffer)
+
+    def add_buffer(self, buffer):
+        """Makes a buffer, which is 0 at first."""
+        extents = [1 << 18]
+        if buffer["kind"] == "field":
+            field = next(f for f in self.m["fields"] if f["name"] == buffer["field"])
+            extents = [max(1, affine(x, self.scalars)) for x in field["extents"]]
+        held = self.cuda.memory(math.prod(extents) * buffer["element_bytes"] + 4096)
+        self.held.append(held)
+        self.at[buffer["name"]] = held[1]
+        self.cuda("cuMemsetD8Async", held[1], 0, held[0], None)
+
+    def close(self):
+        """Gives back what it holds."""
+        for size, address in self.held:
+            self.cuda.pool.setdefault(size, []).append(address)
+        self.cuda("cuModuleUnload", self.module)
+
+    def function(self, kernel):
+        """The kernel's handle."""
+        name = kernel["name"]
+        if name not in self.functions:
+            self.functions[name] = self.cuda.made("cuModuleGetFunction", self.module, name.encode())
+            if kernel.get("dynamic_shared_bytes", 0) > 49152:
+                self.cuda("cuFuncSetAttribute", self.functions[name], 8, kernel["dynamic_shared_bytes"])
+        return self.functions[name]
+
+    def blocks(self, kernel):
+        """The grid of blocks of a kernel: x, y, z."""
+        number_of, hole = {"x": 1, "y": 1, "z": 1}, 1
+        for d in kernel["grid"]:
+            number_of[d["axis"]] = -(-max(affine(d["extent"], self.scalars), 0) // d["tile"])
+            hole *= -(-max(affine(d["without"], self.scalars), 0) // d["tile"]) if "without" in d else 1
+        if any("without" in d for d in kernel["grid"]):
+            rest = math.prod(number_of.values()) - hole
+            number_of = {"x": 1, "y": 1, "z": 1, kernel["grid"][-1]["axis"]: rest}
+        return number_of["x"], number_of["y"], number_of["z"]
+
+    def launch(self, name, stream, step):
+        """Starts a kernel, or the one that stands in for it at this size."""
+        kernel = self.kernels[name]
+        if any(affine(x["value"], self.scalars) % x["of"] for x in kernel["multiples"]):
+            self.launch(kernel["instead"], stream, step)
+            return
+        blocks, values = self.blocks(kernel), []
+        if min(blocks) <= 0:
+            return
+        for a in kernel["arguments"]:
+            values.append(ctypes.c_uint64(self.at[a["buffer"]]) if a["kind"] == "buffer" else
+                          INTEGERS[a["type"]](self.scalars[a["scalar"]]) if a["kind"] == "scalar" else ctypes.c_int64(step))
+        pointers = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
+        threads = [kernel["block"][d] for d in "xyz"]
+        self.cuda("cuLaunchKernel", self.function(kernel), *blocks, *threads, kernel.get("dynamic_shared_bytes", 0), stream, pointers, None)
+
+    def run(self, ops, step, first):
+        """Runs ops of the host part on stream `first`, kernels beside others on a stream of their own."""
+        other = self.cuda.streams[1]
+        for i, op in enumerate(ops):
+            if "swap" in op:
+                a, b = op["swap"]
+                self.at[a], self.at[b] = self.at[b], self.at[a]
+            elif "launch" in op and not op.get("beside"):
+                beside = []
+                for x in ops[i + 1:]:
+                    if not x.get("beside"):
+                        break
+                    beside.append(x)
+                if beside:
+                    self.cuda("cuEventRecord", self.cuda.marks[0], first)
+                    self.cuda("cuStreamWaitEvent", other, self.cuda.marks[0], 0)
+                for x in beside:
+                    self.launch(x["launch"], other, step)
+                self.launch(op["launch"], first, step)
+                if beside:
+                    self.cuda("cuEventRecord", self.cuda.marks[1], other)
+                    self.cuda("cuStreamWaitEvent", first, self.cuda.marks[1], 0)
+
+    def start(self):
+        """Gives all fields their first values."""
+        self.run(self.m["host"]["init"]["operations"], 0, None)
+
+    def sample(self, graph, count):
+        """Seconds that the graph takes, of so many in a row, from the first values on."""
+        begin, end = self.cuda.times
+        self.start()
+        self.cuda("cuEventRecord", begin, None)
+        for _ in range(count):
+            self.cuda("cuGraphLaunch", graph, None)
+        self.cuda("cuEventRecord", end, None)
+        self.cuda("cuEventSynchronize", end)
+        took = ctypes.c_float()
+        self.cuda("cuEventElapsedTime", ctypes.byref(took), begin, end)
+        return took.value * 1e-3 / count
+
+    def gpts(self, points):
+        """GPts/s of the longest sequence of steps, in a graph of many."""
+        sequence, first, repeats = self.m["host"]["sequences"][0], self.cuda.streams[0], 6
+        while repeats * max(4e-6, points * sequence["steps"] * 2e-12) < 4e-4 and repeats < 96:
+            repeats *= 2
+        self.start()
+        self.cuda("cuStreamBeginCapture_v2", first, 2)
+        for r in range(repeats):
+            self.run(sequence["operations"], r * sequence["steps"], first)
+        captured = self.cuda.made_last("cuStreamEndCapture", first)
+        graph = self.cuda.made("cuGraphInstantiateWithFlags", captured, ctypes.c_ulonglong(0))
+        once = min(self.sample(graph, 1), self.sample(graph, 1))
+        took = statistics.median(self.sample(graph, max(1, min(200, int(7e-4 / once)))) for _ in range(5))
+        self.cuda("cuGraphExecDestroy", graph)
+        self.cuda("cuGraphDestroy", captured)
+        return points * sequence["steps"] * repeats / took * 1e-9
+
+
+def made_last(cuda, name, *arguments):
+    """The handle that a function gives out as its last argument."""
+    handle = ctypes.c_void_p()
+    cuda(name, *arguments, ctypes.byref(handle))
+    return handle
+
+
+Cuda.made_last = made_last
+
+
+def timed(cuda, case, schedule):
+    """Times a schedule of a case once more."""
+    code = Code(cuda, case.size, *case.code[schedule])
+    case.made[schedule].append(code.gpts(math.prod(case.size)))
+    code.close()
+
+
+# ---- the search
+
+
+class Search:
+    """The schedules that wait for a process to compile them, those of the cases with fewest first."""
+
+    def __init__(self, stc, cases, table):
+        self.stc, self.cases, self.table = stc, cases, table
+        self.wanted, self.compiled, self.over = queue.PriorityQueue(), queue.Queue(), threading.Event()
+        self.count, self.rng = 0, random.Random(1)
+
+    def ask(self, case, schedule):
+        """Wants a schedule, once."""
+        if schedule in case.asked:
+            return
+        case.asked.add(schedule)
+        case.waiting += 1
+        self.count += 1
+        self.wanted.put((len(case.asked), self.count, case, schedule))
+
+    def begin(self):
+        """Wants what each case begins with."""
+        for case in self.cases:
+            self.ask(case, "")
+            for schedule in [*case.known, *at_random(self.table, len(case.size), self.rng)]:
+                self.ask(case, schedule)
+
+    def work(self, folder):
+        """What a thread does: it compiles."""
+        while not self.over.is_set():
+            try:
+                case, schedule = self.wanted.get(timeout=0.2)[2:]
+            except queue.Empty:
+                continue
+            self.compiled.put((case, schedule, compile_one(self.stc, folder, case, schedule)))
+
+    def take(self, cuda, case, schedule, both):
+        """Times what was compiled, and wants what is near the best once nothing of the case is under way."""
+        case.waiting -= 1
+        if both:
+            own = options(*words(both[1]["schedule"]))
+            case.default = own if not schedule else case.default
+            case.asked.add(own)
+            if own not in case.code:
+                case.code[own] = both
+                timed(cuda, case, own)
+        if not case.waiting:
+            for best in case.best(2):
+                if best not in case.tried:
+                    case.tried.add(best)
+                    for near in neighbours(self.table, best, len(case.size)):
+                        self.ask(case, near)
+                    if case.waiting:
+                        break
+
+
+def finals(cuda, cases):
+    """Times the choice and the best of each case anew, one after the other."""
+    finalists = [(c, s) for c in cases if c.default for s in dict.fromkeys([c.default, *c.best(FINALISTS)])]
+    for c, s in finalists:
+        c.made[s] = []
+    for r in range(ROUNDS):
+        random.Random(r).shuffle(finalists)
+        for c, s in finalists:
+            timed(cuda, c, s)
+    for c in cases:
+        last = {s for k, s in finalists if k is c}
+        c.final = {s: statistics.median(c.made[s]) for s in last}
+
+
+def rows_of(cases):
+    """A row for each case: the choice, the best, and how many were tried."""
+    for c in cases:
+        if c.default:
+            best = max(c.final, key=c.final.get)
+            yield {**dict(zip(("program", "type", "size"), c.key)), "choice": c.default, "gpts": round(c.final[c.default], 1), "best": best,
+                   "best_gpts": round(c.final[best], 1), "tried": len(c.made)}
+
+
+def report(rows):
+    """Prints each case, and the geometric means."""
+    for r in sorted(rows, key=lambda r: r["gpts"] / r["best_gpts"]):
+        print("%.3f %s %s %s: %s %.4g | %s %.4g (of %d)" % (r["gpts"] / r["best_gpts"], r["program"], r["type"], r["size"], r["choice"],
+                                                           r["gpts"], r["best"], r["best_gpts"], r["tried"]))
+    for name, group in (("small", [r for r in rows if r["size"] not in LARGE]), ("512^3", [r for r in rows if r["size"] in LARGE])):
+        if group:
+            mean = math.exp(statistics.mean(math.log(r["gpts"] / r["best_gpts"]) for r in group))
+            print("%s: the choice is %.3f of the best by geometric mean of %d cases" % (name, mean, len(group)))
+
+
+def known_rows(path):
+    """{case: its best schedules} of a file with rows."""
+    if not path:
+        return {}
+    with open(path, encoding="utf-8") as f:
+        rows = json.load(f)["rows"]
+    found = collections.defaultdict(dict)
+    for r in rows:
+        if r.get("gpts"):
+            found[r["program"], r["type"], r["size"]][options(*words(r["schedule"]))] = r["gpts"]
+    return {k: sorted(v, key=lambda s: -v[s])[:KNOWN] for k, v in found.items()}
+
+
+def all_cases(known):
+    """The cases that the options ask for."""
+    for program in option("programs", PROGRAMS).split(","):
+        text = source(program)[1]
+        rank = re.split(r"^grid", text, flags=re.M)[1].split("]")[0].count(",") + 1
+        for kind in option("types", "f32,f64").split(","):
+            for size in option("sizes", SIZES).split(","):
+                if size.count("x") == rank - 1 and (kind == "f32" or re.search(r"\breal\b", text)):
+                    yield Case(program, kind, size, known.get((program, kind, size), []))
+
+
+def main():
+    begin, seconds = time.monotonic(), float(option("seconds", "600"))
+    stc = next((a for a in sys.argv[1:] if not a.startswith("--")), None) or sys.exit(__doc__)
+    cases = list(all_cases(known_rows(option("start", ""))))
+    search, cuda = Search(os.path.abspath(stc), cases, axes()), Cuda()
+    search.begin()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+        threads = [threading.Thread(target=search.work, args=(folder,), daemon=True) for _ in range(int(option("jobs", str(os.cpu_count() - 1))))]
+        for t in threads:
+            t.start()
+        reserve = min(4, seconds / 4) + 0.03 * len(cases) * ROUNDS * (FINALISTS + 1)
+        while time.monotonic() - begin < seconds - reserve and any(c.waiting for c in cases):
+            try:
+                search.take(cuda, *search.compiled.get(timeout=1))
+            except queue.Empty:
+                continue
+        search.over.set()
+        for t in threads:
+            t.join()
+    everything = [{**dict(zip(("program", "type", "size"), c.key)), "schedule": s, "gpts": round(statistics.median(v), 2)} for c in cases
+                  for s, v in c.made.items()]
+    finals(cuda, cases)
+    rows = list(rows_of(cases))
+    for path, what in ((option("out", ""), rows), (option("all", ""), everything)):
+        if path:
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"device": cuda.name(), "date": time.strftime("%Y-%m-%d"), "rows": what}, f)
+    report(rows)
+    print("%d schedules of %d cases in %.0f s" % (len(everything), len(cases), time.monotonic() - begin))
+
+
+if __name__ == "__main__":
+    main()
