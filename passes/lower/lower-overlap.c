@@ -20,7 +20,7 @@
 #include "passes/plan/plan.h"
 
 /* A kernel in the making. l0[d] is the cell of the thread's element 0, g0[d] its coordinate in i64; own[f][v % depth]
- * and near[f][v] are the arrays that hold version v of field f, -1: none. */
+ * and near[f][v] are the arrays that hold version v of field f, -1: none. tests: has_tests. */
 typedef struct Tile {
   Lowering *lo;
   const Launch *l;
@@ -30,6 +30,7 @@ typedef struct Tile {
   int rank;
   Value *l0[MAX_RANK], *g0[MAX_RANK], *step;
   int32_t **own, **near;
+  bool tests;
 } Tile;
 
 /* One cell of the block: builder of its code, element (`fixed` as a number, in all dimensions but the last), cell,
@@ -165,13 +166,45 @@ static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
   return off[t->rank - 1] == 0;
 }
 
+/* Does the launch compute roots or quotients that are tested together (pass range-guards)? */
+static bool has_tests(const Tile *t) {
+  bool fast = t->l->m->fast_math;
+  for (int i = 0; i < t->l->n && t->lo->c->target->range_guards; i++)
+    for (int k = 0; k < t->l->st[i].npieces; k++)
+      for (const Op *op = t->l->st[i].pieces[k].body->first; op; op = op->next) {
+        bool slow = op->code == OP_SQRT || op->code == OP_RSQRT || op->code == OP_DIV;
+        if (slow && (op->results[0]->type == TY_F64 || (op->results[0]->type == TY_F32 && !fast)))
+          return true;
+      }
+  return false;
+}
+
+/* The cell from which the access to `field` leads `off` away, in dimension `d`: the cell itself, or where tests would
+ * meet what stood in the pads before, one from which it leads to a cell that no access leads to. Nobody needs what is
+ * made of pads; but one number that is tiny or huge makes a test fail for all of the warp, and so does a difference of
+ * a value from itself. */
+static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, int d, int64_t off) {
+  const FieldUse *u = &t->l->use[field];
+  bool fixed = d < t->rank - 1, own = c->fixed[d] + off >= 0 && c->fixed[d] + off < t->s->elems[d];
+  int64_t last = (int64_t)t->s->block[d] * t->s->elems[d] - 1,
+          aside = off < 0 ? u->reach_hi[d] + 1 - off : -(int64_t)u->reach_lo[d] - 1 - off;
+  if (!t->tests || off == 0 || (fixed && own))
+    return c->l[d];
+  Value *leaves = build2(b, off < 0 ? OP_LT : OP_GT, c->l[d], build_int(b, TY_I32, off < 0 ? -off : last - off));
+  return build3(b, OP_SELECT, leaves, build2(b, OP_ADD, c->l[d], build_int(b, TY_I32, aside)), c->l[d]);
+}
+
 /* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror:
  * unless the field's region is left), else from the shared array. */
 static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off,
                           const Rules *rules) {
   const Module *m = t->l->m;
-  if (!is_own_element(t, c, off))
-    return access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, c->l, off);
+  if (!is_own_element(t, c, off)) {
+    Value *cell[MAX_RANK];
+    for (int d = 0; d < t->rank; d++)
+      cell[d] = leading_cell(t, b, c, field, d, off[d]);
+    return access_array(b, m, field, t->k, t->near[field][v], v, rules, c->w, cell, off);
+  }
   Value *own = own_value(t, b, c, field, v, off);
   for (int d = 0; d < t->rank; d++)
     if (rules->dim[d] == OUTSIDE_CLAMP || rules->dim[d] == OUTSIDE_MIRROR) {
@@ -369,6 +402,7 @@ int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, const char 
     t.k->tile[d] = (int32_t)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
     t.k->extent[d] = box_extent(lo->out->arena, launch_covers(l->m), d);
   }
+  t.tests = has_tests(&t);
   make_arrays(&t);
   t.b = builder_at_end(lo->out->arena, t.k->body);
   t.b.loc = t.k->loc;
