@@ -242,6 +242,27 @@ def table_amd_edges():
     return amd_lines("edges", (("vgprs", "%d"), ("spills", "%d"), ("point", "%.1f")))
 
 
+def mean(values):
+    """The geometric mean."""
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def table_amd_means():
+    """All of these walks together, a line for tiles away from edges and one for those at edges: before > after."""
+    file, lines = data("amd.json"), []
+    for part, title in (("inner", "away from edges"), ("edges", "at edges")):
+        cells = []
+        for cpu in file["cpus"]:
+            pairs = [(r["before"][part], r["after"][part]) for r in file["rows"] if r["cpu"] == cpu and part in r["before"] and part in r["after"]]
+            both = list(zip(*pairs))
+            figures = [("%.0f", lambda k: mean([r["vgprs"] for r in k])), ("%d", lambda k: sum(r["vgpr_spills"] + r["sgpr_spills"] for r in k)),
+                       ("%.0f", lambda k: sum(r["lds"] for r in k) / len(k) / 1024), ("%.1f", lambda k: sum(r["waves"] for r in k) / len(k)),
+                       ("%.1f", lambda k: mean([r["point"] for r in k]))]
+            cells.append("; ".join(" > ".join(dict.fromkeys(form % of(k) for k in both)) for form, of in figures))
+        lines.append([title] + cells)
+    return markdown(["tiles"] + file["cpus"], lines)
+
+
 def table_readme():
     """The few lines of the README."""
     entries = {(e.program, e.type, e.size): e for e in entries_of("large.json")}
@@ -253,7 +274,8 @@ def table_readme():
     return markdown(["", "a thread a point", "stc", "best of others"], rows)
 
 
-TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "readme": table_readme}
+TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "amd_means": table_amd_means,
+          "readme": table_readme}
 MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 
