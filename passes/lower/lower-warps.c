@@ -213,24 +213,26 @@ static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   signal_of(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
 }
 
-/* The group's rows through the warp's levels, with tests where there are points outside of the main piece. */
-static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *inside, Value *slot) {
+/* The group's rows through the warp's levels, with tests where there are points outside of the main piece. `rows`: are
+ * all rows within it (NULL: there are no such points at all)? Of the ways to ask for rows and for sides this is the one
+ * in which LLVM computes nothing before that is common to the ways that code can take: it would take registers. */
+static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, Value *slot) {
   Builder outer, inner;
-  if (!inside) {
+  if (!rows) {
     warps_group(k, RIMS_NONE, s, y, slot);
     return;
   }
-  Op *middle = build_if(&k->b, inside, 0, NULL);
-  go_in(k, middle, 0, &outer);
-  warps_group(k, RIMS_NONE, s, y, slot);
-  k->b = builder_at_end(outer.arena, middle->blocks[1]);
-  if (warps_near_rims(k)) {
-    Op *whole = build_if(&k->b, build1(&k->b, OP_UNIFORM, warps_rows_inside(k, y)), 0, NULL);
-    go_in(k, whole, 0, &inner);
-    warps_group(k, RIMS_SIDES, s, y, slot);
-    k->b = builder_at_end(outer.arena, whole->blocks[1]);
-  }
+  Op *whole = build_if(&k->b, rows, 0, NULL);
+  go_in(k, whole, 1, &outer);
   warps_group(k, RIMS_ANY, s, y, slot);
+  k->b = builder_at_end(outer.arena, whole->blocks[0]);
+  if (warps_near_rims(k)) {
+    Op *middle = build_if(&k->b, build1(&k->b, OP_UNIFORM, s->sides), 0, NULL);
+    go_in(k, middle, 1, &inner);
+    warps_group(k, RIMS_SIDES, s, y, slot);
+    k->b = builder_at_end(outer.arena, middle->blocks[0]);
+  }
+  warps_group(k, RIMS_NONE, s, y, slot);
   k->b = outer;
 }
 
@@ -262,9 +264,9 @@ enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRIED = CARRY_LOADS + LOADS };
 static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
   Builder outer;
   Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
-  Value *inside = warps_any_rims(k) ? warps_is_inside(k, s, y) : NULL;
+  Value *rows = warps_any_rims(k) ? warps_is_inside(k, s, y) : NULL;
   wait_for_group(k, slot, parity);
-  compute(k, s, y, inside, slot);
+  compute(k, s, y, rows, slot);
   if (k->bulk) {
     go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
     build_bare(&k->b, OP_FENCE_ASYNC);

@@ -88,24 +88,10 @@ static bool asks_region(const WarpLevel *e, int d) { return !e->wraps[d] && (e->
 /* How far behind the first row of a group that comes to a warp the last is that is made of it, in its last level. */
 static int64_t rows_behind(const WarpKernel *k) { return (int64_t)k->e->lag * (k->w.C - 1) + k->e->latest; }
 
-Value *warps_rows_inside(WarpKernel *k, Value *y) {
-  const WarpLevel *e = k->e;
-  Value *first = warps_add(k, y, -rows_behind(k)), *last = warps_add(k, y, k->w.U - 1);
-  Value *rows = e->wraps[1] ? NULL : warps_wide(k);
-  for (int v = 0; v < e->nvalues && !e->wraps[0]; v++)
-    if (has_own_rims(e, v))
-      rows = both(k, rows, rows_inside(k, v, first, last));
-  if (asks_region(e, 0)) {
-    Box down = rows_unruled(k);
-    rows = both(k, rows, both(k, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down)));
-  }
-  return rows ? rows : build_const(&k->b, TY_BOOL, (Const){.i = 1});
-}
-
-/* Are all columns of strip `s` in the main pieces, and is no edge of the region asked for? NULL: they are. */
+/* Are all columns of strip `s` in the main pieces, and is no edge of the region asked for? */
 static Value *columns_inside(WarpKernel *k, const WarpSegment *s) {
   const WarpLevel *e = k->e;
-  Value *in = e->wraps[1] ? NULL : warps_wide(k);
+  Value *in = NULL;
   for (int v = 0; v < e->nvalues && !e->wraps[1]; v++)
     if (has_own_rims(e, v))
       in = both(k, in, strip_inside(k, v, s->x));
@@ -114,7 +100,7 @@ static Value *columns_inside(WarpKernel *k, const WarpSegment *s) {
     in = both(k, in, build2(&k->b, OP_GT, s->x, build_int(&k->b, TY_I32, 0)));
     in = both(k, in, build2(&k->b, OP_LT, behind, k->columns));
   }
-  return in;
+  return in ? in : build_const(&k->b, TY_BOOL, (Const){.i = 1});
 }
 
 /* Affine `x`, a row, as an i32, as far as that goes; `more` added. */
@@ -124,29 +110,31 @@ static Value *row_number(WarpKernel *k, Affine x, int64_t more) {
   return build_convert(&k->b, TY_I32, build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, row, far), near));
 }
 
-/* Groups of segment `s` have all rows in `down` only if they are inside. */
-static void keep_inside(WarpKernel *k, WarpSegment *s, const Box *down) {
+/* Groups of segment `s` that are not all within rows `down` are not inside. */
+static void keep_rows(WarpKernel *k, WarpSegment *s, const Box *down) {
   s->inside_lo = build2(&k->b, OP_MAX, s->inside_lo, row_number(k, down->lo[0], rows_behind(k)));
   s->inside_hi = build2(&k->b, OP_MIN, s->inside_hi, row_number(k, down->hi[0], 1 - (int64_t)k->w.U));
 }
 
 void warps_find_inside(WarpKernel *k, WarpSegment *s) {
   const WarpLevel *e = k->e;
-  Value *none = build_int(&k->b, TY_I32, -WARPS_FAR), *columns = columns_inside(k, s);
+  Value *none = build_int(&k->b, TY_I32, -WARPS_FAR), *any = e->wraps[1] ? NULL : warps_wide(k);
+  s->sides = columns_inside(k, s);
   s->inside_lo = none;
   s->inside_hi = build_int(&k->b, TY_I32, WARPS_FAR);
   for (int v = 0; v < e->nvalues && !e->wraps[0]; v++)
     if (has_own_rims(e, v)) {
       Box down = warps_range(k, v, 0);
-      keep_inside(k, s, &down);
+      keep_rows(k, s, &down);
     }
   if (asks_region(e, 0)) {
     Box down = rows_unruled(k);
-    keep_inside(k, s, &down);
+    keep_rows(k, s, &down);
   }
+  if (!warps_near_rims(k))
+    any = both(k, any, s->sides);
   s->inside_lo = build1(&k->b, OP_UNIFORM, s->inside_lo);
-  s->inside_hi =
-      build1(&k->b, OP_UNIFORM, columns ? build3(&k->b, OP_SELECT, columns, s->inside_hi, none) : s->inside_hi);
+  s->inside_hi = build1(&k->b, OP_UNIFORM, any ? build3(&k->b, OP_SELECT, any, s->inside_hi, none) : s->inside_hi);
 }
 
 Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y) {

@@ -18,10 +18,11 @@ typedef enum WarpRims { RIMS_NONE, RIMS_SIDES, RIMS_ANY, RIMS } WarpRims;
 
 /* A segment: its first row, the row behind its last, the first column of its strip; of that columns [from, to) are
  * stored, and `columns` loaded. The first row that comes in, and the groups that do. All i32; rows and columns are
- * counted from the field's first. A group whose first row that comes to a warp is inside_lo to inside_hi has no point
- * outside of a main piece, or beyond the region; NULL: not known yet. */
+ * counted from the field's first. inside_lo, inside_hi: a group whose first row that comes to a warp is one of these
+ * needs no tests of rows (nor of columns, where rims are not near); sides (bool): its columns need none. NULL: not
+ * known yet. */
 typedef struct WarpSegment {
-  Value *first, *end, *x, *from, *to, *columns, *y, *groups, *inside_lo, *inside_hi;
+  Value *first, *end, *x, *from, *to, *columns, *y, *groups, *inside_lo, *inside_hi, *sides;
 } WarpSegment;
 
 /* A kernel in the making. bulk: rows go by bulk copies, which needs rows of whole 16 bytes; else lane by lane. */
@@ -92,11 +93,9 @@ Value *warps_column(WarpRow *r, int i);
  * the left and right rim alone. */
 bool warps_any_rims(const WarpKernel *k);
 bool warps_near_rims(const WarpKernel *k);
-/* Finds which groups of segment `s` are inside. Is that whose first row is `y`? */
+/* Finds which groups of segment `s` need no tests. Does that whose first row is `y` need none of rows? */
 void warps_find_inside(WarpKernel *k, WarpSegment *s);
 Value *warps_is_inside(WarpKernel *k, const WarpSegment *s, Value *y);
-/* Are all rows of the group that comes with row `y` in the main pieces, in a field as wide as a strip? */
-Value *warps_rows_inside(WarpKernel *k, Value *y);
 /* Cell `v` of field `f` in column `i` of the lane, or the field's constant if its column is none of the field's. */
 Value *warps_in_columns(WarpRow *r, int f, int i, Value *v);
 /* Makes the cells of the row of value `v` that are none of the field's its constant. */
