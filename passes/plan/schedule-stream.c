@@ -319,7 +319,7 @@ static double time_between_stops(const Chooser *r, int T, int64_t every, double 
  * than otherwise, where those before a stop come out clearly faster. */
 static int T_between_stops(const Chooser *r, int64_t most) {
   int64_t every = steps_between_stops(r);
-  most = every && every < most ? every : most;
+  most = r->want->every && r->want->every < most ? r->want->every : most;
   int T = fastest_T(r, most), best = T;
   if (T < 2 || every % T == 0)
     return T;

@@ -145,14 +145,14 @@ typedef struct Widths {
 } Widths;
 
 /* The widths from `least` to `most`; of a grid that has `size` points there (0: not known) those that cut it into equal
- * parts, `lead` before the first of which are none. */
-static Widths widths(int32_t least, int32_t most, int64_t size) {
+ * parts, rounded up to multiples of `of`: the last part may be smaller. */
+static Widths widths(int32_t least, int32_t most, int64_t size, int64_t of) {
   Widths w = {0};
   for (int32_t n = least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
     int64_t parts = size > 0 ? (size + n - 1) / n : 0;
-    int32_t even = parts ? (int32_t)((size + parts - 1) / parts) : n;
+    int64_t even = parts > 1 ? round_up((size + parts - 1) / parts, of) : parts ? size : n;
     if (!w.n || w.of[w.n - 1] != even)
-      w.of[w.n++] = even;
+      w.of[w.n++] = (int32_t)even;
   }
   return w;
 }
@@ -165,12 +165,13 @@ static void set_width(const Launch *l, int d, int32_t n, Schedule *s) {
     s->block[d] = with_halo(l, d, n);
 }
 
-/* What is tried in dimension d: what was asked for alone, if something was. */
+/* What is tried in dimension d: what was asked for alone, if something was. Tiles begin at whole vectors in the last
+ * dimension: else each access to memory in the inner loop crosses a line of the cache. */
 static Widths tried(const Launch *l, const Schedule *want, int d) {
   const int32_t least[MAX_RANK] = {(int32_t)tuning.core_least_chunk, 8, 64}, most[MAX_RANK] = {1024, 128, 4096};
   int asked = d == 0 ? want->chunk : want->block[d];
   int as = d == 0 ? 0 : d == l->m->grid.rank - 1 ? 2 : 1;
-  return asked ? (Widths){.n = 1} : widths(least[as], most[as], want->size[d]);
+  return asked ? (Widths){.n = 1} : widths(least[as], most[as], want->size[d], as == 2 ? ROW_CELLS : 1);
 }
 
 /* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
