@@ -5,7 +5,7 @@ hand (halide_peer.py), and the C that Devito makes (devito_peer.py).
   peers.py [OPTIONS] STC
 
   --cases=A,B         cases by name or name-type (default all eight)
-  --peers=A,B         of c, tiles, halide, devito, stc (default all that are there)
+  --peers=A,B         of c, tiles, halide, devito, stc, t1: stc with -T=1 (default all that are there)
   --threads=N         threads of all of them (default: the cores that this process may use)
   --size=full|half|tiny   the grids as they stand below, half as long in each dimension, or some dozens of points
   --repeat=N          runs of each, of which the best counts (default 3)
@@ -16,7 +16,8 @@ hand (halide_peer.py), and the C that Devito makes (devito_peer.py).
 
 Prints a table in GPts/s: 1e9 points x steps a second, the time steps alone. Every peer starts from the same data, and its last fields are compared with those of
 the C loops; one that differs by more than the tolerance (1e-4 in f32, 1e-10 in f64, of numbers up to about 1) fails the script. A peer that is not installed is
-left out, with a line that says so. Of several settings of a peer the best counts.
+left out, with a line that says so. Of several settings of a peer the best counts. Without time tiles stc must not be slower than the C loops: where it is by more
+than a tenth a line says so.
 """
 import argparse
 import array
@@ -31,6 +32,9 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.path.join(HERE, "..", "..", "..", "driver", "bench")
 TOLERANCE = {"f32": 1e-4, "f64": 1e-10}
+# All that is compared, in the order of the table's columns, and what of it is stc.
+PEERS = {"c": "C loops", "tiles": "C tiles", "halide": "Halide", "devito": "Devito", "stc": "stc", "t1": "stc T=1"}
+OWN = ("stc", "t1")
 # Points that two results are compared at, at most.
 COMPARED = 1000000
 
@@ -116,10 +120,13 @@ class Runner:
         command = [self.python("devito"), os.path.join(HERE, "devito_peer.py"), case.name, case.real, str(case.steps), str(self.o.repeat), out]
         return float(self.run(command + [str(n) for n in case.shape]))
 
-    def stc(self, case, setting, out):
+    def t1(self, case, setting, out):
+        return self.stc(case, setting, out, "-T=1")
+
+    def stc(self, case, setting, out, *more):
         """Seconds of `stc run`; its fields' values one behind the other in `out`."""
         command = [self.o.stc, "run", "--quiet", "--time", "--device=host:%d" % self.o.threads, "--steps=%d" % case.steps, "-freal=" + case.real]
-        command += ["-D%s=%d" % d for d in zip("NML", case.shape)] + self.o.stc_options.split()
+        command += ["-D%s=%d" % d for d in zip("NML", case.shape)] + self.o.stc_options.split() + list(more)
         files = ["%s-%s.npy" % (out, f) for f in case.fields()] if out != "-" else []
         command += [a for f, name in zip(case.fields(), files) for a in ("--out", "%s=%s" % (f, name))]
         line = [l for l in self.run(command + [case.program()]).splitlines() if l.startswith("{")][-1]
@@ -161,7 +168,7 @@ def difference(a, b):
 def measure_case(runner, case, peers, missing):
     """The best GPts/s of each peer with its setting and how far its result is from the first one's."""
     o, found, first = runner.o, {}, None
-    runs = {"c": runner.loops, "tiles": runner.loops, "halide": runner.halide, "devito": runner.devito, "stc": runner.stc}
+    runs = {"c": runner.loops, "tiles": runner.loops, "halide": runner.halide, "devito": runner.devito, "stc": runner.stc, "t1": runner.t1}
     for turn in range(o.repeat):
         for peer in peers:
             if peer in missing or (turn and peer in ("halide", "devito")):
@@ -197,15 +204,14 @@ def cpu_name():
 
 def row_of(case, found):
     """The case's line of the table, and stc over the best of the others."""
-    cells = ["%.2f" % found[p]["gpts"] if p in found else "" for p in ("c", "tiles", "halide", "devito", "stc")]
-    others = max([found[p]["gpts"] for p in found if p != "stc"], default=0)
+    cells = ["%.2f" % found[p]["gpts"] if p in found else "" for p in PEERS]
+    others = max([found[p]["gpts"] for p in found if p not in OWN], default=0)
     ratio = found["stc"]["gpts"] / others if "stc" in found and others else None
     return "| %s | %s | %s | %s | %s |" % (case.name, case.real, "x".join(map(str, case.shape)), " | ".join(cells), "%.2f" % ratio if ratio else ""), ratio
 
 
 def parse():
     p = argparse.ArgumentParser(usage=__doc__)
-    names = ["c", "tiles", "halide", "devito", "stc"]
     p.add_argument("stc", nargs="?")
     p.add_argument("--cases", default="")
     p.add_argument("--peers", default="")
@@ -217,18 +223,26 @@ def parse():
     p.add_argument("--json")
     p.add_argument("--stc-options", default="")
     o = p.parse_args()
-    o.peers = o.peers.split(",") if o.peers else names
+    o.peers = o.peers.split(",") if o.peers else list(PEERS)
     cases = [c for c in CASES if not o.cases or c.name in o.cases.split(",") or str(c) in o.cases.split(",")]
-    if not cases or not set(o.peers) <= set(names) or ("stc" in o.peers and not o.stc):
+    if not cases or not set(o.peers) <= set(PEERS) or (set(o.peers) & set(OWN) and not o.stc):
         sys.exit(p.format_usage())
     return o, [c.scaled(o.size) for c in cases]
+
+
+def save(o, missing, cases):
+    """Writes what was measured so far to --json's file."""
+    if o.json:
+        with open(o.json, "w", encoding="utf-8") as f:
+            json.dump({"cpu": cpu_name(), "threads": o.threads, "date": time.strftime("%Y-%m-%d"), "left_out": missing, "cases": cases}, f, indent=1)
+            f.write("\n")
 
 
 def main():
     o, cases = parse()
     missing, wrong, all_found = {}, [], []
     print("%s, %d threads, %s" % (cpu_name(), o.threads, time.strftime("%Y-%m-%d")))
-    print("| program | type | points | C loops | C tiles | Halide | Devito | stc | stc / best |\n|---|---|---|---|---|---|---|---|---|", flush=True)
+    print("| program | type | points | %s | stc / best |\n%s" % (" | ".join(PEERS.values()), "|---" * (len(PEERS) + 4) + "|"), flush=True)
     shared = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=shared) as folder:
         runner = Runner(o, folder)
@@ -237,11 +251,10 @@ def main():
             line, ratio = row_of(case, found)
             print(line, flush=True)
             wrong += ["%s of %s is %g from the first" % (p, case, f["apart"]) for p, f in found.items() if not f["apart"] <= TOLERANCE[case.real]]
+            if "t1" in found and "c" in found and found["t1"]["gpts"] < 0.9 * found["c"]["gpts"]:
+                print("%s: stc without time tiles has %.2f of the C loops" % (case, found["t1"]["gpts"] / found["c"]["gpts"]), flush=True)
             all_found.append({"case": str(case), "shape": case.shape, "steps": case.steps, "peers": found, "ratio": ratio})
-    if o.json:
-        with open(o.json, "w", encoding="utf-8") as f:
-            json.dump({"cpu": cpu_name(), "threads": o.threads, "date": time.strftime("%Y-%m-%d"), "left_out": missing, "cases": all_found}, f, indent=1)
-            f.write("\n")
+            save(o, missing, all_found)
     print("\n".join(wrong) if wrong else "all results agree")
     return 1 if wrong else 0
 
