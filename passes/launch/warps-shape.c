@@ -43,13 +43,13 @@ static int ring_bytes(const WarpLevel *e) {
   return bytes;
 }
 
-/* Does a level have the one field and the one stage that the rules of sums were found for? */
-static bool is_single(const WarpLevel *e) { return e->n == 1 && e->nfields == 1; }
+/* Does a level have the one field and the one stage that the rules of sums were found for, and keep sums? */
+static bool is_single_sum(const WarpLevel *e) { return e->sums && e->n == 1 && e->nfields == 1; }
 
-/* How many rows of a group the code has written out. What is kept moves on with each row that a loop does not tell
- * apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
-static int32_t written_out(const WarpLevel *e, const WarpShape *w) {
-  int32_t V = e->sums && warps_smallest(e) == 4 && w->U > 2 ? 1 : w->U;
+/* How many rows of a group, of the first `all`, the code has written out. What is kept moves on with each row that a
+ * loop does not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
+static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) {
+  int32_t V = e->sums && warps_smallest(e) == 4 && all > 2 ? 1 : all;
   while ((e->sums || V > LONGEST_ROUND) && V > 1 &&
          (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > LONG_BODY))
     V--;
@@ -65,17 +65,28 @@ static int32_t round_of(const WarpLevel *e) {
   return most + 1 > LONGEST_ROUND ? 2 : most + 1 < 2 ? 2 : most + 1;
 }
 
+/* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve what a group costs. */
+static bool have_room_twice(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  WarpShape twice = *w;
+  twice.U *= 2;
+  return warps_shared_bytes(e, &twice) <= t->max_shared_bytes &&
+         warps_per_core(t, e, &twice) == warps_per_core(t, e, w);
+}
+
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
   int32_t side = (e->left > e->right ? e->left : e->right) * s->T, last = e->below + e->above;
   w.vector = VECTOR_BYTES / warps_smallest(e);
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = (e->below + e->lag) * s->T;
-  w.U = e->sums && is_single(e) && last > 1 ? last : round_of(e);
-  if (e->sums && is_single(e) && last % 2 == 0 && last >= 4 && e->lag <= last / 2 &&
+  w.U = is_single_sum(e) && last > 1 ? last : round_of(e);
+  if (is_single_sum(e) && last % 2 == 0 && last >= 4 && e->lag <= last / 2 &&
       warps_shared_bytes(e, &w) > t->max_shared_bytes)
     w.U = last / 2;
-  w.V = written_out(e, &w);
+  int32_t all = w.U;
+  if (!is_single_sum(e) && w.U == 2 && have_room_twice(t, e, &w))
+    w.U *= 2;
+  w.V = written_out(e, &w, all);
   return w;
 }
 

@@ -3,6 +3,7 @@
  *   warps.c         a level of the pipeline: the rows of values that a time step makes of its fields
  *   warps-times.c   when each of these rows is made, and how long it is kept
  *   warps-shape.c   the sizes of a tile, and what they come to
+ *   warps-work.c    what a level takes to compute
  *
  * Words: a block takes *segments*: runs of rows of a *strip* of 32 X columns. Its W warps are a pipeline in time: warp
  * w makes levels w C + 1 to (w + 1) C of the whole strip. A *level* is a time step: its stencils, the *stages*, one
@@ -80,6 +81,9 @@ void warps_times(WarpLevel *e);
 int32_t warps_kept(const WarpLevel *e, int v);
 /* Instructions of additions, multiplications and the like that the level takes for a point. */
 int warps_operations(const WarpLevel *e);
+/* Additions, or in f64 operations on that pipe, that the level takes for a point, products that are added counting with
+ * their sums; ranged: roots and quotients are tested together (pass range-guards). */
+double warps_slots(const WarpLevel *e, bool ranged);
 /* Is value number `v` a new one that has points outside of its main piece? */
 bool warps_has_rims(const WarpLevel *e, int v);
 

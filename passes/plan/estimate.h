@@ -228,12 +228,13 @@ struct ModelCache {
 };
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone; what that is for the
- * longest of them; registers of a thread, and words that it wants beyond those, at most. why: there is no time, because
+ * longest of them, and the warps that a core holds of it; registers of a thread, and words that it wants beyond those,
+ * at most. why: there is no time, because
  * of this, NULL: there is. */
 typedef struct ScheduleTime {
   double seconds, longest;
   Bound bound;
-  int32_t registers, spilled;
+  int32_t registers, spilled, warps;
   const char *why;
 } ScheduleTime;
 /* Extents of the grid of rank `rank` that is meant where nothing is said of its size: a large one. */
@@ -245,10 +246,10 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
 /* Picoseconds a point and step of module `m` on a large grid under schedule `s`, where its family has an estimate of
  * its own, for its kernels do not say how long their loops are; 0: it has none. */
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s);
-/* Is time over warps faster than walks on a grid of extents `size`, for module `m` of rank 2, which was not tiled? Only
- * where it was measured: of sums on large grids of known size whose rows are whole copies of 16 bytes.
- * (schedule-warps.c) */
-bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size);
+/* Is time over warps faster than `walk`, the tiles that are walked, on a grid of extents `size`, for module `m` of rank
+ * 2, which was not tiled? On large grids of known size whose rows are whole copies of 16 bytes: of sums where it was
+ * measured, of steps that compute roots and quotients where it is expected. (schedule-warps.c) */
+bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want);
@@ -263,6 +264,9 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
 /* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster.
  */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
+/* Gives it lanes half as wide, in blocks of two warps, if that is left open, where few warps wait for memory and more of
+ * them would hide that. */
+void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 
 /* ---------------------------------------------------------------- why.c */
 

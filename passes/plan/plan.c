@@ -153,7 +153,7 @@ static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule, first;
   PassContext with = *c;
   if (want.family != FAMILY_AUTO || says_tile(&want) || s->family != FAMILY_STREAM || m->grid.rank != 2 ||
-      !c->target->bulk_copy || !schedule_prefers_warps(c, m, want.size))
+      !c->target->bulk_copy || !schedule_prefers_warps(c, m, s, want.size))
     return true;
   want.family = FAMILY_WARPS;
   with.schedule = &want;

@@ -55,6 +55,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
       continue;
     LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : large[rank - 1], out);
     out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
+    out->warps = t.seconds / seq->steps > out->seconds ? t.occupancy.warps : out->warps;
     out->seconds += t.seconds / seq->steps;
     out->longest += t.alone[t.bound] / seq->steps;
   }
@@ -241,4 +242,25 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   if (wide.registers < ALL_REGISTERS && wide.seconds < tuning.clearly * usual.seconds &&
       wide.longest < tuning.clearly * usual.longest)
     *s = wider;
+}
+
+/* Does the model say of a walk that few warps of it wait for memory? */
+static bool waits_for_memory(const ScheduleTime *t) {
+  return (t->bound == BOUND_MEMORY || t->bound == BOUND_CACHE) && t->warps <= tuning.waiting_warps;
+}
+
+/* The model adds up what a core does at once alike for few warps and for many, which hide it better: acoustic_wave f32
+ * on 16384^2 makes 359 GPts/s by 8 warps with four cells a lane, 391 by 16 and 401 by 18 with two. */
+void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
+  bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
+  ScheduleTime wide, time;
+  Schedule narrow = *s;
+  if (!tiled || m->grid.rank != 2 || want->elems[1] || s->elems[1] != 4 ||
+      !schedule_time(c, m, s, want->size, &wide) || !waits_for_memory(&wide))
+    return;
+  narrow.elems[1] = 2;
+  narrow.block[0] = !want->block[0] && s->block[0] > 2 ? 2 : s->block[0];
+  if (schedule_time(c, m, &narrow, want->size, &time) && time.warps >= tuning.hiding_warps &&
+      time.spilled <= wide.spilled && time.longest < tuning.narrow_part * wide.longest)
+    *s = narrow;
 }

@@ -635,7 +635,9 @@ bool schedule_stream(PassContext *c, const Module *m, const Schedule *want, int6
                         : choose_walk(&r, tiled_launch(m, T), T, out);
   if (why)
     diag_error(c->diags, no_loc(), "-schedule=stream: %s", why);
-  else
+  else {
     schedule_widen(c, m, want, out);
+    schedule_narrow(c, m, want, out);
+  }
   return !why;
 }

@@ -2,6 +2,7 @@
  * where they come from: docs/passes.md, lower-warps. */
 #include "passes/launch/warps.h"
 #include "passes/plan/plan.h"
+#include "passes/weights.h"
 
 enum { MAX_WARPS_T = 64, MOST_RING = 8 };
 
@@ -53,15 +54,31 @@ static double row_overhead(const WarpShape *w, int size, int fields, double held
          tuning.warps_field * w->X * size * (fields - 1);
 }
 
+/* Does it compute roots or quotients, and no other functions? */
+static bool computes_roots(const WarpLevel *e) {
+  bool roots = false, others = false;
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    if (x->kind != WARP_OP || !x->wanted || x->free || !type_is_float(x->type) || op_additions(x->op) <= 1)
+      continue;
+    bool root = x->op->code == OP_DIV || x->op->code == OP_SQRT;
+    roots = roots || root;
+    others = others || !root;
+  }
+  return roots && !others;
+}
+
 /* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
- * (of one field), and those of two warps, which were not measured. `row` are the operations of a row. */
+ * (of one field), those that compute roots, whose operands wait for tests, and those of two warps. `row` are the
+ * operations of a row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
+  double roots = !computes_roots(e) ? 1 : size > 4 ? tuning.warps_roots_f64 : tuning.warps_roots;
   double twice = size > 4 && per == 2 && row > tuning.warps_short_row && e->nfields == 1
                      ? 1 + (row - tuning.warps_short_row) / tuning.warps_twice_width
                      : 1;
   double body = e->sums ? 0 : w->V * row,
          longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
-  return twice * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
+  return roots * twice * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
          (w->W == 2 ? tuning.warps_two_lost : 1);
 }
 
@@ -72,7 +89,8 @@ static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   WarpShape w = warps_shape(t, e, s);
   int size = warps_largest(e), per = warps_per_core(t, e, &w);
   double across = (double)warps_strips(e, &w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
-  double n = warps_operations(e) + 1, rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
+  bool ranged = t->range_guards && !e->m->fast_math;
+  double n = warps_slots(e, ranged), rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, size, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
@@ -88,6 +106,12 @@ double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) 
   return e ? cost_of(t, e, s) : 0;
 }
 
+/* Is a loop's body longer than was measured to be good where roots and quotients are computed? */
+static bool is_too_long(const WarpChoice *x, const WarpShape *w) {
+  bool ranged = x->c->target->range_guards && !x->e->m->fast_math;
+  return computes_roots(x->e) && w->V * w->C * w->X * warps_slots(x->e, ranged) > tuning.warps_long_loop;
+}
+
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
 static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *least) {
   s.ahead = x->want->ahead;
@@ -101,7 +125,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   WarpShape w = warps_shape(x->c->target, x->e, &s);
   double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
   double most = x->e->nfields > 1 ? tuning.warps_level_registers : tuning.warps_registers;
-  if (warps_registers(x->e, &w) > most || cost >= *least)
+  if (warps_registers(x->e, &w) > most || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;
   *best = s;
@@ -204,7 +228,23 @@ static bool fields_were_faster(const WarpLevel *e) {
          e->above <= 1 && e->left <= 1 && e->right <= 1 && !e->ruled[0] && !e->ruled[1];
 }
 
-bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size) {
+/* Picoseconds a point and step of `m` under `walk` on a grid of extents `size`, by the model. */
+static double walked_ps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
+  ScheduleTime t;
+  if (!schedule_time(c, plan_tiled_copy(m, walk->T), walk, size, &t))
+    return 0;
+  return t.seconds * 1e12 / ((double)size[0] * (double)size[1]);
+}
+
+/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients on a grid of so
+ * many points as were measured? The estimates err alike there, since both count what those take. */
+static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
+                               const Schedule *walk, const int64_t *size) {
+  return computes_roots(e) && (double)size[0] * (double)size[1] >= tuning.warps_root_points &&
+         cost_of(c->target, e, s) < tuning.clearly * walked_ps(c, m, walk, size);
+}
+
+bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
   static const Schedule open = {.family = FAMILY_WARPS};
   const Reduction *by;
   const char *why;
@@ -213,6 +253,9 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const int64_t *size
       size[1] < tuning.warps_least_extent || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
-  return only_adds(e) && (was_faster(e) || fields_were_faster(e)) && size[1] * warps_smallest(e) % VECTOR_BYTES == 0 &&
-         s.T >= tuning.warps_least_levels;
+  if (size[1] * warps_smallest(e) % VECTOR_BYTES != 0)
+    return false;
+  if (only_adds(e))
+    return (was_faster(e) || fields_were_faster(e)) && s.T >= tuning.warps_least_levels;
+  return is_expected_faster(c, m, e, &s, walk, size);
 }
