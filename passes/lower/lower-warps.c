@@ -149,9 +149,30 @@ static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
   next_segment(k, load, to);
 }
 
+/* The same as load_if_first where what `load` would lead on is held in shared memory; `load` is the first of it. */
+static void load_held(WarpKernel *k, Value *const *load, Value *to, Value *slot) {
+  Builder outer;
+  Value *own[LOADS];
+  go_in(k, build_if(&k->b, k->is_first, 0, NULL), 0, &outer);
+  for (int i = 0; i < LOADS && !slot; i++)
+    own[i] = load[i];
+  if (slot) {
+    warps_take_held(k, HELD_LOADS, LOADS, own);
+    load_next(k, own, to, slot);
+  } else {
+    next_segment(k, own, to);
+  }
+  warps_hold(k, HELD_LOADS, LOADS, own);
+  k->b = outer;
+}
+
 /* Goes to the first segment (slot: NULL), or loads the next group, where the warp is the first, `load` being led on
  * there alone. */
 static void load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
+  if (k->held >= 0) {
+    load_held(k, load, to, slot);
+    return;
+  }
   Type types[LOADS] = {TY_I32, TY_I32, TY_I32, TY_I32, TY_I32};
   Builder outer;
   Op *op = build_if(&k->b, k->is_first, LOADS, types);
@@ -246,12 +267,32 @@ static void tell_neighbours(WarpKernel *k, Value *slot) {
   k->b = outer;
 }
 
+/* The last warp holds what it stores of segment `s`, where that is to be held. */
+static void hold_if_final(WarpKernel *k, const WarpSegment *s) {
+  Builder outer;
+  if (k->held < 0)
+    return;
+  go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  warps_hold(k, HELD_SEGMENT, 5, (Value *[]){s->first, s->end, s->x, s->from, s->to});
+  k->b = outer;
+}
+
+/* What the last warp stores of segment `s`. */
+static WarpSegment stored_part(WarpKernel *k, const WarpSegment *s) {
+  Value *v[5];
+  if (k->held < 0)
+    return *s;
+  warps_take_held(k, HELD_SEGMENT, 5, v);
+  return (WarpSegment){.first = v[0], .end = v[1], .x = v[2], .from = v[3], .to = v[4]};
+}
+
 /* The last warp stores the group; row `y` is the first that came to the warp. */
 static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
   Builder outer, one;
   go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
+  WarpSegment part = stored_part(k, s);
   go_alone(k, &one);
-  store_rows(k, s, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot);
+  store_rows(k, &part, warps_add(k, y, -(int64_t)k->e->lag * k->w.C), slot);
   k->b = one;
   build_bare(&k->b, OP_BARRIER_WARP);
   k->b = outer;
@@ -311,6 +352,7 @@ static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried
   Value *y = build2(&k->b, OP_SUB, s.y, lag);
   if (warps_any_rims(k))
     warps_find_inside(k, &s);
+  hold_if_final(k, &s);
   Op *groups = go_round(k, small(k, 0), s.groups, carried, &between);
   Value *row = warps_mul(k, groups->blocks[0]->args[0], k->w.U);
   make_group(k, &s, build2(&k->b, OP_ADD, y, row), to, carried);
@@ -358,6 +400,7 @@ static void make_arrays(WarpKernel *k) {
   k->full = kernel_array(k->lo, k->k, "full", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   k->empty = kernel_array(k->lo, k->k, "empty", TY_I64, SPACE_SHARED, signals, NULL, NULL);
   warps_make_share(k);
+  warps_make_held(k);
   k->kept = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
   k->by = ARENA_ARRAY(a, int32_t, w->C * e->nvalues);
   for (int l = 0; l < w->C; l++)

@@ -2,6 +2,7 @@
  *
  *   warps-rows.c   the rows of a group through the levels of a warp
  *   warps-rims.c   points outside of the main pieces, and beyond the fields' region
+ *   warps-hold.c   what two warps hold in shared memory from group to group
  *   warps-strip.c  strips, segments and the rows that come and go by bulk copies
  *   lower-warps.c  the kernel: pass lower-warps
  *
@@ -36,6 +37,7 @@ typedef struct WarpKernel {
   bool bulk;
   int32_t blocks;         /* of the launch */
   int full, empty, share; /* arrays */
+  int held;               /* the array of what is held, -1: nothing is */
   int32_t *rings;         /* such: that of each field */
   int32_t *kept;          /* private arrays: what a level keeps of a value, [level * nvalues + value], -1: nothing */
   int32_t *by;            /* such: what rows become outside of the main piece, until they are due */
@@ -106,6 +108,17 @@ void warps_put_by(WarpRow *r, int v);
 Value *warps_carry(WarpCell *c, int v, Value *x);
 /* Makes the row of new value `v`, which has come to be, what it is outside of the main piece. */
 void warps_take_back(WarpRow *r, int v);
+
+/* What is held in shared memory from group to group: where the first warp has got to with loads; the last one's
+ * segment. At most so many numbers each. */
+typedef enum WarpHeld { HELD_LOADS, HELD_SEGMENT, HELD } WarpHeld;
+enum { HELD_NUMBERS = 8 };
+/* Makes the array for it, if anything is to be held. */
+void warps_make_held(WarpKernel *k);
+/* Puts the `n` numbers v (i32, the same in all threads of the warp, which is the only one that takes them) there; takes
+ * them back. */
+void warps_hold(WarpKernel *k, WarpHeld what, int n, Value *const *v);
+void warps_take_held(WarpKernel *k, WarpHeld what, int n, Value **v);
 
 /* Sets rows, columns, strips and length. */
 void warps_measure(WarpKernel *k);

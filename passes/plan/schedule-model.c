@@ -255,8 +255,8 @@ void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Sche
   bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
   ScheduleTime wide, time;
   Schedule narrow = *s;
-  if (!tiled || m->grid.rank != 2 || want->elems[1] || s->elems[1] != 4 ||
-      !schedule_time(c, m, s, want->size, &wide) || !waits_for_memory(&wide))
+  if (!tiled || m->grid.rank != 2 || want->elems[1] || s->elems[1] != 4 || !schedule_time(c, m, s, want->size, &wide) ||
+      !waits_for_memory(&wide))
     return;
   narrow.elems[1] = 2;
   narrow.block[0] = !want->block[0] && s->block[0] > 2 ? 2 : s->block[0];

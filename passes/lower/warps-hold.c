@@ -1,0 +1,40 @@
+/* warps-hold.c: what the first and the last warp of a pipeline alone need from group to group is held in shared memory
+ * where a step has several fields: what these keep leaves no registers for it, in any warp, and what ptxas would put
+ * by in local memory has a cache of few KiB beside so much shared memory. */
+#include "passes/lower/warps.h"
+
+void warps_make_held(WarpKernel *k) {
+  const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
+  k->held =
+      k->bulk && k->e->nfields > 1 ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
+}
+
+/* The indices of number `i` of `what`. */
+static void held_place(WarpKernel *k, WarpHeld what, int i, Value **at) {
+  at[0] = build_int(&k->b, TY_I32, what);
+  at[1] = build_int(&k->b, TY_I32, i);
+}
+
+void warps_hold(WarpKernel *k, WarpHeld what, int n, Value *const *v) {
+  Builder outer;
+  build_bare(&k->b, OP_BARRIER_WARP);
+  Value *at[2], *one = build_op(&k->b, OP_ELECT, TY_BOOL, 0, NULL)->results[0];
+  Op *alone = build_if(&k->b, one, 0, NULL);
+  outer = k->b;
+  build_bare(&outer, OP_BARRIER_WARP);
+  k->b = builder_at_end(outer.arena, alone->blocks[0]);
+  k->b.loc = outer.loc;
+  for (int i = 0; i < n; i++) {
+    held_place(k, what, i, at);
+    build_astore(&k->b, k->held, 0, v[i], 2, at, NULL);
+  }
+  k->b = outer;
+}
+
+void warps_take_held(WarpKernel *k, WarpHeld what, int n, Value **v) {
+  Value *at[2];
+  for (int i = 0; i < n; i++) {
+    held_place(k, what, i, at);
+    v[i] = build1(&k->b, OP_UNIFORM, build_aload(&k->b, TY_I32, k->held, 0, 2, at, NULL));
+  }
+}
