@@ -7,6 +7,9 @@ enum { MOST_WARPS = 12 };
 /* Operations of a loop's body at most: longer ones run out of the instruction cache. */
 enum { LONG_BODY = 1000 };
 
+/* Roots and quotients that are tested together, at most (pass range-guards). */
+enum { MOST_TESTED = 32 };
+
 /* Rows after which what is kept is back in its places, at most: where it is kept longer it is moved. */
 enum { LONGEST_ROUND = 4 };
 
@@ -102,8 +105,15 @@ int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w) {
   return words * w->C * w->X;
 }
 
+/* Registers of operands and results of the roots and quotients of a row, of one field in f32, that wait for one test;
+ * where more is kept ptxas finds others for them. */
+static int32_t waiting_registers(const WarpLevel *e, const WarpShape *w) {
+  int32_t roots = w->X * warps_roots(e);
+  return e->nfields > 1 || warps_largest(e) > 4 ? 0 : 2 * (roots < MOST_TESTED ? roots : MOST_TESTED);
+}
+
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
-  return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + 30;
+  return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + waiting_registers(e, w) + 30;
 }
 
 int32_t warps_strips(const WarpLevel *e, const WarpShape *w) {

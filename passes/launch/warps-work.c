@@ -64,3 +64,11 @@ double warps_slots(const WarpLevel *e, bool ranged) {
   }
   return slots;
 }
+
+int32_t warps_roots(const WarpLevel *e) {
+  int32_t n = 0;
+  for (int v = 0; v < e->nvalues; v++)
+    n += e->value[v].wanted && type_is_float(e->value[v].type) &&
+         (is_made_by(e, v, OP_DIV) || is_made_by(e, v, OP_SQRT));
+  return n;
+}

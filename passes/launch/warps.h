@@ -84,6 +84,8 @@ int warps_operations(const WarpLevel *e);
 /* Additions, or in f64 operations on that pipe, that the level takes for a point, products that are added counting with
  * their sums; ranged: roots and quotients are tested together (pass range-guards). */
 double warps_slots(const WarpLevel *e, bool ranged);
+/* Roots and quotients that it computes at a point. */
+int32_t warps_roots(const WarpLevel *e);
 /* Is value number `v` a new one that has points outside of its main piece? */
 bool warps_has_rims(const WarpLevel *e, int v);
 

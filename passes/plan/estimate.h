@@ -264,8 +264,8 @@ bool schedule_overlaps(PassContext *c, const Module *m, const Schedule *want, co
 /* Gives walked tile `s` of module `m`, chosen for `want`, lanes twice as wide if that is left open and clearly faster.
  */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
-/* Gives it lanes half as wide, in blocks of two warps, if that is left open, where few warps wait for memory and more
- * of them would hide that. */
+/* Gives it lanes half as wide if all is left open, where few warps wait for memory and more of them would hide that.
+ */
 void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s);
 
 /* ---------------------------------------------------------------- why.c */

@@ -236,11 +236,19 @@ static double walked_ps(PassContext *c, const Module *m, const Schedule *walk, c
   return t.seconds * 1e12 / ((double)size[0] * (double)size[1]);
 }
 
+/* Is it like the steps with roots or quotients that were measured beside walks: of one or two fields, which are read a
+ * few points far, and not by a rule beyond their edges? */
+static bool is_like_measured(const WarpLevel *e) {
+  double far = tuning.warps_most_reach;
+  return computes_roots(e) && e->nfields <= 2 && e->below <= far && e->above <= far && e->left <= far &&
+         e->right <= far && !e->ruled[0] && !e->ruled[1];
+}
+
 /* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients on a grid of so
  * many points as were measured? The estimates err alike there, since both count what those take. */
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *walk, const int64_t *size) {
-  return computes_roots(e) && (double)size[0] * (double)size[1] >= tuning.warps_root_points &&
+  return is_like_measured(e) && (double)size[0] * (double)size[1] >= tuning.warps_root_points &&
          cost_of(c->target, e, s) < tuning.clearly * walked_ps(c, m, walk, size);
 }
 
