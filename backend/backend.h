@@ -4,11 +4,13 @@
  *   nvptx.c      target: NVIDIA, PTX
  *   amdgpu.c     target: AMD, code objects
  *   host.c       target: this CPU, objects
+ *   nvptx-warps.c       warps that work apart on it, from sm_90 on
+ *   amdgpu-lanes.c      values of other lanes there
  *   amdgpu-resources.c  what its assembly says of the registers and the memory of a kernel
  *   cards.def    facts of cards, a row each      cards.c   what they say to passes and to the model
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
- *   libclc.c     mathematical functions from libclc's bitcode
+ *   libclc.c     mathematical functions from libclc's bitcode; libclc-embedded.c  that as part of the program
  *   long-sums.c  many sums of integers, hidden from LLVM
  *   negations.c  what NVIDIA's assembler would lose
  *   link.c       code objects through ld.lld

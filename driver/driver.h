@@ -24,9 +24,12 @@
  *   plan-watch.c    who looks at fields while a plan runs
  *   plan-steps.c    going on from a later step, arrays with an element a step
  *   plan-replay.c   launches recorded once and made in one go
+ *   plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
+ *   plan-lend.c     values lent to a thread that writes them to files
+ *   plan-vectors.c  whole fields of vectors as one array
  *   device/         device.c the table of devices; device-ref.c the interpreter of stencil IR; device-sim.c the
  *                   simulator; device-host.c this CPU, host-pool.c its threads; device-cuda.c libcuda.so.1 by dlopen;
- *                   device-hip.c libamdhip64.so by dlopen; gpu.h what these two share; memory.c how much memory there
+ *                   device-hip.c libamdhip64.so by dlopen; gpu.c what these two share; memory.c how much memory there
  *                   is, and asking for it
  *   lsp/lsp.h       `stc lsp`, what editors ask
  *   split/split.h   plans whose grid is cut into parts
@@ -34,6 +37,7 @@
  *                   database
  *   bench/bench.h   `stc bench`          explain/explain.h  `stc explain`
  *   manifest.c      the artifact's manifest (JSON)      header.c  the host artifact's C header
+ *   covered.c       the check that boxes hold all points that are read, as C text for them
  *   header.h        what header.c and launcher.c share: a GPU's artifact as a C file that runs it (launcher-runtime.c
  *                   what is the same in all of them); outside.c their functions for callers in other files
  *   shared-object.c the host artifact as a shared object, fortran.c a Fortran module for it
@@ -41,7 +45,7 @@
  *   data/           npy.c png.c fields in and out; check.c comparing with the reference; series.h reductions' values,
  *                   as text and as a file; writer.h files that are written while a program runs: their formats, the
  *                   thread that writes them
- *   shared/         libstc.so, and the packages for CMake and pkg-config
+ *   shared/         libstc.so, of which streams.c is a part, and the packages for CMake and pkg-config
  *   options.h       the command's options as tables (options-table.c): options.c parsing, help.c, man.c the manual
  *                   page, completion.c for shells       command.c  format.c  run.c  run-*.c  its commands
  *   depfile.c       what an artifact was made from, for make

@@ -1,4 +1,4 @@
-/* driver/plan.h: plans, programs on a device with params and memory: plan.c makes them, plan-NAME.c is what they do. */
+/* driver/plan.h: plans, programs on a device with params and memory: plan.c makes them, plan-*.c is what they do. */
 #ifndef STC_DRIVER_PLAN_H
 #define STC_DRIVER_PLAN_H
 

@@ -57,7 +57,7 @@ static inline const char *option_name(const StcContext *c, const char *option, c
 }
 
 /* ---------------------------------------------------------------- programs: compile.c settings.c declared.c
- * describe.c define.c */
+ * describe.c define.c late.c plugin.c grid.c budget.c */
 
 typedef enum SourceKind { SOURCE_STN, SOURCE_SIR, SOURCE_KIR } SourceKind;
 
@@ -175,11 +175,11 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
                   int64_t size[MAX_RANK]);
 /* Has schedules of plans that are made from now on suit runs that stop after every `every` steps, 0: not at all. */
 void program_suit_stops(StcProgram *p, int64_t every);
-/* The stencil IR that plan `plan`, which was made for `t`, has lowered, cut and tiled. Reports errors only. NULL after
- * one. */
 /* Why the plan of program `p` for target `t`, of whose figures `info` tells, is `plan`: lines about the best candidates
  * (plan_why). NULL after an error. */
 const char *program_why(StcProgram *p, Workspace *w, const Target *t, const TargetInfo *info, const Schedule *plan);
+/* The stencil IR that plan `plan`, which was made for `t`, has lowered, cut and tiled. Reports errors only. NULL after
+ * one. */
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);

@@ -1,4 +1,13 @@
-/* driver/run.h: `stc run` (run.c, run-NAME.c): one run on one device, what it starts from, what it writes. */
+/* driver/run.h: `stc run`: one run on one device, what it starts from, what it writes.
+ *
+ *   run.c        fields in, steps, fields out, the check and the time line
+ *   run-ready.c  what can be known before code is made
+ *   run-data.c   what options name, and fields in from files
+ *   run-out.c    fields out, after the last step and while the program runs
+ *   run-check.c  the same run on the reference, compared
+ *   run-ranks.c  several processes, speaking with one voice
+ *   run-parts.c  fields in and out where none of them has the whole grid
+ */
 #ifndef STC_DRIVER_RUN_H
 #define STC_DRIVER_RUN_H
 

@@ -4,6 +4,7 @@
  *   parse.c         Decl            tokens to declarations
  *   parse_expr.c    Expr            tokens to expressions
  *   parse_stmt.c    Stmt            tokens to statements and functions
+ *   parse_point.c                   tokens to probes and injects
  *   symbol.c        Symbol          names and what they stand for
  *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
  *   check_expr.c                    expressions: names resolved, macros expanded
@@ -83,7 +84,8 @@ Opcode builtin_function(const char *s);
 /* Of the keywords and built-ins, number i; NULL beyond the last. */
 const char *reserved_word(int i);
 
-/* ---------------------------------------------------------------- the tree: parse.c, parse_expr.c */
+/* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
+ * parse_point.c */
 
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */

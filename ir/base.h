@@ -135,7 +135,7 @@ const char *near_match(const char *name, const char *const *names);
 /* Seconds on a clock that only goes forward. */
 double clock_seconds(void);
 
-/* ---------------------------------------------------------------- types: type.c */
+/* ---------------------------------------------------------------- types: type.c decimal.c */
 
 /* A type is a small number: the scalars below, and from TY_COMPOSITE on the vectors and structs of the module, see
  * composite.c. */

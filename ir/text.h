@@ -85,7 +85,9 @@ Const reader_const(Reader *r, Type t);
 /* A type's name. */
 Type reader_type(Reader *r);
 
-/* A plan, behind its word (plan.c). */
+/* ---------------------------------------------------------------- plans: plan.c */
+
+/* A plan, behind its word. */
 void plan_read(Reader *r, Schedule *p);
 
 /* ---------------------------------------------------------------- code: parse-code.c */

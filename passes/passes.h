@@ -45,7 +45,7 @@
  *   squares.c         which way around differences are that are squared (for simplify)
  *   weights.h         what an op takes
  *   plan/estimate.h   what kernels and launches are expected to take
- *   kernel/assume.h   what tests come to where a condition on the block holds (for specialize and split-walks)
+ *   kernel/assume.c   what tests come to where a condition on the block holds (for specialize and split-walks)
  *   kernel/inner.h    the interior blocks of a kernel by themselves (for specialize, in split-edges.c)
  *   kernel/crossing.c whether two accesses meet in one cell from two threads (for barriers)
  *

@@ -192,7 +192,8 @@ StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const 
 StcStatus pvd_close(Writer *w);
 void pvd_abort(Writer *w);
 
-/* ---------------------------------------------------------------- checkpoints: checkpoint.c restart.c */
+/* ---------------------------------------------------------------- checkpoints: checkpoint.c checkpoint-parts.c
+ * restart.c */
 
 /* Not in the table: no name's ending asks for it. Its writer's first source is copied by checkpoint_copy, whose user is
  * the Job; the others are all components of fields that last, and all launch-time arrays. */

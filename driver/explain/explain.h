@@ -7,7 +7,7 @@
  *   explain-ptxas.c  what the assembler says of the same kernels, where there is one; or their metadata
  *   explain-parts.c  the same on several devices that share a grid, and how that scales
  *   explain-text.c   as text       explain-json.c   as JSON
- *   explain-draw.c   as a drawing (SVG)
+ *   explain-draw.c   as a drawing (SVG)           svg.c  the shapes that it is made of
  */
 #ifndef STC_DRIVER_EXPLAIN_H
 #define STC_DRIVER_EXPLAIN_H

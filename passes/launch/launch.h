@@ -106,7 +106,7 @@ Rules access_rules(const Module *m, const Box *box, int field, const int64_t *of
 /* Does no dimension have a rule? */
 bool rules_none(const Rules *r);
 
-/* ---------------------------------------------------------------- launch.c */
+/* ---------------------------------------------------------------- launch.c copies.c */
 
 /* What a launch does with one field. */
 typedef struct FieldUse {
@@ -207,6 +207,8 @@ void stencil_accesses(const Stencil *st, AccessFn fn, void *user);
 enum { ROW_CELLS = 16 };
 /* The cells of an array's row that has room for `n`. */
 int32_t row_cells(int32_t n);
+
+/* ---------------------------------------------------------------- groups.c, with launches */
 
 /* The launches of the step of `n` instances at `st`, one for each group; their number is *count. The instances' extents
  * must be known. */

@@ -62,6 +62,8 @@ typedef struct Flow {
 void flow_coordinates(Flow *f, int lag, int j, int e, Value **g, Value **w);
 /* Builds instance `i` for the running step's row and makes its targets the newest of their versions. */
 void flow_compute(Flow *f, int i);
+/* ---------------------------------------------------------------- lower-stream.c */
+
 /* Adds to the kernel an array of three dimensions and returns its index; the second one has pads. */
 int flow_array(Flow *f, const char *name, Type t, Space space, const int32_t *cells, int32_t pad_lo, int32_t pad_hi);
 

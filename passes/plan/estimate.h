@@ -215,7 +215,7 @@ bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const
 /* The same for `n` launches that run beside each other; the occupancy is that of the longest. */
 LaunchTime model_beside(int n, const LaunchTime *t);
 
-/* ---------------------------------------------------------------- schedule-model.c */
+/* ---------------------------------------------------------------- schedule-model.c schedule-warps.c */
 
 /* What was asked about the module at hand: of schedule_time (ok: it said anything), and of the candidates for its grid
  * (choice.c). */

@@ -14,7 +14,8 @@
 #include "passes/launch/stream.h"
 #include "passes/plan/asked.h"
 
-/* ---------------------------------------------------------------- schedule.c */
+/* ---------------------------------------------------------------- any family: schedule.c schedule-stream.c
+ * schedule-warps.c choice.c */
 
 /* The overlapped tile that `want` (what it says of walked tiles aside) comes to for launch `l` of `levels` steps, one
  * of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
@@ -48,7 +49,7 @@ bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want
 /* Points computed for each point given out. */
 double launch_redundancy(const Launch *l, const Schedule *s);
 
-/* ---------------------------------------------------------------- schedule-stream.c */
+/* ---------------------------------------------------------------- walks: schedule-stream.c schedule-rounds.c */
 
 /* Do direct windows come in by rings, kept there until the last reader has taken them? Where copies run ahead, and such
  * rings leave room in the shared memory of target `t` for two blocks of `s`. */
