@@ -21,6 +21,7 @@ struct Arena {
   size_t next_size, used;
   jmp_buf *oom;
   Chunk *spare; /* chunks that arena_release set aside, for what comes next */
+  Arena *scratch;
 };
 
 /* The C heap as a ReallocFn. */
@@ -55,6 +56,7 @@ void arena_free(Arena *a) {
     return;
   free_chunks(a, a->chunks);
   free_chunks(a, a->spare);
+  arena_free(a->scratch);
   a->fn(a->user, a, 0);
 }
 
@@ -124,6 +126,15 @@ void arena_release(Arena *a, ArenaMark mark) {
   if (keep)
     keep->used = mark.chunk_used;
   a->used = mark.used;
+}
+
+Arena *arena_scratch(Arena *a) {
+  if (!a->scratch)
+    a->scratch = arena_new(a->fn, a->user);
+  if (!a->scratch)
+    out_of_memory(a);
+  a->scratch->oom = a->oom;
+  return a->scratch;
 }
 
 char *arena_release_text(Arena *a, ArenaMark mark, const char *text) {

@@ -52,6 +52,10 @@ ArenaMark arena_mark(const Arena *a);
 void arena_release(Arena *a, ArenaMark mark);
 /* The same, but for the string `text` (NULL: none), of which a copy stays, and is returned. */
 char *arena_release_text(Arena *a, ArenaMark mark, const char *text);
+/* An arena beside this one, for what is done with before anything else needs it: whoever takes from it marks and
+ * releases it, so that the same memory serves one after the other. Made when it is first asked for, freed with `a`; it
+ * runs out of memory where `a` does. */
+Arena *arena_scratch(Arena *a);
 
 #define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))

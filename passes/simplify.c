@@ -26,7 +26,7 @@ static Value *forwarded(Simplifier *s, Value *v) {
 static void forward_to(Simplifier *s, Value *v, Value *by) {
   if (v->id >= s->n_forward) {
     int32_t n = v->id + 64 > 2 * s->n_forward ? v->id + 64 : 2 * s->n_forward;
-    s->forward = arena_grow(s->arena, s->forward, (size_t)s->n_forward, (size_t)n, sizeof *s->forward);
+    s->forward = arena_grow(s->scratch, s->forward, (size_t)s->n_forward, (size_t)n, sizeof *s->forward);
     s->n_forward = n;
   }
   s->forward[v->id] = by;
@@ -107,10 +107,10 @@ static Op *find_available(Simplifier *s, const Op *op, uint64_t hash) {
 
 /* Makes `op` available till the end of its block. */
 static void make_available(Simplifier *s, Op *op, uint64_t hash) {
-  Available *a = ARENA_NEW(s->arena, Available);
+  Available *a = ARENA_NEW(s->scratch, Available);
   *a = (Available){op, hash, s->table[hash >> (64 - s->bits)]};
   s->table[hash >> (64 - s->bits)] = a;
-  ARENA_PUSH(s->arena, s->stack, s->n_stack, a);
+  ARENA_PUSH(s->scratch, s->stack, s->n_stack, a);
 }
 
 /* Forgets the ops that became available after the first `n`. */
@@ -373,27 +373,36 @@ static int table_bits(int32_t n) {
 
 /* One walk and one sweep over `body`. */
 static void run_round(Simplifier *s, Block *body) {
+  ArenaMark mark = arena_mark(s->scratch);
   s->changed = false;
-  s->ranges->memo = ARENA_ARRAY(s->arena, Linear *, s->ranges->cap);
+  s->ranges->memo = ARENA_ARRAY(s->scratch, Linear *, s->ranges->cap);
   s->n_forward = s->ranges->n;
-  s->forward = ARENA_ARRAY(s->arena, Value *, s->n_forward);
+  s->forward = ARENA_ARRAY(s->scratch, Value *, s->n_forward);
   s->n_stack = 0;
   s->stack = NULL;
   memset(s->table, 0, sizeof *s->table << s->bits);
   simplify_block(s, body);
-  s->uses = ARENA_ARRAY(s->arena, int32_t, s->ranges->n);
-  s->aloads = ARENA_ARRAY(s->arena, int32_t, s->k ? s->k->narrays : 0);
+  s->uses = ARENA_ARRAY(s->scratch, int32_t, s->ranges->n);
+  s->aloads = ARENA_ARRAY(s->scratch, int32_t, s->k ? s->k->narrays : 0);
   count_uses(s, body);
   sweep_block(s, body);
+  arena_release(s->scratch, mark);
 }
 
 /* Simplifies `body` (of kernel `k`, NULL in stencil IR) until nothing changes, adding to *stats. */
 static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, SimplifyStats *stats) {
-  Simplifier s = {.arena = c->arena, .m = m, .k = k, .ranges = ranges_new(c->arena, m, k, body), .stats = *stats};
+  Arena *scratch = arena_scratch(c->arena);
+  ArenaMark mark = arena_mark(scratch);
+  Simplifier s = {.arena = c->arena,
+                  .scratch = scratch,
+                  .m = m,
+                  .k = k,
+                  .ranges = ranges_new(scratch, m, k, body),
+                  .stats = *stats};
   s.known[0] = s.known[1] = (Value){.type = TY_BOOL, .id = -1};
   s.bits = table_bits(s.ranges->n);
-  s.table = ARENA_ARRAY(c->arena, Available *, (size_t)1 << s.bits);
-  s.stored = ARENA_ARRAY(c->arena, bool, m->nbuffers);
+  s.table = ARENA_ARRAY(scratch, Available *, (size_t)1 << s.bits);
+  s.stored = ARENA_ARRAY(scratch, bool, m->nbuffers);
   mark_stored(s.stored, body);
   s.changed = true;
   for (int i = 0; i < MAX_ROUNDS && s.changed; i++)
@@ -401,6 +410,7 @@ static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, Sim
   if (!k)
     order_squares(c->arena, s.ranges->n, body);
   *stats = s.stats;
+  arena_release(scratch, mark);
 }
 
 /* ---------------------------------------------------------------- arrays without uses */

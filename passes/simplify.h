@@ -17,13 +17,14 @@ typedef struct Available {
 } Available;
 
 /* The simplification of one body.
+ *   scratch   what is needed for the body alone; `arena` has what it is made of
  *   forward   by Value.id: what the value is replaced by (NULL: itself); n_forward places
  *   known     stand for true and false where the enclosing if decides a condition; they become constants where they are
  * used table     hash table of available ops, 2^bits chains; stack holds the n_stack of them in order of arrival stored
  * by buffer: does the kernel store to it? aloads    by array: loads from it that are left changed   did this round do
  * anything? */
 typedef struct Simplifier {
-  Arena *arena;
+  Arena *arena, *scratch;
   Module *m;
   Kernel *k;
   Ranges *ranges;

@@ -103,6 +103,26 @@ static void test_arena_out_of_memory(void **state) {
   assert_null(arena_new(scarce_realloc, &left));
 }
 
+/* What is taken from the scratch arena and released is given out again, and it goes with the arena it is beside. */
+static void test_arena_scratch(void **state) {
+  (void)state;
+  int left = 3;
+  Arena *a = arena_new(scarce_realloc, &left), *s = arena_scratch(a);
+  ArenaMark mark = arena_mark(s);
+  void *first = arena_alloc(s, 1000);
+  arena_release(s, mark);
+  assert_ptr_equal(arena_alloc(s, 1000), first);
+  assert_ptr_equal(arena_scratch(a), s);
+  assert_int_equal(arena_used(a), 0);
+  jmp_buf oom;
+  arena_on_oom(a, &oom);
+  if (setjmp(oom) == 0) {
+    arena_alloc(arena_scratch(a), 1 << 20);
+    fail_msg("there is no memory left");
+  }
+  arena_free(a);
+}
+
 static void test_strings(void **state) {
   Fixture *f = *state;
   Str s = {.arena = f->arena};
@@ -472,6 +492,7 @@ int main(void) {
       TEST(test_arena_memory),
       TEST(test_arena_marks),
       TEST(test_arena_out_of_memory),
+      TEST(test_arena_scratch),
       TEST(test_strings),
       TEST(test_source_line),
       TEST(test_error_limit),
