@@ -134,15 +134,33 @@ static double instance_cells(const Tile *x, int i) {
   return x->t->simt ? x->cells : product;
 }
 
-/* Adds what a thread does for instance `i` to *w. Its loads are waited for together. */
-static void add_instance(const Tile *x, int i, Reach *reach, KernelWork *w) {
-  int r = x->l->m->grid.rank - 1;
+/* Have instances `i` and `j` the same bodies? Those of one stencil have, at all time steps. */
+static bool share_bodies(const Launch *l, int i, int j) {
+  bool same = l->st[i].npieces == l->st[j].npieces;
+  for (int k = 0; k < l->st[i].npieces && same; k++)
+    same = l->st[i].pieces[k].body == l->st[j].pieces[k].body;
+  return same;
+}
+
+/* The first instance that has the bodies of instance `i`. */
+static int first_with_bodies(const Launch *l, int i) {
+  int first = 0;
+  while (first < i && !share_bodies(l, first, i))
+    first++;
+  return first;
+}
+
+/* Adds what a thread does for instance `i` to *w. Its loads are waited for together. points: what a point of the
+ * instances before it takes. */
+static void add_instance(const Tile *x, int i, Reach *reach, KernelWork *points, KernelWork *w) {
+  int r = x->l->m->grid.rank - 1, first = first_with_bodies(x->l, i);
   Loads loads = {.l = x->l, .s = x->s, .i = i, .reach = reach};
-  KernelWork point = {0};
   count_loads(&loads);
   w->waits += loads.global > 0;
   w->barriers += count_stores(&loads) ? 1 + (w->barriers > 0) : 0;
-  stencil_point_work(x->t, x->l->m, &x->l->st[i], &point);
+  if (first == i)
+    stencil_point_work(x->t, x->l->m, &x->l->st[i], &points[i]);
+  KernelWork point = points[i] = points[first];
   double cells = instance_cells(x, i), beside = x->t->simt ? tuning.tile_cell[r] : 0;
   w->instructions += cells * (point.instructions + loads.accesses + beside) + (x->t->simt ? tuning.tile_step[r] : 0);
   w->f64 += cells * point.f64;
@@ -168,7 +186,7 @@ static int32_t kept_words(const Launch *l) {
 static RegisterNeed registers_of(const Tile *x) {
   double most = 0, kept = kept_words(x->l);
   for (int i = 0; i < x->l->n; i++)
-    for (int k = 0; k < x->l->st[i].npieces; k++)
+    for (int k = 0; k < x->l->st[i].npieces && first_with_bodies(x->l, i) == i; k++)
       most = fmax(most, body_live_words(x->l->m->arena, x->l->st[i].pieces[k].body));
   double live = tuning.tile_words[x->l->m->grid.rank - 1] + most +
                 (kept + tuning.tile_cell_words[x->l->m->grid.rank - 1]) * x->cells;
@@ -198,6 +216,7 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   const Launch *l = x->l;
   LaunchLoad load = {.points = 1, .blocks = 1};
   Reach *reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1);
+  KernelWork *points = ARENA_ARRAY(l->m->arena, KernelWork, l->n + 1);
   double memory = 0, cache = 0, inner = 1;
   int32_t cells[MAX_RANK], r = l->m->grid.rank - 1;
   for (int d = 0; d < MAX_RANK; d++)
@@ -211,7 +230,7 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   load.work = (KernelWork){.threads = x->threads, .points = x->out, .rounds = 1};
   load.work.instructions = x->t->simt ? tuning.tile_start[r] : 0;
   for (int i = 0; i < l->n; i++)
-    add_instance(x, i, reach, &load.work);
+    add_instance(x, i, reach, points, &load.work);
   if (x->t->simt) {
     double more = x->cells * (l->n * tuning.tile_edge[r] + tuning.tile_edge_moves[r]);
     load.at_edge = inner < 1 ? load.work.instructions + more : 0;
