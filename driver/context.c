@@ -6,16 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The C heap as a ReallocFn. */
-static void *heap_realloc(void *user, void *p, size_t size) {
-  (void)user;
-  if (size == 0) {
-    free(p);
-    return NULL;
-  }
-  return realloc(p, size);
-}
-
 StcContext *stc_context_new(const StcConfig *config) {
   ReallocFn fn = config && config->realloc ? config->realloc : heap_realloc;
   void *user = config ? config->user : NULL;

@@ -41,14 +41,7 @@ static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   for (int b = 0; b < n; b++)
     at[b] = p->slot_of_buffer[b];
   for (int64_t runs = 1; runs <= MOST_PERIOD; runs++) {
-    for (int i = 0; i < seq->nops; i++) {
-      const HostOp *op = &seq->ops[i];
-      if (op->kind != HOST_SWAP)
-        continue;
-      int32_t t = at[op->a];
-      at[op->a] = at[op->b];
-      at[op->b] = t;
-    }
+    host_swap(seq, 0, at);
     if (memcmp(at, p->slot_of_buffer, sizeof *at * (size_t)n) == 0)
       return runs;
   }

@@ -620,6 +620,8 @@ void check_histories_move(Checker *c);
 bool check_array(Checker *c, const Decl *d, ParamArray *out);
 /* The element of a launch-time array, e->kids[0] being the index. */
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array);
+/* The number of steps behind 'every' of `d`, at least 1. False after reporting. */
+bool check_every(Checker *c, const Decl *d, int64_t *every);
 /* The reduce or until `d` over the box `over`, except for its scalar. False after reporting. */
 bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReduction *out);
 /* The probe `d`, whose points lie in `within` (NULL: the grid, or where the coordinates say). False after reporting. */

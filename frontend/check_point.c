@@ -128,12 +128,7 @@ bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out
   c->in_reduction = false;
   c->region = NULL;
   out->head.type = out->body->type;
-  if (!check_const_int(c, d->every, NULL, "the number of steps after 'every'", &out->head.every) ||
-      out->body->kind == EXPR_BAD)
-    return false;
-  if (out->head.every < 1)
-    check_error(c, NULL, d->every->loc, "'every' takes at least 1 step, not %lld", (long long)out->head.every);
-  return out->head.every >= 1;
+  return check_every(c, d, &out->head.every) && out->body->kind != EXPR_BAD;
 }
 
 /* ---- injects */

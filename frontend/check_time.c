@@ -96,6 +96,14 @@ static Expr *accumulated(Checker *c, Expr *e, Type *out) {
   return x;
 }
 
+bool check_every(Checker *c, const Decl *d, int64_t *every) {
+  if (!check_const_int(c, d->every, NULL, "the number of steps after 'every'", every))
+    return false;
+  if (*every < 1)
+    check_error(c, NULL, d->every->loc, "'every' takes at least 1 step, not %lld", (long long)*every);
+  return *every >= 1;
+}
+
 bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReduction *out) {
   ReductionKind kind = d->kind == DECL_UNTIL ? REDUCE_UNTIL : REDUCE_VALUE;
   out->head =
@@ -105,12 +113,7 @@ bool check_reduction(Checker *c, const Decl *d, const Box *over, CheckedReductio
   out->body = accumulated(c, check_in(c, d->value, NULL, ALLOW_BODY, "a reduction"), &out->head.type);
   c->in_reduction = false;
   c->region = NULL;
-  if (!check_const_int(c, d->every, NULL, "the number of steps after 'every'", &out->head.every) ||
-      out->body->kind == EXPR_BAD)
-    return false;
-  if (out->head.every < 1)
-    check_error(c, NULL, d->every->loc, "'every' takes at least 1 step, not %lld", (long long)out->head.every);
-  return out->head.every >= 1;
+  return check_every(c, d, &out->head.every) && out->body->kind != EXPR_BAD;
 }
 
 Expr *check_stop(Checker *c, const Decl *d, Symbol *s) {

@@ -24,8 +24,7 @@ struct Arena {
   Arena *scratch;
 };
 
-/* The C heap as a ReallocFn. */
-static void *heap_realloc(void *user, void *p, size_t size) {
+void *heap_realloc(void *user, void *p, size_t size) {
   (void)user;
   if (size == 0) {
     free(p);

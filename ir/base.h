@@ -25,6 +25,8 @@ enum { MAX_RANK = 3 };
 typedef struct Arena Arena;
 /* Reallocates `p` (NULL = new) to `size` bytes (0 = free, returns NULL); returns NULL when out of memory. */
 typedef void *(*ReallocFn)(void *user, void *p, size_t size);
+/* The C heap as one. */
+void *heap_realloc(void *user, void *p, size_t size);
 
 /* Makes an empty arena that takes its memory from `fn` (NULL: the C heap). NULL when out of memory. Free with
  * arena_free. */

@@ -513,3 +513,14 @@ static int64_t bytes_before(const Kernel *k, int n) {
 
 int64_t kernel_shared_bytes(const Kernel *k) { return bytes_before(k, k->narrays); }
 int64_t kernel_array_offset(const Kernel *k, int array) { return bytes_before(k, kernel_storage(k, array)); }
+
+void host_swap(const HostSeq *seq, int from, int32_t *at) {
+  for (int i = from; i < seq->nops; i++) {
+    const HostOp *op = &seq->ops[i];
+    if (op->kind != HOST_SWAP)
+      continue;
+    int32_t t = at[op->a];
+    at[op->a] = at[op->b];
+    at[op->b] = t;
+  }
+}

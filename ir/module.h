@@ -470,5 +470,7 @@ int kernel_storage(const Kernel *k, int array);
  * array `array` starts. */
 int64_t kernel_shared_bytes(const Kernel *k);
 int64_t kernel_array_offset(const Kernel *k, int array);
+/* Makes the swaps of sequence `seq` from its op number `from` on in at[buffer], what the buffers stand for. */
+void host_swap(const HostSeq *seq, int from, int32_t *at);
 
 #endif

@@ -145,14 +145,7 @@ static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
   mark_slots(q, seq, true, false, slots);
   for (int b = 0; b < m->nbuffers; b++)
     at[b] = q->slot_of_buffer[b];
-  for (int i = last_launch(seq); i < seq->nops; i++) {
-    const HostOp *op = &seq->ops[i];
-    if (op->kind != HOST_SWAP)
-      continue;
-    int32_t t = at[op->a];
-    at[op->a] = at[op->b];
-    at[op->b] = t;
-  }
+  host_swap(seq, last_launch(seq), at);
   for (int b = 0; b < m->nbuffers; b++)
     if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0)
       out[m->buffers[b].field] = slots[at[b]];
