@@ -1,17 +1,6 @@
 /* warps-shape.c: the sizes of a tile of time over warps, and what they come to. */
 #include "passes/launch/warps.h"
-
-/* A core's blocks have no more warps together: each then has the registers that it needs. */
-enum { MOST_WARPS = 12 };
-
-/* Operations of a loop's body at most: longer ones run out of the instruction cache. */
-enum { LONG_BODY = 1000 };
-
-/* Roots and quotients that are tested together, at most (pass range-guards). */
-enum { MOST_TESTED = 32 };
-
-/* Rows after which what is kept is back in its places, at most: where it is kept longer it is moved. */
-enum { LONGEST_ROUND = 4 };
+#include "passes/plan/tuning.h"
 
 int warps_smallest(const WarpLevel *e) {
   int least = 8;
@@ -53,8 +42,8 @@ static bool is_single_sum(const WarpLevel *e) { return e->sums && e->n == 1 && e
  * loop does not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
 static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) {
   int32_t V = e->sums && warps_smallest(e) == 4 && all > 2 ? 1 : all;
-  while ((e->sums || V > LONGEST_ROUND) && V > 1 &&
-         (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > LONG_BODY))
+  while ((e->sums || V > tuning.pipeline_round) && V > 1 &&
+         (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > tuning.pipeline_body))
     V--;
   return V;
 }
@@ -65,7 +54,7 @@ static int32_t round_of(const WarpLevel *e) {
   int32_t most = 0;
   for (int v = 0; v < e->nvalues; v++)
     most = warps_kept(e, v) > most ? warps_kept(e, v) : most;
-  return most + 1 > LONGEST_ROUND ? 2 : most + 1 < 2 ? 2 : most + 1;
+  return most + 1 > tuning.pipeline_round ? 2 : most + 1 < 2 ? 2 : most + 1;
 }
 
 /* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve what a group costs. */
@@ -109,11 +98,14 @@ int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w) {
  * where more is kept ptxas finds others for them. */
 static int32_t waiting_registers(const WarpLevel *e, const WarpShape *w) {
   int32_t roots = w->X * warps_roots(e);
-  return e->nfields > 1 || warps_largest(e) > 4 ? 0 : 2 * (roots < MOST_TESTED ? roots : MOST_TESTED);
+  return e->nfields > 1 || warps_largest(e) > 4
+             ? 0
+             : 2 * (roots < tuning.guarded_roots ? roots : (int32_t)tuning.guarded_roots);
 }
 
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
-  return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + waiting_registers(e, w) + 30;
+  return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + waiting_registers(e, w) +
+         (int32_t)tuning.pipeline_registers;
 }
 
 int32_t warps_strips(const WarpLevel *e, const WarpShape *w) {
@@ -132,6 +124,7 @@ int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape 
   int64_t by_registers = t->registers_per_core / ((int64_t)(registers + 7) / 8 * 8 * threads),
           by_shared = t->shared_per_core / (warps_shared_bytes(e, w) + 1024);
   int64_t blocks = by_registers < by_shared ? by_registers : by_shared;
-  blocks = blocks < MOST_WARPS / w->W ? blocks : MOST_WARPS / w->W;
+  int64_t most = (int64_t)tuning.pipeline_warps / w->W;
+  blocks = blocks < most ? blocks : most;
   return (int32_t)(blocks < 1 ? 1 : blocks);
 }

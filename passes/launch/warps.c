@@ -2,6 +2,7 @@
  * other. Every operation has the operands that it has in the program, so results do not change by a bit: nothing is
  * reassociated. */
 #include "passes/launch/warps.h"
+#include "passes/plan/tuning.h"
 
 /* A level in the making; why: it does not fit. */
 typedef struct Making {
@@ -402,15 +403,12 @@ const WarpLevel *warps_level(const Module *m, const char **why) {
   return k.e;
 }
 
-/* Instructions of a quotient or a root. */
-enum { LONG_OPERATION = 25 };
-
 int warps_operations(const WarpLevel *e) {
   int n = 0;
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
     if (x->kind == WARP_OP && x->wanted && !x->free)
-      n += x->op->code == OP_DIV || x->op->code == OP_SQRT ? LONG_OPERATION : x->op->code != OP_MUL;
+      n += x->op->code == OP_DIV || x->op->code == OP_SQRT ? (int)tuning.pipeline_root : x->op->code != OP_MUL;
   }
   return n;
 }

@@ -35,7 +35,9 @@ static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2
 
 /* How many times as much as others cost the rows before and behind a strip: all their cells are tested, where they are
  * not images. */
-static int64_t end_cost(const WarpKernel *k) { return k->e->wraps[0] || !warps_any_rims(k) ? 1 : 3; }
+static int64_t end_cost(const WarpKernel *k) {
+  return k->e->wraps[0] || !warps_any_rims(k) ? 1 : (int64_t)tuning.strip_end;
+}
 
 void warps_measure(WarpKernel *k) {
   const Module *m = k->e->m;
