@@ -147,7 +147,7 @@ typedef struct LaunchWork {
  * sequence, but that under "naive" a stencil of several targets may be one launch with several kernels. */
 LaunchWork *launch_works(const TargetInfo *t, const Module *m, const Schedule *s, int *count);
 
-/* ---------------------------------------------------------------- model.c */
+/* ---------------------------------------------------------------- model.c, and judge.c for it */
 
 /* Blocks and warps (waves) that a core holds at once, the most warps that it can hold, and what keeps it from holding
  * more blocks: "threads", "registers", "shared memory" or "blocks". */
