@@ -207,13 +207,15 @@ static const Op *same_fork(const Emit *e, const Op *op) {
 /* Was if `op` emitted with the one before it? */
 static bool is_joined(const Emit *e, const Op *op) { return op->prev && same_fork(e, op->prev) == op; }
 
-/* Keeps LLVM from moving what chooses between old and new values, and all before it, behind the branch to the stores in
- * `arm`: what it is made of would stay alive until there. */
-static void settle_stored(Emit *e, const Block *arm) {
-  for (const Op *op = arm->first; op && e->target->settle; op = op->next)
-    for (int i = 0; (op->code == OP_STORE || op->code == OP_VSTORE) && i < op_elements(op); i++) {
-      const Value *v = op->operands[i];
-      bool chosen = v->def && v->def->code == OP_SELECT && v->def->parent != arm;
+/* Keeps LLVM from moving what chooses between old and new values, and all before it, behind the branch of if `op` to
+ * their stores: what it is made of would stay alive until there. What comes from about the block of `op` stays as it
+ * is, for not all that use it are behind `op`. */
+static void settle_stored(Emit *e, const Op *op) {
+  const Block *arm = op->blocks[0];
+  for (const Op *to = arm->first; to && e->target->settle; to = to->next)
+    for (int i = 0; (to->code == OP_STORE || to->code == OP_VSTORE) && i < op_elements(to); i++) {
+      const Value *v = to->operands[i];
+      bool chosen = v->def && v->def->code == OP_SELECT && v->def->parent == op->parent;
       if (chosen && v->type != TY_BOOL && type_size(v->type) >= 4)
         set_value(e, v, e->target->settle(e, emit_value(e, v)));
     }
@@ -246,7 +248,7 @@ static void emit_if(Emit *e, const Op *op) {
   LLVMBasicBlockRef start[2] = {append_block(e, "then"), append_block(e, "else")}, merge = append_block(e, "merge"),
                     last[2];
   for (const Op *o = op; o; o = same_fork(e, o))
-    settle_stored(e, o->blocks[0]);
+    settle_stored(e, o);
   LLVMValueRef fork = LLVMBuildCondBr(e->here.b, emit_value(e, op->operands[0]), start[0], start[1]);
   if (value_is_guard(op->operands[0]))
     mark_likely(e, fork);
