@@ -4,11 +4,11 @@
 
 What stc chooses against the best that a search finds, for each program, type and size, on the CUDA device.
 
-A case begins with stc's own choice, the best schedules that FILE of --start knows of it, and a few of each family at random; then what is
-one step of one knob (passes/plan/axes.def) away from the best so far is tried, until the time is over. Schedules are compiled by processes
-beside the card, which takes them in turn. At the end the choice and the three best are timed again in four rounds, and the median of those
-counts. --jit: the driver compiles for the card, and not ptxas beside it. --out keeps a row for each case, --all every schedule that was
-timed. Results are not compared with the reference: check.py does that.
+A case begins with stc's own choice, the best schedules that FILE of --start (docs/data/schedules.json) knows of it, and a few of each family
+at random; then what is one step of one knob (passes/plan/axes.def) away from the best so far is tried, until the time is over. Schedules are
+compiled by processes beside the card, which takes them in turn. At the end the choice and the three best are timed again in four rounds, and
+the median of those counts. --jit: the driver compiles for the card, and not ptxas beside it. --out keeps a row for each case, --all every
+schedule that was timed. Results are not compared with the reference: check.py does that.
 """
 import collections
 import ctypes
@@ -24,6 +24,8 @@ import sys
 import tempfile
 import threading
 import time
+
+import fit
 
 
 def option(name, default):
@@ -41,6 +43,7 @@ PTXAS = "/usr/local/cuda/bin/ptxas" if os.path.exists("/usr/local/cuda/bin/ptxas
 CPU = option("mcpu", "sm_90")
 JIT = "--jit" in sys.argv
 KNOBS = ("T", "block", "elems", "chunk", "ahead")
+SAID = (*KNOBS, "tiles")
 RANDOM, KNOWN, FINALISTS, ROUNDS = 3, 3, 3, 4
 INTEGERS = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i16": ctypes.c_int16, "i8": ctypes.c_int8, "u8": ctypes.c_uint8,
             "u16": ctypes.c_uint16, "bool": ctypes.c_uint8, "f32": ctypes.c_float, "f64": ctypes.c_double}
@@ -85,12 +88,12 @@ class Case:
 def words(schedule):
     """A schedule as options in words: its family and knobs."""
     family = re.search(r"(?:-schedule=)?(\w+)", schedule.replace("-schedule=", ""))[1]
-    return family, {k: v for k, v in re.findall(r"(\w+)=(\S+)", schedule) if k in KNOBS}
+    return family, {k: v for k, v in re.findall(r"(\w+)=(\S+)", schedule) if k in SAID}
 
 
 def options(family, knobs):
     """The options that ask for it."""
-    return " ".join(["-schedule=" + family] + ["-%s=%s" % (k, knobs[k]) for k in KNOBS if k in knobs])
+    return " ".join(["-schedule=" + family] + ["-%s=%s" % (k, knobs[k]) for k in SAID if k in knobs])
 
 
 def number(word):
@@ -406,15 +409,16 @@ class Search:
                         break
 
 
-def finals(cuda, cases):
-    """Times the choice and the best of each case anew, one after the other."""
+def finals(cuda, cases, end):
+    """Times the choice and the best of each case anew, one after the other, in as many rounds as end by then; in one at least."""
     finalists = [(c, s) for c in cases if c.default for s in dict.fromkeys([c.default, *c.best(FINALISTS)])]
     for c, s in finalists:
         c.made[s] = []
     for r in range(ROUNDS):
         random.Random(r).shuffle(finalists)
         for c, s in finalists:
-            timed(cuda, c, s)
+            if r == 0 or time.monotonic() < end:
+                timed(cuda, c, s)
     for c in cases:
         last = {s for k, s in finalists if k is c}
         c.final = {s: statistics.median(c.made[s]) for s in last}
@@ -444,8 +448,7 @@ def known_rows(path):
     """{case: its best schedules} of a file with rows."""
     if not path:
         return {}
-    with open(path, encoding="utf-8") as f:
-        rows = json.load(f)["rows"]
+    rows = fit.rows_of(path)
     found = collections.defaultdict(dict)
     for r in rows:
         if r.get("gpts"):
@@ -474,7 +477,7 @@ def main():
         threads = [threading.Thread(target=search.work, args=(folder,), daemon=True) for _ in range(int(option("jobs", str(os.cpu_count() - 1))))]
         for t in threads:
             t.start()
-        reserve = min(4, seconds / 4) + 0.03 * len(cases) * ROUNDS * (FINALISTS + 1)
+        reserve = min(8, seconds / 4) + 0.02 * len(cases) * ROUNDS * (FINALISTS + 1)
         while time.monotonic() - begin < seconds - reserve and any(c.waiting for c in cases):
             try:
                 search.take(cuda, *search.compiled.get(timeout=1))
@@ -485,7 +488,7 @@ def main():
             t.join()
     everything = [{**dict(zip(("program", "type", "size"), c.key)), "schedule": s, "gpts": round(statistics.median(v), 2)} for c in cases
                   for s, v in c.made.items()]
-    finals(cuda, cases)
+    finals(cuda, cases, begin + seconds - 1)
     rows = list(rows_of(cases))
     for path, what in ((option("out", ""), rows), (option("all", ""), everything)):
         if path:
