@@ -14,11 +14,12 @@
  * tuning.enough_roots or something else touches the same memory, so that the cells of a thread come together. What
  * needs no test: constants, and roots of what was tested. A test is for tuning.guarded_roots at most: all operands wait
  * for it. Where roots of roots of roots are computed, more than tuning.root_levels (as iterations do: their corrections
- * become tiny), a test for all would often fail, and they stay as they are. So they do where the tests would be more
- * instructions than those that roots and quotients make by themselves. */
+ * become tiny), a test for all would often fail, and they stay as they are, but for their ends (root-ends.c). So they
+ * do where the tests would be more instructions than those that roots and quotients make by themselves. */
 #include <math.h>
 
 #include "passes/analysis.h"
+#include "passes/kernel/root-ends.h"
 #include "passes/plan/tuning.h"
 #include "passes/registry.h"
 
@@ -42,6 +43,8 @@ typedef struct Batch {
   int32_t nwaiting;
   Op **waiting;
   int64_t guards, guarded; /* in all */
+  int32_t nleft;
+  Op **left; /* the roots and quotients that are deep, and those that these are made of */
 } Batch;
 
 static bool is_slow(const Batch *g, const Value *v) { return v->id >= 0 && v->id < g->n && g->slow[v->id]; }
@@ -322,6 +325,14 @@ static bool is_deep(const Batch *g, const Op *op) {
   return deep;
 }
 
+/* Leaves the roots and quotients of the batch as they are, but for their ends (root-ends.c). */
+static void leave(Batch *g) {
+  for (int i = 0; i < g->nops; i++)
+    if (is_root(g, g->ops[i]))
+      ARENA_PUSH(g->arena, g->left, g->nleft, g->ops[i]);
+  clear(g);
+}
+
 /* Takes one op of block `b` into the batch, or ends that before it: for a nested block, an op other than a store that
  * has an effect and needs a value of the batch, one that could see that a store waits, and a root too many; a store
  * waits while the roots are few, since what is stored takes registers until then. */
@@ -334,7 +345,9 @@ static void pass_op(Batch *g, Block *b, Op *op) {
   if (pure && is_deep(g, op)) {
     g->deep[op->results[0]->id] = true;
     if (depends(g, op))
-      root ? clear(g) : flush(g, b, op);
+      root ? leave(g) : flush(g, b, op);
+    if (root)
+      ARENA_PUSH(g->arena, g->left, g->nleft, op);
   } else if (waits)
     ARENA_PUSH(g->arena, g->waiting, g->nwaiting, op);
   else if (pure && (root || depends(g, op)))
@@ -368,7 +381,10 @@ Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o)
                .exact = ARENA_ARRAY(c->arena, Value *, values + 1),
                .by = ARENA_ARRAY(c->arena, Value *, values + 1)};
     guard_block(&g, m->kernels[i].body);
-    if (g.guards)
+    for (int k = 0; k < g.nleft; k++)
+      if (g.left[k]->code == OP_DIV)
+        ease_quotient(c->arena, g.left[k]);
+    if (g.guards || g.nleft)
       simplify_kernel(c, m, &m->kernels[i]);
     pass_stat(c, g.guards, "range-guards", "tests in kernel %s", m->kernels[i].name);
     pass_stat(c, g.guarded, "range-guards", "roots and quotients that these are for in kernel %s", m->kernels[i].name);
