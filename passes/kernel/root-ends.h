@@ -4,10 +4,8 @@
 
 #include "ir/ir.h"
 
-/* Is `v` a number that is ranged as it is, by its type's range? What note_test asks of constants. */
-bool root_constant_is_ranged(const Value *v);
-/* Makes quotient `op` one that keeps its operands from where quotients take long, as far as that is known to be worth
- * it; its result is the same to the bit, whatever they are. New values have no numbers. */
+/* Makes quotient `op`, if it is of f32, one that keeps its operands from where quotients take long, as far as that is
+ * known to be worth it; its result is the same to the bit, whatever they are. New values have no numbers. */
 void ease_quotient(Arena *a, Op *op);
 
 #endif

@@ -1,12 +1,14 @@
 /* warps-hold.c: what the first and the last warp of a pipeline alone need from group to group is held in shared memory
- * where a step has several fields: what these keep leaves no registers for it, in any warp, and what ptxas would put
- * by in local memory has a cache of few KiB beside so much shared memory. */
+ * where registers are short: where more is kept than a tile of one field may keep. What ptxas would put by in local
+ * memory has a cache of few KiB beside so much shared memory. Where they are not it is slower, for these two warps have
+ * the most to do. */
 #include "passes/lower/warps.h"
+#include "passes/plan/tuning.h"
 
 void warps_make_held(WarpKernel *k) {
   const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
-  k->held =
-      k->bulk && k->e->nfields > 1 ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
+  bool is_short = k->bulk && warps_registers(k->e, &k->w) > tuning.warps_registers;
+  k->held = is_short ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
 }
 
 /* The indices of number `i` of `what`. */
