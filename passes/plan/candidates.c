@@ -99,12 +99,28 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         add_rows(q, out, s, axes, of);
 }
 
+/* Adds walks of planes of blocks like those of `s` that have so many lines and cells a thread, and planes. */
+static void add_lines(const PlanQuery *q, PlanCandidates *out, Schedule s, const PlanLaunch *of) {
+  static const int32_t lines[] = {1, 2, 3, 4, 5, 6, 8, 9, 0}, wide[] = {2, 4, 0}, rows[] = {0, 32, 64, 128, -1};
+  for (const int32_t *e = lines; *e; e++)
+    for (const int32_t *v = wide; *v; v++)
+      for (const int32_t *chunk = rows; *chunk >= 0; chunk++) {
+        s.elems[1] = *e;
+        s.elems[2] = *v;
+        if (stream_width(of->p, &s, 1) < 1 || stream_width(of->p, &s, 2) < 1)
+          continue;
+        s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, of->p, &s) : 1;
+        s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(of->p, &s, q->want.size);
+        s.chunk = *chunk ? *chunk : stream_rows(q->t, of->p, &s, q->want.size);
+        add(q, out, &s, of);
+      }
+}
+
 /* Adds the walks of planes of launch `l` of T steps on a grid that is not small: many shapes, some of which waste fewer
  * lanes, lines and blocks of its extents than the usual one; the rows of each are those that fill the cores best. For
  * f64 and long equations none was measured that is better than the usual one: these are for people alone. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
-  static const int32_t high[] = {8, 10, 12, 14, 16, 0}, lines[] = {1, 2, 3, 4, 5, 6, 8, 9, 0}, wide[] = {2, 4, 0},
-                       rows[] = {0, 32, 64, 128, -1};
+  static const int32_t high[] = {8, 10, 12, 14, 16, 0}, lanes[] = {32, 16, 0};
   Schedule open = q->want, s;
   open.family = FAMILY_STREAM;
   if (schedule_walk(q->c, &open, l, T, &s))
@@ -113,18 +129,11 @@ static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l,
   if ((of->words > 1 || stream_code(l) > tuning.short_equation * T) && !q->all)
     return;
   for (const int32_t *w = high; *w; w++)
-    for (const int32_t *e = lines; *e; e++)
-      for (const int32_t *v = wide; *v; v++)
-        for (const int32_t *chunk = rows; *chunk >= 0; chunk++) {
-          s.block[1] = *w;
-          s.elems[1] = *e;
-          s.elems[2] = *v;
-          if (stream_width(of->p, &s, 1) < 1 || stream_width(of->p, &s, 2) < 1)
-            continue;
-          s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(of->p, &s, q->want.size);
-          s.chunk = *chunk ? *chunk : stream_rows(q->t, of->p, &s, q->want.size);
-          add(q, out, &s, of);
-        }
+    for (const int32_t *x = lanes; *x; x++) {
+      s.block[1] = *w * WARP_LANES / *x;
+      s.block[2] = *x;
+      add_lines(q, out, s, of);
+    }
 }
 
 /* Adds the tiles of T steps in the family asked for. */

@@ -39,7 +39,7 @@ void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
     k->dropped = t.why;
     return;
   }
-  k->seconds = t.seconds;
+  k->seconds = plan_untold(q, k) * t.seconds;
   k->time.bound = t.bound;
   k->spilled = t.spilled;
 }

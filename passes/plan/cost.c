@@ -98,6 +98,8 @@ static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Sc
   n->blocks = (double)((q->want.size[0] + width[0] - 1) / width[0]);
   for (int d = 1; d < q->rank; d++)
     n->blocks *= (double)stream_tiles(p, s, d, q->want.size[d]);
+  if (stream_begins_slowly(p, s) && (n->blocks > q->t->cores || s->chunk < tuning.long_walk))
+    return "so few warps are slow to begin: that pays for long walks only, all of which are there at once";
   n->rows = q->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last);
   n->lines = q->rank > 2 ? s->elems[1] : 1;
   n->cells = n->lines * s->elems[x];
@@ -229,6 +231,11 @@ static bool fills_cores(const PlanQuery *q) {
   return q->rank == MAX_RANK && q->points >= tuning.large_grid[q->rank - 1];
 }
 
+double plan_untold(const PlanQuery *q, const PlanCandidate *k) {
+  bool narrow = q->rank == MAX_RANK && k->of->p && k->s.ahead > 1 && k->s.elems[2] * k->of->words * 4 < VECTOR_BYTES;
+  return narrow ? tuning.narrow_copies : 1;
+}
+
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   TileCount n;
   k->dropped = plan_count(q, k, &n);
@@ -236,5 +243,5 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
     return;
   LaunchLoad load = plan_load(&n);
   k->time = fills_cores(q) ? model_launch(q->t, &load) : few_time(q, &n);
-  k->seconds = k->time.seconds / k->s.T;
+  k->seconds = plan_untold(q, k) * k->time.seconds / k->s.T;
 }

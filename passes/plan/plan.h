@@ -148,6 +148,9 @@ typedef struct TileCount {
 const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *out);
 /* What the model is told of a launch of such tiles. */
 LaunchLoad plan_load(const TileCount *n);
+/* Of the time that is estimated, what candidate `k` takes for what no estimate knows: copies that go by the first
+ * cache, for they move less than 16 bytes at a time, where planes are walked. */
+double plan_untold(const PlanQuery *q, const PlanCandidate *k);
 /* Finds k->time and k->seconds by it, or k->dropped. */
 void plan_cost(const PlanQuery *q, PlanCandidate *k);
 

@@ -16,6 +16,8 @@
 enum { MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
 /* Steps written out at most, in whose multiples walks of planes go. */
 enum { WRITTEN_OUT = 4 };
+/* Cells of a lane from which on a block of few warps is worth while. */
+enum { WIDE_CELLS = 4 };
 double stream_registers(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
@@ -62,6 +64,20 @@ static int32_t planes(const TargetInfo *t, double at_once, double across, int64_
   return best;
 }
 
+/* Rows of walks of planes by so few warps that they are slow to begin: such that all are there at once; `usual` if that
+ * is not possible. */
+static int32_t planes_at_once(double places, double across, int64_t size, int32_t usual) {
+  int64_t walks = (int64_t)(places / across);
+  int64_t rows = walks > 0 ? (size + walks - 1) / walks : INT64_MAX;
+  return rows <= tuning.most_rows_at_once ? (int32_t)rows : usual;
+}
+
+bool stream_begins_slowly(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  return rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= tuning.fewest_threads &&
+         s->elems[rank - 1] >= WIDE_CELLS;
+}
+
 /* Rows of walks of rows: the usual ones, or twice as many if that is clearly better. */
 static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double as_usual = launch_rows(t->cores, at_once, across, size, usual, more);
@@ -69,14 +85,43 @@ static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t
                                                                                                           : usual;
 }
 
+/* Blocks of walk `s` that a core holds at once. */
+static int32_t blocks_at_once(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  double registers = stream_registers(p, s);
+  return model_occupancy(t, (int64_t)s->block[0] * s->block[1] * s->block[2],
+                         registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS, stream_shared_bytes(t, p, s))
+      .blocks;
+}
+
+/* Do places in the rings by which planes come in `ahead` steps ahead follow from the steps written out? Or else is
+ * there a register for them? Where values are of two words there is none. */
+static bool has_places(const Stream *p, int32_t ahead) {
+  bool wide = false;
+  for (int f = 0; f < p->l->m->nfields; f++)
+    wide |= p->l->use[f].loaded && type_size(p->l->m->fields[f].type) > 4;
+  return !wide || p->unroll % stream_slots(p, ahead) == 0;
+}
+
+int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  Schedule few = *s, more = *s;
+  few.ahead = 2;
+  for (more.ahead = (int32_t)tuning.planes_ahead; more.ahead > few.ahead; more.ahead--)
+    if (has_places(p, more.ahead) && stream_fits(t, p, &more) &&
+        stream_keeps_ring(t, p, &more) == stream_keeps_ring(t, p, &few) &&
+        blocks_at_once(t, p, &more) == blocks_at_once(t, p, &few))
+      break;
+  return more.ahead;
+}
+
 int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size) {
   int rank = p->l->m->grid.rank;
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], more = p->halo.lo[0] + p->last;
-  double registers = stream_registers(p, s), across = columns(p, s, size);
+  int64_t more = p->halo.lo[0] + p->last;
+  double across = columns(p, s, size);
   if (t->cores < 1 ||
       (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < tuning.large_rows))
     return s->chunk;
-  Occupancy o = model_occupancy(t, threads, registers < MOST_REGISTERS ? (int32_t)registers : MOST_REGISTERS,
-                                stream_shared_bytes(t, p, s));
-  return (rank > 2 ? planes : lines)(t, o.blocks, across, size[0], more, s->chunk);
+  double at_once = blocks_at_once(t, p, s);
+  if (stream_begins_slowly(p, s))
+    return planes_at_once(t->cores * at_once, across, size[0], planes(t, at_once, across, size[0], more, s->chunk));
+  return (rank > 2 ? planes : lines)(t, at_once, across, size[0], more, s->chunk);
 }

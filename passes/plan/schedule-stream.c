@@ -72,8 +72,16 @@ static int64_t bytes_with(const Stream *p, const Schedule *s, bool rings) {
   return sum;
 }
 
+/* Is there a direct window? */
+static bool any_direct(const Stream *p) {
+  bool any = false;
+  for (int f = 0; f < p->l->m->nfields; f++)
+    any |= p->w[f][0].used && p->w[f][0].direct;
+  return any;
+}
+
 bool stream_keeps_ring(const TargetInfo *t, const Stream *p, const Schedule *s) {
-  return s->ahead > 1 && 2 * bytes_with(p, s, true) <= t->max_shared_bytes;
+  return s->ahead > 1 && any_direct(p) && 2 * bytes_with(p, s, true) <= t->max_shared_bytes;
 }
 
 int64_t stream_shared_bytes(const TargetInfo *t, const Stream *p, const Schedule *s) {
@@ -129,7 +137,6 @@ static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last)
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
  * out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
-  static const int32_t ahead[MAX_RANK] = {1, 4, 2};
   int rank = r->rank, x = rank - 1, bytes = widest_type(l);
   const Schedule *w = r->want;
   if (!r->c->target->simt) {
@@ -150,7 +157,9 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
   if (rank == 3)
     choose_planes(w, p, bytes, s);
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
-  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? ahead[x] : 1;
+  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? 4 : 1;
+  if (rank == 3 && s->ahead > 1 && !w->ahead)
+    s->ahead = stream_planes_ahead(r->c->target, p, s);
   s->tiles = w->tiles ? w->tiles : stream_tiles_kind(p, s, w->size);
   if (rank > 1 && w->size[0] && !w->chunk)
     s->chunk = stream_rows(r->c->target, p, s, w->size);
@@ -190,19 +199,26 @@ static int64_t code_of(const Stream *p, const Schedule *s) {
 }
 
 /* Words that windows may take of the registers of a thread of `s`: in rank 3 what is left of those that a block of so
- * many threads shares. */
+ * many threads shares, each scheduler's warps those of it. */
 static int64_t good_words(const Schedule *s, int rank) {
-  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2],
-          each = ALL_REGISTERS / threads - tuning.plane_registers;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2], share = tuning.schedulers * WARP_LANES,
+          each = ALL_REGISTERS / ((threads + share - 1) / share * share) - tuning.plane_registers;
   if (rank < 3 || each < tuning.good_words[rank - 1])
     return tuning.good_words[rank - 1];
-  return each < 2 * tuning.good_words[rank - 1] ? each : 2 * tuning.good_words[rank - 1];
+  return each < tuning.most_words ? each : tuning.most_words;
 }
 
-bool stream_code_is_short(const Stream *p, const Schedule *s) {
-  bool few = p->l->m->grid.rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= tuning.few_threads;
-  return code_of(p, s) <= (few ? tuning.good_code_of_few : tuning.good_code[p->l->m->grid.rank - 1]);
+/* Instructions of the steps written out that walk `s` may have at most. Few warps have registers to begin early what
+ * takes long; and lanes of four cells share more of what is counted of each. */
+static double most_code(const Stream *p, const Schedule *s) {
+  int rank = p->l->m->grid.rank;
+  int64_t threads = (int64_t)s->block[0] * s->block[1] * s->block[2];
+  if (rank < MAX_RANK || threads > tuning.few_threads)
+    return tuning.good_code[rank - 1];
+  return stream_begins_slowly(p, s) ? tuning.good_code_of_wide : tuning.good_code_of_few;
 }
+
+bool stream_code_is_short(const Stream *p, const Schedule *s) { return (double)code_of(p, s) <= most_code(p, s); }
 
 bool stream_is_comfortable(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;

@@ -67,6 +67,11 @@ double stream_registers(const Stream *p, const Schedule *s);
 /* Rows of a walk of planes for a grid of extents `size`, all but s->chunk being chosen: such that blocks fill the cores
  * in whole rounds (schedule-rounds.c). */
 int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, const int64_t *size);
+/* Is it by so few warps that planes are walked by `s`, with many cells each, that walks are slow to begin? */
+bool stream_begins_slowly(const Stream *p, const Schedule *s);
+/* Planes that the loads of walk `s` of pipeline `p` run ahead, all else of it being known: more than two as far as
+ * there is room in shared memory that nothing else would make use of. */
+int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s);
 /* Are the steps of `s` written out few enough instructions that they come fast enough? */
 bool stream_code_is_short(const Stream *p, const Schedule *s);
 /* Are there registers for the windows and, in rank 3, where threads have few, for what a long equation needs beside
