@@ -54,9 +54,9 @@ typedef struct Allocation {
 } Allocation;
 /* A stream for launches beside others, of device number `current`. It has waited for the first `seen` of the launches
  * in the main one, and for the first `copies` of the copies; `open`: it has launches that the main one has not waited
- * for. */
+ * for; `sends`: it has copies to another device that it has not. */
 typedef struct Stream {
-  bool used, open;
+  bool used, open, sends;
   int seen, copies, current;
 } Stream;
 /* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches and `copies` copies; `outs`:
@@ -425,7 +425,7 @@ static const char *send_from(void *stream) {
   if (s && s->current != rt.current)
     fault("a copy from device to device in a stream of another one");
   if (s)
-    s->open = true;
+    s->open = s->sends = true;
   return s ? "beside " : "";
 }
 
@@ -807,6 +807,10 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
     s->copies = e->copies;
   if (s && e->beside)
     s->open |= e->beside->open;
+  if (!s && e->beside && e->beside->sends) {
+    call("waits for what it sends");
+    e->beside->sends = false;
+  }
   if (e->beside)
     e->beside->open = false;
   return SUCCESS;
