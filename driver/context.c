@@ -95,7 +95,7 @@ void context_remark(StcContext *c, const char *fmt, ...) {
 /* The sink of a workspace's diagnostics. */
 static void workspace_message(void *user, const Diag *d) {
   Workspace *w = user;
-  if (!w->muted || d->kind == DIAG_ERROR)
+  if (!w->silent && (!w->muted || d->kind == DIAG_ERROR))
     context_send(w->context, d);
 }
 

@@ -17,9 +17,8 @@ struct Recording {
   Recording *next;
 };
 
-/* Do runs of the sequence differ in nothing but the buffers? Launches that take the step do, and reductions change what
- * kernels take. */
-static bool is_steady(const StcPlan *p, const HostSeq *seq) {
+/* Launches that take the step differ, and reductions change what kernels take. */
+bool plan_is_steady(const StcPlan *p, const HostSeq *seq) {
   const Module *m = p->build->code.module;
   if (m->nreductions || p->times || seq->steps < 1)
     return false;
@@ -113,7 +112,7 @@ static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording 
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
   Device *d = &p->device;
   *made = 0;
-  if (!d->kind->record || p->no_replay || most < 2 || !is_steady(p, seq))
+  if (!d->kind->record || p->no_replay || most < 2 || !plan_is_steady(p, seq))
     return STC_OK;
   Recording *r = find_recording(p, seq, most);
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;

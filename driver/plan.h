@@ -244,6 +244,8 @@ StcStatus plan_launch_in(StcPlan *p, int named, int lane);
  * differ, or it is not worthwhile. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
 void plan_forget_recordings(StcPlan *p);
+/* Do runs of the sequence differ in nothing but the buffers? */
+bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 /* A plan with its code loaded, made for the grid that the `n` params give, but without params and memory. On success
  * *out is to be freed with stc_plan_free. */
 StcStatus plan_prepare(StcProgram *program, const char *device, int n, const char *const *defines, StcPlan **out);

@@ -27,13 +27,13 @@ struct StcContext {
   bool candidates; /* -Rpass=plan: the remarks of pass plan list candidates */
 };
 
-/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors. A plan's
- * workspace has its program's as parent, whose messages it uses: they know the source text. */
+/* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`
+ * these too. A plan's workspace has its program's as parent, whose messages it uses: they know the source text. */
 typedef struct Workspace {
   StcContext *context;
   Arena *arena;
   Diags *diags;
-  bool muted;
+  bool muted, silent;
   struct Workspace *parent;
   jmp_buf *handler;
 } Workspace;

@@ -367,14 +367,20 @@ static StcStatus cuda_launch(Device *d, const Launch *l) { return gpu_launch(d, 
 /* Numbers of the driver's interface: the way to capture that lets other threads do what they like. */
 enum { CAPTURE_THREAD_LOCAL = 1 };
 
-/* Launches go to a stream that keeps them. */
-static bool cuda_record(Device *d) {
+/* Is there a stream that keeps launches? Makes it when it is first needed. */
+static bool has_capture(Device *d) {
   CudaState *s = d->state;
   if (!s->cu.capture_begin || use(d))
     return false;
   if (!s->capture && s->gpu.call.stream_create(&s->capture, 0) != 0)
-    return s->capture = NULL, false;
-  if (s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0)
+    s->capture = NULL;
+  return s->capture;
+}
+
+/* Launches go to a stream that keeps them. */
+static bool cuda_record(Device *d) {
+  CudaState *s = d->state;
+  if (!has_capture(d) || s->cu.capture_begin(s->capture, CAPTURE_THREAD_LOCAL) != 0)
     return false;
   s->gpu.stream = s->capture;
   return true;
@@ -390,6 +396,15 @@ static bool cuda_end_record(Device *d, void **kept) {
   bool made = s->cu.graph_instantiate(kept, graph, 0) == 0;
   s->cu.graph_destroy(graph);
   return made;
+}
+
+/* They go to that stream without a graph of its own: it becomes a part of another device's. */
+static StcStatus cuda_divert(Device *d, bool on) {
+  CudaState *s = d->state;
+  if (on && !has_capture(d))
+    return STC_DEVICE;
+  s->gpu.stream = on ? s->capture : s->gpu.user;
+  return STC_OK;
 }
 
 /* Launches the graph. */
@@ -440,7 +455,7 @@ static StcStatus lane_stream(Device *d, int lane, void **out) {
   StcStatus st = use(d);
   if (!st && lane != LANE_MAIN && !s->gpu.lanes[lane])
     st = check(d, s->cu.stream_create(&s->gpu.lanes[lane], GPU_STREAM_NON_BLOCKING, lane - LANES), "making a stream");
-  *out = lane == LANE_MAIN ? s->gpu.user : s->gpu.lanes[lane];
+  *out = lane == LANE_MAIN ? s->gpu.stream : s->gpu.lanes[lane];
   return st;
 }
 
@@ -458,7 +473,7 @@ static StcStatus cuda_mark(Device *d, int lane) {
 static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   CudaState *s = d->state, *o = other->state;
   bool same =
-      lane == of && (d == other || (lane == LANE_MAIN && s->context == o->context && s->gpu.user == o->gpu.user));
+      lane == of && (d == other || (lane == LANE_MAIN && s->context == o->context && s->gpu.stream == o->gpu.stream));
   void *stream;
   StcStatus st = lane_stream(d, lane, &stream);
   return st || same ? st : check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
@@ -623,6 +638,7 @@ const DeviceKind device_cuda = {
     .record = cuda_record,
     .end_record = cuda_end_record,
     .replay = cuda_replay,
+    .divert = cuda_divert,
     .forget = cuda_forget,
     .inspect = gpu_inspect,
     .launch = cuda_launch,

@@ -82,6 +82,9 @@ typedef struct DeviceKind {
   bool (*record)(Device *d); /* from now on launches are kept, not made; NULL, or false: the device cannot */
   bool (*end_record)(Device *d, void **kept); /* until now. False: it cannot */
   StcStatus (*replay)(Device *d, void *kept); /* makes the launches that were kept */
+  /* Lane 0 stands, or no longer stands, for one that joins what another device keeps, once it follows a mark of that
+   * one's; NULL: devices cannot keep anything together. */
+  StcStatus (*divert)(Device *d, bool on);
   void (*forget)(Device *d, void *kept);
   StcStatus (*use_stream)(Device *d, void *stream);  /* all that follows goes to the caller's; NULL: there are none */
   StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */

@@ -28,8 +28,7 @@ static void name_part(const StcPlan *p, int i) {
             s->part[i].plan->device.description);
 }
 
-/* Has all parts make `steps` steps; early: an exchange follows at once. */
-static StcStatus run_parts(StcPlan *p, int64_t steps, bool early) {
+StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early) {
   Split *split = p->split;
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
@@ -68,7 +67,13 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   bool can = split->ranks ? mpi_flows(p) : split->transport->early != NULL;
   StcStatus s = STC_OK;
-  for (int64_t left = steps, n; left > 0 && (!s || split->net); left -= n) {
+  for (int64_t left = steps, n, made; left > 0 && (!s || split->net); left -= n) {
+    made = 0;
+    if (can && !s && !split->age)
+      s = split_replay(p, left / split->every, &made);
+    n = made * split->every;
+    if (made)
+      continue;
     n = left < split->every ? left : split->every;
     if (split->age && split->age + n > split->every)
       s = exchange(p, s, false);
@@ -76,7 +81,7 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
     if (s)
       split->age += n;
     else
-      s = run_parts(p, n, early);
+      s = split_run_parts(p, n, early);
     if (early && (!s || split->net))
       s = exchange(p, s, !s);
   }

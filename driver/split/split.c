@@ -385,6 +385,7 @@ void split_close(StcPlan *p) {
   if (s->transport && s->transport->close)
     s->transport->close(p);
   mpi_close(p);
+  split_forget_periods(p);
   watching_close(p);
   ghosts_close(p);
   for (int i = s->begin; i < s->end && s->part; i++)

@@ -8,6 +8,7 @@
  *   whole.c         fields of the whole grid to the parts and back
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
+ *   split-replay.c  periods of it that GPUs keep and make in one go
  *   evaluate.c      reductions and probes where no rank has the whole grid
  *   ranks.c         the interface of plans over several processes, fields of parts
  *   net.c           joining the ranks of a run
@@ -117,13 +118,15 @@ struct Split {
   Transfer *transfers;      /* of all fields that steps change */
   FieldTransfers *of_field; /* by field, of those that were asked for */
   const Transport *transport;
-  const char *by;    /* the transport that was asked for; NULL: none */
-  const char *why;   /* not nccl between ranks; NULL: it is, or was not looked for */
-  void *state;       /* the transport's */
-  bool broken;       /* ways to other parts were given up: it cannot go on */
-  void *ranks;       /* transport-mpi.c's */
-  double evaluating; /* seconds of the run in reductions and probes, where no rank has the whole grid */
-  double exchanged;  /* seconds in exchanges of the run with other ranks, from the end of the steps before */
+  const char *by;         /* the transport that was asked for; NULL: none */
+  const char *why;        /* not nccl between ranks; NULL: it is, or was not looked for */
+  void *state;            /* the transport's */
+  bool broken;            /* ways to other parts were given up: it cannot go on */
+  void *ranks;            /* transport-mpi.c's */
+  struct Period *periods; /* split-replay.c's */
+  bool no_replay;         /* periods cannot be kept */
+  double evaluating;      /* seconds of the run in reductions and probes, where no rank has the whole grid */
+  double exchanged;       /* seconds in exchanges of the run with other ranks, from the end of the steps before */
 };
 
 /* How cells get from part to part of this rank. All report errors to the plan `p`, which has the parts. */
@@ -233,6 +236,13 @@ int net_cores(Net *net);
 void net_message(Net *net, int peer, bool send, void *data, size_t size);
 /* Is this the rank that has the whole grid? */
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
+/* Has all parts of this rank make `steps` steps; early: an exchange follows at once. (split-run.c) */
+StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early);
+/* Makes up to `most` periods, as many steps as there are from one exchange to the next and the exchange behind them, by
+ * what the devices keep of such; *made of them: none if they cannot, or it is not worthwhile. No steps have been made
+ * since the last exchange. */
+StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made);
+void split_forget_periods(StcPlan *p);
 /* Has part `i` make `steps` steps; early: transport->early follows at once. */
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, bool early);
 /* Has cells_are_there and cells_are_free say of part `i` of this rank what they will behind windows_run of as many

@@ -33,6 +33,7 @@ enum {
   MAX_MODULES = 16,
   MAX_GRAPHS = 16,
   MAX_STREAMS = 128,
+  MAX_CAPTORS = 4,
   MAX_OUT = 16,
   MAX_NODES = 4096
 };
@@ -52,12 +53,24 @@ typedef struct Allocation {
   size_t size;
   int copied;
 } Allocation;
+/* A stream's part in a capture: is it in, by its origin or a wait; what was put into it, and how much of that another
+ * stream of the capture has waited for. */
+typedef struct Capture {
+  bool in;
+  int made, joined;
+} Capture;
+/* A stream that launches are captured on. */
+typedef struct Captor {
+  bool used;
+  Capture capture;
+} Captor;
 /* A stream for launches beside others, of device number `current`. It has waited for the first `seen` of the launches
  * in the main one, and for the first `copies` of the copies; `open`: it has launches that the main one has not waited
  * for; `sends`: it has copies to another device that it has not. */
 typedef struct Stream {
   bool used, open, sends;
   int seen, copies, current;
+  Capture capture;
 } Stream;
 /* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches and `copies` copies; `outs`:
  * after so many copies to the host. */
@@ -65,6 +78,8 @@ typedef struct Event {
   bool used;
   Stream *beside;
   int front, current, copies, outs;
+  Capture *capture; /* of the stream that it was recorded in while that was captured; NULL: it was not */
+  int made;
 } Event;
 /* A copy to the host in a stream, number `number`. It is made when somebody waits for an event behind it. */
 typedef struct Out {
@@ -89,7 +104,8 @@ static char contexts[MOST_DEVICES];
 /* All devices together, in the state that the calls have brought them to. current: the current context's device, from 1
  * on; modules: the same of the context that each was loaded in, 0: it is none. */
 static struct {
-  bool started, stream, capturing, broken;
+  bool started, capturing, broken, invalid; /* invalid: what is captured */
+  Captor captors[MAX_CAPTORS], *origin;
   int current;
   int launches, front; /* front: those that are not beside others */
   Stream beside[MAX_STREAMS];
@@ -417,11 +433,71 @@ int cuCtxEnablePeerAccess(void *context, unsigned flags) {
                                                                                : SUCCESS;
 }
 
+/* The stream that launches are captured on that `stream` is, or NULL. */
+static Captor *captor(void *stream) {
+  Captor *c = stream;
+  return c >= rt.captors && c < rt.captors + MAX_CAPTORS && c->used ? c : NULL;
+}
+
+/* What the stream has in captures, NULL: it is none for that. */
+static Capture *capture_of(void *stream) {
+  Captor *c = captor(stream);
+  Stream *b = beside_stream(stream);
+  return c ? &c->capture : b ? &b->capture : NULL;
+}
+
+/* Notes that something is put into the stream. */
+static void note_capture(void *stream) {
+  Capture *c = rt.capturing ? capture_of(stream) : NULL;
+  if (c)
+    c->made++;
+}
+
+/* The stream waits for the event: both are of one capture, or none is. False: it is neither. */
+static bool wait_captured(void *stream, const Event *e) {
+  Capture *c = capture_of(stream);
+  if (!rt.capturing || !c)
+    return true;
+  if (!e->capture)
+    return !c->in;
+  c->in = true;
+  c->made++;
+  if (e->capture != c && e->capture->joined < e->made)
+    e->capture->joined = e->made;
+  return true;
+}
+
+/* Has the stream that began the capture waited for all others that are in it? Ends it for them. */
+static bool all_joined(void) {
+  bool all = true;
+  for (int i = 0; i < MAX_STREAMS + MAX_CAPTORS; i++) {
+    Capture *c = i < MAX_STREAMS ? &rt.beside[i].capture : &rt.captors[i - MAX_STREAMS].capture;
+    all = all && (!c->in || c == &rt.origin->capture || c->joined == c->made);
+    *c = (Capture){0};
+  }
+  for (int i = 0; i < MAX_EVENTS; i++)
+    rt.events[i].capture = NULL;
+  return all;
+}
+
+/* Makes the launch, or adds it to the graph that is being captured. */
+static int keep_launch(const char *line) {
+  if (!rt.capturing)
+    return call("%s", line), SUCCESS;
+  if (rt.captured->n == MAX_NODES)
+    return fault("more launches in a graph than the stand-in keeps");
+  rt.captured->lines[rt.captured->n++] = strdup(line);
+  return SUCCESS;
+}
+
 /* What the line of a copy from device to device in that stream begins with. */
 static const char *send_from(void *stream) {
   Stream *s = beside_stream(stream);
-  if (!s && !is_main(stream))
+  if (!s && !is_main(stream) && !captor(stream))
     fault("a copy from device to device in no stream");
+  if (rt.capturing && !capture_of(stream))
+    fault("a copy from device to device beside the capture");
+  note_capture(stream);
   if (s && s->current != rt.current)
     fault("a copy from device to device in a stream of another one");
   if (s)
@@ -430,7 +506,11 @@ static const char *send_from(void *stream) {
 }
 
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t size, void *stream) {
-  call("%speer %zu", send_from(stream), size);
+  if (rt.capturing && to_fail("captured cuMemcpyPeerAsync"))
+    return rt.invalid = true, LAUNCH_FAILED;
+  char line[80];
+  snprintf(line, sizeof line, "%speer %zu", send_from(stream), size);
+  keep_launch(line);
   if (!is_context(to_context) || !is_context(from_context) || !find(to, size) || !find(from, size) ||
       (to < from + size && from < to + size))
     return fault("cuMemcpyPeerAsync of %zu bytes", size);
@@ -464,7 +544,9 @@ static bool side_is_good(const PeerSide *s, const PeerCopy *c) {
 }
 
 int cuMemcpy3DPeerAsync(const PeerCopy *c, void *stream) {
-  call("%speer %zux%zux%zu", send_from(stream), c->depth, c->height, c->width);
+  char line[80];
+  snprintf(line, sizeof line, "%speer %zux%zux%zu", send_from(stream), c->depth, c->height, c->width);
+  keep_launch(line);
   if (!c->width || !c->height || !c->depth || !side_is_good(&c->from, c) || !side_is_good(&c->to, c))
     return fault("cuMemcpy3DPeerAsync of %zu x %zu x %zu", c->depth, c->height, c->width);
   for (size_t z = 0; z < c->depth; z++)
@@ -598,16 +680,6 @@ static bool describe(const Kernel *k, const unsigned grid[3], const unsigned blo
   return true;
 }
 
-/* Makes the launch, or adds it to the graph that is being captured. */
-static int keep_launch(const char *line) {
-  if (!rt.capturing)
-    return call("%s", line), SUCCESS;
-  if (rt.captured->n == MAX_NODES)
-    return fault("more launches in a graph than the stand-in keeps");
-  rt.captured->lines[rt.captured->n++] = strdup(line);
-  return SUCCESS;
-}
-
 /* Is there a launch beside others on the device that the main stream has not waited for? */
 static bool is_open(void) {
   for (int i = 0; i < MAX_STREAMS; i++)
@@ -622,7 +694,10 @@ static int launch_beside(Stream *s, const Kernel *k, const char *line) {
   char beside[800];
   if (s->seen < rt.front - 1 && s->current == rt.current)
     return fault("%s: does not wait for what was launched before", k->name);
+  if (rt.capturing && !s->capture.in)
+    return fault("%s: beside what is captured", k->name);
   s->open = true;
+  note_capture(s);
   snprintf(beside, sizeof beside, "beside %s", line);
   return keep_launch(beside);
 }
@@ -645,13 +720,14 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return INVALID_VALUE;
   if (beside_stream(stream))
     return launch_beside(stream, k, line);
-  if (!is_main(stream) && (stream != &rt.stream || !rt.capturing))
+  if (!is_main(stream) && (!rt.capturing || !captor(stream) || !captor(stream)->capture.in))
     return fault("%s: a stream that does not capture", k->name);
   if (is_main(stream) && rt.capturing)
     return fault("%s: launched beside the capture", k->name);
   if (is_open())
     return fault("%s: does not wait for what was launched beside others", k->name);
   rt.front++;
+  note_capture(stream);
   if (stream == &standin_stream)
     memmove(line + 5, line, strlen(line) + 1), memcpy(line, "user ", 5);
   return keep_launch(line);
@@ -671,11 +747,10 @@ int cuStreamCreate(void **stream, unsigned flags) {
   for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
     if (!rt.beside[i].used)
       return rt.beside[i] = (Stream){.used = true, .current = rt.current}, *stream = &rt.beside[i], SUCCESS;
-  if (rt.stream || flags)
-    return fault("cuStreamCreate");
-  rt.stream = true;
-  *stream = &rt.stream;
-  return SUCCESS;
+  for (int i = 0; i < MAX_CAPTORS && !flags; i++)
+    if (!rt.captors[i].used)
+      return rt.captors[i] = (Captor){.used = true}, *stream = &rt.captors[i], SUCCESS;
+  return fault("cuStreamCreate");
 }
 
 int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
@@ -688,14 +763,14 @@ int cuStreamDestroy_v2(void *stream) {
   ALONE;
   if (beside_stream(stream))
     return beside_stream(stream)->used = false, SUCCESS;
-  if (stream != &rt.stream || !rt.stream || rt.capturing)
+  if (!captor(stream) || rt.capturing)
     return fault("cuStreamDestroy");
-  rt.stream = false;
+  captor(stream)->used = false;
   return SUCCESS;
 }
 
 int cuStreamBeginCapture_v2(void *stream, int mode) {
-  if (stream != &rt.stream || rt.capturing || mode < 0 || mode > 2)
+  if (!captor(stream) || rt.capturing || mode < 0 || mode > 2)
     return fault("cuStreamBeginCapture");
   if (to_fail("cuStreamBeginCapture_v2"))
     return LAUNCH_FAILED;
@@ -704,17 +779,10 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
       rt.graphs[g] = (Graph){.used = true};
       rt.captured = &rt.graphs[g];
       rt.capturing = true;
+      rt.origin = captor(stream);
+      rt.origin->capture.in = true;
     }
   return rt.capturing ? SUCCESS : fault("more graphs than the stand-in keeps");
-}
-
-int cuStreamEndCapture(void *stream, void **graph) {
-  if (stream != &rt.stream || !rt.capturing || is_open())
-    return fault("cuStreamEndCapture");
-  rt.capturing = false;
-  *graph = rt.captured;
-  call("graph of %d launches", rt.captured->n);
-  return SUCCESS;
 }
 
 /* Frees what a graph keeps. */
@@ -722,6 +790,22 @@ static void clear(Graph *g) {
   for (int i = 0; i < g->n; i++)
     free(g->lines[i]);
   *g = (Graph){0};
+}
+
+int cuStreamEndCapture(void *stream, void **graph) {
+  if (!captor(stream) || captor(stream) != rt.origin || !rt.capturing)
+    return fault("cuStreamEndCapture");
+  bool open = is_open(), joined = all_joined(), invalid = rt.invalid;
+  rt.capturing = rt.invalid = false;
+  for (int i = 0; i < MAX_STREAMS && invalid; i++)
+    rt.beside[i].open = false;
+  if (invalid)
+    return clear(rt.captured), LAUNCH_FAILED;
+  if (open || !joined)
+    return fault("cuStreamEndCapture");
+  *graph = rt.captured;
+  call("graph of %d launches", rt.captured->n);
+  return SUCCESS;
 }
 
 /* The executable graph is a graph of its own. */
@@ -778,7 +862,9 @@ int cuEventDestroy_v2(void *e) {
 }
 
 /* Is it the stream that launches go to now? */
-static bool is_front(const void *stream) { return rt.capturing ? stream == &rt.stream : is_main(stream); }
+static bool is_front(void *stream) {
+  return rt.capturing ? captor(stream) && captor(stream)->capture.in : is_main(stream);
+}
 
 int cuEventRecord(void *event, void *stream) {
   Event *e = event;
@@ -789,6 +875,10 @@ int cuEventRecord(void *event, void *stream) {
   e->current = rt.current;
   e->copies = rt.copies;
   e->outs = rt.outs;
+  e->capture = rt.capturing ? capture_of(stream) : NULL;
+  if (e->capture && !e->capture->in)
+    e->capture = NULL;
+  e->made = e->capture ? e->capture->made : 0;
   return SUCCESS;
 }
 
@@ -797,7 +887,9 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   Stream *s = beside_stream(stream);
   if (stream == &standin_stream && e->used && !e->beside)
     return call("user waits for an event"), SUCCESS;
-  if (e->used && (s || is_main(stream)) && e->current != rt.current)
+  if (!wait_captured(stream, e))
+    return fault("cuStreamWaitEvent: a captured stream waits for what is not captured");
+  if (e->used && (s || is_main(stream) || captor(stream)) && e->current != rt.current)
     return call("waits for another device"), SUCCESS;
   if (!e->used || flags || (!s && !is_front(stream)) || (!s && !e->beside) || (s && s->current != rt.current))
     return fault("cuStreamWaitEvent");
@@ -856,7 +948,9 @@ int cuEventElapsedTime(float *ms, void *begin, void *end) {
 
 /* How many things are in use: pieces of memory, modules, events, streams, graphs, holds on the context. */
 int standin_live(void) {
-  int n = rt.retained + rt.stream;
+  int n = rt.retained;
+  for (int i = 0; i < MAX_CAPTORS; i++)
+    n += rt.captors[i].used;
   for (int i = 0; i < MAX_ALLOCATIONS; i++)
     n += rt.allocations[i].p != NULL;
   for (int i = 0; i < MAX_OUT; i++)

@@ -1,0 +1,225 @@
+/* split-replay.c: periods of a run over GPUs of one process, the launches from one exchange to the next and the
+ * exchange behind them, which the devices keep together and make in one go: then nobody waits for the host, and less
+ * for what crosses from one lane to another. */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The launches of what is kept, about; after how many periods the buffers must be where they were; the fewest periods
+ * that are to be made for it to be worthwhile. */
+enum { KEPT_LAUNCHES = 64, MOST_PERIODS = 16, FEWEST_PERIODS = 32 };
+
+/* `n` periods of so many launches, begun when the buffers of the parts here stood for `slots`, as the device of the
+ * first part keeps them. */
+typedef struct Period {
+  int64_t n, launches;
+  int32_t *slots;
+  void *kept;
+  struct Period *next;
+} Period;
+
+/* ---------------------------------------------------------------- can they be kept */
+
+/* Is each part on a device of its own that can keep things with others, and do all of its launches take what they took
+ * the last time? */
+static bool parts_are_steady(const StcPlan *p) {
+  const Split *s = p->split;
+  unsigned char id[2][DEVICE_IDENTITY];
+  for (int i = s->begin; i < s->end; i++) {
+    StcPlan *q = s->part[i].plan;
+    if (!q->device.kind->divert || !q->device.kind->identity(&q->device, id[0]) || q->lending || !s->part[i].made)
+      return false;
+    for (int k = s->begin; k < i; k++)
+      if (!s->part[k].plan->device.kind->identity(&s->part[k].plan->device, id[1]) ||
+          memcmp(id[0], id[1], sizeof id[0]) == 0)
+        return false;
+    const Host *host = &q->build->code.module->host;
+    for (int k = 0; k < host->nseqs; k++)
+      if (!plan_is_steady(q, &host->seqs[k]))
+        return false;
+  }
+  return true;
+}
+
+/* The buffers of all parts here. */
+static int count_buffers(const Split *s) {
+  int n = 0;
+  for (int i = s->begin; i < s->end; i++)
+    n += s->part[i].plan->build->code.module->nbuffers;
+  return n;
+}
+
+/* Copies what they stand for to `slots`, or compares it with that. */
+static bool note_slots(const Split *s, int32_t *slots, bool compare) {
+  bool same = true;
+  for (int i = s->begin; i < s->end; i++) {
+    const StcPlan *q = s->part[i].plan;
+    int n = q->build->code.module->nbuffers;
+    if (compare)
+      same = same && memcmp(slots, q->slot_of_buffer, sizeof *slots * (size_t)n) == 0;
+    else
+      memcpy(slots, q->slot_of_buffer, sizeof *slots * (size_t)n);
+    slots += n;
+  }
+  return same;
+}
+
+/* Has them stand for `slots` again. */
+static void restore_slots(const Split *s, const int32_t *slots) {
+  for (int i = s->begin; i < s->end; i++) {
+    StcPlan *q = s->part[i].plan;
+    const Module *m = q->build->code.module;
+    memcpy(q->slot_of_buffer, slots, sizeof *slots * (size_t)m->nbuffers);
+    slots += m->nbuffers;
+    for (int b = 0; b < m->nbuffers; b++)
+      if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0)
+        q->slot_of_field[m->buffers[b].field] = q->slot_of_buffer[b];
+  }
+}
+
+/* ---------------------------------------------------------------- keeping them */
+
+/* Lane `lane` of a device waits for all there is in lane `of` of another, or of itself. */
+static StcStatus join(Device *d, int lane, Device *other, int of) {
+  StcStatus s = other->kind->mark(other, of);
+  return s ? s : d->kind->follow(d, lane, other, of);
+}
+
+/* Has the lanes in which something may be put that no launch waits for, and those of the other devices, take part in
+ * what the first one keeps. */
+static StcStatus enter(const Split *s) {
+  Device *first = &s->part[s->begin].plan->device;
+  StcStatus st = STC_OK;
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    if (d != first)
+      st = join(d, LANE_MAIN, first, LANE_MAIN);
+    for (int lane = LANE_SEND; lane <= LANE_EDGES && !st; lane++)
+      st = join(d, lane, d, LANE_MAIN);
+  }
+  return st;
+}
+
+/* Brings all of that together again. */
+static StcStatus leave(const Split *s, StcStatus st) {
+  Device *first = &s->part[s->begin].plan->device;
+  for (int i = s->end - 1; i >= s->begin; i--) {
+    Device *d = &s->part[i].plan->device;
+    for (int lane = LANE_SEND; lane <= LANE_EDGES && !st; lane++)
+      st = join(d, LANE_MAIN, d, lane);
+    if (d != first && !st)
+      st = join(first, LANE_MAIN, d, LANE_MAIN);
+  }
+  return st;
+}
+
+/* Has all devices but the first one put what is in their main lanes where it can be kept, or no longer. */
+static StcStatus divert(const Split *s, bool on) {
+  StcStatus st = STC_OK;
+  for (int i = s->begin + 1; i < s->end && (!st || !on); i++)
+    st = s->part[i].plan->device.kind->divert(&s->part[i].plan->device, on);
+  return st;
+}
+
+/* Has all plans keep to themselves what goes wrong; that it does is no error. */
+static void keep_silent(StcPlan *p, bool yes) { p->program->w.silent = p->split->program->w.silent = yes; }
+
+/* Periods until the buffers stand for what they did and there are launches enough; *n: their number. */
+static StcStatus make_periods(StcPlan *p, int32_t *slots, int64_t before, int64_t *n) {
+  Split *s = p->split;
+  StcStatus st = STC_OK;
+  bool same = false;
+  for (*n = 0; !st && *n < MOST_PERIODS && !(same && p->launches - before >= KEPT_LAUNCHES); ++*n) {
+    st = split_run_parts(p, s->every, true);
+    if (!st)
+      st = s->transport->early(p);
+    s->age = 0;
+    same = note_slots(s, slots, true);
+  }
+  return st ? st : same ? STC_OK : STC_DEVICE;
+}
+
+/* Keeps some periods. NULL if the devices cannot; the plan is as it was. */
+static Period *keep(StcPlan *p) {
+  Split *s = p->split;
+  Device *first = &s->part[s->begin].plan->device;
+  int64_t done = p->done, launches = p->launches, n = 0;
+  Period *x = ARENA_NEW(p->w.arena, Period);
+  int32_t *slots = ARENA_ARRAY(p->w.arena, int32_t, count_buffers(s) + 1);
+  void *kept = NULL;
+  note_slots(s, slots, false);
+  if (divert(s, true) || !first->kind->record(first))
+    return divert(s, false), NULL;
+  keep_silent(p, true);
+  StcStatus st = enter(s);
+  if (!st)
+    st = make_periods(p, slots, launches, &n);
+  st = leave(s, st);
+  divert(s, false);
+  bool fine = first->kind->end_record(first, &kept);
+  keep_silent(p, false);
+  *x = (Period){n, p->launches - launches, slots, kept, s->periods};
+  p->done = done;
+  p->launches = launches;
+  s->age = 0;
+  restore_slots(s, slots);
+  if (st && fine)
+    first->kind->forget(first, kept);
+  return st || !fine ? NULL : (s->periods = x);
+}
+
+/* ---------------------------------------------------------------- making them */
+
+/* Those that begin with the buffers as they are, at most `most`; NULL: there are none. */
+static Period *find(const StcPlan *p, int64_t most) {
+  Period *x = p->split->periods;
+  while (x && !(x->n <= most && note_slots(p->split, x->slots, true)))
+    x = x->next;
+  return x;
+}
+
+/* Makes them `times` times; before and behind that all devices wait for each other. */
+static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
+  const Split *s = p->split;
+  Device *first = &s->part[s->begin].plan->device;
+  StcStatus st = STC_OK;
+  for (int i = s->begin + 1; i < s->end && !st; i++)
+    st = join(first, LANE_MAIN, &s->part[i].plan->device, LANE_MAIN);
+  for (int64_t i = 0; i < times && !st; i++)
+    st = first->kind->replay(first, x->kept);
+  for (int i = s->begin + 1; i < s->end && !st; i++)
+    st = join(&s->part[i].plan->device, LANE_MAIN, first, LANE_MAIN);
+  return st;
+}
+
+StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
+  Split *s = p->split;
+  *made = 0;
+  if (s->no_replay || most < 2 || s->transport != &transport_peer || s->ranks || p->times)
+    return STC_OK;
+  Period *x = find(p, most);
+  if (!x && most >= FEWEST_PERIODS && s->part[s->begin].made) {
+    x = parts_are_steady(p) ? keep(p) : NULL;
+    s->no_replay = !x;
+  }
+  if (!x || x->n > most)
+    return STC_OK;
+  int64_t times = most / x->n;
+  StcStatus st = replay(p, x, times);
+  if (st)
+    return st;
+  *made = times * x->n;
+  p->done += *made * s->every;
+  p->launches += times * x->launches;
+  for (int i = s->begin; i < s->end; i++)
+    s->part[i].plan->done = p->done;
+  return STC_OK;
+}
+
+void split_forget_periods(StcPlan *p) {
+  Device *first = p->split->periods ? &p->split->part[p->split->begin].plan->device : NULL;
+  for (Period *x = p->split->periods; x; x = x->next)
+    first->kind->forget(first, x->kept);
+  p->split->periods = NULL;
+}
