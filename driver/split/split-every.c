@@ -51,8 +51,18 @@ static double launch_seconds(const StcPlan *p, int i) {
   return points * bytes / (part->plan->device.limits.bandwidth * 1e9);
 }
 
+/* Ghost cells a step in dimension `d` of the part that has most of them: on one side if there are two parts, unless
+ * they go around. */
+static int64_t ghosts_a_step(const Split *s, const Module *m, int d) {
+  int64_t lo = m->part->reach.lo[d], hi = m->part->reach.hi[d];
+  bool ring = false;
+  for (int f = 0; f < m->nfields; f++)
+    ring |= m->fields[f].ring;
+  return s->parts[d] < 2 ? 0 : s->parts[d] > 2 || ring ? lo + hi : lo > hi ? lo : hi;
+}
+
 /* How many times as many points as part `i` owns a launch computes that `left` more steps follow before an exchange, if
- * there are others on all sides. Half a tile more is reckoned for where the rows take one more. */
+ * it has others about it. Half a tile more is reckoned for where the rows take one more. */
 static double grown(const StcPlan *p, int i, int64_t left) {
   const Split *s = p->split;
   const PartPlan *part = &s->part[i];
@@ -61,7 +71,7 @@ static double grown(const StcPlan *p, int i, int64_t left) {
   double times = 1;
   for (int d = 0; d < s->rank; d++) {
     int64_t own = part->hi[d] - part->lo[d] + 1, tile = k->rank == s->rank && k->tile[d] > 0 ? k->tile[d] : 1;
-    int64_t rows = own + (s->parts[d] > 1 ? left * (m->part->reach.lo[d] + m->part->reach.hi[d]) : 0);
+    int64_t rows = own + left * ghosts_a_step(s, m, d);
     double tiles = (double)((rows + tile - 1) / tile - (own + tile - 1) / tile);
     times *= ((double)rows + 0.5 * tiles * (double)tile) / (double)own;
   }
