@@ -208,17 +208,29 @@ def table_small():
     return markdown(head, [[program, short_size(size)] + pair["f32"] + pair["f64"] for (program, size), pair in lines.items()])
 
 
+def cpu_speeds(case):
+    """GPts/s of each peer of a case of peers/peers.py, and stc's over the best of the others, as it is and without time tiles."""
+    gpts = {p: found["gpts"] for p, found in case["peers"].items()}
+    best = max(g for p, g in gpts.items() if p not in ("stc", "t1"))
+    return gpts, gpts["stc"] / best
+
+
 def table_cpu():
-    """The CPU beside its peers, from what peers/peers.py wrote; columns of peers that were not there are left out."""
+    """The CPU beside its peers, from what peers/peers.py wrote on many cores; columns of peers that were not there are left out. Behind them what it wrote on two."""
     titles = {"c": "C loops", "tiles": "C tiles", "halide": "Halide", "devito": "Devito", "stc": "stc"}
-    cases = data("cpu.json")["cases"]
+    cases, two = data("cpu.json")["cases"], {c["case"]: c for c in data("cpu2.json")["cases"]}
     there = [p for p in titles if any(p in c["peers"] for c in cases)]
     rows = []
     for c in cases:
-        gpts = {p: c["peers"][p]["gpts"] for p in there if p in c["peers"]}
-        best = max(g for p, g in gpts.items() if p != "stc")
-        rows.append(c["case"].rsplit("-", 1) + ["x".join(map(str, c["shape"]))] + ["%.2f" % gpts[p] if p in gpts else "" for p in there] + ["%.2f" % (gpts["stc"] / best)])
-    return markdown(["program", "type", "points"] + [titles[p] for p in there] + ["stc / best"], rows)
+        gpts, ratio = cpu_speeds(c)
+        line = c["case"].rsplit("-", 1) + ["x".join(map(str, c["shape"]))] + ["%.2f" % gpts[p] if p in gpts else "" for p in there] + ["%.2f" % ratio]
+        if c["case"] in two:
+            gpts, ratio = cpu_speeds(two[c["case"]])
+            line += ["%.2f" % gpts[p] for p in ("c", "tiles", "stc")] + ["%.2f" % ratio, "%.2f" % (gpts["t1"] / gpts["c"]) if "t1" in gpts else ""]
+        else:
+            line += [""] * 5
+        rows.append(line)
+    return markdown(["program", "type", "points"] + [titles[p] for p in there] + ["stc / best", "2 cores: loops", "tiles", "stc", "/ best", "T=1 / loops"], rows)
 
 
 def amd_lines(part, keys):
