@@ -207,7 +207,7 @@ StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool ro
   StcOptions o = p->options;
   o.schedule = "naive";
   o.T = o.chunk = o.ahead = 0;
-  o.edges = o.barriers = o.fuse = o.print_before = o.print_after = NULL;
+  o.edges = o.barriers = o.tiles = o.fuse = o.print_before = o.print_after = NULL;
   o.print_all = o.time_passes = o.stats = o.remarks = false;
   memset(o.block, 0, sizeof o.block);
   memset(o.elems, 0, sizeof o.elems);
