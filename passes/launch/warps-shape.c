@@ -65,16 +65,33 @@ static bool have_room_twice(const TargetInfo *t, const WarpLevel *e, const WarpS
          warps_per_core(t, e, &twice) == warps_per_core(t, e, w);
 }
 
+/* Blocks of `w` that a core has room for, if groups have `U` rows; 0: a block has no room for its rings. */
+static int32_t blocks_with(const TargetInfo *t, const WarpLevel *e, const WarpShape *w, int32_t U) {
+  WarpShape other = *w;
+  other.U = U;
+  return warps_shared_bytes(e, &other) > t->max_shared_bytes ? 0 : warps_per_core(t, e, &other);
+}
+
+/* The rows of a group of sums of one field: as many as the equation reads beside its own; half of that where rings of
+ * such groups leave room for fewer blocks; in f64 twice as many if they are few, all can be written out, and cores hold
+ * several blocks, for what a group costs is then shared by more. */
+static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+  int32_t last = e->below + e->above, blocks = blocks_with(t, e, w, last);
+  WarpShape twice = *w;
+  twice.U = 2 * last;
+  if (last >= 4)
+    return last % 2 || e->lag > last / 2 || blocks >= blocks_with(t, e, w, last / 2) ? last : last / 2;
+  bool written = warps_smallest(e) > 4 && written_out(e, &twice, twice.U) == twice.U;
+  return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;
+}
+
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
   WarpShape w = {.X = s->elems[1], .W = s->block[0], .C = s->T / s->block[0], .G = s->ahead};
-  int32_t side = (e->left > e->right ? e->left : e->right) * s->T, last = e->below + e->above;
+  int32_t side = (e->left > e->right ? e->left : e->right) * s->T;
   w.vector = VECTOR_BYTES / warps_smallest(e);
   w.halo = (side + w.vector - 1) / w.vector * w.vector;
   w.ends = (e->below + e->lag) * s->T;
-  w.U = is_single_sum(e) && last > 1 ? last : round_of(e);
-  if (is_single_sum(e) && last % 2 == 0 && last >= 4 && e->lag <= last / 2 &&
-      warps_shared_bytes(e, &w) > t->max_shared_bytes)
-    w.U = last / 2;
+  w.U = is_single_sum(e) && e->below + e->above > 1 ? group_rows(t, e, &w) : round_of(e);
   int32_t all = w.U;
   if (!is_single_sum(e) && w.U == 2 && have_room_twice(t, e, &w))
     w.U *= 2;

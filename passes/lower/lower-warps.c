@@ -435,26 +435,13 @@ static void start_by(WarpKernel *k) {
   k->b = outer;
 }
 
-/* The number in the pipeline of the warp that has number `warp` in the block. A core's schedulers each take every
- * fourth warp of a block, and the first and last warps of a pipeline have more to do than others: blocks of one core,
- * which are `cores` apart, begin at different warps. */
-static Value *role_of(WarpKernel *k, Value *warp) {
-  int32_t beside = k->k->per_core, W = k->w.W;
-  if (beside < 2)
-    return warp;
-  Value *block = build_convert(&k->b, TY_I32, build_dim(&k->b, OP_BLOCK, 1));
-  Value *round = build2(&k->b, OP_DIV, block, small(k, k->blocks / beside));
-  Value *ahead = build2(&k->b, OP_DIV, build2(&k->b, OP_MUL, round, small(k, W)), small(k, beside));
-  return build2(&k->b, OP_REM, build2(&k->b, OP_ADD, warp, ahead), small(k, W));
-}
-
 /* Finds lane and warp, makes the signals ready, and starts what is kept. */
 static void start_block(WarpKernel *k) {
   Builder outer;
   const WarpShape *w = &k->w;
   Value *thread = build_dim(&k->b, OP_THREAD, 0);
   k->lane = build_dim(&k->b, OP_THREAD, 1);
-  k->warp = w->W > 1 ? build1(&k->b, OP_UNIFORM, role_of(k, thread)) : small(k, 0);
+  k->warp = w->W > 1 ? build1(&k->b, OP_UNIFORM, thread) : small(k, 0);
   k->is_first = build2(&k->b, OP_EQ, k->warp, small(k, 0));
   k->is_final = build2(&k->b, OP_EQ, k->warp, small(k, w->W - 1));
   k->in_warp = build2(&k->b, OP_MUL, k->lane, small(k, w->X));

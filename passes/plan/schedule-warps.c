@@ -76,9 +76,12 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
   double twice = size > 4 && per == 2 && row > tuning.warps_short_row && e->nfields == 1
                      ? 1 + (row - tuning.warps_short_row) / tuning.warps_twice_width
                      : 1;
+  bool both = size > 4 && per == 2 && e->nfields == 1;
+  double beside = both ? 1 + tuning.warps_twice_beside * (e->left + e->right) : 1;
+  double large = e->sums && size > 4 && w->V * row > tuning.warps_large_sums ? tuning.warps_large_lost : 1;
   double body = e->sums ? 0 : w->V * row,
          longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
-  return roots * twice * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
+  return roots * twice * beside * large * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1) *
          (w->W == 2 ? tuning.warps_two_lost : 1);
 }
 
@@ -210,22 +213,26 @@ static bool only_adds(const WarpLevel *e) {
   return true;
 }
 
+/* How far a level reads. */
+static int32_t reach_of(const WarpLevel *e) {
+  int32_t down = e->below > e->above ? e->below : e->above, across = e->left > e->right ? e->left : e->right;
+  return down > across ? down : across;
+}
+
 /* Is it among the equations that were measured to be faster over warps than walked, on grids of 8192^2 and 16384^2 and
- * in f32 and f64: sums of 5 to 25 terms that reach 2 points far at most? */
+ * in f32 and f64: sums of 5 to 25 terms that reach 4 points far at most? */
 static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
   return e->sums && e->n == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= tuning.warps_least_terms &&
-         terms <= tuning.warps_most_terms && e->below <= tuning.warps_most_reach &&
-         e->above <= tuning.warps_most_reach && e->left <= tuning.warps_most_reach &&
-         e->right <= tuning.warps_most_reach;
+         terms <= tuning.warps_most_terms && reach_of(e) <= tuning.warps_most_reach;
 }
 
 /* The same of steps of several fields, on grids of 16384^2: of two or three of one type, which read the points beside
  * alone; in f32 few operations of each, for others gain little. */
 static bool fields_were_faster(const WarpLevel *e) {
   bool few = warps_operations(e) <= tuning.warps_few_operations * e->nfields || warps_smallest(e) > 4;
-  return few && e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && e->below <= 1 &&
-         e->above <= 1 && e->left <= 1 && e->right <= 1 && !e->ruled[0] && !e->ruled[1];
+  return few && e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && reach_of(e) <= 1 &&
+         !e->ruled[0] && !e->ruled[1];
 }
 
 /* Picoseconds a point and step of `m` under `walk` on a grid of extents `size`, by the model. */
@@ -239,7 +246,7 @@ static double walked_ps(PassContext *c, const Module *m, const Schedule *walk, c
 /* Is it like the steps with roots or quotients that were measured beside walks: of one or two fields, which are read a
  * few points far, and not by a rule beyond their edges? */
 static bool is_like_measured(const WarpLevel *e) {
-  double far = tuning.warps_most_reach;
+  double far = tuning.warps_near;
   return computes_roots(e) && e->nfields <= 2 && e->below <= far && e->above <= far && e->left <= far &&
          e->right <= far && !e->ruled[0] && !e->ruled[1];
 }
@@ -264,6 +271,7 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *wal
   if (size[1] * warps_smallest(e) % VECTOR_BYTES != 0)
     return false;
   if (only_adds(e))
-    return (was_faster(e) || fields_were_faster(e)) && s.T >= tuning.warps_least_levels;
+    return (was_faster(e) || fields_were_faster(e)) &&
+           s.T >= (reach_of(e) > tuning.warps_near ? tuning.warps_least_far_levels : tuning.warps_least_levels);
   return is_expected_faster(c, m, e, &s, walk, size);
 }
