@@ -475,11 +475,12 @@ static int descriptor_of(const Hdf5 *h) {
   return H5Fget_vfd_handle(h->file, H5P_DEFAULT, &handle) >= 0 && handle ? *(int *)handle : -1;
 }
 
-/* Has the file system set room aside for a step that takes half as much again as any before: a disk that is full is
- * found out before the step, for behind an error in its middle the library could not end the file. */
-static bool reserve_step(const Hdf5 *h) {
+/* Has the file system set room aside for a step that takes as much as any before, or half as much again where it
+ * depends on the values how far they are compressed: a disk that is full is found out before the step, for behind an
+ * error in its middle the library could not end the file. */
+static bool reserve_step(const Writer *w, const Hdf5 *h) {
   int fd = h->grown ? descriptor_of(h) : -1;
-  return fd < 0 || file_reserve(fd, h->grown + h->grown / 2 + STEP_EXTRA);
+  return fd < 0 || file_reserve(fd, h->grown + (w->facts->compress ? h->grown / 2 : 0) + STEP_EXTRA);
 }
 
 /* Notes by how much the file has grown from `before` bytes on. */
@@ -496,7 +497,7 @@ StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const
   (void)path;
   hdf5_take();
   int64_t before = file_length(descriptor_of(h));
-  bool ok = reserve_step(h);
+  bool ok = reserve_step(w, h);
   if (!ok)
     hdf5_set_reason(strerror(errno));
   for (int i = 0; i < h->narrays && ok; i++) {

@@ -48,6 +48,14 @@ for words, limit, name, rest in CASES:
 for words, limit, name in LAST:
     status, error = run(["-DN=200", "-DM=200", "--steps=40", *words], limit)
     assert status == 5 and f"cannot write {name}: " in error and left() == [], (words, status, error, left())
+# A series that fits is written to its end, with no more room to spare than what steps may take beside their values.
+FITS = ["-DN=400", "-DM=500", "--compress=0", "--steps=12", "--every=3"]
+for name in ("s.h5", "s.nc"):
+    assert run([*FITS, "--out", f"u={name}"], 1 << 30) == (0, "")
+    length = (TOP / name).stat().st_size
+    clean()
+    assert run([*FITS, "--out", f"u={name}"], length + (1 << 16)) == (0, "") and (TOP / name).stat().st_size == length, name
+    clean()
 for name in ("u.npy", "u.png", "u.vti"):
     status, error = run([*FOREVER, "--out", f"u={name}"], 1 << 30)
     assert status == 2 and "give it a name with a place for the step's number" in error, (name, status, error)
