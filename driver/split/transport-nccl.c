@@ -168,6 +168,13 @@ static StcStatus make_streams(const NcclState *x) {
   return s;
 }
 
+/* Connects one of this rank's GPUs: NCCL takes that whose context is current, which asking for its stream makes so. */
+static StcStatus join_gpu(StcPlan *p, const NcclState *x, NcclId id, Gpu *g) {
+  void *stream;
+  StcStatus s = g->device->kind->stream(g->device, LANE_SEND, &stream);
+  return s ? s : nccl_check(p, &x->nccl, x->nccl.join(&g->communicator, x->n, id, g->place), "connecting the GPUs");
+}
+
 /* Connects all GPUs. What a rank can fail at by itself comes first, for the others would wait for it. */
 static StcStatus join_gpus(StcPlan *p, NcclState *x) {
   Net *net = p->split->net;
@@ -181,8 +188,7 @@ static StcStatus join_gpus(StcPlan *p, NcclState *x) {
     net->broadcast(net, &id, sizeof id, 0);
   s = nccl_check(p, &x->nccl, x->nccl.group_start(), "connecting the GPUs");
   for (int i = 0; i < x->ngpus && !s; i++)
-    s = nccl_check(p, &x->nccl, x->nccl.join(&x->gpus[i].communicator, x->n, id, x->gpus[i].place),
-                   "connecting the GPUs");
+    s = join_gpu(p, x, id, &x->gpus[i]);
   StcStatus end = nccl_check(p, &x->nccl, x->nccl.group_end(), "connecting the GPUs");
   return s ? s : end;
 }

@@ -256,6 +256,8 @@ int cuCtxSetCurrent(void *context) {
   return is_context(context) ? SUCCESS : fault("cuCtxSetCurrent of no context");
 }
 
+int cuCtxGetDevice(int *d) { return *d = FIRST_DEVICE + rt.current - 1, SUCCESS; }
+
 int cuCtxSynchronize(void) {
   call("cuCtxSynchronize");
   if (rt.capturing)

@@ -9,6 +9,8 @@
  * STC_STANDIN_FAIL=CALL        the call that fails with ncclSystemError, for example ncclCommInitRank
  * STC_STANDIN_NCCL_VERSION=N   the version that there is, default 22809
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,10 +21,10 @@
 
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, MAX_RANKS = 16, MAX_MESSAGES = 1024 };
 
-/* A rank of a communicator; how many messages it has sent to, and received from each other one. */
+/* A rank of a communicator, on a GPU; how many messages it has sent to, and received from each other one. */
 typedef struct Communicator {
   bool used;
-  int n, rank, sent[MAX_RANKS], received[MAX_RANKS];
+  int n, rank, gpu, sent[MAX_RANKS], received[MAX_RANKS];
 } Communicator;
 /* A message of a group, or one that has not arrived. */
 typedef struct Message {
@@ -91,15 +93,28 @@ int ncclGetUniqueId(Id *id) {
   return memset(id, 0, sizeof *id), strcpy(id->bytes, "standin"), SUCCESS;
 }
 
+/* The GPU whose context is current. */
+static int current_gpu(void) {
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  int (*get)(int *) = NULL, gpu = -1;
+  if (driver)
+    *(void **)&get = dlsym(driver, "cuCtxGetDevice");
+  return get && get(&gpu) == SUCCESS ? gpu : -1;
+}
+
 int ncclCommInitRank(void **out, int n, Id id, int rank) {
+  int gpu = current_gpu();
   call("nccl join %d of %d", rank, n);
   if (to_fail("ncclCommInitRank"))
     return SYSTEM_ERROR;
   if (strcmp(id.bytes, "standin") != 0 || rank < 0 || rank >= n || n > MAX_RANKS || !getenv("STC_STANDIN_NCCL"))
     return fault("ncclCommInitRank %d of %d", rank, n);
   for (int i = 0; i < MAX_RANKS; i++)
+    if (rt.communicators[i].used && rt.communicators[i].gpu == gpu)
+      return fault("ncclCommInitRank: ranks %d and %d are both on GPU %d", rt.communicators[i].rank, rank, gpu);
+  for (int i = 0; i < MAX_RANKS; i++)
     if (!rt.communicators[i].used) {
-      rt.communicators[i] = (Communicator){.used = true, .n = n, .rank = rank};
+      rt.communicators[i] = (Communicator){.used = true, .n = n, .rank = rank, .gpu = gpu};
       return *out = &rt.communicators[i], SUCCESS;
     }
   return fault("too many communicators");
