@@ -540,9 +540,9 @@ void hdf5_abort(Writer *w) {
   bool whole = h->nsteps && cut_arrays(h);
   whole &= close_file(h);
   hdf5_give();
-  if (!h->nsteps)
+  if (!h->nsteps || (!whole && !w->facts->lasting))
     unlink(h->temporary);
-  else if (whole && !w->facts->lasting)
+  else if (!w->facts->lasting)
     name_file(w, h);
   free_state(h);
 }

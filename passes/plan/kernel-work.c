@@ -135,12 +135,13 @@ static void count_turn(Count *c, const Op *op) {
   c->w->special += (rounds + !seen) * tuning.turn_special;
 }
 
-/* Instructions of `op` on values of type `t`, `rough` ones if it need not round correctly. */
+/* Instructions of `op` on values of type `t`, `rough` ones if it need not round correctly. None of an addition that
+ * takes a product in: that counts. */
 static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) {
   bool fuses = (c->m->contract || c->m->fast_math) && (op->code == OP_ADD || op->code == OP_SUB);
   double n = is_by_constant(op) ? tuning.by_constant_code : rough ? tuning.rough_code : op_additions(op);
   if (fuses && (is_taken_in(c, op->operands[0]->def, op) || is_taken_in(c, op->operands[1]->def, op)))
-    return 0; /* it is the product that counts */
+    return 0;
   if (op->code == OP_SELECT)
     return type_words(op->results[0]->type);
   if (is_offset(c, op))
