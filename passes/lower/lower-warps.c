@@ -65,35 +65,68 @@ static void copy_rows(WarpKernel *k, Value *y, Value *x, Value *n, Value *slot, 
                  (BulkPlace){k->full, 2, signal, NULL});
 }
 
-/* The same for the `n` columns from column `x` (i32) of the field on, those beyond its last being images of those from
- * the first on, and so often again. */
-static void copy_images(WarpKernel *k, Value *y, Value *x, Value *n, Value *slot, int u) {
+/* A group to be copied: `n` columns from column `x` of the field on (i32), the rows from row `y` on (i32), to place
+ * `slot` of the first rings; legal: some of the rows may be none of the field's. */
+typedef struct WarpCopy {
+  Value *n, *x, *y, *slot;
+  bool legal;
+} WarpCopy;
+
+/* Begins the copies of `n` columns from column `x` of the grid on (i64) of all its rows, to column `to` of the ring. */
+static void copy_columns(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, Value *to) {
+  for (int u = 0; u < k->w.U; u++)
+    copy_rows(k, warps_grid(k, warps_add(k, c->y, u), 0, c->legal), x, n, c->slot, u, to);
+}
+
+/* How many times `width` columns, or what is left of them, are in `left` columns (i64). More than once is seldom, and
+ * takes a division. */
+static Value *rounds_of(WarpKernel *k, Value *left, Value *width) {
   Builder *b = &k->b, outer;
-  Value *first = warps_grid(k, small(k, 0), 1, false), *from = warps_grid(k, x, 1, true);
-  Value *all = build_convert(b, TY_I64, n), *zero = build_int(b, TY_I64, 0);
+  Type type = TY_I64;
+  Value *zero = build_int(b, TY_I64, 0), *one = build_int(b, TY_I64, 1);
+  Op *op = build_if(b, build2(b, OP_LE, left, width), 1, &type);
+  go_in(k, op, 0, &outer);
+  Value *any = build2(b, OP_MAX, build2(b, OP_MIN, left, one), zero);
+  build_yield(b, 1, &any);
+  k->b = builder_at_end(outer.arena, op->blocks[1]);
+  Value *many = build2(b, OP_DIV, build2(b, OP_ADD, left, warps_add(k, width, -1)), width);
+  build_yield(b, 1, &many);
+  k->b = outer;
+  return op->results[0];
+}
+
+/* The same as copy_columns for all columns of the copy, those beyond the field's last being images of those from the
+ * first on, and so often again. */
+static void copy_images(WarpKernel *k, const WarpCopy *c) {
+  Builder *b = &k->b, outer;
+  Value *first = warps_grid(k, small(k, 0), 1, false), *from = warps_grid(k, c->x, 1, true);
+  Value *all = build_convert(b, TY_I64, c->n), *zero = build_int(b, TY_I64, 0);
   Value *one = build2(b, OP_MIN, all, build2(b, OP_SUB, k->columns, build2(b, OP_SUB, from, first)));
-  copy_rows(k, y, from, build_convert(b, TY_I32, one), slot, u, NULL);
+  copy_columns(k, c, from, build_convert(b, TY_I32, one), NULL);
   Value *width = build2(b, OP_MAX, k->columns, build_int(b, TY_I64, 1)), *left = build2(b, OP_SUB, all, one);
-  Value *rounds = build2(b, OP_DIV, build2(b, OP_ADD, left, warps_add(k, width, -1)), width);
-  Op *loop = build_for(b, zero, rounds, 1, 0, 0, NULL);
+  Op *loop = build_for(b, zero, rounds_of(k, left, width), 1, 0, 0, NULL);
   go_in(k, loop, 0, &outer);
   Value *done = build2(b, OP_ADD, one, build2(b, OP_MUL, loop->blocks[0]->args[0], width));
   Value *more = build2(b, OP_MIN, width, build2(b, OP_SUB, all, done));
-  copy_rows(k, y, first, build_convert(b, TY_I32, more), slot, u, build_convert(b, TY_I32, done));
+  copy_columns(k, c, first, build_convert(b, TY_I32, more), build_convert(b, TY_I32, done));
   k->b = outer;
 }
 
-/* Begins the copies of the rows from row `y` (i32) on to place `slot` of the first rings; `legal`: some may be none of
- * the field's. */
-static void copy_group(WarpKernel *k, Value *const *load, Value *slot, bool legal) {
-  Value *n = load[LOAD_COLUMNS], *x = load[LOAD_X];
-  for (int u = 0; u < k->w.U; u++) {
-    Value *y = warps_grid(k, warps_add(k, load[LOAD_Y], u), 0, legal);
-    if (k->e->wraps[1])
-      copy_images(k, y, x, n, slot, u);
-    else
-      copy_rows(k, y, warps_grid(k, x, 1, false), n, slot, u, NULL);
+/* Begins the copies of a group. Nearly all strips have columns of the field alone, which take no images. */
+static void copy_group(WarpKernel *k, const WarpCopy *c) {
+  Builder outer;
+  if (!k->e->wraps[1]) {
+    copy_columns(k, c, warps_grid(k, c->x, 1, false), c->n, NULL);
+    return;
   }
+  Value *behind = build_convert(&k->b, TY_I64, build2(&k->b, OP_ADD, c->x, c->n));
+  Value *in = build2(&k->b, OP_AND, build2(&k->b, OP_GE, c->x, small(k, 0)), build2(&k->b, OP_LE, behind, k->columns));
+  Op *inside = build_if(&k->b, in, 0, NULL);
+  go_in(k, inside, 0, &outer);
+  copy_columns(k, c, warps_grid(k, c->x, 1, false), c->n, NULL);
+  k->b = builder_at_end(outer.arena, inside->blocks[1]);
+  copy_images(k, c);
+  k->b = outer;
 }
 
 /* Are rows y to y + U - 1 (i32) within [first, end)? */
@@ -112,7 +145,7 @@ static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
   Op *op = build_if(&k->b, whole_group(k, load[LOAD_Y], small(k, 0), rows), 0, NULL);
   for (int arm = 0; arm < 2; arm++) {
     go_in(k, op, arm, &outer);
-    copy_group(k, load, slot, arm == 1);
+    copy_group(k, &(WarpCopy){load[LOAD_COLUMNS], load[LOAD_X], load[LOAD_Y], slot, arm == 1});
     k->b = outer;
   }
 }
