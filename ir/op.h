@@ -100,24 +100,24 @@ enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };
  * results live in the arena. */
 struct Op {
   Opcode code;
-  Loc loc; /* the source it came from */
   int32_t nresults, noperands, nblocks;
   Value **results, **operands;
   Block **blocks; /* nested code of for and if */
+  Op *prev, *next;
+  Block *parent;
   int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
   int32_t ver;    /* version, FORM_ARRAY, FORM_COPY and FORM_BULK */
+  int32_t flags;  /* of a for or if */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
                      rounds of the walk that a for runs in parts, 0: it does not */
   int32_t from;   /* the buffer that async.copy and bulk.load read, and bulk.store writes */
   int32_t signal; /* the array with the signal of a bulk.load */
   int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
                             shuffle */
-  int64_t from_off[MAX_RANK]; /* those of buffer `from` */
-  int32_t flags;              /* of a for or if */
-  Const cval;                 /* of a const, of results[0]->type */
+  Const cval;            /* of a const, of results[0]->type */
   const Box *box;
-  Op *prev, *next;
-  Block *parent;
+  Loc loc;                    /* the source it came from */
+  int64_t from_off[MAX_RANK]; /* those of buffer `from` */
 };
 
 /* A straight line of ops, the last of them a yield (a kernel's body and a for or if without results may end without

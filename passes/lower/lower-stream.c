@@ -185,8 +185,8 @@ static void clear_rows(Flow *f) {
 
 /* Step t + u of the walk. */
 static void walk_step(Flow *f) {
-  f->nseen = f->nrows = 0;
-  f->seen = NULL;
+  f->nrows = 0;
+  memset(f->seen, 0, sizeof f->seen);
   f->rows = NULL;
   flow_load(f);
   for (int i = 0; i < f->l->n; i++)

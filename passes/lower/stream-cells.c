@@ -23,19 +23,27 @@ static int floor_div(int x, int n) { return x >= 0 ? x / n : -((n - 1 - x) / n);
 
 /* ---- values of the running step, built once each */
 
-static Value *find_seen(const Flow *f, const SeenCell *c) {
-  for (int i = f->nseen - 1; i >= 0; i--) {
-    const SeenCell *s = &f->seen[i];
+/* The chain of the values like `c`. */
+static SeenCell **chain_of(Flow *f, const SeenCell *c) {
+  uint32_t h = (uint32_t)c->field * 5 + (uint32_t)c->v * 11 + (uint32_t)c->back * 17 + (uint32_t)c->j * 29 +
+               (uint32_t)c->m * 3 + (uint32_t)c->delta * 41;
+  return &f->seen[h % SEEN_CHAINS];
+}
+
+static Value *find_seen(Flow *f, const SeenCell *c) {
+  for (const SeenCell *s = *chain_of(f, c); s; s = s->next)
     if (s->field == c->field && s->v == c->v && s->back == c->back && s->j == c->j && s->m == c->m &&
         s->delta == c->delta)
       return s->value;
-  }
   return NULL;
 }
 
 static Value *remember(Flow *f, SeenCell c, Value *v) {
-  c.value = v;
-  ARENA_PUSH(f->lo->out->arena, f->seen, f->nseen, c);
+  SeenCell **chain = chain_of(f, &c), *own = ARENA_NEW(f->lo->out->arena, SeenCell);
+  *own = c;
+  own->value = v;
+  own->next = *chain;
+  *chain = own;
   return v;
 }
 
@@ -73,7 +81,7 @@ static Value *other_line(Flow *f, const SeenCell *c) {
 
 /* Element `m` of line j, any numbers: of this thread, of one some lanes on, of another warp's. */
 static Value *element(Flow *f, int field, int v, int back, int j, int m) {
-  SeenCell c = {field, v, back, j, m - floor_div(m, f->V) * f->V, floor_div(m, f->V), NULL}, here = c;
+  SeenCell c = {field, v, back, j, m - floor_div(m, f->V) * f->V, floor_div(m, f->V), NULL, NULL}, here = c;
   Value *value = find_seen(f, &c);
   if (value)
     return value;

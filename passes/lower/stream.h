@@ -19,7 +19,9 @@
 typedef struct SeenCell {
   int32_t field, v, back, j, m, delta;
   Value *value;
+  struct SeenCell *next; /* of the same chain */
 } SeenCell;
+enum { SEEN_CHAINS = 128 };
 
 /* A row of version 0 of `field`, `lag` behind, that was loaded in the running step. */
 typedef struct LoadedRow {
@@ -51,8 +53,7 @@ typedef struct Flow {
   int32_t *in;            /* [field]: where rows of version 0 come in */
   Value ****newest; /* [field][version]: the E * V values of the newest row, NULL: not made yet in the running step */
   int32_t steps;    /* of the walk, a multiple of Stream.unroll */
-  int32_t nseen;
-  SeenCell *seen; /* of the running step */
+  SeenCell *seen[SEEN_CHAINS]; /* of the running step, by a hash of what they say */
   int32_t nrows;
   LoadedRow *rows;
 } Flow;

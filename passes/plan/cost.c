@@ -50,7 +50,7 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
     if (width[d] < 1)
       return "no points are left beside the halo";
   }
-  LaunchCost k = launch_cost(q->t, l, s, 1, 1e9);
+  LaunchCost k = reads_cost(of->reads, s, 1, 1e9);
   if (k.shared > q->t->max_shared_bytes)
     return "more shared memory than a block may have";
   if (k.spilled > tuning.few_words)
@@ -115,6 +115,8 @@ const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool walked) 
   PlanLaunch *of = ARENA_NEW(q->c->arena, PlanLaunch);
   *of = (PlanLaunch){.l = l, .p = walked ? stream_new(l) : NULL, .words = 1};
   of->walk = walked ? walk_work(q->t, of->p) : NULL;
+  of->tile = walked ? NULL : tile_work(q->t, l);
+  of->reads = walked ? NULL : launch_reads_all(q->t, l);
   of->functions = function_ops(q, l);
   of->lines_across = walked ? lines_across(of->p) : 0;
   for (int i = 0; i < l->n; i++)

@@ -7,6 +7,7 @@
 #include "passes/plan/tuning.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Registers that a thread can have at most. */
 enum { MOST_REGISTERS = 255 };
@@ -63,89 +64,82 @@ static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
 /* How far the accesses of a launch to global memory lead in each field. */
 typedef struct Reach {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
-  bool any;
 } Reach;
 
-/* What instance `i` of a launch takes for a point, whatever the block: the words that it loads, those aside that
- * another of the thread's elements loads (`alone`: all), its operations, and the words of its values that are alive at
- * once. */
-typedef struct Figures {
-  double loads, alone, ops;
-  int32_t live;
-} Figures;
-
-/* The count of the accesses of instance `i` under schedule `s`: seen are those that were counted. */
+/* A load of so many words that an instance makes at `off`. nearest: how far away along each dimension the nearest one
+ * of the same line is that was counted before it; INT64_MAX: there is none. */
 typedef struct Seen {
-  int32_t field;
-  int64_t off[MAX_RANK];
+  int32_t field, words;
+  int64_t off[MAX_RANK], nearest[MAX_RANK];
 } Seen;
-typedef struct Loads {
-  const Launch *l;
-  const Schedule *s;
-  int i;
-  Reach *reach;
-  double loads, alone;
-  int32_t nseen;
-  Seen *seen;
-} Loads;
 
-/* Was the access counted for this instance? Counts it. */
-static bool is_seen(Loads *x, int field, const int64_t *off) {
-  Seen s = {.field = field};
-  for (int d = 0; d < x->l->m->grid.rank; d++)
-    s.off[d] = off[d];
+/* What an instance takes for a point, whatever the tile: its loads, the words of all of them, its operations, and the
+ * words of its values that are alive at once. */
+typedef struct Reads {
+  int32_t nseen, live;
+  Seen *seen;
+  double alone, ops;
+} Reads;
+
+struct LaunchReads {
+  const TargetInfo *t;
+  const Launch *l;
+  Reads *of;    /* [instance] */
+  Reach *reach; /* [field] */
+};
+
+/* Instance `i`, whose accesses are counted. */
+typedef struct Counting {
+  LaunchReads *r;
+  int i;
+} Counting;
+
+/* How far away along dimension `d` the nearest of the loads of `x` is that is of the line of load `own`. */
+static int64_t nearest_of_line(const Reads *x, int rank, const Seen *own, int d) {
+  int64_t nearest = INT64_MAX;
   for (int k = 0; k < x->nseen; k++) {
-    bool same = x->seen[k].field == field;
-    for (int d = 0; d < MAX_RANK; d++)
-      same = same && x->seen[k].off[d] == s.off[d];
-    if (same)
-      return true;
+    bool line = x->seen[k].field == own->field;
+    for (int e = 0; e < rank; e++)
+      line = line && (e == d || x->seen[k].off[e] == own->off[e]);
+    int64_t away = line ? x->seen[k].off[d] - own->off[d] : 0;
+    away = away < 0 ? -away : away;
+    nearest = line && away < nearest ? away : nearest;
   }
-  ARENA_PUSH(x->l->m->arena, x->seen, x->nseen, s);
-  return false;
+  return nearest;
 }
 
-/* The part of the loads at `off` that another of the thread's elements does not load already: those that lead below its
- * first element along a slow dimension do, and the others if nothing of the same row was seen. */
-static double new_part(const Loads *x, int field, const int64_t *off) {
-  double part = 1;
-  for (int d = 0; d < x->l->m->grid.rank - 1; d++) {
-    int64_t nearest = INT64_MAX;
-    for (int k = 0; k < x->nseen - 1; k++) {
-      bool row = x->seen[k].field == field;
-      for (int e = 0; e < x->l->m->grid.rank; e++)
-        row = row && (e == d || x->seen[k].off[e] == off[e]);
-      int64_t away = row ? x->seen[k].off[d] - off[d] : 0;
-      away = away < 0 ? -away : away;
-      nearest = row && away < nearest ? away : nearest;
-    }
-    if (nearest < x->s->elems[d])
-      part *= (double)nearest / (double)x->s->elems[d];
-  }
-  return part;
+/* Adds load `own`, unless it is known. */
+static void add_seen(const Launch *l, Reads *x, Seen own) {
+  for (int k = 0; k < x->nseen; k++)
+    if (x->seen[k].field == own.field && memcmp(x->seen[k].off, own.off, sizeof own.off) == 0)
+      return;
+  for (int d = 0; d < l->m->grid.rank - 1; d++)
+    own.nearest[d] = nearest_of_line(x, l->m->grid.rank, &own, d);
+  ARENA_PUSH(l->m->arena, x->seen, x->nseen, own);
+  x->alone += own.words;
 }
 
 /* Counts one access (a stencil_accesses callback). */
 static void count_access(void *user, const Piece *piece, int field, const int64_t *off) {
-  Loads *x = user;
-  const Launch *l = x->l;
+  Counting *x = user;
+  const Launch *l = x->r->l;
+  Seen own = {.field = field, .words = type_words(l->m->fields[field].type)};
   int rank = l->m->grid.rank, v = launch_version(l, field, x->i);
-  bool own = true;
+  bool self = true;
   (void)piece;
-  for (int d = 0; d < rank; d++)
-    own = own && off[d] == 0;
+  for (int d = 0; d < rank; d++) {
+    own.off[d] = off[d];
+    self = self && off[d] == 0;
+  }
   if (v == 0 && !l->use[field].fresh) {
-    Reach *r = &x->reach[field];
-    r->any = true;
+    Reach *r = &x->r->reach[field];
     for (int d = 0; d < rank; d++) {
       r->lo[d] = -off[d] > r->lo[d] ? -off[d] : r->lo[d];
       r->hi[d] = off[d] > r->hi[d] ? off[d] : r->hi[d];
     }
   }
-  if ((own && v > 0) || is_seen(x, field, off))
-    return;
-  x->loads += new_part(x, field, off) * type_words(l->m->fields[field].type);
-  x->alone += type_words(l->m->fields[field].type);
+  if (!self || v == 0)
+    add_seen(l, &x->r->of[x->i], own);
 }
 
 /* Two instances of a launch with the same pieces. same: what they have read so far of global memory is the same. */
@@ -162,34 +156,70 @@ static void compare_access(void *user, const Piece *piece, int field, const int6
   x->same = x->same && (launch_version(x->l, field, x->i) == 0) == (launch_version(x->l, field, x->j) == 0);
 }
 
-/* Are the figures of instances `i` and `j` the same: have they the same pieces, which read the same fields from global
- * memory? */
-static bool same_figures(const Launch *l, int i, int j) {
+/* Do instances `i` and `j` read the same: have they the same pieces, which read the same fields from global memory? */
+static bool same_reads(const Launch *l, int i, int j) {
   Twins x = {l, i, j, j >= 0 && l->st[i].pieces == l->st[j].pieces && l->st[i].npieces == l->st[j].npieces};
   if (x.same)
     stencil_accesses(&l->st[i], compare_access, &x);
   return x.same;
 }
 
-/* The figures of instance `i`; accesses to global memory are noted in `reach`. */
-static Figures figures_of(const TargetInfo *t, const Launch *l, const Schedule *s, int i, Reach *reach) {
-  Loads x = {.l = l, .s = s, .i = i, .reach = reach};
-  stencil_accesses(&l->st[i], count_access, &x);
-  Figures g = {.loads = x.loads, .alone = x.alone, .ops = stencil_ops(t, &l->st[i])};
-  for (int k = 0; k < l->st[i].npieces && t->simt; k++) {
-    int32_t live = body_live_words(l->m->arena, l->st[i].pieces[k].body);
-    g.live = live > g.live ? live : g.live;
+/* Finds what instance `i` takes. */
+static void count_instance(LaunchReads *r, int i) {
+  const Stencil *st = &r->l->st[i];
+  Counting x = {r, i};
+  Reads *of = &r->of[i];
+  stencil_accesses(st, count_access, &x);
+  of->ops = stencil_ops(r->t, st);
+  for (int k = 0; k < st->npieces && r->t->simt; k++) {
+    int32_t live = body_live_words(r->l->m->arena, st->pieces[k].body);
+    of->live = live > of->live ? live : of->live;
   }
-  return g;
 }
 
-/* Those of all instances. One whose level before is alike has the same. */
-static const Figures *all_figures(const TargetInfo *t, const Launch *l, const Schedule *s, Reach *reach) {
-  Figures *g = ARENA_ARRAY(l->m->arena, Figures, l->n + 1);
+LaunchReads *launch_reads_all(const TargetInfo *t, const Launch *l) {
+  LaunchReads *r = ARENA_NEW(l->m->arena, LaunchReads);
   int levels = l->n ? l->st[l->n - 1].level - l->st[0].level + 1 : 1;
+  *r = (LaunchReads){.t = t,
+                     .l = l,
+                     .of = ARENA_ARRAY(l->m->arena, Reads, l->n + 1),
+                     .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1)};
   for (int i = 0; i < l->n; i++) {
     int before = levels > 1 ? i - l->n / levels : -1;
-    g[i] = same_figures(l, i, before) ? g[before] : figures_of(t, l, s, i, reach);
+    if (same_reads(l, i, before))
+      r->of[i] = r->of[before];
+    else
+      count_instance(r, i);
+  }
+  return r;
+}
+
+/* What an instance of a launch takes for a point: the words that it loads, those aside that another of the thread's
+ * elements loads (`alone`: all), its operations, and the words of its values that are alive at once. */
+typedef struct Figures {
+  double loads, alone, ops;
+  int32_t live;
+} Figures;
+
+/* The part of load `own` that another of a thread's elements of tile `s` does not load already: those that lead below
+ * its first element along a slow dimension do, and the others if nothing of the same row was seen. */
+static double new_part(int rank, const Schedule *s, const Seen *own) {
+  double part = 1;
+  for (int d = 0; d < rank - 1; d++)
+    if (own->nearest[d] < s->elems[d])
+      part *= (double)own->nearest[d] / (double)s->elems[d];
+  return part;
+}
+
+/* The figures of all instances in tiles `s`. */
+static const Figures *all_figures(const LaunchReads *r, const Schedule *s) {
+  int n = r->l->n, rank = r->l->m->grid.rank;
+  Figures *g = ARENA_ARRAY(r->l->m->arena, Figures, n + 1);
+  for (int i = 0; i < n; i++) {
+    const Reads *of = &r->of[i];
+    g[i] = (Figures){.alone = of->alone, .ops = of->ops, .live = of->live};
+    for (int k = 0; k < of->nseen; k++)
+      g[i].loads += new_part(rank, s, &of->seen[k]) * of->seen[k].words;
   }
   return g;
 }
@@ -277,9 +307,10 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
 static double hidden(double occupancy, double enough) { return occupancy >= enough ? 1 : sqrt(occupancy / enough); }
 
 /* What launch_cost gives; takes memory for its work. */
-static LaunchCost cost_of(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
+static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, double points) {
+  const TargetInfo *t = r->t;
+  const Launch *l = r->l;
   LaunchCost k = {.schedule = *s, .halo = launch_redundancy(l, s), .occupancy = 1};
-  Reach *reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1);
   int32_t cells[MAX_RANK];
   int64_t elements = 1;
   for (int d = 0; d < MAX_RANK; d++) {
@@ -287,9 +318,9 @@ static LaunchCost cost_of(const TargetInfo *t, const Launch *l, const Schedule *
     elements *= s->elems[d] > 0 ? s->elems[d] : 1;
   }
   k.shared = launch_array_bytes(l, cells);
-  const Figures *g = all_figures(t, l, s, reach);
+  const Figures *g = all_figures(r, s);
   k.ops = launch_ops(t, l, s, g);
-  add_bytes(l, s, reach, &k);
+  add_bytes(l, s, r->reach, &k);
   if (t->simt) {
     thread_registers(t, l, s, g, elements, &k);
     k.ops += tuning.part_spill * k.spilled * k.halo / (double)elements;
@@ -309,9 +340,16 @@ static LaunchCost cost_of(const TargetInfo *t, const Launch *l, const Schedule *
   return k;
 }
 
+LaunchCost reads_cost(const LaunchReads *r, const Schedule *s, int levels, double points) {
+  ArenaMark mark = arena_mark(r->l->m->arena);
+  LaunchCost k = cost_of(r, s, levels, points);
+  arena_release(r->l->m->arena, mark);
+  return k;
+}
+
 LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points) {
   ArenaMark mark = arena_mark(l->m->arena);
-  LaunchCost k = cost_of(t, l, s, levels, points);
+  LaunchCost k = cost_of(launch_reads_all(t, l), s, levels, points);
   arena_release(l->m->arena, mark);
   return k;
 }

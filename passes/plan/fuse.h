@@ -19,7 +19,13 @@ typedef struct LaunchCost {
   double ps;
 } LaunchCost;
 
+/* What launch `l` reads and computes whatever its tile: found once where many tiles are compared. */
+typedef struct LaunchReads LaunchReads;
+LaunchReads *launch_reads_all(const TargetInfo *t, const Launch *l);
+
 /* The figures of launch `l` of `levels` time steps under the schedule `s`, on a grid of `points` points. */
 LaunchCost launch_cost(const TargetInfo *t, const Launch *l, const Schedule *s, int levels, double points);
+/* The same of a launch that reads `r`. */
+LaunchCost reads_cost(const LaunchReads *r, const Schedule *s, int levels, double points);
 
 #endif

@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-/* Counts overlapped tile `s` of launch `l`; why it is not to be taken, or NULL. */
-static const char *judge_overlap(const PlanQuery *q, const Launch *l, const Schedule *s, LaunchLoad *out) {
+/* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
+static const char *judge_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
   for (int d = 0; d < q->rank; d++)
-    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+    if (launch_width(of->l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
       return "no points are left beside the halo";
-  *out = tile_load(q->t, l, s, q->want.size);
+  *out = tile_load(of->tile, s, q->want.size);
   if (out->shared > q->t->max_shared_bytes)
     return "more shared memory than a block may have";
   if (out->spilled > 0)
@@ -46,7 +46,7 @@ static const char *judge_walk(const PlanQuery *q, const WalkWork *w, const Sched
 
 void plan_judge(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
-  k->unfit = k->of->walk ? judge_walk(q, k->of->walk, &k->s, &load) : judge_overlap(q, k->of->l, &k->s, &load);
+  k->unfit = k->of->walk ? judge_walk(q, k->of->walk, &k->s, &load) : judge_overlap(q, k->of, &k->s, &load);
   k->judged = load.work.threads > 0 ? model_counted_launch(q->t, &load).seconds / k->s.T : INFINITY;
 }
 
@@ -59,7 +59,7 @@ bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const
   Launch *l = m->time_tile > 1 ? launch_new(m, m->nstencils, m->stencils, m->stencils, m->stencils + m->nstencils)
                                : group_launches(m, n, st, &count)[0];
   if (count == 1)
-    *out =
-        family_row(s->family)->walked ? walk_load(t, walk_work(t, stream_new(l)), s, size) : tile_load(t, l, s, size);
+    *out = family_row(s->family)->walked ? walk_load(t, walk_work(t, stream_new(l)), s, size)
+                                         : tile_load(tile_work(t, l), s, size);
   return count == 1;
 }

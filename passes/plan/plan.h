@@ -53,9 +53,12 @@ Module *plan_tiled_copy(const Module *m, int T);
 
 /* ---------------------------------------------------------------- tile-work.c */
 
-/* The load of launch `l` if tiles `s` overlap, on a grid of extents `size`, counted before it is lowered: as exactly as
- * accesses and bodies tell. Memory that this takes is given back. */
-LaunchLoad tile_load(const TargetInfo *t, const Launch *l, const Schedule *s, const int64_t *size);
+/* What launch `l` does whatever its tile, if tiles overlap: accesses, stores, arithmetic, words alive. */
+typedef struct TileWork TileWork;
+TileWork *tile_work(const TargetInfo *t, const Launch *l);
+/* The load of tiles `s` of it on a grid of extents `size`, counted before it is lowered: as exactly as accesses and
+ * bodies tell. Memory that this takes is given back. */
+LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size);
 
 /* ---------------------------------------------------------------- walk-work.c */
 
@@ -92,12 +95,14 @@ typedef struct PlanQuery {
 } PlanQuery;
 
 /* Launch `l` of T time steps, whose tiles are looked at; p: its pipeline if they are walked, else NULL. What is the
- * same for all of them: what a walk does (NULL: they are not walked); operations of a point; those of roots, quotients
- * and functions; lines of other warps that a row reads; 32-bit words of its widest field. */
+ * same for all of them: what a walk does (NULL: they are not walked), or tiles that overlap; operations of a point;
+ * those of roots, quotients and functions; lines of other warps that a row reads; 32-bit words of its widest field. */
 typedef struct PlanLaunch {
   const Launch *l;
   const Stream *p;
   const WalkWork *walk;
+  const TileWork *tile;
+  const struct LaunchReads *reads;
   Work step;
   double functions;
   int32_t lines_across, words;

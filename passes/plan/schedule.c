@@ -329,11 +329,13 @@ static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
          elements(s, r->rank) * point_cost(l) <= tuning.tile_code;
 }
 
-/* Takes the tile `s` in place of `best`, which is expected to take *ps, if it is clearly better. */
-static void try_tile(const Resolve *r, const Launch *l, const Schedule *s, Schedule *best, double *ps) {
+/* Takes the tile `s` of launch `l`, which reads `reads`, in place of `best`, which is expected to take *ps, if it is
+ * clearly better. */
+static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads, const Schedule *s, Schedule *best,
+                     double *ps) {
   if (!is_candidate(r, l, s))
     return;
-  double mine = launch_cost(r->target, l, s, 1, 1e9).ps;
+  double mine = reads_cost(reads, s, 1, 1e9).ps;
   if (mine < tuning.better_part * *ps) {
     *best = *s;
     *ps = mine;
@@ -349,7 +351,8 @@ static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
   bool open = r->target->simt;
   for (int d = 0; d < r->rank; d++)
     open = open && !r->want.block[d] && !r->want.elems[d];
-  double ps = is_legal(r, l, s) ? launch_cost(r->target, l, s, 1, 1e9).ps : 1e30;
+  const LaunchReads *reads = launch_reads_all(r->target, l);
+  double ps = is_legal(r, l, s) ? reads_cost(reads, s, 1, 1e9).ps : 1e30;
   for (int b = 0; open && b < 3; b++)
     for (int e = 0; e < 27; e++) {
       Schedule t = *s;
@@ -358,7 +361,7 @@ static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
         t.elems[d] = d < r->rank ? 1 << k % 3 : 1;
       }
       if (e < (r->rank == 1 ? 3 : r->rank == 2 ? 9 : 27))
-        try_tile(r, l, &t, s, &ps);
+        try_tile(r, l, reads, &t, s, &ps);
     }
 }
 

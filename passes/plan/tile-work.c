@@ -8,61 +8,88 @@
 
 /* ---- accesses */
 
-/* What the accesses of a launch come to. reach: how far those from global memory lead in each field. Of the running
- * instance `i`: the accesses that differ; for a cell, those that a thread makes for it, those aside that another of its
- * cells makes, and of these the words from global and from shared memory. */
+/* An access to `field` at `off` that instances make, of so many words. made: to what an instance before made, in shared
+ * memory; self: at the point itself. gap: how far the next access of the same line is below along each dimension;
+ * INT64_MAX: there is none. */
+typedef struct Seen {
+  int32_t field, words;
+  int64_t off[MAX_RANK], gap[MAX_RANK];
+  bool made, self;
+} Seen;
+
+/* What an instance stores of a cell in a field of so many words: near: for its neighbours to shared memory; last: to
+ * global memory. */
+typedef struct Stored {
+  int32_t words;
+  bool near, last;
+} Stored;
+
+/* What instances do whatever their tile: the accesses that differ, what they store, and what a point takes. */
+typedef struct Instance {
+  int32_t nseen, nstored;
+  Seen *seen;
+  Stored *stored;
+  KernelWork point;
+} Instance;
+
+/* How far accesses to global memory lead. */
 typedef struct Reach {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Reach;
-typedef struct Seen {
-  int32_t field;
-  int64_t off[MAX_RANK];
-} Seen;
-typedef struct Loads {
+
+struct TileWork {
+  const TargetInfo *t;
   const Launch *l;
-  const Schedule *s;
+  Instance *of; /* [instance] */
+  Reach *reach; /* [field] */
+  double kept, alive;
+  bool turned;
+};
+
+/* Instance `i`, whose accesses are noted. */
+typedef struct Noting {
+  TileWork *w;
   int i;
-  Reach *reach;
-  double accesses, global, shared;
-  int32_t nseen;
-  Seen *seen;
-} Loads;
+} Noting;
 
 /* Notes access `own` unless it is known. */
-static void add_seen(Loads *x, Seen own) {
+static void add_seen(Arena *a, Instance *x, Seen own) {
   for (int k = 0; k < x->nseen; k++)
     if (x->seen[k].field == own.field && memcmp(x->seen[k].off, own.off, sizeof own.off) == 0)
       return;
-  ARENA_PUSH(x->l->m->arena, x->seen, x->nseen, own);
+  ARENA_PUSH(a, x->seen, x->nseen, own);
 }
 
 /* Notes one access (a stencil_accesses callback), and that to the point's own value with it if it is of what an
  * instance made: a thread has that in a register. */
 static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
-  Loads *x = user;
-  const Launch *l = x->l;
-  Seen own = {.field = field};
+  Noting *x = user;
+  const Launch *l = x->w->l;
+  Instance *of = &x->w->of[x->i];
+  Seen own = {.field = field, .words = type_words(l->m->fields[field].type), .self = true};
   (void)piece;
-  if (launch_version(l, field, x->i) > 0)
-    add_seen(x, own);
+  own.made = launch_version(l, field, x->i) > 0;
+  if (own.made)
+    add_seen(l->m->arena, of, own);
   for (int d = 0; d < l->m->grid.rank; d++) {
-    Reach *r = &x->reach[field];
+    Reach *r = &x->w->reach[field];
     own.off[d] = off[d];
-    if (launch_version(l, field, x->i) > 0 || l->use[field].fresh)
+    own.self = own.self && off[d] == 0;
+    if (own.made || l->use[field].fresh)
       continue;
     r->lo[d] = -off[d] > r->lo[d] ? -off[d] : r->lo[d];
     r->hi[d] = off[d] > r->hi[d] ? off[d] : r->hi[d];
   }
-  add_seen(x, own);
+  add_seen(l->m->arena, of, own);
 }
 
 /* How far the next access of the same line along dimension `d` is below access `own`; INT64_MAX: there is none. */
-static int64_t gap_below(const Loads *x, const Seen *own, int d) {
+static int64_t gap_below(const Instance *x, int rank, const Seen *own, int d) {
   int64_t nearest = INT64_MAX;
   for (int k = 0; k < x->nseen; k++) {
     const Seen *other = &x->seen[k];
     bool line = other->field == own->field && other->off[d] < own->off[d];
-    for (int e = 0; e < x->l->m->grid.rank; e++)
+    for (int e = 0; e < rank; e++)
       line = line && (e == d || other->off[e] == own->off[e]);
     if (line && own->off[d] - other->off[d] < nearest)
       nearest = own->off[d] - other->off[d];
@@ -70,68 +97,19 @@ static int64_t gap_below(const Loads *x, const Seen *own, int d) {
   return nearest;
 }
 
-/* The part of access `own` by a thread's cells that another of its accesses does not make: along slow dimensions cells
- * lie beside each other. */
-static double new_part(const Loads *x, const Seen *own) {
-  double part = 1;
-  for (int d = 0; d < x->l->m->grid.rank - 1; d++) {
-    int64_t gap = gap_below(x, own, d);
-    if (gap < x->s->elems[d])
-      part *= (double)gap / (double)x->s->elems[d];
-  }
-  return part;
-}
-
-/* Counts the loads of the running instance. */
-static void count_loads(Loads *x) {
-  stencil_accesses(&x->l->st[x->i], note_access, x);
-  for (int k = 0; k < x->nseen; k++) {
-    const Seen *own = &x->seen[k];
-    bool made = launch_version(x->l, own->field, x->i) > 0, self = made;
-    for (int d = 0; d < MAX_RANK; d++)
-      self = self && own->off[d] == 0;
-    double part = new_part(x, own) - self;
-    x->accesses += part;
-    *(made ? &x->shared : &x->global) += part * type_words(x->l->m->fields[own->field].type);
-  }
-}
-
-/* Adds what instance `i` stores of a cell: for its neighbours to shared memory, and what the launch leaves to global.
- * Does another thread read it? */
-static bool count_stores(Loads *x) {
-  const Launch *l = x->l;
-  const Stencil *st = &l->st[x->i];
-  bool near = false;
+/* Notes what instance `i` stores of a cell. */
+static void note_stores(TileWork *w, int i) {
+  const Launch *l = w->l;
+  const Stencil *st = &l->st[i];
+  Instance *x = &w->of[i];
+  x->nstored = st->ntargets;
+  x->stored = ARENA_ARRAY(l->m->arena, Stored, st->ntargets);
   for (int k = 0; k < st->ntargets; k++) {
-    int f = st->targets[k], v = launch_version(l, f, x->i + 1);
-    bool last = v == l->use[f].versions && l->use[f].stored, read = l->use[f].near[v] >= 0;
-    near |= read;
-    x->accesses += read + last;
-    x->shared += read ? type_words(l->m->fields[f].type) : 0;
-    x->global += last ? type_words(l->m->fields[f].type) : 0;
+    int f = st->targets[k], v = launch_version(l, f, i + 1);
+    x->stored[k] = (Stored){.words = type_words(l->m->fields[f].type),
+                            .near = l->use[f].near[v] >= 0,
+                            .last = v == l->use[f].versions && l->use[f].stored};
   }
-  return near;
-}
-
-/* ---- tiles */
-
-/* A tile of launch `l`: cells of a thread, of a block, and those of these that are given out; threads of a block. */
-typedef struct Tile {
-  const TargetInfo *t;
-  const Launch *l;
-  const Schedule *s;
-  double cells, all, out;
-  int64_t threads;
-} Tile;
-
-/* Cells of a tile that instance `i` computes: all; without threads those that are needed. */
-static double instance_cells(const Tile *x, int i) {
-  double product = 1;
-  for (int d = 0; d < x->l->m->grid.rank && !x->t->simt; d++) {
-    double width = (double)launch_width(x->l, d, (int64_t)x->s->block[d] * x->s->elems[d]);
-    product *= fmax(width, 1) + (double)(x->l->st[i].extent.lo[d] + x->l->st[i].extent.hi[d]);
-  }
-  return x->t->simt ? x->cells : product;
 }
 
 /* Have instances `i` and `j` the same bodies? Those of one stencil have, at all time steps. */
@@ -150,22 +128,120 @@ static int first_with_bodies(const Launch *l, int i) {
   return first;
 }
 
-/* Adds what a thread does for instance `i` to *w. Its loads are waited for together. points: what a point of the
- * instances before it takes. */
-static void add_instance(const Tile *x, int i, Reach *reach, KernelWork *points, KernelWork *w) {
-  int r = x->l->m->grid.rank - 1, first = first_with_bodies(x->l, i);
-  Loads loads = {.l = x->l, .s = x->s, .i = i, .reach = reach};
-  count_loads(&loads);
-  w->waits += loads.global > 0;
-  w->barriers += count_stores(&loads) ? 1 + (w->barriers > 0) : 0;
+/* Does instance `i`, which has the bodies of instance `j`, find in shared memory what that finds there? */
+static bool sees_alike(const TileWork *w, int i, int j) {
+  bool same = true;
+  for (int k = 0; k < w->of[j].nseen && same; k++)
+    same = (launch_version(w->l, w->of[j].seen[k].field, i) > 0) == w->of[j].seen[k].made;
+  return same;
+}
+
+/* The last instance before `i` that makes the accesses that it makes, -1 if there is none. */
+static int twin_before(const TileWork *w, int i) {
+  int j = i - 1;
+  while (j >= 0 && !(share_bodies(w->l, i, j) && sees_alike(w, i, j)))
+    j--;
+  return j;
+}
+
+/* Notes what instance `i` does, those before are noted. */
+static void note_instance(TileWork *w, int i) {
+  Noting x = {w, i};
+  int rank = w->l->m->grid.rank, twin = twin_before(w, i), first = first_with_bodies(w->l, i);
+  Instance *of = &w->of[i];
+  if (twin >= 0) {
+    of->nseen = w->of[twin].nseen;
+    of->seen = w->of[twin].seen;
+  } else {
+    stencil_accesses(&w->l->st[i], note_access, &x);
+    for (int k = 0; k < of->nseen; k++)
+      for (int d = 0; d < rank - 1; d++)
+        of->seen[k].gap[d] = gap_below(of, rank, &of->seen[k], d);
+  }
+  note_stores(w, i);
   if (first == i)
-    stencil_point_work(x->t, x->l->m, &x->l->st[i], &points[i]);
-  KernelWork point = points[i] = points[first];
+    stencil_point_work(w->t, w->l->m, &w->l->st[i], &of->point);
+  else
+    of->point = w->of[first].point;
+}
+
+/* The part of access `own` by the cells of a thread of tile `s` that another of its accesses does not make: along slow
+ * dimensions cells lie beside each other. */
+static double new_part(int rank, const Schedule *s, const Seen *own) {
+  double part = 1;
+  for (int d = 0; d < rank - 1; d++)
+    if (own->gap[d] < s->elems[d])
+      part *= (double)own->gap[d] / (double)s->elems[d];
+  return part;
+}
+
+/* For a cell of an instance, the accesses that a thread makes for it, those aside that another of its cells makes, and
+ * of these the words from global and from shared memory. */
+typedef struct Loads {
+  double accesses, global, shared;
+} Loads;
+
+/* The loads of instance `of` in tiles `s`. */
+static Loads count_loads(int rank, const Schedule *s, const Instance *of) {
+  Loads x = {0};
+  for (int k = 0; k < of->nseen; k++) {
+    const Seen *own = &of->seen[k];
+    double part = new_part(rank, s, own) - (own->made && own->self);
+    x.accesses += part;
+    *(own->made ? &x.shared : &x.global) += part * own->words;
+  }
+  return x;
+}
+
+/* Adds what instance `of` stores of a cell. Does another thread read it? */
+static bool count_stores(const Instance *of, Loads *x) {
+  bool near = false;
+  for (int k = 0; k < of->nstored; k++) {
+    const Stored *own = &of->stored[k];
+    near |= own->near;
+    x->accesses += own->near + own->last;
+    x->shared += own->near ? own->words : 0;
+    x->global += own->last ? own->words : 0;
+  }
+  return near;
+}
+
+/* ---- tiles */
+
+/* A tile of a launch that does `w`: cells of a thread, of a block, and those of these that are given out; threads of a
+ * block. */
+typedef struct Tile {
+  const TileWork *w;
+  const TargetInfo *t;
+  const Launch *l;
+  const Schedule *s;
+  double cells, all, out;
+  int64_t threads;
+} Tile;
+
+/* Cells of a tile that instance `i` computes: all; without threads those that are needed. */
+static double instance_cells(const Tile *x, int i) {
+  double product = 1;
+  for (int d = 0; d < x->l->m->grid.rank && !x->t->simt; d++) {
+    double width = (double)launch_width(x->l, d, (int64_t)x->s->block[d] * x->s->elems[d]);
+    product *= fmax(width, 1) + (double)(x->l->st[i].extent.lo[d] + x->l->st[i].extent.hi[d]);
+  }
+  return x->t->simt ? x->cells : product;
+}
+
+/* Adds what a thread does for instance `i` to *w. Its loads are waited for together. */
+static void add_instance(const Tile *x, int i, KernelWork *w) {
+  int rank = x->l->m->grid.rank, r = rank - 1;
+  const Instance *of = &x->w->of[i];
+  Loads loads = count_loads(rank, x->s, of);
+  w->waits += loads.global > 0;
+  w->barriers += count_stores(of, &loads) ? 1 + (w->barriers > 0) : 0;
   double cells = instance_cells(x, i), beside = x->t->simt ? tuning.tile_cell[r] : 0;
-  w->instructions += cells * (point.instructions + loads.accesses + beside) + (x->t->simt ? tuning.tile_step[r] : 0);
-  w->f64 += cells * point.f64;
-  w->chained += point.chained;
-  w->special += cells * point.special;
+  w->instructions +=
+      cells * (of->point.instructions + loads.accesses + beside) + (x->t->simt ? tuning.tile_step[r] : 0);
+  w->f64 += cells * of->point.f64;
+  w->chained += of->point.chained;
+  w->special += cells * of->point.special;
   w->shared += cells * loads.shared;
   w->global += cells * loads.global;
 }
@@ -182,14 +258,19 @@ static int32_t kept_words(const Launch *l) {
   return words;
 }
 
+/* The most words of its bodies' values that are alive at once. */
+static double alive_words(const Launch *l) {
+  double most = 0;
+  for (int i = 0; i < l->n; i++)
+    for (int k = 0; k < l->st[i].npieces && first_with_bodies(l, i) == i; k++)
+      most = fmax(most, body_live_words(l->m->arena, l->st[i].pieces[k].body));
+  return most;
+}
+
 /* The words alive in a thread of the tile. */
 static RegisterNeed registers_of(const Tile *x) {
-  double most = 0, kept = kept_words(x->l);
-  for (int i = 0; i < x->l->n; i++)
-    for (int k = 0; k < x->l->st[i].npieces && first_with_bodies(x->l, i) == i; k++)
-      most = fmax(most, body_live_words(x->l->m->arena, x->l->st[i].pieces[k].body));
-  double live = tuning.tile_words[x->l->m->grid.rank - 1] + most +
-                (kept + tuning.tile_cell_words[x->l->m->grid.rank - 1]) * x->cells;
+  int r = x->l->m->grid.rank - 1;
+  double live = tuning.tile_words[r] + x->w->alive + (x->w->kept + tuning.tile_cell_words[r]) * x->cells;
   return (RegisterNeed){.live = live, .early = live, .several = x->l->n > 1 || x->cells > 1};
 }
 
@@ -215,8 +296,6 @@ static void add_bytes(const Tile *x, const Reach *reach, double *memory, double 
 static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   const Launch *l = x->l;
   LaunchLoad load = {.points = 1, .blocks = 1};
-  Reach *reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1);
-  KernelWork *points = ARENA_ARRAY(l->m->arena, KernelWork, l->n + 1);
   double memory = 0, cache = 0, inner = 1;
   int32_t cells[MAX_RANK], r = l->m->grid.rank - 1;
   for (int d = 0; d < MAX_RANK; d++)
@@ -230,14 +309,14 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   load.work = (KernelWork){.threads = x->threads, .points = x->out, .rounds = 1};
   load.work.instructions = x->t->simt ? tuning.tile_start[r] : 0;
   for (int i = 0; i < l->n; i++)
-    add_instance(x, i, reach, points, &load.work);
+    add_instance(x, i, &load.work);
   if (x->t->simt) {
     double more = x->cells * (l->n * tuning.tile_edge[r] + tuning.tile_edge_moves[r]);
     load.at_edge = inner < 1 ? load.work.instructions + more : 0;
-    load.turned = module_turns(l->m);
+    load.turned = x->w->turned;
     load.work.instructions += (1 - inner) * more;
   }
-  add_bytes(x, reach, &memory, &cache);
+  add_bytes(x, x->w->reach, &memory, &cache);
   load.memory_bytes = memory * load.points;
   load.cache_bytes = cache * load.points;
   load.shared = launch_array_bytes(l, cells);
@@ -246,9 +325,25 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   return load;
 }
 
-LaunchLoad tile_load(const TargetInfo *t, const Launch *l, const Schedule *s, const int64_t *size) {
+TileWork *tile_work(const TargetInfo *t, const Launch *l) {
+  TileWork *w = ARENA_NEW(l->m->arena, TileWork);
+  *w = (TileWork){.t = t,
+                  .l = l,
+                  .of = ARENA_ARRAY(l->m->arena, Instance, l->n + 1),
+                  .reach = ARENA_ARRAY(l->m->arena, Reach, l->m->nfields + 1),
+                  .kept = kept_words(l),
+                  .alive = alive_words(l),
+                  .turned = module_turns(l->m)};
+  for (int i = 0; i < l->n; i++)
+    note_instance(w, i);
+  return w;
+}
+
+LaunchLoad tile_load(const TileWork *w, const Schedule *s, const int64_t *size) {
+  const TargetInfo *t = w->t;
+  const Launch *l = w->l;
   ArenaMark mark = arena_mark(l->m->arena);
-  Tile x = {.t = t, .l = l, .s = s, .cells = 1, .all = 1, .out = 1, .threads = 1};
+  Tile x = {.w = w, .t = t, .l = l, .s = s, .cells = 1, .all = 1, .out = 1, .threads = 1};
   for (int d = 0; d < l->m->grid.rank; d++) {
     x.cells *= t->simt ? s->elems[d] : 1;
     x.threads *= t->simt ? s->block[d] : 1;

@@ -203,8 +203,7 @@ static void compare_work(Fixture *f, int rank, Schedule s) {
   Module *m = jacobi(f, rank);
   PlanQuery q = question(&c, m, FAMILY_AUTO, rank == 1 ? 1 << 24 : 1 << 14);
   PlanCandidate k = candidate(&q, s);
-  LaunchLoad n =
-      k.of->walk ? walk_load(&CARD, k.of->walk, &s, q.want.size) : tile_load(&CARD, k.of->l, &s, q.want.size);
+  LaunchLoad n = k.of->walk ? walk_load(&CARD, k.of->walk, &s, q.want.size) : tile_load(k.of->tile, &s, q.want.size);
   KernelWork was = n.work, is = lowered_work(&c, m, &s);
   assert_int_equal(was.threads, is.threads);
   assert_float_equal(was.instructions / is.instructions, 1, 0.4);
