@@ -189,6 +189,10 @@ static void remark_plan(const Job *j) {
                  stc_plan_compile_seconds(j->plan));
   if (j->net && j->plan->split->why)
     context_remark(j->c->context, "ghost cells not by NCCL: %s", j->plan->split->why);
+  int links = 0, direct = j->net ? mpi_direct(j->plan, &links) : 0;
+  if (direct)
+    context_remark(j->c->context, "ghost cells: %d of %d ways to and from other ranks are from GPU to GPU", direct,
+                   links);
   if (j->net && j->net->size > 1)
     context_remark(j->c->context, "memory: each rank has its parts%s",
                    j->plan->split->lean ? "" : ", and rank 0 the whole grid");

@@ -27,6 +27,7 @@ enum {
   ATTR_CC_MINOR = 76,
   ATTR_SHARED_PER_CORE = 81,
   ATTR_REGISTERS_PER_CORE = 82,
+  ATTR_REGISTERED_ADDRESS = 91,
   ATTR_SHARED_OPTIN = 97,
   FUNC_MAX_DYNAMIC_SHARED = 8,
   JIT_INFO_LOG = 3,
@@ -50,6 +51,11 @@ typedef struct CuPeerCopy {
   CuPeerSide from, to;
   size_t width, height, depth;
 } CuPeerCopy;
+
+/* CUipcMemHandle. */
+typedef struct CuKey {
+  unsigned char bytes[DEVICE_KEY];
+} CuKey;
 
 /* The entry points that HIP has not in the same form. */
 typedef struct Cuda {
@@ -84,6 +90,11 @@ typedef struct Cuda {
   CuResult (*copy_in_async)(void *to, const void *from, size_t size, void *stream);
   CuResult (*event_query)(void *event);
   CuResult (*device_uuid)(unsigned char id[DEVICE_IDENTITY], CuDevice d);
+  CuResult (*key_get)(CuKey *key, void *memory);
+  CuResult (*key_open)(void **memory, CuKey key, unsigned flags);
+  CuResult (*key_close)(void *memory);
+  CuResult (*value_write)(void *stream, void *flag, uint32_t value, unsigned flags);
+  CuResult (*value_wait)(void *stream, void *flag, uint32_t value, unsigned flags);
 } Cuda;
 
 /* The state of a CUDA device. */
@@ -165,6 +176,15 @@ static const GpuEntry stage_entries[] = {
     {"cuMemcpyHtoDAsync_v2", offsetof(CudaState, cu.copy_in_async)},
 };
 
+/* Those of copies between devices of several processes. Where one is missing they go by way of the host. */
+static const GpuEntry key_entries[] = {
+    {"cuIpcGetMemHandle", offsetof(CudaState, cu.key_get)},
+    {"cuIpcOpenMemHandle_v2", offsetof(CudaState, cu.key_open)},
+    {"cuIpcCloseMemHandle", offsetof(CudaState, cu.key_close)},
+    {"cuStreamWriteValue32_v2", offsetof(CudaState, cu.value_write)},
+    {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
+};
+
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(CudaState *s) {
   void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -178,6 +198,8 @@ static const char *load_library(CudaState *s) {
     s->cu.copy_peer = NULL;
   if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
     s->gpu.call.copy_out_async = NULL;
+  if (!gpu_find_entries(library, key_entries, sizeof key_entries / sizeof key_entries[0], s))
+    s->cu.key_get = NULL;
   return NULL;
 }
 
@@ -554,6 +576,52 @@ static bool cuda_identity(Device *d, unsigned char id[DEVICE_IDENTITY]) {
   return s->cu.copy_peer && s->cu.device_uuid(id, s->device) == 0;
 }
 
+/* ---------------------------------------------------------------- from process to process */
+
+/* Numbers of the driver's interface: access to the memory of another device is enabled with opening it. */
+enum { KEY_ENABLES_ACCESS = 1 };
+
+/* The key to memory, if streams can work with flags in pinned memory by the addresses that this process has. */
+static bool cuda_share(Device *d, void *memory, unsigned char key[DEVICE_KEY]) {
+  CudaState *s = d->state;
+  CuKey k;
+  bool can = s->cu.key_get && s->cu.copy_peer && !use(d) && attribute(&s->cu, s->device, ATTR_REGISTERED_ADDRESS) &&
+             s->cu.key_get(&k, memory) == 0;
+  if (can)
+    memcpy(key, k.bytes, sizeof k.bytes);
+  return can;
+}
+
+static void *cuda_open_key(Device *d, const unsigned char key[DEVICE_KEY]) {
+  CudaState *s = d->state;
+  CuKey k;
+  void *memory = NULL;
+  memcpy(k.bytes, key, sizeof k.bytes);
+  return s->cu.key_get && !use(d) && s->cu.key_open(&memory, k, KEY_ENABLES_ACCESS) == 0 ? memory : NULL;
+}
+
+static void cuda_close_key(Device *d, void *memory) {
+  CudaState *s = d->state;
+  if (!make_current(d))
+    s->cu.key_close(memory);
+}
+
+/* Behind all that the lane has written, for whoever sees the flag. */
+static StcStatus cuda_post(Device *d, int lane, void *flag, uint32_t value) {
+  CudaState *s = d->state;
+  void *stream;
+  StcStatus st = lane_stream(d, lane, &stream);
+  return st ? st : check(d, s->cu.value_write(stream, flag, value, 0), "setting a flag");
+}
+
+/* Numbers are compared by their difference, so they may go around. */
+static StcStatus cuda_heed(Device *d, int lane, void *flag, uint32_t value) {
+  CudaState *s = d->state;
+  void *stream;
+  StcStatus st = lane_stream(d, lane, &stream);
+  return st ? st : check(d, s->cu.value_wait(stream, flag, value, 0), "waiting for a flag");
+}
+
 /* A line for one device. */
 static void list_device(FILE *to, const Cuda *cu, int i) {
   CuDevice d = 0;
@@ -634,6 +702,11 @@ const DeviceKind device_cuda = {
     .reached = cuda_reached,
     .stream = lane_stream,
     .identity = cuda_identity,
+    .share = cuda_share,
+    .open_key = cuda_open_key,
+    .close_key = cuda_close_key,
+    .post = cuda_post,
+    .heed = cuda_heed,
     .dlpack = 2,
     .record = cuda_record,
     .end_record = cuda_end_record,

@@ -26,6 +26,8 @@ enum { LANE_MAIN, LANES = 8 };
 
 /* Bytes of what says which GPU of all there are in the world one is. */
 enum { DEVICE_IDENTITY = 16 };
+/* Bytes of what another process opens a piece of a device's memory with. */
+enum { DEVICE_KEY = 64 };
 
 /* What a device that runs whole modules is given. */
 typedef struct WholeRun {
@@ -116,10 +118,18 @@ typedef struct DeviceKind {
   StcStatus (*reached)(Device *d, int lane, bool *yes); /* is it? */
   StcStatus (*stream)(Device *d, int lane, void **out); /* the driver's own for the lane, for libraries; current */
   bool (*identity)(Device *d, unsigned char id[DEVICE_IDENTITY]); /* of the hardware, the same in all processes */
-  int dlpack;                                                     /* DLPack's number for where its memory is */
-  bool (*inspect)(Device *d, int kernel, KernelInfo *out);        /* of a loaded kernel; NULL, or false: not known */
-  int (*count)(void);                                             /* how many there are; NULL: one */
-  void (*list)(FILE *to); /* a line for each device there is, or why there is none */
+  /* Between processes of one machine; NULL: only by way of the host. The key to memory of `alloc`'s, which another
+   * process that has a device of this kind opens (NULL: it cannot) and closes. */
+  bool (*share)(Device *d, void *memory, unsigned char key[DEVICE_KEY]);
+  void *(*open_key)(Device *d, const unsigned char key[DEVICE_KEY]);
+  void (*close_key)(Device *d, void *memory);
+  /* In the lane: a flag in pinned memory becomes `value`; all that follows waits until it has, or one further on. */
+  StcStatus (*post)(Device *d, int lane, void *flag, uint32_t value);
+  StcStatus (*heed)(Device *d, int lane, void *flag, uint32_t value);
+  int dlpack;                                              /* DLPack's number for where its memory is */
+  bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
+  int (*count)(void);                                      /* how many there are; NULL: one */
+  void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
 } DeviceKind;
 
 /* A device in use by one plan. */

@@ -178,6 +178,8 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   double start = clock_seconds();
   Batch b = {.status = advance(p, steps)};
   b.status = wait_parts(p, b.status);
+  if (b.status && p->split->ranks)
+    mpi_give_up(p);
   b.seconds = clock_seconds() - start;
   b.whole = p->done == end || needs_whole(p);
   share_batch(p, &b);
@@ -283,7 +285,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   if (!s && p->split->broken)
     s = (diag_error(p->w.diags, no_loc(), "a device or a rank failed in an earlier run: this plan cannot go on"),
          STC_DEVICE);
-  if (p->split->transport->wait)
+  if (p->split->transport->wait || p->split->ranks)
     s = split_agree(p, s);
   if (!s && lean)
     s = begin_lean(p);

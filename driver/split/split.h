@@ -15,6 +15,7 @@
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
  *   segments.c      memory that ranks of one machine have in common
+ *   direct.c        from GPU to GPU of such ranks; links.h: what it and transport-mpi.c both know
  *   transports.c    which way cells get from part to part
  *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
  *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank, transport-nccl.c from GPU to
@@ -152,6 +153,10 @@ StcStatus mpi_open(StcPlan *p);
 bool mpi_flows(const StcPlan *p);
 StcStatus mpi_exchange(StcPlan *p, StcStatus s, bool early);
 void mpi_close(StcPlan *p);
+/* This rank cannot go on, and no more comes from it: no other one's device waits for it any more. (direct.c) */
+void mpi_give_up(StcPlan *p);
+/* Of the `links` from or to a part here and one of another rank, how many go from GPU to GPU. */
+int mpi_direct(const StcPlan *p, int *links);
 /* Is the transfer between two parts of this rank? */
 static inline bool transfer_is_here(const Split *s, const Transfer *t) {
   return s->part[t->from].plan && s->part[t->to].plan;

@@ -2,39 +2,16 @@
  * cells to pinned memory of this computer and back in a lane of its own (LANE_SEND), so that launches go on meanwhile;
  * those that do not lie side by side are brought together on it first, and all are if MPI takes pointers into its
  * memory. Between ranks of one machine the pinned memory is one that both see (segments.c), and MPI says no more than
- * that the cells are there, and that they have been taken out: its processes would copy them twice. */
-#include "driver/split/split.h"
+ * that the cells are there, and that they have been taken out: its processes would copy them twice. Where GPUs of one
+ * machine reach each other's memory they need neither (direct.c). */
+#include "driver/split/links.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The message between two parts of which one is here, `bytes` long. memory: here, NULL: MPI takes staging; staging: on
- * the part's device, NULL where cells go straight to or from the memory. pinned: the memory is the device's to give
- * back. shared: it is the sender's, both see it, and there is as much again behind it: exchanges take the one and the
- * other in turn, so that one may be filled while the other is still being emptied; messages are empty. */
-typedef struct Link {
-  int from, to;
-  size_t bytes;
-  char *memory, *staging;
-  bool pinned, shared;
-} Link;
-
-/* The links of a plan and the messages of an exchange. flows: all devices of parts here carry their cells by
- * themselves; beside: some cells go between parts of this rank. segment: of each rank; NULL: none are shared; turn:
- * which half of shared memory is for the next exchange. */
-typedef struct MpiState {
-  int n, nmessages, turn;
-  bool flows, beside;
-  Link *links;
-  NetMessage *messages;
-  Segment *segment;
-} MpiState;
-
-/* The part of the link that is here, and whether it sends. */
-static const PartPlan *link_part(const Split *s, const Link *l) {
-  return &s->part[s->part[l->from].plan ? l->from : l->to];
-}
-static bool link_sends(const Split *s, const Link *l) { return s->part[l->from].plan != NULL; }
+const PartPlan *link_part(const Split *s, const Link *l) { return &s->part[s->part[l->from].plan ? l->from : l->to]; }
+bool link_sends(const Split *s, const Link *l) { return s->part[l->from].plan != NULL; }
+int link_peer(const Split *s, const Link *l) { return s->part[link_sends(s, l) ? l->to : l->from].rank; }
 
 /* The bytes of one half of a link's shared memory: whole lines of caches. */
 static size_t half(const Link *l) { return (l->bytes + 255) / 256 * 256; }
@@ -116,8 +93,12 @@ static StcStatus follow_launches(StcPlan *p, const Link *l, bool early) {
 static StcStatus pack(StcPlan *p, const Link *l, bool early) {
   Device *d = &link_part(p->split, l)->plan->device;
   StcStatus st = follow_launches(p, l, early);
+  if (!st && l->direct)
+    st = direct_begin(p, l);
   if (!st)
     st = move_cells(p, l);
+  if (!st && l->direct)
+    st = direct_end(p, l);
   if (!st && device_flows(d) && l->staging && l->memory)
     st = d->kind->carry(d, LANE_SEND, link_memory(p->split, l), l->staging, l->bytes, true);
   return st;
@@ -127,18 +108,24 @@ static StcStatus pack(StcPlan *p, const Link *l, bool early) {
 static StcStatus unpack(StcPlan *p, const Link *l, bool early) {
   Device *d = &link_part(p->split, l)->plan->device;
   StcStatus st = follow_launches(p, l, early);
+  if (!st && l->direct)
+    st = direct_begin(p, l);
   if (!st && device_flows(d) && l->staging && l->memory)
     st = d->kind->carry(d, LANE_SEND, l->staging, link_memory(p->split, l), l->bytes, false);
-  return st ? st : move_cells(p, l);
+  if (!st)
+    st = move_cells(p, l);
+  return st || !l->direct ? st : direct_end(p, l);
 }
 
-/* Calls `fn` for the links that send, or for the others. */
-static StcStatus each_link(StcPlan *p, bool send, bool early, StcStatus (*fn)(StcPlan *p, const Link *l, bool early)) {
+/* Packs or unpacks what the links, the direct ones or the others, have to send or to give. */
+static StcStatus each_link(StcPlan *p, bool send, bool direct, bool early) {
   const MpiState *m = p->split->ranks;
   StcStatus st = STC_OK;
-  for (int i = 0; i < m->n && !st; i++)
-    if (link_sends(p->split, &m->links[i]) == send)
-      st = fn(p, &m->links[i], early);
+  for (int i = 0; i < m->n && !st; i++) {
+    const Link *l = &m->links[i];
+    if (l->direct == direct && link_sends(p->split, l) == send)
+      st = send ? pack(p, l, early) : unpack(p, l, early);
+  }
   return st;
 }
 
@@ -190,24 +177,46 @@ static StcStatus follow_unpacked(StcPlan *p) {
 
 bool mpi_flows(const StcPlan *p) { return ((const MpiState *)p->split->ranks)->flows; }
 
-StcStatus mpi_exchange(StcPlan *p, StcStatus s, bool early) {
+/* What goes by messages, and what goes from part to part of this rank meanwhile. With a status already the messages are
+ * sent all the same. */
+static StcStatus exchange_messages(StcPlan *p, StcStatus s, bool early) {
   Split *split = p->split;
   MpiState *m = split->ranks;
-  s = s ? s : meet_launches(p, early);
   if (!s)
-    s = each_link(p, true, early, pack);
-  if (!s)
+    s = each_link(p, true, false, early);
+  if (!s && m->nmessages)
     s = await_packed(p);
   double start = clock_seconds();
   split->net->start(split->net, m->nmessages, m->messages);
   if (!s && m->beside)
     s = early && split->transport->early ? split->transport->early(p) : split->transport->exchange(p);
   split->net->finish(split->net);
-  split->exchanged += clock_seconds() - start;
-  if (!s)
-    s = each_link(p, false, early, unpack);
+  split->exchanged += m->nmessages ? clock_seconds() - start : 0;
   m->turn = !m->turn;
-  return s ? s : follow_unpacked(p);
+  return s ? s : each_link(p, false, false, early);
+}
+
+StcStatus mpi_exchange(StcPlan *p, StcStatus s, bool early) {
+  ((MpiState *)p->split->ranks)->count++;
+  s = s ? s : meet_launches(p, early);
+  s = exchange_messages(p, s, early);
+  if (!s)
+    s = each_link(p, true, true, early);
+  if (!s)
+    s = each_link(p, false, true, early);
+  if (!s)
+    s = follow_unpacked(p);
+  if (s)
+    mpi_give_up(p);
+  return s;
+}
+
+void mpi_give_up(StcPlan *p) { direct_give_up(p, p->split->ranks); }
+
+int mpi_direct(const StcPlan *p, int *links) {
+  const MpiState *m = p->split->ranks;
+  *links = m ? m->n : 0;
+  return m ? m->ndirect : 0;
 }
 
 /* The link from part `from` to part `to`, made if there is none yet. */
@@ -261,8 +270,7 @@ static bool all_flow(const StcPlan *p) {
   return mine;
 }
 
-/* The rank at the other end of the link; the tag of its messages. */
-static int link_peer(const Split *s, const Link *l) { return s->part[link_sends(s, l) ? l->to : l->from].rank; }
+/* The tag of the link's messages. */
 static int link_tag(const Split *s, const Link *l) { return (int)(((int64_t)l->from * s->nparts + l->to) % NET_TAGS); }
 
 /* Finds the links. */
@@ -288,31 +296,29 @@ static Offer *make_offers(StcPlan *p, const MpiState *m, size_t *bytes) {
   Offer *offers = ARENA_ARRAY(p->w.arena, Offer, m->n + 1);
   *bytes = 0;
   for (int i = 0; i < m->n; i++)
-    if (link_sends(s, &m->links[i])) {
+    if (link_sends(s, &m->links[i]) && !m->links[i].direct) {
       offers[i].at = *bytes;
       *bytes += 2 * half(&m->links[i]);
     }
   return offers;
 }
 
-/* Pins all segments that are seen here; those that cannot be are seen no more. */
-static void pin_segments(const Split *s, Segment *segment) {
+void segments_pin(const Split *s, Segment *segment) {
   Device *d = &s->part[s->begin].plan->device;
   for (int i = 0; i < s->net->size; i++) {
     Segment *x = &segment[i];
-    if (x->memory && !d->kind->pin(d, x->memory, (x->bytes + 4095) / 4096 * 4096))
+    if (x->memory && !(d->kind->pin && d->kind->pin(d, x->memory, (x->bytes + 4095) / 4096 * 4096)))
       segment_close(x);
   }
 }
 
-/* Has both ends of each link know what the other offers. */
-static void exchange_offers(StcPlan *p, const MpiState *m, Offer *mine, Offer *theirs) {
+void links_tell(StcPlan *p, const MpiState *m, void *mine, void *theirs, size_t size) {
   const Split *s = p->split;
   NetMessage *messages = ARENA_ARRAY(p->w.arena, NetMessage, 2 * m->n + 1);
   for (int i = 0; i < m->n; i++) {
     int peer = link_peer(s, &m->links[i]), tag = link_tag(s, &m->links[i]);
-    messages[2 * i] = (NetMessage){peer, tag, true, &mine[i], sizeof mine[i]};
-    messages[2 * i + 1] = (NetMessage){peer, tag, false, &theirs[i], sizeof theirs[i]};
+    messages[2 * i] = (NetMessage){peer, tag, true, (char *)mine + (size_t)i * size, size};
+    messages[2 * i + 1] = (NetMessage){peer, tag, false, (char *)theirs + (size_t)i * size, size};
   }
   s->net->start(s->net, 2 * m->n, messages);
   s->net->finish(s->net);
@@ -326,29 +332,31 @@ static void share_memory(StcPlan *p, MpiState *m) {
   Offer *mine = make_offers(p, m, &bytes), *theirs = ARENA_ARRAY(p->w.arena, Offer, m->n + 1);
   m->segment = ARENA_ARRAY(p->w.arena, Segment, s->net->size);
   for (int i = 0; i < m->n; i++)
-    wanted[link_peer(s, &m->links[i])] |= !link_sends(s, &m->links[i]);
+    wanted[link_peer(s, &m->links[i])] |= !link_sends(s, &m->links[i]) && !m->links[i].direct;
   segments_open(s->net, bytes, wanted, m->segment);
-  pin_segments(s, m->segment);
+  segments_pin(s, m->segment);
   for (int i = 0; i < m->n; i++)
     mine[i].fine = m->segment[link_sends(s, &m->links[i]) ? s->net->rank : link_peer(s, &m->links[i])].memory;
-  exchange_offers(p, m, mine, theirs);
+  links_tell(p, m, mine, theirs, sizeof *mine);
   for (int i = 0; i < m->n; i++) {
     Link *l = &m->links[i];
     bool sends = link_sends(s, l);
-    l->shared = mine[i].fine && theirs[i].fine;
+    l->shared = mine[i].fine && theirs[i].fine && !l->direct;
     if (l->shared)
       l->memory = m->segment[sends ? s->net->rank : link_peer(s, l)].memory + (sends ? mine : theirs)[i].at;
   }
 }
 
-/* The messages of an exchange: of each link the cells, or where they are shared one that says that they are there, and
- * one back that those of the exchange before have been taken out. */
+/* The messages of an exchange: of each link that is not direct the cells, or where they are shared one that says that
+ * they are there, and one back that those of the exchange before have been taken out. */
 static void make_messages(StcPlan *p, MpiState *m) {
   const Split *s = p->split;
   m->messages = ARENA_ARRAY(p->w.arena, NetMessage, 2 * m->n + 1);
   for (int i = 0; i < m->n; i++) {
     const Link *l = &m->links[i];
     NetMessage x = {link_peer(s, l), link_tag(s, l), link_sends(s, l), l->memory ? l->memory : l->staging, l->bytes};
+    if (l->direct)
+      continue;
     if (l->shared) {
       x.data = NULL;
       x.size = 0;
@@ -366,16 +374,17 @@ StcStatus mpi_open(StcPlan *p) {
   StcStatus st = STC_OK;
   find_links(p, m);
   m->flows = all_flow(p);
+  if (m->flows)
+    direct_open(p, m);
   if (m->flows && !s->net->device_pointers && s->part[s->begin].plan->device.kind->pin)
     share_memory(p, m);
   for (int i = 0; i < m->n && !st; i++)
-    st = make_memory(p, &m->links[i]);
+    st = m->links[i].direct ? STC_OK : make_memory(p, &m->links[i]);
   make_messages(p, m);
   return st;
 }
 
-/* Lets go of what is shared. */
-static void close_segments(const Split *s, Segment *segment) {
+void segments_unpin(const Split *s, Segment *segment) {
   Device *d = &s->part[s->begin].plan->device;
   for (int i = 0; i < s->net->size; i++)
     if (segment[i].memory) {
@@ -389,6 +398,8 @@ void mpi_close(StcPlan *p) {
   MpiState *m = s->ranks;
   for (int i = 0; m && i < m->n; i++) {
     Device *d = &link_part(s, &m->links[i])->plan->device;
+    if (m->links[i].direct)
+      direct_close_link(p, &m->links[i]);
     if (m->links[i].pinned)
       d->kind->pinned_free(d, m->links[i].memory);
     else if (!m->links[i].shared)
@@ -397,6 +408,8 @@ void mpi_close(StcPlan *p) {
       d->kind->release(d, m->links[i].staging, m->links[i].bytes);
   }
   if (m && m->segment)
-    close_segments(s, m->segment);
+    segments_unpin(s, m->segment);
+  if (m)
+    direct_close(p, m);
   s->ranks = NULL;
 }

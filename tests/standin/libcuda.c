@@ -12,17 +12,23 @@
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
  *                           time after N that do not
- * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
+ * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags; `lost`: no flag is ever
+ * set STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719 };
 enum {
@@ -47,11 +53,13 @@ typedef struct Kernel {
   bool pointer[MAX_ARGS];
   unsigned max[3];
 } Kernel;
-/* Memory handed out. copied: the number of the last copy within the device that went there. */
+/* Memory handed out. copied: the number of the last copy within the device that went there. file: that it is in, where
+ * others may open it, 0: none; foreign: it is another process's. */
 typedef struct Allocation {
   char *p;
   size_t size;
-  int copied;
+  int copied, file;
+  bool foreign;
 } Allocation;
 /* A stream's part in a capture: is it in, by its origin or a wait; what was put into it, and how much of that another
  * stream of the capture has waited for. */
@@ -118,6 +126,8 @@ static struct {
   Out out[MAX_OUT]; /* from NULL: none */
   Graph graphs[MAX_GRAPHS];
   Graph *captured;
+  _Atomic uint32_t *flag; /* that a stream waits for, with STC_STANDIN_IPC=lost, and its value */
+  uint32_t value;
 } rt;
 
 /* The caller's stream. */
@@ -224,6 +234,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i][0] == attribute)
       *value = table[i][1];
+  if (attribute == 91)
+    *value = getenv("STC_STANDIN_IPC") != NULL;
   return is_device(d) ? SUCCESS : fault("cuDeviceGetAttribute of no device");
 }
 
@@ -284,6 +296,24 @@ int cuMemGetInfo_v2(size_t *left, size_t *total) {
   return SUCCESS;
 }
 
+/* Zeros; if others may open them, in a file. */
+static char *new_memory(size_t size, int *file) {
+  *file = getenv("STC_STANDIN_IPC") ? memfd_create("stand-in", MFD_CLOEXEC) : 0;
+  if (!*file)
+    return calloc(1, size);
+  void *p = ftruncate(*file, (off_t)size) ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+/* Its return. */
+static void drop_memory(Allocation *a) {
+  if (a->file)
+    munmap(a->p, a->size), close(a->file);
+  else
+    free(a->p);
+  a->p = NULL;
+}
+
 int cuMemAlloc_v2(uint64_t *p, size_t size) {
   ALONE;
   call("cuMemAlloc %zu", size);
@@ -294,7 +324,8 @@ int cuMemAlloc_v2(uint64_t *p, size_t size) {
   for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
     if (rt.allocations[i].p)
       continue;
-    rt.allocations[i] = (Allocation){calloc(1, size), size, 0};
+    rt.allocations[i] = (Allocation){.size = size};
+    rt.allocations[i].p = new_memory(size, &rt.allocations[i].file);
     *p = (uint64_t)(uintptr_t)rt.allocations[i].p;
     return *p ? SUCCESS : OUT_OF_MEMORY;
   }
@@ -313,12 +344,11 @@ int cuMemFree_v2(uint64_t p) {
   ALONE;
   Allocation *a = find(p, 1);
   call("cuMemFree");
-  if (!a || (uint64_t)(uintptr_t)a->p != p)
+  if (!a || (uint64_t)(uintptr_t)a->p != p || a->foreign)
     return fault("cuMemFree of what cuMemAlloc did not give");
   if (is_going_out(a))
     return fault("cuMemFree of what is on its way out");
-  free(a->p);
-  a->p = NULL;
+  drop_memory(a);
   return SUCCESS;
 }
 
@@ -354,7 +384,7 @@ int cuMemHostAlloc(void **p, size_t size, unsigned flags) {
   ALONE;
   for (int i = 0; i < MAX_OUT && size && !flags && !to_fail("cuMemHostAlloc"); i++)
     if (!rt.pinned[i].p) {
-      rt.pinned[i] = (Allocation){aligned_alloc(4096, (size / 4096 + 1) * 4096), size, 0};
+      rt.pinned[i] = (Allocation){.p = aligned_alloc(4096, (size / 4096 + 1) * 4096), .size = size};
       memset(rt.pinned[i].p, 0x5a, size);
       return *p = rt.pinned[i].p, SUCCESS;
     }
@@ -376,7 +406,7 @@ int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
     return fault("cuMemHostRegister of %zu bytes at %p", size, p);
   for (int i = 0; i < MAX_OUT && !to_fail("cuMemHostRegister"); i++)
     if (!rt.pinned[i].p)
-      return rt.pinned[i] = (Allocation){p, size, 0}, call("pin %zu", size), SUCCESS;
+      return rt.pinned[i] = (Allocation){.p = p, .size = size}, call("pin %zu", size), SUCCESS;
   return OUT_OF_MEMORY;
 }
 int cuMemHostUnregister(void *p) {
@@ -563,6 +593,102 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream)
   if (!is_main(stream) || !find(to, size) || rt.capturing)
     return fault("cuMemsetD8Async of %zu bytes", size);
   memset((void *)(uintptr_t)to, value, size);
+  return SUCCESS;
+}
+
+/* ---------------------------------------------------------------- between processes */
+
+/* CUipcMemHandle. */
+typedef struct Key {
+  union {
+    struct {
+      int64_t process;
+      uint64_t size;
+      int file;
+    };
+    char bytes[64];
+  };
+} Key;
+
+int cuIpcGetMemHandle(Key *key, uint64_t p) {
+  ALONE;
+  const Allocation *a = find(p, 1);
+  if (!a || (uint64_t)(uintptr_t)a->p != p || !a->file || a->foreign)
+    return fault("cuIpcGetMemHandle of what cuMemAlloc did not give");
+  if (a->size % (2 << 20))
+    return fault("cuIpcGetMemHandle of what is no whole pages");
+  memset(key, 0, sizeof *key);
+  key->process = getpid();
+  key->size = a->size;
+  key->file = a->file;
+  return to_fail("cuIpcGetMemHandle") ? LAUNCH_FAILED : SUCCESS;
+}
+
+int cuIpcOpenMemHandle_v2(uint64_t *p, Key key, unsigned flags) {
+  ALONE;
+  char path[64];
+  int i = 0;
+  while (i < MAX_ALLOCATIONS && rt.allocations[i].p)
+    i++;
+  if (to_fail("cuIpcOpenMemHandle_v2"))
+    return LAUNCH_FAILED;
+  snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)key.process, key.file);
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  void *memory = mmap(NULL, key.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (flags != 1 || key.process == getpid() || i == MAX_ALLOCATIONS || memory == MAP_FAILED)
+    return fault("cuIpcOpenMemHandle");
+  rt.allocations[i] = (Allocation){.p = memory, .size = key.size, .file = file, .foreign = true};
+  *p = (uint64_t)(uintptr_t)memory;
+  return SUCCESS;
+}
+
+int cuIpcCloseMemHandle(uint64_t p) {
+  ALONE;
+  Allocation *a = find(p, 1);
+  if (!a || !a->foreign)
+    return fault("cuIpcCloseMemHandle of what was not opened");
+  return drop_memory(a), SUCCESS;
+}
+
+/* Is the flag in pinned memory, and the stream beside the launches? */
+static bool flag_is_good(void *stream, const char *flag, unsigned flags) {
+  bool pinned = false;
+  for (int i = 0; i < MAX_OUT; i++)
+    pinned |= rt.pinned[i].p && flag >= rt.pinned[i].p && flag + 4 <= rt.pinned[i].p + rt.pinned[i].size;
+  return pinned && !flags && beside_stream(stream) && beside_stream(stream)->current == rt.current && !rt.capturing;
+}
+
+/* Are flags never set? */
+static bool flags_are_lost(void) {
+  const char *mode = getenv("STC_STANDIN_IPC");
+  return mode && strcmp(mode, "lost") == 0;
+}
+
+int cuStreamWriteValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigned flags) {
+  _Atomic uint32_t *f = (_Atomic uint32_t *)(uintptr_t)flag;
+  call("post %u", value);
+  if (!flag_is_good(stream, (char *)f, flags))
+    return fault("cuStreamWriteValue32");
+  if (!flags_are_lost())
+    atomic_store(f, value);
+  return to_fail("cuStreamWriteValue32_v2") ? LAUNCH_FAILED : SUCCESS;
+}
+
+/* Launches are made when they are asked for, so this one waits itself, if others may still set the flag. */
+int cuStreamWaitValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigned flags) {
+  _Atomic uint32_t *f = (_Atomic uint32_t *)(uintptr_t)flag;
+  call("heed %u", value);
+  if (!flag_is_good(stream, (char *)f, flags))
+    return fault("cuStreamWaitValue32");
+  if (to_fail("cuStreamWaitValue32_v2"))
+    return LAUNCH_FAILED;
+  if (flags_are_lost())
+    return rt.flag = f, rt.value = value, SUCCESS;
+  for (int i = 0; (int32_t)(atomic_load(f) - value) < 0; i++) {
+    if (i == 300000)
+      return fault("cuStreamWaitValue32: nobody sets the flag to %u", value);
+    usleep(100);
+  }
   return SUCCESS;
 }
 
@@ -941,6 +1067,7 @@ int cuEventQuery(void *event) {
   return !e->used                               ? fault("cuEventQuery")
          : rt.broken || to_fail("cuEventQuery") ? LAUNCH_FAILED
          : messages_pending()                   ? NOT_READY
+         : rt.flag && *rt.flag != rt.value      ? NOT_READY
                                                 : SUCCESS;
 }
 
