@@ -149,8 +149,7 @@ static bool always_holds(const Module *m, Affine value, const Box *box) {
   return !value.n && value.c >= 0;
 }
 
-/* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`? */
-static bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
+bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
   return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) &&
          always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
 }

@@ -173,6 +173,9 @@ Launch *tiled_launch(const Module *m, int T);
 Launch *init_launch_new(const Module *m, const Stencil *st);
 /* Does [alo, ahi] lie inside [lo, hi] for all params? */
 bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
+/* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`, because of its bounds or of
+ * launch checks? */
+bool points_inside(const Module *m, const Box *box, const Box *region, int d);
 /* How many instances before number `i` write `field`: its present version there. */
 int launch_version(const Launch *l, int field, int i);
 /* Has `field` values before instance `i`? A temp field has none until an instance of the same time step has written it;

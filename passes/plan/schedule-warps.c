@@ -167,13 +167,22 @@ static bool is_said(const Schedule *want, Schedule *out) {
   return true;
 }
 
+/* Why overlapped tiles cannot make single steps of `m`, which remain behind the last tile; NULL: they can. */
+static const char *rest_refused(const Module *m) {
+  int32_t n;
+  const Stencil *st = last_level(m, &n);
+  return part_launch(m, n, st, 0, n)->illegal;
+}
+
 const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out) {
   const char *why = NULL;
   if (!c->target->bulk_copy)
     return arena_printf(c->arena, "target %s %s has no signals between warps and bulk copies", c->target->name,
                         c->target->cpu ? c->target->cpu : "");
   WarpChoice x = {c, warps_level(m, &why), want};
-  if (!x.e)
+  if (x.e)
+    why = rest_refused(m);
+  if (why)
     return why;
   if (is_said(want, out)) {
     if (most < out->block[0])

@@ -142,6 +142,8 @@ static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, 
     for (turns[1] = first[1]; turns[1] <= -first[1]; turns[1]++)
       for (turns[2] = first[2]; turns[2] <= -first[2]; turns[2]++) {
         Piece x = turned(p, piece, depth, ring, turns);
+        if (depth)
+          distribute_note_inside(p, piece, &x.box);
         ARENA_PUSH(p->m->arena, out->pieces, out->npieces, x);
       }
 }
@@ -330,6 +332,7 @@ Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
   distribute_stencils(&p);
   distribute_inits(&p);
   distribute_fields(&p);
+  distribute_add_checks(&p);
   distribute_end_watches(&p);
   distribute_rest(&p);
   for (int d = 0; d < m->grid.rank; d++)

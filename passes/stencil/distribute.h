@@ -3,6 +3,7 @@
  *   distribute.c        the pass: hidden params, regions, fields
  *   distribute-ring.c   which fields go around, stencils taken apart by that
  *   distribute-reach.c  how many ghost cells a step needs, how deep a stencil computes
+ *   distribute-inside.c what lies inside of what, as launch checks
  *   distribute-watch.c  what reductions and probes look at
  */
 #ifndef STC_DISTRIBUTE_H
@@ -15,6 +16,12 @@ typedef struct Bounds {
   int d;
   Affine lo, hi, from, to;
 } Bounds;
+
+/* Points that a stencil computes in the part, which lie inside field `field` there. */
+typedef struct Inside {
+  Box box;
+  int field;
+} Inside;
 
 /* The state of the pass. inits: those that a part can do by itself are to stay. watches: parts are to evaluate
  * reductions and probes; watch: the number of the one that the module is for, -1: it is for the steps; rows: that one,
@@ -33,6 +40,8 @@ typedef struct Parts {
   Affine from[MAX_RANK], to[MAX_RANK];
   int nbounds;
   Bounds *bounds;
+  int ninside;
+  Inside *inside;
 } Parts;
 
 /* Does `box` go from one end of the whole grid to the other in dimension `d`? */
@@ -44,6 +53,10 @@ Affine distribute_param(Parts *p, const char *name, Affine x);
 bool distribute_rings(Parts *p);
 /* Fills part->reach and depth. False after an error: an access leads nobody knows how far. */
 bool distribute_reach(Parts *p);
+/* Notes, while fields are still those of the whole grid, which of them hold the points of `box`, what the part computes
+ * of the piece; and adds that as launch checks, when fields are what the part has. */
+void distribute_note_inside(Parts *p, const Piece *piece, const Box *box);
+void distribute_add_checks(Parts *p);
 /* Adds what reductions and probes look at, if that is asked for; ends with the program that is asked for. */
 void distribute_add_watches(Parts *p);
 void distribute_end_watches(Parts *p);

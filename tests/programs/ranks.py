@@ -1,7 +1,8 @@
-"""ranks.py STC [--mpirun=COMMAND] [--module=FILE] [--seed=N] [--programs=N] [--seconds=S]
+"""ranks.py STC [--mpirun=COMMAND] [--module=FILE] [--seed=N] [--programs=N] [--seconds=S] [--device=DEV] [--by=NAME] [--ranks=N]
 
-Random programs (generate.py) on several processes: each is run by 2 to 6 of them, cut as chance has it, on ref, sim or host, and must give the files, the values of reductions
-and probes, and the exit code that one process gives on ref, byte for byte. What cannot be cut is counted. A failure is printed with its commands, and its folder is kept.
+Random programs (generate.py) on several processes: each is run by 2 to 6 of them, or as many as --ranks says, cut as chance has it, on ref, sim or host, or on DEV, by the transport
+that is named or that stc chooses, and must give the files, the values of reductions and probes, and the exit code that one process gives on ref, byte for byte. What cannot be cut is
+counted. A failure is printed with its commands, and its folder is kept.
 """
 import collections
 import os
@@ -15,7 +16,7 @@ import time
 from differential import base_options, declared, run_options
 from generate import Generator
 
-options = {"mpirun": "mpirun --oversubscribe", "module": "", "seed": 1, "programs": 20, "seconds": 0}
+options = {"mpirun": "mpirun --oversubscribe", "module": "", "seed": 1, "programs": 20, "seconds": 0, "device": "", "by": "", "ranks": 0}
 REFUSED = ("legal", "share a launch", "one time step a tile", "cannot be cut", "cannot yet be cut", "exchange after fewer steps", "are to work on", "kernel IR", "ends inside", "around a grid")
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
 
@@ -47,16 +48,18 @@ def files(folder, name):
 def try_program(stc, seed):
     """One program: "ok", "refused", or what went wrong."""
     r = random.Random(seed)
-    case = Generator(seed).case(often=1.0)
+    case = Generator(seed).case(options["device"] or None, 1.0)
     cut = [words for words in case.runs if any(word.startswith("--split=") for word in words)]
     words = list(run_options(case, r.choice(cut))) if cut else ["--device=ref"]
     parts = 1
     for word in words:
         for n in word[8:].split("/")[0].split("x") if word.startswith("--split=") else []:
             parts *= int(n)
-    ranks = r.randint(2, max(2, min(6, parts)))
+    ranks = options["ranks"] or r.randint(2, max(2, min(6, parts)))
     if parts < ranks:
-        words = [word for word in words if not word.startswith("--split=")]
+        words = [word for word in words if not word.startswith("--split=")] + (["--split="] if options["by"] else [])
+    if options["by"]:
+        words = [f"{word}:{options['by']}" if word.startswith("--split=") else word for word in words]
     folder = tempfile.mkdtemp(prefix=f"ranks{seed}-")
     with open(os.path.join(folder, "p.stn"), "w") as file:
         file.write(case.tree.text())
