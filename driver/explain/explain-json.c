@@ -137,6 +137,7 @@ static json_t *load_json(const LaunchLoad *l) {
              {"shared_bytes", (double)l->shared},
              {"blocks", l->blocks},
              {"at_edge", l->at_edge},
+             {"straight", l->straight},
              {"turned", l->turned},
              {"memory_bytes", l->memory_bytes},
              {"cache_bytes", l->cache_bytes}};

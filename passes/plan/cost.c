@@ -238,8 +238,16 @@ double plan_untold(const PlanQuery *q, const PlanCandidate *k) {
   return narrow ? tuning.narrow_copies : 1;
 }
 
+bool plan_counts(const PlanQuery *q) { return q->rank == 1; }
+
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   TileCount n;
+  if (plan_counts(q)) {
+    plan_judge(q, k);
+    k->dropped = k->unfit;
+    k->seconds = k->judged;
+    return;
+  }
   k->dropped = plan_count(q, k, &n);
   if (k->dropped)
     return;

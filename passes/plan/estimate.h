@@ -177,13 +177,14 @@ typedef enum Bound {
 const char *bound_name(Bound b);
 
 /* A launch as the model sees it: the work of a thread, registers and shared bytes, points and blocks, and bytes that
- * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is; turned:
- * fields are read beyond their edges, by a rule. */
+ * cross the cache and memory in all; at_edge: the instructions of a thread of a block at an edge, 0: none is;
+ * straight: of a walk without a loop, whose code is as long, 0: it is none; turned: fields are read beyond their
+ * edges, by a rule. */
 typedef struct LaunchLoad {
   KernelWork work;
   int32_t registers, spilled;
   int64_t shared;
-  double points, blocks, cache_bytes, memory_bytes, at_edge;
+  double points, blocks, cache_bytes, memory_bytes, at_edge, straight;
   bool turned;
 } LaunchLoad;
 /* Points that a kernel covers, its blocks, and, if it has versions, the part of them that take the last: that touch an

@@ -47,7 +47,11 @@ static const char *judge_walk(const PlanQuery *q, const WalkWork *w, const Sched
 void plan_judge(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
   k->unfit = k->of->walk ? judge_walk(q, k->of->walk, &k->s, &load) : judge_overlap(q, k->of, &k->s, &load);
-  k->judged = load.work.threads > 0 ? model_counted_launch(q->t, &load).seconds / k->s.T : INFINITY;
+  k->judged = INFINITY;
+  if (load.work.threads > 0) {
+    k->time = model_counted_launch(q->t, &load);
+    k->judged = k->time.seconds / k->s.T;
+  }
 }
 
 bool counted_load(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size, LaunchLoad *out) {

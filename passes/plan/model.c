@@ -144,6 +144,11 @@ static double cycles_in_rounds(const ModelNumbers *m, const LaunchLoad *l, doubl
   return fmax(fmax(rounds, 1) * one, l->at_edge > 0 ? fmax(rounds - 1, 0) * one + edge : 0);
 }
 
+/* How many times as long as from near caches it takes to fetch the straight code of launch `l`. */
+static double fetch_slowdown(const ModelNumbers *m, const LaunchLoad *l) {
+  return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / tuning.straight_held - 1));
+}
+
 /* The time of launch `l` by the numbers `m`, if its bytes to and from memory go to the cache or not. */
 static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const ModelNumbers *m, bool cached,
                                  double cache) {
@@ -158,7 +163,7 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
          issued = threads * unevenness(there, ceil((double)w->threads / lanes));
   double words = m->shared_word * (w->shared - w->exchanges) + m->exchanged_word * w->exchanges +
                  m->global_word * w->global + tuning.spilled_word * l->spilled * w->rounds;
-  time.alone[BOUND_ISSUE] = w->instructions * issued / r.issue;
+  time.alone[BOUND_ISSUE] = fetch_slowdown(m, l) * w->instructions * issued / r.issue;
   time.alone[BOUND_F64] = w->f64 * issued / r.f64;
   time.alone[BOUND_SPECIAL] = w->special * threads * tuning.special_slots / r.issue;
   time.alone[BOUND_SHARED] = words * threads / r.shared;

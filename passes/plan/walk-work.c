@@ -134,6 +134,7 @@ LaunchLoad walk_load(const TargetInfo *t, const WalkWork *w, const Schedule *s, 
   load.at_edge = inner < 1 ? load.work.instructions + more : 0;
   load.turned = module_turns(w->p->l->m);
   load.work.instructions += (1 - inner) * more;
+  load.straight = rank == 1 ? load.work.instructions : 0;
   load.registers = model_registers(t, load.work.threads, &need, &load.spilled);
   load.memory_bytes = load.points * (w->loaded_bytes + w->stored_bytes);
   load.cache_bytes = load.points * w->stored_bytes + load.blocks * (double)load.work.threads * cells * w->loaded_bytes;

@@ -160,7 +160,8 @@ def terms(t, w, at_once, v, counted):
              v["spilled_word"] * w["spilled"] * w["rounds"])
     cached = w["memory_bytes"] < v["cached_bytes"] if counted else 0 < w["memory_bytes"] < t["cache_bytes"] / 2
     cache = v["cache_clock"] * cores * t["clock"] if counted else t["cache_bandwidth"]
-    alone = [w["instructions"] * issued / issue, w["f64"] * issued / f64, w["special"] * threads * v["special_slots"] / issue,
+    fetched = 1 + v["straight_lost"] * max(0, min(1, w["straight"] / v["straight_held"] - 1))
+    alone = [fetched * w["instructions"] * issued / issue, w["f64"] * issued / f64, w["special"] * threads * v["special_slots"] / issue,
              words * threads / shared, cycles(w, rounds, v) / clock,
              w["memory_bytes"] * 1e-9 / (cache if cached else t["bandwidth"] * v["kept_bandwidth"]), w["cache_bytes"] * 1e-9 / cache]
     left = [blocks / (cores * most) if blocks > 0 else 1] * BOUNDS

@@ -269,6 +269,40 @@ static void test_edges(void **state) {
   assert_float_equal(model_launch(&CARD, &edge).seconds, model_launch(&CARD, &plain).seconds, 0);
 }
 
+/* The code of a walk without a loop is fetched more slowly if it is long, up to twice straight_held; that of finished
+ * kernels, to which this was not fitted, is not. */
+static void test_straight(void **state) {
+  (void)state;
+  LaunchLoad brief = busy(100, 32), longer = brief, longest = brief;
+  brief.straight = tuning.straight_held;
+  longer.straight = 1.5 * tuning.straight_held;
+  longest.straight = 3 * tuning.straight_held;
+  double once = model_counted_launch(&CARD, &brief).alone[BOUND_ISSUE];
+  assert_float_equal(model_counted_launch(&CARD, &longer).alone[BOUND_ISSUE] / once,
+                     1 + model_counted.straight_lost / 2, 1e-9);
+  assert_float_equal(model_counted_launch(&CARD, &longest).alone[BOUND_ISSUE] / once, 1 + model_counted.straight_lost,
+                     1e-9);
+  assert_float_equal(model_launch(&CARD, &longest).seconds, model_launch(&CARD, &brief).seconds, 0);
+}
+
+/* In rank 1 what is counted decides alone: the time of a candidate is what the model says of its load, whose code is as
+ * long as a thread's instructions; what is beyond what was measured is dropped. */
+static void test_line(void **state) {
+  Fixture *f = *state;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PlanQuery q = question(&c, jacobi(f, 1), FAMILY_AUTO, 1 << 20);
+  Schedule s = {.family = FAMILY_STREAM, .T = 16, .block = {32, 1, 1}, .elems = {8, 1, 1}, .chunk = 1, .ahead = 1};
+  PlanCandidate k = candidate(&q, s);
+  LaunchLoad load = walk_load(&CARD, k.of->walk, &k.s, q.want.size);
+  plan_cost(&q, &k);
+  assert_true(plan_counts(&q) && !k.dropped && load.straight == load.work.instructions);
+  assert_float_equal(k.seconds, model_counted_launch(&CARD, &load).seconds / 16, 0);
+  s.elems[0] = 32;
+  k = candidate(&q, s);
+  plan_cost(&q, &k);
+  assert_string_equal(k.dropped, "a lane has more cells than were measured to pay");
+}
+
 /* What may not replace what is proposed says why, and is judged all the same. */
 static void test_judge(void **state) {
   Fixture *f = *state;
@@ -431,10 +465,11 @@ static void test_device_figures(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates), TEST(test_questions),      TEST(test_count),
-                                     TEST(test_load),       TEST(test_work),           TEST(test_registers),
-                                     TEST(test_edges),      TEST(test_judge),          TEST(test_terms),
-                                     TEST(test_choice),     TEST(test_naive),          TEST(test_complete),
-                                     TEST(test_axes),       TEST(test_device_figures), TEST(test_trial)};
+  const struct CMUnitTest tests[] = {TEST(test_candidates),     TEST(test_questions), TEST(test_count),
+                                     TEST(test_load),           TEST(test_work),      TEST(test_registers),
+                                     TEST(test_edges),          TEST(test_straight),  TEST(test_line),
+                                     TEST(test_judge),          TEST(test_terms),     TEST(test_choice),
+                                     TEST(test_naive),          TEST(test_complete),  TEST(test_axes),
+                                     TEST(test_device_figures), TEST(test_trial)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
