@@ -199,8 +199,9 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .resources = amdgpu_resources,
                 .keep_offset = keep_offset,
                 .first_lane = first_lane,
+                .packs_f32 = l->registers_kib == 512,
                 .renew = renew,
-                .settle = l->registers_kib == 512 ? NULL : settle,
+                .settle = settle,
                 .begin = begin};
   t->info = info_of(l);
   return true;

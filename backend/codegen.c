@@ -114,8 +114,12 @@ static bool optimise(Codegen *c) {
   LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
   if (c->target->compares_sums)
     hide_sums(c->arena, c->module);
+  if (c->target->packs_f32)
+    keep_single(c->module);
   LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, o);
   show_sums(c->module);
+  if (!error && c->target->packs_f32)
+    pack_pairs(c->arena, c->module, c->target->global_space);
   LLVMDisposePassBuilderOptions(o);
   stage(c, "optimise");
   if (!error)

@@ -207,15 +207,16 @@ static const Op *same_fork(const Emit *e, const Op *op) {
 /* Was if `op` emitted with the one before it? */
 static bool is_joined(const Emit *e, const Op *op) { return op->prev && same_fork(e, op->prev) == op; }
 
-/* Keeps LLVM from moving what chooses between old and new values, and all before it, behind the branch of if `op` to
- * their stores: what it is made of would stay alive until there. What comes from about the block of `op` stays as it
- * is, for not all that use it are behind `op`. */
+/* Keeps LLVM from moving what chooses between old and new values, or is f32 and may be one of a pair, and all before
+ * it, behind the branch of if `op` to their stores: what it is made of would stay alive until there. What comes from
+ * about the block of `op` stays as it is, for not all that use it are behind `op`. */
 static void settle_stored(Emit *e, const Op *op) {
   const Block *arm = op->blocks[0];
   for (const Op *to = arm->first; to && e->target->settle; to = to->next)
     for (int i = 0; (to->code == OP_STORE || to->code == OP_VSTORE) && i < op_elements(to); i++) {
       const Value *v = to->operands[i];
-      bool chosen = v->def && v->def->code == OP_SELECT && v->def->parent == op->parent;
+      bool chosen = v->def && v->def->parent == op->parent &&
+                    (v->def->code == OP_SELECT || (e->target->packs_f32 && v->type == TY_F32));
       if (chosen && v->type != TY_BOOL && type_size(v->type) >= 4)
         set_value(e, v, e->target->settle(e, emit_value(e, v)));
     }

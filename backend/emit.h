@@ -15,6 +15,7 @@
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
  *   codegen.c libclc.c         from LLVM IR to bytes
+ *   pairs-find.c pairs.c       f32 arithmetic two at a time
  *   negations.c link.c         and what becomes of these
  */
 #ifndef STC_BACKEND_EMIT_H
@@ -311,6 +312,7 @@ struct Target {
                           numbers, or calls functions that are not there */
   bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
   bool compares_sums; /* LLVM's passes for the target compare sums of integers with one another: hide_sums is needed */
+  bool packs_f32;     /* instructions do two operations on f32: keep_single and pack_pairs are needed */
   bool loses_negations; /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
   bool invariant_loads; /* loads of memory that nobody writes during the launch are marked so */
   EmitKind artifact;    /* EMIT_ASM: the artifact is text */
@@ -355,7 +357,7 @@ struct Target {
    * NULL: predicates are no masks in scalar registers. */
   LLVMValueRef (*renew)(Emit *e, LLVMValueRef x, unsigned n);
   /* `x` of 32 or 64 bits through no instruction, made where it stands and not in a branch behind that, as LLVM would;
-   * NULL: threads have registers enough. */
+   * NULL: stores may take with them what they store. */
   LLVMValueRef (*settle)(Emit *e, LLVMValueRef x);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
@@ -398,6 +400,63 @@ bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any
  * code generator, as sums of vectors of one element. */
 void hide_sums(Arena *a, LLVMModuleRef m);
 void show_sums(LLVMModuleRef m);
+
+/* Two f32 values of a function that are computed as one of type <2 x float>: by one instruction (packed), or one by one
+ * in registers that follow each other (apart). */
+typedef enum PairKind { PAIR_PHI, PAIR_PACKED, PAIR_APART, PAIR_DROPPED } PairKind;
+typedef struct Pair {
+  PairKind kind;
+  bool swapped;        /* operands of the second are the other way round */
+  bool wanted;         /* something packed takes it */
+  int uses;            /* how often, phis thrice */
+  LLVMValueRef old[2]; /* the values as they were found */
+  LLVMValueRef v[2];   /* what stands for them: themselves, or halves of `whole` once it is made */
+  LLVMValueRef whole;
+} Pair;
+/* Two values that are in no pair, moved together for packed arithmetic of a block. */
+typedef struct JoinedPair {
+  LLVMValueRef v[2];
+  LLVMBasicBlockRef block;
+  int uses;
+  bool pays;
+  LLVMValueRef whole;
+  struct JoinedPair *next; /* with the same v[0] */
+} JoinedPair;
+typedef struct Pairs {
+  Arena *arena;
+  LLVMContextRef context;
+  LLVMBuilderRef b;
+  LLVMValueRef f;
+  LLVMTypeRef type; /* <2 x float> */
+  unsigned space;   /* of global memory */
+  int n;
+  Pair **all;
+  PtrMap of;    /* value -> its pair */
+  PtrMap nodes; /* pairs that are made -> themselves */
+  int njoined;
+  JoinedPair **all_joined;
+  PtrMap joined; /* first value -> the latest of those with it */
+} Pairs;
+/* What two operands are together. */
+typedef enum PairForm { PAIR_NONE, PAIR_OF_CONSTANTS, PAIR_OF_ONE, PAIR_KNOWN } PairForm;
+/* Finds the pairs of `f`; the number of those that are packed. */
+int pairs_find(Pairs *p, LLVMValueRef f);
+/* Drops a pair, and what it leaves without a pair for an operand. */
+void pairs_drop(Pairs *p, Pair *one);
+bool pair_is_f32(LLVMValueRef v);
+/* Operands of `v` that are values, without a function that it calls; number `i` of half 0 or 1 of a pair. */
+int pair_operands(LLVMValueRef v);
+LLVMValueRef pair_operand(const Pair *one, int half, int i);
+PairForm pair_form(const Pairs *p, LLVMValueRef x, LLVMValueRef y);
+/* What joins `x` and `y` in `block`; NULL: nothing does. */
+JoinedPair *pair_joined(const Pairs *p, LLVMValueRef x, LLVMValueRef y, LLVMBasicBlockRef block);
+/* The pair whose first value is `x` and whose second is `y`; NULL if there is none. */
+Pair *pair_of(const Pairs *p, LLVMValueRef x, LLVMValueRef y);
+/* Keeps LLVM's vectorizer from the functions of `m` that have no values of 16 bits, which it packs well; pack_pairs is
+ * for these alone. */
+void keep_single(LLVMModuleRef m);
+/* Computes f32 values of `m` in pairs; `space`: the address space of global memory. */
+void pack_pairs(Arena *a, LLVMModuleRef m, unsigned space);
 /* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or
  * maximum of signed integers. */
 void mend_negations(Arena *a, char **text, size_t *size);

@@ -1,0 +1,304 @@
+/* backend/pairs.c: arithmetic on pairs of f32 where the target does two at a time (v_pk_fma_f32), made of the cells of
+ * a thread after the optimiser, in place of LLVM's own vectorizer, which pairs any two terms and moves them together.
+ *
+ *   %1 = fmul float %a, %w        is    %1 = fmul <2 x float> %ac, <%w, %w>
+ *   %2 = fmul float %c, %w
+ *
+ * Which values are pairs is pairs-find.c's. Here the instructions of each block are put in an order in which both
+ * halves of a pair can be made at the same place, memory being accessed in the order it was, and made so. */
+#include "backend/emit.h"
+
+#include <string.h>
+
+/* ---- which functions */
+
+/* The attribute that keeps LLVM from vectorizing a function. */
+static unsigned single_kind(void) {
+  return LLVMGetEnumAttributeKindForName("noimplicitfloat", strlen("noimplicitfloat"));
+}
+
+/* Has `f` floating-point values of 16 bits? */
+static bool has_halves(LLVMValueRef f) {
+  for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+    for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v)) {
+      LLVMTypeKind t = LLVMGetTypeKind(LLVMTypeOf(v));
+      if (t == LLVMHalfTypeKind || t == LLVMBFloatTypeKind)
+        return true;
+    }
+  return false;
+}
+
+void keep_single(LLVMModuleRef m) {
+  LLVMAttributeRef single = LLVMCreateEnumAttribute(LLVMGetModuleContext(m), single_kind(), 0);
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f) && !has_halves(f))
+      LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, single);
+}
+
+/* ---- the order of instructions */
+
+/* The order of the instructions of a block. An instruction is put behind what it takes; one that accesses memory behind
+ * the one before it that does. */
+typedef struct Order {
+  Pairs *p;
+  LLVMBasicBlockRef block;
+  PtrMap state;  /* instruction or pair -> &in_work or &done */
+  PtrMap before; /* access -> the one before it */
+  int n;
+  void **nodes; /* instructions and pairs */
+  Pair *circle; /* a pair that takes part in a circle */
+} Order;
+static char in_work, done;
+
+/* May instruction `v` not pass others that may not? */
+static bool stays(LLVMValueRef v) {
+  if (LLVMIsALoadInst(v) || LLVMIsAStoreInst(v) || LLVMIsAFenceInst(v))
+    return true;
+  if (!LLVMIsACallInst(v))
+    return LLVMIsAAllocaInst(v) || LLVMIsAAtomicRMWInst(v) || LLVMIsAAtomicCmpXchgInst(v);
+  LLVMValueRef f = LLVMGetCalledValue(v);
+  if (LLVMIsAInlineAsm(f))
+    return LLVMGetInlineAsmHasSideEffects(f);
+  unsigned kind = LLVMGetEnumAttributeKindForName("memory", strlen("memory"));
+  LLVMAttributeRef a =
+      LLVMIsAFunction(f) ? LLVMGetEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind) : NULL;
+  return !a || LLVMGetEnumAttributeValue(a) != 0;
+}
+
+static bool visit(Order *o, LLVMValueRef v);
+
+/* Visits what instruction `v` takes. */
+static bool visit_operands(Order *o, LLVMValueRef v) {
+  LLVMValueRef last = ptrmap_get(&o->before, v);
+  bool ok = !last || visit(o, last);
+  for (int i = 0, n = LLVMGetNumOperands(v); i < n && ok; i++)
+    ok = visit(o, LLVMGetOperand(v, (unsigned)i));
+  return ok;
+}
+
+/* Puts `v` in its place if it is an instruction of the block; false if that is a circle. */
+static bool visit(Order *o, LLVMValueRef v) {
+  if (!LLVMIsAInstruction(v) || LLVMIsAPHINode(v) || LLVMGetInstructionParent(v) != o->block)
+    return true;
+  Pair *pair = ptrmap_get(&o->p->of, v);
+  void *node = pair ? (void *)pair : (void *)v;
+  const char *state = ptrmap_get(&o->state, node);
+  if (state)
+    return state == &done;
+  ptrmap_put(o->p->arena, &o->state, node, &in_work);
+  bool ok = pair ? visit_operands(o, pair->old[0]) && visit_operands(o, pair->old[1]) : visit_operands(o, v);
+  if (!ok && pair && !o->circle)
+    o->circle = pair;
+  ptrmap_put(o->p->arena, &o->state, node, &done);
+  ARENA_PUSH(o->p->arena, o->nodes, o->n, node);
+  return ok;
+}
+
+/* The order of block `k`; ->circle is not NULL if there is none. */
+static Order order_of(Pairs *p, LLVMBasicBlockRef k) {
+  Order o = {.p = p, .block = k};
+  LLVMValueRef last = NULL, end = LLVMGetBasicBlockTerminator(k);
+  for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v))
+    if (!LLVMIsAPHINode(v) && stays(v)) {
+      ptrmap_put(p->arena, &o.before, v, last);
+      last = v;
+    }
+  for (LLVMValueRef v = LLVMGetFirstInstruction(k); v != end && !o.circle; v = LLVMGetNextInstruction(v))
+    visit(&o, v);
+  return o;
+}
+
+/* The blocks of a function, each behind those that are always run before it. */
+typedef struct Blocks {
+  Arena *arena;
+  PtrMap seen;
+  int n;
+  LLVMBasicBlockRef *at;
+} Blocks;
+/* Adds `k` behind all blocks that come after it: the order from the end. */
+static void add_block(Blocks *b, LLVMBasicBlockRef k) {
+  if (ptrmap_get(&b->seen, k))
+    return;
+  ptrmap_put(b->arena, &b->seen, k, b);
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(k);
+  for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++)
+    add_block(b, LLVMGetSuccessor(end, i));
+  ARENA_PUSH(b->arena, b->at, b->n, k);
+}
+
+/* ---- making them */
+
+/* `x` and `y` as halves of one value. */
+static LLVMValueRef join_halves(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(p->context);
+  LLVMValueRef v = LLVMBuildInsertElement(p->b, LLVMGetPoison(p->type), x, LLVMConstInt(i32, 0, 0), "");
+  return LLVMBuildInsertElement(p->b, v, y, LLVMConstInt(i32, 1, 0), "");
+}
+
+/* A pair of constants, of one value twice, one that was made, or one that is joined. */
+static LLVMValueRef whole_operand(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
+  JoinedPair *j;
+  switch (pair_form(p, x, y)) {
+  case PAIR_OF_CONSTANTS: return LLVMConstVector((LLVMValueRef[]){x, y}, 2);
+  case PAIR_KNOWN: return pair_of(p, x, y)->whole;
+  case PAIR_OF_ONE: return join_halves(p, x, x);
+  default:
+    j = pair_joined(p, x, y, LLVMGetInsertBlock(p->b));
+    if (!j->whole)
+      j->whole = join_halves(p, x, y);
+    return j->whole;
+  }
+}
+
+/* The packed op on `x`, and `y` and `z` where it takes these. */
+static LLVMValueRef packed_op(Pairs *p, LLVMValueRef like, LLVMValueRef *x, int n) {
+  LLVMOpcode code = LLVMGetInstructionOpcode(like);
+  if (code == LLVMFNeg)
+    return LLVMBuildFNeg(p->b, x[0], "");
+  if (code != LLVMCall)
+    return LLVMBuildBinOp(p->b, code, x[0], x[1], "");
+  LLVMModuleRef m = LLVMGetGlobalParent(p->f);
+  LLVMValueRef fma = LLVMGetIntrinsicDeclaration(m, LLVMGetIntrinsicID(LLVMGetCalledValue(like)), &p->type, 1);
+  return LLVMBuildCall2(p->b, LLVMGlobalGetValueType(fma), fma, x, (unsigned)n, "");
+}
+
+/* What takes the values of the pair takes halves of `whole`. */
+static void give_halves(Pairs *p, Pair *one) {
+  for (unsigned i = 0; i < 2; i++) {
+    LLVMValueRef at = LLVMConstInt(LLVMInt32TypeInContext(p->context), i, 0);
+    one->v[i] = LLVMBuildExtractElement(p->b, one->whole, at, "");
+    LLVMReplaceAllUsesWith(one->old[i], one->v[i]);
+    ptrmap_put(p->arena, &p->of, one->v[i], one);
+  }
+}
+
+static void make_packed(Pairs *p, Pair *one) {
+  LLVMValueRef x[3] = {NULL};
+  int n = pair_operands(one->old[0]);
+  for (int i = 0; i < n; i++)
+    x[i] = whole_operand(p, pair_operand(one, 0, i), pair_operand(one, 1, i));
+  one->whole = packed_op(p, one->old[0], x, n);
+  if (LLVMCanValueUseFastMathFlags(one->whole))
+    LLVMSetFastMathFlags(one->whole, LLVMGetFastMathFlags(one->old[0]) & LLVMGetFastMathFlags(one->old[1]));
+  give_halves(p, one);
+}
+
+/* Puts instruction `v` where the builder is. */
+static void put(Pairs *p, LLVMValueRef v) {
+  LLVMInstructionRemoveFromParent(v);
+  LLVMInsertIntoBuilder(p->b, v);
+}
+
+/* Two values one by one, put together in registers that follow each other. */
+static void make_apart(Pairs *p, Pair *one) {
+  put(p, one->old[0]);
+  put(p, one->old[1]);
+  one->whole = join_halves(p, one->old[0], one->old[1]);
+}
+
+/* The phis of pairs, without what comes in. */
+static void make_phis(Pairs *p) {
+  for (int i = 0; i < p->n; i++)
+    if (p->all[i]->kind == PAIR_PHI) {
+      LLVMPositionBuilderBefore(p->b, p->all[i]->old[0]);
+      p->all[i]->whole = LLVMBuildPhi(p->b, p->type, "");
+    }
+  for (int i = 0; i < p->n; i++)
+    if (p->all[i]->kind == PAIR_PHI) {
+      LLVMValueRef v = p->all[i]->old[0];
+      while (LLVMIsAPHINode(v))
+        v = LLVMGetNextInstruction(v);
+      LLVMPositionBuilderBefore(p->b, v);
+      give_halves(p, p->all[i]);
+    }
+}
+
+/* What comes into them. */
+static void close_phis(Pairs *p) {
+  for (int i = 0; i < p->n; i++) {
+    const Pair *one = p->all[i];
+    for (unsigned k = 0; one->kind == PAIR_PHI && k < LLVMCountIncoming(one->old[0]); k++) {
+      LLVMBasicBlockRef from = LLVMGetIncomingBlock(one->old[0], k);
+      LLVMPositionBuilderBefore(p->b, LLVMGetBasicBlockTerminator(from));
+      LLVMValueRef v = whole_operand(p, pair_operand(one, 0, (int)k), pair_operand(one, 1, (int)k));
+      LLVMAddIncoming(one->whole, &v, &from, 1);
+    }
+  }
+}
+
+/* The instructions of a block in their order, pairs made. */
+static void make_block(Pairs *p, const Order *o) {
+  LLVMPositionBuilderBefore(p->b, LLVMGetBasicBlockTerminator(o->block));
+  for (int i = 0; i < o->n; i++) {
+    Pair *one = ptrmap_get(&p->nodes, o->nodes[i]);
+    if (!one)
+      put(p, o->nodes[i]);
+    else if (one->kind == PAIR_PACKED)
+      make_packed(p, one);
+    else
+      make_apart(p, one);
+  }
+}
+
+/* Was the pair made in place of its values? */
+static bool replaces(const Pair *one) { return one->kind == PAIR_PACKED || one->kind == PAIR_PHI; }
+
+/* Takes out what pairs were made of, and halves that nothing takes. */
+static void clean(Pairs *p) {
+  for (int i = 0; i < p->n; i++)
+    for (int k = 0; k < 2 && replaces(p->all[i]); k++)
+      LLVMReplaceAllUsesWith(p->all[i]->old[k], LLVMGetPoison(LLVMTypeOf(p->all[i]->old[k])));
+  for (int i = 0; i < p->n; i++)
+    for (int k = 0; k < 2 && replaces(p->all[i]); k++)
+      LLVMInstructionEraseFromParent(p->all[i]->old[k]);
+  for (int i = 0; i < p->n; i++)
+    for (int k = 0; k < 2 && replaces(p->all[i]); k++)
+      if (!LLVMGetFirstUse(p->all[i]->v[k]))
+        LLVMInstructionEraseFromParent(p->all[i]->v[k]);
+}
+
+/* The orders of all blocks, first run first; pairs in circles are dropped. False: nothing is left to pack. */
+static bool find_orders(Pairs *p, Blocks *b, Order *orders) {
+  for (int i = 0; i < b->n; i++) {
+    orders[i] = order_of(p, b->at[b->n - 1 - i]);
+    if (!orders[i].circle)
+      continue;
+    pairs_drop(p, orders[i].circle);
+    i = -1;
+  }
+  for (int i = 0; i < p->n; i++)
+    if (p->all[i]->kind != PAIR_DROPPED)
+      ptrmap_put(p->arena, &p->nodes, p->all[i], p->all[i]);
+  return p->nodes.n > 0;
+}
+
+/* Makes the pairs of `f`. */
+static void pack_function(Arena *a, LLVMContextRef context, LLVMBuilderRef b, LLVMValueRef f, unsigned space) {
+  Pairs p = {.arena = a,
+             .context = context,
+             .b = b,
+             .f = f,
+             .space = space,
+             .type = LLVMVectorType(LLVMFloatTypeInContext(context), 2)};
+  Blocks blocks = {.arena = a};
+  LLVMAttributeIndex all = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+  if (LLVMIsDeclaration(f) || !LLVMGetEnumAttributeAtIndex(f, all, single_kind()) || pairs_find(&p, f) == 0)
+    return;
+  add_block(&blocks, LLVMGetEntryBasicBlock(f));
+  Order *orders = ARENA_ARRAY(a, Order, blocks.n);
+  if (!find_orders(&p, &blocks, orders))
+    return;
+  make_phis(&p);
+  for (int i = 0; i < blocks.n; i++)
+    make_block(&p, &orders[i]);
+  close_phis(&p);
+  clean(&p);
+}
+
+void pack_pairs(Arena *a, LLVMModuleRef m, unsigned space) {
+  LLVMContextRef context = LLVMGetModuleContext(m);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+    pack_function(a, context, b, f, space);
+  LLVMDisposeBuilder(b);
+}
