@@ -1,4 +1,5 @@
-/* driver/data/hdf5-io.h: what the files that use the HDF5 library share: hdf5.c, checkpoint.c, restart.c. */
+/* driver/data/hdf5-io.h: what the files that use the HDF5 library share: hdf5.c, hdf5-chunks.c, checkpoint.c, restart.c.
+ */
 #ifndef STC_DRIVER_DATA_HDF5_IO_H
 #define STC_DRIVER_DATA_HDF5_IO_H
 
@@ -18,6 +19,36 @@ StcStatus hdf5_report(const Writer *w);
 bool hdf5_put_text(hid_t of, const char *name, const char *text);
 bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values);
 bool hdf5_put_params(hid_t file, const char *group, const Facts *f);
+
+/* ---------------------------------------------------------------- arrays of many steps: hdf5.c, hdf5-chunks.c */
+
+/* The most dimensions of an array: the step, the points' and the vectors'. */
+enum { MAX_DIMS = 16 };
+/* An array of the file. */
+typedef struct Dataset {
+  Part part;
+  hid_t set, type;
+  int rank;
+  hsize_t shape[MAX_DIMS]; /* with that of one step in front */
+  hsize_t chunk[MAX_DIMS];
+  bool pieces; /* every chunk is one piece of the step's values in memory, filled up with zeros where they end */
+  int level;   /* at which zlib compresses it, 0: not at all */
+} Dataset;
+/* Properties of arrays: chunks of such a shape (none if `chunk` is NULL), shuffled and compressed at `level`. */
+hid_t hdf5_chunked(int rank, const hsize_t *chunk, int level);
+/* The shape of an array's chunks: that of a step, halved along its slowest dimension of several until it is small
+ * enough. So a chunk is one piece of memory. */
+void chunks_choose(const Dataset *a, hsize_t *chunk);
+/* Notes how the array's chunks stand in the file, which an earlier run may have made. */
+void chunks_note(Dataset *a);
+/* Is there room on the disk for the next step of `n` arrays, as far as that is known before their values are
+ * compressed? Sets it aside. False: hdf5_reason says why not. */
+bool chunks_reserve(hid_t file, int n, const Dataset *arrays);
+/* Writes one step at place `at` of an array, made longer by it. What is compressed makes sure of its room itself: false
+ * leaves a file that can be ended. */
+bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values);
+
+/* ---------------------------------------------------------------- arrays of checkpoints */
 
 /* Writes `n` values of `type` as the new array `name` of a group or file, in chunks with checksums. False after an
  * error. */

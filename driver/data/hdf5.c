@@ -10,11 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The most dimensions of an array: the step, the points' and the vectors'. Bytes of a chunk, about. */
-enum { MAX_DIMS = 16, CHUNK_BYTES = 1 << 20 };
-/* Bytes that a step may take for what is no value: parts of the trees of chunks, say. */
-enum { STEP_EXTRA = 1 << 15 };
-
 /* A dimension that arrays share: `n` points from grid point `first` on of the program's dimension `dim`, counted from
  * the fastest; dim -1: the components of vectors. */
 typedef struct Axis {
@@ -22,16 +17,6 @@ typedef struct Axis {
   int64_t first, n;
   hid_t scale;
 } Axis;
-
-/* An array of the file. */
-typedef struct Dataset {
-  Part part;
-  hid_t set, type;
-  int rank;
-  hsize_t shape[MAX_DIMS]; /* with that of one step in front */
-  bool as_is;              /* all chunks have the shape `chunk` and stand in the file as in memory */
-  hsize_t chunk[MAX_DIMS];
-} Dataset;
 
 /* The state of a writer. */
 typedef struct Hdf5 {
@@ -43,7 +28,6 @@ typedef struct Hdf5 {
   Part *parts;
   void *room;
   int64_t nsteps, capacity, *steps; /* malloc */
-  int64_t grown;                    /* bytes by which a step has made the file longer, at most */
 } Hdf5;
 
 /* ---------------------------------------------------------------- attributes */
@@ -67,24 +51,11 @@ static bool put_facts(const Hdf5 *h, const Facts *f) {
 
 /* ---------------------------------------------------------------- dimensions */
 
-/* Properties of arrays: chunks of such a shape (none if `chunk` is NULL), shuffled and compressed at `level`. */
-static hid_t array_properties(int rank, const hsize_t *chunk, int level) {
-  hid_t p = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_attr_creation_order(p, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
-  if (chunk)
-    H5Pset_chunk(p, rank, chunk);
-  if (chunk && level) {
-    H5Pset_shuffle(p);
-    H5Pset_deflate(p, (unsigned)level);
-  }
-  return p;
-}
-
 /* The steps: a dimension that grows. Fields have their names already. */
 static bool make_steps(Writer *w, Hdf5 *h) {
   const char *name = free_name(w, h, "step");
   hsize_t none = 0, any = H5S_UNLIMITED, chunk = 1024;
-  hid_t space = H5Screate_simple(1, &none, &any), properties = array_properties(1, &chunk, 0);
+  hid_t space = H5Screate_simple(1, &none, &any), properties = hdf5_chunked(1, &chunk, 0);
   h->step = H5Dcreate2(h->file, name, H5T_STD_I64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   H5Pclose(properties);
   H5Sclose(space);
@@ -107,7 +78,7 @@ static bool make_axis(Writer *w, Hdf5 *h, Axis *a) {
   const char *name = free_name(w, h, names[a->dim + 1]);
   static const char letters[][2] = {"X", "Y", "Z"};
   hsize_t n = (hsize_t)a->n;
-  hid_t space = H5Screate_simple(1, &n, NULL), properties = array_properties(1, NULL, 0);
+  hid_t space = H5Screate_simple(1, &n, NULL), properties = hdf5_chunked(1, NULL, 0);
   double *x = coordinates(w, a);
   a->scale = H5Dcreate2(h->file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   bool ok = x && a->scale >= 0 && H5Dwrite(a->scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0 &&
@@ -134,36 +105,6 @@ static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
 
 /* ---------------------------------------------------------------- arrays */
 
-/* The shape of an array's chunks: that of a step, halved along its slowest dimension of several until it is small
- * enough. So a chunk is one piece of memory, which is written as it is. */
-static void choose_chunk(const Dataset *a, hsize_t *chunk) {
-  hsize_t bytes = (hsize_t)type_size((Type)a->part.type);
-  for (int d = 0; d < a->rank; d++) {
-    chunk[d] = a->shape[d];
-    bytes *= chunk[d];
-  }
-  while (bytes > CHUNK_BYTES) {
-    int slowest = 1;
-    while (slowest + 1 < a->rank && chunk[slowest] == 1)
-      slowest++;
-    bytes = bytes / chunk[slowest] * ((chunk[slowest] + 1) / 2);
-    chunk[slowest] = (chunk[slowest] + 1) / 2;
-  }
-}
-
-/* Notes how the array stands in the file, which an earlier run may have made. */
-static void note_chunks(Dataset *a) {
-  hid_t p = H5Dget_create_plist(a->set);
-  a->as_is = p >= 0 && H5Pget_nfilters(p) == 0 && H5Pget_chunk(p, MAX_DIMS, a->chunk) == a->rank;
-  bool within = false;
-  for (int d = 0; d < a->rank && a->as_is; d++) {
-    a->as_is = a->shape[d] % a->chunk[d] == 0 && (!within || a->chunk[d] == a->shape[d]);
-    within |= a->chunk[d] > 1;
-  }
-  if (p >= 0)
-    H5Pclose(p);
-}
-
 /* Makes the array of no steps yet. */
 static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
   hsize_t now[MAX_DIMS], most[MAX_DIMS], chunk[MAX_DIMS];
@@ -171,14 +112,14 @@ static bool make_set(const Writer *w, Hdf5 *h, Dataset *a) {
   memcpy(most, a->shape, sizeof most);
   now[0] = 0;
   most[0] = H5S_UNLIMITED;
-  choose_chunk(a, chunk);
-  hid_t space = H5Screate_simple(a->rank, now, most), properties = array_properties(a->rank, chunk, w->facts->compress);
+  chunks_choose(a, chunk);
+  hid_t space = H5Screate_simple(a->rank, now, most), properties = hdf5_chunked(a->rank, chunk, w->facts->compress);
   a->type = hdf5_type(a->part.type);
   a->set = H5Dcreate2(h->file, a->part.name, a->type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   H5Pclose(properties);
   H5Sclose(space);
   if (a->set >= 0)
-    note_chunks(a);
+    chunks_note(a);
   return a->set >= 0;
 }
 
@@ -326,7 +267,7 @@ static bool open_array(const Hdf5 *h, Dataset *a, const Part *p) {
   if (type >= 0)
     H5Tclose(type);
   if (ok)
-    note_chunks(a);
+    chunks_note(a);
   return ok;
 }
 
@@ -437,77 +378,23 @@ StcStatus hdf5_open(Writer *w) {
 
 /* ---------------------------------------------------------------- steps */
 
-/* Writes the chunks of a step at place `at` of an array that is as it is in memory. */
-static bool append_chunks(const Dataset *a, int64_t at, const char *values) {
-  hsize_t offset[MAX_DIMS] = {(hsize_t)at}, extent[MAX_DIMS];
-  size_t bytes = (size_t)type_size((Type)a->part.type);
-  memcpy(extent, a->shape, sizeof extent);
-  extent[0] = (hsize_t)at + 1;
-  for (int d = 0; d < a->rank; d++)
-    bytes *= (size_t)a->chunk[d];
-  bool ok = H5Dset_extent(a->set, extent) >= 0;
-  for (size_t done = 0; done < a->part.bytes && ok; done += bytes) {
-    ok = H5Dwrite_chunk(a->set, H5P_DEFAULT, 0, offset, bytes, values + done) >= 0;
-    for (int d = a->rank - 1; d > 0 && (offset[d] += a->chunk[d]) == a->shape[d]; d--)
-      offset[d] = 0;
-  }
-  return ok && H5Dflush(a->set) >= 0;
-}
-
-/* Writes one step of `rank` dimensions at place `at` of `set`, made longer by it. */
-static bool append(hid_t set, hid_t type, int rank, const hsize_t *shape, int64_t at, const void *values) {
-  hsize_t start[MAX_DIMS] = {(hsize_t)at}, extent[MAX_DIMS];
-  memcpy(extent, shape, (size_t)rank * sizeof *shape);
-  extent[0] = (hsize_t)at + 1;
-  if (H5Dset_extent(set, extent) < 0)
-    return false;
-  hid_t in = H5Dget_space(set), from = H5Screate_simple(rank, shape, NULL);
-  bool ok = H5Sselect_hyperslab(in, H5S_SELECT_SET, start, NULL, shape, NULL) >= 0 &&
-            H5Dwrite(set, type, from, in, H5P_DEFAULT, values) >= 0 && H5Dflush(set) >= 0;
-  H5Sclose(from);
-  H5Sclose(in);
-  return ok;
-}
-
-/* The descriptor of the file; -1: there is none. */
-static int descriptor_of(const Hdf5 *h) {
-  void *handle = NULL;
-  return H5Fget_vfd_handle(h->file, H5P_DEFAULT, &handle) >= 0 && handle ? *(int *)handle : -1;
-}
-
-/* Has the file system set room aside for a step that takes as much as any before, or half as much again where it
- * depends on the values how far they are compressed: a disk that is full is found out before the step, for behind an
- * error in its middle the library could not end the file. */
-static bool reserve_step(const Writer *w, const Hdf5 *h) {
-  int fd = h->grown ? descriptor_of(h) : -1;
-  return fd < 0 || file_reserve(fd, h->grown + (w->facts->compress ? h->grown / 2 : 0) + STEP_EXTRA);
-}
-
-/* Notes by how much the file has grown from `before` bytes on. */
-static void note_growth(Hdf5 *h, int64_t before) {
-  int64_t more = file_length(descriptor_of(h)) - before;
-  h->grown = more > h->grown ? more : h->grown;
+/* Writes the step's number at place `at`. */
+static bool append_number(const Hdf5 *h, int64_t at, int64_t step) {
+  Dataset numbers = {.set = h->step, .type = H5T_NATIVE_INT64, .rank = 1, .shape = {1}};
+  return chunks_append(h->file, &numbers, at, &step);
 }
 
 StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   Hdf5 *h = w->state;
-  const hsize_t one = 1;
   bool again = h->nsteps && h->steps[h->nsteps - 1] == step;
   int64_t at = h->nsteps - again;
   (void)path;
   hdf5_take();
-  int64_t before = file_length(descriptor_of(h));
-  bool ok = reserve_step(w, h);
-  if (!ok)
-    hdf5_set_reason(strerror(errno));
-  for (int i = 0; i < h->narrays && ok; i++) {
-    const Dataset *a = &h->arrays[i];
-    const void *values = part_values(&a->part, data, h->room);
-    ok = a->as_is ? append_chunks(a, at, values) : append(a->set, a->type, a->rank, a->shape, at, values);
-  }
-  ok = ok && append(h->step, H5T_NATIVE_INT64, 1, &one, at, &step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
+  bool ok = chunks_reserve(h->file, h->narrays, h->arrays);
+  for (int i = 0; i < h->narrays && ok; i++)
+    ok = chunks_append(h->file, &h->arrays[i], at, part_values(&h->arrays[i].part, data, h->room));
+  ok = ok && append_number(h, at, step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
   StcStatus s = ok ? STC_OK : hdf5_report(w);
-  note_growth(h, before);
   hdf5_give();
   if (!s && !again && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
     s = (context_error(w->context, "out of memory"), STC_MEMORY);

@@ -3,21 +3,23 @@ nothing under the name of a whole file but what is whole: a file of many steps w
 be known before the first step is said then."""
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
 import sys
 
 STC, PROGRAM, TOP = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), pathlib.Path(sys.argv[3])
+LATE = str(pathlib.Path(PROGRAM).parent / "late.stn")
 FOREVER = ["--steps=1000000000000", "--every=3"]
 
 
-def run(words, limit):
+def run(words, limit, program=PROGRAM):
     """Status and messages of a run that may write no file longer than `limit` bytes."""
     def limited():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    done = subprocess.run([STC, "run", "-O0", "--quiet", *words, PROGRAM], capture_output=True, text=True, cwd=TOP, preexec_fn=limited, timeout=120)
+    done = subprocess.run([STC, "run", "-O0", "--quiet", *words, program], capture_output=True, text=True, cwd=TOP, preexec_fn=limited, timeout=120)
     return done.returncode, done.stderr
 
 
@@ -42,19 +44,40 @@ LAST = [(["--log", "l.csv"], 100, "l.csv"), (["--log", "l.h5"], 1000, "l.h5"), (
 
 for words, limit, name, rest in CASES:
     status, error = run(["-DN=200", "-DM=200", *FOREVER, *words] if "-DN=1200" not in words else FOREVER + words, limit)
-    assert status == 5 and f"cannot write {name}: " in error, (words, status, error)
+    assert status == 5 and f"cannot write {name}: " in error and error.count("error: ") == 1, (words, status, error)
     assert left() == rest, (words, left())
     clean()
 for words, limit, name in LAST:
     status, error = run(["-DN=200", "-DM=200", "--steps=40", *words], limit)
     assert status == 5 and f"cannot write {name}: " in error and left() == [], (words, status, error, left())
 # A series that fits is written to its end, with no more room to spare than what steps may take beside their values.
-FITS = ["-DN=400", "-DM=500", "--compress=0", "--steps=12", "--every=3"]
-for name in ("s.h5", "s.nc"):
-    assert run([*FITS, "--out", f"u={name}"], 1 << 30) == (0, "")
-    length = (TOP / name).stat().st_size
-    clean()
-    assert run([*FITS, "--out", f"u={name}"], length + (1 << 16)) == (0, "") and (TOP / name).stat().st_size == length, name
+for compress, program in ((0, PROGRAM), (1, PROGRAM), (1, LATE), (9, LATE)):
+    fits = ["-DN=400", "-DM=500", f"--compress={compress}", "--steps=12", "--every=3"]
+    for name in ("s.h5", "s.nc"):
+        assert run([*fits, "--out", f"u={name}"], 1 << 30, program) == (0, "")
+        length = (TOP / name).stat().st_size
+        clean()
+        assert run([*fits, "--out", f"u={name}"], length + (1 << 16), program) == (0, "") and (TOP / name).stat().st_size == length, (compress, program, name)
+        clean()
+
+
+def steps_of(name):
+    return [int(n) for n in re.findall(r'<Time Value="(\d+)"', (TOP / name).read_text())]
+
+
+# Where steps suddenly take a hundred times the room, there is none for the first such step; what was whole before is there.
+status, error = run([*FOREVER, "--out", "u=s.h5"], 100000, LATE)
+assert status == 5 and error == "stc: error: cannot write s.h5: File too large\n" and left() == ["s.h5", "s.xmf"], (status, error, left())
+assert steps_of("s.xmf") == [0, 3, 6]
+clean()
+# The first step of a run that goes on with a series finds out, too, that there is no room, and a further run goes on with what is there.
+for options in (["--compress=0"], ["--compress=1"]):
+    words = ["-DN=400", "-DM=500", *options, "--every=3", "--checkpoint=c", "--out", "u=s.h5"]
+    assert run([*words, "--steps=9"], 1 << 30, LATE) == (0, "")
+    length = (TOP / "s.h5").stat().st_size
+    status, error = run([*words, "--steps=15", "--restart=c"], length + (1 << 16), LATE)
+    assert status == 5 and error == "stc: error: cannot write s.h5: File too large\n" and "s.h5.part" in left(), (status, error, left())
+    assert run([*words, "--steps=15", "--restart=c"], 1 << 30, LATE) == (0, "") and steps_of("s.xmf") == [0, 3, 6, 9, 12, 15], left()
     clean()
 for name in ("u.npy", "u.png", "u.vti"):
     status, error = run([*FOREVER, "--out", f"u={name}"], 1 << 30)
