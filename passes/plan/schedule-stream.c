@@ -291,16 +291,20 @@ static double walked_time(const Chooser *r, int T) {
   return stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
 }
 
+/* Most time steps a tile that are asked about, and twice that: tiles that suit how often runs stop. */
+enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
+
 /* The time steps of tiles that one thread walks, at most `most`, that are expected to take the least time; more of them
- * only if that is shorter by some per cent. 0: none is legal. */
-static int fastest_T(const Chooser *r, int64_t most) {
-  static const int32_t levels[] = {1, 2, 3, 4, 6, 8, 12, 16, 0};
+ * only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step in
+ * those tiles that were asked about. */
+static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
+  static const int32_t levels[] = {1, 2, 3, 4, 6, 8, 12, MOST_WALKED, 0};
   int top = walk_most_levels(r->m), best = 0;
   double least = INFINITY;
   for (const int32_t *of = levels; *of && *of <= top && *of <= most; of++) {
-    double ns = walked_time(r, *of);
-    if (ns < tuning.shorter_walk * least) {
-      least = ns;
+    ns[*of] = walked_time(r, *of);
+    if (ns[*of] < tuning.shorter_walk * least) {
+      least = ns[*of];
       best = *of;
     }
   }
@@ -316,37 +320,53 @@ static int64_t steps_between_stops(const Chooser *r) {
   return every;
 }
 
+/* The time of a step in tiles of t: found (not 0 in ns), or about that between the nearest that were, or of the longest
+ * below. */
+static double about_ns(const double ns[MOST_SUITED], int t) {
+  int below = t, above = t;
+  while (below > 1 && ns[below] == 0)
+    below--;
+  while (above < MOST_SUITED - 1 && ns[above] == 0)
+    above++;
+  if (below == t || ns[above] == 0 || !isfinite(ns[below]) || !isfinite(ns[above]))
+    return ns[below];
+  return ns[below] + (ns[above] - ns[below]) * (t - below) / (above - below);
+}
+
 /* The time of `every` steps in tiles of T steps, and what remains in tiles of half as many, of half of that, and so on
- * (lower-steps.c). ns: by number of steps, the times of a step, 0: not found yet. */
-static double time_between_stops(const Chooser *r, int T, int64_t every, double *ns) {
+ * (lower-steps.c). exact: the chooser that is to ask for every time that is not in ns yet, NULL: about. */
+static double time_between_stops(const Chooser *exact, int T, int64_t every, double ns[MOST_SUITED]) {
   double sum = 0;
   for (int t = T; every > 0; t = t > 1 ? t / 2 : 1) {
     if (every < t)
       continue;
-    if (ns[t] == 0)
-      ns[t] = walked_time(r, t);
-    sum += (double)(every / t * t) * ns[t];
+    if (exact && ns[t] == 0)
+      ns[t] = walked_time(exact, t);
+    sum += (double)(every / t * t) * about_ns(ns, t);
     every %= t;
   }
   return sum;
 }
 
 /* Time steps of such tiles, at most `most`, that suit how often runs stop, too: from half as many to half as many more
- * than otherwise, where those before a stop come out clearly faster. */
+ * than otherwise, where those before a stop come out clearly faster. To ask for the time of a tile means to make all
+ * its levels: so that is done for one number of steps alone, which is the best as far as can be told from others. */
 static int T_between_stops(const Chooser *r, int64_t most) {
+  double ns[MOST_SUITED] = {0}, least = INFINITY;
   int64_t every = steps_between_stops(r);
   most = r->want->every && r->want->every < most ? r->want->every : most;
-  int T = fastest_T(r, most), best = T;
+  int T = fastest_T(r, most, ns), best = T;
   if (T < 2 || every % T == 0)
     return T;
-  double *ns = ARENA_ARRAY(r->c->arena, double, 2 * (size_t)T);
-  double least = tuning.shorter_walk * time_between_stops(r, T, every, ns);
   for (int t = T / 2 + 1; t <= T + T / 2 && t <= most; t++) {
-    double took = t == T ? INFINITY : time_between_stops(r, t, every, ns);
+    double took = t == T ? INFINITY : time_between_stops(NULL, t, every, ns);
     best = took < least ? t : best;
     least = took < least ? took : least;
   }
-  return best;
+  double otherwise = time_between_stops(r, T, every, ns);
+  if (best == T || least > otherwise)
+    return T;
+  return time_between_stops(r, best, every, ns) < tuning.shorter_walk * otherwise ? best : T;
 }
 
 /* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory

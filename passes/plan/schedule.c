@@ -386,15 +386,36 @@ static void remark_limit(const Resolve *r, const Reduction *by, const char *aske
               asked, by->name, by->every, by->every > 1 ? "s" : "", by->every);
 }
 
+/* Launches that `every` steps take in tiles of T steps, of half as many, and so on (lower-steps.c). */
+static int64_t launches_of(int64_t every, int T) {
+  int64_t n = 0;
+  for (; every > 0; T = T > 1 ? T / 2 : 1) {
+    n += every / T;
+    every %= T;
+  }
+  return n;
+}
+
+/* As many time steps a tile as T, or down to half as many with which the `every` steps between two stops of a run take
+ * no more launches: the halo is smaller then. */
+static int levels_between_stops(const Resolve *r, int T, int64_t every) {
+  int best = T;
+  for (int t = T - 1; t > T / 2; t--)
+    if (launches_of(every, t) <= launches_of(every, best) && !launch_of(r, t)->illegal)
+      best = t;
+  return best;
+}
+
 /* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where
  * computing costs more than loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
   static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
   int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
   const Reduction *by;
-  int64_t most = most_levels(r->m, &by);
+  int64_t most = most_levels(r->m, &by), every = r->target->simt ? 0 : r->want.every;
   bool limited = most < T && by && !is_tiled(r->m);
   T = most < T ? (int)most : T;
+  T = every && every < T ? (int)every : T;
   for (; T > 1; T--) {
     Schedule s;
     Launch *l = launch_of(r, T);
@@ -412,7 +433,7 @@ static int default_levels(const Resolve *r) {
   }
   if (limited && T == most && !r->quiet)
     remark_limit(r, by, "");
-  return T;
+  return every ? levels_between_stops(r, T, every) : T;
 }
 
 /* ---- checks of what was asked */
