@@ -35,7 +35,7 @@ def add_mpi(name, mpirun, oversubscribe, module):
     if not shutil.which(mpirun) or not os.path.exists(module):
         return
     settings = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none"
-    leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"
     config.available_features.add(name)
     config.substitutions.append((f"%{name}_module", module))
     config.substitutions.append((f"%{name}", f"env {settings} ASAN_OPTIONS={leaks} STC_MPI={module} timeout 120 {mpirun} {oversubscribe}"))
