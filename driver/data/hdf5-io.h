@@ -1,5 +1,5 @@
-/* driver/data/hdf5-io.h: what the files that use the HDF5 library share: hdf5.c, hdf5-chunks.c, checkpoint.c, restart.c.
- */
+/* driver/data/hdf5-io.h: what the files that use the HDF5 library share: hdf5.c, hdf5-chunks.c, checkpoint.c,
+ * restart.c. */
 #ifndef STC_DRIVER_DATA_HDF5_IO_H
 #define STC_DRIVER_DATA_HDF5_IO_H
 

@@ -149,9 +149,12 @@ static Period *keep(StcPlan *p) {
   int32_t *slots = ARENA_ARRAY(p->w.arena, int32_t, count_buffers(s) + 1);
   void *kept = NULL;
   note_slots(s, slots, false);
-  if (divert(s, true) || !first->kind->record(first))
-    return divert(s, false), NULL;
   keep_silent(p, true);
+  if (divert(s, true) || !first->kind->record(first)) {
+    divert(s, false);
+    keep_silent(p, false);
+    return NULL;
+  }
   StcStatus st = enter(s);
   if (!st)
     st = make_periods(p, slots, launches, &n);

@@ -35,6 +35,28 @@ class Sweep(unittest.TestCase):
         self.assertGreater(len(set(tried)), 1)
 
 
+    def test_says_what_there_is_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "libcuda.so.1"), "w") as f:
+                f.write("no library")
+            text, status = script("sweep.py", "--jit", "--seconds=1", "--programs=star1d1r", "--types=f32", "--sizes=4096", STC, LD_LIBRARY_PATH=folder)
+        self.assertEqual((status, text.count("\n")), (1, 1), text)
+        self.assertIn("sweep.py: there is no driver of NVIDIA's here: ", text)
+
+    def test_evaluates_params(self):
+        sys.path.insert(0, HERE)
+        sys.argv, given = sys.argv[:1], sys.argv
+        import sweep
+        sys.argv = given
+        op = lambda name, kind, *arguments, **more: {"op": name, "type": kind, "arguments": list(arguments), **more}
+        ops = [op("const", "f64", value=0.5), op("scalar", "f64", scalar="h"), op("mul", "f64", 0, 1), op("sqrt", "f64", 2), op("lt", "bool", 3, 1), op("select", "f64", 4, 0, 3)]
+        self.assertEqual(sweep.evaluated(ops, {"h": 8.0}), 0.5)
+        self.assertEqual(sweep.evaluated(ops, {"h": 0.125}), 0.25)
+        self.assertEqual(sweep.evaluated([op("const", "i32", value=-7), op("const", "i32", value=2), op("div", "i32", 0, 1), op("rem", "i32", 0, 1), op("sub", "i32", 2, 3)], {}), -2)
+        with self.assertRaisesRegex(SystemExit, "a param is computed by 'gamma', which this script does not know"):
+            sweep.evaluated([op("gamma", "f64")], {})
+
+
 class Check(unittest.TestCase):
     def check(self, *arguments, **environment):
         return script("check.py", *arguments, STC, HARNESS, **environment)
@@ -77,8 +99,8 @@ class Writing(unittest.TestCase):
 class All(unittest.TestCase):
     def test_does_all_parts_in_time(self):
         with tempfile.TemporaryDirectory() as folder:
-            environment = {"DEVICE": "host", "PROGRAMS": "star1d1r", "TYPES": "f32", "SIZE": "300", "PARTS": "bench:60 ops:30 random:5 check:2"}
-            done = subprocess.run([os.path.join(HERE, "all.sh"), STC, "80", folder], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+            environment = {"DEVICE": "host", "PROGRAMS": "star1d1r", "TYPES": "f32", "SIZE": "300", "PARTS": "bench:120 ops:400 random:5 check:2"}
+            done = subprocess.run([os.path.join(HERE, "all.sh"), STC, "600", folder], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
             self.assertEqual(sorted(os.listdir(folder)), ["results.tgz", "summary.txt"])
             with tarfile.open(os.path.join(folder, "results.tgz")) as f:
                 names = [os.path.basename(name) for name in f.getnames()]

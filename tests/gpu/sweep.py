@@ -14,6 +14,7 @@ import collections
 import ctypes
 import json
 import math
+import operator
 import os
 import queue
 import random
@@ -148,7 +149,10 @@ class Cuda:
     """The driver."""
 
     def __init__(self):
-        self.lib, self.pool = ctypes.CDLL("libcuda.so.1"), {}
+        try:
+            self.lib, self.pool = ctypes.CDLL("libcuda.so.1"), {}
+        except OSError as error:
+            sys.exit("sweep.py: there is no driver of NVIDIA's here: %s" % error)
         pointer = ctypes.c_void_p
         self.lib.cuLaunchKernel.argtypes = [pointer] + [ctypes.c_uint] * 7 + [pointer] * 3
         self.lib.cuMemAlloc_v2.argtypes = [pointer, ctypes.c_size_t]
@@ -163,8 +167,10 @@ class Cuda:
         self.marks = [self.made("cuEventCreate", 2) for _ in range(2)]
 
     def __call__(self, name, *arguments):
-        """Calls the driver; raises its error."""
+        """Calls the driver; raises its error, at the very first call ends the script: there is no card then."""
         error = getattr(self.lib, name)(*arguments)
+        if error and name == "cuInit":
+            sys.exit("sweep.py: there is no card that the driver can use: cuInit gives error %d" % error)
         if error:
             raise RuntimeError("%s: error %d" % (name, error))
 
@@ -196,16 +202,30 @@ def affine(form, scalars):
     return form["constant"] + sum(t["coefficient"] * scalars[t["param"]] for t in form["terms"])
 
 
+def quotient(a, b):
+    """a / b, of integers without what remains; 0 where b is 0."""
+    if isinstance(a, int) and isinstance(b, int):
+        return b and (abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b)))
+    return a / b if b else 0.0
+
+
+VALUES = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": quotient, "rem": lambda a, b: a - b * int(quotient(a, b)), "neg": operator.neg,
+          "abs": abs, "min": min, "max": max, "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+          "ge": operator.ge, "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_, "select": lambda c, a, b: a if c else b,
+          "convert": lambda a: a, "pow": operator.pow, "rsqrt": lambda a: a ** -0.5, **{n: getattr(math, n) for n in
+          ("sqrt", "cbrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "erf", "floor", "ceil",
+           "copysign") if hasattr(math, n)}}
+
+
 def evaluated(ops, scalars):
-    """The value of an expression of a param."""
+    """The value of an expression of a param, in Python's numbers."""
     made = []
     for op in ops:
-        a = [made[k] for k in op.get("arguments", [])]
-        whole = op["type"][0] in "iu"
-        plain = {"const": lambda op=op: op["value"], "scalar": lambda op=op: scalars[op["scalar"]], "add": lambda a=a: a[0] + a[1],
-                 "sub": lambda a=a: a[0] - a[1], "mul": lambda a=a: a[0] * a[1], "neg": lambda a=a: -a[0], "min": lambda a=a: min(a),
-                 "div": lambda a=a, whole=whole: (a[0] // a[1] if whole else a[0] / a[1]) if a[1] else 0}
-        made.append(plain.get(op["op"], lambda a=a: a[0] if a else 0.1)())
+        name, a = op["op"], [made[k] for k in op.get("arguments", [])]
+        if name not in VALUES and name not in ("const", "scalar"):
+            sys.exit("sweep.py: a param is computed by '%s', which this script does not know: add it to VALUES" % name)
+        value = float(op["value"]) if name == "const" else scalars[op["scalar"]] if name == "scalar" else VALUES[name](*a)
+        made.append(int(value) if op["type"][0] in "iub" else float(value))
     return made[-1]
 
 
@@ -471,7 +491,7 @@ def main():
     begin, seconds = time.monotonic(), float(option("seconds", "600"))
     stc = next((a for a in sys.argv[1:] if not a.startswith("--")), None) or sys.exit(__doc__)
     cases = list(all_cases(known_rows(option("start", ""))))
-    search, cuda = Search(os.path.abspath(stc), cases, axes()), Cuda()
+    cuda, search = Cuda(), Search(os.path.abspath(stc), cases, axes())
     search.begin()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         threads = [threading.Thread(target=search.work, args=(folder,), daemon=True) for _ in range(int(option("jobs", str(os.cpu_count() - 1))))]

@@ -875,6 +875,8 @@ int cuStreamCreate(void **stream, unsigned flags) {
   for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
     if (!rt.beside[i].used)
       return rt.beside[i] = (Stream){.used = true, .current = rt.current}, *stream = &rt.beside[i], SUCCESS;
+  if (!flags && to_fail("cuStreamCreate"))
+    return LAUNCH_FAILED;
   for (int i = 0; i < MAX_CAPTORS && !flags; i++)
     if (!rt.captors[i].used)
       return rt.captors[i] = (Captor){.used = true}, *stream = &rt.captors[i], SUCCESS;
