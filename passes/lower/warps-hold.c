@@ -1,7 +1,6 @@
 /* warps-hold.c: what the first and the last warp of a pipeline alone need from group to group is held in shared memory
- * where registers are short: where more is kept than a tile of one field may keep. What ptxas would put by in local
- * memory has a cache of few KiB beside so much shared memory. Where they are not it is slower, for these two warps have
- * the most to do. */
+ * where registers are short. What ptxas would put by in local memory has a cache of few KiB beside so much shared
+ * memory. Where they are not it is slower, for these two warps have the most to do. */
 #include "passes/lower/warps.h"
 #include "passes/plan/tuning.h"
 

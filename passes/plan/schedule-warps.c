@@ -127,8 +127,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
     return;
   WarpShape w = warps_shape(x->c->target, x->e, &s);
   double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
-  double most = x->e->nfields > 1 ? tuning.warps_level_registers : tuning.warps_registers;
-  if (warps_registers(x->e, &w) > most || cost >= *least || is_too_long(x, &w))
+  if (warps_registers(x->e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;
   *best = s;
