@@ -397,12 +397,19 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   trace_free(&got);
 }
 
+/* Is a schedule run at every other extent only? Where tiles are walked, and where the simulator runs overlapped tiles
+ * of many steps, which takes longest: those of 5 steps at some extents, those of 8 at the others. */
+static bool skips_extents(const StcOptions *o, const char *device, int T) {
+  return o->schedule[0] == 's' || (o->schedule[0] == 'o' && device[0] == 's' && T >= 5);
+}
+
 /* One schedule on one device at all extents (in 3-D with T > 2 the simulator leaves the largest ones to --long), or at
  * `only` alone if that is not negative; refs[mode][i] are the reference's traces (nfields 0: extent not wanted). `turn`
- * picks the mode by extent, and those extents at which tiles are walked. */
+ * picks the mode by extent, and where not all are run at, which are. */
 static void run_extents(Test *t, const StcOptions *o, const char *device, int T, int turn, int only, int rank,
                         Trace refs[MODES][MAX_EXTENTS]) {
   char what[256];
+  bool skips = skips_extents(o, device, T);
   StcProgram *p = NULL;
   snprintf(what, sizeof what, "%s -O%d %s %s T=%d fuse %s block %dx%dx%d elems %dx%dx%d", device,
            o->opt_level ? o->opt_level - 1 : 3, o->real, o->schedule, T, o->fuse ? o->fuse : "auto", o->block[0],
@@ -421,8 +428,8 @@ static void run_extents(Test *t, const StcOptions *o, const char *device, int T,
     return;
   }
   for (int i = 0; i < MAX_EXTENTS; i++) {
-    int mode = (o->schedule[0] == 's' ? (i + turn) / 2 : i + turn) % MODES;
-    if (o->schedule[0] == 's' && !t->everything && (i + turn) % 2)
+    int mode = (skips ? (i + turn) / 2 : i + turn) % MODES;
+    if (skips && !t->everything && (i + turn + (o->schedule[0] == 'o' ? T : 0)) % 2)
       continue;
     bool wanted = only < 0 ? t->everything || rank < 3 || i < 5 || device[0] != 's' || T <= 2 : only == i;
     if (refs[mode][i].nfields && wanted)
@@ -501,7 +508,8 @@ static void run_walks(Test *t, const char *device, const char *real, int k, int 
   }
 }
 
-/* All schedules with time tile `T` in type `real` on `device`. */
+/* All schedules with time tile `T` in type `real` on `device`. Kernels of loops do not depend on the type in their
+ * form: of their shapes half are tried in f32, the others in f64. */
 static void run_device(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
   int T = tiles[k];
   StcOptions o;
@@ -517,7 +525,8 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
     run_schedule(t, &o, device, T, 1, T == 2, rank, refs);
   }
   for (int s = 0; s < 5; s++) {
-    bool wanted = t->everything || device[0] == 'l' || s == (k + (real[1] == '6')) % 4 || (T >= 5 && s == 2);
+    bool wanted = t->everything || s == (k + (real[1] == '6')) % 4 || (T >= 5 && s == 2) ||
+                  (device[0] == 'l' && s % 2 == (k + (real[1] == '6')) % 2);
     if (!wanted || (t->reduced && T >= 5 && s != 2))
       continue;
     o = options_for(device, real, "overlap", T, &shapes[rank - 1][s]);
