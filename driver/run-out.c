@@ -171,7 +171,9 @@ static StcStatus add_checkpoint(Job *j) {
     return context_error(c->context, "--checkpoint-every: there is no --checkpoint=FILE"), STC_USAGE;
   if (!c->checkpoint)
     return STC_OK;
-  if (strcmp(c->checkpoint, "-") == 0 || !file_probe(c->context, c->checkpoint))
+  if (strcmp(c->checkpoint, "-") == 0)
+    return context_error(c->context, "--checkpoint=-: a checkpoint is a file of its own"), STC_USAGE;
+  if (!file_probe(c->context, c->checkpoint))
     return STC_IO;
   for (int i = 0; i < c->nout + c->npng; i++)
     if (strcmp(output(c, i)->value, c->checkpoint) == 0)
@@ -282,6 +284,20 @@ static void take_params(const Job *j, Facts *f) {
   f->schedule = j->plan ? stc_plan_schedule(j->plan) : NULL;
 }
 
+/* Checks that all files of the run, what goes beside an output and the log among them, have names of their own. */
+static StcStatus check_written(const Job *j) {
+  const Command *c = j->c;
+  const Outputs *out = j->outputs;
+  WrittenName *names = ARENA_ARRAY(c->arena, WrittenName, 2 * out->nwriters + 1);
+  int n = 0;
+  for (int i = 0; i < out->nwriters; i++)
+    n += names_of_output(c->arena, i < out->nwriters - (c->checkpoint != NULL) ? "an output" : "--checkpoint",
+                         out->writers[i].path, names + n);
+  if (c->log)
+    names[n++] = (WrittenName){c->log, "--log"};
+  return names_check(c, n, names);
+}
+
 StcStatus outputs_check(Job *j) {
   const Command *c = j->c;
   int n = c->nout + c->npng;
@@ -297,6 +313,8 @@ StcStatus outputs_check(Job *j) {
     s = add_output(j, i);
   if (!s)
     s = add_checkpoint(j);
+  if (!s)
+    s = check_written(j);
   if (!s)
     s = take_place(c, stc_program_rank(j->program), &out->facts);
   if (!s)

@@ -88,6 +88,14 @@ StcStatus give_fields(const Job *j, StcPlan *plan);
 /* Checks what can be known before the run of the files that --out and --png name, into j->outputs, which lives in the
  * command's arena. */
 StcStatus outputs_check(Job *j);
+/* run-names.c: the names of the files that a run writes, and the option that asks for each. */
+typedef struct WrittenName {
+  const char *path, *option;
+} WrittenName;
+/* The names that output `path` comes to, at most two, in to[]; their number. */
+int names_of_output(Arena *a, const char *option, const char *path, WrittenName *to);
+/* Reports two names that mean one file. */
+StcStatus names_check(const Command *c, int n, const WrittenName *names);
 /* What files say of the run, as far as it is known: before there is a plan, without device and schedule. */
 const struct Facts *outputs_facts(Job *j);
 /* Checks what can be known before code is made: params, the values and files of --in by their headers, fields without a
