@@ -16,6 +16,7 @@ struct Outputs {
   Feed *feed;
   const Job *job;
   bool lean;    /* no rank has the whole grid */
+  int nsent;    /* lean: the first so many writers are rank 0's, which has the feed, and is sent what they write */
   int nperiods; /* of watches: of the files, and of the checkpoint if that differs */
   struct Period {
     struct Outputs *out;
@@ -351,10 +352,48 @@ StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps
 
 /* ---------------------------------------------------------------- the run */
 
+/* The values of a source where no rank has the whole grid (Source.copy), on rank 0. */
+static StcStatus take_sent(const Source *from, StcPlan *plan, void **data) {
+  if (!*data)
+    *data = malloc((size_t)from->info.bytes + 1);
+  if (!*data)
+    return computer_no_room(plan->w.context, "a copy of", from->info.name, (double)from->info.bytes);
+  return gather_ask(plan, from->at.field, from->at.component, *data);
+}
+
+/* Puts the writers first that are rank 0's, and has it get what they write from all. */
+static void part_writers(Outputs *out) {
+  Writer *sorted = ARENA_ARRAY(out->job->c->arena, Writer, out->nwriters + 1);
+  int n = 0;
+  for (int turn = 0; turn < 2; turn++) {
+    for (int i = 0; i < out->nwriters; i++)
+      if (is_written_by_parts(&out->writers[i]) == turn)
+        sorted[n++] = out->writers[i];
+    out->nsent = turn ? out->nsent : n;
+  }
+  out->writers = sorted;
+  for (int i = 0; i < out->nsent; i++)
+    for (int k = 0; k < sorted[i].nsources; k++)
+      out->sources[sorted[i].sources[k] - out->sources].copy = take_sent;
+}
+
+/* Writes what is due of rank 0's files where no rank has the whole grid. All ranks call it. */
+static StcStatus write_sent(const Outputs *out, int64_t step, int64_t every) {
+  StcPlan *plan = out->job->plan;
+  StcStatus s = STC_OK;
+  if (!job_leads(out->job))
+    gather_serve(plan);
+  else {
+    s = feed_step(out->feed, plan, step, every);
+    gather_end(plan);
+  }
+  return net_agree(out->job->net, s, &(int){0});
+}
+
 /* Writes what is due after `step` steps where no rank has the whole grid (`every` as feed_step has it). */
 static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
-  StcStatus s = STC_OK;
-  for (int i = 0; i < out->nwriters && !s; i++) {
+  StcStatus s = out->nsent ? write_sent(out, step, every) : STC_OK;
+  for (int i = out->nsent; i < out->nwriters && !s; i++) {
     Writer *w = &out->writers[i];
     bool due = every > 0 ? w->every == every : every == EVERY_LAST ? w->last : w->stopped;
     if (!due || w->written == step)
@@ -422,28 +461,35 @@ StcStatus outputs_open(Job *j) {
                                   : stc_plan_field(j->plan, from->at.field, &from->info);
   }
   if (out->lean)
-    return s ? s : watch(j, out);
-  if (!s && out->nwriters)
-    s = feed_open(j->plan, out->nwriters, out->writers, out->nsources, out->sources, &out->feed);
-  return s || !out->feed ? s : watch(j, out);
+    part_writers(out);
+  int n = !out->lean ? out->nwriters : job_leads(j) ? out->nsent : 0;
+  if (!s && n)
+    s = feed_open(j->plan, n, out->writers, out->nsources, out->sources, &out->feed);
+  return s || !out->nwriters ? s : watch(j, out);
+}
+
+/* Writes what wants the last step after a run that ended with `s`, or the one where it was stopped. Gives `s`, or what
+ * has gone wrong now. */
+static StcStatus write_last(Job *j, StcStatus s, int64_t *written) {
+  Outputs *out = j->outputs;
+  if (!out->lean && out->feed && !s && *j->progress.stop)
+    s = STC_INTERRUPTED;
+  int64_t every = s ? EVERY_STOPPED : EVERY_LAST, done = j->plan->done;
+  if (s && (s != STC_INTERRUPTED || !j->plan->inits_done))
+    return s;
+  StcStatus now = out->lean   ? write_due(out, done, every)
+                  : out->feed ? feed_step(out->feed, j->plan, done, every)
+                              : STC_OK;
+  for (int i = out->nsent; i < out->nwriters && out->lean; i++)
+    *written += out->writers[i].steps;
+  return s ? s : now;
 }
 
 StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
-  if (out->lean && !s)
-    s = write_due(out, j->plan->done, EVERY_LAST);
-  else if (out->lean && s == STC_INTERRUPTED && j->plan->inits_done)
-    write_due(out, j->plan->done, EVERY_STOPPED);
-  for (int i = 0; i < out->nwriters && out->lean; i++)
-    *written += out->writers[i].steps;
+  s = write_last(j, s, written);
   if (!out->feed)
     return s;
-  if (!s && *j->progress.stop)
-    s = STC_INTERRUPTED;
-  if (!s)
-    s = feed_step(out->feed, j->plan, j->plan->done, EVERY_LAST);
-  else if (s == STC_INTERRUPTED && j->plan->inits_done)
-    feed_step(out->feed, j->plan, j->plan->done, EVERY_STOPPED);
   StcStatus closed = feed_close(out->feed, written);
   out->feed = NULL;
   for (int i = 0; i < out->nwriters && !closed; i++)

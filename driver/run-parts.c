@@ -13,14 +13,14 @@
 
 bool job_is_lean(const Job *j) {
   const Command *c = j->c;
-  bool lean = j->net && !c->check && !c->npng;
+  bool lean = j->net;
   for (int i = 0; i < c->nin; i++)
     lean = lean && !(is_file(c->in[i].value) && path_is_special(c->in[i].value));
-  for (int i = 0; i < c->nout; i++) {
-    const char *dot = strrchr(c->outs[i].value, '.');
-    lean = lean && dot && strcmp(dot, ".npy") == 0 && !path_is_special(c->outs[i].value);
-  }
   return lean;
+}
+
+bool is_written_by_parts(const Writer *w) {
+  return w->format == &checkpoint_format || (strcmp(w->format->ending, ".npy") == 0 && !path_is_special(w->path));
 }
 
 /* Type and shape of a place in `plan`, of a field of that name. */

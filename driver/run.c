@@ -163,7 +163,14 @@ static StcStatus run_plan(Job *j, int64_t *written) {
   if (has_files(j))
     s = outputs_close(j, s, written);
   s = job_agree(j, s);
-  return s || !job_leads(j) ? s : report_run(j, &info);
+  if (s)
+    return s;
+  bool serves = j->c->check && split_is_lean(j->plan);
+  if (job_leads(j))
+    s = report_run(j, &info);
+  if (serves)
+    job_leads(j) ? gather_end(j->plan) : gather_serve(j->plan);
+  return s;
 }
 
 /* An explicit -march must be what the device runs. */

@@ -114,7 +114,7 @@ static int64_t find_nan(const Source *from, const Snapshot *s, const void *data)
 static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s, const void *const *data) {
   for (int i = 0; i < w->nsources && !f->nan && w->format->ending; i++) {
     const Source *from = w->sources[i];
-    int64_t point = from->copy || from->at.array >= 0 ? -1 : find_nan(from, s, data[i]);
+    int64_t point = from->at.field < 0 ? -1 : find_nan(from, s, data[i]);
     if (point < 0)
       continue;
     f->nan = from;

@@ -92,8 +92,7 @@ static PartPlan *find_part(StcPlan *p, int part) {
   return NULL;
 }
 
-/* The points of declared field `field` that the part owns, as an array; false if there are none. */
-static bool own_points(const StcPlan *p, const PartPlan *part, int field, CellArray *out) {
+bool part_own(const StcPlan *p, const PartPlan *part, int field, CellArray *out) {
   const Box *box = &p->module->fields[p->homes[field].field].box;
   bool any = true;
   *out = (CellArray){0};
@@ -112,7 +111,7 @@ StcStatus stc_plan_part_field(StcPlan *p, int part, int field, StcFieldInfo *out
   StcStatus s = x ? stc_plan_field(p, field, out) : STC_USAGE;
   if (s)
     return s;
-  bool any = own_points(p, x, field, &own);
+  bool any = part_own(p, x, field, &own);
   out->bytes = p->program->declared[field].point_bytes;
   for (int d = 0; d < out->rank; d++) {
     out->shape[d] = any ? own.hi[d] - own.lo[d] + 1 : 0;
@@ -146,7 +145,7 @@ static StcStatus copy_part(StcPlan *p, const PartPlan *part, int field, const vo
     return computer_no_room(p->w.context, "a copy of field", f.name, (double)f.bytes);
   if (!s)
     s = stc_plan_get(q, mine, memory, (size_t)f.bytes);
-  if (!s && own_points(p, part, field, &own)) {
+  if (!s && part_own(p, part, field, &own)) {
     Runs r =
         in ? runs_of(p->split->rank, own.lo, own.hi, &own, &all) : runs_of(p->split->rank, own.lo, own.hi, &all, &own);
     PartCopy c = {in ? memory : out, in ? in : memory, p->program->declared[field].point_bytes};

@@ -6,6 +6,7 @@
  *   split-every.c   after how many steps they exchange
  *   exchange.c      which cells go from which part to which
  *   whole.c         fields of the whole grid to the parts and back
+ *   gather.c        fields brought together on rank 0 where no rank has the whole grid
  *   ghosts.c        what the simulator knows of ghost cells
  *   split-run.c     the time loop over parts
  *   split-replay.c  periods of it that GPUs keep and make in one go
@@ -188,6 +189,8 @@ StcStatus watching_evaluate(StcPlan *p, bool probes);
 /* The points of field `field` that part `part` has, as an array; its bytes. */
 CellArray part_array(const PartPlan *part, int field);
 size_t part_bytes(const PartPlan *part, int field);
+/* The points of declared field `field` of plan `p` that the part owns, as an array; false if there are none. */
+bool part_own(const StcPlan *p, const PartPlan *part, int field, CellArray *out);
 /* The runs of a transfer between the fields' present memories; between that of the part that sends, or else of the one
  * that gets them, and `side`, where they lie side by side. */
 Sending split_sending(const StcPlan *p, const Transfer *t);
@@ -275,6 +278,12 @@ typedef struct PartFile {
   int64_t at, size;
   char *memory;
 } PartFile;
+/* gather.c, of plans that are lean. On rank 0: declared field `field` of the whole grid, or (component >= 0) a
+ * component of it, into `data`, which has room for it; and when all is there that is wanted. On the others meanwhile:
+ * what they have of it. What goes wrong on one comes back on all. */
+StcStatus gather_ask(StcPlan *p, int field, int component, void *data);
+void gather_end(StcPlan *p);
+void gather_serve(StcPlan *p);
 /* Writes what the part owns of declared field `field` to its places in the file; reads what the part has of it, ghost
  * cells too. Anything but STC_OK: errno says why not. */
 StcStatus part_to_file(const StcPlan *p, const PartPlan *part, int field, PartFile *file);

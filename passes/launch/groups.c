@@ -38,13 +38,17 @@ bool is_probe_stencil(const Module *m, const Stencil *st) {
   return st->ntargets == 1 && m->fields[st->targets[0]].series;
 }
 
-bool is_part_again(const Stencil *st, int i) {
-  return i > 0 && st[i].level == st[i - 1].level && strcmp(st[i].name, st[i - 1].name) == 0;
+int part_before(const Module *m, const Stencil *st, int i) {
+  int before = i - 1;
+  while (before >= 0 && !is_history_stencil(m, &st[i]) && is_history_stencil(m, &st[before]))
+    before--;
+  bool same = before >= 0 && st[i].level == st[before].level && strcmp(st[i].name, st[before].name) == 0;
+  return same ? before : -1;
 }
 
 bool is_said_stencil(const Module *m, int n, const Stencil *st, int i) {
-  int next = i;
-  if (is_part_again(st, i) && st[i].group == st[i - 1].group)
+  int next = i, before = part_before(m, st, i);
+  if (before >= 0 && st[i].group == st[before].group)
     return false;
   while (next < n && is_history_stencil(m, &st[next]))
     next++;

@@ -54,9 +54,9 @@ void module_repeat(Module *m, int T);
  * those that pass history made and that stay with a stencil of the program. It says any cut that can be, so that
  * plan_cut reads it back. */
 const char *cut_text(Arena *a, const Module *m, int n, const Stencil *st);
-/* Is stencil number `i` of those at `st` a further part of the one before it? Parts of a grid have a stencil of rings
- * and others in two parts, which have its name. */
-bool is_part_again(const Stencil *st, int i);
+/* The number of the stencil at `st` that number `i` is a further part of, -1: none. Parts of a grid have a stencil of
+ * rings and others in two parts, which have its name; what pass history made may stand between them. */
+int part_before(const Module *m, const Stencil *st, int i);
 /* Is stencil number `i` of the `n` at `st` said in such a text? A further part is if its launch is another. */
 bool is_said_stencil(const Module *m, int n, const Stencil *st, int i);
 /* The name by which it is said: that of `st`, what would not be read as a part of a name being %XX in hexadecimal. */

@@ -241,11 +241,15 @@ static void part_probes(const Fuse *f, bool *before) {
     before[first] = true;
 }
 
-/* The number of the first stencil behind `i` that is no further part of it. */
+/* The number of the first stencil behind `i` and all further parts of it. */
 static int behind_parts(const Fuse *f, int i) {
-  for (i++; i < f->n && is_part_again(f->st, i);)
-    i++;
-  return i;
+  for (int next = i + 1; next < f->n; next++) {
+    if (part_before(f->m, f->st, next) == i)
+      i = next;
+    else if (!is_history_stencil(f->m, &f->st[next]))
+      break;
+  }
+  return i + 1;
 }
 
 /* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) A stencil

@@ -1,0 +1,131 @@
+/* gather.c: fields whole on rank 0, in the computer's memory, where no rank has the whole grid. Rank 0 asks for one
+ * after the other, and the others serve it until it has no more to ask for. Only what is asked for is brought together,
+ * and there alone. */
+#include "driver/split/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What rank 0 asks for: a declared field, all of it or (component >= 0) one component; field -1: nothing more. */
+typedef struct Question {
+  int field, component;
+} Question;
+
+/* A copy of runs of cells of `size` bytes (a runs_each callback). */
+typedef struct Copying {
+  char *to;
+  const char *from;
+  int64_t size;
+} Copying;
+static StcStatus copy_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const Copying *c = user;
+  memcpy(c->to + to * c->size, c->from + from * c->size, (size_t)(n * c->size));
+  return STC_OK;
+}
+
+/* The bytes of a point of what is asked for. */
+static int64_t point_bytes(const StcPlan *p, const Question *q) {
+  const Declared *d = &p->program->declared[q->field];
+  return q->component < 0 ? d->point_bytes : type_size((Type)d->components[q->component].type);
+}
+
+/* How many points there are in the array. */
+static int64_t count_points(int rank, const CellArray *a) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++)
+    n *= a->hi[d] - a->lo[d] + 1;
+  return n;
+}
+
+/* The points of the field in the whole grid. */
+static CellArray whole_points(const StcPlan *p, int field) {
+  const Box *box = &p->module->fields[p->homes[field].field].box;
+  CellArray a = {0};
+  for (int d = 0; d < box->rank; d++) {
+    a.lo[d] = affine_eval(box->lo[d], p->scalars, NULL);
+    a.hi[d] = affine_eval(box->hi[d], p->scalars, NULL);
+  }
+  return a;
+}
+
+/* Memory for `bytes` bytes (malloc). Where there is none several ranks end, which wait for each other; one alone comes
+ * back with STC_MEMORY. */
+static char *room(StcPlan *p, int field, int64_t bytes, StcStatus *s) {
+  char *memory = calloc((size_t)bytes + 1, 1);
+  if (!memory && p->split->net->size > 1)
+    split_die(p, p->program->declared[field].name, (double)bytes);
+  if (!memory)
+    *s = computer_no_room(p->w.context, "a copy of field", p->program->declared[field].name, (double)bytes);
+  return memory;
+}
+
+/* What part `part`, which is here, owns, side by side into `to`. */
+static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const CellArray *own, char *to) {
+  StcPlan *plan = part->plan;
+  int mine = stc_program_find_field(plan->program, p->program->declared[q->field].name);
+  StcFieldInfo f;
+  StcStatus s = q->component < 0 ? stc_plan_field(plan, mine, &f) : stc_plan_component(plan, mine, q->component, &f);
+  char *memory = s ? NULL : room(p, q->field, f.bytes, &s);
+  if (!s)
+    s = q->component < 0 ? stc_plan_get(plan, mine, memory, (size_t)f.bytes)
+                         : stc_plan_get_component(plan, mine, q->component, memory, (size_t)f.bytes);
+  if (!s) {
+    CellArray all = part_array(part, plan->homes[mine].field);
+    Runs r = runs_of(p->split->rank, own->lo, own->hi, &all, own);
+    runs_each(&r, copy_run, &(Copying){to, memory, point_bytes(p, q)});
+  }
+  free(memory);
+  return s;
+}
+
+/* What part `part` owns to rank 0, and there into the array `data` of all. Messages are exchanged whatever has gone
+ * wrong. */
+static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q, char *data, StcStatus s) {
+  Net *net = p->split->net;
+  CellArray own, all = whole_points(p, q->field);
+  bool leads = split_leads(p->split);
+  if (!part_own(p, part, q->field, &own) || (!leads && !part->plan))
+    return s;
+  int64_t bytes = count_points(p->split->rank, &own) * point_bytes(p, q);
+  char *memory = room(p, q->field, bytes, &s);
+  if (part->plan && !s)
+    s = pack(p, part, q, &own, memory);
+  if (part->rank != 0 && memory)
+    net_message(net, leads ? part->rank : 0, !leads, memory, (size_t)bytes);
+  if (leads && !s) {
+    Runs r = runs_of(p->split->rank, own.lo, own.hi, &own, &all);
+    runs_each(&r, copy_run, &(Copying){data, memory, point_bytes(p, q)});
+  }
+  free(memory);
+  return s;
+}
+
+/* All parts. */
+static StcStatus bring(StcPlan *p, const Question *q, char *data) {
+  const Split *split = p->split;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < split->nparts; i++)
+    s = bring_part(p, &split->part[i], q, data, s);
+  return split_agree(p, s);
+}
+
+StcStatus gather_ask(StcPlan *p, int field, int component, void *data) {
+  Question q = {field, component};
+  p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
+  return bring(p, &q, data);
+}
+
+void gather_end(StcPlan *p) {
+  Question q = {-1, -1};
+  p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
+}
+
+void gather_serve(StcPlan *p) {
+  Question q;
+  for (;;) {
+    p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
+    if (q.field < 0)
+      return;
+    bring(p, &q, NULL);
+  }
+}
