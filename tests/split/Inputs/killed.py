@@ -1,12 +1,15 @@
-"""killed.py HOW FOLDER COMMAND...: starts several processes, and kills one of them (HOW is one_rank) or sends all of
-them Ctrl-C (control_c). All must be gone within ten seconds, and FOLDER as it was."""
+"""killed.py HOW[,PATTERN] FOLDER COMMAND...: starts several processes, and kills one of them (HOW is one_rank, or first_rank, which
+writes) or sends all of them Ctrl-C (control_c). All must be gone within ten seconds, and FOLDER as it was but for names that match
+PATTERN, of which there must be some."""
+import fnmatch
 import os
 import signal
 import subprocess
 import sys
 import time
 
-how, folder, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+how, _, pattern = sys.argv[1].partition(",")
+folder, command = sys.argv[2], sys.argv[3:]
 
 
 def children(word):
@@ -39,6 +42,8 @@ def ended(kill):
     run = subprocess.Popen(command, env=dict(os.environ, STC_TEST_RUN=word.split("=")[1]), stdout=subprocess.DEVNULL,
                            stderr=subprocess.PIPE, start_new_session=True)
     wait("the processes do not begin", 60, lambda: len(children(word)) >= 3)
+    if pattern:
+        wait("nothing is written", 30, lambda: fnmatch.filter(set(os.listdir(folder)) - set(before), pattern))
     time.sleep(0.4)
     assert run.poll() is None, run.stderr.read().decode()
     kill(run, children(word))
@@ -46,7 +51,9 @@ def ended(kill):
     wait("processes are left", 10, lambda: not children(word))
     assert run.returncode != 0, "the launcher says that all is well"
     left = [name for name in sorted(os.listdir(folder)) if name not in before]
-    assert not left, f"left behind: {left}"
+    whole = fnmatch.filter(left, pattern)
+    assert left == whole, f"left behind: {left}"
+    assert whole or not pattern, "nothing was written"
 
 
 def one_rank(_, pids):
@@ -54,9 +61,14 @@ def one_rank(_, pids):
     os.kill(max(pids), signal.SIGKILL)
 
 
+def first_rank(_, pids):
+    """Kills the first process."""
+    os.kill(min(pids), signal.SIGKILL)
+
+
 def control_c(run, _):
     """Ctrl-C, as a terminal sends it: to all of the session."""
     os.killpg(run.pid, signal.SIGINT)
 
 
-ended({"one_rank": one_rank, "control_c": control_c}[how])
+ended({"one_rank": one_rank, "first_rank": first_rank, "control_c": control_c}[how])
