@@ -27,6 +27,7 @@ static void stage(Codegen *c, const char *name) {
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level) {
   static const LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
                                                LLVMCodeGenLevelAggressive};
+  int level = opt_level & 3, most = t->optimised_behind ? 2 : 3;
   LLVMTargetRef target = NULL;
   char *message = NULL;
   target_init_llvm();
@@ -35,7 +36,7 @@ LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt
     LLVMDisposeMessage(message);
     return NULL;
   }
-  return LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, levels[opt_level & 3], t->reloc,
+  return LLVMCreateTargetMachine(target, t->triple, t->cpu, t->features, levels[level < most ? level : most], t->reloc,
                                  LLVMCodeModelDefault);
 }
 

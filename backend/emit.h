@@ -313,11 +313,13 @@ struct Target {
   bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
   bool compares_sums; /* LLVM's passes for the target compare sums of integers with one another: hide_sums is needed */
   bool packs_f32;     /* instructions do two operations on f32: keep_single and pack_pairs are needed */
-  bool loses_negations; /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
-  bool invariant_loads; /* loads of memory that nobody writes during the launch are marked so */
-  EmitKind artifact;    /* EMIT_ASM: the artifact is text */
-  bool linked;          /* the object must go through the linker */
-  const char *library;  /* file of libclc's bitcode, NULL: the C library has the functions */
+  bool loses_negations;  /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
+  bool optimised_behind; /* what assembles the artifact's text optimises it: LLVM need not number its values twice more
+                            while it makes code */
+  bool invariant_loads;  /* loads of memory that nobody writes during the launch are marked so */
+  EmitKind artifact;     /* EMIT_ASM: the artifact is text */
+  bool linked;           /* the object must go through the linker */
+  const char *library;   /* file of libclc's bitcode, NULL: the C library has the functions */
   const char *(*math_name)(Arena *a, Opcode code, Type t);
   LLVMValueRef (*thread)(Emit *e,
                          int hw); /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */

@@ -247,6 +247,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .narrows_to_bf16 = atoi(cpu + strlen("sm_")) >= 90,
                 .loses_negations = atoi(cpu + strlen("sm_")) >= 90,
                 .compares_sums = true,
+                .optimised_behind = true,
                 .invariant_loads = true,
                 .artifact = EMIT_ASM,
                 .library = "nvptx64--.bc",
