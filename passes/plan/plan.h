@@ -16,6 +16,7 @@
  *
  *   what is legal, and what each family takes where nothing is known of the grid (schedule.h, walk.h):
  *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
+ *   schedule-tile.c   blocks and elements of overlapped tiles
  *   schedule-stream.c tiles that are walked by threads
  *   schedule-walk.c   tiles that one thread walks
  *   walk-cost.c       and their time

@@ -3,27 +3,11 @@
  * * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open. */
 #include "passes/plan/fuse.h"
 #include "passes/plan/plan.h"
+#include "passes/plan/resolve.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-/* The state of a resolution: what is wanted, and what is chosen so far. `where` is in front of messages: which group it
- * is about, "" if there is one only; part: its launch, of one step (NULL: that of the whole step is to be found);
- * quiet: no remarks are to be made. */
-typedef struct Resolve {
-  PassContext *c;
-  const Module *m;
-  const TargetInfo *target;
-  int rank;
-  Schedule want, *out;
-  const char *where;
-  Launch *part;
-  bool quiet;
-} Resolve;
-
-/* Limits of any request (so that numbers of cells fit 32 bits). */
-enum { MAX_ELEMS = 64, MAX_POINTS = 256, MAX_BLOCK = 1 << 24, MAX_LEVELS = 1 << 10 };
 
 /* ---- texts for messages */
 
@@ -45,324 +29,6 @@ static const char *options_text(const Resolve *r, const Schedule *s) {
   Arena *a = r->c->arena;
   const char *elems = r->target->simt ? arena_printf(a, " -elems=%s", shape_text(a, s->elems, r->rank)) : "";
   return arena_printf(a, "-T=%d -block=%s%s", s->T, shape_text(a, s->block, r->rank), elems);
-}
-
-/* ---- what a choice costs */
-
-/* The launch that makes T steps, with the module's own extents if it has them. */
-static Launch *launch_of(const Resolve *r, int T) { return r->part ? r->part : tiled_launch(r->m, T); }
-
-/* Cells of a block, by dimension. */
-static void cells_of(const Schedule *s, int rank, int32_t *cells) {
-  for (int d = 0; d < rank; d++)
-    cells[d] = s->block[d] * s->elems[d];
-}
-
-/* Bytes a block takes: of shared memory; without threads, of the cache: all versions are in arrays then, two of a field
- * at once. */
-static int64_t block_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
-  int32_t cells[MAX_RANK];
-  int64_t bytes = 0;
-  cells_of(s, r->rank, cells);
-  if (r->target->simt)
-    return launch_array_bytes(l, cells);
-  for (int f = 0; f < r->m->nfields; f++)
-    bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
-  for (int d = 0; d < r->rank; d++)
-    if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
-      return INT64_MAX;
-  return bytes;
-}
-
-/* 32-bit words of a thread's registers that the private arrays take for each element. */
-static int64_t element_words(const Resolve *r, const Launch *l) {
-  int64_t words = 0;
-  for (int f = 0; f < r->m->nfields; f++)
-    if (l->use[f].versions || l->use[f].own_loads > 1)
-      words += (l->use[f].depth - 1) * ((type_size(r->m->fields[f].type) + 3) / 4);
-  return words > 0 ? words : 1;
-}
-
-/* Additions and accesses a point of launch `l`, or what takes as long as so many: of the largest piece of each
- * instance. */
-static int64_t point_cost(const Launch *l) {
-  int64_t sum = 0;
-  for (int i = 0; i < l->n; i++) {
-    int64_t most = 0;
-    for (int k = 0; k < l->st[i].npieces; k++) {
-      int64_t cost = 0;
-      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
-        cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
-      most = cost > most ? cost : most;
-    }
-    sum += most;
-  }
-  return sum;
-}
-
-/* Has the tile points to give out in all dimensions? */
-static bool has_width(const Resolve *r, const Launch *l, const Schedule *s) {
-  for (int d = 0; d < r->rank; d++)
-    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
-      return false;
-  return true;
-}
-
-/* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
-static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
-  double cells = (double)s->block[d] * s->elems[d],
-         width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
-  return width > 0 ? cells / width : 1e6 * (1 - width);
-}
-
-double launch_redundancy(const Launch *l, const Schedule *s) {
-  double product = 1;
-  for (int d = 0; d < l->m->grid.rank; d++)
-    product *= dimension_redundancy(l, s, d);
-  return product;
-}
-
-/* The number of elements of a thread. */
-static int64_t elements(const Schedule *s, int rank) {
-  int64_t n = 1;
-  for (int d = 0; d < rank; d++)
-    n *= s->elems[d];
-  return n;
-}
-
-/* Does the schedule run on the target, whatever it is worth? */
-static bool is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
-  if (l->illegal || !has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
-    return false;
-  return !r->target->simt || block_bytes(r, l, s) <= r->target->max_shared_bytes;
-}
-
-/* ---- defaults */
-
-/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still
- * be larger than its halo? */
-static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
-  return !r->want.block[d] && s->block[d] > 1 &&
-         (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
-}
-
-/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is
- * the only one. -1: none. */
-static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
-  int best = -1;
-  for (int d = 0; d < r->rank; d++)
-    if (may_halve(r, l, s, d) && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
-      best = d;
-  return best;
-}
-
-/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has
- * cache for it? */
-static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
-  return r->target->simt ? product > r->target->max_threads
-                         : l && l->n > 1 && block_bytes(r, l, s) > r->target->shared_bytes;
-}
-
-/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
- * `d`; at most MAX_BLOCK. */
-static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
-  while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
-    points *= 2;
-  return points;
-}
-
-/* Threads in each dimension, or cells of a tile where there are none: as wanted, else by rank, and larger than the
- * halo. Without threads, a naive schedule (no launch `l` to fit) and a launch of one stencil keep nothing in arrays and
- * take whole rows, as plain loops do. */
-static void default_block(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
-  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
-  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 32, 1 << 20}};
-  const int32_t *table = r->target->simt ? threads[r->rank - 1]
-                         : l && l->n > 1 ? cells[r->rank - 1]
-                                         : rows[r->rank - 1];
-  int64_t product = 1;
-  for (int d = 0; d < MAX_RANK; d++) {
-    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
-    s->elems[d] = 1;
-    if (r->target->simt && d < r->rank && !r->want.block[d])
-      while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
-        s->block[d] /= 2;
-    if (!r->target->simt && d < r->rank && !r->want.block[d])
-      s->block[d] = beyond_halo(l, d, s->block[d]);
-    product *= s->block[d];
-  }
-  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {
-    s->block[d] /= 2;
-    product /= 2;
-  }
-}
-
-/* The dimension in which more elements a thread would help most, -1: none that is open. */
-static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
-  int best = -1;
-  for (int d = 0; d < r->rank; d++)
-    if (!r->want.elems[d] && dimension_redundancy(l, s, d) > (best < 0 ? 1.0 : dimension_redundancy(l, s, best)))
-      best = d;
-  return best;
-}
-
-/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory
- * for the block? */
-static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
-  int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
-  if (quarter && quarter < shared)
-    shared = quarter;
-  return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * point_cost(l) <= tuning.tile_code &&
-         block_bytes(r, l, s) <= shared;
-}
-
-/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
- * which the tile can lose some (half of them) and stay larger than its halo; -1: none. */
-static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
-  const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
-  int widest = -1;
-  for (int d = 0; d < r->rank; d++) {
-    int64_t left = block ? (int64_t)(s->block[d] / 2) * s->elems[d] : (int64_t)s->block[d] * (s->elems[d] - 1);
-    if (!want[d] && have[d] > 1 && (widest < 0 || have[d] > have[widest]) && launch_width(l, d, left) >= 1)
-      widest = d;
-  }
-  return widest;
-}
-
-/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as
- * long as it is larger than its halo. */
-static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
-  while (!is_legal(r, l, s)) {
-    int e = widest_to_shrink(r, l, s, false), b = widest_to_shrink(r, l, s, true);
-    if (e >= 0)
-      s->elems[e]--;
-    else if (b >= 0)
-      s->block[b] /= 2;
-    else
-      return;
-  }
-}
-
-/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
- * comfortable; further only until the tile is larger than its halo. */
-static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
-  for (int d = 0; d < MAX_RANK; d++)
-    s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
-  if (!r->target->simt)
-    return;
-  for (int d; (d = widest_gain(r, l, s)) >= 0;) {
-    Schedule more = *s;
-    more.elems[d] *= 2;
-    bool wide = has_width(r, l, s);
-    if (elements(&more, r->rank) > MAX_ELEMS ||
-        (wide && (launch_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
-      break;
-    *s = more;
-  }
-  if (!l->illegal)
-    fit_tile(r, l, s);
-}
-
-/* A tile of launch `l` to be completed. */
-typedef struct Completion {
-  const Resolve *r;
-  const Launch *l;
-} Completion;
-
-/* Points computed for each given out by tile `s`, more where a thread has not the registers for what it keeps; infinite
- * where it is not legal (what plan_complete asks). */
-static double completed_cost(const void *user, const Schedule *s) {
-  const Completion *x = user;
-  const TargetInfo *t = x->r->target;
-  int64_t threads = 1;
-  for (int d = 0; d < x->r->rank; d++) {
-    threads *= s->block[d];
-    if (s->block[d] > t->max_block[x->r->rank - 1 - d])
-      return INFINITY;
-  }
-  if (threads > t->max_threads || threads < t->lanes || !is_legal(x->r, x->l, s))
-    return INFINITY;
-  double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
-         room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
-  return launch_redundancy(x->l, s) * (1 + fmax(0, words + 32 - room) / 32);
-}
-
-/* Has the user given a number of the tile? */
-static bool is_asked(const Resolve *r) {
-  bool asked = r->want.T > 1;
-  for (int d = 0; d < r->rank; d++)
-    asked = asked || r->want.block[d] || r->want.elems[d];
-  return asked;
-}
-
-/* Completes tile `s` of launch `l` from what is open, if it is not legal as it is and something is. */
-static void complete_tile(const Resolve *r, const Launch *l, Schedule *s) {
-  Knob k[2 * MAX_RANK];
-  Completion x = {r, l};
-  int n = 0;
-  if (!r->target->simt || !is_asked(r) || is_legal(r, l, s))
-    return;
-  for (int d = r->rank - 1; d >= 0; d--)
-    if (!r->want.elems[d])
-      k[n++] = (Knob){&s->elems[d], {1, 2, 3, 4, 6, 8}};
-  for (int d = r->rank - 1; d >= 0; d--)
-    if (!r->want.block[d])
-      k[n++] = d == r->rank - 1 ? (Knob){&s->block[d], {32, 16, 64, 128}} : (Knob){&s->block[d], {4, 1, 2, 8, 16, 32}};
-  plan_complete(s, n, k, completed_cost, &x);
-}
-
-/* Chooses block and elements for T steps. */
-static void choose_tile(const Resolve *r, const Launch *l, int T, Schedule *s) {
-  s->T = T;
-  default_block(r, l, s);
-  default_elems(r, l, s);
-}
-
-/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells?
- */
-static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
-  int64_t shared = r->target->shared_bytes, threads = 1;
-  for (int d = 0; d < r->rank; d++)
-    threads *= s->block[d];
-  return threads <= r->target->max_threads && is_legal(r, l, s) && block_bytes(r, l, s) <= shared &&
-         elements(s, r->rank) * point_cost(l) <= tuning.tile_code;
-}
-
-/* Takes the tile `s` of launch `l`, which reads `reads`, in place of `best`, which is expected to take *ps, if it is
- * clearly better. */
-static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads, const Schedule *s, Schedule *best,
-                     double *ps) {
-  if (!is_candidate(r, l, s))
-    return;
-  double mine = reads_cost(reads, s, 1, 1e9).ps;
-  if (mine < tuning.better_part * *ps) {
-    *best = *s;
-    *ps = mine;
-  }
-}
-
-/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, up to 4
- * elements a thread in each dimension. */
-static void search_tile(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}},
-                                                        {{8, 32}, {4, 64}, {16, 32}},
-                                                        {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
-  bool open = r->target->simt;
-  for (int d = 0; d < r->rank; d++)
-    open = open && !r->want.block[d] && !r->want.elems[d];
-  const LaunchReads *reads = launch_reads_all(r->target, l);
-  double ps = is_legal(r, l, s) ? reads_cost(reads, s, 1, 1e9).ps : 1e30;
-  for (int b = 0; open && b < 3; b++)
-    for (int e = 0; e < 27; e++) {
-      Schedule t = *s;
-      for (int d = 0, k = e; d < MAX_RANK; d++, k /= 3) {
-        t.block[d] = d < r->rank ? blocks[r->rank - 1][b][d] : 1;
-        t.elems[d] = d < r->rank ? 1 << k % 3 : 1;
-      }
-      if (e < (r->rank == 1 ? 3 : r->rank == 2 ? 9 : 27))
-        try_tile(r, l, reads, &t, s, &ps);
-    }
 }
 
 int64_t most_levels(const Module *m, const Reduction **by) {
@@ -401,7 +67,7 @@ static int64_t launches_of(int64_t every, int T) {
 static int levels_between_stops(const Resolve *r, int T, int64_t every) {
   int best = T;
   for (int t = T - 1; t > T / 2; t--)
-    if (launches_of(every, t) <= launches_of(every, best) && !launch_of(r, t)->illegal)
+    if (launches_of(every, t) <= launches_of(every, best) && !tile_launch(r, t)->illegal)
       best = t;
   return best;
 }
@@ -418,16 +84,16 @@ static int default_levels(const Resolve *r) {
   T = every && every < T ? (int)every : T;
   for (; T > 1; T--) {
     Schedule s;
-    Launch *l = launch_of(r, T);
+    Launch *l = tile_launch(r, T);
     if (l->illegal)
       continue;
-    if (r->target->simt && T > 2 && point_cost(l) > tuning.costly_step * T)
+    if (r->target->simt && T > 2 && tile_point_cost(l) > tuning.costly_step * T)
       continue;
-    choose_tile(r, l, T, &s);
-    const double *table = !r->target->simt                        ? tuning.halo_loops
-                          : point_cost(l) > tuning.heavy_step * T ? tuning.halo_heavy
-                                                                  : tuning.halo_modest;
-    if (is_legal(r, l, &s) && block_bytes(r, l, &s) <= r->target->shared_bytes &&
+    tile_choose(r, l, T, &s);
+    const double *table = !r->target->simt                             ? tuning.halo_loops
+                          : tile_point_cost(l) > tuning.heavy_step * T ? tuning.halo_heavy
+                                                                       : tuning.halo_modest;
+    if (tile_is_legal(r, l, &s) && tile_bytes(r, l, &s) <= r->target->shared_bytes &&
         launch_redundancy(l, &s) <= table[r->rank - 1])
       break;
   }
@@ -570,7 +236,7 @@ static bool check_threads(const Resolve *r) {
 static bool fewer_levels(const Resolve *r, const Schedule *s, Schedule *legal) {
   *legal = *s;
   while (!r->part && --legal->T >= 1)
-    if (is_legal(r, launch_of(r, legal->T), legal))
+    if (tile_is_legal(r, tile_launch(r, legal->T), legal))
       return true;
   return false;
 }
@@ -587,7 +253,7 @@ static bool larger_tile(const Resolve *r, const Launch *l, const Schedule *s, Sc
       return false;
     *(r->target->simt ? &legal->elems[d] : &legal->block[d]) = (int32_t)(r->target->simt ? halo / per + 1 : halo + 1);
   }
-  return is_legal(r, l, legal);
+  return tile_is_legal(r, l, legal);
 }
 
 /* The tile of `s` with fewer elements a thread, so that it fits the shared memory; false if there is none. */
@@ -600,7 +266,7 @@ static bool smaller_tile(const Resolve *r, const Launch *l, const Schedule *s, S
     if (legal->elems[widest] == 1)
       return false;
     legal->elems[widest]--;
-    if (is_legal(r, l, legal))
+    if (tile_is_legal(r, l, legal))
       return true;
   }
 }
@@ -638,7 +304,7 @@ static bool check_width(const Resolve *r, const Launch *l) {
 static bool check_shared(const Resolve *r, const Launch *l) {
   const Schedule *s = r->out;
   Schedule less, fewer;
-  int64_t bytes = block_bytes(r, l, s);
+  int64_t bytes = tile_bytes(r, l, s);
   if (!r->target->simt || bytes <= r->target->max_shared_bytes)
     return true;
   bool has_less = smaller_tile(r, l, s, &less), has_fewer = fewer_levels(r, s, &fewer);
@@ -657,7 +323,7 @@ static bool resolve_naive(Resolve *r) {
         r, "-T=%d: the naive schedule makes one time step a launch; leave -T out, or use -schedule=overlap", r->want.T);
   s->family = FAMILY_NAIVE;
   s->T = 1;
-  default_block(r, NULL, s);
+  tile_default_block(r, NULL, s);
   return check_threads(r);
 }
 
@@ -691,7 +357,7 @@ static bool tile_is_open(const Resolve *r) {
 /* Overlapped tiles for a launch, that of the group or of the whole step. */
 static bool resolve_launch(Resolve *r) {
   Schedule *s = r->out;
-  Launch *one = launch_of(r, 1);
+  Launch *one = tile_launch(r, 1);
   s->family = FAMILY_OVERLAP;
   if (one->illegal && r->want.T > 1)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", r->want.T, one->illegal);
@@ -699,13 +365,13 @@ static bool resolve_launch(Resolve *r) {
     return schedule_error(r, "the stencils cannot share a launch: %s; cut the step there, with pass fuse or -fuse",
                           one->illegal);
   s->T = resolve_levels(r);
-  Launch *l = s->T == 1 ? one : launch_of(r, s->T);
+  Launch *l = s->T == 1 ? one : tile_launch(r, s->T);
   if (l->illegal)
     return schedule_error(r, "-T=%d: the time steps cannot share a launch: %s; use -T=1", s->T, l->illegal);
-  choose_tile(r, l, s->T, s);
-  complete_tile(r, l, s);
+  tile_choose(r, l, s->T, s);
+  tile_complete(r, l, s);
   if (r->part)
-    search_tile(r, l, s);
+    tile_search(r, l, s);
   return check_threads(r) && check_width(r, l) && check_shared(r, l);
 }
 
@@ -767,10 +433,10 @@ static bool resolve_overlap(Resolve *r) {
 static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s) {
   if (l->illegal)
     return l->illegal;
-  if (!has_width(r, l, s))
+  if (!tile_has_width(r, l, s))
     return tile_is_open(r) ? "no tile of a size that suits the target is larger than the halo"
                            : "the tile asked for is not larger than the halo";
-  if (!is_legal(r, l, s))
+  if (!tile_is_legal(r, l, s))
     return "its tile does not fit the shared memory of the target";
   return NULL;
 }
@@ -781,9 +447,9 @@ const char *schedule_launch(PassContext *c, const Schedule *want, const Launch *
   *out = (Schedule){.family = FAMILY_OVERLAP};
   for (int d = 0; d < MAX_RANK && family_row(want->family)->walked; d++)
     r.want.block[d] = r.want.elems[d] = 0;
-  choose_tile(&r, l, levels, out);
+  tile_choose(&r, l, levels, out);
   if (part && !l->illegal)
-    search_tile(&r, l, out);
+    tile_search(&r, l, out);
   return why_not(&r, l, out);
 }
 

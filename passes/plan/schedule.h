@@ -2,6 +2,7 @@
  *
  *   asked.h             a whole schedule, and what the driver asks of one
  *   schedule.c          overlapped tiles, and tiles of any family
+ *   schedule-tile.c     blocks and elements of overlapped tiles
  *   schedule-stream.c   tiles that are walked by threads
  *   schedule-rounds.c   rows of a walk for a grid of known size
  *   schedule-fit.c      tiles of walks of planes that are fitted to the grid

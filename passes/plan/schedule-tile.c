@@ -1,0 +1,311 @@
+/* schedule-tile.c: the overlapped tile of a launch: what a choice of block and elements costs, and the choice where
+ * they are left open. */
+#include "passes/plan/fuse.h"
+#include "passes/plan/resolve.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what a choice costs */
+
+Launch *tile_launch(const Resolve *r, int T) { return r->part ? r->part : tiled_launch(r->m, T); }
+
+/* Cells of a block, by dimension. */
+static void cells_of(const Schedule *s, int rank, int32_t *cells) {
+  for (int d = 0; d < rank; d++)
+    cells[d] = s->block[d] * s->elems[d];
+}
+
+int64_t tile_bytes(const Resolve *r, const Launch *l, const Schedule *s) {
+  int32_t cells[MAX_RANK];
+  int64_t bytes = 0;
+  cells_of(s, r->rank, cells);
+  if (r->target->simt)
+    return launch_array_bytes(l, cells);
+  for (int f = 0; f < r->m->nfields; f++)
+    bytes += l->use[f].versions ? 2 * type_size(r->m->fields[f].type) : 0;
+  for (int d = 0; d < r->rank; d++)
+    if (__builtin_mul_overflow(bytes, (int64_t)cells[d], &bytes))
+      return INT64_MAX;
+  return bytes;
+}
+
+/* 32-bit words of a thread's registers that the private arrays take for each element. */
+static int64_t element_words(const Resolve *r, const Launch *l) {
+  int64_t words = 0;
+  for (int f = 0; f < r->m->nfields; f++)
+    if (l->use[f].versions || l->use[f].own_loads > 1)
+      words += (l->use[f].depth - 1) * ((type_size(r->m->fields[f].type) + 3) / 4);
+  return words > 0 ? words : 1;
+}
+
+int64_t tile_point_cost(const Launch *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->n; i++) {
+    int64_t most = 0;
+    for (int k = 0; k < l->st[i].npieces; k++) {
+      int64_t cost = 0;
+      for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
+        cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
+      most = cost > most ? cost : most;
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+bool tile_has_width(const Resolve *r, const Launch *l, const Schedule *s) {
+  for (int d = 0; d < r->rank; d++)
+    if (launch_width(l, d, (int64_t)s->block[d] * s->elems[d]) < 1)
+      return false;
+  return true;
+}
+
+/* Points computed for each point given out, in dimension `d`; large if there are none to give out. */
+static double dimension_redundancy(const Launch *l, const Schedule *s, int d) {
+  double cells = (double)s->block[d] * s->elems[d],
+         width = (double)launch_width(l, d, (int64_t)s->block[d] * s->elems[d]);
+  return width > 0 ? cells / width : 1e6 * (1 - width);
+}
+
+double launch_redundancy(const Launch *l, const Schedule *s) {
+  double product = 1;
+  for (int d = 0; d < l->m->grid.rank; d++)
+    product *= dimension_redundancy(l, s, d);
+  return product;
+}
+
+/* The number of elements of a thread. */
+static int64_t elements(const Schedule *s, int rank) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++)
+    n *= s->elems[d];
+  return n;
+}
+
+bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
+  if (l->illegal || !tile_has_width(r, l, s) || elements(s, r->rank) > MAX_POINTS)
+    return false;
+  return !r->target->simt || tile_bytes(r, l, s) <= r->target->max_shared_bytes;
+}
+
+/* ---- defaults */
+
+/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still
+ * be larger than its halo? */
+static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
+  return !r->want.block[d] && s->block[d] > 1 &&
+         (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
+}
+
+/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is
+ * the only one. -1: none. */
+static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (may_halve(r, l, s, d) && (best < 0 || (d < r->rank - 1 && s->block[d] >= s->block[best])))
+      best = d;
+  return best;
+}
+
+/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has
+ * cache for it? */
+static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
+  return r->target->simt ? product > r->target->max_threads
+                         : l && l->n > 1 && tile_bytes(r, l, s) > r->target->shared_bytes;
+}
+
+/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
+ * `d`; at most MAX_BLOCK. */
+static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
+  while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
+    points *= 2;
+  return points;
+}
+
+void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
+  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
+  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 32, 1 << 20}};
+  const int32_t *table = r->target->simt ? threads[r->rank - 1]
+                         : l && l->n > 1 ? cells[r->rank - 1]
+                                         : rows[r->rank - 1];
+  int64_t product = 1;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
+    s->elems[d] = 1;
+    if (r->target->simt && d < r->rank && !r->want.block[d])
+      while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
+        s->block[d] /= 2;
+    if (!r->target->simt && d < r->rank && !r->want.block[d])
+      s->block[d] = beyond_halo(l, d, s->block[d]);
+    product *= s->block[d];
+  }
+  for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {
+    s->block[d] /= 2;
+    product /= 2;
+  }
+}
+
+/* The dimension in which more elements a thread would help most, -1: none that is open. */
+static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
+  int best = -1;
+  for (int d = 0; d < r->rank; d++)
+    if (!r->want.elems[d] && dimension_redundancy(l, s, d) > (best < 0 ? 1.0 : dimension_redundancy(l, s, best)))
+      best = d;
+  return best;
+}
+
+/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory
+ * for the block? */
+static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
+  if (quarter && quarter < shared)
+    shared = quarter;
+  return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * tile_point_cost(l) <= tuning.tile_code &&
+         tile_bytes(r, l, s) <= shared;
+}
+
+/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
+ * which the tile can lose some (half of them) and stay larger than its halo; -1: none. */
+static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
+  const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
+  int widest = -1;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t left = block ? (int64_t)(s->block[d] / 2) * s->elems[d] : (int64_t)s->block[d] * (s->elems[d] - 1);
+    if (!want[d] && have[d] > 1 && (widest < 0 || have[d] > have[widest]) && launch_width(l, d, left) >= 1)
+      widest = d;
+  }
+  return widest;
+}
+
+/* Takes elements from the threads, then threads from the block, where they are open, until the tile is legal, or as
+ * long as it is larger than its halo. */
+static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
+  while (!tile_is_legal(r, l, s)) {
+    int e = widest_to_shrink(r, l, s, false), b = widest_to_shrink(r, l, s, true);
+    if (e >= 0)
+      s->elems[e]--;
+    else if (b >= 0)
+      s->block[b] /= 2;
+    else
+      return;
+  }
+}
+
+/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
+ * comfortable; further only until the tile is larger than its halo. */
+static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
+  for (int d = 0; d < MAX_RANK; d++)
+    s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
+  if (!r->target->simt)
+    return;
+  for (int d; (d = widest_gain(r, l, s)) >= 0;) {
+    Schedule more = *s;
+    more.elems[d] *= 2;
+    bool wide = tile_has_width(r, l, s);
+    if (elements(&more, r->rank) > MAX_ELEMS ||
+        (wide && (launch_redundancy(l, s) <= tuning.halo_little[r->rank - 1] || !is_comfortable(r, l, &more))))
+      break;
+    *s = more;
+  }
+  if (!l->illegal)
+    fit_tile(r, l, s);
+}
+
+/* A tile of launch `l` to be completed. */
+typedef struct Completion {
+  const Resolve *r;
+  const Launch *l;
+} Completion;
+
+/* Points computed for each given out by tile `s`, more where a thread has not the registers for what it keeps; infinite
+ * where it is not legal (what plan_complete asks). */
+static double completed_cost(const void *user, const Schedule *s) {
+  const Completion *x = user;
+  const TargetInfo *t = x->r->target;
+  int64_t threads = 1;
+  for (int d = 0; d < x->r->rank; d++) {
+    threads *= s->block[d];
+    if (s->block[d] > t->max_block[x->r->rank - 1 - d])
+      return INFINITY;
+  }
+  if (threads > t->max_threads || threads < t->lanes || !tile_is_legal(x->r, x->l, s))
+    return INFINITY;
+  double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
+         room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
+  return launch_redundancy(x->l, s) * (1 + fmax(0, words + 32 - room) / 32);
+}
+
+/* Has the user given a number of the tile? */
+static bool is_asked(const Resolve *r) {
+  bool asked = r->want.T > 1;
+  for (int d = 0; d < r->rank; d++)
+    asked = asked || r->want.block[d] || r->want.elems[d];
+  return asked;
+}
+
+void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
+  Knob k[2 * MAX_RANK];
+  Completion x = {r, l};
+  int n = 0;
+  if (!r->target->simt || !is_asked(r) || tile_is_legal(r, l, s))
+    return;
+  for (int d = r->rank - 1; d >= 0; d--)
+    if (!r->want.elems[d])
+      k[n++] = (Knob){&s->elems[d], {1, 2, 3, 4, 6, 8}};
+  for (int d = r->rank - 1; d >= 0; d--)
+    if (!r->want.block[d])
+      k[n++] = d == r->rank - 1 ? (Knob){&s->block[d], {32, 16, 64, 128}} : (Knob){&s->block[d], {4, 1, 2, 8, 16, 32}};
+  plan_complete(s, n, k, completed_cost, &x);
+}
+
+void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s) {
+  s->T = T;
+  tile_default_block(r, l, s);
+  default_elems(r, l, s);
+}
+
+/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells?
+ */
+static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
+  int64_t shared = r->target->shared_bytes, threads = 1;
+  for (int d = 0; d < r->rank; d++)
+    threads *= s->block[d];
+  return threads <= r->target->max_threads && tile_is_legal(r, l, s) && tile_bytes(r, l, s) <= shared &&
+         elements(s, r->rank) * tile_point_cost(l) <= tuning.tile_code;
+}
+
+/* Takes the tile `s` of launch `l`, which reads `reads`, in place of `best`, which is expected to take *ps, if it is
+ * clearly better. */
+static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads, const Schedule *s, Schedule *best,
+                     double *ps) {
+  if (!is_candidate(r, l, s))
+    return;
+  double mine = reads_cost(reads, s, 1, 1e9).ps;
+  if (mine < tuning.better_part * *ps) {
+    *best = *s;
+    *ps = mine;
+  }
+}
+
+void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
+  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}},
+                                                        {{8, 32}, {4, 64}, {16, 32}},
+                                                        {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
+  bool open = r->target->simt;
+  for (int d = 0; d < r->rank; d++)
+    open = open && !r->want.block[d] && !r->want.elems[d];
+  const LaunchReads *reads = launch_reads_all(r->target, l);
+  double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, 1e9).ps : 1e30;
+  for (int b = 0; open && b < 3; b++)
+    for (int e = 0; e < 27; e++) {
+      Schedule t = *s;
+      for (int d = 0, k = e; d < MAX_RANK; d++, k /= 3) {
+        t.block[d] = d < r->rank ? blocks[r->rank - 1][b][d] : 1;
+        t.elems[d] = d < r->rank ? 1 << k % 3 : 1;
+      }
+      if (e < (r->rank == 1 ? 3 : r->rank == 2 ? 9 : 27))
+        try_tile(r, l, reads, &t, s, &ps);
+    }
+}
