@@ -125,14 +125,20 @@ int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
          (int32_t)tuning.pipeline_registers;
 }
 
-int32_t warps_strips(const WarpLevel *e, const WarpShape *w) {
-  int32_t distance = WARP_LANES * w->X - 2 * w->halo, ends = e->wraps[1] ? 0 : 2 * w->halo;
-  return (WARPS_GRID - ends + distance - 1) / distance;
+const int64_t *warps_grid_size(void) {
+  static const int64_t large[2] = {1 << 14, 1 << 14};
+  return large;
 }
 
-double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
+int64_t warps_strips(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
+  int64_t distance = WARP_LANES * w->X - 2 * w->halo, ends = e->wraps[1] ? 0 : 2 * w->halo;
+  int64_t strips = (size[1] - ends + distance - 1) / distance;
+  return strips < 1 ? 1 : strips;
+}
+
+double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   double blocks = (double)(t->cores > 0 ? t->cores : 1) * warps_per_core(t, e, w);
-  return warps_strips(e, w) * (WARPS_GRID + (double)w->ends) / blocks;
+  return (double)warps_strips(e, w, size) * ((double)size[0] + w->ends) / blocks;
 }
 
 int32_t warps_per_core(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {

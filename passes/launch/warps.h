@@ -101,15 +101,15 @@ int warps_smallest(const WarpLevel *e);
 int warps_largest(const WarpLevel *e);
 /* A lane has at most so many cells, a level so many fields. */
 enum { MAX_WARP_CELLS = 64, MAX_WARP_FIELDS = 8 };
-/* Columns and rows of the grid that open choices are to suit. */
-enum { WARPS_GRID = 1 << 14 };
 /* No row or column has such a number. */
 enum { WARPS_FAR = 1 << 30 };
-/* Words of registers that what is kept takes; rows of a segment on such a grid. */
+/* Words of registers that what is kept takes. */
 int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w);
-double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w);
-/* Strips of such a grid. */
-int32_t warps_strips(const WarpLevel *e, const WarpShape *w);
+/* Strips of a grid of extents `size`; rows of a segment there. */
+int64_t warps_strips(const WarpLevel *e, const WarpShape *w, const int64_t *size);
+double warps_segment_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w, const int64_t *size);
+/* The extents of the grid that open choices are to suit. */
+const int64_t *warps_grid_size(void);
 /* Bytes of a cell of all fields that are loaded, and stored. */
 int warps_cell_bytes(const WarpLevel *e);
 /* Bytes of shared memory of a block; registers that a thread takes, about; blocks that a core of `t` has room for. */

@@ -4,9 +4,17 @@
 #include "passes/lower/warps.h"
 #include "passes/plan/tuning.h"
 
+/* How many registers a tile may be expected to take before they are short. Sums of several rows, at several levels of a
+ * warp or in f64, were seen to spill earlier. */
+static double most_registers(const WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = k->w.C > 1 || warps_largest(e) > 4;
+  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
+}
+
 void warps_make_held(WarpKernel *k) {
   const int32_t cells[MAX_RANK] = {HELD, HELD_NUMBERS};
-  bool is_short = k->bulk && warps_registers(k->e, &k->w) > tuning.warps_registers;
+  bool is_short = k->bulk && warps_registers(k->e, &k->w) > most_registers(k);
   k->held = is_short ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
 }
 

@@ -51,9 +51,17 @@ void warps_measure(WarpKernel *k) {
   k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
 }
 
-/* What a row of a strip costs; and one at the left or right rim, whose cells there are tested or come in two copies. */
+/* What a row of a strip costs. */
 static int row_cost(void) { return (int)tuning.strip_row; }
-static int rim_cost(void) { return (int)tuning.strip_rim_row; }
+
+/* What one at the left or right rim costs, whose cells there are tested or come in two copies: more where these are
+ * most of a lane's, and in f32 where roots are tested, too. */
+static int rim_cost(const WarpKernel *k) {
+  const WarpLevel *e = k->e;
+  bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > k->w.X,
+       roots = warps_roots(e) && warps_largest(e) == 4;
+  return (int)(most || roots ? tuning.strip_slow_rim_row : tuning.strip_rim_row);
+}
 
 /* Is strip `s` the first or the last? */
 static Value *is_rim(WarpKernel *k, Value *s) {
@@ -64,14 +72,14 @@ static Value *is_rim(WarpKernel *k, Value *s) {
 /* Where strip `s` begins in the list, counted in cost. */
 static Value *start_of(WarpKernel *k, Value *s) {
   Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
-  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, row_cost()), warps_mul(k, behind, rim_cost() - row_cost()));
+  Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, row_cost()), warps_mul(k, behind, rim_cost(k) - row_cost()));
   return build2(&k->b, OP_MUL, cost, k->length);
 }
 
 /* The strip that has place `at` of the list; the last if it is behind all. */
 static Value *strip_at(WarpKernel *k, Value *at) {
   Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
-  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost() - row_cost()));
+  Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, rim_cost(k) - row_cost()));
   Value *s = divide(k, inner, warps_mul(k, length, row_cost()));
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
@@ -80,7 +88,7 @@ static Value *strip_at(WarpKernel *k, Value *at) {
  * choice between them LLVM makes one by a number that it does not know, which is a call. */
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
-  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost())));
+  Value *rim = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, rim_cost(k))));
   Value *inner = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, row_cost())));
   return build3(&k->b, OP_SELECT, is_rim(k, s), rim, inner);
 }
@@ -89,7 +97,7 @@ static Value *row_at(WarpKernel *k, Value *s, Value *at) {
  * gives. */
 static void share_of(WarpKernel *k, Value **from, Value **to) {
   Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
-  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost()));
+  Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, rim_cost(k)));
   all = build3(&k->b, OP_SELECT, build2(&k->b, OP_GT, k->strips, zero), all, zero);
   Value *least = number(k, 2 * (int64_t)k->w.ends * row_cost());
   Value *share = build2(&k->b, OP_MAX, divide_up(k, all, number(k, k->blocks)), least);

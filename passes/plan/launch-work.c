@@ -227,7 +227,7 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
     const char *why;
     p.strip = warps_level(l->m, &why);
     p.shape = warps_shape(t, p.strip, s);
-    p.rows = warps_segment_rows(t, p.strip, &p.shape);
+    p.rows = warps_segment_rows(t, p.strip, &p.shape, warps_grid_size());
   }
   return work_of(&p);
 }

@@ -85,20 +85,21 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
          (w->W == 2 ? tuning.warps_two_lost : 1);
 }
 
-/* Picoseconds a point and step that `s` is expected to take on a large grid: additions, and what issues beside them; or
- * what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation in f64 takes
- * two slots. */
-static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
+/* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
+ * beside them; or what memory moves, if that is longer. All of it as often as strips and segments overlap. An operation
+ * in f64 takes two slots. */
+static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s, const int64_t *size) {
   WarpShape w = warps_shape(t, e, s);
-  int size = warps_largest(e), per = warps_per_core(t, e, &w);
-  double across = (double)warps_strips(e, &w) * WARP_LANES * w.X / WARPS_GRID, rows = warps_segment_rows(t, e, &w);
+  int bytes = warps_largest(e), per = warps_per_core(t, e, &w);
+  double across = (double)warps_strips(e, &w, size) * WARP_LANES * w.X / (double)size[1];
+  double rows = warps_segment_rows(t, e, &w, size);
   bool ranged = t->range_guards && !e->m->fast_math;
-  double n = warps_slots(e, ranged), rate = size == 4 ? t->f32_rate : t->f64_rate, slots = size > 4 ? 2 * n : n;
+  double n = warps_slots(e, ranged), rate = bytes == 4 ? t->f32_rate : t->f64_rate, slots = bytes > 4 ? 2 * n : n;
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
-  double row = slots * w.C * w.X, overhead = row_overhead(&w, size, e->nfields, (double)per * w.W);
+  double row = slots * w.C * w.X, overhead = row_overhead(&w, bytes, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
   double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (tuning.warps_issued * row);
-  arithmetic *= lost_to_code(e, &w, size, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
+  arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
   double memory = 1e3 * warps_cell_bytes(e) / s->T / (t->bandwidth > 0 ? tuning.warps_bandwidth * t->bandwidth : 1e3);
   return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
 }
@@ -106,7 +107,7 @@ static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s) {
   const char *why;
   const WarpLevel *e = s->family == FAMILY_WARPS ? warps_level(m, &why) : NULL;
-  return e ? cost_of(t, e, s) : 0;
+  return e ? cost_of(t, e, s, warps_grid_size()) : 0;
 }
 
 /* Is a loop's body longer than was measured to be good where roots and quotients are computed? */
@@ -126,7 +127,7 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   if (!s.ahead || why_not_legal(x, &s))
     return;
   WarpShape w = warps_shape(x->c->target, x->e, &s);
-  double cost = cost_of(x->c->target, x->e, &s) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
+  double cost = cost_of(x->c->target, x->e, &s, warps_grid_size()) * (s.ahead == 2 ? tuning.warps_ring_of_two : 1);
   if (warps_registers(x->e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
     return;
   *least = cost;
@@ -227,20 +228,26 @@ static int32_t reach_of(const WarpLevel *e) {
   return down > across ? down : across;
 }
 
-/* Is it among the equations that were measured to be faster over warps than walked, on grids of 8192^2 and 16384^2 and
- * in f32 and f64: sums of 5 to 25 terms that reach 4 points far at most? */
+/* Is it among the equations that were measured to be faster over warps than walked: sums of 5 to 25 terms that reach 4
+ * points far at most? */
 static bool was_faster(const WarpLevel *e) {
   int terms = warps_operations(e) + 1;
   return e->sums && e->n == 1 && e->nfields == 1 && !e->wraps[0] && !e->wraps[1] && terms >= tuning.warps_least_terms &&
          terms <= tuning.warps_most_terms && reach_of(e) <= tuning.warps_most_reach;
 }
 
-/* The same of steps of several fields, on grids of 16384^2: of two or three of one type, which read the points beside
- * alone; in f32 few operations of each, for others gain little. */
+/* The same of steps of several fields: of two or three of one type, which read the points beside alone. */
 static bool fields_were_faster(const WarpLevel *e) {
-  bool few = warps_operations(e) <= tuning.warps_few_operations * e->nfields || warps_smallest(e) > 4;
-  return few && e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && reach_of(e) <= 1 &&
+  return e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && reach_of(e) <= 1 &&
          !e->ruled[0] && !e->ruled[1];
+}
+
+/* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
+ * fast in f64, and of several fields. */
+static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
+  bool slow = e->nfields > 1 || warps_smallest(e) > 4;
+  double least = slow ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
+  return (double)size[0] >= least && (double)size[1] >= least;
 }
 
 /* Picoseconds a point and step of `m` under `walk` on a grid of extents `size`, by the model. */
@@ -259,12 +266,15 @@ static bool is_like_measured(const WarpLevel *e) {
          e->right <= far && !e->ruled[0] && !e->ruled[1];
 }
 
-/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients on a grid of so
- * many points as were measured? The estimates err alike there, since both count what those take. */
+/* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients on a large grid?
+ * The estimates err alike there, since both count what those take; but for lanes of one vector, on all but the largest
+ * grids. */
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *walk, const int64_t *size) {
-  return is_like_measured(e) && (double)size[0] * (double)size[1] >= tuning.warps_root_points &&
-         cost_of(c->target, e, s) < tuning.clearly * walked_ps(c, m, walk, size);
+  double points = (double)size[0] * (double)size[1];
+  bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e);
+  return is_like_measured(e) && points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) &&
+         cost_of(c->target, e, s, size) < tuning.clearly * walked_ps(c, m, walk, size);
 }
 
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size) {
@@ -272,14 +282,14 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *wal
   const Reduction *by;
   const char *why;
   Schedule s;
-  if ((double)size[0] * (double)size[1] < tuning.large_grid[1] || size[0] < tuning.warps_least_extent ||
-      size[1] < tuning.warps_least_extent || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
+  if (size[0] < tuning.warps_least_slow_extent || size[1] < tuning.warps_least_slow_extent ||
+      schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
   if (size[1] * warps_smallest(e) % VECTOR_BYTES != 0)
     return false;
   if (only_adds(e))
-    return (was_faster(e) || fields_were_faster(e)) &&
+    return (was_faster(e) || fields_were_faster(e)) && is_large_enough(e, size) &&
            s.T >= (reach_of(e) > tuning.warps_near ? tuning.warps_least_far_levels : tuning.warps_least_levels);
   return is_expected_faster(c, m, e, &s, walk, size);
 }
