@@ -1,6 +1,7 @@
-/* split-replay.c: periods of a run over GPUs of one process, the launches from one exchange to the next and the
+/* split-replay.c: periods of a run over the GPUs of a process, the launches from one exchange to the next and the
  * exchange behind them, which the devices keep together and make in one go: then nobody waits for the host, and less
- * for what crosses from one lane to another. */
+ * for what crosses from one lane to another. With NCCL ranks keep their own GPUs' each; what they send and receive has
+ * the same order then. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -101,9 +102,10 @@ static StcStatus enter(const Split *s) {
   return st;
 }
 
-/* Brings all of that together again. */
-static StcStatus leave(const Split *s, StcStatus st) {
+/* Brings all of that together again, whatever it came to. */
+static StcStatus leave(const Split *s, StcStatus came_to) {
   Device *first = &s->part[s->begin].plan->device;
+  StcStatus st = STC_OK;
   for (int i = s->end - 1; i >= s->begin; i--) {
     Device *d = &s->part[i].plan->device;
     for (int lane = LANE_SEND; lane <= LANE_EDGES && !st; lane++)
@@ -111,7 +113,7 @@ static StcStatus leave(const Split *s, StcStatus st) {
     if (d != first && !st)
       st = join(first, LANE_MAIN, d, LANE_MAIN);
   }
-  return st;
+  return came_to ? came_to : st;
 }
 
 /* Has all devices but the first one put what is in their main lanes where it can be kept, or no longer. */
@@ -182,6 +184,13 @@ static Period *find(const StcPlan *p, int64_t most) {
   return x;
 }
 
+/* One time; not too far ahead of what is done. */
+static StcStatus replay_once(StcPlan *p, Device *first, const Period *x) {
+  const Transport *t = p->split->transport;
+  StcStatus st = first->kind->replay(first, x->kept);
+  return st || !t->pace ? st : t->pace(p, x->n);
+}
+
 /* Makes them `times` times; before and behind that all devices wait for each other. */
 static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
   const Split *s = p->split;
@@ -190,7 +199,7 @@ static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
   for (int i = s->begin + 1; i < s->end && !st; i++)
     st = join(first, LANE_MAIN, &s->part[i].plan->device, LANE_MAIN);
   for (int64_t i = 0; i < times && !st; i++)
-    st = first->kind->replay(first, x->kept);
+    st = replay_once(p, first, x);
   for (int i = s->begin + 1; i < s->end && !st; i++)
     st = join(&s->part[i].plan->device, LANE_MAIN, first, LANE_MAIN);
   return st;
@@ -199,7 +208,7 @@ static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
 StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
   Split *s = p->split;
   *made = 0;
-  if (s->no_replay || most < 2 || s->transport != &transport_peer || s->ranks || p->times)
+  if (s->no_replay || most < 2 || !s->transport->keeps || s->ranks || p->times)
     return STC_OK;
   Period *x = find(p, most);
   if (!x && most >= FEWEST_PERIODS && s->part[s->begin].made) {

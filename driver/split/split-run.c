@@ -56,6 +56,8 @@ static StcStatus exchange(StcPlan *p, StcStatus s, bool early) {
     s = mpi_exchange(p, s, early);
   else if (!s)
     s = early ? split->transport->early(p) : split->transport->exchange(p);
+  if (!s && !split->ranks && split->transport->pace)
+    s = split->transport->pace(p, 1);
   split->age = 0;
   ghosts_exchanged(p);
   return s;

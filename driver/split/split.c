@@ -382,10 +382,10 @@ void split_close(StcPlan *p) {
   Split *s = p->split;
   if (!s)
     return;
+  split_forget_periods(p);
   if (s->transport && s->transport->close)
     s->transport->close(p);
   mpi_close(p);
-  split_forget_periods(p);
   watching_close(p);
   ghosts_close(p);
   for (int i = s->begin; i < s->end && s->part; i++)

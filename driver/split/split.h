@@ -32,8 +32,8 @@
 #include "driver/split/net.h"
 
 /* Lanes of a part's device (device.h): one to send in, for the launches at the cuts two each from LANE_EDGES on, and
- * for the rest two more. */
-enum { LANE_SEND = 1, LANE_EDGES = 2 };
+ * for the rest two more; the last one has nothing but marks, of how far all are. */
+enum { LANE_SEND = 1, LANE_EDGES = 2, LANE_PACE = LANES - 1 };
 
 /* The last launch of sequence `seq`, with `left` more steps before an exchange, in ranges [lo .. hi] of rows along the
  * dimension: those that others wait for at either end, and the rest; if not `apart` all is in the rest. wanted: an
@@ -136,9 +136,12 @@ struct Transport {
   const char *name;
   StcStatus (*exchange)(StcPlan *p); /* all transfers of fields that steps change; waits for what is under way */
   StcStatus (*early)(StcPlan *p);    /* the same behind windows_run with `early`; NULL: exchange does as well */
-  StcStatus (*wait)(StcPlan *p, StcStatus s); /* until all parts have done all; s: what has gone wrong so far; NULL:
-                                                 devices can be waited for one after the other */
-  void (*close)(StcPlan *p);                  /* NULL: nothing to do */
+  StcStatus (*wait)(StcPlan *p, StcStatus s);  /* until all parts have done all; s: what has gone wrong so far; NULL:
+                                                  devices can be waited for one after the other */
+  StcStatus (*pace)(StcPlan *p, int64_t more); /* behind so many more exchanges: waits until few of them are under way;
+                                                  NULL: there may be any number */
+  bool keeps;                                  /* do devices keep what it does (split_replay)? */
+  void (*close)(StcPlan *p);                   /* NULL: nothing to do */
 };
 extern const Transport transport_copy, transport_peer, transport_nccl;
 /* transports.c: chooses, by what was asked for and what there is, how cells get from part to part, and makes that

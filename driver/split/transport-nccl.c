@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-/* After so many exchanges the host waits for all, so that no launch ever waits for room in the driver's queue, where
- * nobody would hear of a rank that has failed. */
-enum { EXCHANGES_AHEAD = 32 };
+/* After so many exchanges the host waits for those before them, so that no launch ever waits for room in the driver's
+ * queue, where nobody would hear of a rank that has failed. */
+enum { EXCHANGES_AHEAD = 16 };
 
 /* The transfers from one part to another, one of which is here. early: its cells need the launches at the cuts alone;
  * agreed: between ranks, both have found that this is so where all steps from one exchange to the next are made in one
@@ -39,9 +39,9 @@ typedef struct NcclState {
   Link *links;
   Way *ways;
   Gpu *gpus;
-  int *place; /* of each part's GPU among the `n` of all ranks */
-  int ahead;  /* exchanges since the host last waited */
-  int lane;   /* that the present exchange is in: the main one if all of it waits for whole launches */
+  int *place;    /* of each part's GPU among the `n` of all ranks */
+  int64_t ahead; /* exchanges since the marks in LANE_PACE */
+  int lane;      /* that the present exchange is in: the main one if all of it waits for whole launches */
 } NcclState;
 
 /* ---------------------------------------------------------------- what there is */
@@ -196,6 +196,7 @@ static StcStatus join_gpus(StcPlan *p, NcclState *x) {
 /* Ends what is under way, which others do not answer any more. */
 static void give_up(StcPlan *p) {
   NcclState *x = p->split->state;
+  split_forget_periods(p);
   for (int i = 0; i < x->ngpus; i++)
     if (x->gpus[i].communicator)
       x->nccl.abort(x->gpus[i].communicator);
@@ -241,20 +242,20 @@ static StcStatus look_at_errors(StcPlan *p, NcclState *x) {
   return s;
 }
 
-/* Waits until the marks of all parts' main lanes are reached, an error shows, or another rank has failed. */
-static StcStatus await_parts(StcPlan *p, NcclState *x) {
+/* Waits until the marks of all parts in the lane are reached, an error shows, or another rank has failed. */
+static StcStatus await_parts(StcPlan *p, NcclState *x, int lane) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
   int i = s->begin;
   for (int times = 0; i < s->end && !st && !s->broken; times++) {
     Device *d = &s->part[i].plan->device;
     bool yes = true;
-    st = d->kind->reached(d, LANE_MAIN, &yes);
+    st = d->kind->reached(d, lane, &yes);
     i += yes;
     if (yes || st)
       continue;
     for (int k = i + 1; k < s->end && !st; k++)
-      st = s->part[k].plan->device.kind->reached(&s->part[k].plan->device, LANE_MAIN, &yes);
+      st = s->part[k].plan->device.kind->reached(&s->part[k].plan->device, lane, &yes);
     if (!st)
       st = look_at_errors(p, x);
     if (s->net && s->net->told(s->net))
@@ -264,20 +265,49 @@ static StcStatus await_parts(StcPlan *p, NcclState *x) {
   return st;
 }
 
-/* Waits for all parts. With a status already, or where one arises, tells the other ranks. */
-static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
+/* Marks where all parts are in their main lanes; lane: the one that the marks are in, which waits for these. */
+static StcStatus mark_parts(const Split *s, int lane) {
+  StcStatus st = STC_OK;
+  for (int i = s->begin; i < s->end && !st; i++) {
+    Device *d = &s->part[i].plan->device;
+    st = d->kind->mark(d, LANE_MAIN);
+    if (!st && lane != LANE_MAIN)
+      st = d->kind->follow(d, lane, d, LANE_MAIN);
+    if (!st && lane != LANE_MAIN)
+      st = d->kind->mark(d, lane);
+  }
+  return st;
+}
+
+/* With a status tells the other ranks, and gives up. */
+static StcStatus fail_together(StcPlan *p, StcStatus s) {
   Split *split = p->split;
-  NcclState *x = split->state;
-  for (int i = split->begin; i < split->end && !s; i++)
-    s = split->part[i].plan->device.kind->mark(&split->part[i].plan->device, LANE_MAIN);
-  if (!s)
-    s = await_parts(p, x);
-  x->ahead = 0;
   if (s && split->net && !split->broken)
     split->net->tell(split->net);
   if (s && !split->broken)
     give_up(p);
   return s;
+}
+
+/* Waits for all parts. With a status already, or where one arises, tells the other ranks. */
+static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
+  NcclState *x = p->split->state;
+  s = s ? s : mark_parts(p->split, LANE_MAIN);
+  if (!s)
+    s = await_parts(p, x, LANE_MAIN);
+  x->ahead = 0;
+  return fail_together(p, s);
+}
+
+/* Waits for the marks of a while ago, and makes new ones. */
+static StcStatus nccl_pace(StcPlan *p, int64_t more) {
+  NcclState *x = p->split->state;
+  x->ahead += more;
+  if (x->ahead < EXCHANGES_AHEAD || p->split->broken)
+    return STC_OK;
+  x->ahead = 0;
+  StcStatus s = await_parts(p, x, LANE_PACE);
+  return fail_together(p, s || p->split->broken ? s : mark_parts(p->split, LANE_PACE));
 }
 
 /* ---------------------------------------------------------------- exchanging */
@@ -479,9 +509,7 @@ static StcStatus exchange_ways(StcPlan *p, bool early) {
     if (!st && has_ways(x, first, true))
       st = end_ways(p, x, first);
   }
-  if (!st)
-    st = follow_ways(p, x);
-  return st || ++x->ahead < EXCHANGES_AHEAD ? st : nccl_wait(p, st);
+  return st ? st : follow_ways(p, x);
 }
 
 /* How connecting went on a rank: its status, and what NCCL said if it was that which failed. */
@@ -563,5 +591,10 @@ StcStatus nccl_open(StcPlan *p, char why[256], bool *tried) {
 static StcStatus nccl_exchange(StcPlan *p) { return exchange_ways(p, false); }
 static StcStatus nccl_early(StcPlan *p) { return exchange_ways(p, true); }
 
-const Transport transport_nccl = {
-    .name = "nccl", .exchange = nccl_exchange, .early = nccl_early, .wait = nccl_wait, .close = nccl_close};
+const Transport transport_nccl = {.name = "nccl",
+                                  .exchange = nccl_exchange,
+                                  .early = nccl_early,
+                                  .wait = nccl_wait,
+                                  .pace = nccl_pace,
+                                  .keeps = true,
+                                  .close = nccl_close};

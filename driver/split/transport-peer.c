@@ -115,4 +115,4 @@ static StcStatus peer_early(StcPlan *p) {
   return st;
 }
 
-const Transport transport_peer = {.name = "peer", .exchange = peer_exchange, .early = peer_early};
+const Transport transport_peer = {.name = "peer", .exchange = peer_exchange, .early = peer_early, .keeps = true};

@@ -959,6 +959,42 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
   return fault("more graphs than the stand-in keeps");
 }
 
+/* Has the stand-in for NCCL make the message of a line. */
+static void make_message(const char *line) {
+  void *nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
+  void *p = nccl ? dlsym(nccl, "standin_nccl_make") : NULL;
+  void (*make)(int number) = NULL;
+  memcpy(&make, &p, sizeof p);
+  if (!make)
+    fault("a graph with messages, and no NCCL");
+  else
+    make(atoi(strstr(line, "nccl ") + 5));
+  if (nccl)
+    dlclose(nccl);
+}
+
+/* For the stand-in for NCCL: is the stream one that is being captured? Then the graph will have its message `number`.
+ */
+bool standin_keep_message(void *stream, int number) {
+  char line[40];
+  Capture *c = capture_of(stream);
+  if (!rt.capturing)
+    return false;
+  if (!c || !c->in)
+    fault("a message of NCCL beside what is captured");
+  note_capture(stream);
+  snprintf(line, sizeof line, "nccl %d", number);
+  return keep_launch(line), true;
+}
+
+/* Is there a graph? */
+bool standin_has_graphs(void) {
+  bool any = false;
+  for (int g = 0; g < MAX_GRAPHS; g++)
+    any |= rt.graphs[g].used;
+  return any;
+}
+
 int cuGraphLaunch(void *executable, void *stream) {
   const Graph *g = executable;
   if (!g->used || !is_main(stream) || rt.capturing || is_open())
@@ -966,7 +1002,10 @@ int cuGraphLaunch(void *executable, void *stream) {
   rt.front++;
   call("%scuGraphLaunch", stream ? "user " : "");
   for (int i = 0; i < g->n; i++)
-    write_line("", g->lines[i]);
+    if (strncmp(g->lines[i], "nccl ", 5) == 0)
+      make_message(g->lines[i]);
+    else
+      write_line("", g->lines[i]);
   return SUCCESS;
 }
 

@@ -2,11 +2,13 @@
  * memory is this computer's. It checks that messages are sent as they are received: the same sizes in the same order
  * between two ranks; the bytes go by files, so that ranks may be processes. A mistake makes the call fail with
  * ncclInvalidUsage and writes a line "fault: ..." to stderr. What has not arrived when a group ends is looked for
- * whenever the driver's stand-in is asked whether its launches are done (standin_nccl_pending).
+ * whenever the driver's stand-in is asked whether its launches are done (standin_nccl_pending). Messages in streams
+ * that are captured are kept, and made with the graph.
  *
  * STC_STANDIN_NCCL=FOLDER      where the files are, empty at the start
  * STC_STANDIN_LOG=FILE         where a line for each call is appended
- * STC_STANDIN_FAIL=CALL        the call that fails with ncclSystemError, for example ncclCommInitRank
+ * STC_STANDIN_FAIL=CALL        the call that fails with ncclSystemError, for example ncclCommInitRank; captured
+ *                              ncclSend: the same while its stream is captured
  * STC_STANDIN_NCCL_VERSION=N   the version that there is, default 22809
  */
 #define _GNU_SOURCE
@@ -19,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, MAX_RANKS = 16, MAX_MESSAGES = 1024 };
+enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_USAGE = 5, MAX_RANKS = 16, MAX_MESSAGES = 1024, MAX_KEPT = 4096 };
 
 /* A rank of a communicator, on a GPU; how many messages it has sent to, and received from each other one. */
 typedef struct Communicator {
@@ -39,6 +41,8 @@ static struct {
   Communicator communicators[MAX_RANKS];
   int depth, n, npending;
   Message group[MAX_MESSAGES], pending[MAX_MESSAGES];
+  int nkept;
+  Message kept[MAX_KEPT]; /* of graphs */
 } rt;
 
 /* Appends a line to the log. */
@@ -174,8 +178,23 @@ bool standin_nccl_pending(void) {
   return n > 0;
 }
 
+/* A function of the driver's stand-in. */
+static void *of_driver(const char *name) {
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return driver ? dlsym(driver, name) : NULL;
+}
+
+/* Does a graph have messages? NCCL waits for its end, for ever if need be. */
+static bool graph_is_left(void) {
+  bool (*has)(void) = NULL;
+  *(void **)&has = of_driver("standin_has_graphs");
+  return rt.nkept && has && has();
+}
+
 int ncclCommDestroy(void *c) {
   call("nccl leave");
+  if (graph_is_left())
+    return fault("ncclCommDestroy while there is a graph with messages");
   if (standin_nccl_pending())
     return fault("ncclCommDestroy with messages under way");
   return end(c);
@@ -190,14 +209,44 @@ int ncclCommGetAsyncError(void *c, int *error) {
 
 int ncclGroupStart(void) { return rt.depth++, SUCCESS; }
 
+/* Makes a message: sends it, or notes that it is waited for. */
+static int make(Message m) {
+  m.number = m.send ? m.c->sent[m.peer]++ : m.c->received[m.peer]++;
+  if (m.send)
+    return send_file(&m);
+  if (rt.npending < MAX_MESSAGES)
+    rt.pending[rt.npending++] = m;
+  return SUCCESS;
+}
+
+/* Makes one that a graph has. */
+void standin_nccl_make(int number) {
+  const Message *m = &rt.kept[number];
+  call("kept nccl %s %d %zu", m->send ? "send" : "receive", m->peer, m->size);
+  make(*m);
+}
+
+/* Has the graph have it, if the stream is captured. */
+static bool keep(const Message *m, void *stream) {
+  bool (*keep_message)(void *stream, int number) = NULL;
+  *(void **)&keep_message = of_driver("standin_keep_message");
+  if (!keep_message || rt.nkept == MAX_KEPT || !keep_message(stream, rt.nkept))
+    return false;
+  rt.kept[rt.nkept++] = *m;
+  return true;
+}
+
 /* Adds a message to the group; `stream`: NULL is where launches are that are in no lane of their own. */
-static int add(Communicator *c, bool send, void *data, size_t size, int type, int peer, const void *stream) {
+static int add(Communicator *c, bool send, void *data, size_t size, int type, int peer, void *stream) {
   call("%snccl %s %d %zu", stream ? "beside " : "", send ? "send" : "receive", peer, size);
   if (to_fail(send ? "ncclSend" : "ncclRecv"))
     return SYSTEM_ERROR;
   if (!c->used || type || peer < 0 || peer >= c->n || peer == c->rank || !data || rt.depth != 1 || rt.n == MAX_MESSAGES)
     return fault("a message of %zu bytes between %d and %d", size, c->rank, peer);
-  rt.group[rt.n++] = (Message){c, send, data, size, peer, send ? c->sent[peer]++ : c->received[peer]++};
+  Message m = {c, send, data, size, peer, 0};
+  if (keep(&m, stream))
+    return to_fail(send ? "captured ncclSend" : "captured ncclRecv") ? SYSTEM_ERROR : SUCCESS;
+  rt.group[rt.n++] = m;
   return SUCCESS;
 }
 int ncclSend(const void *data, size_t size, int type, int peer, void *c, void *stream) {
@@ -213,10 +262,7 @@ int ncclGroupEnd(void) {
     return rt.depth < 0 ? fault("ncclGroupEnd without a start") : SUCCESS;
   call("nccl group of %d", rt.n);
   for (int i = 0; i < rt.n && !error; i++)
-    if (rt.group[i].send)
-      error = send_file(&rt.group[i]);
-    else if (rt.npending < MAX_MESSAGES)
-      rt.pending[rt.npending++] = rt.group[i];
+    error = make(rt.group[i]);
   rt.n = 0;
   standin_nccl_pending();
   return error;
