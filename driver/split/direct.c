@@ -12,7 +12,7 @@ enum { DEVICE_PAGE = 2 << 20 };
 /* What is ahead of all exchanges that are under way, of flags whose rank gave up. */
 enum { FAR_AHEAD = 1 << 30 };
 /* Seconds that trying a link may take. */
-static const double most_seconds = 1;
+static const double most_seconds = 2;
 
 /* What one end of a link tells the other. fine: all is well so far; at: where its flags are in the memory of the rank
  * that sends; key: to the memory of the one that gets the cells; id: of its GPU. */

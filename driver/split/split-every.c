@@ -61,8 +61,11 @@ static int64_t ghosts_a_step(const Split *s, const Module *m, int d) {
   return s->parts[d] < 2 ? 0 : s->parts[d] > 2 || ring ? lo + hi : lo > hi ? lo : hi;
 }
 
+/* Tiles in a row up to which one more is a round of blocks more. */
+enum { FEW_TILES = 4 };
+
 /* How many times as many points as part `i` owns a launch computes that `left` more steps follow before an exchange, if
- * it has others about it. Half a tile more is reckoned for where the rows take one more. */
+ * it has others about it. Half a tile more is reckoned for where the rows take one more, of few tiles a whole one. */
 static double grown(const StcPlan *p, int i, int64_t left) {
   const Split *s = p->split;
   const PartPlan *part = &s->part[i];
@@ -72,8 +75,9 @@ static double grown(const StcPlan *p, int i, int64_t left) {
   for (int d = 0; d < s->rank; d++) {
     int64_t own = part->hi[d] - part->lo[d] + 1, tile = k->rank == s->rank && k->tile[d] > 0 ? k->tile[d] : 1;
     int64_t rows = own + left * ghosts_a_step(s, m, d);
-    double tiles = (double)((rows + tile - 1) / tile - (own + tile - 1) / tile);
-    times *= ((double)rows + 0.5 * tiles * (double)tile) / (double)own;
+    double tiles = (double)((rows + tile - 1) / tile - (own + tile - 1) / tile),
+           share = own <= FEW_TILES * tile ? 1 : 0.5;
+    times *= ((double)rows + share * tiles * (double)tile) / (double)own;
   }
   return times;
 }

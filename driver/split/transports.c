@@ -1,5 +1,6 @@
 /* transports.c: which way cells get from part to part. Within a process that is `peer` where its GPUs reach each other,
- * or else `copy`; between processes `nccl` where each has GPUs of its own and NCCL is there, or else `mpi`. */
+ * or else `copy`; between processes `mpi` where it takes all cells from GPU to GPU, or else `nccl` where each has GPUs
+ * of its own and NCCL is there, or else `mpi`. */
 #include "driver/split/split.h"
 
 #include <string.h>
@@ -57,10 +58,38 @@ static StcStatus choose_here(StcPlan *p) {
   return STC_DEVICE;
 }
 
+/* Is it so on all ranks? */
+static bool on_all(const Split *s, bool mine) {
+  bool every[s->net->size];
+  s->net->gather(s->net, &mine, sizeof mine, every);
+  for (int i = 0; i < s->net->size; i++)
+    mine &= every[i];
+  return mine;
+}
+
+/* Takes MPI if all that ranks have for each other goes from GPU to GPU then: that takes nothing of the GPUs from
+ * launches, and need not be connected. */
+static StcStatus try_direct(StcPlan *p) {
+  Split *s = p->split;
+  int links = 0;
+  if (!on_all(s, s->part[s->begin].plan->device.kind->share))
+    return STC_OK;
+  StcStatus st = split_agree(p, choose_here(p));
+  if (!st)
+    st = split_agree(p, mpi_open(p));
+  if (st || on_all(s, mpi_direct(p, &links) == links && links > 0))
+    return st;
+  mpi_close(p);
+  s->transport = NULL;
+  return STC_OK;
+}
+
 StcStatus transports_open(StcPlan *p) {
   Split *s = p->split;
   StcStatus st = split_agree(p, check_asked(p));
-  if (!st && (asked(s, "nccl") || (has_others(s) && !s->by)))
+  if (!st && has_others(s) && !s->by)
+    st = try_direct(p);
+  if (!st && !s->transport && (asked(s, "nccl") || (has_others(s) && !s->by)))
     st = split_agree(p, try_nccl(p));
   if (st || s->transport)
     return st;

@@ -18,6 +18,7 @@ import sys
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "data")
 OF_NAIVE, OF_ARITHMETIC, OF_TUNED, LARGE = 2, 0.44, 0.8, 1 << 26
+STRONG_LARGE = 1 << 29
 ORDER = ("star2d1r star2d2r star2d4r box2d1r box2d2r gradient2d star3d1r star3d2r box3d1r star1d1r star1d3r fdtd2d gray_scott rician2d "
          "acoustic_wave anisotropic_diffusion").split()
 HEAD = ("program type size naive overlap stream tuned default/naive default/tuned T registers spilled of_copying of_arithmetic expected "
@@ -275,6 +276,23 @@ def table_amd_means():
     return markdown(["tiles"] + file["cpus"], lines)
 
 
+def table_parts():
+    """Weak and strong scaling, from what tests/gpu/scaling.py wrote: speeds, and what they are of as many times one card."""
+    file, lines = data("parts.json"), {}
+    for r in file["rows"]:
+        lines.setdefault((r["scaling"], r["program"], r["size"]), {})[r["way"]] = r
+    rows = []
+    for (scaling, program, size), ways in sorted(lines.items(), key=lambda line: line[0][0] == "strong"):
+        goal = 98 if scaling == "weak" else 95 if math.prod(map(int, size.split("x"))) >= STRONG_LARGE else 80
+        cells = [scaling, program, short_size(size), speed(ways["one"]["gpts"])]
+        for way in ("peer", "nccl", "mpi", "naive"):
+            r = ways[way]
+            share = ", %.0f %%" % (100 * r["gpts"] / file["cards"] / ways["one"]["gpts"]) if way != "naive" and "gpts" in r else ""
+            cells.append(speed(r.get("gpts")) + share + (", %d" % r["every"] if "every" in r and way != "naive" else ""))
+        rows.append(cells + ["%d %%" % goal])
+    return markdown(["scaling", "program", "grid", "one card", "`peer`", "`nccl`", "`mpi`", "naive", "goal"], rows)
+
+
 def table_readme():
     """The few lines of the README."""
     entries = {(e.program, e.type, e.size): e for e in entries_of("large.json")}
@@ -287,7 +305,7 @@ def table_readme():
 
 
 TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "amd_means": table_amd_means,
-          "readme": table_readme}
+          "readme": table_readme, "parts": table_parts}
 MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 

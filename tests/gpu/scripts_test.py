@@ -57,6 +57,23 @@ class Sweep(unittest.TestCase):
             sweep.evaluated([op("gamma", "f64")], {})
 
 
+class Scaling(unittest.TestCase):
+    def test_measures_all_and_says_what_failed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out.json")
+            text, status = script("scaling.py", "--only=gray_scott", "--ways=one,peer", "--divide=64", "--patience=5", STC, out, LD_LIBRARY_PATH=STANDIN,
+                                  STC_STANDIN_DEVICES="2")
+            self.assertEqual(status, 0, text)
+            with open(out, encoding="utf-8") as f:
+                one, peer = json.load(f)["rows"]
+            self.assertIn(" 2 of 2 are ready", text)
+            self.assertEqual((one["program"], one["size"], one["way"], peer["way"], peer["every"] % 4), ("gray_scott", "256x256", "one", "peer", 0))
+            self.assertGreater(one["gpts"] * peer["gpts"], 0)
+            script("scaling.py", "--only=gray_scott", "--ways=peer", "--divide=64", "--patience=1", STC, out, LD_LIBRARY_PATH=STANDIN)
+            with open(out, encoding="utf-8") as f:
+                self.assertIn("there is 1 CUDA device", json.load(f)["rows"][0]["left_out"])
+
+
 class Check(unittest.TestCase):
     def check(self, *arguments, **environment):
         return script("check.py", *arguments, STC, HARNESS, **environment)
