@@ -99,54 +99,87 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
         add_rows(q, out, s, axes, of);
 }
 
-/* Adds walks of planes of blocks like those of `s` that have so many lines and cells a thread, and planes. */
-static void add_lines(const PlanQuery *q, PlanCandidates *out, Schedule s, const PlanLaunch *of) {
-  static const int32_t lines[] = {1, 2, 3, 4, 5, 6, 8, 9, 0}, wide[] = {2, 4, 0}, rows[] = {0, 32, 64, 128, -1};
-  for (const int32_t *e = lines; *e; e++)
-    for (const int32_t *v = wide; *v; v++)
-      for (const int32_t *chunk = rows; *chunk >= 0; chunk++) {
+/* Points below which nothing is walked. */
+static double few_points(const PlanQuery *q) {
+  return q->rank == MAX_RANK && plan_counts(q) ? tuning.few_planes : tuning.few_points[q->rank - 1];
+}
+
+/* Is the grid so large that tiles are those for any large grid? */
+static bool is_large(const PlanQuery *q) { return q->points >= tuning.large_grid[q->rank - 1] && !plan_counts(q); }
+
+/* Which walks of planes are looked at, each list ended by 0: warps of a block, lanes of a line, lines and cells of a
+ * thread; planes of a walk (0: those that fill the cores best), ended by -1. */
+typedef struct PlaneShapes {
+  int32_t warps[8], lanes[4], lines[9], cells[3], rows[6];
+} PlaneShapes;
+
+/* Adds walks of planes of blocks like those of `s` that have so many lines and cells a thread, and planes. Cells of a
+ * line are copied 8 or 16 bytes at a time where that is for the model to compare. */
+static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s, const PlanLaunch *l) {
+  for (const int32_t *e = of->lines; *e; e++)
+    for (const int32_t *v = of->cells; *v; v++)
+      for (const int32_t *chunk = of->rows; *chunk >= 0; chunk++) {
         s.elems[1] = *e;
         s.elems[2] = *v;
-        if (stream_width(of->p, &s, 1) < 1 || stream_width(of->p, &s, 2) < 1)
+        if (stream_width(l->p, &s, 1) < 1 || stream_width(l->p, &s, 2) < 1 ||
+            (plan_counts(q) && *v * l->words > VECTOR_BYTES / 4))
           continue;
-        s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, of->p, &s) : 1;
-        s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(of->p, &s, q->want.size);
-        s.chunk = *chunk ? *chunk : stream_rows(q->t, of->p, &s, q->want.size);
-        add(q, out, &s, of);
+        s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, l->p, &s) : 1;
+        s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(l->p, &s, q->want.size);
+        s.chunk = *chunk ? *chunk : stream_rows(q->t, l->p, &s, q->want.size);
+        add(q, out, &s, l);
       }
 }
 
-/* Adds the walks of planes of launch `l` of T steps on a grid that is not small: many shapes, some of which waste fewer
- * lanes, lines and blocks of its extents than the usual one; the rows of each are those that fill the cores best. For
- * f64 and long equations none was measured that is better than the usual one: these are for people alone. */
+/* Adds the walks of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and blocks of
+ * the grid's extents than the usual one; the rows of each are those that fill the cores best. On large grids none was
+ * measured for f64 and long equations that is better than the usual one: these are for people alone. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
-  static const int32_t high[] = {8, 10, 12, 14, 16, 0}, lanes[] = {32, 16, 0};
+  static const PlaneShapes large = {{8, 10, 12, 14, 16},
+                                    {32, 16},
+                                    {1, 2, 3, 4, 5, 6, 8, 9},
+                                    {2, 4},
+                                    {0, 32, 64, 128, -1}},
+                           small = {{4, 6, 8, 12, 14, 16}, {32, 16, 8}, {1, 2, 3, 4}, {2, 4}, {0, 16, 32, 64, 128, -1}};
+  const PlaneShapes *shapes = plan_counts(q) && !q->all ? &small : &large;
   Schedule open = q->want, s;
   open.family = FAMILY_STREAM;
   if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
-  if ((of->words > 1 || stream_code(l) > tuning.short_equation * T) && !q->all)
+  if (shapes == &large && (of->words > 1 || stream_code(l) > tuning.short_equation * T) && !q->all)
     return;
-  for (const int32_t *w = high; *w; w++)
-    for (const int32_t *x = lanes; *x; x++) {
+  for (const int32_t *w = shapes->warps; *w; w++)
+    for (const int32_t *x = shapes->lanes; *x; x++) {
       s.block[1] = *w * WARP_LANES / *x;
       s.block[2] = *x;
-      add_lines(q, out, s, of);
+      add_lines(q, out, shapes, s, of);
     }
+}
+
+/* Adds a kernel with a thread for each point, which has no tiles: it is counted as a tile of one step and one cell a
+ * thread. Of steps of one stencil, see plan_is_naive. */
+static void add_naive(const PlanQuery *q, PlanCandidates *out, const Launch *l) {
+  static const Schedule one = {.family = FAMILY_OVERLAP, .T = 1};
+  Schedule s = {.family = FAMILY_NAIVE, .T = 1, .block = {4, 4, 32}, .elems = {1, 1, 1}};
+  if (plan_is_naive(q->m, &q->want, &one) && plan_counts(q) && q->rank == MAX_RANK)
+    add(q, out, &s, plan_launch(q, l, false));
 }
 
 /* Adds the tiles of T steps in the family asked for. */
 static void add_levels(const PlanQuery *q, PlanCandidates *out, int T) {
   Launch *l = tiled_launch(q->m, T);
-  bool large = q->points >= tuning.large_grid[q->rank - 1] && !q->all, any = q->want.family == FAMILY_AUTO && !large;
+  bool large = is_large(q) && !q->all, any = q->want.family == FAMILY_AUTO && !large;
   if (l->illegal)
     return;
+  if (any && T == 1)
+    add_naive(q, out, l);
   if (any || q->want.family == FAMILY_OVERLAP)
     add_overlaps(q, out, l, T);
-  if ((any && (q->all || q->points >= tuning.few_points[q->rank - 1])) || (q->want.family == FAMILY_STREAM && !large))
+  bool enough = q->points >= few_points(q), planes = q->rank == MAX_RANK && enough;
+  if ((any && (q->all || (enough && !planes))) || (q->want.family == FAMILY_STREAM && !large))
     add_walks(q, out, l, T);
-  if (q->rank == MAX_RANK && q->points >= tuning.few_points[q->rank - 1] && q->want.family != FAMILY_OVERLAP)
+  if (planes && q->want.family != FAMILY_OVERLAP)
     add_planes(q, out, l, T);
 }
 
@@ -172,7 +205,7 @@ static void add_usual(const PlanQuery *q, PlanCandidates *out) {
 /* Are there no candidates but the usual one: on large grids, but for walks of planes? */
 static bool is_settled(const PlanQuery *q, const PlanCandidates *out) {
   bool planes = q->rank == MAX_RANK && out->n && out->all[0].of->p;
-  return q->points >= tuning.large_grid[q->rank - 1] && !planes && !q->all;
+  return is_large(q) && !planes && !q->all;
 }
 
 void plan_candidates(const PlanQuery *q, PlanCandidates *out) {

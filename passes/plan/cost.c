@@ -238,7 +238,9 @@ double plan_untold(const PlanQuery *q, const PlanCandidate *k) {
   return narrow ? tuning.narrow_copies : 1;
 }
 
-bool plan_counts(const PlanQuery *q) { return q->rank == 1; }
+bool plan_counts(const PlanQuery *q) {
+  return q->points < tuning.counted_points[q->rank - 1] && (q->rank < MAX_RANK || q->t->async_copy);
+}
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   TileCount n;

@@ -23,7 +23,7 @@ static const char *judge_overlap(const PlanQuery *q, const PlanLaunch *of, const
  * these; so many registers that tiles at edges, which want more, spill? */
 static const char *is_unproven(const PlanQuery *q, const WalkWork *w, const Schedule *s, int32_t registers) {
   bool small = q->points < tuning.parted_points;
-  if (registers > tuning.edge_registers)
+  if (registers > tuning.edge_registers[q->rank - 1])
     return "registers would be spilled at edges";
   if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
     return "a lane has more cells than were measured to pay";
@@ -44,13 +44,27 @@ static const char *judge_walk(const PlanQuery *q, const WalkWork *w, const Sched
   return out->spilled > 0 ? "registers would be spilled" : is_unproven(q, w, s, out->registers);
 }
 
+/* How many times as long as is counted candidate `k` takes, for what is not: copies that go by the first cache, for
+ * they move less than 16 bytes at a time, and tiles that overlap, where planes are walked; a naive kernel has neither
+ * the barriers nor the shared memory of the tile as which it is counted. */
+static double uncounted(const PlanQuery *q, const PlanCandidate *k) {
+  const Schedule *s = &k->s;
+  if (!family_row(s->family)->tiled)
+    return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
+  if (q->rank < MAX_RANK)
+    return 1;
+  if (!k->of->walk)
+    return tuning.planes_slower;
+  return s->ahead > 1 && s->elems[2] * k->of->words * 4 < VECTOR_BYTES ? tuning.copies_slower : 1;
+}
+
 void plan_judge(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
   k->unfit = k->of->walk ? judge_walk(q, k->of->walk, &k->s, &load) : judge_overlap(q, k->of, &k->s, &load);
   k->judged = INFINITY;
   if (load.work.threads > 0) {
     k->time = model_counted_launch(q->t, &load);
-    k->judged = k->time.seconds / k->s.T;
+    k->judged = uncounted(q, k) * k->time.seconds / k->s.T;
   }
 }
 

@@ -112,7 +112,8 @@ static KernelWork thread_work(const WalkWork *w, const Schedule *s) {
                   .copies = s->ahead > 1 ? rows / (s->ahead - 1) : 0,
                   .barriers = rank > 2 ? rows : 0,
                   .rounds = rounds};
-  k.instructions = rows * (cells * (w->point.instructions + tuning.walk_cell[r] * n + tuning.walk_moves[r]) +
+  k.instructions = rows * (lines * (tuning.walk_lane[r] * n + tuning.walk_lane_moves[r]) +
+                           cells * (w->point.instructions + tuning.walk_cell[r] * n + tuning.walk_moves[r]) +
                            tuning.walk_row[r] * n + tuning.walk_step[r]);
   return k;
 }

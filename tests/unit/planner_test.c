@@ -102,6 +102,38 @@ static void test_candidates(void **state) {
   assert_true(count_of(&k, FAMILY_OVERLAP) > 50);
 }
 
+/* Grids of planes that are not large have a naive kernel among their candidates, and walks by lines of a half and a
+ * quarter of a warp, whose lanes copy 8 or 16 bytes at a time; all of these only on hardware with asynchronous copies,
+ * and not where tiles are asked for. */
+static void test_planes(void **state) {
+  Fixture *f = *state;
+  PlanCandidates k;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = passes_run};
+  Module *deep = jacobi(f, 3);
+  int lanes[WARP_LANES + 1] = {0};
+  PlanQuery q = question(&c, deep, FAMILY_AUTO, 128);
+  plan_candidates(&q, &k);
+  for (int i = 0; i < k.n; i++)
+    if (k.all[i].s.family == FAMILY_STREAM && !k.all[i].usual) {
+      assert_in_range(k.all[i].s.elems[2], 2, 4);
+      lanes[k.all[i].s.block[2]]++;
+    }
+  assert_true(lanes[32] > 100 && lanes[16] > 100 && lanes[8] > 100 && k.n < 5000);
+  assert_int_equal(count_of(&k, FAMILY_NAIVE), 1);
+  q = question(&c, deep, FAMILY_OVERLAP, 128);
+  plan_candidates(&q, &k);
+  assert_int_equal(count_of(&k, FAMILY_NAIVE) + count_of(&k, FAMILY_STREAM), 0);
+  q = question(&c, deep, FAMILY_AUTO, 40);
+  plan_candidates(&q, &k);
+  assert_true(count_of(&k, FAMILY_STREAM) <= 1);
+  TargetInfo plain = CARD;
+  plain.async_copy = false;
+  c.target = &plain;
+  q = question(&c, deep, FAMILY_AUTO, 128);
+  plan_candidates(&q, &k);
+  assert_true(count_of(&k, FAMILY_NAIVE) == 0 && count_of(&k, FAMILY_STREAM) <= 1 && !plan_counts(&q));
+}
+
 /* There is no question where the size is not known or a number is given. */
 static void test_questions(void **state) {
   Fixture *f = *state;
@@ -303,6 +335,29 @@ static void test_line(void **state) {
   assert_string_equal(k.dropped, "a lane has more cells than were measured to pay");
 }
 
+/* What is counted of planes is not all: copies of 8 bytes, overlapped tiles take longer, naive kernels less. */
+static void test_uncounted(void **state) {
+  Fixture *f = *state;
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD};
+  PlanQuery q = question(&c, jacobi(f, 3), FAMILY_AUTO, 128);
+  Schedule s = {.family = FAMILY_STREAM, .T = 2, .block = {1, 16, 16}, .elems = {1, 2, 2}, .chunk = 16, .ahead = 4};
+  PlanCandidate two = candidate(&q, s);
+  plan_cost(&q, &two);
+  assert_null(two.dropped);
+  assert_float_equal(two.seconds, tuning.copies_slower * two.time.seconds / 2, 0);
+  s.elems[2] = 4;
+  PlanCandidate four = candidate(&q, s);
+  plan_cost(&q, &four);
+  assert_float_equal(four.seconds, four.time.seconds / 2, 0);
+  s = (Schedule){.family = FAMILY_OVERLAP, .T = 1, .block = {4, 4, 32}, .elems = {1, 1, 1}};
+  PlanCandidate tile = candidate(&q, s), naive = tile;
+  naive.s.family = FAMILY_NAIVE;
+  plan_cost(&q, &tile);
+  plan_cost(&q, &naive);
+  assert_float_equal(tile.seconds, tuning.planes_slower * tile.time.seconds, 0);
+  assert_float_equal(naive.seconds, tuning.naive_part * tile.time.seconds, 0);
+}
+
 /* What may not replace what is proposed says why, and is judged all the same. */
 static void test_judge(void **state) {
   Fixture *f = *state;
@@ -465,11 +520,12 @@ static void test_device_figures(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_candidates),     TEST(test_questions), TEST(test_count),
-                                     TEST(test_load),           TEST(test_work),      TEST(test_registers),
-                                     TEST(test_edges),          TEST(test_straight),  TEST(test_line),
-                                     TEST(test_judge),          TEST(test_terms),     TEST(test_choice),
-                                     TEST(test_naive),          TEST(test_complete),  TEST(test_axes),
-                                     TEST(test_device_figures), TEST(test_trial)};
+  const struct CMUnitTest tests[] = {TEST(test_candidates), TEST(test_planes),    TEST(test_uncounted),
+                                     TEST(test_questions),  TEST(test_count),     TEST(test_load),
+                                     TEST(test_work),       TEST(test_registers), TEST(test_edges),
+                                     TEST(test_straight),   TEST(test_line),      TEST(test_judge),
+                                     TEST(test_terms),      TEST(test_choice),    TEST(test_naive),
+                                     TEST(test_complete),   TEST(test_axes),      TEST(test_device_figures),
+                                     TEST(test_trial)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
