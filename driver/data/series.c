@@ -260,8 +260,10 @@ StcStatus series_write(const Series *s, const char *path) {
   if (!file_create(s->context, path, &out))
     return STC_IO;
   Cursor c = {s, 0, calloc((size_t)m->nprobes + 1, sizeof *c.row)};
-  if (!c.row)
+  if (!c.row) {
+    file_abandon(&out);
     return context_error(s->context, "no memory on this computer for %s", path), STC_MEMORY;
+  }
   for (int i = 0; i < m->nprobes; i++)
     c.row[i] = next_row(s, &m->probes[i], 0);
   write_names(out.to, s);
