@@ -327,6 +327,19 @@ static bool resolve_naive(Resolve *r) {
   return check_threads(r);
 }
 
+/* Says that a tile makes at most `most` steps in place of those asked for, because of reduction `by` if that is not
+ * NULL, unless it was said before. */
+static void remark_fewer(const Resolve *r, int64_t most, const Reduction *by) {
+  int T = r->want.T;
+  if (is_tiled(r->m) || r->quiet || T <= most)
+    return;
+  if (by)
+    remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
+  else
+    diag_remark(r->c->diags, no_loc(),
+                "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
+}
+
 /* How many levels: as asked, but no more than there are steps to run or between two evaluations of a reduction. */
 static int resolve_levels(const Resolve *r) {
   int T = r->want.T;
@@ -336,13 +349,7 @@ static int resolve_levels(const Resolve *r) {
   int64_t most = most_levels(r->m, &by);
   if (r->m->time_tile > 1 || T <= most)
     return T;
-  if (is_tiled(r->m) || r->quiet)
-    return (int)most;
-  if (by)
-    remark_limit(r, by, arena_printf(r->c->arena, "-T=%d: ", T));
-  else
-    diag_remark(r->c->diags, no_loc(),
-                "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
+  remark_fewer(r, most, by);
   return (int)most;
 }
 
@@ -492,6 +499,8 @@ bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Sch
   *out = (Schedule){0};
   if (!check_request(&r))
     return false;
+  if (r.want.family == FAMILY_STREAM)
+    remark_fewer(&r, most_levels(m, &by), by);
   if (r.want.family == FAMILY_STREAM)
     return schedule_stream(c, m, &r.want, most_levels(m, &by), out);
   if (r.want.family == FAMILY_WARPS)
