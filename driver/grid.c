@@ -100,8 +100,9 @@ static int64_t rounded(int64_t n) {
 }
 
 /* Points from which on the extents of a grid of rank 3 are not rounded: rows of walks are chosen for them. In rank 2
- * the last one stays odd from there on where it is no multiple of WHOLE_ROW: such rows are not whole bulk copies. */
-static const double MANY_POINTS = 4194304;
+ * the last one stays odd, from somewhat fewer on, where it is no multiple of WHOLE_ROW: such rows are not whole bulk
+ * copies, for which time over warps is taken on grids that are rounded up to as many. */
+static const double MANY_POINTS = 4194304, MANY_RAGGED = 2097152;
 enum { WHOLE_ROW = 4 };
 
 /* Points of a grid of such extents. */
@@ -138,7 +139,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, int n, con
   else if (!program_extents(p, a, n, texts, size))
     memset(size, 0, sizeof *size * MAX_RANK);
   bool exact = rank == MAX_RANK && points_of(size, rank) >= MANY_POINTS;
-  bool ragged = rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= MANY_POINTS;
+  bool ragged = rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && points_of(size, rank) >= MANY_RAGGED;
   for (int d = 0; d < rank && !exact; d++)
     size[d] = rounded(size[d]);
   size[1] += ragged;

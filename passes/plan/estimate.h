@@ -248,8 +248,8 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
  * its own, for its kernels do not say how long their loops are; 0: it has none. */
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s);
 /* Is time over warps faster than `walk`, the tiles that are walked, on a grid of extents `size`, for module `m` of rank
- * 2, which was not tiled? On large grids of known size whose rows are whole copies of 16 bytes: of sums where it was
- * measured, of steps that compute roots and quotients where it is expected. (schedule-warps.c) */
+ * 2, which was not tiled? On grids of known size that are large enough and whose rows are whole copies of 16 bytes: of
+ * sums where it was measured, of steps that compute roots and quotients where it is expected. (schedule-warps.c) */
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *walk, const int64_t *size);
 /* Picoseconds a point and step if tiles are walked, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
