@@ -81,6 +81,10 @@ const Pass pass_table[] = {
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_walks},
     {"split-edges", "put the tiles at edges into a kernel of their own, which runs beside\nthe one for the others",
      LEVEL_KIR, LEVEL_KIR, NULL, pass_split_edges},
+    {"early-signals",
+     "have warps of walks tell their neighbours as soon as they are done with shared\nmemory, in place of a barrier at "
+     "the end of a step",
+     LEVEL_KIR, LEVEL_KIR, NULL, pass_early_signals},
     {NULL, NULL, 0, 0, NULL, NULL},
 };
 

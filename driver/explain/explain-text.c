@@ -116,7 +116,7 @@ static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *
     print_taken(to, &x->assembled.taken);
   fprintf(to, "\n  occupancy      %d block%s, %d of %d warps a core; limited by %s\n", o->blocks,
           o->blocks > 1 ? "s" : "", o->warps, o->most_warps, o->limit);
-  if (l->points < 1 || block_has_signals(x->kernel->body))
+  if (l->points < 1 || e->schedule.family == FAMILY_WARPS)
     return;
   fprintf(to,
           "  a point a step %.2f instructions, %.2f bytes of memory, %.2f of the cache, %.2f words exchanged or in "
@@ -143,7 +143,7 @@ static void print_sums(FILE *to, const Explanation *e) {
           e->arithmetic_limit, e->memory_limit, e->tile_limit, e->steps, e->steps > 1 ? "s" : "");
   fprintf(to, "expected: %.4g GPts/s, %.0f %% of arithmetic", e->gpts,
           e->arithmetic_limit > 0 ? 100 * e->gpts / e->arithmetic_limit : 0);
-  if (e->nlaunches == 1 && e->nkernels && !block_has_signals(e->list[0].kernel->body))
+  if (e->nlaunches == 1 && e->nkernels && e->schedule.family != FAMILY_WARPS)
     fprintf(to, "; bound by %s", bound_name(e->list[0].time.bound));
   fprintf(to, "\n");
 }

@@ -3,7 +3,7 @@
 
 /* What comes behind the lowering of tiles for targets with threads; `whole`: all kernels are wanted, those of tiles at
  * edges that are apart included. */
-static void add_thread_passes(Str *p, const Family *f, const Schedule *s, int rank, bool whole) {
+static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, const Schedule *s, int rank, bool whole) {
   bool apart = s->edges != EDGES_ALONG;
   bool near = f->walked && s->barriers != BARRIERS_BLOCK, walks = f->walked && apart && rank == MAX_RANK;
   if (f->tiled)
@@ -12,7 +12,8 @@ static void add_thread_passes(Str *p, const Family *f, const Schedule *s, int ra
   if (f->tiled && !whole)
     str_add(p, apart ? ",specialize(inner=1)" : ",specialize");
   else if (f->tiled)
-    str_addf(p, ",specialize%s,simplify%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "");
+    str_addf(p, ",specialize%s,simplify%s%s", walks ? ",split-walks" : "", apart ? ",split-edges" : "",
+             near && rank == MAX_RANK && t->bulk_copy ? ",early-signals" : "");
 }
 
 const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool whole) {
@@ -22,7 +23,7 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
   str_addf(&p, "%s%s%s,simplify", whole && f->tiled ? PASSES_TILING "," : "", f->lower[t->simt],
            whole && m->nprobes ? ",series" : "");
   if (t->simt)
-    add_thread_passes(&p, f, s, m->grid.rank, whole);
+    add_thread_passes(&p, t, f, s, m->grid.rank, whole);
   else
     str_add(&p, ",shared-alloc,simplify");
   return p.s;

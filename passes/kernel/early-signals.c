@@ -1,0 +1,364 @@
+/* early-signals.c: in place of a barrier between neighbouring warps at the end of each step of a walk, each warp tells
+ * its neighbours that it is done as soon as it has touched shared memory for the last time in the step, and waits for
+ * them where the barrier was. What it does in between hides how much later than itself they come.
+ *
+ *   shared @done : i64[warps, 2]
+ *   for t = 0 to N step S {
+ *     ... accesses
+ *     barrier.warp
+ *     if elect { signal.arrive @done[warp, b] }
+ *     ... the rest
+ *     signal.wait parity, @done[warp - 1, b]
+ *     signal.wait parity, @done[warp + 1, b]
+ *   }
+ *
+ * Signals come in pairs, which take turns: a warp that is a step ahead of a neighbour does not end the phase that the
+ * neighbour still waits for. The first and the last warp wait for themselves in place of a neighbour, so that no test
+ * takes the threads of a warp apart. */
+#include "passes/kernel/crossing.h"
+#include "passes/passes.h"
+#include "passes/plan/tuning.h"
+
+/* The work on a kernel: its walks, how many barriers the body of each has, and by what its number goes up with each
+ * round; the array of signals; the warps before, of, and behind this thread. */
+typedef struct Walks {
+  PassContext *c;
+  Kernel *k;
+  int32_t n;
+  Op **v;
+  int64_t barriers, stride;
+  bool ok, *crosses;
+  int32_t bytes;
+  int32_t done;
+  Value *warp, *before, *behind;
+} Walks;
+
+/* Threads of a block. */
+static int64_t threads_of(const Kernel *k) {
+  int64_t n = 1;
+  for (int d = 0; d < k->rank; d++)
+    n *= k->threads[d];
+  return n;
+}
+
+/* Are there barriers in `b` or below; of those between neighbours alone, and others? */
+static void look_for_barriers(const Block *b, bool *near, bool *others) {
+  for (const Op *op = b->first; op; op = op->next) {
+    *near |= op->code == OP_BARRIER_NEAR;
+    *others |= op->code == OP_BARRIER;
+    for (int i = 0; i < op->nblocks; i++)
+      look_for_barriers(op->blocks[i], near, others);
+  }
+}
+
+/* How many ops of `b` itself are barriers between neighbours. */
+static int64_t count_barriers(const Block *b) {
+  int64_t n = 0;
+  for (const Op *op = b->first; op; op = op->next)
+    n += op->code == OP_BARRIER_NEAR;
+  return n;
+}
+
+/* Adds the walk `op`; it must go on as those before it do. */
+static void add_walk(Walks *w, Op *op) {
+  int64_t barriers = count_barriers(op->blocks[0]);
+  for (const Op *in = op->blocks[0]->first; in; in = in->next)
+    for (int i = 0; i < in->nblocks; i++) {
+      bool near = false, others = false;
+      look_for_barriers(in->blocks[i], &near, &others);
+      w->ok &= !near && !others;
+    }
+  w->ok &= !w->n || (barriers == w->barriers && op->off[0] == w->stride);
+  w->barriers = barriers;
+  w->stride = op->off[0];
+  ARENA_PUSH(w->c->arena, w->v, w->n, op);
+}
+
+/* Adds the for `op`, in which there are barriers between neighbours: a walk from 0 on, or one whose rounds are run in
+ * parts (pass split-walks), which are run one behind the other. */
+static void add_loop(Walks *w, Op *op) {
+  int64_t lo;
+  bool near = false, others = false;
+  look_for_barriers(op->blocks[0], &near, &others);
+  w->ok &= !others;
+  if (!op->count) {
+    w->ok &= value_is_int(op->operands[0], &lo) && lo == 0;
+    add_walk(w, op);
+    return;
+  }
+  for (Op *part = op->blocks[0]->first; part; part = part->next)
+    if (part->code == OP_FOR && (part->flags & (FOR_EDGES | FOR_MIDDLE)))
+      add_walk(w, part);
+    else
+      w->ok &= !part->nblocks && !op_is_barrier(part);
+}
+
+/* Finds the walks in `b` and below. How many of them a thread comes to at most. */
+static int find_walks(Walks *w, Block *b) {
+  int n = 0;
+  for (Op *op = b->first; op; op = op->next) {
+    bool near = false, others = false;
+    for (int i = 0; i < op->nblocks; i++)
+      look_for_barriers(op->blocks[i], &near, &others);
+    if (op->code == OP_FOR && near) {
+      add_loop(w, op);
+      n++;
+    } else if (op->code == OP_IF && near) {
+      int one = find_walks(w, op->blocks[0]), other = find_walks(w, op->blocks[1]);
+      w->ok &= value_is_uniform(op->operands[0]);
+      n += one > other ? one : other;
+    }
+    w->ok &= op->code != OP_BARRIER_NEAR;
+  }
+  return n;
+}
+
+/* ---- what is touched by several threads */
+
+/* Accesses to arrays of shared memory. */
+typedef struct Accesses {
+  int32_t n;
+  Access **v;
+} Accesses;
+
+static void collect(const Walks *w, Crossing *crossing, const Block *b, Accesses *all) {
+  for (const Op *op = b->first; op; op = op->next) {
+    if (op_array(op) >= 0 && w->k->arrays[op->sym].space == SPACE_SHARED) {
+      Access *x = access_new(crossing, op, true);
+      ARENA_PUSH(w->c->arena, all->v, all->n, x);
+    }
+    for (int i = 0; i < op->nblocks; i++)
+      collect(w, crossing, op->blocks[i], all);
+  }
+}
+
+/* Finds the arrays in whose storage threads meet. */
+static void find_crossing_arrays(Walks *w, Module *m) {
+  Crossing *crossing = crossing_new(w->c->arena, ranges_new(w->c->arena, m, w->k, w->k->body));
+  Accesses all = {0};
+  w->crosses = ARENA_ARRAY(w->c->arena, bool, w->k->narrays + 1);
+  for (int i = 0; i < w->n; i++)
+    collect(w, crossing, w->v[i]->blocks[0], &all);
+  for (int i = 0; i < all.n; i++)
+    for (int j = i; j < all.n; j++)
+      if (!(w->crosses[all.v[i]->array] && w->crosses[all.v[j]->array]) && accesses_cross(crossing, all.v[i], all.v[j]))
+        w->crosses[all.v[i]->array] = w->crosses[all.v[j]->array] = true;
+  for (int i = 0; i < w->k->narrays; i++)
+    if (w->crosses[i] && type_size(w->k->arrays[i].type) > w->bytes)
+      w->bytes = type_size(w->k->arrays[i].type);
+}
+
+/* Does `op`, or what is below it, touch shared memory in which threads meet? */
+static bool touches(const Walks *w, const Op *op) {
+  if (op_array(op) >= 0 && w->k->arrays[op->sym].space == SPACE_SHARED && w->crosses[op->sym])
+    return true;
+  for (int i = 0; i < op->nblocks; i++)
+    for (const Op *in = op->blocks[i]->first; in; in = in->next)
+      if (touches(w, in))
+        return true;
+  return false;
+}
+
+/* Are the cells of `x` and `y`, of one array, surely not the same, because they differ in an index but the last? */
+static bool are_apart(const Walks *w, const Op *x, const Op *y) {
+  Value *const *i = x->operands + op_first_index(x), *const *j = y->operands + op_first_index(y);
+  for (int d = 0; d < w->k->arrays[x->sym].rank - 1; d++) {
+    int64_t a = 0, b = 0;
+    bool known = i[d] == j[d] || (value_is_int(i[d], &a) && value_is_int(j[d], &b));
+    if (known && a + x->off[d] != b + y->off[d])
+      return true;
+  }
+  return false;
+}
+
+/* Must store `op` to shared memory stay behind `before`? */
+static bool stays_behind(const Walks *w, const Op *op, const Op *before) {
+  if (op_is_barrier(before) || before->code == OP_ASYNC_WAIT)
+    return true;
+  for (int i = 0; i < op->noperands; i++)
+    if (op->operands[i]->def == before)
+      return true;
+  if (before->nblocks)
+    return touches(w, before);
+  if (op_array(before) < 0 || kernel_storage(w->k, before->sym) != kernel_storage(w->k, op->sym))
+    return false;
+  return before->sym != op->sym || !are_apart(w, op, before);
+}
+
+/* The op before which `op` may stand: of a store to what threads share as far up as it can go, else `op` itself. No
+ * barrier is passed, so it is the same for what other threads do at that time. */
+static Op *raised(const Walks *w, Op *op) {
+  Op *to = op;
+  if (op_array_written(op) >= 0 && op->code != OP_ASYNC_COPY && touches(w, op))
+    while (to->prev && !stays_behind(w, op, to->prev))
+      to = to->prev;
+  return to;
+}
+
+/* Moves such stores of `b` there. */
+static void raise_stores(const Walks *w, Block *b) {
+  for (Op *op = b->first, *next; op; op = next) {
+    next = op->next;
+    Op *to = raised(w, op);
+    if (to == op)
+      continue;
+    op_unlink(op);
+    op_insert(b, to, op);
+  }
+}
+
+/* ---- signals */
+
+/* Whole numbers for short. */
+static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
+
+/* Bytes that the signals of `k` take. */
+static int64_t bytes_of_signals(const Kernel *k) { return threads_of(k) / WARP_LANES * 2 * type_size(TY_I64); }
+
+/* Finds the warps, and makes the signals ready, at the kernel's begin. */
+static void start_signals(Walks *w) {
+  Kernel *k = w->k;
+  int64_t warps = threads_of(k) / WARP_LANES;
+  Builder b = builder_before(w->c->arena, k->body->first);
+  b.loc = k->loc;
+  Array a = {
+      .name = "done", .type = TY_I64, .space = SPACE_SHARED, .rank = 2, .storage = -1, .shape = {(int32_t)warps, 2}};
+  w->done = k->narrays;
+  ARENA_PUSH(w->c->arena, k->arrays, k->narrays, a);
+  Value *flat = build_dim(&b, OP_THREAD, 0);
+  for (int d = 1; d < k->rank; d++)
+    flat = build2(&b, OP_ADD, build2(&b, OP_MUL, flat, number(&b, k->threads[d])), build_dim(&b, OP_THREAD, d));
+  w->warp = build1(&b, OP_UNIFORM, build2(&b, OP_DIV, flat, number(&b, WARP_LANES)));
+  w->before = build2(&b, OP_MAX, build2(&b, OP_SUB, w->warp, number(&b, 1)), number(&b, 0));
+  w->behind = build2(&b, OP_MIN, build2(&b, OP_ADD, w->warp, number(&b, 1)), number(&b, warps - 1));
+  Op *one = build_if(&b, build_op(&b, OP_ELECT, TY_BOOL, 0, NULL)->results[0], 0, NULL);
+  Builder in = builder_at_end(b.arena, one->blocks[0]);
+  in.loc = b.loc;
+  for (int i = 0; i < 2; i++)
+    build_signal(&in, OP_SIGNAL_INIT, w->done, number(&in, 1), 2, (Value *[]){w->warp, number(&in, i)}, NULL);
+  build_barrier(&b);
+}
+
+/* Which signal of a pair barrier number `at` of walk `loop` is about, and the parity of its phase. The barriers so far
+ * are `at` and those of the rounds before. */
+static void find_turn(const Walks *w, Builder *b, const Op *loop, int64_t at, Value **slot, Value **parity) {
+  Value *two = number(b, 2), *rounds = build2(b, OP_DIV, loop->blocks[0]->args[0], number(b, w->stride));
+  if (w->barriers % 2 == 0) {
+    *slot = number(b, at % 2);
+    *parity = number(b, at / 2 % 2);
+    if (w->barriers % 4)
+      *parity = build2(b, OP_REM, build2(b, OP_ADD, rounds, *parity), two);
+    return;
+  }
+  Value *all = build2(b, OP_ADD, build2(b, OP_MUL, rounds, number(b, w->barriers)), number(b, at));
+  *slot = build2(b, OP_REM, all, two);
+  *parity = build2(b, OP_REM, build2(b, OP_DIV, all, two), two);
+}
+
+/* The op of `barrier`'s block, or the barrier itself, before which its warp is done with what threads share. It stands
+ * behind the waits that have taken the place of the barrier before. */
+static Op *done_before(const Walks *w, Op *barrier) {
+  Op *at = barrier;
+  while (at->prev && !op_is_barrier(at->prev) && !op_is_signal(at->prev) && !touches(w, at->prev) &&
+         at->prev->code != OP_ASYNC_WAIT)
+    at = at->prev;
+  return at;
+}
+
+/* The ops from `op` to the next barrier. */
+static int64_t to_barrier(const Op *op) {
+  int64_t n = 0;
+  for (; op && op->code != OP_BARRIER_NEAR; op = op->next)
+    n++;
+  return n;
+}
+
+/* Is there enough to do between a warp's last access, once stores are raised, and barrier `barrier`, a step's last op?
+ */
+static bool hides_enough(const Walks *w, Op *barrier) {
+  int64_t all = 0, loads = -1, behind = INT64_MAX;
+  for (Op *op = barrier->prev; op && op->code != OP_BARRIER_NEAR; op = op->prev, all++) {
+    if (!touches(w, op))
+      continue;
+    if (op_array_written(op) >= 0) {
+      int64_t n = to_barrier(raised(w, op));
+      behind = n < behind ? n : behind;
+    } else if (loads < 0) {
+      loads = all;
+    }
+  }
+  behind = loads >= 0 && loads < behind ? loads : behind;
+  return (double)behind >= tuning.behind_signals * (double)all;
+}
+
+/* Are signals better in all walks? Of f64, which leaves every other place for an instruction free, they are; else if
+ * they hide enough for what they take. */
+static bool is_worth_it(const Walks *w) {
+  for (int i = 0; i < w->n && w->bytes < 8; i++)
+    for (Op *op = w->v[i]->blocks[0]->first; op; op = op->next)
+      if (op->code == OP_BARRIER_NEAR && !hides_enough(w, op))
+        return false;
+  return true;
+}
+
+/* Puts signals in the place of `barrier`, number `at` of walk `loop`. */
+static void replace(const Walks *w, const Op *loop, Op *barrier, int64_t at) {
+  Value *slot, *parity;
+  Builder b = builder_before(w->c->arena, done_before(w, barrier));
+  b.loc = barrier->loc;
+  find_turn(w, &b, loop, at, &slot, &parity);
+  build_bare(&b, OP_BARRIER_WARP);
+  Op *one = build_if(&b, build_op(&b, OP_ELECT, TY_BOOL, 0, NULL)->results[0], 0, NULL);
+  Builder in = builder_at_end(b.arena, one->blocks[0]);
+  in.loc = b.loc;
+  build_signal(&in, OP_SIGNAL_ARRIVE, w->done, NULL, 2, (Value *[]){w->warp, slot}, NULL);
+  b = builder_before(w->c->arena, barrier);
+  b.loc = barrier->loc;
+  build_signal(&b, OP_SIGNAL_WAIT, w->done, parity, 2, (Value *[]){w->before, slot}, NULL);
+  build_signal(&b, OP_SIGNAL_WAIT, w->done, parity, 2, (Value *[]){w->behind, slot}, NULL);
+  op_unlink(barrier);
+}
+
+/* Replaces the barriers of walk `loop`. */
+static void replace_all(const Walks *w, const Op *loop) {
+  int64_t at = 0;
+  for (Op *op = loop->blocks[0]->first, *next; op; op = next) {
+    next = op->next;
+    if (op->code == OP_BARRIER_NEAR)
+      replace(w, loop, op, at++);
+  }
+}
+
+/* ---- kernels */
+
+/* Does the kernel's work; true if there was some. */
+static bool signal_early(PassContext *c, Module *m, Kernel *k) {
+  Walks w = {.c = c, .k = k, .ok = true};
+  bool near = false, others = false;
+  look_for_barriers(k->body, &near, &others);
+  if (!near || find_walks(&w, k->body) != 1 || !w.ok || kernel_warp(k) != WARP_LANES)
+    return false;
+  find_crossing_arrays(&w, m);
+  if (!is_worth_it(&w) || kernel_shared_bytes(k) + bytes_of_signals(k) > c->target->max_shared_bytes)
+    return false;
+  start_signals(&w);
+  for (int i = 0; i < w.n; i++) {
+    raise_stores(&w, w.v[i]->blocks[0]);
+    replace_all(&w, w.v[i]);
+  }
+  return true;
+}
+
+/* The pass: every kernel of the module. */
+Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o) {
+  (void)n, (void)o;
+  for (int i = 0; i < m->nkernels; i++) {
+    block_renumber(m->kernels[i].body, 0);
+    if (signal_early(c, m, &m->kernels[i])) {
+      pass_stat(c, 1, "early-signals", "walks whose warps tell their neighbours early in kernel %s",
+                m->kernels[i].name);
+      simplify_kernel(c, m, &m->kernels[i]);
+    }
+  }
+  return m;
+}
