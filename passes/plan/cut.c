@@ -252,6 +252,14 @@ static int behind_parts(const Fuse *f, int i) {
   return i + 1;
 }
 
+/* The first stencil from number `i` on, of those before `end`, that the program has a name for; `end`: there is none.
+ */
+static int next_named(const Fuse *f, int i, int end) {
+  while (i < end && is_history_stencil(f->m, &f->st[i]))
+    i++;
+  return i;
+}
+
 /* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) A stencil
  * in parts is said by its name once, or once for each part, if there are cuts between them. What the
  * program has no name for at the step's end is said as a whole, or left out: then it goes with the stencil before it if
@@ -262,8 +270,11 @@ static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
   for (const char *p = cuts;;) {
     size_t n = strcspn(p, "+,/");
     const char *name = arena_strndup(f->c->arena, p, n);
-    if (again < start && has_name(f, again, name))
-      start = i = again;
+    int part = next_named(f, again, start);
+    if (part < start && has_name(f, part, name)) {
+      start = again;
+      i = part;
+    }
     if (i == f->n || !has_name(f, i, name))
       return wrong_name(f, cuts, name, i);
     before[start] = cut;
