@@ -1,5 +1,7 @@
 /* backend/amdgpu-resources.c: what a kernel takes of an AMD compute unit, from the metadata in its assembly, which is
  * that of the code object. */
+#define _GNU_SOURCE /* memmem */
+
 #include "backend/emit.h"
 
 #include <stdlib.h>
@@ -51,4 +53,17 @@ bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources 
   if (here)
     *out = r;
   return here;
+}
+
+/* The key is the same in both. In assembly ": NUMBER" is behind it, in an object a number of MessagePack, whose first
+ * byte is 0 for 0 alone. */
+bool amdgpu_has_private(const char *code, size_t n) {
+  static const char key[] = ".private_segment_fixed_size";
+  const char *end = code + n, *at = code;
+  while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
+    at += sizeof key - 1;
+    if (at < end && (*at == ':' ? atoi(at + 1) : *at))
+      return true;
+  }
+  return false;
 }

@@ -197,6 +197,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .barrier = barrier,
                 .shuffle = l->lanes == 64 ? amdgpu_shuffle_64 : amdgpu_shuffle_32,
                 .resources = amdgpu_resources,
+                .has_private = amdgpu_has_private,
                 .keep_offset = keep_offset,
                 .first_lane = first_lane,
                 .packs_f32 = l->registers_kib == 512,

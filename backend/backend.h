@@ -12,6 +12,7 @@
  *   codegen.c    optimising, and writing assembly, objects, code objects
  *   libclc.c     mathematical functions from libclc's bitcode; libclc-embedded.c  that as part of the program
  *   long-sums.c  many sums of integers, hidden from LLVM
+ *   arcs.c       values that go round loops, parted where kernels would have private memory
  *   negations.c  what NVIDIA's assembler would lose
  *   link.c       code objects through ld.lld
  *   jit.c        the host target in this process (LLVM ORC)

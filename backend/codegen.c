@@ -146,15 +146,71 @@ static bool write_ir(Codegen *c, char **bytes, size_t *size) {
   return true;
 }
 
-/* The module as assembly or object, linked if the target wants that. */
-static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_t *size) {
+/* `m` as assembly or object, and changed by that as LLVM's passes change it. */
+static bool write_module(Codegen *c, LLVMModuleRef m, LLVMCodeGenFileType type, char **bytes, size_t *size) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, c->module, type, &message, &buffer))
+  if (LLVMTargetMachineEmitToMemoryBuffer(c->machine, m, type, &message, &buffer))
     return llvm_error(c, "writing code", message);
-  stage(c, "write code");
   own_bytes(c, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, size);
   LLVMDisposeMemoryBuffer(buffer);
+  return true;
+}
+
+/* The assembly of a copy of `m`, in which the loops' arcs are parted in all kernels of which `before`, if there is one,
+ * says that they have private memory. NULL after an error. */
+static char *assembly_of(Codegen *c, LLVMModuleRef m, const char *before) {
+  LLVMModuleRef copy = LLVMCloneModule(m);
+  KernelResources r;
+  char *text = NULL;
+  size_t size;
+  for (LLVMValueRef f = LLVMGetFirstFunction(copy); f && before; f = LLVMGetNextFunction(f))
+    if (c->target->resources(before, LLVMGetValueName(f), &r) && r.private_bytes)
+      part_arcs(c->arena, copy, f);
+  bool ok = write_module(c, copy, LLVMAssemblyFile, &text, &size);
+  LLVMDisposeModule(copy);
+  return ok ? text : NULL;
+}
+
+/* Parts the arcs in those kernels of `m` that have no private memory so and else have some, and says so; *any: whether
+ * there are such. False after an error. */
+static bool part_where_freed(Codegen *c, LLVMModuleRef m, bool *any) {
+  const char *before = assembly_of(c, m, NULL), *after = before ? assembly_of(c, m, before) : NULL;
+  KernelResources old, new;
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f && after; f = LLVMGetNextFunction(f)) {
+    const char *name = LLVMGetValueName(f);
+    if (!c->target->resources(before, name, &old) || !c->target->resources(after, name, &new) || !old.private_bytes ||
+        new.private_bytes)
+      continue;
+    part_arcs(c->arena, m, f);
+    *any = true;
+    diag_remark(c->diags, no_loc(),
+                "%s moves values that go round its loops, and so has no private memory; without, %d bytes a thread",
+                name, old.private_bytes);
+  }
+  return after != NULL;
+}
+
+/* Writes the module; where that has private memory, on a target that says so, once more without if that can be. Code
+ * that was to be made quickly is left as it is. */
+static bool write_best(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_t *size) {
+  bool again = c->target->has_private && c->options->opt_level > 1 && !c->options->quick, any = false;
+  LLVMModuleRef copy = again ? LLVMCloneModule(c->module) : NULL;
+  bool ok = write_module(c, c->module, type, bytes, size);
+  if (ok && again && c->target->has_private(*bytes, *size)) {
+    ok = part_where_freed(c, copy, &any);
+    ok = ok && (!any || write_module(c, copy, type, bytes, size));
+  }
+  if (copy)
+    LLVMDisposeModule(copy);
+  return ok;
+}
+
+/* The module as assembly or object, linked if the target wants that. */
+static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_t *size) {
+  if (!write_best(c, type, bytes, size))
+    return false;
+  stage(c, "write code");
   if (type == LLVMAssemblyFile && c->target->loses_negations)
     mend_negations(c->arena, bytes, size);
   if (type == LLVMAssemblyFile || !c->target->linked)

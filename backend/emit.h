@@ -349,6 +349,9 @@ struct Target {
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
   /* What the assembly says of kernel `kernel` (target_resources); NULL: it says nothing. */
   bool (*resources)(const char *assembly, const char *kernel, KernelResources *out);
+  /* Has a kernel of the assembly or object of `n` bytes private memory? NULL: it says nothing. Where this is set,
+   * part_arcs is tried on kernels that have. */
+  bool (*has_private)(const char *code, size_t n);
   /* i32 `x`, of which LLVM is to know nothing but that it has 32 bits, so that it does not add it to the uniform part
    * of an address. NULL: loads and stores take no offset beside a base. */
   LLVMValueRef (*keep_offset)(Emit *e, LLVMValueRef x);
@@ -382,8 +385,9 @@ LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by);
 LLVMValueRef amdgpu_shuffle_32(Emit *e, Opcode code, LLVMValueRef x, int by);
 /* The `warps` of nvptx: nvptx-warps.c. */
 extern const WarpOps nvptx_warps;
-/* The `resources` of amdgpu: amdgpu-resources.c. */
+/* The `resources` and `has_private` of amdgpu: amdgpu-resources.c. */
 bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
+bool amdgpu_has_private(const char *code, size_t n);
 /* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: math-names.c. */
 const char *libclc_name(Arena *a, Opcode code, Type t);
 const char *libm_name(Arena *a, Opcode code, Type t);
@@ -462,6 +466,8 @@ void pack_pairs(Arena *a, LLVMModuleRef m, unsigned space);
 /* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or
  * maximum of signed integers. */
 void mend_negations(Arena *a, char **text, size_t *size);
+/* Has values that go round loops of the function `f` of AMD module `m` moved at the end of each round (arcs.c). */
+void part_arcs(Arena *a, LLVMModuleRef m, LLVMValueRef f);
 /* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */
 bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size);
 
