@@ -133,13 +133,15 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
 
 /* Adds the walks of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and blocks of
  * the grid's extents than the usual one; the rows of each are those that fill the cores best. On large grids none was
- * measured for f64 and long equations that is better than the usual one: these are for people alone. */
+ * measured for f64 that is better than the usual one: these are for people alone. For long equations
+ * one shape of blocks was. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   static const PlaneShapes large = {{8, 10, 12, 14, 16},
                                     {32, 16},
                                     {1, 2, 3, 4, 5, 6, 8, 9},
                                     {2, 4},
                                     {0, 32, 64, 128, -1}},
+                           heavy = {{12}, {16}, {2, 3}, {4}, {0, -1}},
                            small = {{4, 6, 8, 12, 14, 16}, {32, 16, 8}, {1, 2, 3, 4}, {2, 4}, {0, 16, 32, 64, 128, -1}};
   const PlaneShapes *shapes = plan_counts(q) && !q->all ? &small : &large;
   Schedule open = q->want, s;
@@ -147,8 +149,11 @@ static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l,
   if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
-  if (shapes == &large && (of->words > 1 || stream_code(l) > tuning.short_equation * T) && !q->all)
+  bool one = shapes == &large && !q->all, is_heavy = stream_code(l) > tuning.short_equation * T;
+  if (one && (of->words > 1 || (is_heavy && T > tuning.heavy_levels)))
     return;
+  if (one && is_heavy)
+    shapes = &heavy;
   for (const int32_t *w = shapes->warps; *w; w++)
     for (const int32_t *x = shapes->lanes; *x; x++) {
       s.block[1] = *w * WARP_LANES / *x;
