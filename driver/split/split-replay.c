@@ -191,14 +191,15 @@ static StcStatus replay_once(StcPlan *p, Device *first, const Period *x) {
   return st || !t->pace ? st : t->pace(p, x->n);
 }
 
-/* Makes them `times` times; before and behind that all devices wait for each other. */
+/* Makes them `times` times, or until another rank has failed, for then they are gone (give_up); before and behind that
+ * all devices wait for each other. */
 static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
   const Split *s = p->split;
   Device *first = &s->part[s->begin].plan->device;
   StcStatus st = STC_OK;
   for (int i = s->begin + 1; i < s->end && !st; i++)
     st = join(first, LANE_MAIN, &s->part[i].plan->device, LANE_MAIN);
-  for (int64_t i = 0; i < times && !st; i++)
+  for (int64_t i = 0; i < times && !st && !s->broken; i++)
     st = replay_once(p, first, x);
   for (int i = s->begin + 1; i < s->end && !st; i++)
     st = join(&s->part[i].plan->device, LANE_MAIN, first, LANE_MAIN);
@@ -208,7 +209,7 @@ static StcStatus replay(StcPlan *p, const Period *x, int64_t times) {
 StcStatus split_replay(StcPlan *p, int64_t most, int64_t *made) {
   Split *s = p->split;
   *made = 0;
-  if (s->no_replay || most < 2 || !s->transport->keeps || s->ranks || p->times)
+  if (s->no_replay || s->broken || most < 2 || !s->transport->keeps || s->ranks || p->times)
     return STC_OK;
   Period *x = find(p, most);
   if (!x && most >= FEWEST_PERIODS && s->part[s->begin].made) {
