@@ -279,13 +279,22 @@ static StcStatus open_writer(Feed *f, Writer *w) {
   return s;
 }
 
+/* Does one of the writers have source `i`? Others may be none of this feed's. */
+static bool is_used(const Feed *f, int i) {
+  bool used = false;
+  for (int k = 0; k < f->nwriters; k++)
+    for (int n = 0; n < f->writers[k].nsources; n++)
+      used |= f->writers[k].sources[n] == &f->sources[i];
+  return used;
+}
+
 /* Room for the snapshots; if there are to be several, for their copies or loans too. */
 static bool make_ring(Feed *f, StcPlan *plan) {
   bool ok = (f->lent = calloc((size_t)f->nsources + 1, sizeof *f->lent)) != NULL, often = false;
   for (int i = 0; i < f->nwriters; i++)
     often |= f->writers[i].every > 0;
   for (int k = 0; k < f->nsources && ok; k++)
-    f->lent[k] = !f->sources[k].copy && f->sources[k].at.array < 0 &&
+    f->lent[k] = is_used(f, k) && !f->sources[k].copy && f->sources[k].at.array < 0 &&
                  plan_may_lend(plan, f->sources[k].at.field, f->sources[k].at.component, often ? DEPTH : 0);
   for (int i = 0; i < DEPTH; i++) {
     f->ring[i].wanted = calloc((size_t)f->nwriters + 1, sizeof *f->ring[i].wanted);
@@ -293,7 +302,7 @@ static bool make_ring(Feed *f, StcPlan *plan) {
     f->ring[i].loans = calloc((size_t)f->nsources + 1, sizeof(Loan *));
     ok = ok && f->ring[i].wanted && f->ring[i].data && f->ring[i].loans;
     for (int k = 0; k < f->nsources && ok && often; k++)
-      if (!f->sources[k].copy && !f->lent[k])
+      if (is_used(f, k) && !f->sources[k].copy && !f->lent[k])
         ok = (f->ring[i].data[k] = stage_new((size_t)f->sources[k].info.bytes)) != NULL;
   }
   return ok;
