@@ -101,9 +101,10 @@ static void put_trials(StcPlan *p, const MpiState *m, LinkCard *mine) {
 static bool comes_through(Device *d, double end) {
   const struct timespec moment = {.tv_nsec = 20000};
   bool yes = false;
-  while (!d->kind->reached(d, LANE_SEND, &yes) && !yes && clock_seconds() < end)
+  StcStatus st;
+  while (!(st = d->kind->reached(d, LANE_SEND, &yes)) && !yes && clock_seconds() < end)
     nanosleep(&moment, NULL);
-  return yes;
+  return !st && yes;
 }
 
 /* Has the links' devices keep to themselves what goes wrong: that it does is no error here. */
@@ -131,6 +132,38 @@ static void try_links(StcPlan *p, MpiState *m, LinkCard *mine) {
   }
 }
 
+/* Lets go of the other rank's memory, and says so. */
+static void let_go(StcPlan *p, Link *l) {
+  Device *d = link_device(p->split, l);
+  if (l->staging)
+    d->kind->close_key(d, l->staging);
+  if (l->flags)
+    atomic_store(&l->flags->closed, 1);
+  l->staging = NULL;
+}
+
+/* Gives the memory back, which nobody may have open then. It is waited for the other rank until `end`. */
+static void give_back(StcPlan *p, Link *l, double end) {
+  const struct timespec moment = {.tv_nsec = 20000};
+  Device *d = link_device(p->split, l);
+  while (l->staging && l->flags && !atomic_load(&l->flags->closed) && clock_seconds() < end)
+    nanosleep(&moment, NULL);
+  if (l->staging)
+    d->kind->release(d, l->staging, (l->bytes + DEVICE_PAGE - 1) / DEVICE_PAGE * DEVICE_PAGE);
+  l->staging = NULL;
+}
+
+/* Gives back what links took that are not direct: both ends meet when all that was opened is closed. */
+static void drop_others(StcPlan *p, const MpiState *m, LinkCard *mine, LinkCard *theirs) {
+  for (int i = 0; i < m->n; i++)
+    if (!m->links[i].direct && link_sends(p->split, &m->links[i]))
+      let_go(p, &m->links[i]);
+  links_tell(p, m, mine, theirs, sizeof *mine);
+  for (int i = 0; i < m->n; i++)
+    if (!m->links[i].direct && !link_sends(p->split, &m->links[i]))
+      give_back(p, &m->links[i], 0);
+}
+
 void direct_open(StcPlan *p, MpiState *m) {
   LinkCard *mine = ARENA_ARRAY(p->w.arena, LinkCard, m->n + 1), *theirs = ARENA_ARRAY(p->w.arena, LinkCard, m->n + 1);
   keep_silent(p, true);
@@ -149,9 +182,8 @@ void direct_open(StcPlan *p, MpiState *m) {
   for (int i = 0; i < m->n; i++) {
     m->links[i].direct = mine[i].fine;
     m->ndirect += mine[i].fine;
-    if (!mine[i].fine)
-      direct_close_link(p, &m->links[i]);
   }
+  drop_others(p, m, mine, theirs);
   keep_silent(p, false);
 }
 
@@ -186,13 +218,14 @@ void direct_give_up(StcPlan *p, MpiState *m) {
   }
 }
 
-void direct_close_link(StcPlan *p, Link *l) {
-  Device *d = link_device(p->split, l);
-  if (l->staging && link_sends(p->split, l))
-    d->kind->close_key(d, l->staging);
-  else if (l->staging)
-    d->kind->release(d, l->staging, (l->bytes + DEVICE_PAGE - 1) / DEVICE_PAGE * DEVICE_PAGE);
-  l->staging = NULL;
+void direct_close_links(StcPlan *p, const MpiState *m) {
+  double end = clock_seconds() + most_seconds;
+  for (int i = 0; i < m->n; i++)
+    if (m->links[i].direct && link_sends(p->split, &m->links[i]))
+      let_go(p, &m->links[i]);
+  for (int i = 0; i < m->n; i++)
+    if (m->links[i].direct && !link_sends(p->split, &m->links[i]))
+      give_back(p, &m->links[i], end);
 }
 
 void direct_close(StcPlan *p, MpiState *m) {

@@ -6,11 +6,13 @@
 
 #include <stdatomic.h>
 
-/* Two numbers that both ends of a direct link see, in pinned memory, each in a line of its own: the last exchange whose
- * cells are in the memory of the part that gets them, and the last whose cells have been taken out of there. */
+/* What both ends of a direct link see, in pinned memory, each in a line of its own: the last exchange whose
+ * cells are in the memory of the part that gets them, and the last whose cells have been taken out of there.
+ * closed: the rank that sends has let go of that memory. */
 typedef struct LinkFlags {
   _Alignas(64) _Atomic uint32_t there;
   _Alignas(64) _Atomic uint32_t taken;
+  _Alignas(64) _Atomic uint32_t closed;
 } LinkFlags;
 
 /* The cells between two parts of which one is here, `bytes` long. memory: here, NULL: MPI takes staging; staging: on
@@ -61,8 +63,8 @@ StcStatus direct_begin(StcPlan *p, const Link *l);
 StcStatus direct_end(StcPlan *p, const Link *l);
 /* This rank cannot go on: has nobody wait for it any more. */
 void direct_give_up(StcPlan *p, MpiState *m);
-/* Gives back what the link took, and the flags of all. */
-void direct_close_link(StcPlan *p, Link *l);
+/* Gives back what the direct links took, and the flags of all. */
+void direct_close_links(StcPlan *p, const MpiState *m);
 void direct_close(StcPlan *p, MpiState *m);
 
 #endif

@@ -396,10 +396,10 @@ void segments_unpin(const Split *s, Segment *segment) {
 void mpi_close(StcPlan *p) {
   Split *s = p->split;
   MpiState *m = s->ranks;
+  if (m)
+    direct_close_links(p, m);
   for (int i = 0; m && i < m->n; i++) {
     Device *d = &link_part(s, &m->links[i])->plan->device;
-    if (m->links[i].direct)
-      direct_close_link(p, &m->links[i]);
     if (m->links[i].pinned)
       d->kind->pinned_free(d, m->links[i].memory);
     else if (!m->links[i].shared)

@@ -12,8 +12,9 @@
  * STC_STANDIN_ROOM=BYTES    what it says is free, instead of a GiB
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
  *                           time after N that do not
- * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags; `lost`: no flag is ever
- * set STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
+ * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:
+ *                           no flag is ever set
+ * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
 #define _GNU_SOURCE
