@@ -1,6 +1,7 @@
 /* driver/run-names.c: `stc run`: no file is written twice, whatever its name is written like. */
 #include "driver/data/writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -19,10 +20,24 @@ static const char *plain_name(Arena *a, const char *path) {
   return number ? arena_printf(a, "%.*s%%d%s", (int)(number - name), name, number + n) : name;
 }
 
+/* Is the name one of those that the other, with a place for the number of a step, comes to? Both without folders. */
+static bool is_of_step(Arena *a, const char *path, const char *name) {
+  int n;
+  const char *number = path_number(path, &n);
+  if (!number || path_number(name, &n) || strncmp(path, name, (size_t)(number - path)) != 0)
+    return false;
+  return strcmp(path_of_step(a, path, strtoll(name + (number - path), NULL, 10)), name) == 0;
+}
+
+/* The name without its folder. */
+static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
+
 /* Do both names mean one file? */
 static bool same_file(Arena *a, const char *x, const char *y) {
   const char *nx = strrchr(x, '/'), *ny = strrchr(y, '/');
-  if (strcmp(plain_name(a, x), plain_name(a, y)) != 0 || path_is_special(x))
+  const char *bx = base_name(x), *by = base_name(y);
+  bool same = strcmp(plain_name(a, x), plain_name(a, y)) == 0 || is_of_step(a, bx, by) || is_of_step(a, by, bx);
+  if (!same || path_is_special(x))
     return false;
   return strcmp(x, y) == 0 || same_folder(a, x, nx ? (size_t)(nx - x) + 1 : 0, y, ny ? (size_t)(ny - y) + 1 : 0);
 }
