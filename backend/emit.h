@@ -450,6 +450,8 @@ int pairs_find(Pairs *p, LLVMValueRef f);
 /* Drops a pair, and what it leaves without a pair for an operand. */
 void pairs_drop(Pairs *p, Pair *one);
 bool pair_is_f32(LLVMValueRef v);
+/* May instruction `v` not pass others that may not? Two such are no pair: one is behind the other. */
+bool pair_stays(LLVMValueRef v);
 /* Operands of `v` that are values, without a function that it calls; number `i` of half 0 or 1 of a pair. */
 int pair_operands(LLVMValueRef v);
 LLVMValueRef pair_operand(const Pair *one, int half, int i);

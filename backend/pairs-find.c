@@ -115,7 +115,7 @@ static void ask(Pairs *p, LLVMValueRef x, LLVMValueRef y, bool any) {
   if (pair_form(p, x, y) != PAIR_NONE || ptrmap_get(&p->of, x) || ptrmap_get(&p->of, y) || !look_alike(x, y))
     return;
   bool phi = LLVMIsAPHINode(x), swapped = commutes(x) && fits(p, x, y, true, DEPTH) > fits(p, x, y, false, DEPTH);
-  if (!phi && !any && joins(x) && fits(p, x, y, swapped, DEPTH) == 0)
+  if (pair_stays(x) || (!phi && !any && joins(x) && fits(p, x, y, swapped, DEPTH) == 0))
     return;
   Pair *new = ARENA_NEW(p->arena, Pair);
   *new = (Pair){.v = {x, y}, .old = {x, y}, .swapped = swapped};
@@ -191,7 +191,8 @@ static Line *find_lines(Pairs *p, LLVMValueRef f, int *n) {
   *n = 0;
   for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
     for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v)) {
-      Line l = {.n = LLVMIsAStoreInst(v) ? stored(v, l.cells) : 0};
+      Line l = {.n = 0};
+      l.n = LLVMIsAStoreInst(v) ? stored(v, l.cells) : 0;
       if (l.n == 0 || !LLVMIsAInstruction(l.cells[0]) ||
           LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(v, 1))) != p->space)
         continue;

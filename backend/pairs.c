@@ -50,8 +50,7 @@ typedef struct Order {
 } Order;
 static char in_work, done;
 
-/* May instruction `v` not pass others that may not? */
-static bool stays(LLVMValueRef v) {
+bool pair_stays(LLVMValueRef v) {
   if (LLVMIsALoadInst(v) || LLVMIsAStoreInst(v) || LLVMIsAFenceInst(v))
     return true;
   if (!LLVMIsACallInst(v))
@@ -99,7 +98,7 @@ static Order order_of(Pairs *p, LLVMBasicBlockRef k) {
   Order o = {.p = p, .block = k};
   LLVMValueRef last = NULL, end = LLVMGetBasicBlockTerminator(k);
   for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v))
-    if (!LLVMIsAPHINode(v) && stays(v)) {
+    if (!LLVMIsAPHINode(v) && pair_stays(v)) {
       ptrmap_put(p->arena, &o.before, v, last);
       last = v;
     }
@@ -259,11 +258,14 @@ static void clean(Pairs *p) {
 
 /* The orders of all blocks, first run first; pairs in circles are dropped. False: nothing is left to pack. */
 static bool find_orders(Pairs *p, Blocks *b, Order *orders) {
+  ArenaMark mark = arena_mark(p->arena);
   for (int i = 0; i < b->n; i++) {
     orders[i] = order_of(p, b->at[b->n - 1 - i]);
     if (!orders[i].circle)
       continue;
+    arena_release(p->arena, mark);
     pairs_drop(p, orders[i].circle);
+    mark = arena_mark(p->arena);
     i = -1;
   }
   for (int i = 0; i < p->n; i++)
