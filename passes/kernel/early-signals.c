@@ -68,10 +68,22 @@ static void add_walk(Walks *w, Op *op) {
       look_for_barriers(in->blocks[i], &near, &others);
       w->ok &= !near && !others;
     }
+  w->ok &= op->blocks[0]->args[0]->type == TY_I32;
   w->ok &= !w->n || (barriers == w->barriers && op->off[0] == w->stride);
   w->barriers = barriers;
   w->stride = op->off[0];
   ARENA_PUSH(w->c->arena, w->v, w->n, op);
+}
+
+/* Does the walk that runs in parts like `part` begin at 0? */
+static bool parts_begin_at_0(const Op *part) {
+  const Value *lo = part->operands[0];
+  int64_t first;
+  if (part->flags & FOR_MIDDLE)
+    return true;
+  if (lo->def && lo->def->code == OP_SELECT)
+    lo = lo->def->operands[2];
+  return value_is_int(lo, &first) && first == 0;
 }
 
 /* Adds the for `op`, in which there are barriers between neighbours: a walk from 0 on, or one whose rounds are run in
@@ -87,10 +99,12 @@ static void add_loop(Walks *w, Op *op) {
     return;
   }
   for (Op *part = op->blocks[0]->first; part; part = part->next)
-    if (part->code == OP_FOR && (part->flags & (FOR_EDGES | FOR_MIDDLE)))
+    if (part->code == OP_FOR && (part->flags & (FOR_EDGES | FOR_MIDDLE))) {
+      w->ok &= parts_begin_at_0(part);
       add_walk(w, part);
-    else
+    } else {
       w->ok &= !part->nblocks && !op_is_barrier(part);
+    }
 }
 
 /* Finds the walks in `b` and below. How many of them a thread comes to at most. */
@@ -137,8 +151,7 @@ static void find_crossing_arrays(Walks *w, Module *m) {
   Crossing *crossing = crossing_new(w->c->arena, ranges_new(w->c->arena, m, w->k, w->k->body));
   Accesses all = {0};
   w->crosses = ARENA_ARRAY(w->c->arena, bool, w->k->narrays + 1);
-  for (int i = 0; i < w->n; i++)
-    collect(w, crossing, w->v[i]->blocks[0], &all);
+  collect(w, crossing, w->k->body, &all);
   for (int i = 0; i < all.n; i++)
     for (int j = i; j < all.n; j++)
       if (!(w->crosses[all.v[i]->array] && w->crosses[all.v[j]->array]) && accesses_cross(crossing, all.v[i], all.v[j]))
@@ -336,7 +349,7 @@ static bool signal_early(PassContext *c, Module *m, Kernel *k) {
   Walks w = {.c = c, .k = k, .ok = true};
   bool near = false, others = false;
   look_for_barriers(k->body, &near, &others);
-  if (!near || find_walks(&w, k->body) != 1 || !w.ok || kernel_warp(k) != WARP_LANES)
+  if (!near || !c->target->bulk_copy || find_walks(&w, k->body) != 1 || !w.ok || kernel_warp(k) != WARP_LANES)
     return false;
   find_crossing_arrays(&w, m);
   if (!is_worth_it(&w) || kernel_shared_bytes(k) + bytes_of_signals(k) > c->target->max_shared_bytes)
