@@ -16,6 +16,7 @@
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
  *   codegen.c libclc.c         from LLVM IR to bytes
  *   pairs-find.c pairs.c       f32 arithmetic two at a time
+ *   arcs.c                     what goes round loops, moved
  *   negations.c link.c         and what becomes of these
  */
 #ifndef STC_BACKEND_EMIT_H
@@ -394,8 +395,7 @@ const char *libm_name(Arena *a, Opcode code, Type t);
 /* Registers all architectures with LLVM, once in a process. */
 void target_init_llvm(void);
 
-/* ---------------------------------------------------------------- codegen.c, libclc.c, long-sums.c, negations.c,
- * link.c */
+/* ---------------------------------------------------------------- codegen.c, libclc.c, long-sums.c */
 
 /* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
@@ -406,6 +406,8 @@ bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any
  * code generator, as sums of vectors of one element. */
 void hide_sums(Arena *a, LLVMModuleRef m);
 void show_sums(LLVMModuleRef m);
+
+/* ---------------------------------------------------------------- pairs-find.c, pairs.c, arcs.c */
 
 /* Two f32 values of a function that are computed as one of type <2 x float>: by one instruction (packed), or one by one
  * in registers that follow each other (apart). */
@@ -465,11 +467,13 @@ Pair *pair_of(const Pairs *p, LLVMValueRef x, LLVMValueRef y);
 void keep_single(LLVMModuleRef m);
 /* Computes f32 values of `m` in pairs; `space`: the address space of global memory. */
 void pack_pairs(Arena *a, LLVMModuleRef m, unsigned space);
+/* Has values that go round loops of the function `f` of AMD module `m` moved at the end of each round (arcs.c). */
+void part_arcs(Arena *a, LLVMModuleRef m, LLVMValueRef f);
+/* ---------------------------------------------------------------- negations.c, link.c */
+
 /* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or
  * maximum of signed integers. */
 void mend_negations(Arena *a, char **text, size_t *size);
-/* Has values that go round loops of the function `f` of AMD module `m` moved at the end of each round (arcs.c). */
-void part_arcs(Arena *a, LLVMModuleRef m, LLVMValueRef f);
 /* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */
 bool link_code_object(Arena *a, Diags *d, const char *object, size_t n, char **bytes, size_t *size);
 

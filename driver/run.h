@@ -4,6 +4,7 @@
  *   run-ready.c  what can be known before code is made
  *   run-data.c   what options name, and fields in from files
  *   run-out.c    fields out, after the last step and while the program runs
+ *   run-names.c  no file is written twice
  *   run-check.c  the same run on the reference, compared
  *   run-ranks.c  several processes, speaking with one voice
  *   run-parts.c  fields in and out where none of them has the whole grid
@@ -69,6 +70,9 @@ bool job_is_lean(const Job *j);
  * .npy, each rank its own points. All ranks call it. */
 StcStatus give_parts(const Job *j);
 StcStatus write_parts(const Job *j, Place at, const char *path);
+struct Writer;
+/* Do all ranks write such a file, each what its parts own? Else rank 0 does, which is sent the fields. */
+bool is_written_by_parts(const struct Writer *w);
 /* The end on all ranks, with the message of the one that failed. */
 StcStatus ranks_leave(Job *j, StcStatus s);
 

@@ -213,11 +213,6 @@ StcStatus restart_read(const Job *j, const char *path, StcPlan *plan, const Fact
 /* Checks that, and nothing more. */
 StcStatus restart_check(const Job *j, const char *path, const Facts *f);
 
-/* ---------------------------------------------------------------- where no rank has the whole grid: run-parts.c */
-
-/* Do all ranks write such a file, each what its parts own? Else rank 0 does, which is sent the fields. */
-bool is_written_by_parts(const Writer *w);
-
 /* ---------------------------------------------------------------- no numbers: nan.c */
 
 /* The first point (in C order) of the values `data` of field `f` at which a number, or a component's, is NaN; -1: none.

@@ -15,8 +15,8 @@
 #include "passes/launch/stream.h"
 #include "passes/plan/asked.h"
 
-/* ---------------------------------------------------------------- any family: schedule.c schedule-stream.c
- * schedule-warps.c choice.c */
+/* ---------------------------------------------------------------- any family: schedule.c schedule-tile.c
+ * schedule-stream.c schedule-warps.c choice.c */
 
 /* The overlapped tile that `want` (what it says of walked tiles aside) comes to for launch `l` of `levels` steps, one
  * of several of a step if `part`, in *out. NULL if it is legal and sensible, else why not (a part of a sentence). */
