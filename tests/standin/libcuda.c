@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -349,6 +350,8 @@ int cuMemFree_v2(uint64_t p) {
     return fault("cuMemFree of what cuMemAlloc did not give");
   if (is_going_out(a))
     return fault("cuMemFree of what is on its way out");
+  if (a->file && flock(a->file, LOCK_EX | LOCK_NB))
+    return fault("cuMemFree of what another process has open");
   drop_memory(a);
   return SUCCESS;
 }
@@ -636,15 +639,17 @@ int cuIpcOpenMemHandle_v2(uint64_t *p, Key key, unsigned flags) {
   snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)key.process, key.file);
   int file = open(path, O_RDWR | O_CLOEXEC);
   void *memory = mmap(NULL, key.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (flags != 1 || key.process == getpid() || i == MAX_ALLOCATIONS || memory == MAP_FAILED)
+  if (flags != 1 || key.process == getpid() || i == MAX_ALLOCATIONS || memory == MAP_FAILED || flock(file, LOCK_SH))
     return fault("cuIpcOpenMemHandle");
   rt.allocations[i] = (Allocation){.p = memory, .size = key.size, .file = file, .foreign = true};
   *p = (uint64_t)(uintptr_t)memory;
   return SUCCESS;
 }
 
+/* Takes its time, so that who frees the memory before it is closed is found out. */
 int cuIpcCloseMemHandle(uint64_t p) {
   ALONE;
+  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
   Allocation *a = find(p, 1);
   if (!a || !a->foreign)
     return fault("cuIpcCloseMemHandle of what was not opened");
