@@ -456,14 +456,20 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
 
 /* ---------------------------------------------------------------- running whole modules */
 
+/* The steps of one time tile on ref and sim. */
+static int64_t whole_tile(const StcPlan *p) {
+  int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
+  return tile < 1 ? 1 : tile;
+}
+
 /* The steps to run at once: all of `left` if nobody asks for progress, else `count` time tiles; none before a watch
  * that is to see the fields before the first step. */
 static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
   if (!p->inits_done && p->watches)
     return 0;
   left = plan_steps_to_watch(p, p->done, left);
-  int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
-  return !p->progress || tile < 1 || count > left / tile ? left : count * tile;
+  int64_t tile = whole_tile(p);
+  return !p->progress || count > left / tile ? left : count * tile;
 }
 
 /* Runs `steps` steps, and inits if there were none yet, on ref or sim. */
@@ -499,6 +505,10 @@ static void memories(const StcPlan *p, void ***fields, void ***arrays) {
     (*arrays)[i] = p->slots[p->slot_of_array[i]].memory;
 }
 
+int64_t plan_next_count(int64_t count, int64_t ran, double seconds) {
+  return ran >= count && seconds < 0.05 ? 2 * count : count;
+}
+
 /* Runs on ref and sim. */
 static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   int64_t first = p->done, end = first + steps, count = 1;
@@ -512,10 +522,10 @@ static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
   bool again = true;
   while (!s && again) {
     double before = clock_seconds();
+    int64_t done = p->done;
     s = run_chunk(p, whole_chunk(p, end - p->done, count), fields, arrays);
     again = p->done < end && !p->met;
-    if (clock_seconds() - before < 0.05)
-      count *= 2;
+    count = plan_next_count(count, (p->done - done) / whole_tile(p), clock_seconds() - before);
     if (!s)
       s = plan_show(p);
     if (!s && !go_on(p, first, p->met ? p->done - first : steps))

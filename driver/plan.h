@@ -144,6 +144,9 @@ bool plan_is_hollow(const StcPlan *p, const char *name);
  * reductions that are due now, and the watches. (plan-run.c) */
 StcStatus plan_run_whole_grid(StcPlan *p);
 StcStatus plan_evaluate(StcPlan *p);
+/* How many time tiles to run before the caller hears of it again: twice `count` where the last time all `count` were
+ * run (`ran`) in a twentieth of a second, else `count`. (plan-run.c) */
+int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
 /* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). (plan-run.c)
  */
 void plan_take_value(void *user, const Reduction *r, int64_t step, Const value);

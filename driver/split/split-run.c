@@ -127,7 +127,7 @@ static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
     n = due < n ? due : n;
   }
   bool few = p->progress || p->split->net;
-  return few && n > count * p->split->every ? count * p->split->every : n;
+  return few && (n - 1) / p->split->every >= count ? count * p->split->every : n;
 }
 
 /* What rank 0 has come to, for all: whose condition ended the run (a reduction's number, -1), the steps. */
@@ -268,7 +268,7 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
     Batch b = run_batch(p, steps, end);
     s = b.status;
     *seconds += b.seconds;
-    count = b.seconds < 0.05 ? 2 * count : count;
+    count = plan_next_count(count, steps / p->split->every, b.seconds);
     if (!s && b.whole && !p->split->lean)
       s = split_gather(p);
     if (!s || (net && b.whole && !b.status))
