@@ -38,7 +38,7 @@ def add_mpi(name, mpirun, oversubscribe, module):
     leaks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"
     config.available_features.add(name)
     config.substitutions.append((f"%{name}_module", module))
-    config.substitutions.append((f"%{name}", f"env {settings} ASAN_OPTIONS={leaks} STC_MPI={module} timeout 120 {mpirun} {oversubscribe}"))
+    config.substitutions.append((f"%{name}", f"env {settings} ASAN_OPTIONS={leaks} STC_MPI={module} timeout 300 {mpirun} {oversubscribe}"))
 
 
 add_mpi("openmpi", "mpirun.openmpi", "--oversubscribe", os.path.join(config.test_exec_root, "openmpi", "stc-mpi.so"))

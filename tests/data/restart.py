@@ -33,7 +33,8 @@ def run(words):
 
 
 def killed_run(stc, folder, checkpoint, want, longest, chance):
-    """One run from its start to its end, killed on the way as often as the moments that `chance` draws come before its end; how often."""
+    """One run from its start to its end, killed on the way as often as the moments that `chance` draws come before its end; how often.
+    They come ever later, so that it ends where processes have become slower."""
     kills = 0
     while True:
         start = ["--restart", str(checkpoint)] if checkpoint.exists() else ["--in", "src=random:1", "--in", "px=random:2"]
@@ -41,7 +42,7 @@ def killed_run(stc, folder, checkpoint, want, longest, chance):
         words = command(stc, STEPS, way, folder, f"--checkpoint={checkpoint}", f"--checkpoint-every={chance.choice([1, 7, 50, 333])}", *start)
         p = subprocess.Popen(words, stderr=subprocess.PIPE)
         try:
-            p.wait(timeout=chance.uniform(0.05, longest))
+            p.wait(timeout=chance.uniform(0.05, longest * 1.2 ** kills))
         except subprocess.TimeoutExpired:
             p.kill()
             p.communicate()

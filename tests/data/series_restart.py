@@ -49,7 +49,7 @@ def compare(folder, want, way):
 
 
 def killed_run(stc, folder, longest, chance):
-    """One run from its start to its end, killed on the way; how often, and by which way the last part ran."""
+    """One run from its start to its end, killed on the way, ever later (so that it ends where processes have become slower); how often, and by which way the last part ran."""
     kills, checkpoint = 0, folder / "c"
     while True:
         start = ["--restart", str(checkpoint)] if checkpoint.exists() else ["--in", "src=random:1", "--in", "px=random:2"]
@@ -57,7 +57,7 @@ def killed_run(stc, folder, longest, chance):
         words = command(stc, folder, way, f"--checkpoint={checkpoint}", f"--checkpoint-every={chance.choice([30, 100, 170])}", *start)
         p = subprocess.Popen(words, stderr=subprocess.PIPE)
         try:
-            p.wait(timeout=chance.uniform(0.05, longest))
+            p.wait(timeout=chance.uniform(0.05, longest * 1.2 ** kills))
         except subprocess.TimeoutExpired:
             p.kill()
             p.communicate()

@@ -28,7 +28,7 @@ dictionary=()
 if [ "$seconds" = 0 ]; then
   "$target" -runs=0 "$work/seeds"
 else
-  "$target" "${dictionary[@]}" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -max_len=8192 -print_final_stats=1 -verbosity=1 \
+  "$target" "${dictionary[@]}" -max_total_time="$seconds" -timeout=120 -rss_limit_mb=3000 -max_len=8192 -print_final_stats=1 -verbosity=1 \
     "$work/new" "$work/seeds" 2>&1 | grep -v '^#[0-9]*[[:space:]]*\(NEW\|REDUCE\|pulse\)' | tail -60
   exit "${PIPESTATUS[0]}"
 fi

@@ -19,7 +19,7 @@ for place in places:
     else:
         data = data[:-place]
     open("damaged", "wb").write(data)
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 3, 5), (place, done)
     assert done.returncode == 0 or "error: --restart=damaged: " in done.stderr, (place, done)
     failed += done.returncode != 0

@@ -19,7 +19,7 @@ def run(words, limit, program=PROGRAM):
     def limited():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    done = subprocess.run([STC, "run", "-O0", "--quiet", *words, program], capture_output=True, text=True, cwd=TOP, preexec_fn=limited, timeout=120)
+    done = subprocess.run([STC, "run", "-O0", "--quiet", *words, program], capture_output=True, text=True, cwd=TOP, preexec_fn=limited, timeout=300)
     return done.returncode, done.stderr
 
 

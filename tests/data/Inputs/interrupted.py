@@ -3,15 +3,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from running import LONG, wait  # noqa: E402
 
 folder = sys.argv[1]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 p = subprocess.Popen(sys.argv[2:], stderr=subprocess.PIPE)
-while not os.path.exists(f"{folder}/000300.npy") and p.poll() is None:
-    time.sleep(0.05)
+wait("no fourth file", lambda: os.path.exists(f"{folder}/000300.npy") or p.poll() is not None)
 p.send_signal(signal.SIGINT)
-_, err = p.communicate(timeout=60)
+_, err = p.communicate(timeout=LONG)
 assert p.returncode == 130, (p.returncode, err)
 assert b"stopped; the files have what was written until then" in err, err
 names = sorted(os.listdir(folder))
