@@ -126,6 +126,34 @@ static LLVMValueRef quotient_by_root(const Steps *s, LLVMValueRef x, LLVMValueRe
   return quotient_by(s, x, g, fma_of(s, r, s->e->target->fma_up(s->e, s->t, error, error, error), r));
 }
 
+/* The sign of the f32 `y` goes to `x`: their quotient is the one of what is returned by |y|. */
+static LLVMValueRef take_sign(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
+  LLVMTypeRef i32 = s->e->i32;
+  LLVMValueRef sign =
+      LLVMBuildAnd(s->b, LLVMBuildBitCast(s->b, y, i32, ""), LLVMConstInt(i32, UINT32_C(1) << 31, 0), "");
+  return LLVMBuildBitCast(s->b, LLVMBuildXor(s->b, LLVMBuildBitCast(s->b, x, i32, ""), sign, ""), s->type, "");
+}
+
+/* x / y of f32, whatever they are, by f64, in which no finite ones are near the ends: a reciprocal by one step of the
+ * third order from at least 20 bits, and a quotient that a step makes exact where f64 has it (halfway between two
+ * subnormal f32, say); else it is 2^-49 or more from where roundings to f32 part, and the steps leave less than 2^-52.
+ * `y` is without sign, and what the quotient lacks is -0 where it lacks nothing: so zeros have the sign they should.
+ * The steps give NaN where one of both is infinite or NaN, or `y` is 0; x times the rough reciprocal then is the
+ * quotient. */
+static LLVMValueRef wide_quotient(const Steps *f, LLVMValueRef x, LLVMValueRef y) {
+  Steps s = steps_of(f->e, TY_F64);
+  LLVMValueRef size = emit_intrinsic(f->e, f->b, "llvm.fabs", 1, (LLVMTypeRef[]){f->type}, 1, &y);
+  LLVMValueRef above = LLVMBuildFPExt(s.b, take_sign(f, x, y), s.type, ""),
+               below = LLVMBuildFPExt(s.b, size, s.type, "");
+  LLVMValueRef rough = s.e->target->approximate(s.e, OP_DIV, TY_F64, below),
+               error = residual(&s, below, rough, number(&s, 1)),
+               r = fma_of(&s, rough, fma_of(&s, error, error, error), rough);
+  LLVMValueRef q = mul(&s, above, r), more = s.e->target->fma_up(s.e, TY_F64, below, q, LLVMBuildFNeg(s.b, above, ""));
+  q = fma_of(&s, r, LLVMBuildFNeg(s.b, more, ""), q);
+  LLVMValueRef none = LLVMBuildFCmp(s.b, LLVMRealUNO, q, q, "");
+  return LLVMBuildFPTrunc(s.b, LLVMBuildSelect(s.b, none, mul(&s, above, rough), q, ""), f->type, "");
+}
+
 /* ---------------------------------------------------------------- tests */
 
 /* What a test of type `t` compares: integers from the upper 32 bits of numbers in [2^-n, 2^n) are, less those of the
@@ -175,17 +203,19 @@ LLVMValueRef emit_guard(Emit *e, const Value *test) {
 /* The same as emit_ranged by what all targets have. */
 static LLVMValueRef emit_unranged(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef type = emit_type(e, t);
-  LLVMValueRef last = y ? y : x,
-               root = code == OP_DIV_RANGED ? last : emit_intrinsic(e, e->here.b, "llvm.sqrt", 1, &type, 1, &last);
+  LLVMValueRef last = y ? y : x, root = code == OP_DIV_RANGED || code == OP_DIV_WIDE
+                                            ? last
+                                            : emit_intrinsic(e, e->here.b, "llvm.sqrt", 1, &type, 1, &last);
   return y ? LLVMBuildFDiv(e->here.b, x, root, "") : root;
 }
 
 LLVMValueRef emit_ranged(Emit *e, const Op *op) {
   Steps s = steps_of(e, op->operands[0]->type);
   LLVMValueRef x = emit_value(e, op->operands[0]), y = op->noperands > 1 ? emit_value(e, op->operands[1]) : NULL;
-  if (!e->target->approximate)
+  if (!e->target->approximate || (op->code == OP_DIV_WIDE && s.t == TY_F64))
     return emit_unranged(e, op->code, s.t, x, y);
   switch (op->code) {
+  case OP_DIV_WIDE: return wide_quotient(&s, x, y);
   case OP_DIV_RANGED: return quotient(&s, x, y);
   case OP_DIV_ROOT_RANGED: return quotient_by_root(&s, x, y);
   default: return root(&s, x, reciprocal_root(&s, x));

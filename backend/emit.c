@@ -335,6 +335,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   case OP_ASTORE: emit_astore(e, op); return NULL;
   case OP_BARRIER: emit_barrier(e); return NULL;
   case OP_BARRIER_NEAR: emit_near_barrier(e); return NULL;
+  case OP_DIV_WIDE:
   case OP_DIV_RANGED:
   case OP_DIV_ROOT_RANGED:
   case OP_SQRT_RANGED: return emit_ranged(e, op);

@@ -54,14 +54,22 @@ bool eval_ranged(Type t, double x) {
   return x >= ldexp(1, -exponent) && x < ldexp(1, exponent);
 }
 
+bool eval_short_quotient(Type t, double x, double y) {
+  double most = t == TY_F64 ? 0x1p800 : 0x1p96, far = t == TY_F64 ? 0x1p1000 : 0x1p124;
+  return x >= 1 / most && x < most && y >= 1 / most && y < most && x / y >= 1 / far && x / y <= far;
+}
+
+bool eval_short_root(Type t, double x) { return x >= (t == TY_F64 ? 0x1p-500 : 0x1p-100) && x < HUGE_VAL; }
+
 /* Arithmetic on floats in f64; the caller rounds to `t`, which matters here only where an op has two roundings. */
 static double eval_float(Opcode code, Type t, double x, double y) {
   switch (code) {
   case OP_ADD: return x + y;
   case OP_SUB: return x - y;
   case OP_MUL: return x * y;
-  case OP_DIV: return x / y;
-  case OP_DIV_RANGED: return eval_ranged(t, fabs(x)) && eval_ranged(t, fabs(y)) ? x / y : NAN;
+  case OP_DIV:
+  case OP_DIV_WIDE: return x / y;
+  case OP_DIV_RANGED: return eval_short_quotient(t, fabs(x), fabs(y)) ? x / y : NAN;
   case OP_DIV_ROOT_RANGED: return eval_ranged(t, fabs(x)) && eval_ranged(t, y) ? x / rounded(sqrt(y), t) : NAN;
   case OP_REM: return fmod(x, y);
   case OP_NEG: return -x;
@@ -69,7 +77,7 @@ static double eval_float(Opcode code, Type t, double x, double y) {
   case OP_MIN: return minimum_number(x, y);
   case OP_MAX: return maximum_number(x, y);
   case OP_SQRT: return sqrt(x);
-  case OP_SQRT_RANGED: return eval_ranged(t, x) ? sqrt(x) : NAN;
+  case OP_SQRT_RANGED: return eval_short_root(t, x) ? sqrt(x) : NAN;
   case OP_RSQRT: return 1.0 / rounded(sqrt(x), t);
   case OP_EXP: return exp(x);
   case OP_LOG: return log(x);

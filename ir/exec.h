@@ -58,7 +58,8 @@ static inline ExecCode exec_code(const Op *op) {
   case OP_ADD: return exec_by_type(t, EX_ADD_F32, EX_ADD_F64, EX_ADD_I32, EX_ADD_I64);
   case OP_SUB: return exec_by_type(t, EX_SUB_F32, EX_SUB_F64, EX_SUB_I32, EX_SUB_I64);
   case OP_MUL: return exec_by_type(t, EX_MUL_F32, EX_MUL_F64, EX_MUL_I32, EX_MUL_I64);
-  case OP_DIV: return exec_by_type(t, EX_DIV_F32, EX_DIV_F64, EX_GENERIC, EX_GENERIC);
+  case OP_DIV:
+  case OP_DIV_WIDE: return exec_by_type(t, EX_DIV_F32, EX_DIV_F64, EX_GENERIC, EX_GENERIC);
   case OP_FMA: return exec_by_type(t, EX_FMA_F32, EX_FMA_F64, EX_GENERIC, EX_GENERIC);
   case OP_SQRT: return exec_by_type(t, EX_SQRT_F32, EX_SQRT_F64, EX_GENERIC, EX_GENERIC);
   case OP_NEG: return f ? EX_NEG_F : EX_GENERIC;

@@ -20,6 +20,10 @@ Const eval_op(const Op *op, const Const *operands);
  * and residuals of such numbers neither overflow nor lose bits to underflow. */
 enum { RANGED_F32 = 62, RANGED_F64 = 500 };
 bool eval_ranged(Type t, double x);
+/* Does div.ranged give x / y, both without sign, sqrt.ranged the root of `x`? For all that is ranged, and more: as far
+ * as the reciprocal, the quotient and what it leaves have all their bits. */
+bool eval_short_quotient(Type t, double x, double y);
+bool eval_short_root(Type t, double x);
 /* The coordinate x brought into [lo, hi] by OP_CLAMP (also GUARD), OP_MIRROR (period 2(hi-lo), edge point not repeated;
  * as NumPy's "reflect") or OP_WRAP. */
 int64_t eval_map(Opcode code, int64_t x, int64_t lo, int64_t hi);

@@ -21,6 +21,7 @@ static OpWeight weight_of(const Op *op) {
   case OP_INDEX:
   case OP_STEP: return w->place;
   case OP_DIV:
+  case OP_DIV_WIDE:
   case OP_SQRT: return is_reciprocal(op) ? w->reciprocal : w->quotient;
   case OP_DIV_RANGED: return is_reciprocal(op) ? w->reciprocal_ranged : w->quotient_ranged;
   case OP_SQRT_RANGED: return w->root_ranged;
