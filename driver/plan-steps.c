@@ -73,8 +73,10 @@ static StcStatus first_step_guarded(void *arg) {
                                   : "the number of the first step must be said before the first run"),
            STC_USAGE;
   StcStatus s = check_reductions(p, f->step);
-  if (!s)
+  if (!s) {
     p->first = p->done = f->step;
+    p->unseen = f->step ? f->step + 1 : 0;
+  }
   return s;
 }
 
