@@ -13,6 +13,8 @@ enum { DEVICE_PAGE = 2 << 20 };
 enum { FAR_AHEAD = 1 << 30 };
 /* Seconds that trying a link may take. */
 static const double most_seconds = 2;
+/* Seconds in which the other rank closes what it has opened, however busy its computer is. */
+static const double closing_seconds = 60;
 
 /* What one end of a link tells the other. fine: all is well so far; at: where its flags are in the memory of the rank
  * that sends; key: to the memory of the one that gets the cells; id: of its GPU. */
@@ -219,7 +221,7 @@ void direct_give_up(StcPlan *p, MpiState *m) {
 }
 
 void direct_close_links(StcPlan *p, const MpiState *m) {
-  double end = clock_seconds() + most_seconds;
+  double end = clock_seconds() + closing_seconds;
   for (int i = 0; i < m->n; i++)
     if (m->links[i].direct && link_sends(p->split, &m->links[i]))
       let_go(p, &m->links[i]);

@@ -13,7 +13,7 @@
  * STC_STANDIN_FAIL=CALL     the call that fails with error 719, for example cuGraphInstantiateWithFlags; CALL+N: each
  *                           time after N that do not
  * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:
- *                           no flag is ever set
+ *                           no flag is ever set; `slow`: closing such memory takes three seconds
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
@@ -646,10 +646,17 @@ int cuIpcOpenMemHandle_v2(uint64_t *p, Key key, unsigned flags) {
   return SUCCESS;
 }
 
-/* Takes its time, so that who frees the memory before it is closed is found out. */
+/* Is this the way of memory for several processes: "lost", whose flags are never set, or "slow"? */
+static bool ipc_is(const char *way) {
+  const char *mode = getenv("STC_STANDIN_IPC");
+  return mode && strcmp(mode, way) == 0;
+}
+
+/* Takes its time, so that who frees the memory before it is closed is found out; as long as a busy process may take, if
+ * STC_STANDIN_IPC=slow. */
 int cuIpcCloseMemHandle(uint64_t p) {
   ALONE;
-  nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  nanosleep(&(struct timespec){.tv_sec = ipc_is("slow") ? 3 : 0, .tv_nsec = 20000000}, NULL);
   Allocation *a = find(p, 1);
   if (!a || !a->foreign)
     return fault("cuIpcCloseMemHandle of what was not opened");
@@ -664,18 +671,12 @@ static bool flag_is_good(void *stream, const char *flag, unsigned flags) {
   return pinned && !flags && beside_stream(stream) && beside_stream(stream)->current == rt.current && !rt.capturing;
 }
 
-/* Are flags never set? */
-static bool flags_are_lost(void) {
-  const char *mode = getenv("STC_STANDIN_IPC");
-  return mode && strcmp(mode, "lost") == 0;
-}
-
 int cuStreamWriteValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigned flags) {
   _Atomic uint32_t *f = (_Atomic uint32_t *)(uintptr_t)flag;
   call("post %u", value);
   if (!flag_is_good(stream, (char *)f, flags))
     return fault("cuStreamWriteValue32");
-  if (!flags_are_lost())
+  if (!ipc_is("lost"))
     atomic_store(f, value);
   return to_fail("cuStreamWriteValue32_v2") ? LAUNCH_FAILED : SUCCESS;
 }
@@ -688,7 +689,7 @@ int cuStreamWaitValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigned
     return fault("cuStreamWaitValue32");
   if (to_fail("cuStreamWaitValue32_v2"))
     return LAUNCH_FAILED;
-  if (flags_are_lost())
+  if (ipc_is("lost"))
     return rt.flag = f, rt.value = value, SUCCESS;
   for (int i = 0; (int32_t)(atomic_load(f) - value) < 0; i++) {
     if (i == 300000)
