@@ -64,13 +64,13 @@ class Run:
         self.process = subprocess.Popen(words[:at] + ["sh", "-c", shell, "sh"] + words[at:], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         text=True)
 
-    def end(self):
-        """Lets it go on; what it printed."""
+    def end(self, patience):
+        """Lets it go on, for at most so many seconds; what it printed."""
         os.close(self.tell)
         drain = threading.Thread(target=self.drain, daemon=True)
         drain.start()
         try:
-            out = self.process.communicate(timeout=12)[0]
+            out = self.process.communicate(timeout=patience)[0]
         except subprocess.TimeoutExpired:
             self.process.kill()
             out = self.process.communicate()[0] + "timed out"
@@ -125,11 +125,11 @@ def main():
     for i in range(0, len(rows), batch):
         runs = [Run(stc, row, way, cards) for row in rows[i:i + batch] for way in ways]
         end = time.time() + patience
-        while waiting(stc) < len(runs) and time.time() < end:
+        while waiting(stc) + sum(run.process.poll() is not None for run in runs) < len(runs) and time.time() < end:
             time.sleep(0.2)
         print("%5.1f %d of %d are ready" % (time.time() - begin, waiting(stc), len(runs)), flush=True)
         for run in runs:
-            result = measured(run.row, run.way, run.end())
+            result = measured(run.row, run.way, run.end(max(12, patience)))
             file["rows"].append(result)
             print("%5.1f %s" % (time.time() - begin, " ".join("%s" % v for v in result.values())), flush=True)
             with open(out, "w", encoding="utf-8") as f:
