@@ -9,10 +9,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opens what can only be written in place: a device, a pipe. */
+/* The number of the open file that `path` names, as /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do; -1: it names none.
+ * Such a name is a link to whatever the file is; a file moved there would replace the link. */
+static int open_file_named(const char *path) {
+  static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}, *const folders[] = {
+                                                                                       "/dev/fd/", "/proc/self/fd/"};
+  for (int i = 0; i < 3; i++)
+    if (strcmp(path, names[i]) == 0)
+      return i;
+  for (int i = 0; i < 2; i++) {
+    const char *number = path + strlen(folders[i]);
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0 && *number && strlen(number) < 6 &&
+        strspn(number, "0123456789") == strlen(number))
+      return atoi(number);
+  }
+  return -1;
+}
+
+bool file_is_special(const char *path) {
+  struct stat st;
+  return strcmp(path, "-") == 0 || open_file_named(path) >= 0 ||
+         (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+/* Opens what can only be written in place: a device, a pipe, a file that is open already, behind what is in it. */
 static bool open_special(StcContext *c, const char *path, OutFile *f) {
+  fflush(stdout);
+  int open_file = open_file_named(path), fd = open_file >= 0 ? dup(open_file) : -1;
   snprintf(f->path, sizeof f->path, "%s", path);
-  f->to = fopen(path, "wb");
+  f->to = fd >= 0 ? fdopen(fd, "wb") : open_file < 0 ? fopen(path, "wb") : NULL;
   if (!f->to)
     context_error(c, "cannot write %s: %s", path, strerror(errno));
   return f->to != NULL;
@@ -86,7 +111,7 @@ static bool create(StcContext *c, const char *path, bool named, OutFile *f) {
     f->to = stdout;
     return true;
   }
-  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+  if (open_file_named(path) >= 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
     return open_special(c, path, f);
   if (snprintf(f->path, sizeof f->path, "%s", path) + 32 >= (int)sizeof f->path) {
     context_error(c, "the file name is too long: %.60s...", path);
@@ -178,14 +203,20 @@ void file_abandon(OutFile *f) {
 }
 
 bool file_probe(StcContext *c, const char *path) {
-  struct stat st;
   OutFile f;
-  if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+  if (file_is_special(path))
     return true;
   bool ok = file_create(c, path, &f);
   if (ok)
     file_abandon(&f);
   return ok;
+}
+
+bool file_probe_regular(StcContext *c, const char *path) {
+  if (!file_is_special(path))
+    return file_probe(c, path);
+  context_error(c, "cannot write %s: it is no regular file, and what is to be written there must be one", path);
+  return false;
 }
 
 int64_t file_length(int fd) {

@@ -20,6 +20,10 @@ bool file_commit(StcContext *c, OutFile *f);
 void file_abandon(OutFile *f);
 /* Could `path` be created or replaced? Leaves nothing behind. */
 bool file_probe(StcContext *c, const char *path);
+/* The same for what is made beside its place and moved there, which would replace a device or a pipe. */
+bool file_probe_regular(StcContext *c, const char *path);
+/* Is `path` written in place: "-", a device, a pipe, or a name of an open file, such as /dev/stdout? */
+bool file_is_special(const char *path);
 /* Writes n bytes behind what there is, in case of errors as fwrite does. Many that begin at a page, in memory and in
  * the file, go to the disk past the page cache, as long as it takes them quickly: that saves the processor a copy. */
 void file_put(OutFile *f, const void *bytes, size_t n);

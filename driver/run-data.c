@@ -250,7 +250,9 @@ StcStatus check_names(const Job *j) {
                "--log %s: the program has neither `reduce` nor `until` nor `probe`, so there is nothing to save",
                c->log),
            STC_USAGE;
-  if (c->log && !file_probe(c->context, c->log))
+  const char *dot = c->log ? strrchr(c->log, '.') : NULL;
+  bool hdf5 = dot && strcmp(dot, ".h5") == 0;
+  if (c->log && !(hdf5 ? file_probe_regular : file_probe)(c->context, c->log))
     return STC_IO;
   if (!named_once(j, "--in", c->in, c->nin))
     return STC_USAGE;

@@ -174,7 +174,7 @@ static StcStatus add_checkpoint(Job *j) {
     return STC_OK;
   if (strcmp(c->checkpoint, "-") == 0)
     return context_error(c->context, "--checkpoint=-: a checkpoint is a file of its own"), STC_USAGE;
-  if (!file_probe(c->context, c->checkpoint))
+  if (!file_probe_regular(c->context, c->checkpoint))
     return STC_IO;
   for (int i = 0; i < c->nout + c->npng; i++)
     if (strcmp(output(c, i)->value, c->checkpoint) == 0)

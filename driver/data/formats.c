@@ -65,10 +65,7 @@ const Format *format_of(const char *ending) {
   return NULL;
 }
 
-bool path_is_special(const char *path) {
-  struct stat st;
-  return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
-}
+bool path_is_special(const char *path) { return file_is_special(path); }
 
 /* ".npy, .png and .vti". */
 static void list_endings(char *to, size_t size) {
