@@ -13,10 +13,12 @@
  * | differs OUTPUT: byte N
  * `ended` is a reference that a check or a NaN in an `until` ended; `refused` is any other error of the reference, or
  * a schedule that is not legal. Outputs are compared byte for byte. Files are written into FOLDER.
+ * Of an output with another `%` behind the first (A_%d.npy: a file a step) all files are.
  * A run of more than SECONDS ends the process. A GPU that a run names stays open to the end, so that its driver is
  * not started anew for each.
  * batch.py writes batches and reads results, for differential.py and tests/gpu/check.py.
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,25 +148,58 @@ static long compare_files(const char *x, const char *y) {
   return found;
 }
 
+/* Compares FOLDER/ref.`name` with FOLDER/got.`name`, and reports if they differ. */
+static bool same_file(Batch *b, const char *name) {
+  char x[MAX_LINE], y[MAX_LINE];
+  snprintf(x, sizeof x, "%s/ref.%s", b->folder, name);
+  snprintf(y, sizeof y, "%s/got.%s", b->folder, name);
+  long at = compare_files(x, y);
+  if (at >= 0)
+    fprintf(b->results, "differs %s: byte %ld\n", name, at);
+  return at < 0;
+}
+
+/* Calls fn with the name of each file in FOLDER that begins with `kind` and a dot and then `stem`, without that kind,
+ * until it says false. */
+static bool each_file(Batch *b, const char *kind, const char *stem, size_t n, bool (*fn)(Batch *b, const char *name)) {
+  DIR *folder = opendir(b->folder);
+  bool good = folder != NULL;
+  for (struct dirent *e; good && (e = readdir(folder));)
+    if (strncmp(e->d_name, kind, strlen(kind)) == 0 && e->d_name[strlen(kind)] == '.' &&
+        strncmp(e->d_name + strlen(kind) + 1, stem, n) == 0)
+      good = fn(b, e->d_name + strlen(kind) + 1);
+  if (folder)
+    closedir(folder);
+  return good;
+}
+
+static bool remove_reference(Batch *b, const char *name) {
+  char path[MAX_LINE];
+  snprintf(path, sizeof path, "%s/ref.%s", b->folder, name);
+  return unlink(path) == 0;
+}
+
+static bool remove_got(Batch *b, const char *name) {
+  char path[MAX_LINE];
+  snprintf(path, sizeof path, "%s/got.%s", b->folder, name);
+  return unlink(path) == 0;
+}
+
 /* Compares all outputs of the last run with the reference's, and reports. */
 static void compare_outputs(Batch *b) {
   char *copy = strdup(b->outputs), *rest = copy, *word;
-  while ((word = strtok_r(rest, " ", &rest))) {
-    char x[MAX_LINE], y[MAX_LINE], *mark = strchr(word, '%');
-    if (!mark)
-      continue;
-    snprintf(x, sizeof x, "%s/ref.%s", b->folder, mark + 1);
-    snprintf(y, sizeof y, "%s/got.%s", b->folder, mark + 1);
-    long at = compare_files(x, y);
-    unlink(y);
-    if (at < 0)
-      continue;
-    fprintf(b->results, "differs %s: byte %ld\n", mark + 1, at);
-    free(copy);
-    return;
+  bool good = true;
+  while (good && (word = strtok_r(rest, " ", &rest))) {
+    char *mark = strchr(word, '%'), *step = mark ? strchr(mark + 1, '%') : NULL;
+    if (step)
+      good = each_file(b, "ref", mark + 1, (size_t)(step - mark - 1), same_file) &&
+             each_file(b, "got", mark + 1, (size_t)(step - mark - 1), same_file);
+    else if (mark)
+      good = same_file(b, mark + 1);
   }
   free(copy);
-  fprintf(b->results, "ok\n");
+  if (good)
+    fprintf(b->results, "ok\n");
 }
 
 /* Does the message say that a tile of the program cannot be walked, or not by a pipeline of warps? */
@@ -216,6 +251,7 @@ static void do_run(Batch *b, const char *options) {
   fprintf(b->results, "start\n");
   fflush(b->results);
   hold_device(b, options);
+  each_file(b, "got", "", 0, remove_got);
   StcStatus s = run_command(b, "got", options);
   if (schedule_refused(s, b->messages))
     fprintf(b->results, "refused %d: %s\n", (int)s, b->messages);
@@ -242,7 +278,7 @@ int main(int argc, char **argv) {
     const char *rest = space ? space + 1 : "";
     alarm(seconds);
     if (strncmp(line, "program", 7) == 0)
-      snprintf(b.program, sizeof b.program, "%s", rest);
+      snprintf(b.program, sizeof b.program, "%s", rest), each_file(&b, "ref", "", 0, remove_reference);
     else if (strncmp(line, "outputs", 7) == 0)
       snprintf(b.outputs, sizeof b.outputs, "%s", rest);
     else if (strncmp(line, "reference", 9) == 0)

@@ -48,8 +48,11 @@ def run_options(case, run):
 
 
 def output_options(case):
+    """What a run writes; where it does so at many steps, a file for each."""
     names = declared(case.tree)
-    words = [word for name in case.outputs if name in names for word in ("--out", f"{name}=%{name}.npy")]
+    step = "_%d" if case.every else ""
+    words = [word for name in case.outputs if name in names for word in ("--out", f"{name}=%{name}{step}.npy")]
+    words += [f"--every={case.every}"] if words and case.every else []
     return words + (["--log", "%series.csv"] if any(n.startswith(("reduce ", "until ", "probe ")) for n in (i.form for i in case.tree.parts[0].items)) else [])
 
 

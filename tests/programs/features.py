@@ -141,6 +141,9 @@ RUN = {
     "check bounds": lambda case, row: any(re.match("-fcheck=.*bounds", o) for o in row),
     "real is f64": lambda case, row: "-freal=f64" in row,
     "param given": lambda case, row: any(o.startswith("-Dp") for o in row),
+    "files at many steps": lambda case, row: case.steps > 62 and case.every == 1,
+    "files at many steps, of a grid in parts": lambda case, row: case.steps > 62 and case.every > 0 and any(re.match(r"--split=.*[2-9]", o) for o in row),
+    "first step behind many": lambda case, row: any(o.startswith("--first-step=") for o in row),
     "part of a field given": lambda case, row: any("." in name for name, _ in case.inputs),
     "older level given": lambda case, row: any("@" in name for name, _ in case.inputs),
 }

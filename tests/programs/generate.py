@@ -7,6 +7,7 @@ import random
 
 from model import EXTENT, HARD, HARDER, LARGE_SIZES, LITERAL, MIXES, SHORT, SIZES, STORED, Case, Field, Place, Struct, Vector, components, computed, is_plain, renamed
 from statements import Statements
+from stops import later, longer
 from tree import List, Node
 
 class Generator(Statements):
@@ -796,4 +797,5 @@ class Generator(Statements):
         stored = [f.name for f in self.fields.values() if f.kind != "temp"]
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
-        return Case(tree, sizes, steps, given, stored, self.options, runs + ([] if device and often < 1 else list(self.splits(sizes, often, device, runs))))
+        runs += [] if device and often < 1 else list(self.splits(sizes, often, device, runs))
+        return later(longer(Case(tree, sizes, steps, given, stored, self.options, runs), self.least, self.seed, device), self.seed)

@@ -71,10 +71,10 @@ class Field:
 
 class Case:
     """A program and how it is run. tree: its text; sizes, steps; inputs: (name, value) for --in; outputs: names for --out; options: further ones of all runs; runs: lists of
-    the options of each. In a list for -fuse the names are those of the whole program's stencils."""
+    the options of each. In a list for -fuse the names are those of the whole program's stencils. every: after so many steps the outputs are written, 0: after the last one."""
 
-    def __init__(self, tree, sizes, steps, inputs, outputs, options, runs):
-        self.tree, self.sizes, self.steps, self.inputs, self.outputs, self.options, self.runs = tree, sizes, steps, inputs, outputs, options, runs
+    def __init__(self, tree, sizes, steps, inputs, outputs, options, runs, every=0):
+        self.tree, self.sizes, self.steps, self.inputs, self.outputs, self.options, self.runs, self.every = tree, sizes, steps, inputs, outputs, options, runs, every
 
     def changed(self, **changes):
         """The case again with some things changed."""

@@ -1,0 +1,32 @@
+"""Long runs with many stops, and such that go on behind many steps: what is made of some cases. Their chances are of their own, so that all other cases stay what they are."""
+import random
+
+
+def longer(case, least, seed, device):
+    """The case, or one in twenty with many steps, on few points (at least `least` in each dimension), and a file for each or for every few of them: a run of many stops. On the
+    simulator of GPUs reductions would take too long."""
+    r = random.Random(seed * 2 + 5)
+    if r.random() > 0.05:
+        return case
+    sizes = [max(low, min(size, [60, 9, 4][len(case.sizes) - 1])) for size, low in zip(case.sizes, least)]
+    slow = any(i.form.startswith(("reduce", "until")) for i in case.tree.parts[0].items) or any("-fcheck" in o for o in case.options)
+    runs = [run for run in case.runs if not slow or "--device=sim" not in run or "-march=host" in run][-3:] or [["--device=host:2", "-O0"]]
+    runs += [] if device else [["--device=ref", "--split=" + "x".join(str(min(size, 2)) for size in sizes)]]
+    runs.sort(key=lambda run: (any(word.startswith("--split=") for word in run), "--device=ref" not in run))
+    return case.changed(sizes=sizes, steps=r.choice([65, 70, 100, 131]), runs=[fitting(run, sizes) for run in runs], every=r.choice([1, 1, 1, 2, 3]))
+
+
+def fitting(run, sizes):
+    """The options of the run, with no more parts than the grid has points."""
+    def fewer(word):
+        parts, slash, every = word[8:].partition("/")
+        return "--split=" + "x".join(str(min(int(n), size)) for n, size in zip(parts.split("x"), sizes)) + slash + every
+    return [fewer(word) if word.startswith("--split=") else word for word in run]
+
+
+def later(case, seed):
+    """The case, or one in thirty as the continuation of a run of many steps."""
+    r = random.Random(seed * 2 + 9)
+    if r.random() > 1 / 30:
+        return case
+    return case.changed(options=case.options + [f"--first-step={30 * r.choice([1, 71582788, 300239975158033, 153722867280912930])}"])
