@@ -340,6 +340,7 @@ static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *s
                          j->c->restart, from.step, all),
            STC_USAGE;
   *steps = from.until[0] ? 0 : all - from.step;
+  j->outputs->facts.until = from.until;
   for (int i = 0; i < j->outputs->nwriters && plan == j->plan; i++)
     j->outputs->writers[i].from = from.step;
   return STC_OK;

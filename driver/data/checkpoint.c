@@ -130,6 +130,11 @@ static bool put_probes(hid_t file, const Module *m, const RunState *s) {
   return H5Gclose(g) >= 0 && ok;
 }
 
+/* The `until` that has ended the run, or the one before it: then this one makes no step. "": none has. */
+static const char *ended_by(const Facts *f, const RunState *s) {
+  return s->until[0] || !f->until ? s->until : f->until;
+}
+
 /* Writes all of it into the open file. */
 static bool put_all(Writer *w, hid_t file, const Content *c) {
   const RunState *s = c->data[0];
@@ -137,7 +142,7 @@ static bool put_all(Writer *w, hid_t file, const Content *c) {
   const int64_t version = CHECKPOINT_VERSION;
   return hdf5_put_numbers(file, "stc_checkpoint", H5T_NATIVE_INT64, 1, &version) &&
          hdf5_put_text(file, "source", w->facts->version) && hdf5_put_text(file, "title", w->facts->program) &&
-         hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", s->until) &&
+         hdf5_put_text(file, "program", w->facts->key) && hdf5_put_text(file, "until", ended_by(w->facts, s)) &&
          hdf5_put_numbers(file, "steps", H5T_NATIVE_INT64, 1, &c->step) && hdf5_put_params(file, "params", w->facts) &&
          put_sources(w, file, "fields", false, c) && put_sources(w, file, "arrays", true, c) &&
          put_reductions(file, j->program->module, s) && put_probes(file, j->program->module, s);

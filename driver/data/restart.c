@@ -166,7 +166,7 @@ static StcStatus find_field(const Reader *r, const char *name, size_t size, size
 /* Sets what this rank's parts have of a component, and notes its checksum. */
 static StcStatus restore_parts(Reader *r, Place at, const StcFieldInfo *f, uint64_t want, int64_t place) {
   uint64_t mine = 0;
-  StcStatus s = f->bytes ? checkpoint_read_parts(r->j, r->path, at, place, &mine) : STC_OK;
+  StcStatus s = checkpoint_read_parts(r->j, r->path, at, place, &mine);
   int32_t n = r->nsums;
   ARENA_PUSH(r->j->c->arena, r->sums, n, mine);
   n = r->nsums;

@@ -46,11 +46,12 @@ typedef struct ParamFact {
   double f;
 } ParamFact;
 
-/* What all files of a run say about it; fixed before the first step. Place i of dimension d, slowest first, lies at
+/* What all files of a run say about it; fixed before the first step. until: that which ended the run that this one goes
+ * on from (NULL: none did). Place i of dimension d, slowest first, lies at
  * origin[d] + i * spacing[d], in units of `length_unit` (NULL: unknown). compress: zlib's level, 0: not at all. */
 typedef struct Facts {
   const char *program, *text, *version, *device, *schedule; /* text: the source */
-  const char *key;                                          /* of its stencil IR; checkpoints only */
+  const char *key, *until;                                  /* of its stencil IR; checkpoints only */
   int nparams;
   const ParamFact *params;
   int rank;
