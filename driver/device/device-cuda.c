@@ -29,6 +29,7 @@ enum {
   ATTR_REGISTERS_PER_CORE = 82,
   ATTR_REGISTERED_ADDRESS = 91,
   ATTR_SHARED_OPTIN = 97,
+  ATTR_FLUSHES = 98,
   FUNC_MAX_DYNAMIC_SHARED = 8,
   JIT_INFO_LOG = 3,
   JIT_INFO_LOG_SIZE = 4,
@@ -105,6 +106,7 @@ typedef struct CudaState {
   void *context;
   void *marks[LANES]; /* the events of marks, NULL: there was none yet */
   void *capture;      /* the stream that launches are recorded on */
+  int flushes;        /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
 } CudaState;
 
 /* Where each entry point goes. */
@@ -614,12 +616,19 @@ static StcStatus cuda_post(Device *d, int lane, void *flag, uint32_t value) {
   return st ? st : check(d, s->cu.value_write(stream, flag, value, 0), "setting a flag");
 }
 
+/* Number of the driver's interface: a wait behind which all is seen that others wrote to the device's memory before the
+ * flag was set. Only some devices need it, which say that they can. */
+enum { WAIT_FLUSHES = 1 << 30 };
+
 /* Numbers are compared by their difference, so they may go around. */
 static StcStatus cuda_heed(Device *d, int lane, void *flag, uint32_t value) {
   CudaState *s = d->state;
   void *stream;
   StcStatus st = lane_stream(d, lane, &stream);
-  return st ? st : check(d, s->cu.value_wait(stream, flag, value, 0), "waiting for a flag");
+  if (!st && !s->flushes)
+    s->flushes = attribute(&s->cu, s->device, ATTR_FLUSHES) ? 1 : -1;
+  return st ? st
+            : check(d, s->cu.value_wait(stream, flag, value, s->flushes > 0 ? WAIT_FLUSHES : 0), "waiting for a flag");
 }
 
 /* A line for one device. */

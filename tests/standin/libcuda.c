@@ -14,6 +14,7 @@
  *                           time after N that do not
  * STC_STANDIN_IPC=1         processes may open each other's memory, and streams wait for flags, with the host; `lost`:
  *                           no flag is ever set; `slow`: closing such memory takes three seconds
+ * STC_STANDIN_FLUSH=1       waits for flags can bring in what other devices have written, and must
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */
@@ -227,6 +228,9 @@ int cuDeviceTotalMem_v2(size_t *bytes, int d) {
 }
 
 /* The limits of an sm_90. */
+/* Can devices wait for what others have written to their memory? */
+static bool flushes(void) { return getenv("STC_STANDIN_FLUSH") != NULL; }
+
 int cuDeviceGetAttribute(int *value, int attribute, int d) {
   static const int table[][2] = {{1, 1024},     {2, 1024},  {3, 1024},      {4, 64},     {5, 2147483647},
                                  {6, 65535},    {7, 65535}, {8, 49152},     {10, 32},    {13, 1980000},
@@ -238,6 +242,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int d) {
       *value = table[i][1];
   if (attribute == 91)
     *value = getenv("STC_STANDIN_IPC") != NULL;
+  if (attribute == 98)
+    *value = flushes();
   return is_device(d) ? SUCCESS : fault("cuDeviceGetAttribute of no device");
 }
 
@@ -684,8 +690,8 @@ int cuStreamWriteValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigne
 /* Launches are made when they are asked for, so this one waits itself, if others may still set the flag. */
 int cuStreamWaitValue32_v2(void *stream, uint64_t flag, uint32_t value, unsigned flags) {
   _Atomic uint32_t *f = (_Atomic uint32_t *)(uintptr_t)flag;
-  call("heed %u", value);
-  if (!flag_is_good(stream, (char *)f, flags))
+  call("heed %u%s", value, flags ? " and flush" : "");
+  if (!flag_is_good(stream, (char *)f, flushes() ? flags ^ 1u << 30 : flags))
     return fault("cuStreamWaitValue32");
   if (to_fail("cuStreamWaitValue32_v2"))
     return LAUNCH_FAILED;
