@@ -11,7 +11,7 @@ StcContext *stc_context_new(const StcConfig *config) {
   void *user = config ? config->user : NULL;
   StcContext *c = fn(user, NULL, sizeof *c);
   if (c)
-    *c = (StcContext){fn, config ? config->message : NULL, user, false, false, false};
+    *c = (StcContext){.realloc = fn, .message = config ? config->message : NULL, .user = user};
   return c;
 }
 

@@ -103,6 +103,7 @@ static StcStatus read_plan(Command *c) {
     return context_error(c->context, "-plan=%s: the plan says the schedule, too; leave -schedule out", c->plan),
            STC_USAGE;
   c->options.schedule = file_read(&w, c->plan, &size);
+  c->context->plan_file = strcmp(c->plan, "-") == 0 ? "<stdin>" : c->plan;
   if (c->options.schedule && !plan_is_text(c->options.schedule))
     return context_error(c->context, "-plan=%s: this is no plan; one begins \"plan stream\", see -emit=plan", c->plan),
            STC_INPUT;

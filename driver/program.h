@@ -22,9 +22,10 @@ struct StcContext {
   ReallocFn realloc;
   void (*message)(void *user, const StcMessage *m);
   void *user;
-  bool command;    /* the stc command's: messages name its options */
-  bool verbose;    /* -v: context_remark is heard */
-  bool candidates; /* -Rpass=plan: the remarks of pass plan list candidates */
+  bool command;          /* the stc command's: messages name its options */
+  bool verbose;          /* -v: context_remark is heard */
+  bool candidates;       /* -Rpass=plan: the remarks of pass plan list candidates */
+  const char *plan_file; /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
 };
 
 /* An arena and its messages, made for one object of the interface. `muted` drops all messages but errors, `silent`

@@ -61,7 +61,8 @@ static StcStatus plan_take(StcProgram *p) {
                                                : "the plan says all of the schedule; leave -schedule, -T, "
                                                  "-block and other options about it and -passes out"),
            STC_USAGE;
-  const Schedule *s = plan_parse(p->w.arena, p->w.diags, "plan", o->schedule);
+  const char *file = p->w.context->plan_file;
+  const Schedule *s = plan_parse(p->w.arena, p->w.diags, file ? file : "plan", o->schedule);
   if (!s)
     return STC_INPUT;
   p->schedule = *s;
