@@ -251,12 +251,12 @@ static bool waits_for_memory(const ScheduleTime *t) {
 
 /* The model adds up what a core does at once alike for few warps and for many, which hide it better: acoustic_wave f32
  * on 16384^2 makes 359 GPts/s by 8 warps with four cells a lane and 391 by 16 with two, the shot 119 and 195.
- * Where the time steps are given, it was not measured. */
+ * Where the time steps were asked for, it was not measured; want->T alone may say for how many the module was tiled. */
 void schedule_narrow(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
   bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
   ScheduleTime wide, time;
   Schedule narrow = *s;
-  if (!tiled || m->grid.rank != 2 || want->T || want->elems[1] || s->elems[1] != 4 ||
+  if (!tiled || m->grid.rank != 2 || (c->schedule ? c->schedule : want)->T || want->elems[1] || s->elems[1] != 4 ||
       !schedule_time(c, m, s, want->size, &wide) || !waits_for_memory(&wide))
     return;
   narrow.elems[1] = 2;
