@@ -1,6 +1,7 @@
 /* axes.c: the table of what knobs may be (axes.def), and its words. */
 #include "passes/plan/axes.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,25 +25,25 @@ const char *plan_axis_option(int axis) {
   return names[axis];
 }
 
-/* Where word number `i` begins; NULL: there are fewer. */
-static const char *find_word(const char *values, int i, bool whole) {
-  const char *ends = whole ? " |" : " ";
-  for (values += strspn(values, ends); *values && (whole || *values != '|'); i--) {
-    if (i == 0)
+/* Where word number `i` of the first `parts` parts begins, a '|' between two of them; NULL: there are fewer. */
+static const char *find_word(const char *values, int i, int parts) {
+  for (;; values += strcspn(values, " |")) {
+    for (; *values == ' ' || *values == '|'; values++)
+      parts -= *values == '|';
+    if (!*values || parts < 1)
+      return NULL;
+    if (i-- == 0)
       return values;
-    values += strcspn(values, " |");
-    values += strspn(values, ends);
   }
-  return NULL;
 }
 
 const char *plan_axis_word(Arena *a, const char *values, int i, bool whole) {
-  const char *word = find_word(values, i, whole);
+  const char *word = find_word(values, i, whole ? INT_MAX : 1);
   return word ? arena_strndup(a, word, strcspn(word, " |")) : NULL;
 }
 
-bool plan_axis_numbers(const char *values, int i, int32_t *v) {
-  const char *word = find_word(values, i, false);
+bool plan_axis_numbers(const char *values, int i, bool more, int32_t *v) {
+  const char *word = find_word(values, i, more ? 2 : 1);
   for (int d = 0; d < MAX_RANK; d++)
     v[d] = 1;
   for (int d = 0; word && d < MAX_RANK; d++) {

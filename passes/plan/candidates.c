@@ -53,13 +53,17 @@ static void add(const PlanQuery *q, PlanCandidates *out, const Schedule *s, cons
   ARENA_PUSH(q->c->arena, out->all, out->n, k);
 }
 
+/* Are more overlapped tiles looked at, those of the second part of an axis? */
+static bool looks_at_more(const PlanQuery *q) { return q->rank == 2 && plan_counts(q); }
+
 /* Adds the overlapped tiles of launch `l` of T steps. */
 static void add_overlaps(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   const PlanAxes *axes = plan_axes_of(FAMILY_OVERLAP, q->rank, true);
   const PlanLaunch *of = plan_launch(q, l, false);
   Schedule s = {.family = FAMILY_OVERLAP, .T = T};
-  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, s.block); b++)
-    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, s.elems); e++)
+  bool more = looks_at_more(q);
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, more, s.block); b++)
+    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, more, s.elems); e++)
       add(q, out, &s, of);
 }
 
@@ -78,7 +82,7 @@ static void add_rows(const PlanQuery *q, PlanCandidates *out, Schedule s, const 
   int32_t rows[MAX_RANK];
   if (q->rank == 1)
     add(q, out, &s, of);
-  for (int i = 0; plan_axis_numbers(axes->values[AXIS_CHUNK], i, rows); i++) {
+  for (int i = 0; plan_axis_numbers(axes->values[AXIS_CHUNK], i, false, rows); i++) {
     s.chunk = rows[0];
     add(q, out, &s, of);
   }
@@ -93,9 +97,9 @@ static void add_walks(const PlanQuery *q, PlanCandidates *out, const Launch *l, 
   if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
-  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, s.block); b++)
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, false, s.block); b++)
     if (fill_waves(q, &s, last))
-      for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, s.elems); e++)
+      for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, false, s.elems); e++)
         add_rows(q, out, s, axes, of);
 }
 
@@ -222,6 +226,7 @@ void plan_candidates(const PlanQuery *q, PlanCandidates *out) {
     return;
   if (q->tiled)
     add_levels(q, out, q->tiled);
-  for (int i = 0; plan_axis_numbers(axes->values[AXIS_T], i, T) && T[0] <= q->most && !q->tiled; i++)
-    add_levels(q, out, T[0]);
+  for (int i = 0; plan_axis_numbers(axes->values[AXIS_T], i, looks_at_more(q), T) && !q->tiled; i++)
+    if (T[0] <= q->most)
+      add_levels(q, out, T[0]);
 }

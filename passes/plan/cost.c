@@ -238,8 +238,17 @@ double plan_untold(const PlanQuery *q, const PlanCandidate *k) {
   return narrow ? tuning.narrow_copies : 1;
 }
 
+/* Has a field of the module older levels, which a step reads? */
+static bool reads_history(const Module *m) {
+  bool reads = false;
+  for (int f = 0; f < m->nfields; f++)
+    reads |= m->fields[f].history > 0;
+  return reads;
+}
+
 bool plan_counts(const PlanQuery *q) {
-  return q->points < tuning.counted_points[q->rank - 1] && (q->rank < MAX_RANK || q->t->async_copy);
+  return q->points < tuning.counted_points[q->rank - 1] && (q->rank == 1 || q->t->async_copy) &&
+         (q->rank != 2 || !reads_history(q->m));
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {

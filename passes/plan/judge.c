@@ -5,6 +5,31 @@
 
 #include <math.h>
 
+/* Fields that launch `l` loads. */
+static int loaded_fields(const Launch *l) {
+  int n = 0;
+  for (int f = 0; f < l->m->nfields; f++)
+    n += l->use[f].loaded > 0;
+  return n;
+}
+
+/* Is overlapped tile `s` in rank 2, whose load is `load`, beyond what was measured to be good: more cells a thread, or
+ * two columns, than registers hold of roots and of several fields, for more is alive there than is counted; more cells
+ * where tiles at edges are a kernel of their own; in f64 all registers, for those at edges want more? */
+static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
+                                    const LaunchLoad *load) {
+  bool many = s->elems[0] * s->elems[1] > tuning.many_cells, roots = of->functions > 0;
+  if (roots && (many || s->elems[1] > 1))
+    return "a thread has more cells than were measured to pay with roots, quotients or functions";
+  if (many && loaded_fields(of->l) > 1)
+    return "a thread has more cells than were measured to pay with several fields";
+  if (many && q->points >= tuning.parted_points)
+    return "a thread has more cells than were measured to pay on grids of that size";
+  if (of->words > 1 && load->registers >= registers_limit(q->t, load->work.threads))
+    return "registers would be spilled";
+  return NULL;
+}
+
 /* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
 static const char *judge_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
   for (int d = 0; d < q->rank; d++)
@@ -15,7 +40,9 @@ static const char *judge_overlap(const PlanQuery *q, const PlanLaunch *of, const
     return "more shared memory than a block may have";
   if (out->spilled > 0)
     return "registers would be spilled";
-  return out->work.instructions > tuning.most_operations ? "the code of a thread is too long" : NULL;
+  if (out->work.instructions > tuning.most_operations)
+    return "the code of a thread is too long";
+  return q->rank == 2 && plan_counts(q) ? is_unproven_tile(q, of, s, out) : NULL;
 }
 
 /* Is walk `s` of so many registers beyond what was measured to be good: too many cells of a lane where one line is all
@@ -44,13 +71,32 @@ static const char *judge_walk(const PlanQuery *q, const WalkWork *w, const Sched
   return out->spilled > 0 ? "registers would be spilled" : is_unproven(q, w, s, out->registers);
 }
 
+/* How many times as long as is counted a walk of rows takes: more where it is long, for fewer warps start anew and hide
+ * the loads of others, and where instructions bound it. */
+static double uncounted_walk(const PlanCandidate *k) {
+  double issue = k->time.alone[BOUND_ISSUE] / k->time.seconds;
+  return pow(fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk, tuning.chunk_lost) *
+         (1 + tuning.walk_issue_lost * issue);
+}
+
+/* The same of an overlapped tile in rank 2: more where a core has few warps, and in f32 where many wait at a barrier
+ * for each other; less of two columns, which share what they load. */
+static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
+  double there = fmax(1, fmin(k->time.occupancy.blocks, ceil(load->blocks / q->t->cores))),
+         threads = (double)load->work.threads, part = there * threads / q->t->lanes / tuning.enough_warps,
+         wide = k->of->words > 1 ? 1 : pow(fmax(1, threads / tuning.usual_threads), tuning.wide_block_lost);
+  return wide * pow(fmin(1, part), -tuning.few_warps_lost) * (k->s.elems[1] > 1 ? tuning.two_columns : 1);
+}
+
 /* How many times as long as is counted candidate `k` takes, for what is not: copies that go by the first cache, for
  * they move less than 16 bytes at a time, and tiles that overlap, where planes are walked; a naive kernel has neither
  * the barriers nor the shared memory of the tile as which it is counted. */
-static double uncounted(const PlanQuery *q, const PlanCandidate *k) {
+static double uncounted(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const Schedule *s = &k->s;
   if (!family_row(s->family)->tiled)
     return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
+  if (q->rank == 2 && plan_counts(q))
+    return k->of->walk ? uncounted_walk(k) : uncounted_tile(q, k, load);
   if (q->rank < MAX_RANK)
     return 1;
   if (!k->of->walk)
@@ -64,7 +110,7 @@ void plan_judge(const PlanQuery *q, PlanCandidate *k) {
   k->judged = INFINITY;
   if (load.work.threads > 0) {
     k->time = model_counted_launch(q->t, &load);
-    k->judged = uncounted(q, k) * k->time.seconds / k->s.T;
+    k->judged = uncounted(q, k, &load) * k->time.seconds / k->s.T;
   }
 }
 

@@ -147,12 +147,19 @@ static bool says_tile(const Schedule *want) {
   return says;
 }
 
-/* Makes plan `s` of module `m`, which is cut, one of time over warps where all was left open, it came to walks, and
- * that was measured to be faster. */
+/* Were tiles over warps compared with what plan `s` comes to: with walks, and on grids so small that what is counted
+ * decides alone with overlapped tiles, which are compared with walks there? */
+static bool rivals_warps(const Schedule *want, const Schedule *s) {
+  return s->family == FAMILY_STREAM ||
+         (s->family == FAMILY_OVERLAP && (double)want->size[0] * (double)want->size[1] < tuning.counted_points[1]);
+}
+
+/* Makes plan `s` of module `m`, which is cut, one of time over warps where all was left open, it came to walks or what
+ * is chosen beside them, and that was measured to be faster. */
 static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule, first;
   PassContext with = *c;
-  if (want.family != FAMILY_AUTO || says_tile(&want) || s->family != FAMILY_STREAM || m->grid.rank != 2 ||
+  if (want.family != FAMILY_AUTO || says_tile(&want) || m->grid.rank != 2 || !rivals_warps(&want, s) ||
       !c->target->bulk_copy || !schedule_prefers_warps(c, m, s, want.size))
     return true;
   want.family = FAMILY_WARPS;

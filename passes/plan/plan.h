@@ -157,8 +157,8 @@ LaunchLoad plan_load(const TileCount *n);
 /* Of the time that is estimated, what candidate `k` takes for what no estimate knows: copies that go by the first
  * cache, for they move less than 16 bytes at a time, where planes are walked. */
 double plan_untold(const PlanQuery *q, const PlanCandidate *k);
-/* Is what is counted (judge.c) all that decides? In rank 1, and in rank 3 on hardware with asynchronous
- * copies, but for large grids. */
+/* Is what is counted (judge.c) all that decides? In rank 1, and on hardware with asynchronous copies in ranks 2 and 3,
+ * but for large grids, and for steps in rank 2 that read older levels of a field, whose registers come out too few. */
 bool plan_counts(const PlanQuery *q);
 /* Finds k->time and k->seconds by it, or k->dropped. */
 void plan_cost(const PlanQuery *q, PlanCandidate *k);

@@ -492,10 +492,13 @@ static void test_axes(void **state) {
   assert_null(plan_axis_word(f->arena, "1x2 1x4|1x8 1x16", 4, true));
   assert_null(plan_axis_word(f->arena, "|2 3", 0, false));
   assert_string_equal(plan_axis_word(f->arena, "|2 3", 0, true), "2");
-  assert_true(plan_axis_numbers("8 4x32", 1, v));
+  assert_true(plan_axis_numbers("8 4x32", 1, false, v));
   assert_int_equal(v[0] * 1000 + v[1], 4032);
   assert_int_equal(v[2], 1);
-  assert_false(plan_axis_numbers("8|4x32", 1, v));
+  assert_false(plan_axis_numbers("8|4x32", 1, false, v));
+  assert_true(plan_axis_numbers("8|4x32|16", 1, true, v));
+  assert_int_equal(v[1], 32);
+  assert_false(plan_axis_numbers("8|4x32|16", 2, true, v));
   for (int i = 0; plan_axes(i); i++)
     assert_ptr_equal(plan_axes_of(plan_axes(i)->family, plan_axes(i)->rank, plan_axes(i)->simt), plan_axes(i));
 }
