@@ -82,4 +82,4 @@ def test_processes(tmp_path, how):
     np.save(tmp_path / "u.npy", u)
     np.save(tmp_path / "want.npy", results(device="ref")[0])
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    subprocess.run(["mpirun", "--oversubscribe", "-n", "3", sys.executable, "child.py", "text", "u.npy", how, "want.npy"], cwd=tmp_path, env=environment, check=True, timeout=120)
+    subprocess.run(["mpirun", "--oversubscribe", "-n", "3", sys.executable, "child.py", "text", "u.npy", how, "want.npy"], cwd=tmp_path, env=environment, check=True, timeout=600)
