@@ -134,6 +134,21 @@ static void choose_planes(const Schedule *want, const Stream *p, int bytes, Sche
  * enough for that; short walks leave more tiles away from the edge. */
 static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last) > 64 ? 128 : 64; }
 
+/* Warps that have room in the shared memory of a core at once, in blocks of so many of walk `s`. */
+static int32_t warps_with_room(const TargetInfo *t, const Stream *p, const Schedule *s, int32_t warps) {
+  Schedule of = *s;
+  of.block[0] = warps;
+  return model_occupancy(t, (int64_t)warps * s->block[1], 0, stream_shared_bytes(t, p, &of)).warps;
+}
+
+/* Warps of a block that walks rows: as `s` says, or half as many where few have room in shared memory and halves leave
+ * less of it empty; not of lanes of four cells, which were measured to lose by it. */
+static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedule *s) {
+  int32_t usual = warps_with_room(t, p, s, s->block[0]);
+  bool halves = s->elems[1] <= 2 && usual < tuning.few_warps && warps_with_room(t, p, s, s->block[0] / 2) > usual;
+  return halves ? s->block[0] / 2 : s->block[0];
+}
+
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
  * out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
@@ -160,6 +175,8 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
   s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? 4 : 1;
   if (rank == 3 && s->ahead > 1 && !w->ahead)
     s->ahead = stream_planes_ahead(r->c->target, p, s);
+  if (rank == 2 && !w->block[0] && s->ahead > 1)
+    s->block[0] = warps_of_rows(r->c->target, p, s);
   s->tiles = w->tiles ? w->tiles : stream_tiles_kind(p, s, w->size);
   if (rank > 1 && w->size[0] && !w->chunk)
     s->chunk = stream_rows(r->c->target, p, s, w->size);
