@@ -448,6 +448,12 @@ static bool is_compute_bound(const Chooser *r) {
   return stream_fits(r->c->target, p, &s) && words_of(p, &s) <= good_words(&s, r->rank);
 }
 
+/* Does the model say whether planes are walked one step at a time? Their rows are in shared memory, so that what the
+ * usual tile has no room for, another may have. Hardware with asynchronous copies was measured. */
+static bool leaves_planes_to_model(const Chooser *r) {
+  return r->c->target->simt && r->rank == MAX_RANK && !r->c->target->async_copy;
+}
+
 const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule *want, int64_t most) {
   Chooser r = {c, m, m->grid.rank, want, NULL};
   int32_t n;
@@ -467,7 +473,7 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
     return any ? "no tile fits the target" : "no stencil reads beside its point";
   if (T == 1 && !c->target->simt)
     return "it would be for one time step only";
-  if (T == 1 && most > 1 && !is_compute_bound(&r))
+  if (T == 1 && most > 1 && !is_compute_bound(&r) && !leaves_planes_to_model(&r))
     return "there are registers for one time step only";
   T = chosen_T(&r, most);
   Schedule walk;
