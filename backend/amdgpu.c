@@ -103,6 +103,12 @@ static LLVMValueRef settle(Emit *e, LLVMValueRef x) {
   return call;
 }
 
+/* v_rcp and v_rsq: in f32 within a unit in the last place, in f64 within 2^29. */
+static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
+  LLVMTypeRef type = emit_type(e, t);
+  return emit_intrinsic(e, e->here.b, code == OP_DIV ? "llvm.amdgcn.rcp" : "llvm.amdgcn.rsq", 1, &type, 1, &x);
+}
+
 /* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
@@ -165,6 +171,7 @@ static TargetInfo info_of(const GfxLimits *l) {
                       .f32_rate = l->f32,
                       .f64_rate = l->f64,
                       .launch_us = 4,
+                      .range_guards = true,
                       .clock = clock_of(l),
                       .issue_rate = 64 * l->cores * clock_of(l),
                       .shared_rate = 32 * l->cores * clock_of(l)};
@@ -198,6 +205,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .shuffle = l->lanes == 64 ? amdgpu_shuffle_64 : amdgpu_shuffle_32,
                 .resources = amdgpu_resources,
                 .has_private = amdgpu_has_private,
+                .approximate = approximate,
                 .keep_offset = keep_offset,
                 .first_lane = first_lane,
                 .packs_f32 = l->registers_kib == 512,

@@ -1,8 +1,8 @@
 /* backend/emit-ranged.c: roots and quotients of operands that are ranged (ops ranged, div.ranged, sqrt.ranged),
  * correctly rounded by Newton steps with fused multiply-adds from the target's approximations of 1 / x and
- * 1 / sqrt(x). The steps are those, and the bits that approximations in f64 are filled up with the same, by which
- * NVIDIA's assembler computes operands away from the ends of the range, so that results are those of its own root and
- * quotient, whose rounding it vouches for. (P. Markstein, "Computation of elementary functions on the IBM RISC
+ * 1 / sqrt(x). On NVIDIA the steps are those, and the bits that approximations in f64 are filled up with the same, by
+ * which NVIDIA's assembler computes operands away from the ends of the range, so that results are those of its own root
+ * and quotient, whose rounding it vouches for. (P. Markstein, "Computation of elementary functions on the IBM RISC
  * System/6000 processor", IBM J. Res. Dev. 34(1), 1990, section 3: why the last step rounds correctly.) */
 #include "backend/emit.h"
 
@@ -154,6 +154,52 @@ static LLVMValueRef wide_quotient(const Steps *f, LLVMValueRef x, LLVMValueRef y
   return LLVMBuildFPTrunc(s.b, LLVMBuildSelect(s.b, none, mul(&s, above, rough), q, ""), f->type, "");
 }
 
+/* ---- steps without sums that are rounded up
+ *
+ * From approximations that are exact to a unit in f32 and to 2^-24 or so in f64: the steps by which LLVM itself
+ * computes quotients and roots on AMD for operands that it need not scale. In f32 LLVM takes another way to a root and
+ * two steps more to 1 / y. For all f32 and all approximations within two units, these give the same roots, which are
+ * right, and the same reciprocals. */
+
+/* 1 / y, nearly: r and a step, in f64 two. */
+static LLVMValueRef near_reciprocal(const Steps *s, LLVMValueRef y) {
+  LLVMValueRef r = s->e->target->approximate(s->e, OP_DIV, s->t, y);
+  for (int i = 0; i < (s->t == TY_F64 ? 2 : 1); i++)
+    r = fma_of(s, residual(s, y, r, number(s, 1)), r, r);
+  return r;
+}
+
+/* x / y. */
+static LLVMValueRef near_quotient(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef known = constant_reciprocal(s, y);
+  if (known)
+    return quotient_by(s, x, y, known);
+  LLVMValueRef r = near_reciprocal(s, y), q = is_one(x) ? r : mul(s, x, r);
+  for (int i = 0; i < (s->t == TY_F64 || is_one(x) ? 1 : 2); i++)
+    q = fma_of(s, residual(s, y, q, x), r, q);
+  return q;
+}
+
+/* sqrt(x): with g near it and h near half of its reciprocal, a step for both, and one or two for g alone. */
+static LLVMValueRef near_root(const Steps *s, LLVMValueRef x) {
+  LLVMValueRef r = s->e->target->approximate(s->e, OP_RSQRT, s->t, x), g = mul(s, x, r), h = mul(s, r, number(s, 0.5)),
+               error = residual(s, h, g, number(s, 0.5));
+  g = fma_of(s, g, error, g);
+  h = fma_of(s, h, error, h);
+  for (int i = 0; i < (s->t == TY_F64 ? 2 : 1); i++)
+    g = fma_of(s, residual(s, g, g, x), h, g);
+  return g;
+}
+
+/* The same as emit_ranged by these. */
+static LLVMValueRef emit_near(const Steps *s, Opcode code, LLVMValueRef x, LLVMValueRef y) {
+  switch (code) {
+  case OP_DIV_RANGED: return near_quotient(s, x, y);
+  case OP_DIV_ROOT_RANGED: return near_quotient(s, x, near_root(s, y));
+  default: return near_root(s, x);
+  }
+}
+
 /* ---------------------------------------------------------------- tests */
 
 /* What a test of type `t` compares: integers from the upper 32 bits of numbers in [2^-n, 2^n) are, less those of the
@@ -212,8 +258,10 @@ static LLVMValueRef emit_unranged(Emit *e, Opcode code, Type t, LLVMValueRef x, 
 LLVMValueRef emit_ranged(Emit *e, const Op *op) {
   Steps s = steps_of(e, op->operands[0]->type);
   LLVMValueRef x = emit_value(e, op->operands[0]), y = op->noperands > 1 ? emit_value(e, op->operands[1]) : NULL;
-  if (!e->target->approximate || (op->code == OP_DIV_WIDE && s.t == TY_F64))
+  if (!e->target->approximate || (op->code == OP_DIV_WIDE && (s.t == TY_F64 || !e->target->fma_up)))
     return emit_unranged(e, op->code, s.t, x, y);
+  if (!e->target->fma_up)
+    return emit_near(&s, op->code, x, y);
   switch (op->code) {
   case OP_DIV_WIDE: return wide_quotient(&s, x, y);
   case OP_DIV_RANGED: return quotient(&s, x, y);

@@ -341,9 +341,9 @@ struct Target {
    * take for a select; NULL: there is none. */
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
   /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round
-   * correctly; in f64 the lower 32 bits are 0. NULL: there is none. */
+   * correctly; in f64 the lower 32 bits are 0 if there is fma_up. NULL: there is none. */
   LLVMValueRef (*approximate)(Emit *e, Opcode code, Type t, LLVMValueRef x);
-  /* x y + z of type `t` rounded up; there with `approximate`. */
+  /* x y + z of type `t` rounded up. NULL: there is none, and the steps are others. */
   LLVMValueRef (*fma_up)(Emit *e, Type t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
   /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b`
    * in a way that LLVM does not see through. NULL: loops are left to LLVM. */
