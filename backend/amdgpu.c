@@ -146,6 +146,11 @@ static const GfxLimits *find_limits(const char *cpu) {
   return NULL;
 }
 
+/* Does LLVM (22) have what takes the result of a packed operation wait for one instruction? gfx942 and later have such
+ * a hazard where a result is put into half a register. For packed operations that is the bit which says that the upper
+ * half of the first operand is taken for the upper half; so it is not seen where that operand is one value twice. */
+static bool waits_for_halves(const GfxLimits *l) { return l->registers_kib == 512 && strcmp(l->cpu, "gfx940") >= 0; }
+
 /* What passes are told of it. */
 static TargetInfo info_of(const GfxLimits *l) {
   return (TargetInfo){.name = "amdgpu",
@@ -209,6 +214,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .keep_offset = keep_offset,
                 .first_lane = first_lane,
                 .packs_f32 = l->registers_kib == 512,
+                .twice_first = waits_for_halves(l),
                 .renew = renew,
                 .settle = settle,
                 .begin = begin};

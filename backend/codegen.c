@@ -120,7 +120,7 @@ static bool optimise(Codegen *c) {
   LLVMErrorRef error = LLVMRunPasses(c->module, passes, c->machine, o);
   show_sums(c->module);
   if (!error && c->target->packs_f32)
-    pack_pairs(c->arena, c->module, c->target->global_space);
+    pack_pairs(c->arena, c->module, c->target);
   LLVMDisposePassBuilderOptions(o);
   stage(c, "optimise");
   if (!error)

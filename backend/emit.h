@@ -314,6 +314,7 @@ struct Target {
   bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
   bool compares_sums; /* LLVM's passes for the target compare sums of integers with one another: hide_sums is needed */
   bool packs_f32;     /* instructions do two operations on f32: keep_single and pack_pairs are needed */
+  bool twice_first;   /* of these, the ones whose first factor is one value twice need no wait behind them */
   bool loses_negations;  /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
   bool optimised_behind; /* what assembles the artifact's text optimises it: LLVM need not number its values twice more
                             while it makes code */
@@ -437,6 +438,9 @@ typedef struct Pairs {
   LLVMValueRef f;
   LLVMTypeRef type; /* <2 x float> */
   unsigned space;   /* of global memory */
+  bool twice_first; /* as the target has it */
+  PtrMap hidden;    /* constant -> what it is hidden in */
+  PtrMap rooted;    /* value -> is something of it needed in its block? */
   int n;
   Pair **all;
   PtrMap of;    /* value -> its pair */
@@ -465,8 +469,8 @@ Pair *pair_of(const Pairs *p, LLVMValueRef x, LLVMValueRef y);
 /* Keeps LLVM's vectorizer from the functions of `m` that have no values of 16 bits, which it packs well; pack_pairs is
  * for these alone. */
 void keep_single(LLVMModuleRef m);
-/* Computes f32 values of `m` in pairs; `space`: the address space of global memory. */
-void pack_pairs(Arena *a, LLVMModuleRef m, unsigned space);
+/* Computes f32 values of `m` in pairs, for target `t`. */
+void pack_pairs(Arena *a, LLVMModuleRef m, const Target *t);
 /* Has values that go round loops of the function `f` of AMD module `m` moved at the end of each round (arcs.c). */
 void part_arcs(Arena *a, LLVMModuleRef m, LLVMValueRef f);
 /* ---------------------------------------------------------------- negations.c, link.c */

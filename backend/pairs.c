@@ -10,6 +10,10 @@
 
 #include <string.h>
 
+/* Scalar registers of a constant that is taken twice, about those of a field's rows, and the most of both: a wave has a
+ * hundred or so. Where these would be more, constants are not hidden. */
+enum { OF_CONSTANT = 2, OF_FIELD = 8, MOST_SCALARS = 50 };
+
 /* ---- which functions */
 
 /* The attribute that keeps LLVM from vectorizing a function. */
@@ -134,6 +138,72 @@ static LLVMValueRef join_halves(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
   return LLVMBuildInsertElement(p->b, v, y, LLVMConstInt(i32, 1, 0), "");
 }
 
+/* Where instructions of the present block begin that are no phis. */
+static LLVMValueRef begin_of(Pairs *p) {
+  LLVMValueRef v = LLVMGetFirstInstruction(LLVMGetInsertBlock(p->b));
+  while (LLVMIsAPHINode(v))
+    v = LLVMGetNextInstruction(v);
+  return v;
+}
+
+/* Constant `x` in a scalar register, through no instruction: of constants LLVM makes the second operand. What is
+ * convergent stays in the block: what is made of it twice would else be put into two registers before a loop. */
+static LLVMValueRef hidden(Pairs *p, LLVMValueRef x) {
+  LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, &type, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0),
+               known = ptrmap_get(&p->hidden, x);
+  if (known && LLVMGetInstructionParent(known) == LLVMGetInsertBlock(p->b))
+    return known;
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", strlen("convergent"));
+  LLVMPositionBuilderBefore(b, begin_of(p));
+  known = LLVMBuildCall2(b, t, nothing, &x, 1, "");
+  LLVMAddCallSiteAttribute(known, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                           LLVMCreateEnumAttribute(p->context, convergent, 0));
+  LLVMDisposeBuilder(b);
+  ptrmap_put(p->arena, &p->hidden, x, known);
+  return known;
+}
+
+/* Are `x` and `y` one value twice? */
+static bool is_twice(const Pairs *p, LLVMValueRef x, LLVMValueRef y) {
+  return x == y && pair_form(p, x, y) != PAIR_KNOWN;
+}
+
+/* Does `v` multiply its first two operands? */
+static bool has_factors(LLVMValueRef v) { return LLVMIsACallInst(v) || LLVMGetInstructionOpcode(v) == LLVMFMul; }
+
+/* Is `v` assembly (Target.settle)? */
+static bool is_settled(LLVMValueRef v) { return LLVMIsACallInst(v) && LLVMIsAInlineAsm(LLVMGetCalledValue(v)); }
+
+/* Is something made of `v` that stays in its block? What is not, LLVM moves into the block that takes it. */
+static bool is_rooted(Pairs *p, LLVMValueRef v) {
+  static char yes, no;
+  const char *known = ptrmap_get(&p->rooted, v);
+  bool any = false;
+  if (known)
+    return known == &yes;
+  ptrmap_put(p->arena, &p->rooted, v, &no);
+  for (LLVMUseRef u = LLVMGetFirstUse(v); u && !any; u = LLVMGetNextUse(u)) {
+    LLVMValueRef by = LLVMGetUser(u);
+    bool here = LLVMGetInstructionParent(by) == LLVMGetInstructionParent(v);
+    any = LLVMIsAPHINode(by) || (here && (pair_stays(by) || is_settled(by) || is_rooted(p, by)));
+  }
+  ptrmap_put(p->arena, &p->rooted, v, any ? &yes : &no);
+  return any;
+}
+
+/* Puts a factor that is one value twice before another one, constants hidden. */
+static void put_twice_first(Pairs *p, const Pair *one, LLVMValueRef *x) {
+  LLVMValueRef y = pair_operand(one, 0, 1), z = pair_operand(one, 0, 0);
+  bool second = is_twice(p, y, pair_operand(one, 1, 1)), first = is_twice(p, z, pair_operand(one, 1, 0));
+  if (!first && !second)
+    return;
+  LLVMValueRef twice = first ? z : y, other = x[first];
+  x[0] = LLVMIsAConstant(twice) ? join_halves(p, hidden(p, twice), hidden(p, twice)) : x[!first];
+  x[1] = other;
+}
+
 /* A pair of constants, of one value twice, one that was made, or one that is joined. */
 static LLVMValueRef whole_operand(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
   JoinedPair *j;
@@ -176,6 +246,8 @@ static void make_packed(Pairs *p, Pair *one) {
   int n = pair_operands(one->old[0]);
   for (int i = 0; i < n; i++)
     x[i] = whole_operand(p, pair_operand(one, 0, i), pair_operand(one, 1, i));
+  if (p->twice_first && has_factors(one->old[0]) && is_rooted(p, one->old[0]))
+    put_twice_first(p, one, x);
   one->whole = packed_op(p, one->old[0], x, n);
   if (LLVMCanValueUseFastMathFlags(one->whole))
     LLVMSetFastMathFlags(one->whole, LLVMGetFastMathFlags(one->old[0]) & LLVMGetFastMathFlags(one->old[1]));
@@ -274,13 +346,49 @@ static bool find_orders(Pairs *p, Blocks *b, Order *orders) {
   return p->nodes.n > 0;
 }
 
+/* Do threads of `f` wait for each other? They do where they have shared memory, about which there are branches, behind
+ * which LLVM moves most arithmetic: a constant would be put into two registers in each block. */
+static bool has_fences(LLVMValueRef f) {
+  for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+    for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v))
+      if (LLVMIsAFenceInst(v))
+        return true;
+  return false;
+}
+
+/* The constants that are factors twice, each counted once. */
+static int count_constants(const Pairs *p) {
+  PtrMap seen = {0};
+  int n = 0;
+  for (int i = 0; i < p->n; i++) {
+    const Pair *one = p->all[i];
+    for (int k = 0; k < 2 && one->kind == PAIR_PACKED && has_factors(one->old[0]); k++) {
+      LLVMValueRef x = pair_operand(one, 0, k);
+      if (LLVMIsAConstant(x) && is_twice(p, x, pair_operand(one, 1, k)) && !ptrmap_get(&seen, x)) {
+        ptrmap_put(p->arena, &seen, x, x);
+        n++;
+      }
+    }
+  }
+  return n;
+}
+
+/* Have the scalar registers room for hidden constants? */
+static bool has_room(const Pairs *p) {
+  int sum = OF_CONSTANT * count_constants(p);
+  for (LLVMValueRef x = LLVMGetFirstParam(p->f); x; x = LLVMGetNextParam(x))
+    sum += LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMPointerTypeKind ? OF_FIELD : 0;
+  return sum <= MOST_SCALARS;
+}
+
 /* Makes the pairs of `f`. */
-static void pack_function(Arena *a, LLVMContextRef context, LLVMBuilderRef b, LLVMValueRef f, unsigned space) {
+static void pack_function(Arena *a, LLVMContextRef context, LLVMBuilderRef b, LLVMValueRef f, const Target *t) {
   Pairs p = {.arena = a,
              .context = context,
              .b = b,
              .f = f,
-             .space = space,
+             .space = t->global_space,
+             .twice_first = t->twice_first && !has_fences(f),
              .type = LLVMVectorType(LLVMFloatTypeInContext(context), 2)};
   Blocks blocks = {.arena = a};
   LLVMAttributeIndex all = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
@@ -290,6 +398,7 @@ static void pack_function(Arena *a, LLVMContextRef context, LLVMBuilderRef b, LL
   Order *orders = ARENA_ARRAY(a, Order, blocks.n);
   if (!find_orders(&p, &blocks, orders))
     return;
+  p.twice_first = p.twice_first && has_room(&p);
   make_phis(&p);
   for (int i = 0; i < blocks.n; i++)
     make_block(&p, &orders[i]);
@@ -297,10 +406,10 @@ static void pack_function(Arena *a, LLVMContextRef context, LLVMBuilderRef b, LL
   clean(&p);
 }
 
-void pack_pairs(Arena *a, LLVMModuleRef m, unsigned space) {
+void pack_pairs(Arena *a, LLVMModuleRef m, const Target *t) {
   LLVMContextRef context = LLVMGetModuleContext(m);
   LLVMBuilderRef b = LLVMCreateBuilderInContext(context);
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
-    pack_function(a, context, b, f, space);
+    pack_function(a, context, b, f, t);
   LLVMDisposeBuilder(b);
 }
