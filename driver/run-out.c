@@ -362,20 +362,35 @@ static StcStatus take_sent(const Source *from, StcPlan *plan, void **data) {
   return gather_ask(plan, from->at.field, from->at.component, *data);
 }
 
-/* Puts the writers first that are rank 0's, and has it get what they write from all. */
-static void part_writers(Outputs *out) {
-  Writer *sorted = ARENA_ARRAY(out->job->c->arena, Writer, out->nwriters + 1);
+/* Puts the writers first that are rank 0's, has it get what they write from all, and has all ranks open the others. */
+static StcStatus part_writers(Outputs *out) {
+  const Job *j = out->job;
+  Writer *sorted = ARENA_ARRAY(j->c->arena, Writer, out->nwriters + 1);
+  bool *joint = ARENA_ARRAY(j->c->arena, bool, 4 * out->nwriters + 1), *named = joint + out->nwriters,
+       *named_sorted = named + out->nwriters;
+  StcStatus s = STC_OK;
   int n = 0;
-  for (int turn = 0; turn < 2; turn++) {
+  for (int i = 0; i < out->nwriters && !s; i++)
+    s = joint_can(j, &out->writers[i], &joint[i], &named[i]);
+  for (int turn = 0; turn < 2 && !s; turn++) {
     for (int i = 0; i < out->nwriters; i++)
-      if (is_written_by_parts(&out->writers[i]) == turn)
+      if ((joint[i] || out->writers[i].format == &checkpoint_format) == turn) {
+        named_sorted[n] = named[i];
         sorted[n++] = out->writers[i];
+      }
     out->nsent = turn ? out->nsent : n;
   }
+  if (s)
+    return s;
   out->writers = sorted;
   for (int i = 0; i < out->nsent; i++)
     for (int k = 0; k < sorted[i].nsources; k++)
       out->sources[sorted[i].sources[k] - out->sources].copy = take_sent;
+  int cores = net_cores(j->net);
+  for (int i = out->nsent; i < out->nwriters && !s; i++)
+    if (sorted[i].format != &checkpoint_format)
+      s = joint_open(j, &sorted[i], named_sorted[i], cores);
+  return s;
 }
 
 /* Writes what is due of rank 0's files where no rank has the whole grid. All ranks call it. */
@@ -399,9 +414,7 @@ static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
     bool due = every > 0 ? w->every == every : every == EVERY_LAST ? w->last : w->stopped;
     if (!due || w->written == step)
       continue;
-    s = w->format == &checkpoint_format
-            ? checkpoint_write_parts(out->job, w, step)
-            : write_parts(out->job, w->sources[0]->at, path_of_step(out->job->c->arena, w->path, step));
+    s = w->format == &checkpoint_format ? checkpoint_write_parts(out->job, w, step) : joint_step(w->joint, step);
     w->written = step;
     w->steps += !s;
   }
@@ -461,8 +474,8 @@ StcStatus outputs_open(Job *j) {
         : from->at.component >= 0 ? stc_plan_component(j->plan, from->at.field, from->at.component, &from->info)
                                   : stc_plan_field(j->plan, from->at.field, &from->info);
   }
-  if (out->lean)
-    part_writers(out);
+  if (out->lean && !s)
+    s = part_writers(out);
   int n = !out->lean ? out->nwriters : job_leads(j) ? out->nsent : 0;
   if (!s && n)
     s = feed_open(j->plan, n, out->writers, out->nsources, out->sources, &out->feed);
@@ -486,13 +499,27 @@ static StcStatus write_last(Job *j, StcStatus s, int64_t *written) {
   return s ? s : now;
 }
 
+/* Ends the files that all ranks have written, and warns of the first NaN in them. */
+static StcStatus close_joint(const Outputs *out) {
+  StcStatus s = STC_OK;
+  bool warned = false;
+  for (int i = out->nsent; i < out->nwriters; i++) {
+    const Joint *x = out->writers[i].joint;
+    if (!x)
+      continue;
+    warned = warned || joint_warn_of_nan(x);
+    StcStatus closed = joint_close(out->writers[i].joint);
+    s = s ? s : closed;
+  }
+  return s;
+}
+
 StcStatus outputs_close(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
   s = write_last(j, s, written);
-  if (!out->feed)
-    return s;
-  StcStatus closed = feed_close(out->feed, written);
+  StcStatus closed = out->lean ? close_joint(out) : STC_OK, fed = out->feed ? feed_close(out->feed, written) : STC_OK;
   out->feed = NULL;
+  closed = closed ? closed : fed;
   for (int i = 0; i < out->nwriters && !closed; i++)
     if (out->writers[i].steps)
       context_remark(j->c->context, "written: %s, %" PRId64 " time%s", out->writers[i].path, out->writers[i].steps,

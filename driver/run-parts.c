@@ -1,6 +1,5 @@
-/* driver/run-parts.c: `stc run` on several ranks none of which has the whole grid: fields in and out part by part. Each
- * rank reads what its parts have of a file, ghost cells too, and writes what they own, at their places in one file that
- * looks as if one process had written it. */
+/* driver/run-parts.c: `stc run` on several ranks none of which has the whole grid: fields in, part by part. Each rank
+ * reads what its parts have of a file, ghost cells too. How they go out: data/joint.h. */
 #include "driver/data/writer.h"
 #include "driver/split/split.h"
 
@@ -17,10 +16,6 @@ bool job_is_lean(const Job *j) {
   for (int i = 0; i < c->nin; i++)
     lean = lean && !(is_file(c->in[i].value) && path_is_special(c->in[i].value));
   return lean;
-}
-
-bool is_written_by_parts(const Writer *w) {
-  return w->format == &checkpoint_format || (strcmp(w->format->ending, ".npy") == 0 && !path_is_special(w->path));
 }
 
 /* Type and shape of a place in `plan`, of a field of that name. */
@@ -151,118 +146,3 @@ static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place a
 }
 
 StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, give); }
-
-/* ---------------------------------------------------------------- out */
-
-/* Writes what part `part` owns of a place. */
-static StcStatus put_part(const Job *j, const PartPlan *part, Place at, const char *path, PartFile *to) {
-  StcPlan *q = part->plan;
-  StcFieldInfo f;
-  int field;
-  StcStatus s = place_of(q, j->program->declared[at.field].name, at.component, &field, &f);
-  char *data = s ? NULL : malloc((size_t)f.bytes + 1);
-  if (!s && !data)
-    return computer_no_room(j->c->context, "a copy of", f.name, (double)f.bytes);
-  if (!s)
-    s = at.component >= 0 ? stc_plan_get_component(q, field, at.component, data, (size_t)f.bytes)
-                          : stc_plan_get(q, field, data, (size_t)f.bytes);
-  to->memory = data;
-  if (!s && part_to_file(j->plan, part, at.field, to))
-    s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
-  free(data);
-  return s;
-}
-
-/* What rank 0 tells the others of the file that it has created: where it is, and which file that must be. */
-typedef struct SharedFile {
-  StcStatus status;
-  int64_t at;
-  dev_t device;
-  ino_t number;
-  char path[4096];
-} SharedFile;
-
-/* Creates the file on rank 0, and tells all where it is: by its place among the open files of that process, if `near`
- * and the system can, so that nothing is left of it whatever happens, else by a temporary name. */
-static SharedFile create_file(const Job *j, Place at, const char *path, bool near, OutFile *out) {
-  Net *net = j->net;
-  SharedFile file = {.status = STC_OK};
-  StcFieldInfo f;
-  struct stat st;
-  int field;
-  *out = (OutFile){0};
-  if (net->rank == 0) {
-    file.status = place_of(j->plan, j->program->declared[at.field].name, at.component, &field, &f);
-    if (!file.status && !npy_create(j->c->context, path, &f, !near, out, &file.at))
-      file.status = STC_IO;
-    if (!file.status && out->unnamed)
-      snprintf(file.path, sizeof file.path, "/proc/%ld/fd/%d", (long)getpid(), fileno(out->to));
-    else if (!file.status)
-      snprintf(file.path, sizeof file.path, "%s", out->temporary[0] ? out->temporary : out->path);
-    if (!file.status && fstat(fileno(out->to), &st) == 0)
-      file.device = st.st_dev, file.number = st.st_ino;
-  }
-  net->broadcast(net, &file, sizeof file, 0);
-  return file;
-}
-
-/* Opens the file; -1, with errno, if this rank does not find it there. Ranks of one machine in containers of their own
- * may find another one. */
-static int open_file(const SharedFile *file, bool near) {
-  struct stat st;
-  int fd = file->status ? -1 : open(file->path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0 || !near)
-    return fd;
-  bool same = fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->number;
-  if (!same)
-    close(fd);
-  return same ? fd : (errno = ENOENT, -1);
-}
-
-/* Does any rank not find the file? */
-static bool out_of_reach(Net *net, bool mine) {
-  bool all[net->size], any = false;
-  net->gather(net, &mine, sizeof mine, all);
-  for (int i = 0; i < net->size; i++)
-    any |= all[i];
-  return any;
-}
-
-/* Creates the file, and opens it on all ranks: *fd, -1 if this one cannot. */
-static SharedFile share_file(const Job *j, Place at, const char *path, OutFile *out, int *fd) {
-  bool near = j->net->local_size == j->net->size;
-  SharedFile file = create_file(j, at, path, near, out);
-  *fd = open_file(&file, near);
-  if (file.status || !near || !out_of_reach(j->net, *fd < 0))
-    return file;
-  if (*fd >= 0)
-    close(*fd);
-  if (j->net->rank == 0)
-    file_abandon(out);
-  file = create_file(j, at, path, false, out);
-  *fd = open_file(&file, false);
-  return file;
-}
-
-StcStatus write_parts(const Job *j, Place at, const char *path) {
-  const Split *split = j->plan->split;
-  OutFile out;
-  int fd;
-  SharedFile file = share_file(j, at, path, &out, &fd);
-  if (file.status)
-    return net_agree(j->net, j->net->rank ? STC_OK : file.status, &(int){0});
-  PartFile to = {.fd = fd, .at = file.at, .size = point_bytes(j->plan, at)};
-  StcStatus s = STC_OK;
-  if (to.fd < 0)
-    s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
-  for (int i = split->begin; i < split->end && !s; i++)
-    s = put_part(j, &split->part[i], at, path, &to);
-  if (to.fd >= 0 && close(to.fd) && !s)
-    s = (context_error(j->c->context, "cannot write %s: %s", path, strerror(errno)), STC_IO);
-  s = net_agree(j->net, s, &(int){0});
-  if (j->net->rank == 0 && s)
-    file_abandon(&out);
-  else if (j->net->rank == 0)
-    s = file_commit(j->c->context, &out) ? STC_OK : STC_IO;
-  return net_agree(j->net, s, &(int){0});
-}

@@ -7,7 +7,7 @@
  *   run-names.c  no file is written twice
  *   run-check.c  the same run on the reference, compared
  *   run-ranks.c  several processes, speaking with one voice
- *   run-parts.c  fields in and out where none of them has the whole grid
+ *   run-parts.c  fields in where none of them has the whole grid
  */
 #ifndef STC_DRIVER_RUN_H
 #define STC_DRIVER_RUN_H
@@ -66,13 +66,8 @@ bool job_leads(const Job *j);
 StcStatus job_agree(Job *j, StcStatus s);
 /* Does nothing that was asked for need the whole grid in one place, as far as options go? */
 bool job_is_lean(const Job *j);
-/* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank; writes fields to a
- * .npy, each rank its own points. All ranks call it. */
+/* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank. All ranks call it. */
 StcStatus give_parts(const Job *j);
-StcStatus write_parts(const Job *j, Place at, const char *path);
-struct Writer;
-/* Do all ranks write such a file, each what its parts own? Else rank 0 does, which is sent the fields. */
-bool is_written_by_parts(const struct Writer *w);
 /* The end on all ranks, with the message of the one that failed. */
 StcStatus ranks_leave(Job *j, StcStatus s);
 

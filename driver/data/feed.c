@@ -368,16 +368,6 @@ static void feed_free(Feed *f) {
   free(f);
 }
 
-/* Warns of the first NaN that was written. */
-static void warn_of_nan(const Feed *f) {
-  char at[96];
-  if (f->nan)
-    context_warning(f->context,
-                    "field %s is NaN at %s after %lld steps, which was written; -fcheck=finite stops at the first "
-                    "such value",
-                    f->nan->info.name, point_text(&f->nan->info, f->nan_point, at, sizeof at), (long long)f->nan_step);
-}
-
 StcStatus feed_close(Feed *f, int64_t *steps) {
   StcStatus status = f->started ? wait_for_room(f, 0) : STC_OK;
   pthread_mutex_lock(&f->lock);
@@ -394,7 +384,8 @@ StcStatus feed_close(Feed *f, int64_t *steps) {
     if (steps)
       *steps += f->writers[i].steps;
   }
-  warn_of_nan(f);
+  if (f->nan)
+    nan_warn(f->context, &f->nan->info, f->nan_point, f->nan_step);
   feed_free(f);
   return status;
 }

@@ -1,11 +1,11 @@
 /* driver/data/formats.c: the table of file formats, and names that hold the number of a step. */
-#include "driver/data/writer.h"
+#include "driver/data/joint.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 const Format formats[] = {
-    {.ending = ".npy", .help = "an array of NumPy", .fields = 1, .step = npy_step},
+    {.ending = ".npy", .help = "an array of NumPy", .fields = 1, .step = npy_step, .joint = &npy_joint},
     {.ending = ".png", .help = "a picture", .fields = 1, .scalars = true, .step = png_step},
     {.ending = ".h5",
      .help = "HDF5, with an XDMF beside it",
@@ -14,7 +14,8 @@ const Format formats[] = {
      .open = hdf5_open,
      .step = hdf5_step,
      .close = hdf5_close,
-     .abort = hdf5_abort},
+     .abort = hdf5_abort,
+     .joint = &hdf5_joint},
     {.ending = ".nc",
      .help = "netCDF-4",
      .series = true,
@@ -22,13 +23,15 @@ const Format formats[] = {
      .open = hdf5_open,
      .step = hdf5_step,
      .close = hdf5_close,
-     .abort = hdf5_abort},
+     .abort = hdf5_abort,
+     .joint = &hdf5_joint},
     {.ending = ".vti",
      .help = "VTK's image data",
      .open = vti_open,
      .step = vti_step,
      .close = vti_close,
-     .abort = vti_abort},
+     .abort = vti_abort,
+     .joint = &vti_joint},
     {.ending = ".pvd",
      .help = "a list of .vti files, one a step, with these",
      .series = true,
@@ -36,7 +39,8 @@ const Format formats[] = {
      .open = pvd_open,
      .step = pvd_step,
      .close = pvd_close,
-     .abort = pvd_abort},
+     .abort = pvd_abort,
+     .joint = &pvd_joint},
     {.ending = ".apng",
      .help = "a film, which browsers show",
      .series = true,

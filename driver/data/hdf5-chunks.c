@@ -2,12 +2,12 @@
  * compressed here, as the library's own filters would do it, so that it is known how long they are before the library
  * gets them: behind a write that fails for want of room it could not end the file. */
 #include "driver/data/hdf5-io.h"
+#include "driver/data/joint.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 /* Bytes of a chunk, about. */
 enum { CHUNK_BYTES = 1 << 20 };
@@ -124,57 +124,12 @@ bool chunks_reserve(hid_t file, int n, const Dataset *arrays) {
 
 /* ---------------------------------------------------------------- chunks that are one piece of memory */
 
-/* Brings the first bytes of all elements of `size` bytes together, then all second ones, and so on. */
-static void shuffle(const unsigned char *from, size_t bytes, size_t size, unsigned char *to) {
-  size_t n = bytes / size;
-  for (size_t b = 0; b < size; b++)
-    for (size_t i = 0; i < n; i++)
-      to[b * n + i] = from[i * size + b];
-}
-
-/* Room for one chunk on its way: filled up with zeros where the array ends before it, shuffled, compressed (malloc). */
-typedef struct Press {
-  unsigned char *whole, *shuffled, *packed;
-  size_t bytes;
-  uLong most;
-} Press;
-
-static bool press_open(const Dataset *a, Press *p) {
-  *p = (Press){.bytes = chunk_bytes(a)};
-  p->most = compressBound(p->bytes);
-  p->whole = malloc(p->bytes);
-  p->shuffled = a->level ? malloc(p->bytes) : NULL;
-  p->packed = a->level ? malloc(p->most) : NULL;
-  bool ok = p->whole && (!a->level || (p->shuffled && p->packed));
-  if (!ok)
-    hdf5_set_reason("out of memory");
-  return ok;
-}
-
-static void press_close(Press *p) {
-  free(p->whole);
-  free(p->shuffled);
-  free(p->packed);
-}
-
-/* What is to stand in the file for the chunk that begins with the `n` bytes `values`; *size: its bytes. */
-static const void *press(const Dataset *a, Press *p, const char *values, size_t n, size_t *size) {
-  const unsigned char *from = (const unsigned char *)values;
-  uLongf packed = p->most;
-  if (n < p->bytes) {
-    memcpy(p->whole, values, n);
-    memset(p->whole + n, 0, p->bytes - n);
-    from = p->whole;
-  }
-  *size = p->bytes;
-  if (!a->level)
-    return from;
-  shuffle(from, p->bytes, (size_t)type_size((Type)a->part.type), p->shuffled);
-  bool ok = compress2(p->packed, &packed, p->shuffled, p->bytes, a->level) == Z_OK;
-  *size = packed;
-  if (!ok)
-    hdf5_set_reason("out of memory");
-  return ok ? p->packed : NULL;
+/* What is done to a chunk. */
+static Pressing pressing_of(const Dataset *a) {
+  return (Pressing){.most = chunk_bytes(a),
+                    .filled = true,
+                    .element = a->level ? type_size((Type)a->part.type) : 0,
+                    .level = a->level};
 }
 
 /* Bytes of the array in the chunk at `offset`: less than a whole one has where the array ends within it. */
@@ -199,36 +154,119 @@ static void next_chunk(const Dataset *a, hsize_t *offset) {
  * first. */
 static bool append_pieces(hid_t file, const Dataset *a, int64_t at, const char *values) {
   hsize_t offset[MAX_DIMS] = {(hsize_t)at};
+  Pressing how = pressing_of(a);
   Press p;
-  bool ok = press_open(a, &p);
+  bool ok = press_open(&how, &p), room = ok;
   for (size_t done = 0; done < a->part.bytes && ok; next_chunk(a, offset)) {
     size_t n = bytes_within(a, offset), size;
-    const void *chunk = press(a, &p, values + done, n, &size);
-    ok = chunk && (!a->level || reserve(file, (int64_t)size + tree_bytes(a, 1) + STEP_EXTRA)) &&
+    const void *chunk = press(&p, values + done, n, &size);
+    room = chunk != NULL;
+    ok = room && (!a->level || reserve(file, (int64_t)size + tree_bytes(a, 1) + STEP_EXTRA)) &&
          H5Dwrite_chunk(a->set, H5P_DEFAULT, 0, offset, size, chunk) >= 0;
     done += n;
   }
   press_close(&p);
+  if (!room)
+    hdf5_set_reason("out of memory");
   return ok;
 }
 
 /* ---------------------------------------------------------------- steps */
 
-/* Writes a step by the library's own means. */
-static bool append_slab(const Dataset *a, int64_t at, const void *values) {
-  hsize_t start[MAX_DIMS] = {(hsize_t)at};
-  hid_t in = H5Dget_space(a->set), from = H5Screate_simple(a->rank, a->shape, NULL);
-  bool ok = H5Sselect_hyperslab(in, H5S_SELECT_SET, start, NULL, a->shape, NULL) >= 0 &&
+/* Writes the rows `first` .. first + n - 1 (along the slowest dimension of several) of a step by the library's own
+ * means. */
+static bool put_rows(const Dataset *a, int64_t at, int64_t first, int64_t n, const void *values) {
+  hsize_t start[MAX_DIMS] = {(hsize_t)at, (hsize_t)first}, count[MAX_DIMS];
+  memcpy(count, a->shape, sizeof count);
+  if (a->rank > 1)
+    count[1] = (hsize_t)n;
+  hid_t in = H5Dget_space(a->set), from = H5Screate_simple(a->rank, count, NULL);
+  bool ok = H5Sselect_hyperslab(in, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
             H5Dwrite(a->set, a->type, from, in, H5P_DEFAULT, values) >= 0;
   H5Sclose(from);
   H5Sclose(in);
   return ok;
 }
 
-bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values) {
+/* Makes the array longer by a step at place `at`. */
+static bool extend(const Dataset *a, int64_t at) {
   hsize_t extent[MAX_DIMS];
   memcpy(extent, a->shape, sizeof extent);
   extent[0] = (hsize_t)at + 1;
-  return H5Dset_extent(a->set, extent) >= 0 &&
-         (a->pieces ? append_pieces(file, a, at, values) : append_slab(a, at, values)) && H5Dflush(a->set) >= 0;
+  return H5Dset_extent(a->set, extent) >= 0;
+}
+
+bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values) {
+  int64_t rows = a->rank > 1 ? (int64_t)a->shape[1] : 1;
+  return extend(a, at) && (a->pieces ? append_pieces(file, a, at, values) : put_rows(a, at, 0, rows, values)) &&
+         H5Dflush(a->set) >= 0;
+}
+
+/* ---------------------------------------------------------------- by all ranks */
+
+/* Rows of a step that are written at once where chunks are no pieces of memory. */
+static int64_t rows_at_once(const Dataset *a) {
+  int64_t row = (int64_t)a->part.bytes / (int64_t)a->shape[1];
+  return row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
+}
+
+void chunks_lay(const Dataset *a, Joint *x, int array) {
+  int64_t rows = rows_at_once(a), bytes = (int64_t)(a->part.bytes / a->shape[1]) * rows;
+  Pieces *p = joint_pieces(x, array, a->pieces ? chunk_count(a) : ((int64_t)a->shape[1] + rows - 1) / rows);
+  hsize_t offset[MAX_DIMS] = {0};
+  int64_t done = 0;
+  for (int64_t k = 0; k < p->n; k++, next_chunk(a, offset)) {
+    p->begin[k] = done;
+    done += a->pieces ? (int64_t)bytes_within(a, offset) : bytes;
+  }
+  p->pressed = a->level > 0 || !a->pieces;
+  p->how = a->pieces ? pressing_of(a) : (Pressing){.most = (size_t)bytes};
+}
+
+/* Fills up a chunk that the array ends in, behind its `n` bytes, as others write these alone. */
+static bool fill_up(hid_t file, int64_t place, int64_t n, const Pressing *how, const char *zeros) {
+  void *handle = NULL;
+  int64_t more = (int64_t)how->most - n;
+  if (!more)
+    return true;
+  bool ok = H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle;
+  if (ok && !(ok = file_write_at(*(int *)handle, zeros, more, place + n)))
+    hdf5_set_reason(strerror(errno));
+  return ok;
+}
+
+/* Sets room aside for all chunks of a step, and gives them their places. */
+static bool place_all(hid_t file, const Dataset *a, int64_t at, Pieces *p, const char *zeros) {
+  hsize_t offset[MAX_DIMS] = {(hsize_t)at};
+  int64_t bytes = STEP_EXTRA + tree_bytes(a, p->n);
+  for (int64_t k = 0; k < p->n; k++)
+    bytes += p->pressed ? (int64_t)p->size[k] : (int64_t)p->how.most;
+  bool ok = reserve(file, bytes);
+  for (int64_t k = 0; k < p->n && ok; k++, next_chunk(a, offset)) {
+    ok = hdf5_place_chunk(a->set, offset, p->pressed ? p->size[k] : p->how.most, zeros, &p->place[k]);
+    if (ok && !p->pressed)
+      ok = fill_up(file, p->place[k], p->begin[k + 1] - p->begin[k], &p->how, zeros);
+  }
+  return ok;
+}
+
+bool chunks_place(hid_t file, const Dataset *a, int64_t at, Pieces *p) {
+  if (!extend(a, at))
+    return false;
+  if (!a->pieces)
+    return true;
+  size_t most = p->how.most;
+  for (int64_t k = 0; k < p->n && p->pressed; k++)
+    most = p->size[k] > most ? p->size[k] : most;
+  char *zeros = calloc(most, 1);
+  bool ok = zeros && place_all(file, a, at, p, zeros);
+  if (!zeros)
+    hdf5_set_reason("out of memory");
+  free(zeros);
+  return ok;
+}
+
+bool chunks_take(const Dataset *a, int64_t at, int64_t piece, const void *values) {
+  int64_t rows = rows_at_once(a), first = piece * rows, left = (int64_t)a->shape[1] - first;
+  return put_rows(a, at, first, left < rows ? left : rows, values);
 }

@@ -47,6 +47,16 @@ bool chunks_reserve(hid_t file, int n, const Dataset *arrays);
 /* Writes one step at place `at` of an array, made longer by it. What is compressed makes sure of its room itself: false
  * leaves a file that can be ended. */
 bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values);
+/* Where all ranks write (joint.h): the pieces of array number `array`, which are its chunks where these are pieces of
+ * memory. Makes the array longer by the step at place `at`; there is room on the disk then, and, of such chunks, a
+ * place in the file, which others write. Else the pieces are written here, one after the other. */
+void chunks_lay(const Dataset *a, Joint *x, int array);
+bool chunks_place(hid_t file, const Dataset *a, int64_t at, Pieces *p);
+bool chunks_take(const Dataset *a, int64_t at, int64_t piece, const void *values);
+/* hdf5-places.c: has a file be opened so that others can write chunks of it. Has the library believe that it has
+ * written a chunk of `size` bytes, and says where in the file it is to be; any: memory as large. */
+bool hdf5_open_for_others(hid_t access);
+bool hdf5_place_chunk(hid_t set, const hsize_t *offset, size_t size, const void *any, int64_t *at);
 
 /* ---------------------------------------------------------------- arrays of checkpoints */
 

@@ -3,6 +3,7 @@
  * in attributes. The file is NAME.part until it is whole. A run that goes on from a checkpoint goes on with the file of
  * the run before. */
 #include "driver/data/hdf5-io.h"
+#include "driver/data/joint.h"
 
 #include <errno.h>
 #include <hdf5_hl.h>
@@ -28,6 +29,7 @@ typedef struct Hdf5 {
   Part *parts;
   void *room;
   int64_t nsteps, capacity, *steps; /* malloc */
+  int64_t at;                       /* the place of the step that all ranks are writing */
 } Hdf5;
 
 /* ---------------------------------------------------------------- attributes */
@@ -169,6 +171,8 @@ static hid_t access_properties(const Writer *w, bool killed) {
     H5Pset(p, "clear_status_flags", &yes);
   if (killed && H5Pexist(p, "skip_eof_check") > 0)
     H5Pset(p, "skip_eof_check", &yes);
+  if (w->joint)
+    hdf5_open_for_others(p);
   return p;
 }
 
@@ -224,8 +228,8 @@ static StcStatus take_parts(Writer *w, Hdf5 *h) {
                          h->parts[i].name),
            STC_INPUT);
   }
-  h->room = s ? NULL : malloc(most + 1);
-  if (!s && !h->room)
+  h->room = s || w->joint ? NULL : malloc(most + 1);
+  if (!s && !h->room && !w->joint)
     s = (context_error(w->context, "no memory on this computer for %zu bytes", most), STC_MEMORY);
   return s;
 }
@@ -384,10 +388,22 @@ static bool append_number(const Hdf5 *h, int64_t at, int64_t step) {
   return chunks_append(h->file, &numbers, at, &step);
 }
 
+/* Is the step the last one that is there? Then it is written again. */
+static bool is_again(const Hdf5 *h, int64_t step) { return h->nsteps && h->steps[h->nsteps - 1] == step; }
+
+/* The place of a step in the arrays. */
+static int64_t place_of_step(const Hdf5 *h, int64_t step) { return h->nsteps - is_again(h, step); }
+
+/* Notes a step that is there now. */
+static StcStatus note_step(Writer *w, Hdf5 *h, int64_t step) {
+  if (is_again(h, step) || steps_add(&h->steps, &h->nsteps, &h->capacity, step))
+    return STC_OK;
+  return context_error(w->context, "out of memory"), STC_MEMORY;
+}
+
 StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data) {
   Hdf5 *h = w->state;
-  bool again = h->nsteps && h->steps[h->nsteps - 1] == step;
-  int64_t at = h->nsteps - again;
+  int64_t at = place_of_step(h, step);
   (void)path;
   hdf5_take();
   bool ok = chunks_reserve(h->file, h->narrays, h->arrays);
@@ -396,10 +412,60 @@ StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const
   ok = ok && append_number(h, at, step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
   StcStatus s = ok ? STC_OK : hdf5_report(w);
   hdf5_give();
-  if (!s && !again && !steps_add(&h->steps, &h->nsteps, &h->capacity, step))
-    s = (context_error(w->context, "out of memory"), STC_MEMORY);
+  return s ? s : note_step(w, h, step);
+}
+
+/* ---------------------------------------------------------------- steps of all ranks */
+
+static StcStatus hdf5_lay(Joint *x) {
+  const Hdf5 *h = x->w->state;
+  for (int i = 0; i < h->narrays; i++)
+    chunks_lay(&h->arrays[i], x, i);
+  return STC_OK;
+}
+
+/* The step's chunks get their places at once, and what they are called by in the file stays in memory until the end. */
+static StcStatus hdf5_begin(Joint *x, const char *path, int64_t step) {
+  Hdf5 *h = x->w->state;
+  void *handle = NULL;
+  (void)path;
+  h->at = place_of_step(h, step);
+  hdf5_take();
+  bool ok =
+      chunks_reserve(h->file, h->narrays, h->arrays) && H5Fget_vfd_handle(h->file, H5P_DEFAULT, &handle) >= 0 && handle;
+  for (int i = 0; i < h->narrays && ok; i++)
+    ok = chunks_place(h->file, &h->arrays[i], h->at, &x->pieces[i]);
+  StcStatus s = ok ? STC_OK : hdf5_report(x->w);
+  hdf5_give();
+  x->fd = ok ? *(int *)handle : -1;
+  x->temporary = x->named ? h->temporary : NULL;
   return s;
 }
+
+static StcStatus hdf5_take_piece(Joint *x, int array, int64_t piece, const void *bytes, size_t n) {
+  const Hdf5 *h = x->w->state;
+  (void)n;
+  hdf5_take();
+  StcStatus s = chunks_take(&h->arrays[array], h->at, piece, bytes) ? STC_OK : hdf5_report(x->w);
+  hdf5_give();
+  return s;
+}
+
+static StcStatus hdf5_end(Joint *x, int64_t step, StcStatus s) {
+  Hdf5 *h = x->w->state;
+  if (s)
+    return s;
+  hdf5_take();
+  bool ok = true;
+  for (int i = 0; i < h->narrays && ok; i++)
+    ok = H5Dflush(h->arrays[i].set) >= 0;
+  ok = ok && append_number(h, h->at, step) && H5Fflush(h->file, H5F_SCOPE_LOCAL) >= 0;
+  s = ok ? STC_OK : hdf5_report(x->w);
+  hdf5_give();
+  return s ? s : note_step(x->w, h, step);
+}
+
+const JointFormat hdf5_joint = {.lay = hdf5_lay, .begin = hdf5_begin, .take = hdf5_take_piece, .end = hdf5_end};
 
 /* ---------------------------------------------------------------- closing */
 

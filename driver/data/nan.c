@@ -106,3 +106,11 @@ const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t si
     snprintf(to + n, size - n, "]");
   return to;
 }
+
+void nan_warn(StcContext *c, const StcFieldInfo *f, int64_t point, int64_t step) {
+  char at[96];
+  context_warning(c,
+                  "field %s is NaN at %s after %lld steps, which was written; -fcheck=finite stops at the first such "
+                  "value",
+                  f->name, point_text(f, point, at, sizeof at), (long long)step);
+}

@@ -6,7 +6,7 @@
  * newline, and the
  * elements.
  */
-#include "driver/data/writer.h"
+#include "driver/data/joint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -405,3 +405,43 @@ StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const 
   (void)step;
   return npy_write(w->context, path, &w->sources[0]->info, data[0]);
 }
+
+/* ---------------------------------------------------------------- by all ranks */
+
+/* The field as it is, structs too. */
+static int npy_arrays(Writer *w, Part **out) {
+  const StcFieldInfo *f = &w->sources[0]->info;
+  Part *p = *out = ARENA_NEW(w->w.arena, Part);
+  *p = (Part){.name = f->name, .info = f, .ncomponents = f->ncomponents, .from = f->type, .type = f->type, .points = 1};
+  for (int d = 0; d < f->rank; d++)
+    p->points *= f->shape[d];
+  p->bytes = (size_t)f->bytes;
+  return 1;
+}
+
+/* The elements are one piece; the state is the file. */
+static StcStatus npy_lay(Joint *x) {
+  joint_pieces(x, 0, 1)->begin[0] = 0;
+  x->w->state = ARENA_NEW(x->w->w.arena, OutFile);
+  return STC_OK;
+}
+
+static StcStatus npy_begin(Joint *x, const char *path, int64_t step) {
+  OutFile *out = x->w->state;
+  (void)step;
+  if (!npy_create(x->w->context, path, &x->w->sources[0]->info, x->named, out, &x->pieces[0].place[0]))
+    return STC_IO;
+  x->fd = fileno(out->to);
+  x->temporary = out->unnamed ? NULL : out->temporary;
+  return STC_OK;
+}
+
+static StcStatus npy_end(Joint *x, int64_t step, StcStatus s) {
+  OutFile *out = x->w->state;
+  (void)step;
+  if (s)
+    return file_abandon(out), s;
+  return file_commit(x->w->context, out) ? STC_OK : STC_IO;
+}
+
+const JointFormat npy_joint = {.arrays = npy_arrays, .lay = npy_lay, .begin = npy_begin, .end = npy_end};

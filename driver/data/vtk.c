@@ -1,7 +1,9 @@
 /* driver/data/vtk.c: VTK's image data, .vti: XML with the arrays behind it, compressed in blocks by zlib; and .pvd, the
  * list of the steps' files. The extent counts grid points, so that the origin is that of the grid's point 0. */
-#include "driver/data/writer.h"
+#include "driver/data/joint.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,11 +21,12 @@ typedef struct Packed {
   unsigned char *own; /* malloc; NULL: the bytes are another's */
 } Packed;
 
-/* The state of a .vti writer: its parts and room for the largest. */
+/* The state of a .vti writer: its parts, and room for the largest; or, if all ranks write, the file of the step. */
 typedef struct Vti {
   int nparts;
   Part *parts;
   void *room;
+  OutFile *out;
 } Vti;
 
 /* ---------------------------------------------------------------- compressing */
@@ -129,6 +132,8 @@ static void print_head(FILE *to, const Writer *w, const Vti *v, const Packed *pa
   fputs("   </PointData>\n  </Piece>\n </ImageData>\n <AppendedData encoding=\"raw\">\n_", to);
 }
 
+static void print_tail(FILE *to) { fputs("\n </AppendedData>\n</VTKFile>\n", to); }
+
 /* Writes the file from its packed arrays. */
 static StcStatus write_file(const Writer *w, const char *path, const Vti *v, const Packed *packed, int64_t step) {
   OutFile out;
@@ -139,7 +144,7 @@ static StcStatus write_file(const Writer *w, const char *path, const Vti *v, con
     fwrite(packed[i].head, sizeof *packed[i].head, packed[i].nhead, out.to);
     fwrite(packed[i].bytes, 1, packed[i].size, out.to);
   }
-  fputs("\n </AppendedData>\n</VTKFile>\n", out.to);
+  print_tail(out.to);
   return file_commit(w->context, &out) ? STC_OK : STC_IO;
 }
 
@@ -157,8 +162,8 @@ StcStatus vti_open(Writer *w) {
                          w->path, v->parts[0].name, v->parts[i].name),
            STC_USAGE);
   }
-  v->room = s ? NULL : malloc(most + 1);
-  if (!s && !v->room)
+  v->room = s || w->joint ? NULL : malloc(most + 1);
+  if (!s && !v->room && !w->joint)
     s = (context_error(w->context, "no memory on this computer for %zu bytes", most), STC_MEMORY);
   return s;
 }
@@ -185,6 +190,94 @@ StcStatus vti_step(Writer *w, const char *path, int64_t step, const void *const 
     packed_free(&packed[i]);
   return s;
 }
+
+/* ---------------------------------------------------------------- .vti by all ranks */
+
+/* An array is one piece, or, if it is compressed, its blocks. */
+static StcStatus vti_lay(Joint *x) {
+  Vti *v = x->w->state;
+  int level = x->w->facts->compress;
+  v->out = ARENA_NEW(x->w->w.arena, OutFile);
+  for (int i = 0; i < x->narrays; i++) {
+    int64_t bytes = (int64_t)x->parts[i].bytes;
+    Pieces *p = joint_pieces(x, i, level ? (bytes + BLOCK - 1) / BLOCK : 1);
+    for (int64_t k = 0; k < p->n; k++)
+      p->begin[k] = k * BLOCK;
+    p->pressed = level > 0;
+    p->how = (Pressing){.most = BLOCK, .level = level};
+  }
+  return STC_OK;
+}
+
+/* The array as it will stand in the file, without its bytes. False if there is no memory. */
+static bool foresee(const Pieces *p, size_t bytes, Packed *out) {
+  bool packed = p->pressed;
+  *out = (Packed){.nhead = packed ? 3 + (size_t)p->n : 1, .size = packed ? 0 : bytes};
+  out->head = malloc(out->nhead * sizeof *out->head);
+  if (!out->head)
+    return false;
+  out->head[0] = packed ? (uint64_t)p->n : bytes;
+  for (int64_t k = 0; k < p->n && packed; k++) {
+    out->head[3 + k] = p->size[k];
+    out->size += p->size[k];
+  }
+  if (packed) {
+    out->head[1] = BLOCK;
+    out->head[2] = bytes % BLOCK;
+  }
+  return true;
+}
+
+/* Writes all but the arrays' bytes, for which there is room on the disk then, and finds their places. */
+static StcStatus make_room(Joint *x, const Packed *packed, int64_t step) {
+  const Vti *v = x->w->state;
+  FILE *to = v->out->to;
+  print_head(to, x->w, v, packed, step);
+  for (int i = 0; i < x->narrays; i++) {
+    Pieces *p = &x->pieces[i];
+    fwrite(packed[i].head, sizeof *packed[i].head, packed[i].nhead, to);
+    int64_t at = ftello(to);
+    for (int64_t k = 0; k < p->n; at += p->pressed ? (int64_t)p->size[k] : 0, k++)
+      p->place[k] = at;
+    fseeko(to, (off_t)packed[i].size, SEEK_CUR);
+  }
+  print_tail(to);
+  off_t end = ftello(to);
+  int wrong = fflush(to) != 0 || end < 0 ? errno : posix_fallocate(fileno(to), 0, end);
+  if (wrong)
+    context_error(x->w->context, "cannot write %s: %s", v->out->path, strerror(wrong));
+  return wrong ? STC_IO : STC_OK;
+}
+
+static StcStatus vti_begin(Joint *x, const char *path, int64_t step) {
+  Vti *v = x->w->state;
+  Packed packed[x->narrays];
+  StcStatus s = STC_OK;
+  memset(packed, 0, sizeof packed);
+  if (!(x->named ? file_create_named : file_create)(x->w->context, path, v->out))
+    return STC_IO;
+  for (int i = 0; i < x->narrays && !s; i++)
+    if (!foresee(&x->pieces[i], x->parts[i].bytes, &packed[i]))
+      s = (context_error(x->w->context, "out of memory"), STC_MEMORY);
+  s = s ? s : make_room(x, packed, step);
+  for (int i = 0; i < x->narrays; i++)
+    packed_free(&packed[i]);
+  if (s)
+    file_abandon(v->out);
+  x->fd = s ? -1 : fileno(v->out->to);
+  x->temporary = v->out->unnamed ? NULL : v->out->temporary;
+  return s;
+}
+
+static StcStatus vti_end(Joint *x, int64_t step, StcStatus s) {
+  Vti *v = x->w->state;
+  (void)step;
+  if (s)
+    return file_abandon(v->out), s;
+  return file_commit(x->w->context, v->out) ? STC_OK : STC_IO;
+}
+
+const JointFormat vti_joint = {.lay = vti_lay, .begin = vti_begin, .end = vti_end};
 
 /* ---------------------------------------------------------------- .pvd */
 
@@ -252,17 +345,33 @@ StcStatus pvd_open(Writer *w) {
   return s;
 }
 
-StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+/* Notes a step that is there now. */
+static StcStatus note_step(Writer *w, int64_t step) {
   Pvd *p = w->state;
   bool again = p->nsteps && p->steps[p->nsteps - 1] == step;
-  StcStatus s = vti_step(w, name_of_step(w, step), step, data);
-  (void)path;
-  if (s)
-    return s;
   if (!again && !steps_add(&p->steps, &p->nsteps, &p->capacity, step))
     return context_error(w->context, "out of memory"), STC_MEMORY;
   return is_list_due(p->nsteps) ? write_list(w, p) : STC_OK;
 }
+
+StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const *data) {
+  StcStatus s = vti_step(w, name_of_step(w, step), step, data);
+  (void)path;
+  return s ? s : note_step(w, step);
+}
+
+static StcStatus pvd_begin(Joint *x, const char *path, int64_t step) {
+  path = name_of_step(x->w, step);
+  snprintf(x->file.name, sizeof x->file.name, "%s", path);
+  return vti_begin(x, path, step);
+}
+
+static StcStatus pvd_end(Joint *x, int64_t step, StcStatus s) {
+  s = vti_end(x, step, s);
+  return s ? s : note_step(x->w, step);
+}
+
+const JointFormat pvd_joint = {.lay = vti_lay, .begin = pvd_begin, .end = pvd_end};
 
 void pvd_abort(Writer *w) {
   free(((Pvd *)w->state)->steps);

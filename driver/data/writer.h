@@ -11,6 +11,8 @@
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
  *   checkpoint-parts.c  the same on ranks that have parts
  *   vtk.c       .vti: VTK's image data, a step a file     .pvd, the list of such files
+ *   joint.h     files that several ranks write together   joint.c joint-file.c joint-pieces.c
+ *   press.c     values shuffled and compressed
  *   parts.c     fields as files of named arrays hold them xml.c   text in XML
  *   series-hdf5.c  --log FILE.h5
  *   nan.c       what is written and is no number
@@ -73,11 +75,14 @@ typedef struct Source {
 } Source;
 
 typedef struct Format Format;
+typedef struct Joint Joint;
+typedef struct Pieces Pieces;
+typedef struct JointFormat JointFormat;
 
 /* A file, or a series of files, on its way. every: the steps from one to the next, 0: none; last: also after the last
  * step; stopped: also where the user ends the run before that; from: how many steps were done by the runs before this
  * one, whose series goes on, -1: there were none. `context` and `w` are the writing thread's. state: the format's own
- * (malloc or of `w`). */
+ * (malloc or of `w`). joint: all ranks write it (joint.h), NULL: one process does. */
 typedef struct Writer {
   const Format *format;
   const char *path; /* as asked for; may hold %06d */
@@ -91,6 +96,7 @@ typedef struct Writer {
   bool opened, failed;
   int64_t steps, written; /* how many steps were written, and the last of them, -1: none */
   void *state;
+  Joint *joint;
 } Writer;
 
 /* A row of the table. Functions report to w->context. */
@@ -103,6 +109,7 @@ struct Format {
   StcStatus (*step)(Writer *w, const char *path, int64_t step, const void *const *data); /* data of each source */
   StcStatus (*close)(Writer *w);                                                         /* or NULL */
   void (*abort)(Writer *w);                                                              /* or NULL */
+  const JointFormat *joint; /* how several ranks write such a file; NULL: rank 0 does, and is sent the fields */
 };
 
 /* The table, ended by a row without an ending. */
@@ -223,6 +230,20 @@ int64_t first_nan(const StcFieldInfo *f, const void *data);
 bool glance_finds_nan(const StcFieldInfo *f, const void *data, int64_t turn);
 /* "[3, 5]": point number `point` in the coordinates of the grid, into `to`, which it returns. */
 const char *point_text(const StcFieldInfo *f, int64_t point, char *to, size_t size);
+
+/* Warns that such a one was written. */
+void nan_warn(StcContext *c, const StcFieldInfo *f, int64_t point, int64_t step);
+
+/* ---------------------------------------------------------------- files of all ranks: joint.c */
+
+/* All ranks call these. can: is the writer's format written by all ranks, and do all find its files; *named: only by
+ * name? open: fills w->joint, with so many threads of this rank to compress. step: writes one; the first error is that
+ * of all. close (which only this rank does, whatever has gone wrong): ends the files. warn: of the first NaN. */
+StcStatus joint_can(const Job *j, Writer *w, bool *can, bool *named);
+StcStatus joint_open(const Job *j, Writer *w, bool named, int threads);
+StcStatus joint_step(Joint *x, int64_t step);
+StcStatus joint_close(Joint *x);
+bool joint_warn_of_nan(const Joint *x);
 
 /* ---------------------------------------------------------------- the feed: feed.c */
 

@@ -1,0 +1,417 @@
+/* driver/data/joint.c: files that all ranks write together, where no rank has the whole grid. Rank 0 makes room for a
+ * step, and says where what goes; then each rank writes what its parts own, and rank 0 ends the step. What is
+ * compressed each rank writes after it was pressed (joint-pieces.c), or rank 0, which is sent it piece by piece. */
+#include "driver/data/joint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- values of parts */
+
+/* The points of a field. */
+static int64_t count_points(const StcFieldInfo *f) {
+  int64_t n = 1;
+  for (int d = 0; d < f->rank; d++)
+    n *= f->shape[d];
+  return n;
+}
+
+/* A look for the first NaN (part_each): its point, -1: none so far. */
+typedef struct Look4Nan {
+  const Stored *v;
+  int64_t first;
+} Look4Nan;
+
+static StcStatus look_at_run(void *user, int64_t from, int64_t to, int64_t n) {
+  Look4Nan *l = user;
+  StcFieldInfo f = l->v->info;
+  int64_t unit = f.bytes / count_points(&f);
+  f.rank = 1;
+  f.shape[0] = n;
+  f.bytes = n * unit;
+  int64_t at = l->first >= 0 && l->first < to ? -1 : first_nan(&f, (const char *)l->v->raw + from * unit);
+  if (at >= 0 && (l->first < 0 || to + at < l->first))
+    l->first = to + at;
+  return STC_OK;
+}
+
+/* The same array of the part alone. */
+static Part part_here(const Part *p, const StcFieldInfo *f) {
+  Part here = *p;
+  here.info = f;
+  here.source = here.first = 0;
+  here.points = count_points(f);
+  here.bytes = (size_t)(here.points * joint_unit(p));
+  return here;
+}
+
+StcStatus stored_get(Joint *x, const PartPlan *part, int array, Stored *v) {
+  const Part *p = &x->parts[array];
+  Place at = x->w->sources[p->source]->at;
+  StcPlan *q = part->plan;
+  int field = stc_program_find_field(q->program, x->job->program->declared[at.field].name);
+  bool whole = at.component < 0 && p->ncomponents == p->info->ncomponents;
+  int component = at.component >= 0 ? at.component : p->first;
+  *v = (Stored){0};
+  StcStatus s = whole ? stc_plan_field(q, field, &v->info) : stc_plan_component(q, field, component, &v->info);
+  if (s)
+    return s;
+  Part here = part_here(p, &v->info);
+  bool same = p->from == p->type || p->from == STC_BOOL;
+  v->raw = malloc((size_t)v->info.bytes + 1);
+  v->room = same ? NULL : malloc(here.bytes + 1);
+  if (!v->raw || (!same && !v->room))
+    return computer_no_room(x->job->c->context, "a copy of", v->info.name, (double)v->info.bytes);
+  s = whole ? stc_plan_get(q, field, v->raw, (size_t)v->info.bytes)
+            : stc_plan_get_component(q, field, component, v->raw, (size_t)v->info.bytes);
+  if (s)
+    return s;
+  v->values = part_values(&here, (const void *const *)&v->raw, v->room);
+  Look4Nan l = {v, x->nan_here[array]};
+  if (x->nan_array < 0)
+    part_each(x->job->plan, part, at.field, false, look_at_run, &l);
+  x->nan_here[array] = l.first;
+  return STC_OK;
+}
+
+void stored_free(Stored *v) {
+  free(v->raw);
+  free(v->room);
+}
+
+/* All ranks: notes the first NaN of the step, if there was none before. */
+static void note_nan(Joint *x, int64_t step) {
+  Net *net = x->job->net;
+  if (x->nan_array >= 0)
+    return;
+  for (int i = 0; i < x->narrays; i++) {
+    int64_t all[net->size];
+    net->gather(net, &x->nan_here[i], sizeof x->nan_here[i], all);
+    x->nan_here[i] = -1;
+    for (int r = 0; r < net->size && (x->nan_array < 0 || x->nan_array == i); r++)
+      if (all[r] >= 0 && (x->nan_array < 0 || all[r] < x->nan_point)) {
+        x->nan_array = i;
+        x->nan_point = all[r];
+        x->nan_step = step;
+      }
+  }
+}
+
+bool joint_warn_of_nan(const Joint *x) {
+  if (x->nan_array >= 0)
+    nan_warn(x->job->c->context, x->parts[x->nan_array].info, x->nan_point, x->nan_step);
+  return x->nan_array >= 0;
+}
+
+/* ---------------------------------------------------------------- values to their places */
+
+/* Reports that the file of the step cannot be written. */
+static StcStatus no_write(const Joint *x) {
+  context_error(x->job->c->context, "cannot write %s: %s", x->file.name, strerror(errno));
+  return STC_IO;
+}
+
+/* The piece that has byte `at` of the array. */
+static int64_t piece_at(const Pieces *p, int64_t at) {
+  int64_t lo = 0, hi = p->n - 1;
+  while (lo < hi) {
+    int64_t middle = (lo + hi + 1) / 2;
+    if (p->begin[middle] <= at)
+      lo = middle;
+    else
+      hi = middle - 1;
+  }
+  return lo;
+}
+
+/* Values on their way to a file as they are (part_each). */
+typedef struct Putting {
+  const Pieces *pieces;
+  const char *values;
+  int64_t unit;
+  int fd;
+} Putting;
+
+static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
+  const Putting *p = user;
+  const Pieces *q = p->pieces;
+  const char *values = p->values + from * p->unit;
+  int64_t at = to * p->unit, end = at + n * p->unit;
+  for (int64_t k = piece_at(q, at), bytes; at < end; k++, at += bytes, values += bytes) {
+    bytes = (end < q->begin[k + 1] ? end : q->begin[k + 1]) - at;
+    if (!file_write_at(p->fd, values, bytes, q->place[k] + at - q->begin[k]))
+      return STC_IO;
+  }
+  return STC_OK;
+}
+
+/* Writes what the parts of this rank own of an array that is written as it is. */
+static StcStatus put_array(Joint *x, int array, int fd) {
+  const Split *split = x->job->plan->split;
+  int field = x->w->sources[x->parts[array].source]->at.field;
+  StcStatus s = STC_OK;
+  for (int i = split->begin; i < split->end && !s; i++) {
+    Stored v;
+    s = stored_get(x, &split->part[i], array, &v);
+    Putting p = {&x->pieces[array], v.values, joint_unit(&x->parts[array]), fd};
+    if (!s && part_each(x->job->plan, &split->part[i], field, false, put_run, &p))
+      s = no_write(x);
+    stored_free(&v);
+  }
+  return s;
+}
+
+/* Writes the pieces that this rank has pressed to their places. */
+static StcStatus put_pressed(const Joint *x, int array, int fd) {
+  const Net *net = x->job->net;
+  const Pieces *p = &x->pieces[array];
+  int64_t first = joint_first(net, p->n, net->rank), end = joint_first(net, p->n, net->rank + 1);
+  for (int64_t k = first; k < end; k++)
+    if (!file_write_at(fd, p->mine[k - first].bytes, (int64_t)p->size[k], p->place[k]))
+      return no_write(x);
+  return STC_OK;
+}
+
+/* ---------------------------------------------------------------- a step */
+
+/* What of a step is done on rank 0 with the arena guarded. */
+typedef struct Turn {
+  Joint *x;
+  int64_t step;
+  StcStatus s;
+  int array;
+  int64_t piece;
+  const void *bytes;
+  size_t n;
+} Turn;
+
+static StcStatus begin_guarded(void *arg) {
+  const Turn *t = arg;
+  Joint *x = t->x;
+  const char *path = path_of_step(x->w->w.arena, x->w->path, t->step);
+  snprintf(x->file.name, sizeof x->file.name, "%s", path);
+  return x->w->format->joint->begin(x, path, t->step);
+}
+
+static StcStatus take_guarded(void *arg) {
+  const Turn *t = arg;
+  return t->x->w->format->joint->take(t->x, t->array, t->piece, t->bytes, t->n);
+}
+
+static StcStatus end_guarded(void *arg) {
+  const Turn *t = arg;
+  return t->x->w->format->joint->end(t->x, t->step, t->s);
+}
+
+/* Rank 0 gets the pressed pieces of an array, which have no place, and writes them. With a status, too, they are sent.
+ */
+static StcStatus send_pressed(Joint *x, int array, StcStatus s) {
+  Net *net = x->job->net;
+  const Pieces *p = &x->pieces[array];
+  int64_t first = joint_first(net, p->n, net->rank), end = joint_first(net, p->n, net->rank + 1);
+  for (int64_t k = first; k < end && net->rank; k++)
+    net_message(net, 0, true, p->mine[k - first].bytes, p->size[k]);
+  for (int r = 0; r < net->size && !net->rank; r++)
+    for (int64_t k = joint_first(net, p->n, r); k < joint_first(net, p->n, r + 1); k++) {
+      void *bytes = r ? malloc(p->size[k] + 1) : p->mine[k].bytes;
+      if (!bytes)
+        split_die(x->job->plan, x->parts[array].name, (double)p->size[k]);
+      if (r)
+        net_message(net, r, false, bytes, p->size[k]);
+      Turn t = {.x = x, .array = array, .piece = k, .bytes = bytes, .n = p->size[k]};
+      if (!s)
+        s = workspace_guard(&x->w->w, take_guarded, &t);
+      if (r)
+        free(bytes);
+    }
+  return s;
+}
+
+/* Has rank 0 make room for the step, and tells all where. */
+static StcStatus begin_step(Joint *x, int64_t step) {
+  Net *net = x->job->net;
+  Turn t = {.x = x, .step = step};
+  x->file = (SharedFile){0};
+  x->fd = -1;
+  x->temporary = NULL;
+  StcStatus s = net_agree(net, net->rank ? STC_OK : workspace_guard(&x->w->w, begin_guarded, &t), &(int){0});
+  if (s)
+    return s;
+  if (x->fd >= 0)
+    shared_file(&x->file, x->fd, x->temporary);
+  net->broadcast(net, &x->file, sizeof x->file, 0);
+  for (int i = 0; i < x->narrays; i++)
+    net->broadcast(net, x->pieces[i].place, (size_t)x->pieces[i].n * sizeof *x->pieces[i].place, 0);
+  return s;
+}
+
+/* Is an array written by offsets? */
+static bool has_places(const Pieces *p) { return p->n == 0 || p->place[0] >= 0; }
+
+/* Writes all arrays. */
+static StcStatus put_arrays(Joint *x) {
+  bool placed = false;
+  for (int i = 0; i < x->narrays; i++)
+    placed |= has_places(&x->pieces[i]);
+  int fd = placed ? shared_open(&x->file, x->job->net) : -1;
+  StcStatus s = placed && fd < 0 ? no_write(x) : STC_OK;
+  for (int i = 0; i < x->narrays; i++) {
+    const Pieces *p = &x->pieces[i];
+    if (!has_places(p))
+      s = send_pressed(x, i, s);
+    else if (!s)
+      s = p->pressed ? put_pressed(x, i, fd) : put_array(x, i, fd);
+  }
+  if (fd >= 0 && close(fd) && !s)
+    s = no_write(x);
+  return net_agree(x->job->net, s, &(int){0});
+}
+
+/* Frees what was pressed. */
+static void forget_pressed(Joint *x) {
+  const Net *net = x->job->net;
+  for (int i = 0; i < x->narrays; i++) {
+    Pieces *p = &x->pieces[i];
+    int64_t n = joint_first(net, p->n, net->rank + 1) - joint_first(net, p->n, net->rank);
+    for (int64_t k = 0; k < n && p->mine; k++)
+      free(p->mine[k].bytes);
+    free(p->mine);
+    p->mine = NULL;
+  }
+}
+
+/* The last of a writer that has failed, on rank 0: what it has begun is removed. */
+static void give_up(Joint *x) {
+  Writer *w = x->w;
+  w->failed = true;
+  if (w->opened && w->format->abort)
+    w->format->abort(w);
+  w->opened = false;
+}
+
+StcStatus joint_step(Joint *x, int64_t step) {
+  Net *net = x->job->net;
+  StcStatus s = STC_OK;
+  for (int i = 0; i < x->narrays && !s; i++)
+    if (x->pieces[i].pressed)
+      s = joint_press(x, i);
+  if (!s && !(s = begin_step(x, step))) {
+    s = put_arrays(x);
+    Turn t = {.x = x, .step = step, .s = s};
+    if (net->rank == 0)
+      s = workspace_guard(&x->w->w, end_guarded, &t);
+    s = net_agree(net, s, &(int){0});
+  }
+  forget_pressed(x);
+  if (!s)
+    note_nan(x, step);
+  if (s && net->rank == 0)
+    give_up(x);
+  return s;
+}
+
+/* ---------------------------------------------------------------- opening and closing */
+
+StcStatus joint_can(const Job *j, Writer *w, bool *can, bool *named) {
+  Net *net = j->net;
+  *named = false;
+  *can = w->format->joint && !path_is_special(w->path) && (net->size > 1 || !w->format->open);
+  net->broadcast(net, can, sizeof *can, 0);
+  if (!*can)
+    return STC_OK;
+  StcStatus s = shared_reach(j, w->path, can, named);
+  if (!s && !*can)
+    context_remark(j->c->context,
+                   "files: %s is written by rank 0 alone: not all ranks find a file that it makes in this folder",
+                   w->path);
+  return s;
+}
+
+Pieces *joint_pieces(Joint *x, int array, int64_t n) {
+  Pieces *p = &x->pieces[array];
+  Arena *a = x->w->w.arena;
+  p->n = n;
+  p->begin = ARENA_ARRAY(a, int64_t, n + 1);
+  p->place = ARENA_ARRAY(a, int64_t, n + 1);
+  p->size = ARENA_ARRAY(a, uint64_t, n + 1);
+  p->begin[n] = (int64_t)x->parts[array].bytes;
+  for (int64_t k = 0; k < n; k++)
+    p->place[k] = -1;
+  return p;
+}
+
+/* The writer's arrays, and on rank 0 its format opened, and their pieces. */
+static StcStatus open_guarded(void *arg) {
+  Joint *x = arg;
+  Writer *w = x->w;
+  const JointFormat *f = w->format->joint;
+  x->narrays = (f->arrays ? f->arrays : writer_parts)(w, &x->parts);
+  x->pieces = ARENA_ARRAY(w->w.arena, Pieces, x->narrays + 1);
+  x->nan_here = ARENA_ARRAY(w->w.arena, int64_t, x->narrays + 1);
+  memset(x->pieces, 0, (size_t)(x->narrays + 1) * sizeof *x->pieces);
+  for (int i = 0; i < x->narrays; i++)
+    x->nan_here[i] = -1;
+  if (x->job->net->rank)
+    return STC_OK;
+  StcStatus s = w->format->open ? w->format->open(w) : STC_OK;
+  w->opened = !s;
+  return s ? s : f->lay(x);
+}
+
+/* Room for the pieces of other ranks than 0, whose numbers are known. */
+static StcStatus make_pieces(void *arg) {
+  Joint *x = arg;
+  for (int i = 0; i < x->narrays && x->job->net->rank; i++)
+    joint_pieces(x, i, x->pieces[i].n);
+  return STC_OK;
+}
+
+/* Tells all ranks of the pieces that rank 0 has found. */
+static StcStatus tell_pieces(Joint *x) {
+  Net *net = x->job->net;
+  for (int i = 0; i < x->narrays; i++) {
+    struct {
+      int64_t n;
+      bool pressed;
+      Pressing how;
+    } told = {x->pieces[i].n, x->pieces[i].pressed, x->pieces[i].how};
+    net->broadcast(net, &told, sizeof told, 0);
+    x->pieces[i].n = told.n;
+    x->pieces[i].pressed = told.pressed;
+    x->pieces[i].how = told.how;
+  }
+  StcStatus s = net_agree(net, workspace_guard(&x->w->w, make_pieces, x), &(int){0});
+  for (int i = 0; i < x->narrays && !s; i++)
+    net->broadcast(net, x->pieces[i].begin, (size_t)(x->pieces[i].n + 1) * sizeof *x->pieces[i].begin, 0);
+  return s;
+}
+
+StcStatus joint_open(const Job *j, Writer *w, bool named, int threads) {
+  StcStatus s = STC_OK;
+  w->context = j->c->context;
+  w->joint = ARENA_NEW(j->c->arena, Joint);
+  *w->joint = (Joint){.job = j, .w = w, .named = named, .threads = threads, .nan_array = -1};
+  if (!workspace_open(&w->w, w->context, NULL))
+    s = (context_error(w->context, "out of memory"), STC_MEMORY);
+  else
+    s = workspace_guard(&w->w, open_guarded, w->joint);
+  s = net_agree(j->net, s, &(int){0});
+  return s ? s : tell_pieces(w->joint);
+}
+
+static StcStatus close_guarded(void *arg) { return ((Writer *)arg)->format->close(arg); }
+
+StcStatus joint_close(Joint *x) {
+  Writer *w = x->w;
+  StcStatus s = STC_OK;
+  if (w->opened && !w->steps && w->from < 0)
+    give_up(x);
+  else if (w->opened && w->format->close)
+    s = workspace_guard(&w->w, close_guarded, w);
+  if (s)
+    give_up(x);
+  workspace_close(&w->w);
+  return s;
+}
