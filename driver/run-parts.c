@@ -1,5 +1,6 @@
 /* driver/run-parts.c: `stc run` on several ranks none of which has the whole grid: fields in, part by part. Each rank
- * reads what its parts have of a file, ghost cells too. How they go out: data/joint.h. */
+ * reads what its parts have of a file, ghost cells too; what can be read but once rank 0 reads, and sends on block by
+ * block. How they go out: data/joint.h. */
 #include "driver/data/writer.h"
 #include "driver/split/split.h"
 
@@ -9,14 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-bool job_is_lean(const Job *j) {
-  const Command *c = j->c;
-  bool lean = j->net;
-  for (int i = 0; i < c->nin; i++)
-    lean = lean && !(is_file(c->in[i].value) && path_is_special(c->in[i].value));
-  return lean;
-}
 
 /* Type and shape of a place in `plan`, of a field of that name. */
 static StcStatus place_of(StcPlan *plan, const char *name, int component, int *field, StcFieldInfo *f) {
@@ -89,6 +82,123 @@ static char *read_picture(const Job *j, const char *path, const char *what, cons
   return data;
 }
 
+/* ---------------------------------------------------------------- in, from a pipe */
+
+/* Bytes of a block of a stream. */
+enum { STREAM_BLOCK = 1 << 24 };
+
+/* A field that comes in one stream: `points` points of `size` bytes, of which number first .. end - 1 are in `block`.
+ * from: on rank 0. memory: by part of this rank, what it has of the field (malloc); now: that of one of them. */
+typedef struct Stream {
+  FILE *from;
+  int64_t points, size, first, end, got;
+  char *block, **memory, *now;
+} Stream;
+
+/* Takes what a part has of the block (part_each). */
+static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
+  const Stream *x = user;
+  int64_t lo = from > x->first ? from : x->first, hi = from + n < x->end ? from + n : x->end;
+  if (lo < hi)
+    memcpy(x->now + (to + lo - from) * x->size, x->block + (lo - x->first) * x->size, (size_t)((hi - lo) * x->size));
+  return STC_OK;
+}
+
+/* Memory for it, and on rank 0 the file. */
+static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
+  const Split *split = j->plan->split;
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  int64_t block = STREAM_BLOCK / x->size + 1;
+  x->block = malloc((size_t)((x->points < block ? x->points : block) * x->size) + 1);
+  x->memory = calloc((size_t)(split->end - split->begin) + 1, sizeof *x->memory);
+  bool ok = x->block && x->memory;
+  for (int i = split->begin; i < split->end && ok; i++) {
+    StcFieldInfo f;
+    int field;
+    StcStatus s = place_of(split->part[i].plan, j->program->declared[at.field].name, at.component, &field, &f);
+    if (s)
+      return s;
+    ok = (x->memory[i - split->begin] = calloc((size_t)f.bytes + 1, 1)) != NULL;
+  }
+  if (!ok)
+    return computer_no_room(j->c->context, "the values of", whole->name, (double)whole->bytes);
+  if (j->net->rank)
+    return STC_OK;
+  context_remark(j->c->context, "read: %s, for %s", o->value, what);
+  x->from = npy_stream(j->c->context, o->value, what, whole);
+  return x->from ? STC_OK : STC_INPUT;
+}
+
+/* Reads all blocks on rank 0, and has all take of them what they have. All ranks call it. */
+static StcStatus read_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
+  const Split *split = j->plan->split;
+  Net *net = j->net;
+  int64_t most = STREAM_BLOCK / x->size + 1;
+  bool more = true;
+  for (x->first = 0; x->first < x->points && more; x->first = x->end) {
+    x->end = x->points - x->first < most ? x->points : x->first + most;
+    size_t bytes = (size_t)((x->end - x->first) * x->size), got = net->rank ? 0 : fread(x->block, 1, bytes, x->from);
+    x->got += (int64_t)got;
+    more = got == bytes;
+    net->broadcast(net, &more, sizeof more, 0);
+    if (more)
+      net->broadcast(net, x->block, bytes, 0);
+    for (int i = split->begin; i < split->end && more; i++) {
+      x->now = x->memory[i - split->begin];
+      part_each(j->plan, &split->part[i], at.field, true, take_block, x);
+    }
+  }
+  return net->rank ? STC_OK : npy_stream_end(j->c->context, o->value, whole, x->from, x->got);
+}
+
+/* Gives what was read to the parts. */
+static StcStatus set_parts(const Job *j, Place at, const Stream *x) {
+  const Split *split = j->plan->split;
+  StcStatus s = STC_OK;
+  for (int i = split->begin; i < split->end && !s; i++) {
+    StcPlan *q = split->part[i].plan;
+    char *memory = x->memory[i - split->begin];
+    StcFieldInfo f;
+    int field;
+    s = place_of(q, j->program->declared[at.field].name, at.component, &field, &f);
+    if (s)
+      return s;
+    npy_bools(&f, memory);
+    s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, memory, (size_t)f.bytes)
+                          : stc_plan_set(q, field, memory, (size_t)f.bytes);
+  }
+  return s;
+}
+
+/* Carries out one --in that can be read but once. All ranks call it. */
+static StcStatus give_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
+  Net *net = j->net;
+  Stream x = {.size = point_bytes(j->plan, at)};
+  x.points = whole->bytes / x.size;
+  StcStatus s = net_agree(net, open_stream(j, o, at, whole, &x), &(int){0});
+  if (!s)
+    s = net_agree(net, read_stream(j, o, at, whole, &x), &(int){0});
+  else if (x.from)
+    fclose(x.from);
+  if (!s)
+    s = set_parts(j, at, &x);
+  for (int i = 0; x.memory && i < j->plan->split->end - j->plan->split->begin; i++)
+    free(x.memory[i]);
+  free(x.memory);
+  free(x.block);
+  plan_mark_given(j->plan, at.field, at.component);
+  return s;
+}
+
+/* Is the value of --in, on rank 0, something that can be read but once? All ranks call it. */
+static bool is_stream(const Job *j, const FieldOption *o) {
+  bool stream = is_file(o->value) && path_is_special(o->value);
+  j->net->broadcast(j->net, &stream, sizeof stream, 0);
+  return stream;
+}
+
+/* ---------------------------------------------------------------- in, whatever it is */
+
 /* Carries out one --in for a place on all parts of this rank. */
 static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   StcPlan *p = j->plan;
@@ -98,6 +208,8 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   StcStatus s = place_of(p, j->program->declared[at.field].name, at.component, &field, &whole);
   if (s)
     return s;
+  if (is_stream(j, o))
+    return give_stream(j, o, at, &whole);
   PartSource from = {.file = {.fd = -1, .size = point_bytes(p, at)}, .whole = &whole};
   const char *what = arena_printf(j->c->arena, "field %s", whole.name);
   char *picture = NULL;
@@ -120,11 +232,17 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
   return s;
 }
 
-/* Carries out --in for a launch-time array, which every part has as a whole. */
+/* Carries out --in for a launch-time array, which every part has as a whole; from a stream by way of rank 0. */
 static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
+  Net *net = j->net;
   StcFieldInfo f;
   void *data = NULL;
-  StcStatus s = give_array(j, j->plan, o, array, &f, &data);
+  bool stream = is_stream(j, o);
+  StcStatus s = stream && net->rank ? stc_plan_array(j->plan, array, &f) : give_array(j, j->plan, o, array, &f, &data);
+  if (!s && !data && !(data = malloc((size_t)f.bytes + 1)))
+    s = computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
+  if (stream && !(s = net_agree(net, s, &(int){0})))
+    net->broadcast(net, data, (size_t)f.bytes, 0);
   if (!s)
     s = stc_plan_set_array(j->plan, array, data, (size_t)f.bytes);
   free(data);
@@ -132,8 +250,7 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
 }
 
 /* Carries out one --in; components by themselves where the values are no file's. */
-static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
-  (void)plan;
+static StcStatus give_one(const Job *j, const FieldOption *o, Place at) {
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
   if (!d)
     return give_arrays(j, o, at.array);
@@ -143,6 +260,12 @@ static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place a
   for (int c = 0; c < d->ncomponents && !s; c++)
     s = give_place(j, o, (Place){at.field, c, -1});
   return s;
+}
+
+/* The same, until all ranks are done: what one reads next the others may wait for. */
+static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, Place at) {
+  (void)plan;
+  return net_agree(j->net, give_one(j, o, at), &(int){0});
 }
 
 StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, give); }

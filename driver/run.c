@@ -239,8 +239,7 @@ static StcStatus prepare_job(Job *j, const char *device) {
 /* The plan. */
 static StcStatus make_plan(Job *j, const char *device) {
   const Command *c = j->c;
-  StcStatus s =
-      plan_new_split(j->program, j->net, device, c->split, job_is_lean(j) ? LEAN_MAY : LEAN_NEVER, 0, NULL, &j->plan);
+  StcStatus s = plan_new_split(j->program, j->net, device, c->split, j->net ? LEAN_MAY : LEAN_NEVER, 0, NULL, &j->plan);
   if (s && j->tuned)
     context_error(c->context, "the schedule is from %s; --no-tune-db does without it", j->tuned);
   if (!s)

@@ -64,8 +64,6 @@ StcStatus ranks_same_program(Job *j);
 bool job_leads(const Job *j);
 /* The same status on all ranks. */
 StcStatus job_agree(Job *j, StcStatus s);
-/* Does nothing that was asked for need the whole grid in one place, as far as options go? */
-bool job_is_lean(const Job *j);
 /* run-parts.c, where no rank has the whole grid: carries out all --in on the parts of this rank. All ranks call it. */
 StcStatus give_parts(const Job *j);
 /* The end on all ranks, with the message of the one that failed. */

@@ -12,6 +12,10 @@ StcStatus npy_write(StcContext *c, const char *path, const StcFieldInfo *f, cons
  * begin. A piece of bools is brought in order by npy_bools, as part of a field of its own. -1 after a message. */
 int npy_open(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, int64_t *at);
 void npy_bools(const StcFieldInfo *f, void *data);
+/* The same of one that can be read but once, from its beginning on, such as a pipe; NULL after a message.
+ * npy_stream_end closes it: were the `got` bytes of elements that were read all, and nothing is behind them? */
+FILE *npy_stream(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
+StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, int64_t got);
 /* Creates one whose elements others write: the header is there, and room on the disk. *at: where the elements begin.
  * shared: processes of other machines must find it, under out->temporary. */
 bool npy_create(StcContext *c, const char *path, const StcFieldInfo *f, bool shared, OutFile *out, int64_t *at);

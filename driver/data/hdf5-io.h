@@ -53,8 +53,12 @@ bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values)
 void chunks_lay(const Dataset *a, Joint *x, int array);
 bool chunks_place(hid_t file, const Dataset *a, int64_t at, Pieces *p);
 bool chunks_take(const Dataset *a, int64_t at, int64_t piece, const void *values);
-/* hdf5-places.c: has a file be opened so that others can write chunks of it. Has the library believe that it has
- * written a chunk of `size` bytes, and says where in the file it is to be; any: memory as large. */
+
+/* ---------------------------------------------------------------- chunks that others write: hdf5-places.c */
+
+/* Has a file be opened so that others can write chunks of it; false: the library looks places up, which takes long.
+ * Has the library believe that it has written a chunk of `size` bytes, and says where in the file it is to be; any:
+ * memory as large. */
 bool hdf5_open_for_others(hid_t access);
 bool hdf5_place_chunk(hid_t set, const hsize_t *offset, size_t size, const void *any, int64_t *at);
 

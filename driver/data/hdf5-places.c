@@ -27,7 +27,7 @@ static herr_t write_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at
 static hid_t make_driver(void) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   bool ok = H5Pset_fapl_sec2(access) >= 0;
-  H5FD_t *file = ok ? H5FDopen("/dev/null", H5F_ACC_RDWR, access, HADDR_MAX) : NULL;
+  H5FD_t *file = ok ? H5FDopen("/dev/null", H5F_ACC_RDWR, access, HADDR_UNDEF) : NULL;
   H5Pclose(access);
   if (!file)
     return -1;

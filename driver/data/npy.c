@@ -341,20 +341,41 @@ StcStatus npy_check(StcContext *c, const char *path, const char *what, const Stc
   return npy_read(c, path, what, f, NULL);
 }
 
-StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
+/* Opens the file, whose header must be the field's; NULL after a message, with *s. */
+static FILE *open_elements(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, StcStatus *s) {
   FILE *from = fopen(path, "rb");
+  *s = from ? STC_OK : STC_IO;
   if (!from)
-    return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), STC_IO;
+    return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), NULL;
   NpyHeader *h = calloc(1, sizeof *h);
   const char *wrong = h ? read_header(from, h) : "there is no memory for its header";
-  StcStatus s = STC_OK;
   if (wrong)
-    s = (context_error(c, "%s: %s", path, wrong), h ? STC_INPUT : STC_MEMORY);
-  if (!s)
-    s = check_header(c, path, what, f, h);
-  if (!s)
-    s = read_elements(c, path, f, from, data);
+    *s = (context_error(c, "%s: %s", path, wrong), h ? STC_INPUT : STC_MEMORY);
+  if (!*s)
+    *s = check_header(c, path, what, f, h);
   free(h);
+  if (!*s)
+    return from;
+  fclose(from);
+  return NULL;
+}
+
+StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
+  StcStatus s;
+  FILE *from = open_elements(c, path, what, f, &s);
+  if (!from)
+    return s;
+  s = read_elements(c, path, f, from, data);
+  fclose(from);
+  return s;
+}
+
+FILE *npy_stream(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
+  return open_elements(c, path, what, f, &(StcStatus){STC_OK});
+}
+
+StcStatus npy_stream_end(StcContext *c, const char *path, const StcFieldInfo *f, FILE *from, int64_t got) {
+  StcStatus s = check_length(c, path, f, got, got == f->bytes && fgetc(from) != EOF);
   fclose(from);
   return s;
 }

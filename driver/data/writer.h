@@ -6,7 +6,7 @@
  *   picture.c   what a picture shows, in which colours    film.c  .apng: pictures of all steps in a file
  *   movie.c     .mp4: the same, made by ffmpeg
  *   hdf5.c      .h5, .nc: all steps in a file             xdmf.c  the XML beside an .h5 that ParaView reads
- *   hdf5-chunks.c  a step's values as chunks, compressed
+ *   hdf5-chunks.c  a step's values as chunks, compressed  hdf5-places.c  where the library would put them
  *   hdf5-io.h   what the files that use HDF5 share        hdf5-io.c
  *   checkpoint.c  all that a run needs to go on           restart.c  going on from it
  *   checkpoint-parts.c  the same on ranks that have parts
