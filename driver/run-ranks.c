@@ -115,6 +115,45 @@ static StcStatus join(Job *j) {
   return net_open(j->c->context, j->c->mpi && j->c->mpi[0] ? j->c->mpi : NULL, NULL, &j->net);
 }
 
+/* All of the standard input (malloc), *size bytes. NULL: there is no memory for it. */
+static char *standard_input(size_t *size) {
+  char *text = NULL, chunk[4096];
+  FILE *to = open_memstream(&text, size);
+  for (ssize_t n; to && (n = read(STDIN_FILENO, chunk, sizeof chunk)) > 0;)
+    fwrite(chunk, 1, (size_t)n, to);
+  if (to)
+    fclose(to);
+  return text;
+}
+
+/* Has the standard input of this process be the file `from`, from its begin. */
+static bool take_input(FILE *from) {
+  return from && fflush(from) == 0 && fseek(from, 0, SEEK_SET) == 0 && dup2(fileno(from), STDIN_FILENO) >= 0;
+}
+
+/* Gives all ranks the standard input of rank 0, where the program is to be read from it: launchers give it to that one
+ * alone. */
+static StcStatus share_program(const Job *j) {
+  Net *net = j->net;
+  size_t size = 0;
+  char *text = net->rank ? NULL : standard_input(&size);
+  net->broadcast(net, &size, sizeof size, 0);
+  text = net->rank ? malloc(size + 1) : text;
+  FILE *file = tmpfile();
+  bool good = text && file;
+  StcStatus s = ranks_agree(j->c->context, net, good ? STC_OK : STC_MEMORY);
+  if (!s) {
+    net->broadcast(net, text, size, 0);
+    good = fwrite(text, 1, size, file) == size && take_input(file);
+  }
+  if (!good)
+    context_error(j->c->context, "rank %d: no memory for the program, or no place for a temporary file", net->rank);
+  if (file)
+    fclose(file);
+  free(text);
+  return ranks_agree(j->c->context, net, good ? STC_OK : STC_IO);
+}
+
 StcStatus ranks_join(Job *j) {
   size_t size;
   if (!has_ranks(j->c))
@@ -134,7 +173,7 @@ StcStatus ranks_join(Job *j) {
   if (!s)
     s = check_same(j, "other options", text, size);
   free(text);
-  return s;
+  return s || strcmp(j->c->file, "-") != 0 || j->net->size == 1 ? s : share_program(j);
 }
 
 StcStatus ranks_same_program(Job *j) {
