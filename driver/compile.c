@@ -524,6 +524,8 @@ typedef struct EmitArgs {
 static StcStatus emit_guarded(void *arg) {
   EmitArgs *e = arg;
   StcProgram *p = e->p;
+  if ((unsigned)e->what > STC_EMIT_OBJ)
+    return context_error(p->w.context, "there is nothing number %d to emit", (int)e->what), STC_USAGE;
   bool ok = p->bytes[e->what] != NULL;
   if (!ok)
     switch (e->what) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* A page of the large kind. Scratch from a half of it on gets whole ones: pages lie in memory as they like, and those
  * of the small kind then share sets of the second-level cache that others leave alone. */
@@ -98,6 +99,7 @@ bool host_pool_start(HostPool *p, int threads, size_t scratch_size) {
   pthread_cond_init(&p->wake, NULL);
   pthread_cond_init(&p->done, NULL);
   p->scratch_size = scratch_size;
+  p->process = getpid();
   p->workers = calloc((size_t)threads, sizeof *p->workers);
   p->shares = aligned_alloc(_Alignof(HostShare), (size_t)threads * sizeof *p->shares);
   if (!p->workers || !p->shares || !worker_new(p, 0, threads))
@@ -113,7 +115,31 @@ bool host_pool_start(HostPool *p, int threads, size_t scratch_size) {
   return true;
 }
 
+/* Starts the threads anew in a process that fork has made of the pool's, where only the caller's thread lives on: else
+ * it would wait for the others for ever. Those that the system has no room for are left out. */
+static void follow_fork(HostPool *p) {
+  int before = p->nworkers;
+  if (p->process == getpid())
+    return;
+  p->process = getpid();
+  pthread_mutex_init(&p->lock, NULL);
+  pthread_cond_init(&p->wake, NULL);
+  pthread_cond_init(&p->done, NULL);
+  p->generation = 0;
+  p->busy = p->nworkers = 0;
+  for (int i = 1; i <= before; i++) {
+    HostWorker *w = &p->workers[i];
+    if (p->nworkers == i - 1 && pthread_create(&w->thread, NULL, worker_main, w) == 0) {
+      p->nworkers++;
+    } else {
+      free(w->scratch);
+      w->scratch = NULL;
+    }
+  }
+}
+
 void host_pool_stop(HostPool *p) {
+  follow_fork(p);
   pthread_mutex_lock(&p->lock);
   p->quit = true;
   pthread_cond_broadcast(&p->wake);
@@ -172,6 +198,7 @@ static void run_dealt(HostPool *p, bool alone) {
 }
 
 void host_pool_run(HostPool *p, HostKernelFn fn, void **args, int rank, const int64_t *blocks) {
+  follow_fork(p);
   p->fn = fn;
   p->args = args;
   p->rank = rank;
@@ -185,6 +212,7 @@ void host_pool_run(HostPool *p, HostKernelFn fn, void **args, int rank, const in
 }
 
 void host_pool_each(HostPool *p, HostKernelFn fn, void **args) {
+  follow_fork(p);
   p->fn = fn;
   p->args = args;
   p->rank = 1;

@@ -52,8 +52,9 @@ typedef struct HostWorker {
 } HostWorker;
 
 /* The pool. A launch is a generation: the main thread fills in `fn` and what follows, raises `generation`, works along
- * and waits until `busy` is 0. each: a thread runs its own share alone. */
+ * and waits until `busy` is 0. each: a thread runs its own share alone. process: the one that the threads are in. */
 struct HostPool {
+  pid_t process;
   int nworkers; /* without the main thread, which is workers[0] */
   HostWorker *workers;
   HostShare *shares;

@@ -96,6 +96,9 @@ static void test_program(void **state) {
   assert_int_equal(stc_program_emit(p, STC_EMIT_SIR, &bytes, &size), STC_OK);
   assert_int_equal(strlen(bytes), size);
   assert_non_null(strstr(bytes, "stencil module \"prog\""));
+  assert_int_equal(stc_program_emit(p, (StcEmit)99, &bytes, &size), STC_USAGE);
+  assert_null(bytes);
+  assert_int_equal(stc_program_emit(p, (StcEmit)-1, &bytes, NULL), STC_USAGE);
   stc_program_free(p);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROWS = 7, COLUMNS = 13, THREADS = 5 };
@@ -67,6 +68,31 @@ static void each_runs_its_own(void **state) {
       assert_ptr_equal(ran[i], p.workers[i].scratch);
   }
   assert_int_equal((uintptr_t)ran[0] % (1 << 21), 0);
+  host_pool_stop(&p);
+}
+
+/* In a process that fork has made, whose threads are all but one gone, the pool works, too, and ends. */
+static void works_behind_fork(void **state) {
+  HostPool p = {0};
+  char *ran[THREADS] = {0};
+  int answer = 1;
+  (void)state;
+  assert_true(host_pool_start(&p, THREADS, 4096));
+  host_pool_each(&p, note_share, (void *[]){ran});
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    memset(ran, 0, sizeof ran);
+    host_pool_each(&p, note_share, (void *[]){ran});
+    bool all = true;
+    for (int i = 0; i < THREADS; i++)
+      all = all && ran[i] == p.workers[i].scratch;
+    host_pool_stop(&p);
+    _exit(all ? 0 : 2);
+  }
+  assert_int_equal(waitpid(child, &answer, 0), child);
+  assert_int_equal(answer, 0);
+  host_pool_each(&p, note_share, (void *[]){ran});
   host_pool_stop(&p);
 }
 
@@ -156,8 +182,8 @@ static void unknown_is_one_node(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_all_tiles), cmocka_unit_test(each_runs_its_own),
-                                     cmocka_unit_test(few_tiles), cmocka_unit_test(nodes_are_read),
-                                     cmocka_unit_test(unknown_is_one_node)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_all_tiles),    cmocka_unit_test(each_runs_its_own),
+                                     cmocka_unit_test(works_behind_fork), cmocka_unit_test(few_tiles),
+                                     cmocka_unit_test(nodes_are_read),    cmocka_unit_test(unknown_is_one_node)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
