@@ -2,6 +2,7 @@
 #include "driver/options.h"
 #include "driver/split/split.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +75,18 @@ static StcStatus parse_and_run(void *arg) {
   return s ? s : command(&m->c);
 }
 
+/* Opens what of the standard input and outputs the caller has closed (`2>&-`): else the first file that is written
+ * would get its number, and messages among its bytes. Opened the wrong way round, so that reading and writing them
+ * fail. */
+static void open_standard_files(void) {
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+      return;
+}
+
 int stc_main(int argc, char **argv) {
   Workspace w;
+  open_standard_files();
   StcContext *context = context_of_command(NULL);
   if (!context || !workspace_open(&w, context, NULL))
     return fputs("stc: out of memory\n", stderr), STC_MEMORY;
