@@ -449,14 +449,24 @@ typedef struct Widest {
 /* Notes how much `op` moves (a block_walk callback). */
 static void note_width(void *user, Op *op) {
   Widest *w = user;
+  if (op_buffer_read(op) != w->buffer && op_buffer_written(op) != w->buffer)
+    return;
   int n = op_info[op->code].form == FORM_BULK ? VECTOR_BYTES : op_elements(op);
-  if ((op_buffer_read(op) == w->buffer || op_buffer_written(op) == w->buffer) && n > w->elements)
-    w->elements = n;
+  w->elements = n > w->elements ? n : w->elements;
+}
+
+/* Is buffer `b` among the arguments of `k`? */
+static bool takes_buffer(const Kernel *k, int b) {
+  bool any = false;
+  for (int i = 0; i < k->nargs && !any; i++)
+    any = k->args[i].kind == KARG_BUFFER && k->args[i].index == b;
+  return any;
 }
 
 int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer) {
   Widest w = {buffer, 1};
-  block_walk(k->body, note_width, &w);
+  if (takes_buffer(k, buffer))
+    block_walk(k->body, note_width, &w);
   int64_t bytes = (int64_t)w.elements * type_size(buffer_type(m, buffer));
   return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
 }

@@ -176,20 +176,23 @@ static int count_dims(const Equation *e, int *last) {
  * False if there is a dimension without any, or an equation without threads that cannot hold. */
 static bool single_solutions(Crossing *c, int n, const Equation *e) {
   const Kernel *k = c->ranges->k;
+  int dims[MAX_RANK], last[MAX_RANK];
+  for (int i = 0; i < n; i++)
+    dims[i] = count_dims(&e[i], &last[i]);
   for (int d = 0; d < k->rank; d++) {
     bool any = false;
     for (int64_t s = 1 - k->threads[d]; s < k->threads[d]; s++) {
       bool ok = true;
-      for (int i = 0, only; i < n && ok; i++)
-        ok = count_dims(&e[i], &only) != 1 || only != d || rest_can_be(&e[i], e[i].coef[d] * s);
+      for (int i = 0; i < n && ok; i++)
+        ok = dims[i] != 1 || last[i] != d || rest_can_be(&e[i], e[i].coef[d] * s);
       c->step[d][s + k->threads[d]] = ok;
       any |= ok;
     }
     if (!any)
       return false;
   }
-  for (int i = 0, only; i < n; i++)
-    if (count_dims(&e[i], &only) == 0 && !rest_can_be(&e[i], 0))
+  for (int i = 0; i < n; i++)
+    if (dims[i] == 0 && !rest_can_be(&e[i], 0))
       return false;
   return true;
 }

@@ -446,11 +446,13 @@ static bool same_layout(const Launch *l, int f, int g) {
  * others; n if there is none. */
 static int free_slot(const Launch *l, int n, const Slot *slot, int field, int i) {
   int any = n;
-  for (int k = n - 1; k >= 0; k--)
-    any = slot[k].last <= i ? k : any;
-  for (int k = any; k < n; k++)
-    if (slot[k].last <= i && same_layout(l, slot[k].field, field))
+  for (int k = 0; k < n; k++) {
+    if (slot[k].last > i)
+      continue;
+    if (same_layout(l, slot[k].field, field))
       return k;
+    any = k < any ? k : any;
+  }
   return any;
 }
 
