@@ -10,6 +10,7 @@
  *   cards.def    facts of cards, a row each      cards.c   what they say to passes and to the model
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
+ *   pipeline.c   LLVM's passes that optimise
  *   libclc.c     mathematical functions from libclc's bitcode; libclc-embedded.c  that as part of the program
  *   long-sums.c  many sums of integers, hidden from LLVM
  *   arcs.c       values that go round loops, parted where kernels would have private memory

@@ -76,13 +76,14 @@ static bool codegen_begin(Codegen *c, const Module *m) {
   LLVMContextSetDiagnosticHandler(c->context, on_llvm_message, c->diags);
   static const int most[] = {[QUICK_NOT] = 3, [QUICK_PASSES] = 1, [QUICK_ALL] = 0};
   int level = c->options->opt_level & 3, limit = most[c->options->quick];
+  int cells = c->options->quick == QUICK_ALL ? c->target->info.lanes : 0;
   Target target = *c->target;
   if (uses_signals(m, &target))
     target.features = target.warp_features;
   c->machine = target_machine(c->arena, c->diags, &target, level < limit ? level : limit);
   if (!c->machine)
     return false;
-  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, &libm);
+  c->module = emit_module(c->arena, c->diags, m, c->target, c->context, c->machine, cells, &libm);
   stage(c, "emit");
   if (!c->module)
     return false;
@@ -104,11 +105,7 @@ static void codegen_end(Codegen *c) {
 
 /* Runs LLVM's passes of the level asked for. */
 static bool optimise(Codegen *c) {
-  static const char *const pipelines[] = {NULL, "default<O1>", "default<O2>", "default<O3>"};
-  static const char quick[] = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),loop-vectorize,"
-                              "early-cse,instsimplify,simplifycfg)";
-  const char *passes = pipelines[c->options->opt_level & 3];
-  passes = passes && c->options->quick ? quick : passes;
+  const char *passes = pipeline_of(c->options);
   if (!passes)
     return true;
   LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();

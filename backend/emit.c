@@ -97,16 +97,26 @@ static LLVMMetadataRef loop_property(Emit *e, const char *name, LLVMMetadataRef 
   return LLVMMDNodeInContext2(e->context, parts, value ? 2 : 1);
 }
 
+/* A property of a loop that is a number. */
+static LLVMMetadataRef loop_number(Emit *e, const char *name, LLVMTypeRef type, int value) {
+  return loop_property(e, name, LLVMValueAsMetadata(LLVMConstInt(type, (unsigned)value, 0)));
+}
+
 /* Marks the branch `latch` of a loop. A parallel one: its accesses in `group` are independent, and it is worth
- * vectorising. Any other (group NULL): it is not worth the code that vectorising and unrolling would make, since such
- * loops go over rows, or over the few cells near an edge. */
+ * vectorising, by e->cells if these are given. Any other (group NULL): it is not worth the code that vectorising and
+ * unrolling would make, since such loops go over rows, or over the few cells near an edge. */
 static void mark_loop(Emit *e, LLVMValueRef latch, LLVMMetadataRef group) {
   LLVMContextRef c = e->context;
-  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0), parts[3] = {temporary};
+  LLVMMetadataRef temporary = LLVMTemporaryMDNode(c, NULL, 0), parts[5] = {temporary};
+  unsigned n = 3;
   parts[1] = group ? loop_property(e, "llvm.loop.parallel_accesses", group)
                    : loop_property(e, "llvm.loop.unroll.disable", NULL);
-  parts[2] = loop_property(e, "llvm.loop.vectorize.enable", LLVMValueAsMetadata(LLVMConstInt(e->i1, group != NULL, 0)));
-  LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, 3);
+  parts[2] = loop_number(e, "llvm.loop.vectorize.enable", e->i1, group != NULL);
+  if (group && e->cells) {
+    parts[n++] = loop_number(e, "llvm.loop.vectorize.width", e->i32, e->cells);
+    parts[n++] = loop_number(e, "llvm.loop.interleave.count", e->i32, 1);
+  }
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(c, parts, n);
   LLVMMetadataReplaceAllUsesWith(temporary, loop);
   LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
 }
@@ -531,9 +541,10 @@ static bool verify_llvm(Emit *e) {
 }
 
 LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
-                          LLVMTargetMachineRef machine, bool *libm) {
+                          LLVMTargetMachineRef machine, int cells, bool *libm) {
   Emit e = emitter_new(a, d, m, t, context, machine);
   bool ok = true;
+  e.cells = cells;
   for (int i = 0; ok && i < m->nkernels; i++)
     ok = emit_kernel(&e, &m->kernels[i]);
   LLVMDisposeBuilder(e.entry.b);

@@ -15,6 +15,7 @@
  *   math-names.c               names of mathematical functions
  *   targets                    struct Target and its table (target.c, nvptx.c, amdgpu.c, host.c)
  *   codegen.c libclc.c         from LLVM IR to bytes
+ *   pipeline.c                 LLVM's passes on the way
  *   pairs-find.c pairs.c       f32 arithmetic two at a time
  *   arcs.c                     what goes round loops, moved
  *   negations.c link.c         and what becomes of these
@@ -144,16 +145,21 @@ typedef struct Emit {
   Walk *walk;                   /* the innermost loop, NULL: none */
   RenewedRow row;
   LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: such values are made where they are used */
+  int32_t cells;                                            /* that parallel loops make at once, 0: LLVM chooses */
   int32_t ngroups;                                          /* parallel loops about the body's place, outermost first */
   LLVMMetadataRef groups[16];                               /* their access groups */
 } Emit;
 
 /* ---------------------------------------------------------------- emission: emit*.c */
 
-/* The module's kernels as LLVM IR in `context`, verified. NULL after an error. Sets *libm if functions of the target's
- * mathematical library are called. */
+/* LLVM's passes for a module in LLVM's own notation, NULL: none. (pipeline.c) */
+const char *pipeline_of(const CodegenOptions *o);
+
+/* The module's kernels as LLVM IR in `context`, verified. NULL after an error. Parallel loops make `cells` cells at
+ * once (0: LLVM chooses, which takes it longer). Sets *libm if functions of the target's mathematical library are
+ * called. */
 LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
-                          LLVMTargetMachineRef machine, bool *libm);
+                          LLVMTargetMachineRef machine, int cells, bool *libm);
 
 LLVMTypeRef emit_type(const Emit *e, Type t);        /* in registers: bool is i1 */
 LLVMTypeRef emit_memory_type(const Emit *e, Type t); /* in memory: bool is i8 */
