@@ -100,7 +100,7 @@ static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Sc
     n->blocks *= (double)stream_tiles(p, s, d, q->want.size[d]);
   if (stream_begins_slowly(p, s) && (n->blocks > q->t->cores || s->chunk < tuning.long_walk))
     return "so few warps are slow to begin: that pays for long walks only, all of which are there at once";
-  n->rows = q->rank == 1 ? 1 : (double)(s->chunk + p->halo.lo[0] + p->last);
+  n->rows = (double)(s->chunk + p->halo.lo[0] + p->last);
   n->lines = q->rank > 2 ? s->elems[1] : 1;
   n->cells = n->lines * s->elems[x];
   n->f32 = of->step.f32_ops;
@@ -139,25 +139,23 @@ const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *ou
   return (out->walked ? count_walk : count_overlap)(q, k->of, &k->s, out);
 }
 
-/* What a thread of overlapped tiles does. */
+/* What a thread of overlapped tiles in rank 3 does. */
 static KernelWork overlap_work(const TileCount *n) {
-  double part = tuning.tile_part[n->rank - 1];
-  return (KernelWork){.instructions = part * n->operations + (1 - part) * n->functions,
-                      .waits = tuning.tile_waits[n->rank - 1],
-                      .barriers = tuning.tile_barriers[n->rank - 1] * n->instances};
+  return (KernelWork){.instructions = tuning.rough_part * n->operations + (1 - tuning.rough_part) * n->functions,
+                      .waits = tuning.rough_tile_waits,
+                      .barriers = tuning.rough_barriers * n->instances};
 }
 
-/* What a thread of walked tiles does: lanes exchange two values for each line and stencil. */
+/* What a thread of walked planes does: lanes exchange two values for each line and stencil. */
 static KernelWork rough_work(const TileCount *n) {
-  int r = n->rank - 1;
-  double cell = n->f32 + n->f64 + tuning.rough_cell[r] * n->instances,
+  double cell = n->f32 + n->f64 + tuning.rough_cell * n->instances,
          exchanges = 2 * n->rows * n->instances * n->lines * n->words;
-  return (KernelWork){.instructions = n->rows * (n->cells * cell + tuning.rough_row[r] * n->instances),
+  return (KernelWork){.instructions = n->rows * (n->cells * cell + tuning.rough_row * n->instances),
                       .f64 = n->rows * n->cells * n->f64,
-                      .shared = exchanges + 2 * tuning.walk_line[r] * n->rows * n->lines_across * n->words,
+                      .shared = exchanges + 2 * tuning.rough_line * n->rows * n->lines_across * n->words,
                       .exchanges = exchanges,
-                      .waits = tuning.walk_waits[r],
-                      .barriers = n->rank > 2 ? n->rows : 0};
+                      .waits = tuning.rough_waits,
+                      .barriers = n->rows};
 }
 
 LaunchLoad plan_load(const TileCount *n) {
@@ -247,8 +245,8 @@ static bool reads_history(const Module *m) {
 }
 
 bool plan_counts(const PlanQuery *q) {
-  return q->points < tuning.counted_points[q->rank - 1] && (q->rank == 1 || q->t->async_copy) &&
-         (q->rank != 2 || !reads_history(q->m));
+  return q->rank == 1 ||
+         (q->points < tuning.counted_points[q->rank - 1] && q->t->async_copy && (q->rank > 2 || !reads_history(q->m)));
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {

@@ -152,7 +152,7 @@ typedef struct TileCount {
 } TileCount;
 /* Counts candidate `k`. NULL, or why it is not to be taken. */
 const char *plan_count(const PlanQuery *q, const PlanCandidate *k, TileCount *out);
-/* What the model is told of a launch of such tiles. */
+/* What the model is told of a launch of such tiles in rank 3, whose blocks fill the cores. */
 LaunchLoad plan_load(const TileCount *n);
 /* Of the time that is estimated, what candidate `k` takes for what no estimate knows: copies that go by the first
  * cache, for they move less than 16 bytes at a time, where planes are walked. */

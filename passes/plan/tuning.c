@@ -4,6 +4,7 @@
 const Tuning tuning = {
 #define TUNING(name, value, ...) .name = value,
 #define TUNING_BY_RANK(name, one, two, three, ...) .name = {one, two, three},
+#define TUNING_FROM_2(name, two, three, ...) .name = {0, two, three},
 #include "passes/plan/tuning.def"
 };
 

@@ -17,6 +17,7 @@ typedef struct OpWeight {
 typedef struct Tuning {
 #define TUNING(name, ...) double name;
 #define TUNING_BY_RANK(name, ...) double name[MAX_RANK];
+#define TUNING_FROM_2(name, ...) double name[MAX_RANK];
 #include "passes/plan/tuning.def"
 } Tuning;
 extern const Tuning tuning;
