@@ -125,10 +125,7 @@ int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
          (int32_t)tuning.pipeline_registers;
 }
 
-const int64_t *warps_grid_size(void) {
-  static const int64_t large[2] = {1 << 14, 1 << 14};
-  return large;
-}
+const int64_t *warps_grid_size(void) { return tuning.large_extents[1]; }
 
 int64_t warps_strips(const WarpLevel *e, const WarpShape *w, const int64_t *size) {
   int64_t distance = WARP_LANES * w->X - 2 * w->halo, ends = e->wraps[1] ? 0 : 2 * w->halo;

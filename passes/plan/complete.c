@@ -7,7 +7,7 @@
 static bool set_knobs(int n, const Knob *k, int64_t i) {
   for (int j = 0; j < n; j++) {
     int32_t values = 0;
-    while (values < KNOB_VALUES && k[j].values[values])
+    while (k[j].values[values])
       values++;
     *k[j].at = k[j].values[i % values];
     i /= values;

@@ -184,10 +184,9 @@ bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile);
 /* ---------------------------------------------------------------- complete.c */
 
 /* A knob that is open: where in a schedule it stands, and what it may be, all above 0, ended by 0. */
-enum { KNOB_VALUES = 12 };
 typedef struct Knob {
   int32_t *at;
-  int32_t values[KNOB_VALUES];
+  const int32_t *values;
 } Knob;
 /* Gives the `n` open knobs of *s the values for which `cost` is least, the first of those that are equally good; an
  * infinite cost means that a tile is not legal. False if none is; *s is as before then. */

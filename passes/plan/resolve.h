@@ -43,7 +43,7 @@ void tile_default_block(const Resolve *r, const Launch *l, Schedule *s);
 void tile_complete(const Resolve *r, const Launch *l, Schedule *s);
 /* Chooses block and elements for T steps. */
 void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s);
-/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, up to 4
+/* Looks for a better tile than `s` for launch `l`, which is a part of a step: some more shapes of blocks, some
  * elements a thread in each dimension. */
 void tile_search(const Resolve *r, const Launch *l, Schedule *s);
 

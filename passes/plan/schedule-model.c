@@ -7,10 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Extents of the grid that is meant where nothing is said: a large one, by rank. */
-static const int64_t large[MAX_RANK][MAX_RANK] = {{1 << 28}, {16384, 16384}, {768, 768, 768}};
-
-const int64_t *model_large_grid(int rank) { return large[rank - 1]; }
+const int64_t *model_large_grid(int rank) { return tuning.large_extents[rank - 1]; }
 
 /* The figures, as if none of its tiles were at edges, of launch number `i` of sequence `seq` of kernel IR module `m`,
  * which makes `w`, on a grid of extents `size`. Registers and words spilled in *out become its, if they were less. */
@@ -53,7 +50,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
   for (int i = 0; i < seq->nops && n < count; i++) {
     if (seq->ops[i].kind != HOST_LAUNCH || k->kernels[seq->ops[i].a].hollow)
       continue;
-    LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : large[rank - 1], out);
+    LaunchTime t = launch_time(c->target, k, seq, i, &work[n++], size && size[0] ? size : model_large_grid(rank), out);
     out->bound = t.seconds / seq->steps > out->seconds ? t.bound : out->bound;
     out->warps = t.seconds / seq->steps > out->seconds ? t.occupancy.warps : out->warps;
     out->seconds += t.seconds / seq->steps;
@@ -208,7 +205,7 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
   Schedule open = *want, s;
   ScheduleTime t;
   const Reduction *by;
-  const int64_t *size = want->size[0] ? want->size : large[m->grid.rank - 1];
+  const int64_t *size = want->size[0] ? want->size : model_large_grid(m->grid.rank);
   int64_t most = most_levels(m, &by);
   double points = 1;
   if (!c->target->simt || want->family != FAMILY_AUTO || stream_is_not_better(c, m, want, most))

@@ -571,7 +571,8 @@ static double completed_cost(const void *user, const Schedule *s) {
     return INFINITY;
   double registers = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MOST_REGISTERS,
          lacking = stream_registers(x->p, s) - fmin(registers, MOST_REGISTERS);
-  return redundancy(x->p, s) * (1 + fmax(0, lacking) / 32) * (s->ahead == 1 && t->async_copy ? 1.5 : 1);
+  return redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
+         (s->ahead == 1 && t->async_copy ? tuning.open_waits : 1);
 }
 
 /* The open knobs of walk `s`, at most four; their number. */
@@ -579,15 +580,15 @@ static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
   const Schedule *w = r->want;
   int rank = r->rank, x = rank - 1, n = 0;
   if (rank > 1 && !w->ahead && r->c->target->async_copy)
-    k[n++] = (Knob){&s->ahead, {4, 3, 2, 1}};
+    k[n++] = (Knob){&s->ahead, tuning.open_ahead};
   if (rank == 1 && !w->block[0])
-    k[n++] = (Knob){&s->block[0], {128, 32, 64, 256, 512, 1024}};
+    k[n++] = (Knob){&s->block[0], tuning.open_threads};
   if (rank > 1 && !w->block[rank - 2])
-    k[n++] = (Knob){&s->block[rank - 2], {8, 1, 2, 4, 6, 12, 16, 24, 32}};
+    k[n++] = (Knob){&s->block[rank - 2], tuning.open_warps};
   if (rank > 2 && !w->elems[1])
-    k[n++] = (Knob){&s->elems[1], {4, 1, 2, 3, 5, 6, 8}};
+    k[n++] = (Knob){&s->elems[1], tuning.open_walk_lines};
   if (!w->elems[x])
-    k[n++] = (Knob){&s->elems[x], {2, 1, 4, 8, 16, 32, 64}};
+    k[n++] = (Knob){&s->elems[x], tuning.open_walk_cells};
   return n;
 }
 

@@ -124,15 +124,12 @@ static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
 }
 
 void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int32_t threads[MAX_RANK][MAX_RANK] = {{256}, {8, 32}, {4, 4, 32}};
-  static const int32_t cells[MAX_RANK][MAX_RANK] = {{16384}, {128, 512}, {16, 32, 512}};
-  static const int32_t rows[MAX_RANK][MAX_RANK] = {{65536}, {64, 1 << 20}, {16, 32, 1 << 20}};
-  const int32_t *table = r->target->simt ? threads[r->rank - 1]
-                         : l && l->n > 1 ? cells[r->rank - 1]
-                                         : rows[r->rank - 1];
+  const int64_t *table = (r->target->simt ? tuning.tile_block
+                          : l && l->n > 1 ? tuning.loop_tile
+                                          : tuning.loop_rows)[r->rank - 1];
   int64_t product = 1;
   for (int d = 0; d < MAX_RANK; d++) {
-    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : table[d];
+    s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : (int32_t)table[d];
     s->elems[d] = 1;
     if (r->target->simt && d < r->rank && !r->want.block[d])
       while (s->block[d] > r->target->max_block[r->rank - 1 - d] && s->block[d] > 1)
@@ -156,12 +153,13 @@ static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   return best;
 }
 
-/* Can a thread well have the elements of `s`: in registers, in code size, and in a quarter of a core's shared memory
- * for the block? */
+/* Can a thread well have the elements of `s`: in registers, in code size, and in the block's share of a core's shared
+ * memory? */
 static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
-  int64_t shared = r->target->shared_bytes, quarter = r->target->shared_per_core / 4, n = elements(s, r->rank);
-  if (quarter && quarter < shared)
-    shared = quarter;
+  int64_t shared = r->target->shared_bytes, share = r->target->shared_per_core / (int64_t)tuning.tile_blocks,
+          n = elements(s, r->rank);
+  if (share && share < shared)
+    shared = share;
   return n * element_words(r, l) <= tuning.tile_words_kept[r->rank - 1] && n * tile_point_cost(l) <= tuning.tile_code &&
          tile_bytes(r, l, s) <= shared;
 }
@@ -234,7 +232,7 @@ static double completed_cost(const void *user, const Schedule *s) {
     return INFINITY;
   double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
          room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
-  return launch_redundancy(x->l, s) * (1 + fmax(0, words + 32 - room) / 32);
+  return launch_redundancy(x->l, s) * (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
 }
 
 /* Has the user given a number of the tile? */
@@ -253,10 +251,10 @@ void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
     return;
   for (int d = r->rank - 1; d >= 0; d--)
     if (!r->want.elems[d])
-      k[n++] = (Knob){&s->elems[d], {1, 2, 3, 4, 6, 8}};
+      k[n++] = (Knob){&s->elems[d], tuning.open_cells};
   for (int d = r->rank - 1; d >= 0; d--)
     if (!r->want.block[d])
-      k[n++] = d == r->rank - 1 ? (Knob){&s->block[d], {32, 16, 64, 128}} : (Knob){&s->block[d], {4, 1, 2, 8, 16, 32}};
+      k[n++] = (Knob){&s->block[d], d == r->rank - 1 ? tuning.open_row : tuning.open_lines};
   plan_complete(s, n, k, completed_cost, &x);
 }
 
@@ -289,23 +287,28 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
   }
 }
 
+/* Sets block and elements of `s` to `block` and to number `e` of what is tried. False: there are fewer. */
+static bool set_tile(int rank, const int64_t *block, int e, Schedule *s) {
+  int n = 0;
+  while (tuning.part_cells[n])
+    n++;
+  for (int d = 0; d < MAX_RANK; d++) {
+    s->block[d] = d < rank ? (int32_t)block[d] : 1;
+    s->elems[d] = d < rank ? tuning.part_cells[e % n] : 1;
+    e /= d < rank ? n : 1;
+  }
+  return e == 0;
+}
+
 void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int32_t blocks[MAX_RANK][3][MAX_RANK] = {{{256}, {128}, {512}},
-                                                        {{8, 32}, {4, 64}, {16, 32}},
-                                                        {{4, 4, 32}, {2, 8, 32}, {2, 4, 32}}};
+  static const int64_t (*const blocks[])[MAX_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
+  Schedule t = *s;
   bool open = r->target->simt;
   for (int d = 0; d < r->rank; d++)
     open = open && !r->want.block[d] && !r->want.elems[d];
   const LaunchReads *reads = launch_reads_all(r->target, l);
   double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, 1e9).ps : 1e30;
-  for (int b = 0; open && b < 3; b++)
-    for (int e = 0; e < 27; e++) {
-      Schedule t = *s;
-      for (int d = 0, k = e; d < MAX_RANK; d++, k /= 3) {
-        t.block[d] = d < r->rank ? blocks[r->rank - 1][b][d] : 1;
-        t.elems[d] = d < r->rank ? 1 << k % 3 : 1;
-      }
-      if (e < (r->rank == 1 ? 3 : r->rank == 2 ? 9 : 27))
-        try_tile(r, l, reads, &t, s, &ps);
-    }
+  for (size_t b = 0; open && b < sizeof blocks / sizeof *blocks; b++)
+    for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++)
+      try_tile(r, l, reads, &t, s, &ps);
 }

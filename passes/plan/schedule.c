@@ -75,8 +75,7 @@ static int levels_between_stops(const Resolve *r, int T, int64_t every) {
 /* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where
  * computing costs more than loading, less redundancy counts as modest. */
 static int default_levels(const Resolve *r) {
-  static const int most_threads[MAX_RANK] = {16, 4, 2}, most_loops[MAX_RANK] = {16, 8, 4};
-  int T = r->target->simt ? most_threads[r->rank - 1] : most_loops[r->rank - 1];
+  int T = (int)(r->target->simt ? tuning.tile_levels : tuning.loop_levels)[r->rank - 1];
   const Reduction *by;
   int64_t most = most_levels(r->m, &by), every = r->target->simt ? 0 : r->want.every;
   bool limited = most < T && by && !is_tiled(r->m);
@@ -87,7 +86,7 @@ static int default_levels(const Resolve *r) {
     Launch *l = tile_launch(r, T);
     if (l->illegal)
       continue;
-    if (r->target->simt && T > 2 && tile_point_cost(l) > tuning.costly_step * T)
+    if (r->target->simt && T > tuning.costly_levels && tile_point_cost(l) > tuning.costly_step * T)
       continue;
     tile_choose(r, l, T, &s);
     const double *table = !r->target->simt                             ? tuning.halo_loops

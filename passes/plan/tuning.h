@@ -13,11 +13,17 @@ typedef struct OpWeight {
   int32_t instructions, fast, f64, special;
 } OpWeight;
 
-/* A field for each row of tuning.def but those of the model and of ops; of those by rank, [rank - 1]. */
+/* A list has at most so many values less one. */
+enum { TUNING_VALUES = 12 };
+
+/* A field for each row of tuning.def but those of the model and of ops; of those by rank, [rank - 1], of shapes for
+ * each dimension; lists end with 0. */
 typedef struct Tuning {
 #define TUNING(name, ...) double name;
 #define TUNING_BY_RANK(name, ...) double name[MAX_RANK];
 #define TUNING_FROM_2(name, ...) double name[MAX_RANK];
+#define TUNING_SHAPE(name, ...) int64_t name[MAX_RANK][MAX_RANK];
+#define TUNING_LIST(name, ...) int32_t name[TUNING_VALUES];
 #include "passes/plan/tuning.def"
 } Tuning;
 extern const Tuning tuning;

@@ -450,7 +450,7 @@ static double product_cost(const void *user, const Schedule *s) {
 static void test_complete(void **state) {
   (void)state;
   Schedule s = {.T = 1, .chunk = 1, .ahead = 7};
-  Knob k[] = {{&s.T, {1, 2, 3, 5}}, {&s.chunk, {10, 4, 7}}};
+  Knob k[] = {{&s.T, (int32_t[]){1, 2, 3, 5, 0}}, {&s.chunk, (int32_t[]){10, 4, 7, 0}}};
   int32_t least = 21;
   assert_true(plan_complete(&s, 2, k, product_cost, &least));
   assert_int_equal(s.T, 3);
