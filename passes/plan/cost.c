@@ -25,16 +25,21 @@ static int64_t threads_of(const PlanQuery *q, const Schedule *s) {
   return threads <= q->t->max_threads ? threads : INT64_MAX;
 }
 
+/* How many times as long as one in f32 takes an addition in f64. */
+static double f64_slower(const TargetInfo *t) {
+  return t->f64_rate > 0 ? t->f32_rate / t->f64_rate : tuning.unknown_f64;
+}
+
 /* ---- overlapped tiles */
 
 /* Operations of launch `l` for a point that are those of roots, quotients and functions, in f32 additions. */
 static double function_ops(const PlanQuery *q, const Launch *l) {
-  double sum = 0, f64 = q->t->f64_rate > 0 ? q->t->f32_rate / q->t->f64_rate : 2;
+  double sum = 0, f64 = f64_slower(q->t);
   for (int i = 0; i < l->n; i++) {
     const Piece *p = main_piece(q->m->arena, &l->st[i]);
     for (const Op *op = p->body->first; op; op = op->next)
       if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1)
-        sum += op_additions(op) * (op->results[0]->type == TY_F64 ? 2 * f64 : 1);
+        sum += op_additions(op) * (op->results[0]->type == TY_F64 ? tuning.function_f64 * f64 : 1);
   }
   return sum;
 }
@@ -191,7 +196,6 @@ static double few_rate(const TargetInfo *t) {
 /* That of tiles counted in `n`. */
 static FewWork few_work(const PlanQuery *q, const TileCount *n) {
   int r = n->rank - 1;
-  double f64 = q->t->f64_rate > 0 ? q->t->f32_rate / q->t->f64_rate : 2;
   if (!n->walked) {
     FewWork w = {.instructions = tuning.few_part * n->operations + (1 - tuning.few_part) * n->functions,
                  .memory = tuning.few_tile[r]};
@@ -199,7 +203,7 @@ static FewWork few_work(const PlanQuery *q, const TileCount *n) {
     return w;
   }
   double more = n->points > tuning.parted_points ? tuning.few_long_cell[r] : tuning.few_cell[r];
-  return (FewWork){.instructions = n->rows * n->cells * (n->f32 + n->f64 * f64 + more * n->instances),
+  return (FewWork){.instructions = n->rows * n->cells * (n->f32 + n->f64 * f64_slower(q->t) + more * n->instances),
                    .start = tuning.few_start[r],
                    .alone = tuning.few_row[r] * n->rows * n->instances};
 }

@@ -11,10 +11,6 @@
 
 #include <string.h>
 
-/* Of a step of more stencils than this, groups of at most so many are looked at, the whole step aside; of a step of
- * more than LONG_STEP at most as many groups as of one of so many. */
-enum { LONG_GROUP = 24, LONG_STEP = 256 };
-
 /* What a group of stencils costs, and why it cannot be one (NULL: it is legal). */
 typedef struct Group {
   LaunchCost cost;
@@ -94,7 +90,8 @@ static void measure_walk(Fuse *f) {
 
 /* Finds what all groups cost. */
 static void measure_groups(Fuse *f) {
-  f->longest = f->n <= LONG_STEP ? LONG_GROUP : (LONG_GROUP * LONG_STEP + f->n - 1) / f->n;
+  int groups = (int)(tuning.long_group * tuning.long_step);
+  f->longest = f->n <= tuning.long_step ? (int)tuning.long_group : (groups + f->n - 1) / f->n;
   f->longest = f->longest < f->n ? f->longest : f->n;
   f->groups = ARENA_ARRAY(f->c->arena, Group, (size_t)f->n * (size_t)f->longest);
   for (int i = 0; i < f->n; i++)
@@ -376,8 +373,8 @@ static void auto_cut(const Fuse *f) {
 /* Takes the messages of a trial, and shows none. */
 static void drop_message(void *user, const Diag *d) { (void)user, (void)d; }
 
-/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; a large number if they have
- * none. */
+/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; tuning.unknown_points
+ * if they have none. */
 static double grid_points(const Schedule *s, const Module *m) {
   Diags *silent = diags_new(m->arena, drop_message, NULL);
   Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
@@ -388,7 +385,7 @@ static double grid_points(const Schedule *s, const Module *m) {
     return points;
   points = 1;
   if (!module_bind(m, 0, NULL, scalars, silent))
-    return 1e8;
+    return tuning.unknown_points;
   for (int d = 0; d < m->grid.rank; d++) {
     int64_t extent = affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL);
     points *= extent > 1 ? (double)extent : 1;

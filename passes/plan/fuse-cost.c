@@ -12,17 +12,14 @@
 /* Registers that a thread can have at most. */
 enum { MOST_REGISTERS = 255 };
 
-/* What a target that does not tell its figures is taken for. */
-static const double BANDWIDTH = 1000, RATE = 10000;
-
 /* ---- operations */
 
 /* What an op takes, in f32 additions. */
 static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
-  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 2;
+  double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : tuning.unknown_f64;
   if (type == TY_F64)
-    return ops * f64 * (ops > 1 ? 2 : 1);
+    return ops * f64 * (ops > 1 ? tuning.function_f64 : 1);
   return type == TY_I64 ? ops * 2 : ops;
 }
 
@@ -292,7 +289,7 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
     }
     if (l->use[f].loaded) {
       k->bytes += size * about;
-      k->memory_bytes += size * (1 + 0.1 * (about - 1));
+      k->memory_bytes += size * (1 + tuning.halo_missed * (about - 1));
     }
     if (l->use[f].stored) {
       k->bytes += size;
@@ -326,16 +323,16 @@ static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, d
     k.ops += tuning.part_spill * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }
-  double bandwidth = t->bandwidth > 0 ? t->bandwidth : BANDWIDTH,
-         cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 3 * bandwidth;
-  double rate = t->f32_rate > 0 ? t->f32_rate : RATE;
+  double bandwidth = t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth,
+         cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : tuning.part_cache * bandwidth;
+  double rate = t->f32_rate > 0 ? t->f32_rate : tuning.unknown_rate;
   double memory = k.memory_bytes / bandwidth * 1e3, nearer = k.bytes / cache * 1e3, work = k.ops / rate * 1e3;
-  memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, 0.4);
-  work /= hidden(k.occupancy, 0.25);
+  memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, tuning.part_hides_memory);
+  work /= hidden(k.occupancy, tuning.part_hides_work);
   k.ops /= levels;
   k.bytes /= levels;
   k.memory_bytes /= levels;
-  k.ps = (memory > work ? memory + work / 4 : work + memory / 4) / levels +
+  k.ps = (fmax(memory, work) + tuning.part_beside * fmin(memory, work)) / levels +
          t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
   return k;
 }

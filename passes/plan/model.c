@@ -97,13 +97,15 @@ typedef struct Rates {
   double clock, cores, issue, f64, shared, bandwidth, cache;
 } Rates;
 static Rates rates_of(const TargetInfo *t) {
-  Rates r = {.clock = t->clock > 0 ? t->clock : 1.5,
+  Rates r = {.clock = t->clock > 0 ? t->clock : tuning.unknown_clock,
              .cores = t->cores > 0 ? t->cores : 1,
-             .bandwidth = tuning.kept_bandwidth * (t->bandwidth > 0 ? t->bandwidth : 1000)};
-  r.issue = tuning.kept_clock * (t->issue_rate > 0 ? t->issue_rate : t->f32_rate > 0 ? t->f32_rate : 10000);
-  r.f64 = tuning.kept_clock * (t->f64_rate > 0 ? t->f64_rate : r.issue / 2);
-  r.shared = tuning.kept_clock * (t->shared_rate > 0 ? t->shared_rate : r.issue / 4);
-  r.cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : 2.5 * r.bandwidth;
+             .bandwidth = tuning.kept_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth)};
+  r.issue = tuning.kept_clock * (t->issue_rate > 0 ? t->issue_rate
+                                 : t->f32_rate > 0 ? t->f32_rate
+                                                   : tuning.unknown_rate);
+  r.f64 = tuning.kept_clock * (t->f64_rate > 0 ? t->f64_rate : r.issue / tuning.unknown_f64);
+  r.shared = tuning.kept_clock * (t->shared_rate > 0 ? t->shared_rate : r.issue / tuning.unknown_shared);
+  r.cache = t->cache_bandwidth > 0 ? t->cache_bandwidth : tuning.unknown_cache * r.bandwidth;
   r.clock *= tuning.kept_clock;
   return r;
 }
@@ -177,7 +179,7 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
 }
 
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
-  bool cached = t->cache_bytes > 0 && l->memory_bytes < t->cache_bytes / 2;
+  bool cached = t->cache_bytes > 0 && l->memory_bytes < tuning.kept_cache * t->cache_bytes;
   return launch_seconds(t, l, &model_finished, cached, 0);
 }
 

@@ -5,8 +5,6 @@
 
 /* Registers that a thread can have at most, if the target does not tell. */
 enum { MOST_REGISTERS = 255 };
-/* Words alive that code generators find a way without, where they must. */
-enum { SAVED_WORDS = 3 };
 
 int32_t registers_limit(const TargetInfo *t, int64_t threads) {
   int64_t limit = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS;
@@ -25,7 +23,7 @@ double registers_wanted(const RegisterNeed *n) {
 int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled) {
   int32_t limit = registers_limit(t, threads);
   double times = t->word_registers > 0 && !n->pairs ? t->word_registers : 1, wanted = times * registers_wanted(n),
-         lacking = n->live - limit - SAVED_WORDS;
+         lacking = n->live - limit - tuning.saved_words;
   *spilled = lacking > 0 ? (int32_t)lacking : 0;
   return wanted < limit ? (int32_t)wanted : limit;
 }
