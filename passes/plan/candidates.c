@@ -111,28 +111,30 @@ static double few_points(const PlanQuery *q) {
 /* Is the grid so large that tiles are those for any large grid? */
 static bool is_large(const PlanQuery *q) { return q->points >= tuning.large_grid[q->rank - 1] && !plan_counts(q); }
 
-/* Which walks of planes are looked at, each list ended by 0: warps of a block, lanes of a line, lines and cells of a
- * thread; planes of a walk (0: those that fill the cores best), ended by -1. */
-typedef struct PlaneShapes {
-  int32_t warps[8], lanes[4], lines[9], cells[3], rows[6];
-} PlaneShapes;
+/* Adds walk `s` of launch `l`: of as many planes as fill the cores best, and of those that `of` says. */
+static void add_chunks(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s,
+                       const PlanLaunch *l) {
+  s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, l->p, &s) : 1;
+  s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(l->p, &s, q->want.size);
+  s.chunk = stream_rows(q->t, l->p, &s, q->want.size);
+  add(q, out, &s, l);
+  for (const int32_t *n = of->planes; *n; n++) {
+    s.chunk = *n;
+    add(q, out, &s, l);
+  }
+}
 
 /* Adds walks of planes of blocks like those of `s` that have so many lines and cells a thread, and planes. Cells of a
  * line are copied 8 or 16 bytes at a time where that is for the model to compare. */
 static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s, const PlanLaunch *l) {
   for (const int32_t *e = of->lines; *e; e++)
-    for (const int32_t *v = of->cells; *v; v++)
-      for (const int32_t *chunk = of->rows; *chunk >= 0; chunk++) {
-        s.elems[1] = *e;
-        s.elems[2] = *v;
-        if (stream_width(l->p, &s, 1) < 1 || stream_width(l->p, &s, 2) < 1 ||
-            (plan_counts(q) && *v * l->words > VECTOR_BYTES / 4))
-          continue;
-        s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, l->p, &s) : 1;
-        s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(l->p, &s, q->want.size);
-        s.chunk = *chunk ? *chunk : stream_rows(q->t, l->p, &s, q->want.size);
-        add(q, out, &s, l);
-      }
+    for (const int32_t *v = of->cells; *v; v++) {
+      s.elems[1] = *e;
+      s.elems[2] = *v;
+      bool wide = plan_counts(q) && *v * l->words > VECTOR_BYTES / 4;
+      if (stream_width(l->p, &s, 1) >= 1 && stream_width(l->p, &s, 2) >= 1 && !wide)
+        add_chunks(q, out, of, s, l);
+    }
 }
 
 /* Adds the walks of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and blocks of
@@ -140,24 +142,18 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
  * measured for f64 that is better than the usual one: these are for people alone. For long equations
  * one shape of blocks was. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
-  static const PlaneShapes large = {{8, 10, 12, 14, 16},
-                                    {32, 16},
-                                    {1, 2, 3, 4, 5, 6, 8, 9},
-                                    {2, 4},
-                                    {0, 32, 64, 128, -1}},
-                           heavy = {{12}, {16}, {2, 3}, {4}, {0, -1}},
-                           small = {{4, 6, 8, 12, 14, 16}, {32, 16, 8}, {1, 2, 3, 4}, {2, 4}, {0, 16, 32, 64, 128, -1}};
-  const PlaneShapes *shapes = plan_counts(q) && !q->all ? &small : &large;
+  bool small = plan_counts(q) && !q->all;
+  const PlaneShapes *shapes = small ? &tuning.small_planes : &tuning.large_planes;
   Schedule open = q->want, s;
   open.family = FAMILY_STREAM;
   if (schedule_walk(q->c, &open, l, T, &s))
     return;
   const PlanLaunch *of = plan_launch(q, l, true);
-  bool one = shapes == &large && !q->all, is_heavy = stream_code(l) > tuning.short_equation * T;
+  bool one = !small && !q->all, is_heavy = stream_code(l) > tuning.short_equation * T;
   if (one && (of->words > 1 || (is_heavy && T > tuning.heavy_levels)))
     return;
   if (one && is_heavy)
-    shapes = &heavy;
+    shapes = &tuning.heavy_planes;
   for (const int32_t *w = shapes->warps; *w; w++)
     for (const int32_t *x = shapes->lanes; *x; x++) {
       s.block[1] = *w * WARP_LANES / *x;

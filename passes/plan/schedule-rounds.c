@@ -12,12 +12,9 @@
 #include "passes/plan/tuning.h"
 #include "passes/plan/schedule.h"
 
-/* Rows from which on a grid has so many walks that whole rounds are no matter. */
-enum { MANY_ROWS = 1 << 16, MOST_REGISTERS = 255 };
-/* Steps written out at most, in whose multiples walks of planes go. */
-enum { WRITTEN_OUT = 4 };
-/* Cells of a lane from which on a block of few warps is worth while. */
-enum { WIDE_CELLS = 4 };
+/* Registers that a thread can have at most. */
+enum { MOST_REGISTERS = 255 };
+
 double stream_registers(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
@@ -44,7 +41,7 @@ static double launch_rows(double cores, double at_once, double across, int64_t s
 static double launch_planes(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double rounds = (double)((size + rows - 1) / rows) * across / (cores * at_once);
   return (rounds + tuning.round_begun + tuning.round_lost * (ceil(rounds) - rounds)) *
-         (double)((rows + more + WRITTEN_OUT - 1) / WRITTEN_OUT * WRITTEN_OUT);
+         (ceil((double)(rows + more) / tuning.rounded_rows) * tuning.rounded_rows);
 }
 
 /* Rows of walks of planes: those that take least time. */
@@ -75,7 +72,7 @@ static int32_t planes_at_once(double places, double across, int64_t size, int32_
 bool stream_begins_slowly(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   return rank == MAX_RANK && s->block[0] * s->block[1] * s->block[2] <= tuning.fewest_threads &&
-         s->elems[rank - 1] >= WIDE_CELLS;
+         s->elems[rank - 1] >= tuning.wide_cells;
 }
 
 /* Rows of walks of rows: the usual ones, or twice as many if that is clearly better. */
@@ -104,7 +101,7 @@ static bool has_places(const Stream *p, int32_t ahead) {
 
 int32_t stream_planes_ahead(const TargetInfo *t, const Stream *p, const Schedule *s) {
   Schedule few = *s, more = *s;
-  few.ahead = 2;
+  few.ahead = (int32_t)tuning.planes_ahead_least;
   for (more.ahead = (int32_t)tuning.planes_ahead; more.ahead > few.ahead; more.ahead--)
     if (has_places(p, more.ahead) && stream_fits(t, p, &more) &&
         stream_keeps_ring(t, p, &more) == stream_keeps_ring(t, p, &few) &&
@@ -117,8 +114,8 @@ int32_t stream_rows(const TargetInfo *t, const Stream *p, const Schedule *s, con
   int rank = p->l->m->grid.rank;
   int64_t more = p->halo.lo[0] + p->last;
   double across = columns(p, s, size);
-  if (t->cores < 1 ||
-      (rank > 2 ? size[0] > MANY_ROWS : across * (double)size[0] * (double)stream_width(p, s, 1) < tuning.large_rows))
+  if (t->cores < 1 || (rank > 2 ? (double)size[0] > tuning.many_rows
+                                : across * (double)size[0] * (double)stream_width(p, s, 1) < tuning.large_rows))
     return s->chunk;
   double at_once = blocks_at_once(t, p, s);
   if (stream_begins_slowly(p, s))

@@ -9,8 +9,8 @@
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
-/* Registers, in 32-bit words, that windows may take of a thread's. Registers of a core, and of a thread at most. */
-enum { MOST_WORDS = 1024, ALL_REGISTERS = 65536, MOST_REGISTERS = 255 };
+/* Registers of a core, and of a thread at most. */
+enum { ALL_REGISTERS = 65536, MOST_REGISTERS = 255 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {
@@ -121,18 +121,22 @@ static bool reads_nearest_lines(const Stream *p) {
  * a thread's registers where a block has eight warps (f64), all of them where it has sixteen; where more lines are read
  * than the two nearest, and so more is kept, two lines of 128. */
 static void choose_planes(const Schedule *want, const Stream *p, int bytes, Schedule *s) {
-  bool nearest = reads_nearest_lines(p);
+  bool wide = bytes > 4;
   if (!want->block[1])
-    s->block[1] = bytes > 4 ? 8 : 16;
+    s->block[1] = tuning.plane_warps[wide];
   if (!want->elems[2])
-    s->elems[2] = bytes > 4 || nearest ? 2 : 4;
+    s->elems[2] = (reads_nearest_lines(p) ? tuning.plane_cells : tuning.far_plane_cells)[wide];
   if (!want->elems[1])
-    s->elems[1] = bytes <= 4 && s->elems[2] > 2 ? 2 : 4;
+    s->elems[1] =
+        (int32_t)(!wide && s->elems[2] > tuning.plane_cells[0] ? tuning.wide_plane_lines : tuning.plane_lines);
 }
 
-/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where 128 are
- * enough for that; short walks leave more tiles away from the edge. */
-static int32_t planes_of(const Stream *p) { return 8 * (p->halo.lo[0] + p->last) > 64 ? 128 : 64; }
+/* Planes of a walk in rank 3 for a grid of unknown size: so many that at most an eighth more are walked, where the long
+ * walk is enough for that; short walks leave more tiles away from the edge. */
+static int32_t planes_of(const Stream *p) {
+  bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_planes;
+  return (int32_t)(few ? tuning.long_planes : tuning.usual_planes);
+}
 
 /* Warps that have room in the shared memory of a core at once, in blocks of so many of walk `s`. */
 static int32_t warps_with_room(const TargetInfo *t, const Stream *p, const Schedule *s, int32_t warps) {
@@ -142,17 +146,18 @@ static int32_t warps_with_room(const TargetInfo *t, const Stream *p, const Sched
 }
 
 /* Warps of a block that walks rows: as `s` says, or half as many where few have room in shared memory and halves leave
- * less of it empty; not of lanes of four cells, which were measured to lose by it. */
+ * less of it empty; not of lanes of more cells, which were measured to lose by it. */
 static int32_t warps_of_rows(const TargetInfo *t, const Stream *p, const Schedule *s) {
   int32_t usual = warps_with_room(t, p, s, s->block[0]);
-  bool halves = s->elems[1] <= 2 && usual < tuning.few_warps && warps_with_room(t, p, s, s->block[0] / 2) > usual;
+  bool halves = s->elems[1] <= tuning.halved_cells && usual < tuning.few_warps &&
+                warps_with_room(t, p, s, s->block[0] / 2) > usual;
   return halves ? s->block[0] / 2 : s->block[0];
 }
 
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
  * out, so that places are constant. */
 static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule *s) {
-  int rank = r->rank, x = rank - 1, bytes = widest_type(l);
+  int rank = r->rank, x = rank - 1, bytes = widest_type(l), warps = (int)tuning.walk_warps;
   const Schedule *w = r->want;
   if (!r->c->target->simt) {
     walk_choose(r->c->target, p, r->want, s);
@@ -164,15 +169,15 @@ static void choose(const Chooser *r, const Launch *l, const Stream *p, Schedule 
     s->elems[d] = w->elems[d] && d < rank ? w->elems[d] : 1;
   }
   if (!w->block[x])
-    s->block[x] = rank == 1 ? STREAM_LANES * 4 : rank == 2 ? r->c->target->lanes : STREAM_LANES;
+    s->block[x] = rank == 1 ? STREAM_LANES * warps : rank == 2 ? r->c->target->lanes : STREAM_LANES;
   if (rank == 2 && !w->block[0])
-    s->block[0] = 4 * STREAM_LANES / stream_lanes(s, rank);
+    s->block[0] = warps * STREAM_LANES / stream_lanes(s, rank);
   if (rank < 3 && !w->elems[x])
-    s->elems[x] = rank == 1 ? 64 / bytes : bytes > 4 ? 2 : 4;
+    s->elems[x] = rank == 1 ? (int32_t)tuning.line_bytes / bytes : tuning.row_cells[bytes > 4];
   if (rank == 3)
     choose_planes(w, p, bytes, s);
-  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? 128 : planes_of(p);
-  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? 4 : 1;
+  s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? (int32_t)tuning.usual_rows : planes_of(p);
+  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.rows_ahead : 1;
   if (rank == 3 && s->ahead > 1 && !w->ahead)
     s->ahead = stream_planes_ahead(r->c->target, p, s);
   if (rank == 2 && !w->block[0] && s->ahead > 1)
@@ -194,7 +199,7 @@ bool stream_fits(const TargetInfo *t, const Stream *p, const Schedule *s) {
   for (int d = 0; d < p->l->m->grid.rank; d++)
     if (stream_width(p, s, d) < 1)
       return false;
-  return stream_shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= MOST_WORDS;
+  return stream_shared_bytes(t, p, s) <= t->max_shared_bytes && words_of(p, s) <= tuning.legal_words;
 }
 
 /* Points computed for each point given out. */
@@ -308,17 +313,17 @@ static double walked_time(const Chooser *r, int T) {
   return stream_fits(r->c->target, p, &s) ? walk_ns(r->c->target, p, &s) : INFINITY;
 }
 
-/* Most time steps a tile that are asked about, and twice that: tiles that suit how often runs stop. */
+/* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.
+ */
 enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
 
 /* The time steps of tiles that one thread walks, at most `most`, that are expected to take the least time; more of them
  * only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step in
  * those tiles that were asked about. */
 static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
-  static const int32_t levels[] = {1, 2, 3, 4, 6, 8, 12, MOST_WALKED, 0};
   int top = walk_most_levels(r->m), best = 0;
   double least = INFINITY;
-  for (const int32_t *of = levels; *of && *of <= top && *of <= most; of++) {
+  for (const int32_t *of = tuning.core_tried_levels; *of && *of <= top && *of <= most && *of <= MOST_WALKED; of++) {
     ns[*of] = walked_time(r, *of);
     if (ns[*of] < tuning.shorter_walk * least) {
       least = ns[*of];
@@ -539,7 +544,7 @@ static const char *why_too_large(const Chooser *r, const Stream *p, const Schedu
                         "a block needs %" PRId64 " bytes of shared memory; target %s allows %" PRId64
                         "; take a smaller -T, -block, -elems or -ahead",
                         bytes, t->name, t->max_shared_bytes);
-  if (words_of(p, s) > MOST_WORDS)
+  if (words_of(p, s) > tuning.legal_words)
     return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
                         words_of(p, s));
   return NULL;
