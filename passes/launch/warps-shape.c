@@ -41,7 +41,7 @@ static bool is_single_sum(const WarpLevel *e) { return e->sums && e->n == 1 && e
 /* How many rows of a group, of the first `all`, the code has written out. What is kept moves on with each row that a
  * loop does not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
 static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) {
-  int32_t V = e->sums && warps_smallest(e) == 4 && all > 2 ? 1 : all;
+  int32_t V = e->sums && warps_smallest(e) == 4 && all > tuning.pipeline_written ? 1 : all;
   while ((e->sums || V > tuning.pipeline_round) && V > 1 &&
          (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > tuning.pipeline_body))
     V--;
@@ -79,7 +79,7 @@ static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
   int32_t last = e->below + e->above, blocks = blocks_with(t, e, w, last);
   WarpShape twice = *w;
   twice.U = 2 * last;
-  if (last >= 4)
+  if (last >= tuning.pipeline_few_rows)
     return last % 2 || e->lag > last / 2 || blocks >= blocks_with(t, e, w, last / 2) ? last : last / 2;
   bool written = warps_smallest(e) > 4 && written_out(e, &twice, twice.U) == twice.U;
   return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;

@@ -9,6 +9,7 @@
  * number is at least k, for every k, are yes-or-no questions of which some imply others: the least is a minimum cut (J.
  * Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 22, 1976). */
 #include "passes/launch/warps.h"
+#include "passes/plan/tuning.h"
 
 #include <limits.h>
 
@@ -221,10 +222,7 @@ static void find_most(WarpLevel *e) {
     }
 }
 
-/* Levels with more nodes keep the earliest times. */
-enum { MOST_NODES = 200000 };
-
-/* Sets the times that keep the fewest words, if that is not too long a search. */
+/* Sets the times that keep the fewest words, if that is not too long a search: else the earliest remain. */
 static void find_fewest(WarpLevel *e) {
   Arena *a = e->m->arena;
   Times p = {.e = e,
@@ -233,7 +231,7 @@ static void find_fewest(WarpLevel *e) {
              .node = ARENA_ARRAY(a, int32_t, 2 * e->nvalues),
              .net = {.arena = a}};
   find_bounds(&p);
-  if (p.net.n > MOST_NODES)
+  if (p.net.n > tuning.warps_most_nodes)
     return;
   p.net.first = ARENA_ARRAY(a, int32_t, p.net.n);
   p.net.far = ARENA_ARRAY(a, int32_t, p.net.n);

@@ -9,11 +9,10 @@
  * WARP lanes), then by shuffles. Without, the lanes are an array and a loop whose iterations are independent. There are
  * no atomics, and the same values come out every time. */
 #include "passes/lower/lower.h"
+#include "passes/plan/tuning.h"
 
 /* Lanes that may trade by shuffles: those of the smallest warp. */
 enum { WARP = 32 };
-/* Points of a row that a thread works on together. */
-enum { THREAD_POINTS = 4 };
 
 /* A kernel in the making, for reduction `r`: at `b` its body is built. buffer: the partial values; lane: the thread's
  * number (i32) and `lane64` the same (targets with threads). */
@@ -133,7 +132,7 @@ static void store_from_first(const Reducer *k, Builder *b, Value *x, Value *at) 
  * many: `acc` combined with them. *next becomes the coordinate after. All `n` values are computed before they are
  * combined, so that their loads are under way together. */
 static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, int n, Value *acc, Value **next) {
-  Value *init[2] = {acc, from}, *value[THREAD_POINTS], *out[2];
+  Value *init[2] = {acc, from}, **value = ARENA_ARRAY(b->arena, Value *, n), *out[2];
   Value *end = n > 1 ? build2(b, OP_SUB, w.end, i64(b, (n - 1) * REDUCE_LANES)) : w.end;
   Op *loop = build_for(b, from, end, n * REDUCE_LANES, 0, 2, init);
   Value *at = loop->blocks[0]->args[0];
@@ -155,7 +154,7 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
 static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
   Row w = find_row(k, b, row);
   Value *at = build2(b, OP_ADD, w.first, k->lane64);
-  Value *acc = thread_points(k, b, w, at, THREAD_POINTS, identity(k, b), &at);
+  Value *acc = thread_points(k, b, w, at, (int)tuning.reduce_points, identity(k, b), &at);
   return combine_threads(k, b, thread_points(k, b, w, at, 1, acc, &at));
 }
 

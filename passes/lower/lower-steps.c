@@ -7,13 +7,10 @@
 /* Launches of T, `t` (1: none) and 1 steps that make `steps` steps, each time the largest that does not go too far. */
 static int64_t launches_of(int64_t steps, int T, int t) { return steps / T + steps % T / t + steps % T % t; }
 
-/* The gaps between two stops of a run that are looked at. */
-enum { MOST_GAPS = 4096 };
-
 /* Launches that the program's own run takes, or its first part if there are many stops. */
 static int64_t launches_of_run(const Module *m, int T, int t) {
   int64_t at = 0, launches = 0, end = m->steps > 0 ? m->steps : m->nreductions ? INT64_MAX : 0;
-  for (int i = 0; i < MOST_GAPS && at < end; i++) {
+  for (int i = 0; i < tuning.most_gaps && at < end; i++) {
     int64_t due = module_steps_to_reduction(m, at), gap = due < end - at ? due : end - at;
     launches += launches_of(gap, T, t);
     at += gap;

@@ -146,9 +146,9 @@ typedef struct Widths {
 
 /* The widths from `least` to `most`; of a grid that has `size` points there (0: not known) those that cut it into equal
  * parts, rounded up to multiples of `of`: the last part may be smaller. */
-static Widths widths(int32_t least, int32_t most, int64_t size, int64_t of) {
+static Widths widths(double least, double most, int64_t size, int64_t of) {
   Widths w = {0};
-  for (int32_t n = least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
+  for (int32_t n = (int32_t)least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
     int64_t parts = size > 0 ? (size + n - 1) / n : 0;
     int64_t even = parts > 1 ? round_up((size + parts - 1) / parts, of) : parts ? size : n;
     if (!w.n || w.of[w.n - 1] != even)
@@ -168,10 +168,13 @@ static void set_width(const Launch *l, int d, int32_t n, Schedule *s) {
 /* What is tried in dimension d: what was asked for alone, if something was. Tiles begin at whole vectors in the last
  * dimension: else each access to memory in the inner loop crosses a line of the cache. */
 static Widths tried(const Launch *l, const Schedule *want, int d) {
-  const int32_t least[MAX_RANK] = {(int32_t)tuning.core_least_chunk, 8, 64}, most[MAX_RANK] = {1024, 128, 4096};
-  int asked = d == 0 ? want->chunk : want->block[d];
-  int as = d == 0 ? 0 : d == l->m->grid.rank - 1 ? 2 : 1;
-  return asked ? (Widths){.n = 1} : widths(least[as], most[as], want->size[d], as == 2 ? ROW_CELLS : 1);
+  int64_t size = want->size[d];
+  if (d == 0 ? want->chunk : want->block[d])
+    return (Widths){.n = 1};
+  if (d == 0)
+    return widths(tuning.core_least_chunk, tuning.core_most_chunk, size, 1);
+  return d < l->m->grid.rank - 1 ? widths(tuning.core_least_lines, tuning.core_most_lines, size, 1)
+                                 : widths(tuning.core_least_cells, tuning.core_most_cells, size, ROW_CELLS);
 }
 
 /* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
@@ -195,15 +198,15 @@ static void search(const TargetInfo *t, const Stream *p, const Schedule *want, i
 }
 
 void walk_choose(const TargetInfo *t, const Stream *p, const Schedule *want, Schedule *s) {
-  int rank = p->l->m->grid.rank;
+  int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
   double ns = INFINITY;
   for (int d = 0; d < MAX_RANK; d++) {
     bool asked = d < rank && want->block[d];
-    s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, 64) : 1;
+    s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, width) : 1;
     s->elems[d] = 1;
     s->size[d] = want->size[d];
   }
-  s->chunk = want->chunk ? want->chunk : 128;
+  s->chunk = want->chunk ? want->chunk : (int32_t)tuning.core_usual_chunk;
   s->ahead = want->ahead ? want->ahead : 1;
   Schedule trial = *s;
   search(t, p, want, 0, &trial, s, &ns);

@@ -4,7 +4,8 @@
 #include "passes/plan/plan.h"
 #include "passes/weights.h"
 
-enum { MAX_WARPS_T = 64, MOST_RING = 8 };
+/* Limits of any request. */
+enum { MAX_WARPS_T = 64, LEAST_RING = 2, MOST_RING = 8 };
 
 /* The launch at hand: its level, and at most so many steps. */
 typedef struct WarpChoice {
@@ -27,8 +28,8 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   if (s->elems[1] % vector || s->elems[1] < side || s->elems[1] > MAX_WARP_CELLS)
     return arena_printf(a, "-elems=1x%d: a lane has a multiple of %d cells, at least %d and at most %d", s->elems[1],
                         vector, side, MAX_WARP_CELLS);
-  if (s->ahead < 2 || s->ahead > MOST_RING)
-    return arena_printf(a, "-ahead=%d: rings have 2 to %d groups of rows", s->ahead, MOST_RING);
+  if (s->ahead < LEAST_RING || s->ahead > MOST_RING)
+    return arena_printf(a, "-ahead=%d: rings have %d to %d groups of rows", s->ahead, LEAST_RING, MOST_RING);
   WarpShape w = warps_shape(t, e, s);
   if (warps_put_rows(e) >= w.G * w.U)
     return arena_printf(a, "-ahead=%d: rings of %d rows are shorter than what a level looks back", s->ahead, w.G * w.U);
@@ -98,9 +99,11 @@ static double cost_of(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, bytes, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
-  double arithmetic = 1e3 * n / (rate > 0 ? rate : 1e3) * beside * (row + overhead) / (tuning.warps_issued * row);
+  double arithmetic =
+      1e3 * n / (rate > 0 ? rate : tuning.unknown_rate) * beside * (row + overhead) / (tuning.warps_issued * row);
   arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
-  double memory = 1e3 * warps_cell_bytes(e) / s->T / (t->bandwidth > 0 ? tuning.warps_bandwidth * t->bandwidth : 1e3);
+  double memory = 1e3 * warps_cell_bytes(e) / s->T /
+                  (tuning.warps_bandwidth * (t->bandwidth > 0 ? t->bandwidth : tuning.unknown_bandwidth));
   return across * (rows + w.ends) / rows * (arithmetic > memory ? arithmetic : memory);
 }
 
@@ -119,7 +122,7 @@ static bool is_too_long(const WarpChoice *x, const WarpShape *w) {
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
 static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *least) {
   s.ahead = x->want->ahead;
-  for (int ahead = 3; ahead >= 2 && !x->want->ahead; ahead--) {
+  for (int ahead = (int)tuning.warps_ring; ahead >= LEAST_RING && !x->want->ahead; ahead--) {
     Schedule one = s;
     one.ahead = ahead;
     consider(&(WarpChoice){x->c, x->e, &one}, one, best, least);
@@ -138,11 +141,12 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
 static Schedule choose(const WarpChoice *x, int64_t most) {
   const Schedule *want = x->want;
   Schedule best = {0}, s = {.family = FAMILY_WARPS, .ngroups = 1};
-  int vector = VECTOR_BYTES / warps_smallest(x->e);
-  double least = 1e30;
-  for (int W = want->block[0] ? want->block[0] : 2; W <= (want->block[0] ? want->block[0] : 8); W *= 2)
-    for (int C = 1; C <= 8; C++)
-      for (int X = want->elems[1] ? want->elems[1] : vector; X <= (want->elems[1] ? want->elems[1] : 28); X += vector) {
+  int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
+  double least = 1e30, most_warps = warps ? warps : tuning.warps_most_warps,
+         most_cells = cells ? cells : tuning.warps_most_cells;
+  for (int W = warps ? warps : (int)tuning.warps_least_warps; W <= most_warps; W *= 2)
+    for (int C = 1; C <= tuning.warps_most_steps; C++)
+      for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
         s.T = C * W;
         s.block[0] = W;
         s.block[1] = want->block[1] ? want->block[1] : WARP_LANES;
@@ -159,7 +163,10 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
 static bool is_said(const Schedule *want, Schedule *out) {
   if (!want->T || !want->block[0] || !want->block[1] || !want->elems[1])
     return false;
-  *out = (Schedule){.family = FAMILY_WARPS, .T = want->T, .ngroups = 1, .ahead = want->ahead ? want->ahead : 3};
+  *out = (Schedule){.family = FAMILY_WARPS,
+                    .T = want->T,
+                    .ngroups = 1,
+                    .ahead = want->ahead ? want->ahead : (int32_t)tuning.warps_ring};
   for (int d = 0; d < MAX_RANK; d++) {
     out->block[d] = want->block[d] ? want->block[d] : 1;
     out->elems[d] = want->elems[d] ? want->elems[d] : 1;
@@ -238,8 +245,8 @@ static bool was_faster(const WarpLevel *e) {
 
 /* The same of steps of several fields: of two or three of one type, which read the points beside alone. */
 static bool fields_were_faster(const WarpLevel *e) {
-  return e->nfields >= 2 && e->nfields <= 3 && warps_smallest(e) == warps_largest(e) && reach_of(e) <= 1 &&
-         !e->ruled[0] && !e->ruled[1];
+  return e->nfields >= 2 && e->nfields <= tuning.warps_most_fields && warps_smallest(e) == warps_largest(e) &&
+         reach_of(e) <= tuning.warps_fields_reach && !e->ruled[0] && !e->ruled[1];
 }
 
 /* Is a grid of extents `size` as large as the smallest on which such were measured to be? Walks need more points to be
@@ -262,8 +269,8 @@ static double walked_ps(PassContext *c, const Module *m, const Schedule *walk, c
  * few points far, and not by a rule beyond their edges? */
 static bool is_like_measured(const WarpLevel *e) {
   double far = tuning.warps_near;
-  return computes_roots(e) && e->nfields <= 2 && e->below <= far && e->above <= far && e->left <= far &&
-         e->right <= far && !e->ruled[0] && !e->ruled[1];
+  return computes_roots(e) && e->nfields <= tuning.warps_root_fields && e->below <= far && e->above <= far &&
+         e->left <= far && e->right <= far && !e->ruled[0] && !e->ruled[1];
 }
 
 /* Is tile `s` expected to be clearly faster than `walk`, for a step that computes roots or quotients on a large grid?
