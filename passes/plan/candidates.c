@@ -166,7 +166,9 @@ static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l,
  * thread. Of steps of one stencil, see plan_is_naive. */
 static void add_naive(const PlanQuery *q, PlanCandidates *out, const Launch *l) {
   static const Schedule one = {.family = FAMILY_OVERLAP, .T = 1};
-  Schedule s = {.family = FAMILY_NAIVE, .T = 1, .block = {4, 4, 32}, .elems = {1, 1, 1}};
+  Schedule s = {.family = FAMILY_NAIVE, .T = 1, .elems = {1, 1, 1}};
+  for (int d = 0; d < MAX_RANK; d++)
+    s.block[d] = (int32_t)tuning.tile_block[MAX_RANK - 1][d];
   if (plan_is_naive(q->m, &q->want, &one) && plan_counts(q) && q->rank == MAX_RANK)
     add(q, out, &s, plan_launch(q, l, false));
 }

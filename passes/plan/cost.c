@@ -55,7 +55,7 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
     if (width[d] < 1)
       return "no points are left beside the halo";
   }
-  LaunchCost k = reads_cost(of->reads, s, 1, 1e9);
+  LaunchCost k = reads_cost(of->reads, s, 1, tuning.endless_points);
   if (k.shared > q->t->max_shared_bytes)
     return "more shared memory than a block may have";
   if (k.spilled > tuning.few_words)
@@ -99,7 +99,7 @@ static const char *count_walk(const PlanQuery *q, const PlanLaunch *of, const Sc
     n->width *= (double)width[d];
   }
   n->shared = stream_shared_bytes(q->t, p, s);
-  n->registers = (int32_t)fmin(stream_registers(p, s), 255);
+  n->registers = (int32_t)fmin(stream_registers(p, s), MOST_REGISTERS);
   n->blocks = (double)((q->want.size[0] + width[0] - 1) / width[0]);
   for (int d = 1; d < q->rank; d++)
     n->blocks *= (double)stream_tiles(p, s, d, q->want.size[d]);

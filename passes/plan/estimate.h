@@ -57,6 +57,8 @@ int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_
 
 /* ---------------------------------------------------------------- registers.c */
 
+/* Registers that a thread can have at most, if the target does not tell. */
+enum { MOST_REGISTERS = 255 };
 /* What a thread needs registers for: 32-bit words alive at once; the same if loads are begun as early as they can be;
  * rounds: it has a loop that is not written out, from round to round of which `addresses` words of addresses are
  * carried; several: straight code for several points; pairs: words of 64-bit values that are kept, which fill pairs of

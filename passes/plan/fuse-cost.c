@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Registers that a thread can have at most. */
-enum { MOST_REGISTERS = 255 };
-
 /* ---- operations */
 
 /* What an op takes, in f32 additions. */

@@ -12,7 +12,7 @@
  *   judge.c           and by the model, which counts exactly: it may replace that
  *   choice.c          which is taken
  *   why.c             why, for people (estimate.h)
- *   tuning.def        the numbers of all three that were found by measuring (tuning.h)
+ *   tuning.def        the numbers of all of this that were found by measuring (tuning.h)
  *
  *   what is legal, and what each family takes where nothing is known of the grid (schedule.h, walk.h):
  *   schedule.c        overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family

@@ -3,9 +3,6 @@
 #include "passes/plan/estimate.h"
 #include "passes/plan/tuning.h"
 
-/* Registers that a thread can have at most, if the target does not tell. */
-enum { MOST_REGISTERS = 255 };
-
 int32_t registers_limit(const TargetInfo *t, int64_t threads) {
   int64_t limit = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS;
   if (t->registers_per_core > 0 && t->registers_per_core / threads < limit)

@@ -220,10 +220,8 @@ double schedule_walked_ps(PassContext *c, const Module *m, const Schedule *want)
   return t.seconds * 1e12 / points;
 }
 
-/* Registers that a thread may have: a tile that is expected to want all may spill, and is not taken in place of another
- * (acoustic_wave f64, 2048^2: 4 cells a lane spill 1316 bytes and make 21 GPts/s, 2 make 107). */
-enum { ALL_REGISTERS = 255 };
-
+/* A tile that is expected to want all registers may spill, and is not taken in place of another (acoustic_wave f64,
+ * 2048^2: 4 cells a lane spill 1316 bytes and make 21 GPts/s, 2 make 107). */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
   int x = m->grid.rank - 1;
   bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;
@@ -236,7 +234,7 @@ void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Sched
   if (!stream_fits(c->target, stream_new(l), &wider) || !stream_code_is_short(stream_new(l), &wider) ||
       !schedule_time(c, m, s, want->size, &usual) || !schedule_time(c, m, &wider, want->size, &wide))
     return;
-  if (wide.registers < ALL_REGISTERS && wide.seconds < tuning.clearly * usual.seconds &&
+  if (wide.registers < MOST_REGISTERS && wide.seconds < tuning.clearly * usual.seconds &&
       wide.longest < tuning.clearly * usual.longest)
     *s = wider;
 }

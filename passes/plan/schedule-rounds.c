@@ -12,9 +12,6 @@
 #include "passes/plan/tuning.h"
 #include "passes/plan/schedule.h"
 
-/* Registers that a thread can have at most. */
-enum { MOST_REGISTERS = 255 };
-
 double stream_registers(const Stream *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);

@@ -9,8 +9,8 @@
 
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
-/* Registers of a core, and of a thread at most. */
-enum { ALL_REGISTERS = 65536, MOST_REGISTERS = 255 };
+/* Registers of a core. */
+enum { ALL_REGISTERS = 65536 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {

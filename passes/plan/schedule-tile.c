@@ -280,7 +280,7 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
                      double *ps) {
   if (!is_candidate(r, l, s))
     return;
-  double mine = reads_cost(reads, s, 1, 1e9).ps;
+  double mine = reads_cost(reads, s, 1, tuning.endless_points).ps;
   if (mine < tuning.better_part * *ps) {
     *best = *s;
     *ps = mine;
@@ -307,7 +307,7 @@ void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
   for (int d = 0; d < r->rank; d++)
     open = open && !r->want.block[d] && !r->want.elems[d];
   const LaunchReads *reads = launch_reads_all(r->target, l);
-  double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, 1e9).ps : 1e30;
+  double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, tuning.endless_points).ps : 1e30;
   for (size_t b = 0; open && b < sizeof blocks / sizeof *blocks; b++)
     for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++)
       try_tile(r, l, reads, &t, s, &ps);

@@ -1,8 +1,11 @@
-"""fit_test.py STC: fit.py has the model that stc has, fits it to measured rows, and writes the record."""
+"""fit_test.py STC: fit.py has the model that stc has, fits it to measured rows, and writes the record; which holds all numbers that code reads."""
 import contextlib
+import glob
 import io
 import json
+import math
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -79,6 +82,39 @@ class Fit(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, "model.c has changed, and this script has not"):
                 self.run_on(folder)
             fit.RECORD = old
+
+
+class Record(unittest.TestCase):
+    """The record is whole, and holds nothing else. What a test may name stands without comments and texts."""
+    ROW = re.compile(r"^TUNING(_\w+)?\((\w+), ", re.M)
+    FACTS = {0.5, 1, 2}
+
+    def sources(self, *folders):
+        """The code of these folders of passes/, but for the record itself: (file, text)."""
+        for folder in folders:
+            for path in sorted(glob.glob(os.path.join(fit.TOP, "passes", folder, "*.[ch]"))):
+                if not os.path.basename(path).startswith("tuning."):
+                    with open(path, encoding="utf-8") as f:
+                        yield path, re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", f.read(), flags=re.S)
+
+    def test_every_number_is_read(self):
+        with open(fit.RECORD, encoding="utf-8") as f:
+            rows = self.ROW.findall(f.read())
+        text = " ".join(t for _, t in self.sources("", "plan", "launch", "lower", "kernel"))
+        reads = {"_OP": r"\bw->", "_MODEL": r"\bm->"}
+        unread = [name for kind, name in rows if not re.search(reads.get(kind, r"\btuning\.") + name + r"\b", text)]
+        self.assertGreater(len(rows), 300)
+        self.assertEqual(unread, [])
+
+    def test_code_has_no_measured_numbers(self):
+        found = []
+        for path, text in self.sources("plan", "launch", "lower", "kernel"):
+            for number in re.findall(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.])", text):
+                known = float(number) in self.FACTS or math.log10(float(number) or 1) % 1 == 0
+                if not number.isdigit() and not known:
+                    found.append((os.path.basename(path), number))
+            found += [(os.path.basename(path), t) for t in re.findall(r"\bstatic const (?:double|u?int\w*) \w+(?:\[\w*\])+ = \{+\s*\d", text)]
+        self.assertEqual(found, [], "numbers that were found by measuring stand in passes/plan/tuning.def, with unit and meaning")
 
 
 if __name__ == "__main__":
