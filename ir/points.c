@@ -1,6 +1,7 @@
 /* points.c: lists of points that launch-time arrays give, and the rows in which the values of probes are kept. */
 #include "ir/exec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const PointList *probe_list(const Module *m, const Probe *p) { return p->list < 0 ? NULL : &m->lists[p->list]; }
@@ -114,6 +115,35 @@ bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *
     }
   }
   return true;
+}
+
+/* Orders points (qsort). */
+static int compare_places(const void *x, const void *y) {
+  const PlacedPoint *a = x, *b = y;
+  if (a->cell != b->cell)
+    return a->cell < b->cell ? -1 : 1;
+  return a->point < b->point ? -1 : a->point > b->point;
+}
+
+bool list_place(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, PlacedPoint *out,
+                Diags *d) {
+  int64_t n = list_length(m, l, scalars), at[MAX_RANK], inside = n, many = n, count = 0;
+  for (int64_t i = n - 1; i >= 0; i--) {
+    out[i] = (PlacedPoint){list_point(m, l, scalars, arrays, i, at), i};
+    inside = out[i].cell < 0 ? i : inside;
+  }
+  qsort(out, (size_t)n, sizeof *out, compare_places);
+  for (int64_t i = 0; i < n; i++) {
+    count = i && out[i].cell == out[i - 1].cell ? count + 1 : 1;
+    many = out[i].cell >= 0 && l->most && count > l->most && out[i].point < many ? out[i].point : many;
+  }
+  if (inside < n && inside < many) {
+    list_point(m, l, scalars, arrays, inside, at);
+    return report_outside(m, l, scalars, inside, at, d);
+  }
+  if (many < n)
+    list_point(m, l, scalars, arrays, many, at);
+  return many == n || report_many(m, l, many, at, d);
 }
 
 void probe_read(const Module *m, const Probe *p, const Const *scalars, void *const *arrays, const int32_t *index,

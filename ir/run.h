@@ -103,6 +103,14 @@ const PointList *probe_list(const Module *m, const Probe *p);
  */
 bool list_fill(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, int32_t *index,
                int32_t *next, Diags *d);
+/* A point of a list by its number, and the number of its cell in l->field, of the whole grid. */
+typedef struct PlacedPoint {
+  int64_t cell, point;
+} PlacedPoint;
+/* All points of the list into `out`, in order of their cells, those of one by their numbers: without any memory for the
+ * field. False as list_fill. */
+bool list_place(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, PlacedPoint *out,
+                Diags *d);
 /* False after reporting a point of the list that is outside of its box. */
 bool list_check(const Module *m, const PointList *l, const Const *scalars, void *const *arrays, Diags *d);
 /* The coordinates of point number `n` of the list; the number of its cell in l->field, -1 if it is outside of it. */

@@ -24,8 +24,7 @@ struct Watching {
 
 /* ---------------------------------------------------------------- making them */
 
-/* Does a body on the points of `box` read anything but cells at its own point? */
-static bool looks_around(const Module *m, const Box *box, const Block *body) {
+bool body_looks_around(const Module *m, const Box *box, const Block *body) {
   for (const Op *op = body->first; op; op = op->next) {
     if (op->code != OP_ACCESS)
       continue;
@@ -73,7 +72,8 @@ StcStatus watching_open(StcPlan *p, const char *cut) {
   for (int k = 0; k < m->nreductions + m->nprobes && !st; k++) {
     Watching *w = &s->watching[s->nwatching++];
     const Probe *x = k < m->nreductions ? NULL : &m->probes[k - m->nreductions];
-    w->around = x ? looks_around(m, &x->box, x->body) : looks_around(m, &m->reductions[k].over, m->reductions[k].body);
+    w->around = x ? body_looks_around(m, &x->box, x->body)
+                  : body_looks_around(m, &m->reductions[k].over, m->reductions[k].body);
     w->plan = ARENA_ARRAY(p->w.arena, StcPlan *, s->end - s->begin + 1);
     w->value = ARENA_ARRAY(p->w.arena, void *, s->end - s->begin + 1);
     w->rows = gives_rows(p, k);

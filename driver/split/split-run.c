@@ -188,16 +188,20 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   return b;
 }
 
-/* Runs the inits of all parts. Their ghost cells are computed along. */
+/* Runs the inits of all parts. Their ghost cells are computed along; the simulator, which knows how far out those are
+ * right that steps read, is not to judge them. */
 static StcStatus begin_parts(StcPlan *p) {
   Split *split = p->split;
   StcStatus s = STC_OK;
   ghosts_scattered(p);
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
+    Ghosts *ghosts = q->ghosts;
     q->first = q->done = p->done;
     q->evaluated = true;
+    q->ghosts = NULL;
     s = plan_run_steps(q, 0, true, NULL);
+    q->ghosts = ghosts;
     if (s && s != STC_INTERRUPTED)
       name_part(p, i);
   }
@@ -216,10 +220,25 @@ static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   return s;
 }
 
-/* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. */
+/* Does an init read other points than its own? Then ghost cells are not right behind the inits. */
+static bool inits_look_around(const Module *m) {
+  for (int i = 0; i < m->ninits; i++)
+    for (int k = 0; k < m->inits[i].npieces; k++)
+      if (body_looks_around(m, &m->inits[i].pieces[k].box, m->inits[i].pieces[k].body))
+        return true;
+  return false;
+}
+
+/* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. Inits may read ghost cells
+ * of fields that were set, and leave others to be brought up to date. */
 static StcStatus begin_lean(StcPlan *p) {
-  StcStatus s = split_agree(p, p->inits_done ? STC_OK : begin_parts(p));
-  bool begins = p->done == p->first && !p->evaluated;
+  bool around = !p->inits_done && inits_look_around(p->program->module), begins = p->done == p->first && !p->evaluated;
+  StcStatus s = split_agree(p, split_fill_lists(p));
+  if (!s && around)
+    s = split_agree(p, split_refresh(p));
+  if (!s)
+    s = split_agree(p, p->inits_done ? STC_OK : begin_parts(p));
+  p->split->touched |= around;
   if (!s)
     s = split_refresh(p);
   if (!s && begins)

@@ -232,25 +232,10 @@ static StcStatus check_probes(StcPlan *p) {
   return STC_OK;
 }
 
-/* Does a stencil or init read or write field `field`? */
-static bool is_used(const Module *m, int field) {
-  for (int i = 0; i < m->nstencils + m->ninits; i++) {
-    const Stencil *st = i < m->nstencils ? &m->stencils[i] : &m->inits[i - m->nstencils];
-    for (int k = 0; k < st->npieces; k++)
-      for (const Op *op = st->pieces[k].body->first; op; op = op->next)
-        if (op->code == OP_ACCESS && op->sym == field)
-          return true;
-  }
-  return false;
-}
-
 /* May all be done part by part that is done while the program runs, if the grid is cut along these dimensions? Its
  * inits are another matter. */
 static bool allows_lean(const StcPlan *p, const char *cut) {
   const Module *m = p->program->reference;
-  for (int i = 0; i < m->nlists; i++)
-    if (m->lists[i].next >= 0 || is_used(m, m->lists[i].field))
-      return false;
   return m->nreductions + m->nprobes == 0 || program_can_cut(p->program, arena_printf(p->w.arena, "%s,watch=all", cut));
 }
 
@@ -299,6 +284,40 @@ static int devices_of_ranks(const SplitArgs *a, Net *net) {
   return n;
 }
 
+/* Do the ghost cells that steps or inits need reach around a periodic grid no more than once? */
+static bool rings_fit(const SplitArgs *a, const StcProgram *program) {
+  StcPlan *p = a->plan;
+  const Module *m = program->module;
+  const Split *s = p->split;
+  int n;
+  const char *const *defines = part_defines(a, 0, 1, &n);
+  const Const *scalars = program_bind(program, m, p->w.arena, p->w.diags, n, defines);
+  bool ring = false, fits = true;
+  for (int f = 0; f < m->nfields; f++)
+    ring |= m->fields[f].ring;
+  for (int d = 0; d < s->rank && ring && scalars; d++) {
+    int64_t extent = s->hi[d] - s->lo[d] + 1, below = s->part[0].lo[d] - affine_eval(m->grid.lo[d], scalars, NULL),
+            above = affine_eval(m->grid.hi[d], scalars, NULL) - s->part[0].hi[d];
+    bool cut = !affine_equal(m->part->own.lo[d], m->part->whole.lo[d]);
+    fits &= !cut || (below <= extent && above <= extent);
+  }
+  return fits;
+}
+
+/* Makes the program for a part: where no rank is to have the whole grid, if that is possible (s->lean). */
+static StcStatus distribute(SplitArgs *a) {
+  StcPlan *p = a->plan;
+  Split *s = p->split;
+  bool lean = a->lean && allows_lean(p, a->cut) && !prefers_whole(a);
+  StcStatus st = program_distribute(p->program, a->cut, lean, &s->program);
+  s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
+  if (!s->lean || rings_fit(a, s->program))
+    return st;
+  s->lean = false;
+  stc_program_free(s->program);
+  return program_distribute(p->program, a->cut, false, &s->program);
+}
+
 /* Cuts the grid of the plan, and prepares the parts that are here. */
 static StcStatus cut_grid(SplitArgs *a) {
   StcPlan *p = a->plan;
@@ -317,15 +336,13 @@ static StcStatus cut_grid(SplitArgs *a) {
     return st;
   place_parts(p);
   a->cut = cut_text(p->w.arena, s);
-  bool lean = a->lean && allows_lean(p, a->cut) && !prefers_whole(a);
-  st = program_distribute(p->program, a->cut, lean, &s->program);
-  s->lean = lean && !st && (s->program->module->ninits > 0 || p->program->module->ninits == 0);
+  st = distribute(a);
   if (!st && a->lean == LEAN_MUST && !s->lean)
-    return diag_error(
-               p->w.diags, no_loc(),
-               "%s needs the whole grid in one place: it has `inject`, an `init` that reads other points than its own, "
-               "or a `reduce`, `until` or `probe` that looks far beyond the edge of a field",
-               p->program->name),
+    return diag_error(p->w.diags, no_loc(),
+                      "%s needs the whole grid in one place: it has an `init`, `reduce`, `until` or `probe` that looks "
+                      "far beyond "
+                      "the edge of a field, or an `init` of a periodic field that looks further than its stencils",
+                      p->program->name),
            STC_USAGE;
   if (!st && !s->lean)
     st = check_probes(p);

@@ -11,6 +11,7 @@
  *   split-run.c     the time loop over parts
  *   split-replay.c  periods of it that GPUs keep and make in one go
  *   evaluate.c      reductions and probes where no rank has the whole grid
+ *   lists.c         lists of points, for the parts
  *   ranks.c         the interface of plans over several processes, fields of parts
  *   net.c           joining the ranks of a run
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
@@ -176,6 +177,9 @@ bool parts_are_near(StcPlan *p);
 StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side);
 /* Where fields were set part by part since the last run on any rank: brings all ghost cells up to date. (ranks.c) */
 StcStatus split_refresh(StcPlan *p);
+/* Where no rank has the whole grid: gives the parts of this one what they have of lists of points, if coordinates were
+ * set since. (lists.c) */
+StcStatus split_fill_lists(StcPlan *p);
 /* All transfers of a field. */
 const FieldTransfers *field_transfers(StcPlan *p, int field);
 /* evaluate.c, of plans that are lean: the programs by which reductions and probes look at a part of a grid that is cut
@@ -185,6 +189,8 @@ StcStatus watching_open(StcPlan *p, const char *cut);
 StcStatus watching_add_part(StcPlan *p, int i, const char *device, int n, const char *const *defines);
 StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t bytes);
 void watching_close(StcPlan *p);
+/* Does a body on the points of `box` read anything but cells at its own point? (evaluate.c) */
+bool body_looks_around(const Module *m, const Box *box, const Block *body);
 /* Is something due now that looks at other points than its own, so that ghost cells must be up to date? Evaluates what
  * is due of reductions and, if `probes`, before them probes. All ranks call it, and all get the same. */
 bool watching_needs_ghosts(const StcPlan *p);

@@ -26,17 +26,20 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
   return true;
 }
 
-/* How many cells below and above a point the access leads in dimension `d`. False after an error. */
-static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi) {
+/* How many cells below and above a point the access leads in dimension `d`. False after an error, which is said to
+ * `diags`, unless that is NULL. */
+static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi,
+                         Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
   int64_t beyond;
   *lo = larger(0, -op->off[d]);
   *hi = larger(0, op->off[d]);
   if (!distance(p, piece, op->sym, d, &beyond)) {
-    diag_error(p->c->diags, op->loc,
-               "a grid cannot yet be cut along dimension %d where '%s' is read at points that may lie far from its "
-               "region: cut another dimension",
-               d, declared_name(p->m, op->sym));
+    if (diags)
+      diag_error(diags, op->loc,
+                 "a grid cannot yet be cut along dimension %d where '%s' is read at points that may lie far from its "
+                 "region: cut another dimension",
+                 d, declared_name(p->m, op->sym));
     return false;
   }
   if (f->outside == OUTSIDE_MIRROR)
@@ -53,7 +56,7 @@ static bool must_be_there(const Field *f) { return f->temp || f->outside == OUTS
 
 /* Calls access_reach for all accesses of `st` and raises `out[field]` (if `back`: the reach of the reader's extent `x`)
  * or `x` (by the depth of fields, where they must be there). False after an error. */
-static bool walk_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back) {
+static bool walk_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back, Diags *diags) {
   for (int k = 0; k < st->npieces; k++)
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
       for (int d = 0; op->code == OP_ACCESS && d < p->m->grid.rank; d++) {
@@ -61,7 +64,7 @@ static bool walk_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fie
         int64_t lo, hi;
         if (!p->cut[d])
           continue;
-        if (!access_reach(p, &st->pieces[k], op, d, &lo, &hi))
+        if (!access_reach(p, &st->pieces[k], op, d, &lo, &hi, diags))
           return false;
         if (back) {
           f->lo[d] = larger(f->lo[d], x->lo[d] + lo);
@@ -82,35 +85,42 @@ static void join(Extent *x, const Extent *y) {
   }
 }
 
-/* The cells that a step needs, found backwards from its last stencil. */
-static bool find_reach(Parts *p) {
+/* The cells that they need, found backwards from the last. */
+static bool find_reach(const Parts *p, const Stencil *list, int n, Extent *reach, Diags *d) {
   Module *m = p->m;
   Extent *need = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);
-  for (int i = m->nstencils - 1; i >= 0; i--) {
+  for (int i = n - 1; i >= 0; i--) {
     Extent x = {{0}, {0}};
-    for (int t = 0; t < m->stencils[i].ntargets; t++)
-      join(&x, &need[m->stencils[i].targets[t]]);
-    if (!walk_reach(p, &m->stencils[i], &x, need, true))
+    for (int t = 0; t < list[i].ntargets; t++)
+      join(&x, &need[list[i].targets[t]]);
+    if (!walk_reach(p, &list[i], &x, need, true, d))
       return false;
   }
   for (int f = 0; f < m->nfields; f++)
-    join(&p->part->reach, &need[f]);
+    join(reach, &need[f]);
   return true;
 }
 
-/* The depth of each stencil: temps are there as deep as they were computed. */
-static bool find_depths(Parts *p) {
+/* The depth of each: temps are there as deep as they were computed. */
+static bool find_depths(const Parts *p, const Stencil *list, int n, Extent *depth, Diags *d) {
   Module *m = p->m;
   Extent *fields = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);
-  p->depth = ARENA_ARRAY(m->arena, Extent, m->nstencils + 1);
-  for (int i = 0; i < m->nstencils; i++) {
-    if (!walk_reach(p, &m->stencils[i], &p->depth[i], fields, false))
+  for (int i = 0; i < n; i++) {
+    if (!walk_reach(p, &list[i], &depth[i], fields, false, d))
       return false;
-    for (int t = 0; t < m->stencils[i].ntargets; t++)
-      if (m->fields[m->stencils[i].targets[t]].temp)
-        join(&fields[m->stencils[i].targets[t]], &p->depth[i]);
+    for (int t = 0; t < list[i].ntargets; t++)
+      if (m->fields[list[i].targets[t]].temp)
+        join(&fields[list[i].targets[t]], &depth[i]);
   }
   return true;
 }
 
-bool distribute_reach(Parts *p) { return find_reach(p) && find_depths(p); }
+bool distribute_find_reach(const Parts *p, const Stencil *list, int n, Extent *reach, Extent *depth, Diags *d) {
+  return find_reach(p, list, n, reach, d) && find_depths(p, list, n, depth, d);
+}
+
+bool distribute_reach(Parts *p) {
+  Module *m = p->m;
+  p->depth = ARENA_ARRAY(m->arena, Extent, m->nstencils + 1);
+  return distribute_find_reach(p, m->stencils, m->nstencils, &p->part->reach, p->depth, p->c->diags);
+}

@@ -82,21 +82,22 @@ static bool stays(const Field *f, const Box *box, int64_t off, int d) {
           below + off >= 0 && above - off >= 0);
 }
 
-/* Reports an access to a ring that has another rule at an edge which is cut. */
-static bool check_access(const Parts *p, const Piece *piece, const Op *op) {
+bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, Diags *diags) {
   static const char *const rules[] = {"no rule", "clamp", "mirror", "periodic", "a constant"};
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
     bool periodic = f->outside == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
     if (!p->cut[d] || !p->ring[op->sym] || periodic || stays(f, &piece->box, op->off[d], d))
       continue;
+    if (!diags)
+      return false;
     if (f->outside == OUTSIDE_PERIODIC)
-      diag_error(p->c->diags, op->loc,
+      diag_error(diags, op->loc,
                  "a grid cannot yet be cut along dimension %d where a periodic field, here '%s', does not go from one "
                  "end of the grid to the other: cut another dimension",
                  d, declared_name(p->m, op->sym));
     else
-      diag_error(p->c->diags, op->loc,
+      diag_error(diags, op->loc,
                  "a grid cannot yet be cut along dimension %d where a periodic field is computed from what is beyond "
                  "the edge of '%s', which has another rule there (%s): cut another dimension",
                  d, declared_name(p->m, op->sym), rules[f->outside]);
@@ -111,7 +112,7 @@ static bool check_accesses(const Parts *p) {
     for (int k = 0; k < p->m->stencils[i].npieces; k++) {
       const Piece *piece = &p->m->stencils[i].pieces[k];
       for (const Op *op = piece->body->first; op; op = op->next)
-        if (op->code == OP_ACCESS && !check_access(p, piece, op))
+        if (op->code == OP_ACCESS && !distribute_check_access(p, piece, op, p->c->diags))
           return false;
     }
   return true;

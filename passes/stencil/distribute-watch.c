@@ -34,11 +34,24 @@ static void own_fields(Module *m) {
   m->fields = all;
 }
 
-/* Nobody looks up points of lists in a part: the fields for that hold nothing. */
+/* Does a stencil read field `field`? */
+static bool is_read(const Module *m, int field) {
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces; k++)
+      for (const Op *op = m->stencils[i].pieces[k].body->first; op; op = op->next)
+        if (op->code == OP_ACCESS && op->sym == field)
+          return true;
+  return false;
+}
+
+/* Nobody looks up points of lists that only probes have in a part: the fields for that hold nothing. */
 static void drop_lists(Module *m) {
   for (int i = 0; i < m->nlists; i++) {
-    m->fields[m->lists[i].field].temp = true;
-    m->fields[m->lists[i].field].input = false;
+    Field *f = &m->fields[m->lists[i].field];
+    if (is_read(m, m->lists[i].field))
+      continue;
+    f->temp = true;
+    f->input = false;
   }
 }
 

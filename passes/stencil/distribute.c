@@ -56,6 +56,12 @@ static void add_place(Parts *p) {
   for (int d = 0; d < m->grid.rank; d++) {
     p->from[d] = affine_sub(a, p->part->own.lo[d], affine_scale(a, steps, p->part->reach.lo[d]));
     p->to[d] = affine_add(a, p->part->own.hi[d], affine_scale(a, steps, p->part->reach.hi[d]));
+    if (p->init_reach.lo[d] > p->part->reach.lo[d])
+      p->from[d] = add_let(p, arena_printf(a, "part.below.%d", d), OP_MIN, p->from[d],
+                           affine_add_const(p->part->own.lo[d], -p->init_reach.lo[d]));
+    if (p->init_reach.hi[d] > p->part->reach.hi[d])
+      p->to[d] = add_let(p, arena_printf(a, "part.above.%d", d), OP_MAX, p->to[d],
+                         affine_add_const(p->part->own.hi[d], p->init_reach.hi[d]));
   }
 }
 
@@ -131,10 +137,8 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
   return x;
 }
 
-/* Adds to `out` what the part computes of the piece: itself, and if its targets go around what lies beyond the edges.
- */
-static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, Stencil *out) {
-  bool ring = piece->ntargets && p->ring[piece->targets[0]];
+/* Adds to `out` what the part computes of the piece: itself, and in a ring what lies beyond the edges. */
+static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, bool ring, Stencil *out) {
   int first[MAX_RANK] = {0}, turns[MAX_RANK];
   for (int d = 0; d < p->m->grid.rank; d++)
     first[d] = ring && p->cut[d] && !is_around(p, &piece->box, d) ? -1 : 0;
@@ -142,8 +146,7 @@ static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, 
     for (turns[1] = first[1]; turns[1] <= -first[1]; turns[1]++)
       for (turns[2] = first[2]; turns[2] <= -first[2]; turns[2]++) {
         Piece x = turned(p, piece, depth, ring, turns);
-        if (depth)
-          distribute_note_inside(p, piece, &x.box);
+        distribute_note_inside(p, piece, &x.box);
         ARENA_PUSH(p->m->arena, out->pieces, out->npieces, x);
       }
 }
@@ -157,45 +160,24 @@ static void distribute_stencils(Parts *p) {
     Stencil *st = &m->stencils[i], out = *st;
     out.pieces = NULL;
     out.npieces = 0;
-    for (int k = 0; k < st->npieces; k++)
-      distribute_piece(p, &st->pieces[k], &p->depth[i], &out);
+    for (int k = 0; k < st->npieces; k++) {
+      const Piece *piece = &st->pieces[k];
+      distribute_piece(p, piece, &p->depth[i], piece->ntargets && p->ring[piece->targets[0]], &out);
+    }
     *st = out;
   }
-}
-
-/* Can a part do by itself what the piece of an init does? It reads nothing but cells at its own point, which the part
- * has wherever it has those of the targets. */
-static bool piece_is_local(const Parts *p, const Piece *piece) {
-  bool ring = piece->ntargets && p->ring[piece->targets[0]];
-  for (int t = 0; t < piece->ntargets; t++)
-    if (p->ring[piece->targets[t]] != ring)
-      return false;
-  for (const Op *op = piece->body->first; op; op = op->next) {
-    if (op->code != OP_ACCESS)
-      continue;
-    if (p->ring[op->sym] != ring || box_inside(&piece->box, &p->m->fields[op->sym].box) != 1)
-      return false;
-    for (int d = 0; d < p->m->grid.rank; d++)
-      if (op->off[d])
-        return false;
-  }
-  return true;
 }
 
 /* The inits, as the stencils, on all cells that the part has. They stay all together, or none. */
 static void distribute_inits(Parts *p) {
   Module *m = p->m;
-  bool local = p->inits;
-  for (int i = 0; i < m->ninits; i++)
-    for (int k = 0; k < m->inits[i].npieces; k++)
-      local = local && piece_is_local(p, &m->inits[i].pieces[k]);
-  m->ninits = local ? m->ninits : 0;
+  m->ninits = p->inits ? m->ninits : 0;
   for (int i = 0; i < m->ninits; i++) {
     Stencil *st = &m->inits[i], out = *st;
     out.pieces = NULL;
     out.npieces = 0;
     for (int k = 0; k < st->npieces; k++)
-      distribute_piece(p, &st->pieces[k], NULL, &out);
+      distribute_piece(p, &st->pieces[k], &p->init_depth[i], p->turned[i][k], &out);
     *st = out;
   }
 }
@@ -328,6 +310,7 @@ Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o) {
   distribute_add_watches(&p);
   if (!distribute_rings(&p) || !distribute_reach(&p))
     return NULL;
+  distribute_choose_inits(&p);
   add_place(&p);
   distribute_stencils(&p);
   distribute_inits(&p);

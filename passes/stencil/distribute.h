@@ -5,6 +5,7 @@
  *   distribute-reach.c  how many ghost cells a step needs, how deep a stencil computes
  *   distribute-inside.c what lies inside of what, as launch checks
  *   distribute-watch.c  what reductions and probes look at
+ *   distribute-init.c   which inits parts can do, and how far these look
  */
 #ifndef STC_DISTRIBUTE_H
 #define STC_DISTRIBUTE_H
@@ -23,12 +24,13 @@ typedef struct Inside {
   int field;
 } Inside;
 
-/* The state of the pass. inits: those that a part can do by itself are to stay. watches: parts are to evaluate
- * reductions and probes; watch: the number of the one that the module is for, -1: it is for the steps; rows: that one,
- * a reduction, is to be evaluated over rows that the launcher names; nwatches, nfields: how many there are, and fields
- * before theirs. ring[f]: beyond the edges of the grid field f goes on with the
- * other side's values, and stencils compute it there. depth[i]: how far in from the outermost cells stencil number i
- * stays. from, to: where the outermost cells are. */
+/* The state of the pass. inits: they are to stay, if parts can do them by themselves; then turned: by init and piece,
+ * is it computed beyond the edges of the grid too, where its targets go around; init_depth: as depth, of inits;
+ * init_reach: cells that they need on each side. watches: parts are to evaluate reductions and probes; watch: the
+ * number of the one that the module is for, -1: it is for the steps; rows: that one, a reduction, is to be evaluated
+ * over rows that the launcher names; nwatches, nfields: how many there are, and fields before theirs. ring[f]: beyond
+ * the edges of the grid field f goes on with the other side's values, and stencils compute it there. depth[i]: how far
+ * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
@@ -36,7 +38,8 @@ typedef struct Parts {
   bool cut[MAX_RANK], inits, watches, rows;
   int watch, nwatches, nfields;
   bool *ring;
-  Extent *depth;
+  Extent *depth, *init_depth, init_reach;
+  bool **turned;
   Affine from[MAX_RANK], to[MAX_RANK];
   int nbounds;
   Bounds *bounds;
@@ -51,8 +54,17 @@ Affine distribute_param(Parts *p, const char *name, Affine x);
 /* Finds the fields that go around: those that are periodic, and all that stencils need to compute them beyond the
  * edges. Stencils with targets of both kinds are taken apart. False after an error: such a field has another rule. */
 bool distribute_rings(Parts *p);
+/* Does the access from the piece read the ring `op->sym` as the whole grid does, where that is cut? What is wrong goes
+ * to `d`, unless that is NULL. */
+bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, Diags *d);
 /* Fills part->reach and depth. False after an error: an access leads nobody knows how far. */
 bool distribute_reach(Parts *p);
+/* The cells that parts need so that the `n` stencils or inits at `list`, one after the other, are right where they own
+ * points, into *reach; by stencil how deep it stays, into depth. False where nobody knows, which is said to `d`, unless
+ * that is NULL. */
+bool distribute_find_reach(const Parts *p, const Stencil *list, int n, Extent *reach, Extent *depth, Diags *d);
+/* Decides whether parts do the inits (else p->inits becomes false), and how. Behind distribute_reach. */
+void distribute_choose_inits(Parts *p);
 /* Notes, while fields are still those of the whole grid, which of them hold the points of `box`, what the part computes
  * of the piece; and adds that as launch checks, when fields are what the part has. */
 void distribute_note_inside(Parts *p, const Piece *piece, const Box *box);

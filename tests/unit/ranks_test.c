@@ -193,6 +193,48 @@ static void test_memory(void **state) {
   (void)state;
 }
 
+/* Sets where the sources of test_points are. */
+static void place(StcPlan *p, StcProgram *g, int first) {
+  const int sx[3] = {first, 12 - first, first};
+  assert_int_equal(stc_plan_set_array(p, stc_program_find_array(g, "sx"), sx, sizeof sx), STC_OK);
+}
+
+/* 5 steps, from a place on; then sources are elsewhere, and 2 more. */
+static void run_points(StcPlan *p, StcProgram *g, bool parts, int first) {
+  place(p, g, first);
+  run(p, g, parts);
+  place(p, g, first + 3);
+  assert_int_equal(stc_plan_run(p, 2, NULL), STC_OK);
+}
+
+/* Sources, and an init that reads other points of what was set part by part, without the whole grid on any process. */
+static void test_points(void **state) {
+  World w;
+  StcPlan *p, *whole;
+  StcRanks ranks = {.parts = true};
+  char source[2048];
+  snprintf(source, sizeof source,
+           "%sparam sx[3] : i32;\nfield B : f64 on G outside mirror;\n"
+           "init b(B)[0 .. N-2, 0 .. M-1] = f64(K[1,0]) + f64(U[0,-2]);\nstencil q(B)[G] = B[-1,0] * 0.5 + f64(U);\n"
+           "inject shot(U) += 0.5 * K[0,0] + f32(point) at [sx, 2] up to 2;\n",
+           text);
+  compile(&w, source);
+  assert_int_equal(stc_plan_new(w.p, "ref", 0, NULL, &whole), STC_OK);
+  assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "sim", "3x2/2", 0, NULL, &p), STC_OK);
+  for (int i = 0; i < 2; i++) {
+    run_points(whole, w.p, false, i);
+    run_points(p, w.p, true, i);
+    for (int f = 0; f < stc_program_field_count(w.p); f++)
+      compare(p, whole, f);
+    assert_int_equal(stc_plan_restart(p), STC_OK);
+    assert_int_equal(stc_plan_restart(whole), STC_OK);
+  }
+  stc_plan_free(p);
+  stc_plan_free(whole);
+  end(&w);
+  (void)state;
+}
+
 /* Notes a value of a reduction. */
 static void note(void *user, const StcReduction *r) {
   double *sum = user;
@@ -258,7 +300,10 @@ static void test_refused(void **state) {
   StcPlan *p;
   StcRanks ranks = {.parts = true};
   char source[2048];
-  snprintf(source, sizeof source, "%sparam sx[3] : i32;\ninject shot(U) += 0.5 at [sx, 2] up to 3;\n", text);
+  snprintf(source, sizeof source,
+           "%sparam L = 5;\nfield F : f32 on [0 .. L, 0 .. M-1] outside clamp;\n"
+           "init f(F)[0 .. L, 0 .. M-1] = f32(idx(0));\ninit u(U)[G] = F;\n",
+           text);
   compile(&w, source);
   assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "ref", "6", 0, NULL, &p), STC_USAGE);
   assert_null(p);
@@ -316,9 +361,10 @@ static void test_missing(void **state) {
 int main(int argc, char **argv) {
   if (argc > 2 && strcmp(argv[1], "starve") == 0)
     return starve(atoi(argv[2]));
-  const struct CMUnitTest with[] = {cmocka_unit_test(test_parts),  cmocka_unit_test(test_whole),
-                                    cmocka_unit_test(test_memory), cmocka_unit_test(test_reduced),
-                                    cmocka_unit_test(test_stale),  cmocka_unit_test(test_refused)};
+  const struct CMUnitTest with[] = {cmocka_unit_test(test_parts),   cmocka_unit_test(test_whole),
+                                    cmocka_unit_test(test_memory),  cmocka_unit_test(test_points),
+                                    cmocka_unit_test(test_reduced), cmocka_unit_test(test_stale),
+                                    cmocka_unit_test(test_refused)};
   const struct CMUnitTest without[] = {cmocka_unit_test(test_missing)};
   return getenv("STC_MPI") ? cmocka_run_group_tests(with, NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
 }
