@@ -25,11 +25,9 @@ static int64_t point_bytes(const StcPlan *p, Place at) {
 
 /* ---------------------------------------------------------------- in */
 
-/* Where the values for a part are from: a file (file.fd >= 0), an array of the whole field, or random numbers for
- * `whole`. */
+/* Where the values for a part are from: a file (file.fd >= 0), or random numbers for `whole`. */
 typedef struct PartSource {
   PartFile file;
-  const char *array;
   const StcFieldInfo *whole;
   uint64_t seed;
 } PartSource;
@@ -37,11 +35,7 @@ typedef struct PartSource {
 /* One run of cells that are no file's (part_each). */
 static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
   const PartSource *x = user;
-  int64_t size = x->file.size;
-  if (x->array)
-    memcpy(x->file.memory + to * size, x->array + from * size, (size_t)(n * size));
-  else
-    random_range(x->whole, x->seed, from, n, x->file.memory + to * size);
+  random_range(x->whole, x->seed, from, n, x->file.memory + to * x->file.size);
   return STC_OK;
 }
 
@@ -57,7 +51,7 @@ static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption
   from->file.memory = calloc((size_t)f.bytes + 1, 1);
   if (!from->file.memory)
     return computer_no_room(j->c->context, "the values of", f.name, (double)f.bytes);
-  if (from->file.fd < 0 && !from->array && strncmp(o->value, "random:", 7) != 0)
+  if (from->file.fd < 0 && strncmp(o->value, "random:", 7) != 0)
     s = fill_value(j->c, &f, o->value, from->file.memory);
   else if (from->file.fd < 0)
     s = part_each(j->plan, part, at.field, true, take_run, from);
@@ -72,26 +66,19 @@ static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption
   return s;
 }
 
-/* A picture, as the whole field has it (malloc); NULL after an error. */
-static char *read_picture(const Job *j, const char *path, const char *what, const StcFieldInfo *f) {
-  char *data = malloc((size_t)f->bytes + 1);
-  if (!data)
-    computer_no_room(j->c->context, "the values of", f->name, (double)f->bytes);
-  else if (png_read_field(j->c->context, path, what, f, data))
-    return free(data), NULL;
-  return data;
-}
-
-/* ---------------------------------------------------------------- in, from a pipe */
+/* ---------------------------------------------------------------- in, block by block */
 
 /* Bytes of a block of a stream. */
 enum { STREAM_BLOCK = 1 << 24 };
 
-/* A field that comes in one stream: `points` points of `size` bytes, of which number first .. end - 1 are in `block`.
- * from: on rank 0. memory: by part of this rank, what it has of the field (malloc); now: that of one of them. */
+/* A field that comes in one stream or, from a picture, in rows of `row` points: `points` points of `size` bytes, of
+ * which number first .. end - 1 are in `block`, which has room for `most`. from: a stream, on rank 0. memory: by part
+ * of this rank, what it has of the field (malloc); now: that of one of them. */
 typedef struct Stream {
+  const Job *job;
+  Place at;
   FILE *from;
-  int64_t points, size, first, end, got;
+  int64_t points, size, row, most, first, end, got;
   char *block, **memory, *now;
 } Stream;
 
@@ -104,12 +91,23 @@ static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
-/* Memory for it, and on rank 0 the file. */
-static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
+/* Has all parts of this rank take what they have of the block. */
+static void take_all(Stream *x) {
+  const Split *split = x->job->plan->split;
+  for (int i = split->begin; i < split->end; i++) {
+    x->now = x->memory[i - split->begin];
+    part_each(x->job->plan, &split->part[i], x->at.field, true, take_block, x);
+  }
+}
+
+/* Memory for a block of at least a row of `row` points, and for what the parts have. */
+static StcStatus make_room(const Job *j, Place at, const StcFieldInfo *whole, int64_t row, Stream *x) {
   const Split *split = j->plan->split;
-  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
-  int64_t block = STREAM_BLOCK / x->size + 1;
-  x->block = malloc((size_t)((x->points < block ? x->points : block) * x->size) + 1);
+  *x = (Stream){.job = j, .at = at, .size = point_bytes(j->plan, at), .row = row};
+  x->points = whole->bytes / x->size;
+  x->most = STREAM_BLOCK / x->size / row * row;
+  x->most = x->most > row ? x->most : row;
+  x->block = malloc((size_t)((x->points < x->most ? x->points : x->most) * x->size) + 1);
   x->memory = calloc((size_t)(split->end - split->begin) + 1, sizeof *x->memory);
   bool ok = x->block && x->memory;
   for (int i = split->begin; i < split->end && ok; i++) {
@@ -120,33 +118,42 @@ static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const
       return s;
     ok = (x->memory[i - split->begin] = calloc((size_t)f.bytes + 1, 1)) != NULL;
   }
-  if (!ok)
-    return computer_no_room(j->c->context, "the values of", whole->name, (double)whole->bytes);
-  if (j->net->rank)
-    return STC_OK;
+  return ok ? STC_OK : computer_no_room(j->c->context, "the values of", whole->name, (double)whole->bytes);
+}
+
+/* Frees it. */
+static void free_room(const Job *j, Stream *x) {
+  for (int i = 0; x->memory && i < j->plan->split->end - j->plan->split->begin; i++)
+    free(x->memory[i]);
+  free(x->memory);
+  free(x->block);
+}
+
+/* Memory, and on rank 0 the file. */
+static StcStatus open_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  StcStatus s = make_room(j, at, whole, 1, x);
+  if (s || j->net->rank)
+    return s;
   context_remark(j->c->context, "read: %s, for %s", o->value, what);
   x->from = npy_stream(j->c->context, o->value, what, whole);
   return x->from ? STC_OK : STC_INPUT;
 }
 
 /* Reads all blocks on rank 0, and has all take of them what they have. All ranks call it. */
-static StcStatus read_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole, Stream *x) {
-  const Split *split = j->plan->split;
+static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldInfo *whole, Stream *x) {
   Net *net = j->net;
-  int64_t most = STREAM_BLOCK / x->size + 1;
   bool more = true;
   for (x->first = 0; x->first < x->points && more; x->first = x->end) {
-    x->end = x->points - x->first < most ? x->points : x->first + most;
+    x->end = x->points - x->first < x->most ? x->points : x->first + x->most;
     size_t bytes = (size_t)((x->end - x->first) * x->size), got = net->rank ? 0 : fread(x->block, 1, bytes, x->from);
     x->got += (int64_t)got;
     more = got == bytes;
     net->broadcast(net, &more, sizeof more, 0);
     if (more)
       net->broadcast(net, x->block, bytes, 0);
-    for (int i = split->begin; i < split->end && more; i++) {
-      x->now = x->memory[i - split->begin];
-      part_each(j->plan, &split->part[i], at.field, true, take_block, x);
-    }
+    if (more)
+      take_all(x);
   }
   return net->rank ? STC_OK : npy_stream_end(j->c->context, o->value, whole, x->from, x->got);
 }
@@ -173,19 +180,40 @@ static StcStatus set_parts(const Job *j, Place at, const Stream *x) {
 /* Carries out one --in that can be read but once. All ranks call it. */
 static StcStatus give_stream(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
   Net *net = j->net;
-  Stream x = {.size = point_bytes(j->plan, at)};
-  x.points = whole->bytes / x.size;
+  Stream x;
   StcStatus s = net_agree(net, open_stream(j, o, at, whole, &x), &(int){0});
   if (!s)
-    s = net_agree(net, read_stream(j, o, at, whole, &x), &(int){0});
+    s = net_agree(net, read_stream(j, o, whole, &x), &(int){0});
   else if (x.from)
     fclose(x.from);
   if (!s)
     s = set_parts(j, at, &x);
-  for (int i = 0; x.memory && i < j->plan->split->end - j->plan->split->begin; i++)
-    free(x.memory[i]);
-  free(x.memory);
-  free(x.block);
+  free_room(j, &x);
+  plan_mark_given(j->plan, at.field, at.component);
+  return s;
+}
+
+/* Takes a row of a picture (a png_each_row callback). */
+static void take_row(void *user, int64_t y, const void *values) {
+  Stream *x = user;
+  memcpy(x->block + (x->end - x->first) * x->size, values, (size_t)(x->row * x->size));
+  x->end = (y + 1) * x->row;
+  if (x->end < x->points && x->end - x->first + x->row <= x->most)
+    return;
+  take_all(x);
+  x->first = x->end;
+}
+
+/* Carries out one --in of a picture, which every rank reads: some rows at a time. */
+static StcStatus give_picture(const Job *j, const FieldOption *o, Place at, const StcFieldInfo *whole) {
+  const char *what = arena_printf(j->c->arena, "field %s", whole->name);
+  Stream x;
+  StcStatus s = make_room(j, at, whole, whole->rank == 2 && whole->shape[1] ? whole->shape[1] : 1, &x);
+  if (!s)
+    s = png_each_row(j->c->context, o->value, what, whole, take_row, &x);
+  if (!s)
+    s = set_parts(j, at, &x);
+  free_room(j, &x);
   plan_mark_given(j->plan, at.field, at.component);
   return s;
 }
@@ -212,22 +240,20 @@ static StcStatus give_place(const Job *j, const FieldOption *o, Place at) {
     return give_stream(j, o, at, &whole);
   PartSource from = {.file = {.fd = -1, .size = point_bytes(p, at)}, .whole = &whole};
   const char *what = arena_printf(j->c->arena, "field %s", whole.name);
-  char *picture = NULL;
   if (is_file(o->value))
     context_remark(j->c->context, "read: %s, for %s", o->value, what);
   if (is_file(o->value) && is_picture(o->value))
-    from.array = picture = read_picture(j, o->value, what, &whole);
-  else if (is_file(o->value))
+    return give_picture(j, o, at, &whole);
+  if (is_file(o->value))
     from.file.fd = npy_open(j->c->context, o->value, what, &whole, &from.file.at);
   else
     from.seed = strtoull(o->value + strcspn(o->value, ":") + (strchr(o->value, ':') != NULL), NULL, 10);
-  if (is_file(o->value) && !from.array && from.file.fd < 0)
+  if (is_file(o->value) && from.file.fd < 0)
     return STC_INPUT;
   for (int i = split->begin; i < split->end && !s; i++)
     s = give_part(j, &split->part[i], o, at, &from);
   if (from.file.fd >= 0)
     close(from.file.fd);
-  free(picture);
   plan_mark_given(p, at.field, at.component);
   return s;
 }

@@ -25,6 +25,9 @@ StcStatus npy_check(StcContext *c, const char *path, const char *what, const Stc
 /* Reads a PNG into a field of two dimensions, of scalars or vectors of three: floats from 0 to 1, integers as they are.
  */
 StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data);
+/* The same row by row, from the first on: only of a picture that is interlaced more than a row is in memory. */
+StcStatus png_each_row(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
+                       void (*take)(void *user, int64_t y, const void *values), void *user);
 /* Would it find a picture of the field's extents and values that fit? Reads the header only. */
 StcStatus png_check_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f);
 

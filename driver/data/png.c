@@ -70,10 +70,18 @@ StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const 
 
 /* ---------------------------------------------------------------- in */
 
-/* A picture that is read: `channels` values a pixel, of 8 or 16 bits, brightness first. */
+/* A picture that is read: `channels` values a pixel, of 8 or 16 bits, brightness first. What takes its rows, each once,
+ * as values of field `f`. */
 typedef struct Photo {
+  StcContext *context;
+  const char *path, *what;
+  const StcFieldInfo *f;
   int width, height, channels, depth;
-  unsigned char *pixels; /* malloc */
+  void (*take)(void *user, int64_t y, const void *values); /* NULL: the header alone is wanted */
+  void *user;
+  char *values;                  /* of a row (malloc) */
+  unsigned char *pixels, **rows; /* of one row, or of all of an interlaced picture, and where they are (malloc) */
+  StcStatus status;
 } Photo;
 
 /* The channels that a field of type f takes of a pixel: 1, or 3 of a vector; 0: it is no picture's. */
@@ -95,99 +103,125 @@ static void make_plain(png_structp png, png_infop info, int channels) {
   png_read_update_info(png, info);
 }
 
+/* The pixels of row `pixels` as values of the field: floats from 0 to 1, integers as they are. */
+static void take_row(Photo *p, int64_t y, const unsigned char *pixels) {
+  StcType type = p->f->components ? p->f->components[0].type : p->f->type;
+  StcFieldInfo one = {.type = type};
+  for (int64_t i = 0; i < (int64_t)p->width * p->channels; i++) {
+    int v = p->depth == 16 ? pixels[2 * i] << 8 | pixels[2 * i + 1] : pixels[i];
+    Const c = {.i = v};
+    if (type_is_float((Type)type))
+      c.f = const_convert((Const){.f = v / (p->depth == 16 ? 65535.0 : 255.0)}, TY_F64, (Type)type).f;
+    field_put(&one, p->values, i, c);
+  }
+  p->take(p->user, y, p->values);
+}
+
+/* Checks that the picture is of the field's extents and its values fit. */
+static StcStatus check_photo(const Photo *p) {
+  const StcFieldInfo *f = p->f;
+  StcType type = f->components ? f->components[0].type : f->type;
+  if (p->height != f->shape[0] || p->width != f->shape[1])
+    return context_error(p->context,
+                         "%s: it is %d pixels high and %d wide, but %s has the shape (%lld, %lld); change the params "
+                         "with -D",
+                         p->path, p->height, p->width, p->what, (long long)f->shape[0], (long long)f->shape[1]),
+           STC_INPUT;
+  int64_t most = p->depth == 16 ? UINT16_MAX : UINT8_MAX;
+  if (type == STC_BOOL || (type_is_int((Type)type) && type_most((Type)type) < most))
+    return context_error(p->context,
+                         "%s: its values have %d bits, which do not fit the type %s of %s; take a wider integer, or a "
+                         "float, which goes from 0 to 1",
+                         p->path, p->depth, type_name((Type)type), p->what),
+           STC_INPUT;
+  return STC_OK;
+}
+
+/* Memory for a row, or, if `all`, for all rows. */
+static StcStatus take_room(Photo *p, size_t row, bool all) {
+  size_t rows = all ? (size_t)p->height : 1;
+  p->values = malloc((size_t)(p->f->bytes / (p->height ? p->height : 1)) + 1);
+  p->pixels = malloc(row * rows + 1);
+  p->rows = malloc(sizeof *p->rows * rows + 1);
+  if (!p->values || !p->pixels || !p->rows)
+    return computer_no_room(p->context, "the picture", p->path, (double)row * (double)rows);
+  for (size_t y = 0; y < rows; y++)
+    p->rows[y] = p->pixels + row * y;
+  return STC_OK;
+}
+
 /* Decodes the file for a field of `channels`: palettes, transparency and less than 8 bits are made plain, colours grey
- * where one channel is wanted. Without `pixels` the header alone. False on an error. */
-static bool decode(FILE *from, int channels, bool pixels, Photo *out) {
+ * where one channel is wanted. Only of a picture that is interlaced more than a row is in memory. False on an error of
+ * the file's; p->status has others. */
+static bool decode(FILE *from, int channels, Photo *p) {
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
-  png_bytep *volatile rows = NULL;
   if (!info || setjmp(png_jmpbuf(png))) {
     png_destroy_read_struct(&png, &info, NULL);
-    free(rows);
     return false;
   }
   png_init_io(png, from);
   png_read_info(png, info);
   make_plain(png, info, channels);
-  out->width = (int)png_get_image_width(png, info);
-  out->height = (int)png_get_image_height(png, info);
-  out->channels = png_get_channels(png, info);
-  out->depth = png_get_bit_depth(png, info);
-  size_t row = png_get_rowbytes(png, info);
-  if (!pixels) {
-    png_destroy_read_struct(&png, &info, NULL);
-    return true;
+  p->width = (int)png_get_image_width(png, info);
+  p->height = (int)png_get_image_height(png, info);
+  p->channels = png_get_channels(png, info);
+  p->depth = png_get_bit_depth(png, info);
+  bool all = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
+  p->status = check_photo(p);
+  if (!p->status && p->take)
+    p->status = take_room(p, png_get_rowbytes(png, info), all);
+  if (!p->status && p->take && all)
+    png_read_image(png, p->rows);
+  for (int y = 0; y < p->height && !p->status && p->take; y++) {
+    if (!all)
+      png_read_row(png, p->pixels, NULL);
+    take_row(p, y, p->rows[all ? y : 0]);
   }
-  out->pixels = malloc(row * (size_t)out->height + 1);
-  rows = malloc(sizeof *rows * (size_t)out->height + 1);
-  if (!out->pixels || !rows)
-    png_error(png, "memory");
-  for (int y = 0; y < out->height; y++)
-    rows[y] = out->pixels + row * (size_t)y;
-  png_read_image(png, rows);
   png_destroy_read_struct(&png, &info, NULL);
-  free(rows);
   return true;
 }
 
-/* Copies the pixels to the field: floats from 0 to 1, integers as they are. */
-static void take_pixels(const Photo *p, const StcFieldInfo *f, void *data) {
-  StcType type = f->components ? f->components[0].type : f->type;
-  StcFieldInfo one = {.type = type};
-  int64_t n = (int64_t)p->width * p->height * p->channels;
-  for (int64_t i = 0; i < n; i++) {
-    int v = p->depth == 16 ? p->pixels[2 * i] << 8 | p->pixels[2 * i + 1] : p->pixels[i];
-    Const c = {.i = v};
-    if (type_is_float((Type)type))
-      c.f = const_convert((Const){.f = v / (p->depth == 16 ? 65535.0 : 255.0)}, TY_F64, (Type)type).f;
-    field_put(&one, data, i, c);
-  }
-}
-
-/* Checks that the picture is of the field's extents and its values fit. */
-static StcStatus check_photo(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, const Photo *p) {
-  StcType type = f->components ? f->components[0].type : f->type;
-  if (p->height != f->shape[0] || p->width != f->shape[1])
-    return context_error(c,
-                         "%s: it is %d pixels high and %d wide, but %s has the shape (%lld, %lld); change the params "
-                         "with -D",
-                         path, p->height, p->width, what, (long long)f->shape[0], (long long)f->shape[1]),
-           STC_INPUT;
-  int64_t most = p->depth == 16 ? UINT16_MAX : UINT8_MAX;
-  if (type == STC_BOOL || (type_is_int((Type)type) && type_most((Type)type) < most))
-    return context_error(c,
-                         "%s: its values have %d bits, which do not fit the type %s of %s; take a wider integer, or a "
-                         "float, which goes from 0 to 1",
-                         path, p->depth, type_name((Type)type), what),
-           STC_INPUT;
-  return STC_OK;
-}
-
-/* Reads the picture, or, without `data`, checks its header. */
-static StcStatus read_photo(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
-  Photo p = {0};
-  int channels = field_channels(f);
+/* Reads the picture. */
+static StcStatus read_photo(Photo *p) {
+  StcContext *c = p->context;
+  int channels = field_channels(p->f);
   if (!channels)
     return context_error(c,
                          "%s: a picture is for a field of two dimensions, of scalars or vectors of three, not for %s",
-                         path, what),
+                         p->path, p->what),
            STC_INPUT;
-  FILE *from = fopen(path, "rb");
+  FILE *from = fopen(p->path, "rb");
   if (!from)
-    return context_error(c, "cannot read %s for %s: %s", path, what, strerror(errno)), STC_IO;
-  bool ok = decode(from, channels, data != NULL, &p);
+    return context_error(c, "cannot read %s for %s: %s", p->path, p->what, strerror(errno)), STC_IO;
+  if (!decode(from, channels, p))
+    p->status = (context_error(c, "%s: it is no whole PNG", p->path), STC_INPUT);
   fclose(from);
-  StcStatus s = ok ? check_photo(c, path, what, f, &p) : (context_error(c, "%s: it is no whole PNG", path), STC_INPUT);
-  if (!s && data)
-    take_pixels(&p, f, data);
-  free(p.pixels);
-  return s;
+  free(p->values);
+  free(p->pixels);
+  free(p->rows);
+  return p->status;
+}
+
+StcStatus png_each_row(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
+                       void (*take)(void *user, int64_t y, const void *values), void *user) {
+  return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = f, .take = take, .user = user});
+}
+
+/* Where rows of `bytes` bytes go (a png_each_row callback). */
+typedef struct Rows {
+  char *data;
+  size_t bytes;
+} Rows;
+static void keep_row(void *user, int64_t y, const void *values) {
+  const Rows *r = user;
+  memcpy(r->data + (size_t)y * r->bytes, values, r->bytes);
 }
 
 StcStatus png_read_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, void *data) {
-  return read_photo(c, path, what, f, data);
+  return png_each_row(c, path, what, f, keep_row, &(Rows){data, (size_t)(f->shape[0] ? f->bytes / f->shape[0] : 0)});
 }
 
 StcStatus png_check_field(StcContext *c, const char *path, const char *what, const StcFieldInfo *f) {
-  return read_photo(c, path, what, f, NULL);
+  return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = f});
 }
