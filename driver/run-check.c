@@ -142,7 +142,7 @@ static StcStatus compare_component(CheckRun *c, int field, int component, int64_
   if (!got || !want)
     s = computer_no_room(j->c->context, "copies of field", f.name, 2 * (double)f.bytes);
   if (!s && split_is_lean(j->plan))
-    s = gather_ask(j->plan, field, component, got);
+    s = gather_ask(j->plan, field, component, &f, got);
   else if (!s)
     s = stc_plan_get_component(j->plan, field, component, got, (size_t)f.bytes);
   if (!s)

@@ -304,7 +304,7 @@ StcStatus outputs_check(Job *j) {
   int n = c->nout + c->npng;
   Outputs *out = j->outputs = ARENA_NEW(c->arena, Outputs);
   out->writers = ARENA_ARRAY(c->arena, Writer, n + 2);
-  out->sources = ARENA_ARRAY(c->arena, Source, n + 1 + state_sources(j->program));
+  out->sources = ARENA_ARRAY(c->arena, Source, 2 * n + 1 + state_sources(j->program));
   if (c->every && !n && !c->checkpoint)
     return context_error(c->context, "--every=%" PRId64 ": there is nothing to write; name a field with --out",
                          c->every),
@@ -359,7 +359,30 @@ static StcStatus take_sent(const Source *from, StcPlan *plan, void **data) {
     *data = malloc((size_t)from->info.bytes + 1);
   if (!*data)
     return computer_no_room(plan->w.context, "a copy of", from->info.name, (double)from->info.bytes);
-  return gather_ask(plan, from->at.field, from->at.component, *data);
+  return gather_ask(plan, from->at.field, from->at.component, &from->info, *data);
+}
+
+/* The source of what pictures show of `whole`: that itself, or a slice. */
+static Source *shown_source(Outputs *out, Source *whole) {
+  Source shown = *whole;
+  picture_narrow(&out->facts.look, &shown.info);
+  if (shown.info.bytes == whole->info.bytes)
+    return whole;
+  for (int i = 0; i < out->nsources; i++)
+    if (memcmp(&out->sources[i].at, &shown.at, sizeof shown.at) == 0 && out->sources[i].info.bytes == shown.info.bytes)
+      return &out->sources[i];
+  out->sources[out->nsources] = shown;
+  return &out->sources[out->nsources++];
+}
+
+/* Has the writer's sources be sent to rank 0: of pictures no more than they show. */
+static void take_from_all(Outputs *out, Writer *w) {
+  for (int k = 0; k < w->nsources; k++) {
+    Source *from = &out->sources[w->sources[k] - out->sources];
+    if (w->format->scalars)
+      w->sources[k] = from = shown_source(out, from);
+    from->copy = take_sent;
+  }
 }
 
 /* Puts the writers first that are rank 0's, has it get what they write from all, and has all ranks open the others. */
@@ -384,8 +407,7 @@ static StcStatus part_writers(Outputs *out) {
     return s;
   out->writers = sorted;
   for (int i = 0; i < out->nsent; i++)
-    for (int k = 0; k < sorted[i].nsources; k++)
-      out->sources[sorted[i].sources[k] - out->sources].copy = take_sent;
+    take_from_all(out, &sorted[i]);
   int cores = net_cores(j->net);
   for (int i = out->nsent; i < out->nwriters && !s; i++)
     if (sorted[i].format != &checkpoint_format)

@@ -67,6 +67,23 @@ static void color(const ColorMap *m, double t, unsigned char rgb[3]) {
 
 /* ---------------------------------------------------------------- what is shown */
 
+/* The slice of a 3-D field: place `at`, from 0, of dimension `cut`. False if it lies outside. */
+static bool choose_slice(const Look *look, const StcFieldInfo *f, int *cut, int64_t *at) {
+  *cut = look->sliced ? look->slice : 0;
+  *at = look->sliced ? look->slice_at - f->first[*cut] : f->shape[0] / 2;
+  return *at >= 0 && *at < f->shape[*cut];
+}
+
+void picture_narrow(const Look *look, StcFieldInfo *f) {
+  int cut;
+  int64_t at;
+  if (f->rank < 3 || !choose_slice(look, f, &cut, &at))
+    return;
+  f->bytes /= f->shape[cut];
+  f->first[cut] += at;
+  f->shape[cut] = 1;
+}
+
 /* Chooses the plane: all of a 2-D field, a slice of a 3-D one, a 1-D one as one row. False if the slice lies outside.
  */
 static bool choose_plane(const Look *look, const StcFieldInfo *f, Picture *p) {
@@ -83,10 +100,12 @@ static bool choose_plane(const Look *look, const StcFieldInfo *f, Picture *p) {
   strides[2] = 1;
   strides[1] = f->shape[2];
   strides[0] = f->shape[1] * f->shape[2];
-  int cut = look->sliced ? look->slice : 0, row = cut == 0 ? 1 : 0, column = cut == 2 ? 1 : 2;
-  int64_t at = look->sliced ? look->slice_at - f->first[cut] : f->shape[0] / 2;
-  if (at < 0 || at >= f->shape[cut])
+  int cut, row, column;
+  int64_t at;
+  if (!choose_slice(look, f, &cut, &at))
     return false;
+  row = cut == 0 ? 1 : 0;
+  column = cut == 2 ? 1 : 2;
   p->first = at * strides[cut];
   p->rows = f->shape[row];
   p->columns = f->shape[column];

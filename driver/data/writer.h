@@ -173,6 +173,8 @@ typedef struct Picture {
   int width, height;
   unsigned char colors[PICTURE_COLORS][3]; /* from the least to the greatest value */
 } Picture;
+/* Makes `f` what a picture of it shows: of three dimensions the slice alone, if that is there. */
+void picture_narrow(const Look *look, StcFieldInfo *f);
 StcStatus picture_make(StcContext *c, const char *path, const Look *look, const StcFieldInfo *f, const void *data,
                        Picture *p);
 /* Fills line `y` of 3 bytes a pixel; what is not finite is red. */

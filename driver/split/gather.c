@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What rank 0 asks for: a declared field, all of it or (component >= 0) one component; field -1: nothing more. */
+/* What rank 0 asks for: a declared field, all of it or (component >= 0) one component, at some of its points; field -1:
+ * nothing more. */
 typedef struct Question {
   int field, component;
+  CellArray points;
 } Question;
 
 /* A copy of runs of cells of `size` bytes (a runs_each callback). */
@@ -37,15 +39,15 @@ static int64_t count_points(int rank, const CellArray *a) {
   return n;
 }
 
-/* The points of the field in the whole grid. */
-static CellArray whole_points(const StcPlan *p, int field) {
-  const Box *box = &p->module->fields[p->homes[field].field].box;
-  CellArray a = {0};
-  for (int d = 0; d < box->rank; d++) {
-    a.lo[d] = affine_eval(box->lo[d], p->scalars, NULL);
-    a.hi[d] = affine_eval(box->hi[d], p->scalars, NULL);
+/* What part `part` owns of the points that are asked for; false: nothing. */
+static bool own_points(const StcPlan *p, const PartPlan *part, const Question *q, CellArray *own) {
+  bool any = part_own(p, part, q->field, own);
+  for (int d = 0; d < p->split->rank; d++) {
+    own->lo[d] = own->lo[d] > q->points.lo[d] ? own->lo[d] : q->points.lo[d];
+    own->hi[d] = own->hi[d] < q->points.hi[d] ? own->hi[d] : q->points.hi[d];
+    any &= own->lo[d] <= own->hi[d];
   }
-  return a;
+  return any;
 }
 
 /* Memory for `bytes` bytes (malloc). Where there is none several ranks end, which wait for each other; one alone comes
@@ -59,7 +61,7 @@ static char *room(StcPlan *p, int field, int64_t bytes, StcStatus *s) {
   return memory;
 }
 
-/* What part `part`, which is here, owns, side by side into `to`. */
+/* The points `own`, which part `part`, which is here, owns, side by side into `to`. */
 static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const CellArray *own, char *to) {
   StcPlan *plan = part->plan;
   int mine = stc_program_find_field(plan->program, p->program->declared[q->field].name);
@@ -78,13 +80,13 @@ static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const
   return s;
 }
 
-/* What part `part` owns to rank 0, and there into the array `data` of all. Messages are exchanged whatever has gone
- * wrong. */
+/* What part `part` owns to rank 0, and there into the array `data` of all that was asked for. Messages are exchanged
+ * whatever has gone wrong. */
 static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q, char *data, StcStatus s) {
   Net *net = p->split->net;
-  CellArray own, all = whole_points(p, q->field);
+  CellArray own;
   bool leads = split_leads(p->split);
-  if (!part_own(p, part, q->field, &own) || (!leads && !part->plan))
+  if (!own_points(p, part, q, &own) || (!leads && !part->plan))
     return s;
   int64_t bytes = count_points(p->split->rank, &own) * point_bytes(p, q);
   char *memory = room(p, q->field, bytes, &s);
@@ -93,7 +95,7 @@ static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q,
   if (part->rank != 0 && memory)
     net_message(net, leads ? part->rank : 0, !leads, memory, (size_t)bytes);
   if (leads && !s) {
-    Runs r = runs_of(p->split->rank, own.lo, own.hi, &own, &all);
+    Runs r = runs_of(p->split->rank, own.lo, own.hi, &own, &q->points);
     runs_each(&r, copy_run, &(Copying){data, memory, point_bytes(p, q)});
   }
   free(memory);
@@ -109,14 +111,18 @@ static StcStatus bring(StcPlan *p, const Question *q, char *data) {
   return split_agree(p, s);
 }
 
-StcStatus gather_ask(StcPlan *p, int field, int component, void *data) {
-  Question q = {field, component};
+StcStatus gather_ask(StcPlan *p, int field, int component, const StcFieldInfo *points, void *data) {
+  Question q = {.field = field, .component = component};
+  for (int d = 0; d < points->rank; d++) {
+    q.points.lo[d] = points->first[d];
+    q.points.hi[d] = points->first[d] + points->shape[d] - 1;
+  }
   p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
   return bring(p, &q, data);
 }
 
 void gather_end(StcPlan *p) {
-  Question q = {-1, -1};
+  Question q = {.field = -1};
   p->split->net->broadcast(p->split->net, &q, sizeof q, 0);
 }
 

@@ -287,10 +287,11 @@ typedef struct PartFile {
   int64_t at, size;
   char *memory;
 } PartFile;
-/* gather.c, of plans that are lean. On rank 0: declared field `field` of the whole grid, or (component >= 0) a
- * component of it, into `data`, which has room for it; and when all is there that is wanted. On the others meanwhile:
+/* gather.c, of plans that are lean. On rank 0: declared field `field`, or (component >= 0) a component of it, at those
+ * `points` of the whole grid (first and shape), into `data`, which has room for them; and when all is there that is
+ * wanted. On the others meanwhile:
  * what they have of it. What goes wrong on one comes back on all. */
-StcStatus gather_ask(StcPlan *p, int field, int component, void *data);
+StcStatus gather_ask(StcPlan *p, int field, int component, const StcFieldInfo *points, void *data);
 void gather_end(StcPlan *p);
 void gather_serve(StcPlan *p);
 /* Writes what the part owns of declared field `field` to its places in the file; reads what the part has of it, ghost
