@@ -29,20 +29,21 @@ static FloatBounds bounds_of(const Floats *f, const Value *v) {
   return v->id >= 0 && v->id < f->n && (v->type == TY_F32 || v->type == TY_F64) ? f->of[v->id] : anything(v->type);
 }
 
-/* What is between `lo` and `hi`, and finite no farther from zero than `most`, once it is rounded to type `t`: a bound
- * near zero may have been rounded to it, one near the largest number to infinity. */
+/* What is between `lo` and `hi`, and finite no farther from zero than `most`, once it is rounded to type `t`: what is
+ * near zero may have been rounded to it, or away from it by as much as it is itself, what is near the largest number to
+ * infinity. */
 static FloatBounds widened(Type t, double lo, double hi, double most) {
   double tiny = t == TY_F64 ? 0x1p-1000 : 0x1p-120, end = largest(t);
   lo = isinf(lo) ? lo : lo - fabs(lo) * SLACK;
   hi = isinf(hi) ? hi : hi + fabs(hi) * SLACK;
   most += most * SLACK;
-  if (lo > 0 && lo < tiny)
-    lo = 0;
-  if (hi < 0 && hi > -tiny)
-    hi = 0;
+  if (lo != 0 && fabs(lo) < tiny)
+    lo = lo > 0 ? 0 : -tiny;
+  if (hi != 0 && fabs(hi) < tiny)
+    hi = hi < 0 ? 0 : tiny;
   return (FloatBounds){.lo = lo < -end ? -HUGE_VAL : lo,
                        .hi = hi > end ? HUGE_VAL : hi,
-                       .most = fmin(end, fmin(most, larger_size(lo, hi)))};
+                       .most = fmin(end, fmin(fmax(most, tiny), larger_size(lo, hi)))};
 }
 
 /* The product of two bounds: of zero and infinity it is zero, for NaN is none of what is bounded. */
