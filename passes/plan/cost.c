@@ -236,7 +236,8 @@ static bool fills_cores(const PlanQuery *q) {
 }
 
 double plan_untold(const PlanQuery *q, const PlanCandidate *k) {
-  bool narrow = q->rank == MAX_RANK && k->of->p && k->s.ahead > 1 && k->s.elems[2] * k->of->words * 4 < VECTOR_BYTES;
+  bool narrow =
+      q->rank == MAX_RANK && k->of && k->of->p && k->s.ahead > 1 && k->s.elems[2] * k->of->words * 4 < VECTOR_BYTES;
   return narrow ? tuning.narrow_copies : 1;
 }
 

@@ -1,6 +1,7 @@
 /* why.c: why a plan is as it is: the best of all candidates with the time that the model expects of each, and what
  * bounds it; and for what was left out the reason. For people: many more tiles are lowered and looked at than there is
  * time for when a program is compiled. */
+#include "passes/launch/launch.h"
 #include "passes/plan/plan.h"
 
 #include <inttypes.h>
@@ -45,6 +46,14 @@ static bool is_among(int n, const PlanCandidate *k, const Schedule *s) {
   return false;
 }
 
+/* Plan `s` as a candidate: it may be none of those that are compared. */
+static PlanCandidate candidate_of(const PlanQuery *q, const Schedule *s) {
+  PlanCandidate k = {.s = *s};
+  if (s->family == FAMILY_STREAM)
+    k.of = plan_launch(q, tiled_launch(q->m, s->T), true);
+  return k;
+}
+
 /* Puts what is to be looked at first: the best by what is counted, each tile once, and plan `chosen`; their number. */
 static int select_best(const PlanQuery *q, PlanCandidates *all, const Schedule *chosen, int most) {
   int n = 0;
@@ -55,9 +64,9 @@ static int select_best(const PlanQuery *q, PlanCandidates *all, const Schedule *
       all->all[i] = all->all[n];
       all->all[n++] = k;
     }
-  PlanCandidate own = {.s = *chosen};
   if (is_among(n, all->all, chosen))
     return n;
+  PlanCandidate own = candidate_of(q, chosen);
   ARENA_PUSH(q->c->arena, all->all, all->n, own);
   all->all[all->n - 1] = all->all[n];
   all->all[n] = own;
