@@ -31,7 +31,7 @@ static FloatBounds bounds_of(const Floats *f, const Value *v) {
 
 /* What is between `lo` and `hi`, and finite no farther from zero than `most`, once it is rounded to type `t`: what is
  * near zero may have been rounded to it, or away from it by as much as it is itself, what is near the largest number to
- * infinity. */
+ * infinity, and what is beyond that not, if a sum takes it in. */
 static FloatBounds widened(Type t, double lo, double hi, double most) {
   double tiny = t == TY_F64 ? 0x1p-1000 : 0x1p-120, end = largest(t);
   lo = isinf(lo) ? lo : lo - fabs(lo) * SLACK;
@@ -41,8 +41,8 @@ static FloatBounds widened(Type t, double lo, double hi, double most) {
     lo = lo > 0 ? 0 : -tiny;
   if (hi != 0 && fabs(hi) < tiny)
     hi = hi < 0 ? 0 : tiny;
-  return (FloatBounds){.lo = lo < -end ? -HUGE_VAL : lo,
-                       .hi = hi > end ? HUGE_VAL : hi,
+  return (FloatBounds){.lo = lo < -end ? -HUGE_VAL : fmin(lo, end),
+                       .hi = hi > end ? HUGE_VAL : fmax(hi, -end),
                        .most = fmin(end, fmin(fmax(most, tiny), larger_size(lo, hi)))};
 }
 
@@ -107,8 +107,9 @@ static FloatBounds fused(const Floats *f, const Op *op) {
   return widened(op->results[0]->type, p.lo + z.lo, p.hi + z.hi, HUGE_VAL);
 }
 
+/* x / y. The reciprocal of a subnormal f64 is none. */
 static FloatBounds quotient(Type t, FloatBounds x, FloatBounds y) {
-  if (y.lo <= 0)
+  if (y.lo <= 0 || isinf(1 / y.lo))
     return anything(t);
   return product(t, x, (FloatBounds){1 / y.hi, 1 / y.lo, 1 / y.lo});
 }
