@@ -64,9 +64,25 @@ static StcStatus fill_list(StcPlan *p, int i) {
   return s;
 }
 
+/* Checks the list of a plan that has no memory of its own: its parts have (split/lists.c). */
+static StcStatus check_list(StcPlan *p, const PointList *l) {
+  for (int d = 0; d < p->module->grid.rank; d++)
+    if (l->array[d] >= 0 && !p->coordinates[l->array[d]])
+      return context_error(p->w.context, "launch-time array %s, of coordinates, has no values on this rank",
+                           p->module->param_arrays[l->array[d]].name),
+             STC_INPUT;
+  return list_check(p->module, l, p->scalars, p->coordinates, p->w.diags) ? STC_OK : STC_INPUT;
+}
+
 StcStatus plan_fill_lists(StcPlan *p) {
   if (p->lists_filled || !p->module->nlists)
     return STC_OK;
+  if (p->hollow) {
+    StcStatus checked = STC_OK;
+    for (int i = 0; i < p->module->nlists && !checked; i++)
+      checked = check_list(p, &p->module->lists[i]);
+    return checked;
+  }
   StcStatus s = fetch_coordinates(p);
   for (int i = 0; i < p->module->nlists && !s; i++)
     s = fill_list(p, i);

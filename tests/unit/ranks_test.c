@@ -216,11 +216,18 @@ static void test_points(void **state) {
   snprintf(source, sizeof source,
            "%sparam sx[3] : i32;\nfield B : f64 on G outside mirror;\n"
            "init b(B)[0 .. N-2, 0 .. M-1] = f64(K[1,0]) + f64(U[0,-2]);\nstencil q(B)[G] = B[-1,0] * 0.5 + f64(U);\n"
-           "inject shot(U) += 0.5 * K[0,0] + f32(point) at [sx, 2] up to 2;\n",
+           "inject shot(U) += 0.5 * K[0,0] + f32(point) at [sx, 2] up to 2;\nprobe seen = U at [sx, 3] every 2;\n",
            text);
   compile(&w, source);
   assert_int_equal(stc_plan_new(w.p, "ref", 0, NULL, &whole), STC_OK);
   assert_int_equal(stc_plan_new_ranks(w.p, &ranks, "sim", "3x2/2", 0, NULL, &p), STC_OK);
+  int64_t at[3];
+  assert_int_equal(stc_plan_probe_point(p, 0, 1, at), STC_INPUT);
+  assert_non_null(strstr(w.messages.first, "launch-time array sx, of coordinates, has no values"));
+  memset(&w.messages, 0, sizeof w.messages);
+  place(p, w.p, 4);
+  assert_int_equal(stc_plan_probe_point(p, 0, 1, at), STC_OK);
+  assert_true(at[0] == 8 && at[1] == 3);
   for (int i = 0; i < 2; i++) {
     run_points(whole, w.p, false, i);
     run_points(p, w.p, true, i);
