@@ -95,7 +95,8 @@ enum { MAX_HISTORY = 16 };
  * `steps` says, as far as there are points: ghost cells, of which other parts are the owners. After so many steps at
  * most all fields whose Field.exchange says so must be brought up to date: each cell of field f in f.box that is not in
  * `own` gets the value that the part has whose `own` it lies in; of a ring, once it is brought into f.whole, modulo. So
- * corners are parts of the boxes.
+ * corners are parts of the boxes. Where inits look further around than that, a part has as many cells as they need;
+ * steps do not need those to be brought up to date.
  * gives: the points that a launch gives out: all of the part's grid by default, and what a launcher says by hidden
  * params in the dimensions that are cut, the last one aside. So it can make a launch in several, of whole tiles but for
  * the last, in any order. Kernels that do not go by that use none of these params. */

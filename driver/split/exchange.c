@@ -115,15 +115,30 @@ static void place_cells(const Split *s, Transfer *t) {
   t->in = runs_in_bytes(runs_of(s->rank, t->lo, t->hi, &box, &to), size);
 }
 
-/* The transfer of field `field` from part `from`, `turns` times around, to part `to`. False if they have nothing in
- * common. */
-static bool find_transfer(const StcPlan *p, int from, int to, int field, const int *turns, Transfer *out) {
+/* Leaves of the cells [lo .. hi] of part `y` those that steps from one exchange to the next need: inits that look
+ * around may have needed more. */
+static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int64_t *hi) {
+  const GridPart *part = y->module->part;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t first = y->lo[d] - s->every * part->reach.lo[d], last = y->hi[d] + s->every * part->reach.hi[d];
+    if (affine_equal(part->own.lo[d], part->whole.lo[d]))
+      continue;
+    lo[d] = lo[d] > first ? lo[d] : first;
+    hi[d] = hi[d] < last ? hi[d] : last;
+  }
+}
+
+/* The transfer of field `field` from part `from`, `turns` times around, to part `to`: of what `steps` need, or of all
+ * cells. False if they have nothing in common. */
+static bool find_transfer(const StcPlan *p, int from, int to, int field, bool steps, const int *turns, Transfer *out) {
   const Split *s = p->split;
   const PartPlan *x = &s->part[from], *y = &s->part[to];
   const Field *f = &y->module->fields[field];
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   bool any = part_cells(y, field, lo, hi);
   *out = (Transfer){.from = from, .to = to, .field = field};
+  if (steps)
+    cells_for_steps(s, y, lo, hi);
   for (int d = 0; d < s->rank && any; d++) {
     int64_t by = turns[d] * (s->hi[d] - s->lo[d] + 1), first = affine_eval(f->whole->lo[d], y->scalars, NULL),
             last = affine_eval(f->whole->hi[d], y->scalars, NULL);
@@ -139,8 +154,9 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, const i
   return any;
 }
 
-/* Adds the transfers of field `field` from part `from` to part `to`: as often around as there are cells for. */
-static void add_transfers(StcPlan *p, int from, int to, int field) {
+/* Adds the transfers of field `field` from part `from` to part `to`, for `steps` or of all cells: as often around as
+ * there are cells for. */
+static void add_transfers(StcPlan *p, int from, int to, int field, bool steps) {
   Split *s = p->split;
   bool ring = s->part[to].module->fields[field].ring;
   int most[MAX_RANK] = {0}, turns[MAX_RANK];
@@ -150,7 +166,7 @@ static void add_transfers(StcPlan *p, int from, int to, int field) {
   for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)
     for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
       for (turns[2] = -most[2]; turns[2] <= most[2]; turns[2]++)
-        if ((from != to || turns[0] || turns[1] || turns[2]) && find_transfer(p, from, to, field, turns, &t))
+        if ((from != to || turns[0] || turns[1] || turns[2]) && find_transfer(p, from, to, field, steps, turns, &t))
           ARENA_PUSH(p->w.arena, s->transfers, s->ntransfers, t);
 }
 
@@ -165,7 +181,7 @@ const FieldTransfers *field_transfers(StcPlan *p, int field) {
   s->ntransfers = 0;
   for (int to = 0; to < s->nparts; to++)
     for (int from = 0; from < s->nparts; from++)
-      add_transfers(p, from, to, field);
+      add_transfers(p, from, to, field, false);
   *f = (FieldTransfers){true, s->ntransfers, s->transfers};
   s->transfers = all;
   s->ntransfers = nall;
@@ -179,5 +195,5 @@ void split_find_transfers(StcPlan *p) {
   for (int f = 0; f < m->nfields; f++)
     for (int to = 0; to < s->nparts && m->fields[f].exchange == EXCHANGE_STEPS; to++)
       for (int from = 0; from < s->nparts; from++)
-        add_transfers(p, from, to, f);
+        add_transfers(p, from, to, f, true);
 }

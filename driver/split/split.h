@@ -118,7 +118,7 @@ struct Split {
   int begin, end;
   int64_t every, age, ran;
   int ntransfers;
-  Transfer *transfers;      /* of all fields that steps change */
+  Transfer *transfers;      /* of all fields that steps change, what they need */
   FieldTransfers *of_field; /* by field, of those that were asked for */
   const Transport *transport;
   const char *by;         /* the transport that was asked for; NULL: none */
@@ -214,7 +214,7 @@ bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t h
 bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, int64_t parts[MAX_RANK]);
 /* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared. */
 StcStatus split_choose_every(StcPlan *p);
-/* Fills split->transfers. */
+/* Fills split->transfers: of the cells that steps need. */
 void split_find_transfers(StcPlan *p);
 /* On the simulator, which is to find ghost cells that were not brought up to date (ghosts.c): makes room for what it
  * knows of them, and gives it back; notes that all cells are as they are now, or those of the transfers. */
