@@ -220,19 +220,34 @@ static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   return s;
 }
 
-/* Does an init read other points than its own? Then ghost cells are not right behind the inits. */
-static bool inits_look_around(const Module *m) {
+/* Does a body read a field? */
+static bool body_reads(const Block *body) {
+  for (const Op *op = body->first; op; op = op->next)
+    if (op->code == OP_ACCESS)
+      return true;
+  return false;
+}
+
+/* May ghost cells be wrong behind the inits? They are where an init reads other points than its own, and beyond the
+ * edges of a ring where it computes that from what is none, or beside what is none. */
+static bool inits_leave_ghosts(const StcPlan *p) {
+  const Module *m = p->program->module, *part = p->split->part[p->split->begin].module;
+  bool ring = false;
+  for (int f = 0; f < part->nfields; f++)
+    ring |= part->fields[f].ring;
   for (int i = 0; i < m->ninits; i++)
-    for (int k = 0; k < m->inits[i].npieces; k++)
-      if (body_looks_around(m, &m->inits[i].pieces[k].box, m->inits[i].pieces[k].body))
+    for (int k = 0; k < m->inits[i].npieces; k++) {
+      const Piece *piece = &m->inits[i].pieces[k];
+      if (body_looks_around(m, &piece->box, piece->body) || (ring && (piece->ntargets > 1 || body_reads(piece->body))))
         return true;
+    }
   return false;
 }
 
 /* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. Inits may read ghost cells
  * of fields that were set, and leave others to be brought up to date. */
 static StcStatus begin_lean(StcPlan *p) {
-  bool around = !p->inits_done && inits_look_around(p->program->module), begins = p->done == p->first && !p->evaluated;
+  bool around = !p->inits_done && inits_leave_ghosts(p), begins = p->done == p->first && !p->evaluated;
   StcStatus s = split_agree(p, split_fill_lists(p));
   if (!s && around)
     s = split_agree(p, split_refresh(p));
