@@ -69,7 +69,7 @@ static int open_unnamed(const char *path) {
   char folder[4096];
   folder_of(path, folder);
   if (access("/proc/self/fd", X_OK) == 0)
-    return open(folder, O_TMPFILE | O_WRONLY, 0666);
+    return open(folder, O_TMPFILE | O_RDWR, 0666);
 #endif
   (void)path;
   return -1;
