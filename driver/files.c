@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* The number of the open file that `path` names, as /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do; -1: it names none.
@@ -224,6 +225,14 @@ int64_t file_length(int fd) {
   return fstat(fd, &st) == 0 ? st.st_size : -1;
 }
 
+/* Has the file system of an open file as much room, as far as it says? */
+static bool has_room(int fd, int64_t n) {
+  struct statvfs disk;
+  if (fstatvfs(fd, &disk) != 0 || !disk.f_blocks || n <= 0 || (uint64_t)n <= (uint64_t)disk.f_bavail * disk.f_frsize)
+    return true;
+  return errno = ENOSPC, false;
+}
+
 bool file_reserve(int fd, int64_t n) {
   struct rlimit most;
   int64_t length = file_length(fd);
@@ -233,10 +242,12 @@ bool file_reserve(int fd, int64_t n) {
       (uint64_t)length + (uint64_t)n > most.rlim_cur)
     return errno = EFBIG, false;
 #ifdef FALLOC_FL_KEEP_SIZE
-  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, length, n) != 0)
-    return errno != ENOSPC && errno != EDQUOT && errno != EFBIG;
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, length, n) == 0)
+    return true;
+  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+    return false;
 #endif
-  return true;
+  return has_room(fd, n);
 }
 
 void file_release(const char *path) {

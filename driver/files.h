@@ -36,8 +36,9 @@ bool file_write_at(int fd, const char *from, int64_t n, int64_t at);
 bool file_read_at(int fd, char *to, int64_t n, int64_t at);
 /* Bytes of an open file; -1: it has no such number. */
 int64_t file_length(int fd);
-/* Sets room aside on the disk for `n` bytes behind an open file, where its file system can; false: there is no room, or
- * files may not be so long, errno says which. Gives room behind the file `path` back. */
+/* Sets room aside on the disk for `n` bytes behind an open file, or, where its file system cannot, looks whether there
+ * is as much; false: there is no room, or files may not be so long, errno says which. Gives room behind the file `path`
+ * back. */
 bool file_reserve(int fd, int64_t n);
 void file_release(const char *path);
 /* Reads a whole file into `a` with a NUL behind it ("-" is stdin). NULL after a message. */

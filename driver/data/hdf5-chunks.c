@@ -202,6 +202,18 @@ bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values)
          H5Dflush(a->set) >= 0;
 }
 
+bool chunks_are_there(const Dataset *a, int64_t steps) {
+  hsize_t n = 0;
+  hid_t all = a->pieces ? H5Dget_space(a->set) : -1;
+  bool counted = all >= 0 && H5Dget_num_chunks(a->set, all, &n) >= 0,
+       ok = !a->pieces || (counted && (int64_t)n == steps * chunk_count(a));
+  if (all >= 0)
+    H5Sclose(all);
+  if (counted && !ok)
+    hdf5_set_reason("values of steps are missing");
+  return ok;
+}
+
 /* ---------------------------------------------------------------- by all ranks */
 
 /* Rows of a step that are written at once where chunks are no pieces of memory. */

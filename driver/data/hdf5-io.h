@@ -47,6 +47,8 @@ bool chunks_reserve(hid_t file, int n, const Dataset *arrays);
 /* Writes one step at place `at` of an array, made longer by it. What is compressed makes sure of its room itself: false
  * leaves a file that can be ended. */
 bool chunks_append(hid_t file, const Dataset *a, int64_t at, const void *values);
+/* Are all chunks of so many steps there? Where writing one fails the library may lose another. */
+bool chunks_are_there(const Dataset *a, int64_t steps);
 /* Where all ranks write (joint.h): the pieces of array number `array`, which are its chunks where these are pieces of
  * memory. Makes the array longer by the step at place `at`; there is room on the disk then, and, of such chunks, a
  * place in the file, which others write. Else the pieces are written here, one after the other. */

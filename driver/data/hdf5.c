@@ -282,7 +282,7 @@ static bool cut_arrays(const Hdf5 *h) {
   for (int i = 0; i < h->narrays && ok; i++) {
     ok = get_shape(h->arrays[i].set, shape) > 0 && shape[0] >= n;
     shape[0] = n;
-    ok = ok && H5Dset_extent(h->arrays[i].set, shape) >= 0;
+    ok = ok && H5Dset_extent(h->arrays[i].set, shape) >= 0 && chunks_are_there(&h->arrays[i], h->nsteps);
   }
   return ok && H5Dset_extent(h->step, &n) >= 0;
 }

@@ -227,10 +227,10 @@ int cuDeviceTotalMem_v2(size_t *bytes, int d) {
   return *bytes = (size_t)1 << 30, is_device(d) ? SUCCESS : fault("cuDeviceTotalMem of no device");
 }
 
-/* The limits of an sm_90. */
 /* Can devices wait for what others have written to their memory? */
 static bool flushes(void) { return getenv("STC_STANDIN_FLUSH") != NULL; }
 
+/* The limits of an sm_90. */
 int cuDeviceGetAttribute(int *value, int attribute, int d) {
   static const int table[][2] = {{1, 1024},     {2, 1024},  {3, 1024},      {4, 64},     {5, 2147483647},
                                  {6, 65535},    {7, 65535}, {8, 49152},     {10, 32},    {13, 1980000},
