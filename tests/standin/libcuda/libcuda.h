@@ -1,0 +1,174 @@
+/* tests/standin/libcuda/libcuda.h: what the files of the stand-in for NVIDIA's driver share. Table of contents:
+ *
+ *   ../libcuda.c   devices, errors, contexts; log and faults; the state of all; how tests ask for what is to fail
+ *   memory.c       memory of devices, pinned memory, copies between them and the host
+ *   peers.c        copies from device to device; memory and flags of several processes
+ *   modules.c      the kernels of a PTX, and their launches
+ *   streams.c      streams, what is captured on them, graphs
+ *   events.c       events, and streams that wait for them
+ */
+#ifndef STC_TESTS_STANDIN_LIBCUDA_H
+#define STC_TESTS_STANDIN_LIBCUDA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719 };
+enum {
+  MAX_ALLOCATIONS = 256,
+  MAX_KERNELS = 256,
+  MAX_ARGS = 32,
+  MAX_EVENTS = 512,
+  MAX_MODULES = 16,
+  MAX_GRAPHS = 16,
+  MAX_STREAMS = 128,
+  MAX_CAPTORS = 4,
+  MAX_OUT = 16,
+  MAX_NODES = 4096
+};
+
+/* A kernel as the PTX declares it. */
+typedef struct Kernel {
+  int module;
+  char name[128];
+  int nargs;
+  int size[MAX_ARGS];
+  bool pointer[MAX_ARGS];
+  unsigned max[3];
+} Kernel;
+/* Memory handed out. copied: the number of the last copy within the device that went there. file: that it is in, where
+ * others may open it, 0: none; foreign: it is another process's. */
+typedef struct Allocation {
+  char *p;
+  size_t size;
+  int copied, file;
+  bool foreign;
+} Allocation;
+/* A stream's part in a capture: is it in, by its origin or a wait; what was put into it, and how much of that another
+ * stream of the capture has waited for. */
+typedef struct Capture {
+  bool in;
+  int made, joined;
+} Capture;
+/* A stream that launches are captured on. */
+typedef struct Captor {
+  bool used;
+  Capture capture;
+} Captor;
+/* A stream for launches beside others, of device number `current`. It has waited for the first `seen` of the launches
+ * in the main one, and for the first `copies` of the copies; `open`: it has launches that the main one has not waited
+ * for; `sends`: it has copies to another device that it has not. */
+typedef struct Stream {
+  bool used, open, sends;
+  int seen, copies, current;
+  Capture capture;
+} Stream;
+/* An event. Recorded in stream `beside`, or in the other (NULL) after `front` launches and `copies` copies; `outs`:
+ * after so many copies to the host. */
+typedef struct Event {
+  bool used;
+  Stream *beside;
+  int front, current, copies, outs;
+  Capture *capture; /* of the stream that it was recorded in while that was captured; NULL: it was not */
+  int made;
+} Event;
+/* A copy to the host in a stream, number `number`. It is made when somebody waits for an event behind it. */
+typedef struct Out {
+  char *to;
+  Allocation *from;
+  uint64_t at;
+  size_t size;
+  Stream *stream;
+  int number;
+} Out;
+/* Launches kept, as the lines that the log gets. */
+typedef struct Graph {
+  bool used;
+  int n;
+  char *lines[MAX_NODES];
+} Graph;
+
+/* From here on all is the stand-in's own: a program that loads it sees the driver's functions and standin_*, and may
+ * have functions of these names. */
+#pragma GCC visibility push(hidden)
+
+/* The devices, 7 and, where STC_STANDIN_DEVICES is 2, 8; the contexts of both. */
+enum { FIRST_DEVICE = 7, MOST_DEVICES = 2 };
+extern char contexts[MOST_DEVICES];
+
+/* All devices together, in the state that the calls have brought them to. current: the current context's device, from 1
+ * on; modules: the same of the context that each was loaded in, 0: it is none. */
+typedef struct Runtime {
+  bool started, capturing, broken, invalid; /* invalid: what is captured */
+  Captor captors[MAX_CAPTORS], *origin;
+  int current;
+  int launches, front; /* front: those that are not beside others */
+  Stream beside[MAX_STREAMS];
+  int modules[MAX_MODULES];
+  Event events[MAX_EVENTS];
+  int retained, nkernels;
+  Kernel kernels[MAX_KERNELS];
+  Allocation allocations[MAX_ALLOCATIONS], pinned[MAX_OUT];
+  int copies, outs;
+  Out out[MAX_OUT]; /* from NULL: none */
+  Graph graphs[MAX_GRAPHS];
+  Graph *captured;
+  _Atomic uint32_t *flag; /* that a stream waits for, with STC_STANDIN_IPC=lost, and its value */
+  uint32_t value;
+} Runtime;
+extern Runtime rt;
+
+/* ---------------------------------------------------------------- ../libcuda.c */
+
+/* As with the driver, several threads may call at once: what takes or gives back one of the things in `rt` begins with
+ * ALONE and runs on its own. */
+pthread_mutex_t *enter(void);
+void leave(pthread_mutex_t **m);
+#define ALONE __attribute__((cleanup(leave))) pthread_mutex_t *entered = enter()
+
+/* Appends prefix and line, as one line, to the file that STC_STANDIN_LOG names, if it does. */
+void write_line(const char *prefix, const char *line);
+/* Logs a call. */
+__attribute__((format(printf, 1, 2))) void call(const char *fmt, ...);
+/* Reports a mistake of the caller, and is what the call then gives: INVALID_VALUE. */
+__attribute__((format(printf, 1, 2))) int fault(const char *fmt, ...);
+/* Is `name` the call that is to fail, now? */
+bool to_fail(const char *name);
+/* Is it a device's context? */
+bool is_context(const void *context);
+/* Can devices wait for what others have written to their memory? */
+bool flushes(void);
+
+/* ---------------------------------------------------------------- memory.c */
+
+/* The allocation that `size` bytes from p on lie in, or NULL. */
+Allocation *find(uint64_t p, size_t size);
+/* Gives the allocation's memory back and makes its place free: this process's own, or what it has of another's. */
+void drop_memory(Allocation *a);
+
+/* ---------------------------------------------------------------- streams.c */
+
+/* Is `stream` one that launches in order may go to while nothing is captured? */
+bool is_main(const void *stream);
+/* The stream for launches beside others that `stream` is, or NULL. */
+Stream *beside_stream(void *stream);
+/* The stream that launches are captured on that `stream` is, or NULL. */
+Captor *captor(void *stream);
+/* What the stream has in captures, NULL: it is none for that. */
+Capture *capture_of(void *stream);
+/* Notes that something is put into the stream. */
+void note_capture(void *stream);
+/* Is there a launch beside others on the device that the main stream has not waited for? */
+bool is_open(void);
+/* Makes the launch that the log's line tells of, or adds it to the graph that is being captured. */
+int keep_launch(const char *line);
+
+#pragma GCC visibility pop
+
+/* The caller's stream, which tests look up. */
+extern char standin_stream;
+
+#endif

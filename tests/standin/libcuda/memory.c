@@ -1,0 +1,202 @@
+/* memory.c: memory of devices and pinned memory of the host, and copies between both. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/standin/libcuda/libcuda.h"
+
+Allocation *find(uint64_t p, size_t size) {
+  for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+    Allocation *a = &rt.allocations[i];
+    uint64_t start = (uint64_t)(uintptr_t)a->p;
+    if (a->p && p >= start && p < start + a->size && size <= start + a->size - p)
+      return a;
+  }
+  return NULL;
+}
+
+int cuMemGetInfo_v2(size_t *left, size_t *total) {
+  const char *room = getenv("STC_STANDIN_ROOM");
+  *left = *total = room ? strtoull(room, NULL, 10) : (size_t)1 << 30;
+  return SUCCESS;
+}
+
+/* Zeros; if others may open them, in a file. */
+static char *new_memory(size_t size, int *file) {
+  *file = getenv("STC_STANDIN_IPC") ? memfd_create("stand-in", MFD_CLOEXEC) : 0;
+  if (!*file)
+    return calloc(1, size);
+  void *p = ftruncate(*file, (off_t)size) ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+void drop_memory(Allocation *a) {
+  if (a->file)
+    munmap(a->p, a->size), close(a->file);
+  else
+    free(a->p);
+  a->p = NULL;
+}
+
+int cuMemAlloc_v2(uint64_t *p, size_t size) {
+  ALONE;
+  call("cuMemAlloc %zu", size);
+  if (rt.broken)
+    return LAUNCH_FAILED;
+  if (rt.capturing)
+    return fault("cuMemAlloc while a stream captures");
+  for (int i = 0; i < MAX_ALLOCATIONS && size; i++) {
+    if (rt.allocations[i].p)
+      continue;
+    rt.allocations[i] = (Allocation){.size = size};
+    rt.allocations[i].p = new_memory(size, &rt.allocations[i].file);
+    *p = (uint64_t)(uintptr_t)rt.allocations[i].p;
+    return *p ? SUCCESS : OUT_OF_MEMORY;
+  }
+  return OUT_OF_MEMORY;
+}
+
+/* Are values of the allocation on their way to the host? */
+static bool is_going_out(const Allocation *a) {
+  for (int i = 0; i < MAX_OUT; i++)
+    if (rt.out[i].from == a)
+      return true;
+  return false;
+}
+
+int cuMemFree_v2(uint64_t p) {
+  ALONE;
+  Allocation *a = find(p, 1);
+  call("cuMemFree");
+  if (!a || (uint64_t)(uintptr_t)a->p != p || a->foreign)
+    return fault("cuMemFree of what cuMemAlloc did not give");
+  if (is_going_out(a))
+    return fault("cuMemFree of what is on its way out");
+  if (a->file && flock(a->file, LOCK_EX | LOCK_NB))
+    return fault("cuMemFree of what another process has open");
+  drop_memory(a);
+  return SUCCESS;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
+  if (!find(to, size) || rt.capturing)
+    return fault("cuMemcpyHtoD of %zu bytes", size);
+  memcpy((void *)(uintptr_t)to, from, size);
+  return SUCCESS;
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size) {
+  if (!find(from, size) || rt.capturing)
+    return fault("cuMemcpyDtoH of %zu bytes", size);
+  memcpy(to, (void *)(uintptr_t)from, size);
+  return SUCCESS;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
+  if (!is_main(stream) || !find(to, size) || !find(from, size) || (to < from + size && from < to + size))
+    return fault("cuMemcpyDtoDAsync of %zu bytes", size);
+  if (is_going_out(find(to, size)))
+    return fault("cuMemcpyDtoDAsync over what is on its way out");
+  if (to_fail("cuMemcpyDtoDAsync"))
+    return LAUNCH_FAILED;
+  find(to, size)->copied = ++rt.copies;
+  memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size);
+  call("%scopy", stream ? "user " : "");
+  return SUCCESS;
+}
+
+/* Memory of the host that the device copies to by itself. It holds nonsense until a copy is there. */
+int cuMemHostAlloc(void **p, size_t size, unsigned flags) {
+  ALONE;
+  for (int i = 0; i < MAX_OUT && size && !flags && !to_fail("cuMemHostAlloc"); i++)
+    if (!rt.pinned[i].p) {
+      rt.pinned[i] = (Allocation){.p = aligned_alloc(4096, (size / 4096 + 1) * 4096), .size = size};
+      memset(rt.pinned[i].p, 0x5a, size);
+      return *p = rt.pinned[i].p, SUCCESS;
+    }
+  return OUT_OF_MEMORY;
+}
+
+int cuMemFreeHost(void *p) {
+  ALONE;
+  for (int i = 0; i < MAX_OUT; i++)
+    if (p && rt.pinned[i].p == p)
+      return free(p), rt.pinned[i].p = NULL, SUCCESS;
+  return fault("cuMemFreeHost of what cuMemHostAlloc did not give");
+}
+
+/* Memory that is the caller's, whole pages. */
+int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
+  ALONE;
+  if (!p || (uintptr_t)p % 4096 || !size || size % 4096 || flags != 1)
+    return fault("cuMemHostRegister of %zu bytes at %p", size, p);
+  for (int i = 0; i < MAX_OUT && !to_fail("cuMemHostRegister"); i++)
+    if (!rt.pinned[i].p)
+      return rt.pinned[i] = (Allocation){.p = p, .size = size}, call("pin %zu", size), SUCCESS;
+  return OUT_OF_MEMORY;
+}
+int cuMemHostUnregister(void *p) {
+  ALONE;
+  for (int i = 0; i < MAX_OUT; i++)
+    if (p && rt.pinned[i].p == p)
+      return rt.pinned[i].p = NULL, SUCCESS;
+  return fault("cuMemHostUnregister of what was not registered");
+}
+
+/* Do `size` bytes from p on lie in it? */
+static bool is_within(const Allocation *a, const char *p, size_t size) {
+  return a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p);
+}
+
+/* To pinned memory; to other memory of the host the copy is made before the call returns. */
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
+  ALONE;
+  Allocation *a = find(from, size);
+  Stream *s = beside_stream(stream);
+  bool room = false;
+  call("cuMemcpyDtoHAsync %zu", size);
+  for (int i = 0; i < MAX_OUT; i++)
+    room |= is_within(&rt.pinned[i], to, size);
+  if (!a || !s || rt.capturing)
+    return fault("cuMemcpyDtoHAsync of %zu bytes", size);
+  if (s->copies < a->copied)
+    return fault("cuMemcpyDtoHAsync does not wait for what is copied there");
+  if (to_fail("cuMemcpyDtoHAsync_v2"))
+    return LAUNCH_FAILED;
+  if (!room)
+    return memcpy(to, (void *)(uintptr_t)from, size), SUCCESS;
+  for (int i = 0; i < MAX_OUT; i++)
+    if (!rt.out[i].from)
+      return rt.out[i] = (Out){to, a, from, size, s, ++rt.outs}, SUCCESS;
+  return fault("more copies to the host than the stand-in keeps");
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
+  ALONE;
+  Stream *s = beside_stream(stream);
+  call("%scuMemcpyHtoDAsync %zu", s ? "beside " : "", size);
+  if (!s || !find(to, size) || rt.capturing || s->current != rt.current)
+    return fault("cuMemcpyHtoDAsync of %zu bytes", size);
+  memcpy((void *)(uintptr_t)to, from, size);
+  s->open = true;
+  return SUCCESS;
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, void *stream) {
+  call("%sclear %zu", stream ? "user " : "", size);
+  if (!is_main(stream) || !find(to, size) || rt.capturing)
+    return fault("cuMemsetD8Async of %zu bytes", size);
+  memset((void *)(uintptr_t)to, value, size);
+  return SUCCESS;
+}
+
+/* Memory is the device's if cuMemAlloc gave it; the driver does not know any other. */
+int cuPointerGetAttribute(void *value, int attribute, uint64_t p) {
+  ALONE;
+  if (!find(p, 1))
+    return INVALID_VALUE;
+  return *(int *)value = attribute == 9 ? 7 : 2, SUCCESS;
+}

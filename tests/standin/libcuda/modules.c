@@ -1,0 +1,159 @@
+/* modules.c: the kernels that a PTX declares, and their launches, whose arguments are checked against it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/standin/libcuda/libcuda.h"
+
+/* ---------------------------------------------------------------- modules */
+
+/* Bytes of a parameter of PTX type `t`: "u64 ...", "f32 ...". */
+static int type_bytes(const char *t) {
+  return strstr(t, "64") == t + 1 ? 8 : strstr(t, "32") == t + 1 ? 4 : strstr(t, "16") == t + 1 ? 2 : 1;
+}
+
+/* Reads one kernel from behind ".entry ". False: the stand-in has no place for more. */
+static bool read_kernel(const char *s, int module) {
+  int at = 0;
+  while (at < rt.nkernels && rt.kernels[at].name[0])
+    at++;
+  if (at == MAX_KERNELS)
+    return false;
+  if (at == rt.nkernels)
+    rt.nkernels++;
+  Kernel *k = &rt.kernels[at];
+  *k = (Kernel){.module = module};
+  snprintf(k->name, sizeof k->name, "%.*s", (int)strcspn(s, "( \n"), s);
+  const char *end = strstr(s, "\n)"), *body = strchr(s, '{'), *max = strstr(s, ".maxntid");
+  if (!end || end > body)
+    end = strchr(s, ')');
+  for (const char *p = strstr(s, ".param ."); p && p < end && k->nargs < MAX_ARGS; p = strstr(p + 1, ".param .")) {
+    k->size[k->nargs] = type_bytes(p + 8);
+    const char *pointer = strstr(p, ".ptr");
+    k->pointer[k->nargs++] = pointer && pointer < p + strcspn(p, "\n");
+  }
+  if (max && max < body)
+    sscanf(max, ".maxntid %u, %u, %u", &k->max[0], &k->max[1], &k->max[2]);
+  return true;
+}
+
+int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+  ALONE;
+  (void)n, (void)options, (void)values;
+  int i = 0;
+  while (i < MAX_MODULES && rt.modules[i])
+    i++;
+  call("cuModuleLoadDataEx");
+  if (i == MAX_MODULES || !rt.current)
+    return fault("cuModuleLoadDataEx without a context");
+  if (memcmp(image, "\177ELF", 4) == 0)
+    return 200;
+  if (!strstr(image, ".version"))
+    return fault("cuModuleLoadDataEx: no PTX");
+  for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
+    if (!read_kernel(s + 7, i))
+      return fault("more kernels than the stand-in keeps");
+  rt.modules[i] = rt.current;
+  *module = &rt.modules[i];
+  return SUCCESS;
+}
+
+int cuModuleUnload(void *module) {
+  ALONE;
+  int *m = module;
+  if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m)
+    return fault("cuModuleUnload of what was not loaded");
+  for (int g = 0; g < MAX_GRAPHS; g++)
+    if (rt.graphs[g].used)
+      return fault("cuModuleUnload while a graph of its kernels is there");
+  *m = 0;
+  for (int i = 0; i < rt.nkernels; i++)
+    if (&rt.modules[rt.kernels[i].module] == m)
+      rt.kernels[i].name[0] = 0;
+  while (rt.nkernels && !rt.kernels[rt.nkernels - 1].name[0])
+    rt.nkernels--;
+  return SUCCESS;
+}
+
+int cuModuleGetFunction(void **f, void *module, const char *name) {
+  ALONE;
+  for (int i = 0; i < rt.nkernels; i++)
+    if (&rt.modules[rt.kernels[i].module] == module && strcmp(rt.kernels[i].name, name) == 0)
+      return *f = &rt.kernels[i], SUCCESS;
+  return NOT_FOUND;
+}
+
+int cuFuncSetAttribute(void *f, int attribute, int value) { return (void)f, (void)attribute, (void)value, SUCCESS; }
+int cuFuncGetAttribute(int *value, int attribute, void *f) {
+  return (void)f, *value = attribute == 4 ? 40 : 0, SUCCESS;
+}
+
+/* ---------------------------------------------------------------- launches */
+
+/* The line for a launch; false after a fault. */
+static bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args,
+                     char *line, size_t size) {
+  int n = snprintf(line, size, "launch %s grid %u %u %u block %u %u %u shared %u", k->name, grid[0], grid[1], grid[2],
+                   block[0], block[1], block[2], shared);
+  for (int i = 0; i < 3; i++)
+    if (!grid[i] || !block[i] || (k->max[i] && block[i] > k->max[i]) || (i && grid[i] > 65535))
+      return fault("%s: grid or block", k->name), false;
+  for (int i = 0; i < k->nargs; i++) {
+    uint64_t v = 0;
+    memcpy(&v, args[i], (size_t)k->size[i]);
+    if (k->pointer[i] && !find(v, 1))
+      return fault("%s: argument %d is no pointer from cuMemAlloc", k->name, i), false;
+    int which = -1;
+    for (int a = 0; a < MAX_ALLOCATIONS && k->pointer[i]; a++)
+      if (rt.allocations[a].p == (char *)(uintptr_t)v)
+        which = a;
+    n += k->pointer[i] ? snprintf(line + n, size - (size_t)n, " @%d", which)
+                       : snprintf(line + n, size - (size_t)n, " %llx", (unsigned long long)v);
+  }
+  return true;
+}
+
+/* A launch beside the one before, which it need not wait for, but for all before that, or beside those in other such
+ * streams. */
+static int launch_beside(Stream *s, const Kernel *k, const char *line) {
+  char beside[800];
+  if (s->seen < rt.front - 1 && s->current == rt.current)
+    return fault("%s: does not wait for what was launched before", k->name);
+  if (rt.capturing && !s->capture.in)
+    return fault("%s: beside what is captured", k->name);
+  s->open = true;
+  note_capture(s);
+  snprintf(beside, sizeof beside, "beside %s", line);
+  return keep_launch(beside);
+}
+
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **args, void **extra) {
+  ALONE;
+  const Kernel *k = f;
+  char line[776];
+  unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+  if (getenv("STC_STANDIN_BREAK") && ++rt.launches == atoi(getenv("STC_STANDIN_BREAK")))
+    rt.broken = true;
+  if (rt.broken || to_fail("cuLaunchKernel"))
+    return LAUNCH_FAILED;
+  if (k < rt.kernels || k >= rt.kernels + rt.nkernels || extra)
+    return fault("launch of what cuModuleGetFunction did not give");
+  if (rt.modules[k->module] != rt.current)
+    return fault("launch of a kernel of another context than the current one");
+  if (!describe(k, grid, block, shared, args, line, sizeof line - 5))
+    return INVALID_VALUE;
+  if (beside_stream(stream))
+    return launch_beside(stream, k, line);
+  if (!is_main(stream) && (!rt.capturing || !captor(stream) || !captor(stream)->capture.in))
+    return fault("%s: a stream that does not capture", k->name);
+  if (is_main(stream) && rt.capturing)
+    return fault("%s: launched beside the capture", k->name);
+  if (is_open())
+    return fault("%s: does not wait for what was launched beside others", k->name);
+  rt.front++;
+  note_capture(stream);
+  if (stream == &standin_stream)
+    memmove(line + 5, line, strlen(line) + 1), memcpy(line, "user ", 5);
+  return keep_launch(line);
+}

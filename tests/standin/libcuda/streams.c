@@ -1,0 +1,218 @@
+/* streams.c: streams, what is captured on them, and the graphs that this becomes. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/standin/libcuda/libcuda.h"
+
+char standin_stream;
+
+/* ---------------------------------------------------------------- which stream it is */
+
+bool is_main(const void *stream) { return !stream || stream == &standin_stream; }
+
+Stream *beside_stream(void *stream) {
+  Stream *s = stream;
+  return s >= rt.beside && s < rt.beside + MAX_STREAMS && s->used ? s : NULL;
+}
+
+Captor *captor(void *stream) {
+  Captor *c = stream;
+  return c >= rt.captors && c < rt.captors + MAX_CAPTORS && c->used ? c : NULL;
+}
+
+Capture *capture_of(void *stream) {
+  Captor *c = captor(stream);
+  Stream *b = beside_stream(stream);
+  return c ? &c->capture : b ? &b->capture : NULL;
+}
+
+void note_capture(void *stream) {
+  Capture *c = rt.capturing ? capture_of(stream) : NULL;
+  if (c)
+    c->made++;
+}
+
+bool is_open(void) {
+  for (int i = 0; i < MAX_STREAMS; i++)
+    if (rt.beside[i].used && rt.beside[i].open && rt.beside[i].current == rt.current)
+      return true;
+  return false;
+}
+
+/* Has the stream that began the capture waited for all others that are in it? Ends it for them. */
+static bool all_joined(void) {
+  bool all = true;
+  for (int i = 0; i < MAX_STREAMS + MAX_CAPTORS; i++) {
+    Capture *c = i < MAX_STREAMS ? &rt.beside[i].capture : &rt.captors[i - MAX_STREAMS].capture;
+    all = all && (!c->in || c == &rt.origin->capture || c->joined == c->made);
+    *c = (Capture){0};
+  }
+  for (int i = 0; i < MAX_EVENTS; i++)
+    rt.events[i].capture = NULL;
+  return all;
+}
+
+int keep_launch(const char *line) {
+  if (!rt.capturing)
+    return call("%s", line), SUCCESS;
+  if (rt.captured->n == MAX_NODES)
+    return fault("more launches in a graph than the stand-in keeps");
+  rt.captured->lines[rt.captured->n++] = strdup(line);
+  return SUCCESS;
+}
+
+/* ---------------------------------------------------------------- streams and graphs */
+
+int cuStreamSynchronize(void *stream) {
+  call("cuStreamSynchronize");
+  if (!is_main(stream) || rt.capturing)
+    return fault("cuStreamSynchronize");
+  return rt.broken ? LAUNCH_FAILED : SUCCESS;
+}
+
+int cuStreamCreate(void **stream, unsigned flags) {
+  ALONE;
+  for (int i = 0; i < MAX_STREAMS && flags == 1; i++)
+    if (!rt.beside[i].used)
+      return rt.beside[i] = (Stream){.used = true, .current = rt.current}, *stream = &rt.beside[i], SUCCESS;
+  if (!flags && to_fail("cuStreamCreate"))
+    return LAUNCH_FAILED;
+  for (int i = 0; i < MAX_CAPTORS && !flags; i++)
+    if (!rt.captors[i].used)
+      return rt.captors[i] = (Captor){.used = true}, *stream = &rt.captors[i], SUCCESS;
+  return fault("cuStreamCreate");
+}
+
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+  if (to_fail("cuStreamCreateWithPriority"))
+    return LAUNCH_FAILED;
+  return priority < 0 ? cuStreamCreate(stream, flags) : fault("cuStreamCreateWithPriority");
+}
+
+int cuStreamDestroy_v2(void *stream) {
+  ALONE;
+  if (beside_stream(stream))
+    return beside_stream(stream)->used = false, SUCCESS;
+  if (!captor(stream) || rt.capturing)
+    return fault("cuStreamDestroy");
+  captor(stream)->used = false;
+  return SUCCESS;
+}
+
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (!captor(stream) || rt.capturing || mode < 0 || mode > 2)
+    return fault("cuStreamBeginCapture");
+  if (to_fail("cuStreamBeginCapture_v2"))
+    return LAUNCH_FAILED;
+  for (int g = 0; g < MAX_GRAPHS && !rt.capturing; g++)
+    if (!rt.graphs[g].used) {
+      rt.graphs[g] = (Graph){.used = true};
+      rt.captured = &rt.graphs[g];
+      rt.capturing = true;
+      rt.origin = captor(stream);
+      rt.origin->capture.in = true;
+    }
+  return rt.capturing ? SUCCESS : fault("more graphs than the stand-in keeps");
+}
+
+/* Frees what a graph keeps. */
+static void clear(Graph *g) {
+  for (int i = 0; i < g->n; i++)
+    free(g->lines[i]);
+  *g = (Graph){0};
+}
+
+int cuStreamEndCapture(void *stream, void **graph) {
+  if (!captor(stream) || captor(stream) != rt.origin || !rt.capturing)
+    return fault("cuStreamEndCapture");
+  bool open = is_open(), joined = all_joined(), invalid = rt.invalid;
+  rt.capturing = rt.invalid = false;
+  for (int i = 0; i < MAX_STREAMS && invalid; i++)
+    rt.beside[i].open = false;
+  if (invalid)
+    return clear(rt.captured), LAUNCH_FAILED;
+  if (open || !joined)
+    return fault("cuStreamEndCapture");
+  *graph = rt.captured;
+  call("graph of %d launches", rt.captured->n);
+  return SUCCESS;
+}
+
+/* The executable graph is a graph of its own. */
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags) {
+  const Graph *from = graph;
+  if (!from->used || flags)
+    return fault("cuGraphInstantiateWithFlags");
+  if (to_fail("cuGraphInstantiateWithFlags"))
+    return LAUNCH_FAILED;
+  for (int g = 0; g < MAX_GRAPHS; g++) {
+    Graph *to = &rt.graphs[g];
+    if (to->used)
+      continue;
+    to->used = true;
+    to->n = from->n;
+    for (int i = 0; i < from->n; i++)
+      to->lines[i] = strdup(from->lines[i]);
+    *executable = to;
+    return SUCCESS;
+  }
+  return fault("more graphs than the stand-in keeps");
+}
+
+/* Has the stand-in for NCCL make the message of a line. */
+static void make_message(const char *line) {
+  void *nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
+  void *p = nccl ? dlsym(nccl, "standin_nccl_make") : NULL;
+  void (*make)(int number) = NULL;
+  memcpy(&make, &p, sizeof p);
+  if (!make)
+    fault("a graph with messages, and no NCCL");
+  else
+    make(atoi(strstr(line, "nccl ") + 5));
+  if (nccl)
+    dlclose(nccl);
+}
+
+/* For the stand-in for NCCL: is the stream one that is being captured? Then the graph will have its message `number`.
+ */
+bool standin_keep_message(void *stream, int number) {
+  char line[40];
+  Capture *c = capture_of(stream);
+  if (!rt.capturing)
+    return false;
+  if (!c || !c->in)
+    fault("a message of NCCL beside what is captured");
+  note_capture(stream);
+  snprintf(line, sizeof line, "nccl %d", number);
+  return keep_launch(line), true;
+}
+
+/* Is there a graph? */
+bool standin_has_graphs(void) {
+  bool any = false;
+  for (int g = 0; g < MAX_GRAPHS; g++)
+    any |= rt.graphs[g].used;
+  return any;
+}
+
+int cuGraphLaunch(void *executable, void *stream) {
+  const Graph *g = executable;
+  if (!g->used || !is_main(stream) || rt.capturing || is_open())
+    return fault("cuGraphLaunch");
+  rt.front++;
+  call("%scuGraphLaunch", stream ? "user " : "");
+  for (int i = 0; i < g->n; i++)
+    if (strncmp(g->lines[i], "nccl ", 5) == 0)
+      make_message(g->lines[i]);
+    else
+      write_line("", g->lines[i]);
+  return SUCCESS;
+}
+
+int cuGraphDestroy(void *graph) { return clear(graph), SUCCESS; }
+int cuGraphExecDestroy(void *executable) {
+  return ((Graph *)executable)->used ? (clear(executable), SUCCESS) : fault("cuGraphExecDestroy of what is none");
+}
