@@ -103,19 +103,6 @@ static void place(const Move *m, int i, const char *from) {
     runs_each(&r, place_run, &p);
 }
 
-/* A copy of runs of points (runs_each). */
-typedef struct Copying {
-  char *to;
-  const char *from;
-  int64_t unit;
-} Copying;
-
-static StcStatus copy_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const Copying *c = user;
-  memcpy(c->to + to * c->unit, c->from + from * c->unit, (size_t)(n * c->unit));
-  return STC_OK;
-}
-
 /* The own values of part number `i`, which is here, side by side (malloc). */
 static StcStatus pack(Move *m, int i) {
   const StcPlan *p = m->x->job->plan;
@@ -131,7 +118,7 @@ static StcStatus pack(Move *m, int i) {
     int mine = stc_program_find_field(part->plan->program, p->program->declared[field_of(m)].name);
     CellArray all = part_array(part, part->plan->homes[mine].field);
     Runs r = runs_of(p->split->rank, own.lo, own.hi, &all, &own);
-    runs_each(&r, copy_run, &(Copying){to, v.values, m->unit});
+    runs_each(&r, cells_copy, &(CellCopy){to, v.values, m->unit});
   }
   stored_free(&v);
   return s;

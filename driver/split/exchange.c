@@ -59,6 +59,12 @@ StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int
   return s;
 }
 
+StcStatus cells_copy(void *user, int64_t from, int64_t to, int64_t n) {
+  const CellCopy *c = user;
+  memcpy(c->to + to * c->size, c->from + from * c->size, (size_t)(n * c->size));
+  return STC_OK;
+}
+
 /* The field's present memory in the part. */
 static char *field_memory(const PartPlan *part, int field) {
   return part->plan->slots[part->plan->slot_of_field[field]].memory;

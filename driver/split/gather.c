@@ -13,18 +13,6 @@ typedef struct Question {
   CellArray points;
 } Question;
 
-/* A copy of runs of cells of `size` bytes (a runs_each callback). */
-typedef struct Copying {
-  char *to;
-  const char *from;
-  int64_t size;
-} Copying;
-static StcStatus copy_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const Copying *c = user;
-  memcpy(c->to + to * c->size, c->from + from * c->size, (size_t)(n * c->size));
-  return STC_OK;
-}
-
 /* The bytes of a point of what is asked for. */
 static int64_t point_bytes(const StcPlan *p, const Question *q) {
   const Declared *d = &p->program->declared[q->field];
@@ -50,15 +38,9 @@ static bool own_points(const StcPlan *p, const PartPlan *part, const Question *q
   return any;
 }
 
-/* Memory for `bytes` bytes (malloc). Where there is none several ranks end, which wait for each other; one alone comes
- * back with STC_MEMORY. */
+/* Memory for `bytes` bytes of the field (split_room). */
 static char *room(StcPlan *p, int field, int64_t bytes, StcStatus *s) {
-  char *memory = calloc((size_t)bytes + 1, 1);
-  if (!memory && p->split->net->size > 1)
-    split_die(p, p->program->declared[field].name, (double)bytes);
-  if (!memory)
-    *s = computer_no_room(p->w.context, "a copy of field", p->program->declared[field].name, (double)bytes);
-  return memory;
+  return split_room(p, p->program->declared[field].name, (size_t)bytes, s);
 }
 
 /* The points `own`, which part `part`, which is here, owns, side by side into `to`. */
@@ -74,7 +56,7 @@ static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const
   if (!s) {
     CellArray all = part_array(part, plan->homes[mine].field);
     Runs r = runs_of(p->split->rank, own->lo, own->hi, &all, own);
-    runs_each(&r, copy_run, &(Copying){to, memory, point_bytes(p, q)});
+    runs_each(&r, cells_copy, &(CellCopy){to, memory, point_bytes(p, q)});
   }
   free(memory);
   return s;
@@ -96,7 +78,7 @@ static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q,
     net_message(net, leads ? part->rank : 0, !leads, memory, (size_t)bytes);
   if (leads && !s) {
     Runs r = runs_of(p->split->rank, own.lo, own.hi, &own, &q->points);
-    runs_each(&r, copy_run, &(Copying){data, memory, point_bytes(p, q)});
+    runs_each(&r, cells_copy, &(CellCopy){data, memory, point_bytes(p, q)});
   }
   free(memory);
   return s;

@@ -232,6 +232,15 @@ void split_die(StcPlan *p, const char *what, double bytes) {
   die(p->w.context, p->split->net, text);
 }
 
+char *split_room(StcPlan *p, const char *name, size_t bytes, StcStatus *s) {
+  char *memory = calloc(bytes + 1, 1);
+  if (!memory && p->split->net && p->split->net->size > 1)
+    split_die(p, name, (double)bytes);
+  if (!memory)
+    *s = computer_no_room(p->w.context, "a copy of field", name, (double)bytes);
+  return memory;
+}
+
 StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s) {
   if (s == STC_MEMORY && net && net->size > 1 && !agreed)
     die(c, net, "out of memory");

@@ -121,18 +121,6 @@ StcStatus stc_plan_part_field(StcPlan *p, int part, int field, StcFieldInfo *out
   return STC_OK;
 }
 
-/* One run of points of `size` bytes between the part's array and the caller's (a runs_each callback). */
-typedef struct PartCopy {
-  char *to;
-  const char *from;
-  int64_t size;
-} PartCopy;
-static StcStatus copy_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const PartCopy *c = user;
-  memcpy(c->to + to * c->size, c->from + from * c->size, (size_t)(n * c->size));
-  return STC_OK;
-}
-
 /* Copies the points that the part owns in (`in`) or out. */
 static StcStatus copy_part(StcPlan *p, const PartPlan *part, int field, const void *in, void *out) {
   StcPlan *q = part->plan;
@@ -148,8 +136,8 @@ static StcStatus copy_part(StcPlan *p, const PartPlan *part, int field, const vo
   if (!s && part_own(p, part, field, &own)) {
     Runs r =
         in ? runs_of(p->split->rank, own.lo, own.hi, &own, &all) : runs_of(p->split->rank, own.lo, own.hi, &all, &own);
-    PartCopy c = {in ? memory : out, in ? in : memory, p->program->declared[field].point_bytes};
-    runs_each(&r, copy_run, &c);
+    CellCopy c = {in ? memory : out, in ? in : memory, p->program->declared[field].point_bytes};
+    runs_each(&r, cells_copy, &c);
   }
   if (!s && in)
     s = stc_plan_set(q, mine, memory, (size_t)f.bytes);

@@ -78,6 +78,13 @@ typedef struct CellArray {
 Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to);
 /* Calls fn with the places, in cells, of each run, until one fails. */
 StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
+/* Two arrays of cells of `size` bytes, and the `fn` of runs_each that copies each run from the one to the other. */
+typedef struct CellCopy {
+  char *to;
+  const char *from;
+  int64_t size;
+} CellCopy;
+StcStatus cells_copy(void *user, int64_t from, int64_t to, int64_t n);
 
 /* Cells of field `field` (of the parts' module) that part `from` owns and part `to` has as ghost cells: the box [lo ..
  * hi] in the coordinates of `to`; in those of `from` it is `shift` lower. bytes: their size; in bytes, too, they as
@@ -303,6 +310,9 @@ StcStatus split_agree(StcPlan *p, StcStatus s);
 /* No rank has a chance to go on without so many bytes for a copy of `what`: says so, and ends all. A process alone has
  * the workspace_guard that is running come back with STC_MEMORY. */
 _Noreturn void split_die(StcPlan *p, const char *what, double bytes);
+/* Memory of zeros for `bytes` bytes of field `name` (free), one more than that at the least. Where there is none
+ * several ranks, which wait for each other, end; one alone returns NULL, and *s is STC_MEMORY. */
+char *split_room(StcPlan *p, const char *name, size_t bytes, StcStatus *s);
 /* The status that making or running a plan over `net` (NULL: one rank) came to. If this rank ran out of memory where
  * the others cannot know of it and wait (not `agreed`), it ends all. */
 StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s);

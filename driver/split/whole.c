@@ -32,19 +32,6 @@ static int whole_field(const StcPlan *p, const StcPlan *q, int field) {
   return f >= 0 && p->slot_of_field[f] >= 0 && q->slot_of_field[field] >= 0 ? f : -1;
 }
 
-/* Cells on their way between two arrays of this process, `size` bytes each. */
-typedef struct Moving {
-  char *from, *to;
-  int64_t size;
-} Moving;
-
-/* One run (a runs_each callback). */
-static StcStatus move_run(void *user, int64_t from, int64_t to, int64_t n) {
-  const Moving *m = user;
-  memcpy(m->to + to * m->size, m->from + from * m->size, (size_t)(n * m->size));
-  return STC_OK;
-}
-
 /* The field's points in the whole grid. */
 static CellArray whole_array(const StcPlan *p, int field) {
   CellArray a = {0};
@@ -127,19 +114,13 @@ StcStatus part_from_file(const StcPlan *p, const PartPlan *part, int field, Part
 
 /* Copies the cells between the whole field's values and the part's array. */
 static void copy_cells(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, char *from, char *to) {
-  Moving m = {from, to, type_bytes(part->module, part->module->fields[field].type)};
-  all_each(p, part, field, whole, in, &(Doing){move_run, &m});
+  CellCopy c = {to, from, type_bytes(part->module, part->module->fields[field].type)};
+  all_each(p, part, field, whole, in, &(Doing){cells_copy, &c});
 }
 
-/* Memory for what a part has of the field (malloc). Without it a single process returns NULL with *s, several end. */
+/* Memory for what a part has of the field (split_room). */
 static char *part_memory(StcPlan *p, const PartPlan *part, int field, StcStatus *s) {
-  size_t bytes = part_bytes(part, field);
-  char *memory = calloc(bytes + 1, 1);
-  if (!memory && p->split->net && p->split->net->size > 1)
-    split_die(p, part->module->fields[field].name, (double)bytes);
-  if (!memory)
-    *s = computer_no_room(p->w.context, "a copy of field", part->module->fields[field].name, (double)bytes);
-  return memory;
+  return split_room(p, part->module->fields[field].name, part_bytes(part, field), s);
 }
 
 /* One field to part `part`, from the values of the whole one at `values`, which the rank that leads has: to its device
