@@ -14,6 +14,9 @@ typedef struct HeaderNames {
   const char *program, *const *fields, *const *arrays;
 } HeaderNames;
 HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m);
+/* `name`, of a file, as it may stand in a comment of C or Fortran: a ? for each control character, such as a new line,
+ * and for each * beside a /. */
+const char *comment_name(Arena *a, const char *name);
 /* The host artifact as a shared object for callers without a C compiler, written to `path`; *text is its Fortran
  * module. Both have the header's functions. Only for the host. */
 StcStatus shared_object_write(StcProgram *p, const char *path);

@@ -77,8 +77,8 @@ static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList 
   for (int k = 0; k < i; k++)
     paths[k] = l->file[k].path;
   *bytes = depfile_text(c, paths, i);
-  *size = strlen(*bytes);
-  return STC_OK;
+  *size = *bytes ? strlen(*bytes) : 0;
+  return *bytes ? STC_OK : STC_USAGE;
 }
 
 /* -v: what kernels there are, if any were made. */

@@ -78,7 +78,8 @@ typedef struct Command {
   const char **files; /* fmt: all of them */
 } Command;
 
-/* The rule for make that says of what files the `n` outputs were made: the program, plugins, databases of schedules. */
+/* The rule for make that says of what files the `n` outputs were made: the program, plugins, databases of schedules.
+ * NULL after an error where a rule cannot have the name of one. */
 char *depfile_text(const Command *c, const char *const *outputs, int n);
 /* Parses argv. STC_USAGE after a message that names the option and what is near it. */
 StcStatus command_parse(Command *c, int argc, char **argv);

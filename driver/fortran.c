@@ -165,7 +165,7 @@ static StcStatus fortran_guarded(void *arg) {
            "are their "
            "bits.\n"
            "module %s\n  use, intrinsic :: iso_c_binding\n  implicit none\n\n",
-           p->name, STC_VERSION, f.names.program, module);
+           comment_name(a, p->name), STC_VERSION, f.names.program, module);
   params(&f, type);
   str_add(&f.s, "  interface\n");
   calls(&f, type);

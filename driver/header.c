@@ -15,6 +15,14 @@ static char *identifier(Arena *a, const char *name) {
   return s;
 }
 
+const char *comment_name(Arena *a, const char *name) {
+  char *s = arena_strdup(a, name);
+  for (char *c = s; *c; c++)
+    if (iscntrl((unsigned char)*c) || (*c == '*' && (c[1] == '/' || (c > s && c[-1] == '/'))))
+      *c = '?';
+  return s;
+}
+
 const char *header_element(const Writer *w, int field) { return c_type(w->m->fields[field].type); }
 
 /* Is `name` among the `n` names? */
@@ -75,7 +83,7 @@ static void begin(Writer *w) {
   str_addf(&w->s,
            "/* %s.h: the stencil program %s as C functions; goes with %s.o. Made by stc %s. Link with -lm; with "
            "-fopenmp the tiles of a launch run on all cores.\n",
-           w->p, w->program->file, w->program->name, STC_VERSION);
+           w->p, comment_name(w->arena, w->program->file), comment_name(w->arena, w->program->name), STC_VERSION);
   str_addf(&w->s, " *\n *   %s_params p = %s_defaults();      params, to be changed as wanted\n", w->p, w->p);
   str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", w->p);
   str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n",

@@ -181,7 +181,8 @@ static void device(Writer *w) {
 static void about(Writer *w, const char *file) {
   const char *p = w->p;
   str_addf(&w->s, "/* The stencil program %s on %s GPUs (%s), as C functions: %s. Made by stc %s.\n *\n",
-           w->program->name, is_hip(w) ? "AMD" : "NVIDIA", target_info(w->gpu)->cpu, file, STC_VERSION);
+           comment_name(w->arena, w->program->name), is_hip(w) ? "AMD" : "NVIDIA", target_info(w->gpu)->cpu, file,
+           STC_VERSION);
   str_addf(&w->s, " *   %s_params p = %s_defaults();      params, to be changed as wanted\n", p, p);
   str_addf(&w->s, " *   %s_init(&p, fields...);            where the program has inits\n", p);
   str_addf(&w->s, " *   %s_run(&p, 0, steps, fields...);   time steps first_step .. first_step + steps - 1, in place\n",
