@@ -180,6 +180,12 @@ const char c_helpers[] =
     "  if (a < n) stc_exchange(buffer, a, b);\n"
     "}\n"
     "static inline int64_t stc_ceildiv(int64_t n, int64_t d) { return n <= 0 ? 0 : (n - 1) / d + 1; }\n"
+    "/* What is wrong with the numbers of a run's steps, or NULL. */\n"
+    "static inline const char *stc_check_steps(int64_t first_step, int64_t steps) {\n"
+    "  return first_step < 0 ? \"first_step is negative: it is the number of steps made before\"\n"
+    "         : steps < 0    ? \"steps is negative: it is the number of steps to make\"\n"
+    "         : steps > INT64_MAX - first_step ? \"first_step + steps is too large for an int64_t\" : NULL;\n"
+    "}\n"
     "#endif\n";
 
 /* The C function or operator for an op of two operands on integers / on floats; NULL if it has none. Infix ones begin

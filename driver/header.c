@@ -625,7 +625,7 @@ static void reductions(Writer *w) {
 static void begin_run(Writer *w) {
   bool reduce = w->m->nreductions > 0;
   str_addf(&w->s,
-           "/* Runs `steps` time steps, of which `first_step` were done before.%s */\nstatic inline const char "
+           "/* Runs `steps` time steps, after `first_step` that were made before.%s */\nstatic inline const char "
            "*%s_run(%s%s_params *params, int64_t first_step, int64_t steps",
            reduce ? " Reductions leave their values in *params. *done (may be NULL): steps made, fewer if the "
                     "condition of an `until` was met, and after "
@@ -642,6 +642,7 @@ static void run(Writer *w) {
   bool reduce = m->nreductions > 0;
   about_probes(w);
   begin_run(w);
+  str_add(&w->s, "  const char *wrong = stc_check_steps(first_step, steps);\n  if (wrong) return wrong;\n");
   open_state(w);
   str_add(&w->s, "  s.step = first_step;\n");
   for (int i = 0; i < m->nprobes; i++)

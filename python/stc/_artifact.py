@@ -65,9 +65,13 @@ class Artifact:
         the GPU are then filled in it, and the call does not wait where there is neither a NumPy array nor a reduction. params: those that the
         shapes of the fields do not tell.
         """
+        count = self.manifest["steps"] if steps is None else int(steps)
+        for name, n in ("first_step", first_step), ("steps", count):
+            if n < 0:
+                raise ValueError(f"{name}={n}: the number is at least 0")
         run = _Run(self, fields, first_step, params, arrays.stream_handle(stream))
         try:
-            return run.all(self.manifest["steps"] if steps is None else steps)
+            return run.all(count)
         finally:
             run.close()
 

@@ -81,6 +81,10 @@ def test_refuses(tmp_path, heat_text):
         k.run({}, K=3)
     with pytest.raises(ValueError, match="is of type f32"):
         k.run({"A": np.zeros((64, 48), complex)})
+    with pytest.raises(ValueError, match="steps=-1: the number is at least 0"):
+        k.run({}, steps=-1)
+    with pytest.raises(ValueError, match="first_step=-4: the number is at least 0"):
+        k.run({}, steps=5, first_step=-4)
     path = tmp_path / "p.json"
     path.write_text(path.read_text().replace('"schema_version": ', '"schema_version": 9'))
     with pytest.raises(ValueError, match="update it"):

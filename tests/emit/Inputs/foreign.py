@@ -22,4 +22,10 @@ u, past, done = (c.c_double * size)(), (c.c_double * size)(), c.c_int64()
 src = (c.c_double * 6)(*(0.5 * i for i in range(6)))
 assert library.foreign_init(at, u, past, src) is None
 assert library.foreign_run(at, c.c_int64(0), c.c_int64(20), u, past, src, c.byref(done)) is None
+before = bytes(u) + bytes(past)
+for first, steps in (-1, 20), (-5, 0), (0, -1), (40, -(1 << 63)), (1, (1 << 63) - 1), ((1 << 63) - 1, 1):
+    answer = library.foreign_run(at, c.c_int64(first), c.c_int64(steps), u, past, src, c.byref(done))
+    want = b"first_step is negative" if first < 0 else b"steps is negative" if steps < 0 else b"first_step + steps is too large"
+    assert answer and answer.startswith(want), (first, steps, answer)
+assert bytes(u) + bytes(past) == before
 print(done.value, struct.unpack("q", struct.pack("d", p.total))[0], struct.unpack("q", struct.pack("d", u[3 * 30 + 5]))[0])

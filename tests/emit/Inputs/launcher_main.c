@@ -1,5 +1,6 @@
 /* launcher_main.c: calls the launcher of foreign.stn as its header has it: on arrays of its own (host), on memory of
- * the device in a stream (device), from two threads (threads), without closing, or so that the device fails (fails). */
+ * the device in a stream (device), from two threads (threads), on a device that there is not (far), or for steps that
+ * there are not (none). */
 #include "foreign.h"
 
 #include <pthread.h>
@@ -53,6 +54,16 @@ static int steps(double *u, double *past, double *src, int host) {
   return 0;
 }
 
+/* Prints what is wrong with steps that there are not. */
+static void no_steps(double *u, double *past, double *src) {
+  foreign_params p = foreign_defaults();
+  int64_t done = 0;
+  p.N = 30;
+  say("before the first", foreign_run(&p, -1, 1, u, past, src, &done));
+  say("fewer than none", foreign_run(&p, 0, -1, u, past, src, &done));
+  say("behind the last", foreign_run(&p, INT64_MAX, 1, u, past, src, &done));
+}
+
 /* All of that on arrays of its own. */
 static void *on_host(void *result) {
   double *u = malloc(sizeof *u * 900), *past = malloc(sizeof *past * 900), src[6] = {1, 2, 3, 4, 5, 6};
@@ -87,6 +98,11 @@ int main(int argc, char **argv) {
     on_host(&failed[0]);
     pthread_join(thread, NULL);
     return failed[0] || failed[1];
+  }
+  if (strcmp(what, "none") == 0) {
+    double u[900] = {0}, past[900] = {0}, src[6] = {0};
+    no_steps(u, past, src);
+    return 0;
   }
   if (strcmp(what, "far") == 0)
     say("device", foreign_device(3));
