@@ -134,8 +134,13 @@ static void read_shape(Reader *r, const char *name, int32_t out[MAX_RANK]) {
   for (int d = 0; d < MAX_RANK && t.kind == TOK_NUMBER; d++) {
     char *end;
     long n = strtol(s, &end, 10);
-    if (end == s || n < 1 || n > MAX_KNOB || (*end && (*end != 'x' || d == MAX_RANK - 1)))
+    if (end == s || n < 1 || (*end && (*end != 'x' || d == MAX_RANK - 1)))
       break;
+    if (n > MAX_KNOB) {
+      reader_error(r, t.loc, "%s: %.*s is too large: the most that is possible is %d", name, (int)(end - s), s,
+                   MAX_KNOB);
+      return;
+    }
     out[d] = (int32_t)n;
     if (!*end)
       return;
