@@ -31,6 +31,8 @@ static const GfxLimits gfx_limits[] = {
 static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1010",
                                    "gfx1030", "gfx1031", "gfx1032", "gfx1100", "gfx1101", "gfx1102", "gfx1103",
                                    "gfx1150", "gfx1151", "gfx1200", "gfx1201", NULL};
+_Static_assert(sizeof cpus / sizeof *cpus == sizeof gfx_limits / sizeof *gfx_limits + 1,
+               "a processor has a row and a name");
 
 /* The clock in GHz that the figures of `l` mean: compute units have 64 lanes, those of gfx11 and gfx12 counted twice
  * for they may take two operations at once. All issue 64 a clock, and move 32 words of LDS. */

@@ -26,6 +26,8 @@ static const SmLimits sm_limits[] = {
 };
 static const char *const cpus[] = {"sm_70", "sm_72", "sm_75",  "sm_80",  "sm_86",  "sm_87",
                                    "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", NULL};
+_Static_assert(sizeof cpus / sizeof *cpus == sizeof sm_limits / sizeof *sm_limits + 1,
+               "a processor has a row and a name");
 
 /* The clock in GHz that the figures of `l` mean: multiprocessors before sm_86 have 64 lanes for f32 arithmetic, 128
  * from there on; so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */
