@@ -46,7 +46,8 @@ static StcStatus unknown_option(Command *c, const char *arg) {
 }
 
 bool option_is_about_schedule(const OptionRow *row) {
-  static const char *const names[] = {"plan", "schedule", "T", "block", "elems", "chunk", "ahead", "fuse", "passes"};
+  static const char *const names[] = {"plan",  "schedule", "T",     "block",    "elems", "chunk",
+                                      "ahead", "fuse",     "edges", "barriers", "tiles", "passes"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (strcmp(row->name, names[i]) == 0)
       return true;

@@ -103,7 +103,7 @@ static StcStatus check_request(Tune *t) {
   const Command *c = t->c;
   if (c->scheduled)
     return context_error(c->context, "stc tune looks for a schedule: leave -schedule, -T, -block, -elems, -chunk, "
-                                     "-ahead, -fuse and -passes out"),
+                                     "-ahead, -fuse, -edges, -barriers, -tiles and -passes out"),
            STC_USAGE;
   if (strcmp(t->search.device_name, "ref") == 0 || strcmp(t->search.device_name, "sim") == 0)
     return context_error(c->context, "--device=%s: there is no speed to tune for; take host, cuda or hip",
